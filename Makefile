@@ -1,0 +1,36 @@
+# Two commands: `make demo` sets up and trains a network; `make test` sets up and runs every check.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUN := $(BIN)/python -m
+
+.PHONY: demo test check bench docs clean
+
+demo: $(VENV)/ready
+	$(BIN)/adjoint train digits
+
+test: check $(VENV)/ready
+	$(RUN) pytest -n auto
+
+check: $(VENV)/ready
+	$(RUN) ruff check .
+	$(RUN) ruff format --check .
+	$(RUN) mypy
+
+docs: $(VENV)/ready
+	$(RUN) pytest -q tests/test_docs.py
+
+bench: $(VENV)/ready-bench
+	$(BIN)/python -m benchmarks
+
+$(VENV)/ready: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(RUN) pip install --quiet --editable ".[dev,examples,plot]"
+	touch $@
+
+$(VENV)/ready-bench: $(VENV)/ready
+	$(RUN) pip install --quiet --editable ".[bench]"
+	touch $@
+
+clean:
+	rm -rf $(VENV) runs build dist

@@ -1,0 +1,61 @@
+"""adjoint: differentiate NumPy programs."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import adjoint.ops as _ops  # noqa: F401 - fills the registry
+from adjoint.core.constructors import NotDifferentiable as NotDifferentiable
+from adjoint.core.constructors import composite as composite
+from adjoint.core.constructors import elementwise as elementwise
+from adjoint.core.constructors import general as general
+from adjoint.core.constructors import linear as linear
+from adjoint.core.constructors import reduction as reduction
+from adjoint.core.errors import AdjointError as AdjointError
+from adjoint.core.errors import ArgumentError as ArgumentError
+from adjoint.core.errors import DataError as DataError
+from adjoint.core.errors import DTypeError as DTypeError
+from adjoint.core.errors import GradientError as GradientError
+from adjoint.core.errors import GraphFreedError as GraphFreedError
+from adjoint.core.errors import InPlaceError as InPlaceError
+from adjoint.core.errors import LeavesGraphError as LeavesGraphError
+from adjoint.core.errors import NotDifferentiableError as NotDifferentiableError
+from adjoint.core.errors import NotSupportedError as NotSupportedError
+from adjoint.core.errors import RuleError as RuleError
+from adjoint.core.errors import ShapeError as ShapeError
+from adjoint.core.op import call as call
+from adjoint.core.registry import operation as _operation
+from adjoint.tape.modes import enable_grad as enable_grad
+from adjoint.tape.modes import is_grad_enabled as is_grad_enabled
+from adjoint.tape.modes import no_grad as no_grad
+from adjoint.tape.modes import set_grad_enabled as set_grad_enabled
+from adjoint.tape.tensor import Tensor as Tensor
+from adjoint.tape.tensor import tensor as tensor
+from adjoint.transforms.reverse import grad as grad
+from adjoint.transforms.reverse import hessian as hessian
+from adjoint.transforms.reverse import jacobian as jacobian
+from adjoint.transforms.reverse import value_and_grad as value_and_grad
+from adjoint.transforms.reverse import vjp as vjp
+
+if TYPE_CHECKING:
+    from adjoint import data as data
+    from adjoint import nn as nn
+    from adjoint import optim as optim
+    from adjoint import testing as testing
+    from adjoint import train as train
+
+__version__ = "0.1.0"
+_ROOMS = frozenset({"data", "io", "nn", "optim", "testing", "train"})
+
+
+def __getattr__(name: str) -> Any:
+    """Heavy rooms load on first use; every operation is also ``ad.<name>``."""
+    if name in _ROOMS:
+        return import_module(f"adjoint.{name}")
+    if not name.startswith("_"):
+        try:
+            return _operation(name)
+        except KeyError:
+            pass
+    raise AttributeError(f"module 'adjoint' has no attribute {name!r}")

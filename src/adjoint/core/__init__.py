@@ -1,0 +1,1 @@
+"""The core: what an operation is, the one door every call goes through, and the errors."""

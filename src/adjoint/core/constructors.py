@@ -1,0 +1,268 @@
+"""The few shapes that operations come in. Each constructor turns one block of NumPy into an `Op`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from adjoint.core.errors import ArgumentError
+from adjoint.core.op import Call, Op, Rule, Samples, call, parameters, rule_of
+from adjoint.core.pulls import NO_RULE, NotDifferentiable
+from adjoint.core.registry import Composite, register
+
+RuleLike = Callable[..., Any] | float | NotDifferentiable | None
+F = TypeVar("F", bound=Callable[..., Any])
+Domain = tuple[float, float]
+
+
+def elementwise(
+    forward: Callable[..., Any],
+    *,
+    partial: RuleLike = None,
+    partials: Sequence[RuleLike] = (),
+    vjp: Callable[..., Any] | None = None,
+    name: str | None = None,
+    inputs: Sequence[str] = (),
+    domain: Domain | Sequence[Domain] = (-2.0, 2.0),
+    flags: Sequence[str] = (),
+    answers: Sequence[Callable[..., Any]] = (),
+    samples: Samples | None = None,
+    errors: Samples | None = None,
+) -> Op:
+    """An operation that works on each element by itself.
+
+    Args:
+        forward: a NumPy ufunc, or any function of arrays that broadcasts.
+        partial: the partial derivative of a function of one argument ``x``: a function of ``x`` and/or
+            ``out`` (its own result), or a number.
+        partials: one of these an argument, for functions of ``x, y, …``.
+        vjp: instead of `partial`, for functions that are not holomorphic: the cotangent of ``x`` itself,
+            a function of ``g`` (the cotangent of the result) and of ``x`` and/or ``out``.
+        name: what to call it; the function's own name if not given.
+        inputs: the arguments' names, if they are not ``x, y, z, w``.
+        domain: where the tests draw their samples, per argument.
+        flags: facts for rewrites, such as ``commutative``.
+        answers: further NumPy callables that mean the same.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> cube = ad.elementwise(lambda x: x**3, partial=lambda x: 3 * x**2, name="cube")
+        >>> ad.grad(cube)(2.0)
+        np.float64(12.0)
+    """
+    rules = partials or (vjp if vjp is not None else partial,)
+    names = tuple(inputs) or ("x", "y", "z", "w")[: getattr(forward, "nin", len(rules))]
+    if len(rules) != len(names):
+        raise ArgumentError(
+            f"{forward} takes {len(names)} arguments, so it needs partials=({', '.join(names)} …); "
+            f"got {len(rules)} rule(s)"
+        )
+    domains = [domain] if isinstance(domain[0], float | int) else list(domain)
+    domains = domains * len(names) if len(domains) == 1 else domains
+    return _made(
+        Op(
+            name=name or forward.__name__,
+            forward=forward,
+            inputs=names,
+            rules=tuple(map(_rule, rules)),
+            kind="elementwise",
+            flags=frozenset(flags),
+            answers=_answers(forward, answers),
+            samples=samples or _broadcasting(domains),
+            errors=errors,
+        )
+    )
+
+
+def _broadcasting(domains: Sequence[Any]) -> Samples:
+    """Samples for any elementwise operation: equal shapes, scalars, and broadcasting."""
+
+    def samples(r: Callable[..., Any]) -> list[Call]:
+        shapes = [[(3, 4)] * len(domains), [()] * len(domains)]
+        if len(domains) > 1:
+            shapes += [[(3, 1), (4,), (2, 1, 1)][: len(domains)], [(2, 3)] + [()] * (len(domains) - 1)]
+        return [
+            call(*(r(*shape, low=d[0], high=d[1]) for shape, d in zip(row, domains, strict=False)))
+            for row in shapes
+        ]
+
+    return samples
+
+
+def reduction(
+    forward: Callable[..., Any],
+    *,
+    partial: RuleLike,
+    name: str | None = None,
+    settings: dict[str, Any] | None = None,
+    domain: Domain = (-2.0, 2.0),
+    answers: Sequence[Callable[..., Any]] = (),
+    samples: Samples | None = None,
+    errors: Samples | None = None,
+) -> Op:
+    """An operation that takes an array to one number along `axis` (an int, a tuple, or None for all).
+
+    Args:
+        forward: ``forward(a, axis=…, keepdims=…)``.
+        partial: the derivative of the result by each element: a function of ``a`` and/or ``out`` (which
+            comes broadcast against ``a``, as with ``keepdims=True``), ``axis`` and other settings; or a number.
+        settings: further keyword arguments and their defaults.
+    """
+    names = parameters(partial) if callable(partial) else ()
+    inner = tuple(n for n in names if n != "g")
+    saved = tuple(dict.fromkeys(("g", *inner, "a_shape", "axis", "keepdims")))
+
+    def cotangent(*values: Any) -> Any:
+        given = dict(zip(saved, values, strict=True))
+        shape, axis, keepdims = given["a_shape"], given["axis"], given["keepdims"]
+        g = unreduced(given["g"], shape, axis, keepdims)
+        if not callable(partial):
+            return np.broadcast_to(g if partial == 1 else g * partial, shape)
+        if "out" in given:
+            given["out"] = unreduced(given["out"], shape, axis, keepdims)
+        factor = partial(**{n: given[n] for n in inner})
+        return g * (np.conj(factor) if factor.dtype.kind == "c" else factor)
+
+    return _made(
+        Op(
+            name=name or forward.__name__,
+            forward=forward,
+            inputs=("a",),
+            settings={"axis": None, "keepdims": False, **(settings or {})},
+            rules=(Rule(cotangent, saved),),
+            kind="reduction" if callable(partial) else "linear",
+            answers=_answers(forward, answers),
+            samples=samples or _along_axes(domain),
+            errors=errors,
+        )
+    )
+
+
+def unreduced(g: Any, shape: tuple[int, ...], axis: Any, keepdims: bool) -> Any:
+    """Give a reduced array back the axes that it lost, with length 1."""
+    if keepdims or not shape:
+        return g
+    if axis is None:
+        return np.reshape(g, (1,) * len(shape))
+    axes = {a % len(shape) for a in (axis if isinstance(axis, tuple) else (axis,))}
+    return np.reshape(g, tuple(1 if i in axes else n for i, n in enumerate(shape)))
+
+
+def _along_axes(domain: Domain) -> Samples:
+    low, high = domain
+
+    def samples(r: Callable[..., Any]) -> list[Call]:
+        def a(*shape: int) -> Any:
+            return r(*shape, low=low, high=high)
+
+        return [
+            call(a(5)),
+            call(a(3, 4), axis=0),
+            call(a(2, 3, 4), axis=(0, -1)),
+            call(a(3, 4), axis=1, keepdims=True),
+            call(a(3, 4), keepdims=True),
+        ]
+
+    return samples
+
+
+def general(
+    *answers: Callable[..., Any],
+    vjp: RuleLike = None,
+    vjps: Sequence[RuleLike] = (),
+    linear: bool = False,
+    flags: Sequence[str] = (),
+    samples: Samples | None = None,
+    errors: Samples | None = None,
+) -> Callable[[Callable[..., Any]], Op]:
+    """Decorate ``def f(a, b, /, axis=None)``: arrays before the slash, settings after it.
+
+    Args:
+        answers: the NumPy callables that mean this function.
+        vjp: the cotangent of the only array: a function of ``g`` and of what else it needs.
+        vjps: one such rule an array. For a function of any number of arrays (``*xs``), `vjp` gives a sequence.
+        linear: the function is linear, so `vjp` is its transpose and forward mode is the function itself.
+    """
+
+    def decorate(forward: Callable[..., Any]) -> Op:
+        arguments = inspect.signature(forward).parameters.values()
+        arrays = tuple(p.name for p in arguments if p.kind is p.POSITIONAL_ONLY)
+        many = next((p.name for p in arguments if p.kind is p.VAR_POSITIONAL), None)
+        kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+        settings = {
+            p.name: None if p.default is p.empty else p.default for p in arguments if p.kind in kinds
+        }
+        return _made(
+            Op(
+                name=forward.__name__.strip("_"),
+                forward=forward,
+                inputs=arrays or (f"*{many}",),
+                settings=settings,
+                rules=tuple(map(_rule, vjps or (vjp,))),
+                kind="linear" if linear else "general",
+                joint=many is not None,
+                flags=frozenset(flags),
+                answers=answers,
+                samples=samples,
+                errors=errors,
+            )
+        )
+
+    return decorate
+
+
+def linear(
+    *answers: Callable[..., Any],
+    transpose: RuleLike,
+    flags: Sequence[str] = (),
+    samples: Samples | None = None,
+    errors: Samples | None = None,
+) -> Callable[[Callable[..., Any]], Op]:
+    """Decorate a linear function, stating its transpose. See `general`."""
+    return general(*answers, vjp=transpose, linear=True, flags=flags, samples=samples, errors=errors)
+
+
+def composite(
+    *answers: Callable[..., Any], samples: Samples | None = None, errors: Samples | None = None
+) -> Callable[[F], F]:
+    """Decorate a function that is written in NumPy calls adjoint understands already."""
+
+    def decorate(function: F) -> F:
+        register(Composite(function.__name__.strip("_"), function, answers, samples, errors))
+        return function
+
+    return decorate
+
+
+def constant(*functions: Callable[..., Any]) -> None:
+    """Functions whose result does not vary with small changes of its input; they give plain arrays."""
+    for function in functions:
+        names = ("x", "y")[: function.nin] if isinstance(function, np.ufunc) else ("*xs",)
+        name = f"{function.__name__}_of" if function in (np.ndim, np.shape, np.size) else function.__name__
+        register(Op(name, function, names, kind="constant", answers=(function,)))
+
+
+def not_differentiable(function: Callable[..., Any], why: str) -> Op:
+    """A function that works on constants, and refuses tensors in a graph with the reason."""
+    names = ("x", "y")[: getattr(function, "nin", 1)]
+    rules = tuple(Rule(NotDifferentiable(why)) for _ in names)
+    return _made(Op(function.__name__, function, names, rules, kind="elementwise", answers=(function,)))
+
+
+def _rule(rule: Any) -> Rule:
+    if rule is None:
+        return NO_RULE
+    return Rule(rule) if isinstance(rule, NotDifferentiable) else rule_of(rule)
+
+
+def _answers(forward: Any, more: Sequence[Callable[..., Any]]) -> tuple[Callable[..., Any], ...]:
+    is_numpys = isinstance(forward, np.ufunc) or getattr(forward, "__module__", "").startswith("numpy")
+    return ((forward,) if is_numpys else ()) + tuple(more)
+
+
+def _made(op: Op) -> Op:
+    register(op)
+    return op

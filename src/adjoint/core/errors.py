@@ -1,0 +1,65 @@
+"""Every error that adjoint raises on purpose.
+
+AdjointError
+├── GradientError           (RuntimeError)  a gradient was asked for where there is none
+│   └── GraphFreedError                     … because the graph was freed
+├── NotDifferentiableError  (TypeError)     the operation has no derivative, and says why
+├── NotSupportedError       (TypeError)     no rule yet; the message names the nearest call
+├── LeavesGraphError        (TypeError)     a conversion would silently drop the graph
+├── InPlaceError            (RuntimeError)  a write would make a gradient wrong
+├── RuleError               (ValueError)    a gradient rule returned something unusable
+├── ShapeError              (ValueError)    arguments whose shapes do not fit
+├── DTypeError              (TypeError)     a dtype that cannot be used here
+├── ArgumentError           (ValueError)    any other unusable argument
+└── DataError               (ValueError)    a file or data set that cannot be used
+"""
+
+from __future__ import annotations
+
+
+class AdjointError(Exception):
+    """The root of adjoint's errors: ``except ad.AdjointError`` catches them all."""
+
+
+class GradientError(AdjointError, RuntimeError):
+    """A gradient was asked for where there is none."""
+
+
+class GraphFreedError(GradientError):
+    """The graph, or the values that it had saved, were freed by an earlier backward pass."""
+
+
+class NotDifferentiableError(AdjointError, TypeError):
+    """The operation has no derivative."""
+
+
+class NotSupportedError(AdjointError, TypeError):
+    """The operation, or this form of it, has no rule."""
+
+
+class LeavesGraphError(AdjointError, TypeError):
+    """A conversion to plain numbers would silently drop the graph."""
+
+
+class InPlaceError(AdjointError, RuntimeError):
+    """A write in place would make a gradient wrong."""
+
+
+class RuleError(AdjointError, ValueError):
+    """A gradient rule returned something of the wrong count, shape or dtype."""
+
+
+class ShapeError(AdjointError, ValueError):
+    """Arguments whose shapes do not fit together."""
+
+
+class DTypeError(AdjointError, TypeError):
+    """A dtype that cannot be used here."""
+
+
+class ArgumentError(AdjointError, ValueError):
+    """An argument that cannot be used."""
+
+
+class DataError(AdjointError, ValueError):
+    """A file or a data set that cannot be used."""

@@ -1,0 +1,148 @@
+"""`Op`: one operation as a frozen record. How it is computed, and what its gradient rules name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+from adjoint.core.box import apply
+from adjoint.core.errors import ArgumentError
+
+Kind = Literal["elementwise", "reduction", "linear", "general", "constant"]
+
+
+class Call(NamedTuple):
+    """One sample call for the tests that walk the registry."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+def call(*args: Any, **kwargs: Any) -> Call:
+    """`call(r(3, 4), axis=1)`: the arguments of one sample call, written as a call."""
+    return Call(args, kwargs)
+
+
+Samples = Callable[[Callable[..., Any]], Sequence[Call]]
+
+
+class Rule(NamedTuple):
+    """A gradient rule, or a number where the partial derivative is that number everywhere.
+
+    `names` are what the rule takes, in order: ``g`` (the cotangent), inputs by name, ``out``,
+    ``<input>_shape``, and settings. What is named here is what the tape keeps.
+    """
+
+    function: Callable[..., Any] | float
+    names: tuple[str, ...] = ()
+
+
+def rule_of(function: Callable[..., Any] | float | Rule) -> Rule:
+    """Read a rule's names off its own parameters, so that the saved set cannot drift."""
+    if isinstance(function, Rule):
+        return function
+    if not callable(function):
+        return Rule(function)
+    return Rule(function, parameters(function))
+
+
+def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The parameter names of a plain Python function."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        raise ArgumentError(
+            f"a gradient rule must be a Python function whose parameters say what it needs; got "
+            f"{function!r}. Wrap it: lambda x: {getattr(function, '__name__', 'f')}(x)"
+        )
+    return tuple(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Op:
+    """One differentiable operation.
+
+    Attributes:
+        name: what messages and pictures call it.
+        forward: computes on plain arrays: ``forward(*arrays, **settings)``.
+        inputs: names of the array arguments; a single ``"*xs"`` takes any number of them.
+        settings: the other arguments with their defaults.
+        rules: one gradient rule an input; or one rule for all inputs, if `joint`.
+        kind: what the derived rules (forward mode, batching) and rewrites read.
+        flags: ``commutative``, ``idempotent`` …, for rewrites.
+        answers: the NumPy callables for which this operation stands.
+        samples, errors: calls for the tests that walk the registry.
+    """
+
+    name: str
+    forward: Callable[..., Any]
+    inputs: tuple[str, ...]
+    rules: tuple[Rule, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    kind: Kind = "general"
+    joint: bool = False
+    multiple: bool = False
+    flags: frozenset[str] = frozenset()
+    answers: tuple[Callable[..., Any], ...] = ()
+    samples: Samples | None = None
+    errors: Samples | None = None
+    doc: str = ""
+    pulls: dict[Any, Any] = field(default_factory=dict)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Apply the operation to arrays, tensors or any other boxes."""
+        if kwargs or len(args) != len(self.inputs) or self.inputs[0][0] == "*":
+            args, settings = self.bind(args, kwargs)
+            return apply(self, args, settings)
+        return apply(self, args, self.settings)
+
+    def bind(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
+        """Split a NumPy-style call into array arguments and settings, defaults filled in."""
+        if self.inputs[0][0] == "*":
+            if self.kind != "constant":
+                self._reject(kwargs.keys() - self.settings.keys())
+            return args, {**self.settings, **kwargs}
+        count = len(self.inputs)
+        arrays, rest = list(args[:count]), args[count:]
+        given = dict(kwargs)
+        for name in self.inputs[len(arrays) :]:
+            if name not in given:
+                raise ArgumentError(
+                    f"{self.name} takes {count} array{'s' * (count > 1)} "
+                    f"({', '.join(self.inputs)}); `{name}` is missing"
+                )
+            arrays.append(given.pop(name))
+        if len(rest) > len(self.settings):
+            raise ArgumentError(
+                f"{self.name} takes at most {count + len(self.settings)} arguments "
+                f"({', '.join((*self.inputs, *self.settings))}); got {len(args)}"
+            )
+        given.update(zip(self.settings, rest, strict=False))
+        self._reject(given.keys() - self.settings.keys())
+        return tuple(arrays), {**self.settings, **given}
+
+    def _reject(self, unknown: set[str]) -> None:
+        if unknown:
+            known = ", ".join((*self.inputs, *self.settings))
+            raise ArgumentError(
+                f"{self.name} has no argument {', '.join(sorted(unknown))!r}; it takes ({known})"
+            )
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}({', '.join((*self.inputs, *self.settings))})>"
+
+    def __reduce__(self) -> Any:
+        from adjoint.core.registry import operation
+
+        return operation, (self.name,)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """Bind like a function, so that an operation can be a method of an array class."""
+        return self if instance is None else partial(self, instance)
+
+
+NO_SETTINGS: Mapping[str, Any] = MappingProxyType({})

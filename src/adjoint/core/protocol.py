@@ -1,0 +1,141 @@
+"""NumPy's two protocols: how ``np.sin(t)`` and ``np.concatenate([t, u])`` reach our operations."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.box import Box
+from adjoint.core.errors import ArgumentError, LeavesGraphError, NotSupportedError
+from adjoint.core.registry import ANSWERS, ENTRIES, REDUCTIONS, answer
+
+
+def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Answer ``ufunc(...)``, ``ufunc.reduce(...)``, ``ufunc.accumulate(...)`` and ``ufunc.outer(...)``."""
+    ours = answer(ufunc)
+    if ours is None:
+        raise unknown(f"{ufunc.__name__}")
+    if method == "outer":
+        a, b = inputs
+        a = np.reshape(a, (*np.shape(a), *(1,) * np.ndim(b)))
+        return array_ufunc(ufunc, "__call__", (a, b), kwargs)
+    if method in ("reduce", "accumulate"):
+        return _reduced(ufunc, method, inputs, kwargs)
+    if method != "__call__":
+        raise NotSupportedError(
+            f"np.{ufunc.__name__}.{method} on a tensor is not supported; write the update without "
+            f"`.{method}`, for example with np.add and indexing"
+        )
+    if not kwargs:
+        return ours(*inputs)
+    out = _single(kwargs.pop("out", None))
+    where = kwargs.pop("where", True)
+    dtype = kwargs.pop("dtype", None)
+    _only(ufunc, kwargs, casting=("same_kind", "unsafe", "safe"), order=("K", "C", "A"), subok=(True,))
+    if where is not True:
+        return _masked(ours, ufunc, inputs, out, where, dtype)
+    return store(_cast(ours(*inputs), dtype), out)
+
+
+def _single(out: Any) -> Any:
+    return out[0] if isinstance(out, tuple) and len(out) == 1 else out
+
+
+def _cast(value: Any, dtype: Any) -> Any:
+    return value if dtype is None else value.astype(dtype)
+
+
+def _only(function: Any, kwargs: Mapping[str, Any], **harmless: tuple[Any, ...]) -> None:
+    for name, value in kwargs.items():
+        if value not in harmless.get(name, ()):
+            raise NotSupportedError(
+                f"np.{function.__name__} on a tensor does not take {name}={value!r}; leave it out"
+            )
+
+
+def _masked(
+    ours: Callable[..., Any], ufunc: np.ufunc, inputs: tuple[Any, ...], out: Any, where: Any, dtype: Any
+) -> Any:
+    """``ufunc(..., out=out, where=mask)``: elements outside the mask keep what `out` has, and its gradient."""
+    if out is None:
+        raise ArgumentError(
+            f"np.{ufunc.__name__}(..., where=mask) without out= leaves elements undefined; say what they "
+            f"are: np.where(mask, np.{ufunc.__name__}(x), 0.0), or pass out=np.zeros(...)"
+        )
+    # A constant twin where the mask is off: its cotangent is selected away, not multiplied by 0.
+    chosen = [np.where(where, x, detached(x)) if isinstance(x, Box) else x for x in inputs]
+    with np.errstate(all="ignore"):
+        result = np.where(where, _cast(ours(*chosen), dtype), out)
+    return store(result, out)
+
+
+def detached(x: Any) -> Any:
+    """The same values without their history."""
+    return x.detach() if isinstance(x, Box) else x
+
+
+def _reduced(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    ours = REDUCTIONS.get((ufunc, method))
+    if ours is None:
+        near = ", ".join(sorted(f"np.{u.__name__}.{m}" for u, m in REDUCTIONS))
+        raise NotSupportedError(f"np.{ufunc.__name__}.{method} on a tensor is not supported; these are: {near}")
+    a, *rest = inputs
+    given = dict(zip(("axis", "dtype", "out", "keepdims", "initial", "where"), rest, strict=False)) | kwargs
+    given.setdefault("axis", 0)
+    given["out"] = _single(given.get("out"))
+    where, initial = given.pop("where", True), given.pop("initial", None)
+    if where is not True:
+        given["where"] = where
+    if initial is not None and initial is not np._NoValue:
+        given["initial"] = initial
+    return ours(a, **given)
+
+
+def store(result: Any, out: Any) -> Any:
+    """Put `result` into `out`, as ``out=`` does, and give `out` back; without `out`, the result."""
+    if out is None:
+        return result
+    if isinstance(out, Box):
+        return out.assign(result)
+    if isinstance(result, Box) and in_graph(result):
+        raise LeavesGraphError(
+            "out= is a plain array, which cannot hold a gradient's history; leave out= away, pass a tensor "
+            "as out=, or take the values only: np.copyto(out, result.detach().numpy())"
+        )
+    out[...] = np.asarray(result)
+    return out
+
+
+def in_graph(x: Any) -> bool:
+    """Whether `x` is a box whose history matters."""
+    return isinstance(x, Box) and bool(getattr(x, "requires_grad", True))
+
+
+def array_function(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> Any:
+    """Answer any NumPy function that is not a ufunc."""
+    ours = answer(function)
+    if ours is None:
+        raise unknown(function.__name__, function)
+    if "out" in kwargs:
+        rest = {k: v for k, v in kwargs.items() if k != "out"}
+        return store(ours(*args, **rest), _single(kwargs["out"]))
+    return ours(*args, **kwargs)
+
+
+def unknown(name: str, function: Any = None) -> NotSupportedError:
+    """The error for a function that has no counterpart: it names the nearest that have."""
+    module = getattr(function, "__module__", "numpy")
+    near = difflib.get_close_matches(name, list(ENTRIES), n=3, cutoff=0.5)
+    hint = f"the nearest that are: {', '.join(near)}; or " if near else ""
+    return NotSupportedError(
+        f"{module}.{name} is not supported on a tensor ({hint}take it out of the graph with t.detach().numpy() "
+        f"where no gradient is needed; docs/add_an_op.md shows how to add it)"
+    )
+
+
+__all__ = ["ANSWERS", "array_function", "array_ufunc", "detached", "in_graph", "store", "unknown"]

@@ -1,0 +1,196 @@
+"""From gradient rules to one straight function an operation: `build` writes it, as a few lines of Python.
+
+For ``multiply`` with both inputs on the tape, the functions written here read ::
+
+    def save(args, out, settings):
+        return (args[0], args[1],)
+    def pull(g, x, y):
+        return (g * rule0(y), g * rule1(x),)
+
+so a backward step runs no loop over arguments, no dictionary of names, and keeps only what rules name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, cast
+
+import numpy as np
+
+from adjoint.core.errors import NotDifferentiableError, RuleError
+from adjoint.core.op import Op, Rule
+
+
+class NotDifferentiable:
+    """Stands where a gradient rule would, and says why there is none."""
+
+    __slots__ = ("why",)
+    __code__ = compile("", "<none>", "exec")
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+
+    def __call__(self) -> None:
+        raise NotDifferentiableError(self.why)
+
+
+class Pull(Protocol):
+    """A pullback for one operation: ``pull(g, *saved)`` gives one cotangent a parent.
+
+    `names` says what each saved value is, `wanted` which inputs the parents are (for one joint rule that is
+    saved as ``needs``), `fresh` that a cotangent of its own is a new array,
+    `source` the text that was compiled.
+    """
+
+    op: Op
+    names: tuple[str, ...]
+    wanted: tuple[int, ...]
+    fresh: bool
+    source: str
+    save: Callable[[Sequence[Any], Any, Mapping[str, Any]], tuple[Any, ...]]
+
+    def __call__(self, g: Any, /, *saved: Any) -> Sequence[Any]: ...
+
+
+def build(op: Op, wanted: tuple[int, ...], fitted: bool, conjugate: bool) -> Pull:
+    """The pullback of `op` for the inputs numbered `wanted`.
+
+    `fitted`: some input's shape or dtype differs from the output's, so cotangents are summed and cast
+    back. `conjugate`: values are complex, so partial derivatives are conjugated.
+    """
+    key = (wanted if not op.joint else (), fitted, conjugate)
+    if key not in op.pulls:
+        op.pulls[key] = _joint(op, fitted) if op.joint else _separate(op, *key)
+    return cast(Pull, op.pulls[key])
+
+
+def _separate(op: Op, wanted: tuple[int, ...], fitted: bool, conjugate: bool) -> Pull:
+    names: list[str] = []
+    terms: list[str] = []
+    scope: dict[str, Any] = {"fit": fit, "conj": np.conj, "zeros_like": np.zeros_like}
+    for i in wanted:
+        function, needs = op.rules[i] if op.rules else NO_RULE
+        if isinstance(function, NotDifferentiable):
+            raise NotDifferentiableError(
+                f"{op.name} has no derivative with respect to `{op.inputs[i]}`: {function.why}. "
+                f"Take it out of the graph first: {op.inputs[i]}.detach()"
+            )
+        scope[f"rule{i}"] = function
+        names += (n for n in needs if n not in names and n != "g")
+        factor = op.kind == "elementwise" and "g" not in needs
+        term = _term(f"rule{i}", function, needs, factor, conjugate)
+        if fitted:
+            extra = [f"{op.inputs[i]}_shape", f"{op.inputs[i]}_dtype"]
+            names += (n for n in extra if n not in names)
+            term = f"fit({term}, {', '.join(extra)})"
+        terms.append(term)
+    result = "".join(f"{term}, " for term in terms)
+    return _compile(op, names, f"return ({result})", scope, wanted, fresh=True)
+
+
+def _term(rule: str, function: Any, needs: tuple[str, ...], factor: bool, conjugate: bool) -> str:
+    """The expression for one cotangent, `g * rule(x)` say."""
+    if not callable(function):
+        constant = {1: "g", -1: "-g", 0: "zeros_like(g)"}
+        return constant.get(function, f"g * {function!r}")
+    called = f"{rule}({', '.join(needs)})"
+    if not factor:
+        return called
+    return f"g * conj({called})" if conjugate else f"g * {called}"
+
+
+def _joint(op: Op, fitted: bool) -> Pull:
+    """One rule gives the cotangents of all inputs; `needs` are the numbers of those on the tape."""
+    function, names = op.rules[0]
+    call = f"rule({', '.join(names)})"
+    term = "fit(c[i], shapes[i], dtypes[i])" if fitted else "c[i]"
+    body = f"c = {call}\n    return [{term} for i in needs]"
+    saved = [n for n in names if n != "g"] + ["needs"] + ["shapes", "dtypes"] * fitted
+    saved = list(dict.fromkeys(saved))
+    return _compile(op, saved, body, {"rule": function, "fit": fit}, (), fresh=False)
+
+
+def _compile(
+    op: Op, names: list[str], body: str, scope: dict[str, Any], wanted: tuple[int, ...], *, fresh: bool
+) -> Pull:
+    values = "".join(f"{_where(op, name)}, " for name in names)
+    source = (
+        f"def save(args, out, settings):\n    return ({values})\n"
+        f"def pull({', '.join(['g', *names])}):\n    {body}\n"
+    )
+    scope |= {"shape_of": np.shape, "dtype_of": dtype_of}
+    exec(compile(source, f"<pullback of {op.name}>", "exec"), scope)
+    pull = scope["pull"]
+    pull.op, pull.names, pull.fresh, pull.source = op, tuple(names), fresh, source
+    pull.wanted, pull.save = wanted, scope["save"]
+    return cast(Pull, pull)
+
+
+def _where(op: Op, name: str) -> str:
+    """Where the forward call has the value that a rule names."""
+    if name in ("out", "g"):
+        return "out"
+    if name in op.settings or name == "needs":
+        return f"settings[{name!r}]"
+    if op.inputs[0][0] == "*":
+        everything = {
+            op.inputs[0][1:]: "tuple(args)",
+            f"{op.inputs[0][1:]}_shapes": "tuple(map(shape_of, args))",
+            "shapes": "tuple(map(shape_of, args))",
+            "dtypes": "tuple(map(dtype_of, args))",
+        }
+        if name in everything:
+            return everything[name]
+    elif name in ("shapes", "dtypes"):
+        return f"tuple(map({name[:-1]}_of, args))"
+    for suffix, reader in (("", "{}"), ("_shape", "shape_of({})"), ("_dtype", "dtype_of({})")):
+        stem = name.removesuffix(suffix) if suffix else name
+        if name.endswith(suffix) and stem in op.inputs:
+            return reader.format(f"args[{op.inputs.index(stem)}]")
+    if name == "out_shape":
+        return "shape_of(out)"
+    raise RuleError(
+        f"a gradient rule of {op.name} names {name!r}, which is none of: g, out, "
+        f"{', '.join(op.inputs)}, <input>_shape, {', '.join(op.settings)}"
+    )
+
+
+def dtype_of(x: Any) -> Any:
+    """The dtype of any array, box or Python number."""
+    return x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
+
+
+def fit(c: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Bring cotangent `c` back to an input's `shape` and `dtype`: undo broadcasting and promotion."""
+    if c is None:
+        return c
+    if c.shape != shape:
+        c = unbroadcast(c, shape)
+    if c.dtype != dtype:
+        if c.dtype.kind == "c" and dtype.kind != "c":
+            c = np.real(c)
+        c = c.astype(dtype)
+    return c
+
+
+def unbroadcast(c: Any, shape: tuple[int, ...]) -> Any:
+    """Sum `c` over the axes along which an array of `shape` was repeated.
+
+    The transpose of `numpy.broadcast_to`.
+    """
+    extra = len(c.shape) - len(shape)
+    if extra < 0:
+        return np.broadcast_to(c, shape)
+    axes = tuple(range(extra)) + tuple(
+        i + extra for i, n in enumerate(shape) if n == 1 and c.shape[i + extra] != 1
+    )
+    if axes:
+        c = np.sum(c, axis=axes)
+    if c.shape == shape:
+        return c
+    if c.size == 1 or len(c.shape) != len(shape):
+        c = np.reshape(c, shape) if c.size == int(np.prod(shape)) else c
+    return c if c.shape == shape else np.broadcast_to(c, shape)
+
+
+NO_RULE = Rule(NotDifferentiable("it is a setting or a condition, not a quantity"))

@@ -1,0 +1,80 @@
+"""Trees of arrays: dicts, lists, tuples, named tuples and dataclasses, flattened through optree."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.box import Box
+
+NAMESPACE = "adjoint"
+_PLAIN = (np.ndarray, np.generic, Box, float, int, complex)
+_known: set[type] = set()
+
+
+def is_leaf(tree: Any) -> bool:
+    """Whether `tree` is one array or number, so that optree need not be loaded."""
+    return isinstance(tree, _PLAIN)
+
+
+def flatten(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
+    """The leaves of `tree`, and the function that puts leaves back into its shape.
+
+    Example:
+        >>> leaves, rebuild = flatten({"w": 1.0, "b": [2.0, 3.0]})
+        >>> leaves, rebuild([x * 10 for x in leaves])
+        ([2.0, 3.0, 1.0], {'w': 10.0, 'b': [20.0, 30.0]})
+    """
+    if is_leaf(tree):
+        return [tree], _only
+    import optree
+
+    while True:
+        leaves, spec = optree.tree_flatten(tree, none_is_leaf=False, namespace=NAMESPACE)
+        fresh = {type(x) for x in leaves if dataclasses.is_dataclass(x) and not isinstance(x, type)} - _known
+        if not fresh:
+            return leaves, spec.unflatten
+        for kind in fresh:
+            _register(kind)
+
+
+def _only(leaves: list[Any]) -> Any:
+    return leaves[0]
+
+
+def _register(kind: type) -> None:
+    import optree
+
+    _known.add(kind)
+    names = [f.name for f in dataclasses.fields(kind)]
+
+    def unflatten(_: Any, values: Any) -> Any:
+        # Not kind(...): a dataclass may compute or check its fields, and leaves may be placeholders.
+        new = object.__new__(kind)
+        for name, value in zip(names, values, strict=True):
+            object.__setattr__(new, name, value)
+        return new
+
+    optree.register_pytree_node(
+        kind, lambda x: ([getattr(x, n) for n in names], None, names), unflatten, namespace=NAMESPACE
+    )
+
+
+def map_tree(function: Callable[[Any], Any], tree: Any) -> Any:
+    """Apply `function` to each leaf of `tree`."""
+    leaves, rebuild = flatten(tree)
+    return rebuild([function(leaf) for leaf in leaves])
+
+
+def paths(tree: Any) -> list[str]:
+    """A readable name for each leaf, as in ``params['w'][0]``."""
+    if is_leaf(tree):
+        return [""]
+    import optree
+
+    flatten(tree)
+    found, _, _ = optree.tree_flatten_with_path(tree, namespace=NAMESPACE)
+    return ["".join(f"[{key!r}]" for key in path) for path in found]

@@ -1,0 +1,16 @@
+"""The operations: one file a family, one block an operation. Importing this fills the registry."""
+
+from adjoint.ops import (  # noqa: F401 - imported for what they register
+    arithmetic,
+    comparison,
+    cumulative,
+    einsum,
+    exponential,
+    indexing,
+    joining,
+    linear,
+    reductions,
+    selection,
+    shape,
+    trigonometric,
+)

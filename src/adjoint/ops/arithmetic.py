@@ -1,0 +1,93 @@
+"""Sums, products, powers, remainders, and the pieces of a number."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.constructors import constant, elementwise, not_differentiable
+
+add = elementwise(np.add, partials=(1, 1), flags=("commutative",))
+subtract = elementwise(np.subtract, partials=(1, -1))
+negative = elementwise(np.negative, partial=-1)
+positive = elementwise(np.positive, partial=1)
+multiply = elementwise(np.multiply, partials=(lambda y: y, lambda x: x), flags=("commutative",))
+divide = elementwise(
+    np.divide,
+    partials=(lambda y: 1 / y, lambda x, y: -(x / y) / y),
+    domain=((-2, 2), (0.5, 2)),
+)
+reciprocal = elementwise(np.reciprocal, partial=lambda out: -out * out, domain=(0.5, 2))
+square = elementwise(np.square, partial=lambda x: 2 * x)
+sqrt = elementwise(np.sqrt, partial=lambda out: 0.5 / out, domain=(0.3, 3))
+cbrt = elementwise(np.cbrt, partial=lambda out: 1 / (3 * np.square(out)), domain=(0.3, 3))
+
+
+def _by_base(x: Any, y: Any) -> Any:
+    """y x**(y-1), and exactly 0 where y is 0."""
+    if isinstance(y, int | float):
+        return np.zeros_like(x) if y == 0 else y * x ** (y - 1)
+    return np.where(y == 0, 0.0, y * x ** np.where(y == 0, 1.0, y - 1))
+
+
+def _by_exponent(x: Any, y: Any, out: Any) -> Any:
+    """x**y log(x), with its limit 0 where x is 0 and y is not negative."""
+    flat = (np.equal(x, 0)) & np.greater_equal(np.real(y), 0)
+    return np.where(flat, 0.0, out * np.log(np.where(flat, 1.0, x)))
+
+
+power = elementwise(np.power, partials=(_by_base, _by_exponent), domain=((0.3, 2), (-2, 2)))
+float_power = elementwise(np.float_power, partials=(_by_base, _by_exponent), domain=((0.3, 2), (-2, 2)))
+
+absolute = elementwise(
+    np.absolute, vjp=lambda g, x: g * np.sign(x), domain=(0.2, 2), flags=("idempotent",)
+)
+fabs = elementwise(np.fabs, partial=lambda x: np.sign(x), domain=(-2, -0.2), flags=("idempotent",))
+hypot = elementwise(
+    np.hypot,
+    partials=(
+        lambda x, out: x / np.where(np.equal(out, 0), 1.0, out),
+        lambda y, out: y / np.where(np.equal(out, 0), 1.0, out),
+    ),
+    domain=(0.3, 2),
+)
+remainder = elementwise(
+    np.remainder,
+    partials=(1, lambda x, y: -np.floor_divide(x, y)),
+    domain=((0.1, 0.9), (1.1, 1.9)),
+)
+fmod = elementwise(
+    np.fmod, partials=(1, lambda x, y: -np.trunc(x / y)), domain=((2.1, 2.4), (1.1, 1.9))
+)
+copysign = elementwise(
+    np.copysign,
+    partials=(lambda x, y: np.sign(x) * np.copysign(1.0, y).astype(x.dtype), 0),
+    domain=((0.2, 2), (-2, -0.2)),
+)
+nextafter = not_differentiable(np.nextafter, "it steps between neighbouring floating-point numbers")
+spacing = not_differentiable(np.spacing, "it measures the floating-point grid, not a function of its argument")
+ldexp = elementwise(
+    np.ldexp,
+    partials=(lambda y: np.exp2(np.asarray(y, float)), None),
+    samples=lambda r: [((r(3, 4), 2), {}), ((r(3), np.array([1, -2, 0])), {})],  # type: ignore[list-item]
+)
+heaviside = elementwise(
+    np.heaviside, partials=(0, lambda x: np.equal(x, 0).astype(float)), domain=((0.1, 1), (0, 1))
+)
+
+# Steps: flat wherever they have a derivative.
+sign = elementwise(np.sign, partial=0, domain=(0.2, 2), flags=("idempotent",))
+floor = elementwise(np.floor, partial=0, domain=(0.1, 0.9), flags=("idempotent",))
+ceil = elementwise(np.ceil, partial=0, domain=(0.1, 0.9), flags=("idempotent",))
+trunc = elementwise(np.trunc, partial=0, domain=(0.1, 0.9), flags=("idempotent",))
+rint = elementwise(np.rint, partial=0, domain=(0.1, 0.4), flags=("idempotent",))
+floor_divide = elementwise(np.floor_divide, partials=(0, 0), domain=((0.1, 0.9), (1.1, 1.9)))
+
+deg2rad = elementwise(np.deg2rad, partial=math.pi / 180)
+rad2deg = elementwise(np.rad2deg, partial=180 / math.pi)
+radians = elementwise(np.radians, partial=math.pi / 180)
+degrees = elementwise(np.degrees, partial=180 / math.pi)
+
+constant(np.frexp, np.signbit, np.gcd, np.lcm)

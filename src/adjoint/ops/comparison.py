@@ -1,0 +1,38 @@
+"""The larger and the smaller, and everything that answers with a truth value or a position."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.constructors import constant, elementwise
+
+
+def _share(mine: Any, other: Any, out: Any) -> Any:
+    """1 where this argument is the result, an even half where both are; nan follows nan."""
+    won = np.equal(mine, out) | (np.isnan(out) & np.isnan(mine))
+    lost = np.equal(other, out) | (np.isnan(out) & np.isnan(other))
+    return np.where(won & lost, 0.5, np.where(won, 1.0, 0.0)).astype(out.dtype)
+
+
+_shares = (lambda x, y, out: _share(x, y, out), lambda x, y, out: _share(y, x, out))
+_apart = ((-2.0, -0.2), (0.2, 2.0))
+
+maximum = elementwise(np.maximum, partials=_shares, domain=_apart, flags=("commutative", "idempotent"))
+minimum = elementwise(np.minimum, partials=_shares, domain=_apart, flags=("commutative", "idempotent"))
+fmax = elementwise(np.fmax, partials=_shares, domain=_apart, flags=("commutative", "idempotent"))
+fmin = elementwise(np.fmin, partials=_shares, domain=_apart, flags=("commutative", "idempotent"))
+
+constant(np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
+constant(np.logical_and, np.logical_or, np.logical_not, np.logical_xor)
+constant(np.isnan, np.isinf, np.isfinite, np.isnat)
+constant(np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert, np.left_shift, np.right_shift)
+constant(np.bitwise_count)
+constant(np.argmax, np.argmin, np.argsort, np.argpartition, np.nanargmax, np.nanargmin, np.argwhere)
+constant(np.nonzero, np.flatnonzero, np.count_nonzero, np.searchsorted, np.digitize, np.lexsort)
+constant(np.all, np.any, np.allclose, np.isclose, np.array_equal, np.array_equiv)
+constant(np.isposinf, np.isneginf, np.isreal, np.iscomplex, np.isrealobj, np.iscomplexobj)
+constant(np.shape, np.ndim, np.size, np.zeros_like, np.ones_like, np.empty_like)
+constant(np.result_type, np.can_cast, np.shares_memory, np.may_share_memory)
+constant(np.histogram, np.histogram2d, np.histogramdd, np.histogram_bin_edges, np.bincount)

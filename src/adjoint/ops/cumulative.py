@@ -1,0 +1,136 @@
+"""Running sums, products and extremes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.constructors import composite, general, linear
+from adjoint.core.op import call
+from adjoint.core.protocol import store
+from adjoint.core.registry import REDUCTIONS
+from adjoint.ops.indexing import put_along_axis
+
+
+def _to_end(g: Any, axis: int) -> Any:
+    """Running sums from the end: the transpose of running sums from the start."""
+    return np.flip(np.cumsum(np.flip(g, axis), axis=axis), axis)
+
+
+@linear(transpose=lambda g, axis: _to_end(g, axis), samples=lambda r: [call(r(5)), call(r(3, 4), axis=0)])
+def running_sum(a: Any, /, axis: int = -1) -> Any:
+    return np.add.accumulate(a, axis=axis)
+
+
+def _product_cotangent(g: Any, a: Any, out: Any, axis: int) -> Any:
+    """sum over j >= i of g[j] times the product of a[0..j] without a[i]."""
+    if not np.any(np.equal(a, 0)):
+        return _to_end(g * np.conj(out), axis) / np.conj(a)
+    # With a zero about, dividing it out again would lose the other factors: leave out each in turn.
+    last = np.moveaxis(a, axis, -1)
+    n = last.shape[-1]
+    without = np.where(np.eye(n, dtype=bool), np.ones_like(last[..., :1, None]), last[..., None, :])
+    products = np.where(np.tri(n, dtype=bool).T, np.cumprod(without, axis=-1), 0)
+    return np.moveaxis(np.sum(np.moveaxis(g, axis, -1)[..., None, :] * products, axis=-1), -1, axis)
+
+
+@general(
+    vjp=_product_cotangent,
+    samples=lambda r: [call(r(5)), call(r(3, 4), axis=0), call(np.array([2.0, 0.0, 3.0, 0.0, 1.0]))],
+)
+def running_product(a: Any, /, axis: int = -1) -> Any:
+    return np.multiply.accumulate(a, axis=axis)
+
+
+def _extreme(ufunc: np.ufunc, name: str) -> Any:
+    def vjp(g: Any, a: Any, out: Any, axis: int) -> Any:
+        # Where the running extreme stands: the latest element that equals it.
+        shape = [1] * np.ndim(a)
+        shape[axis] = -1
+        here = np.where(np.equal(a, out), np.reshape(np.arange(np.shape(a)[axis]), shape), 0)
+        return put_along_axis(g, np.maximum.accumulate(here, axis=axis), np.shape(a), axis)
+
+    def forward(a: Any, /, axis: int = -1) -> Any:
+        return ufunc.accumulate(a, axis=axis)
+
+    forward.__name__ = name
+    return general(vjp=vjp, samples=lambda r: [call(r(5)), call(r(3, 4), axis=0)])(forward)
+
+
+running_max = _extreme(np.maximum, "running_max")
+running_min = _extreme(np.minimum, "running_min")
+
+
+def _logsumexp_cotangent(g: Any, a: Any, out: Any, axis: int) -> Any:
+    """sum over j >= i of g[j] exp(a[i] - out[j])."""
+    a, out, g = (np.moveaxis(x, axis, -1) for x in (a, out, g))
+    n = np.shape(a)[-1]
+    weights = np.where(np.tri(n, dtype=bool).T, np.exp(a[..., :, None] - out[..., None, :]), 0)
+    return np.moveaxis(np.sum(weights * g[..., None, :], axis=-1), -1, axis)
+
+
+@general(vjp=_logsumexp_cotangent, samples=lambda r: [call(r(5)), call(r(3, 4), axis=0)])
+def running_logsumexp(a: Any, /, axis: int = -1) -> Any:
+    return np.logaddexp.accumulate(a, axis=axis)
+
+
+def _running(op: Any, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
+    if dtype is not None:
+        a = a.astype(dtype)
+    if axis is None:
+        a, axis = np.ravel(a), 0
+    return store(op(a, axis=axis), out)
+
+
+_both = lambda r: [call(r(3, 4)), call(r(3, 4), 1)]  # noqa: E731 - shared samples
+
+
+@composite(np.cumsum, samples=_both)
+def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    return _running(running_sum, a, axis, dtype, out)
+
+
+@composite(np.cumprod, samples=_both)
+def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    return _running(running_product, a, axis, dtype, out)
+
+
+@composite(np.cumulative_sum, samples=lambda r: [call(r(4)), call(r(3, 4), axis=1, include_initial=True)])
+def cumulative_sum(
+    x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
+) -> Any:
+    return _cumulative(np.cumsum, x, axis, dtype, out, include_initial, 0)
+
+
+@composite(np.cumulative_prod, samples=lambda r: [call(r(4)), call(r(3, 4), axis=1, include_initial=True)])
+def cumulative_prod(
+    x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
+) -> Any:
+    return _cumulative(np.cumprod, x, axis, dtype, out, include_initial, 1)
+
+
+def _cumulative(f: Any, x: Any, axis: Any, dtype: Any, out: Any, initial: bool, first: int) -> Any:
+    axis = 0 if axis is None and np.ndim(x) == 1 else axis
+    if axis is None:
+        raise ValueError("axis must be given for arrays of more than one dimension: axis=0")
+    result = f(x, axis=axis, dtype=dtype)
+    if initial:
+        start = np.full_like(np.zeros(np.shape(x)), first).take([0], axis=axis)
+        result = np.concatenate([start.astype(result.dtype), result], axis=axis)
+    return store(result, out)
+
+
+REDUCTIONS |= {
+    (np.add, "accumulate"): cumsum,
+    (np.multiply, "accumulate"): cumprod,
+    (np.maximum, "accumulate"): lambda a, axis=0, dtype=None, out=None: _running(
+        running_max, a, axis, dtype, out
+    ),
+    (np.minimum, "accumulate"): lambda a, axis=0, dtype=None, out=None: _running(
+        running_min, a, axis, dtype, out
+    ),
+    (np.logaddexp, "accumulate"): lambda a, axis=0, dtype=None, out=None: _running(
+        running_logsumexp, a, axis, dtype, out
+    ),
+}

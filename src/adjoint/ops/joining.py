@@ -1,0 +1,223 @@
+"""Putting arrays together, taking them apart, and padding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.constructors import composite, general, linear
+from adjoint.core.errors import NotSupportedError, ShapeError
+from adjoint.core.op import call
+from adjoint.core.protocol import store
+
+
+def _slices(g: Any, xs_shapes: tuple[tuple[int, ...], ...], axis: int) -> list[Any]:
+    parts, start = [], 0
+    before = (slice(None),) * (axis % len(g.shape))
+    for shape in xs_shapes:
+        stop = start + shape[axis]
+        parts.append(g[(*before, slice(start, stop))])
+        start = stop
+    return parts
+
+
+@general(
+    vjp=_slices,
+    linear=True,
+    samples=lambda r: [call(r(2, 3), r(1, 3)), call(r(2, 3), r(2, 1), r(2, 2), axis=-1)],
+)
+def join(*xs: Any, axis: int = 0) -> Any:
+    """Arrays one after another along `axis`."""
+    return np.concatenate(xs, axis=axis)
+
+
+@general(
+    vjp=lambda g, xs_shapes, axis: [np.moveaxis(g, axis, 0)[i] for i in range(len(xs_shapes))],
+    linear=True,
+    samples=lambda r: [call(r(2, 3), r(2, 3)), call(r(2), r(2), r(2), axis=-1)],
+)
+def pile(*xs: Any, axis: int = 0) -> Any:
+    """Arrays side by side along a new `axis`."""
+    return np.stack(xs, axis=axis)
+
+
+@composite(
+    np.concatenate,
+    samples=lambda r: [
+        call([r(2, 3), r(1, 3)]),
+        call((r(2, 3), r(2, 1)), 1),
+        call([r(2, 2), r(3)], axis=None),
+    ],
+    errors=lambda r: [call([r(2, 3), r(2, 4)])],
+)
+def concatenate(
+    arrays: Sequence[Any], /, axis: int | None = 0, out: Any = None, *, dtype: Any = None, casting: Any = None
+) -> Any:
+    arrays = [a if hasattr(a, "shape") else np.asarray(a) for a in arrays]
+    if axis is None:
+        arrays, axis = [np.ravel(a) for a in arrays], 0
+    shapes = [np.shape(a) for a in arrays]
+    lengths = {len(s) for s in shapes}
+    if len(lengths) == 1 and 0 not in lengths:
+        rest = {s[: axis % len(s)] + s[axis % len(s) + 1 :] for s in shapes}
+        if len(rest) > 1:
+            raise ShapeError(
+                f"concatenate: shapes {', '.join(map(str, shapes))} must agree on every axis but {axis}"
+            )
+    result = join(*arrays, axis=axis)
+    return store(result if dtype is None else result.astype(dtype), out)
+
+
+@composite(
+    np.stack,
+    samples=lambda r: [call([r(2, 3), r(2, 3)]), call((r(3), r(3)), axis=1)],
+    errors=lambda r: [call([r(2), r(3)])],
+)
+def stack(
+    arrays: Sequence[Any], axis: int = 0, out: Any = None, *, dtype: Any = None, casting: Any = None
+) -> Any:
+    arrays = [a if hasattr(a, "shape") else np.asarray(a) for a in arrays]
+    if len({np.shape(a) for a in arrays}) > 1:
+        raise ShapeError(f"stack: all arrays must have one shape; got {', '.join(str(np.shape(a)) for a in arrays)}")
+    result = pile(*arrays, axis=axis)
+    return store(result if dtype is None else result.astype(dtype), out)
+
+
+@composite(np.vstack, samples=lambda r: [call([r(3), r(2, 3)])])
+def vstack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = None) -> Any:
+    return np.concatenate([np.atleast_2d(a) for a in tup], axis=0, dtype=dtype)
+
+
+@composite(np.hstack, samples=lambda r: [call([r(3), r(2)]), call([r(2, 1), r(2, 3)])])
+def hstack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = None) -> Any:
+    arrays = [np.atleast_1d(a) for a in tup]
+    return np.concatenate(arrays, axis=0 if arrays and arrays[0].ndim == 1 else 1, dtype=dtype)
+
+
+@composite(np.dstack, samples=lambda r: [call([r(3), r(3)]), call([r(2, 3), r(2, 3)])])
+def dstack(tup: Sequence[Any]) -> Any:
+    return np.concatenate([np.atleast_3d(a) for a in tup], axis=2)
+
+
+@composite(np.column_stack, samples=lambda r: [call([r(3), r(3, 2)])])
+def column_stack(tup: Sequence[Any]) -> Any:
+    return np.concatenate([a[:, None] if np.ndim(a) == 1 else np.atleast_2d(a) for a in tup], axis=1)
+
+
+@composite(np.block, samples=lambda r: [call([[r(2, 2), r(2, 1)], [r(1, 2), r(1, 1)]]), call([r(2), 1.5])])
+def block(arrays: Any) -> Any:
+    def depth(x: Any) -> int:
+        return 1 + depth(x[0]) if isinstance(x, list) else 0
+
+    def leaves(x: Any) -> list[Any]:
+        return [y for item in x for y in leaves(item)] if isinstance(x, list) else [x]
+
+    levels = depth(arrays)
+    ndim = max([levels, *(np.ndim(x) for x in leaves(arrays))])
+
+    def built(x: Any, level: int) -> Any:
+        if not isinstance(x, list):
+            return np.reshape(x, (1,) * (ndim - np.ndim(x)) + np.shape(x))
+        return np.concatenate([built(item, level + 1) for item in x], axis=ndim - levels + level)
+
+    return built(arrays, 0)
+
+
+@composite(np.append, samples=lambda r: [call(r(2, 3), r(1, 3), 0), call(r(2), r(2, 2))])
+def append(arr: Any, values: Any, axis: int | None = None) -> Any:
+    return np.concatenate([np.asarray(x) if isinstance(x, list) else x for x in (arr, values)], axis=axis)
+
+
+@composite(
+    np.array_split,
+    samples=lambda r: [call(r(5), 3), call(r(3, 5), [2, 4], axis=1)],
+)
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    n = np.shape(ary)[axis]
+    if np.ndim(indices_or_sections) == 0:
+        each, extra = divmod(n, int(indices_or_sections))
+        sizes = [each + 1] * extra + [each] * (int(indices_or_sections) - extra)
+        cuts = [int(c) for c in np.cumsum([0, *sizes])]
+    else:
+        cuts = [0, *(int(i) for i in indices_or_sections), n]
+    before = (slice(None),) * (axis % np.ndim(ary))
+    return [ary[(*before, slice(a, b))] for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+
+
+@composite(
+    np.split, samples=lambda r: [call(r(6), 3), call(r(3, 5), [2, 4], 1)], errors=lambda r: [call(r(5), 2)]
+)
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    n = np.shape(ary)[axis]
+    if np.ndim(indices_or_sections) == 0 and n % int(indices_or_sections):
+        raise ShapeError(
+            f"np.split: axis {axis} of length {n} does not divide into {indices_or_sections} equal parts; "
+            f"np.array_split allows unequal ones"
+        )
+    return np.array_split(ary, indices_or_sections, axis)
+
+
+@composite(np.hsplit, samples=lambda r: [call(r(2, 4), 2), call(r(4), 2)])
+def hsplit(ary: Any, indices_or_sections: Any) -> Any:
+    return np.split(ary, indices_or_sections, 0 if np.ndim(ary) == 1 else 1)
+
+
+@composite(np.vsplit, samples=lambda r: [call(r(4, 2), 2)])
+def vsplit(ary: Any, indices_or_sections: Any) -> Any:
+    return np.split(ary, indices_or_sections, 0)
+
+
+@composite(np.dsplit, samples=lambda r: [call(r(2, 2, 4), 2)])
+def dsplit(ary: Any, indices_or_sections: Any) -> Any:
+    return np.split(ary, indices_or_sections, 2)
+
+
+@composite(np.unstack, samples=lambda r: [call(r(2, 3)), call(r(2, 3), axis=1)])
+def unstack(x: Any, /, *, axis: int = 0) -> Any:
+    return tuple(np.moveaxis(x, axis, 0)[i] for i in range(np.shape(x)[axis]))
+
+
+@linear(
+    transpose=lambda g, a_shape, widths: g[
+        tuple(slice(b, b + n) for (b, _), n in zip(widths, a_shape, strict=True))
+    ],
+    samples=lambda r: [call(r(2, 3), widths=((1, 0), (2, 1)))],
+)
+def pad_zeros(a: Any, /, widths: Any = ()) -> Any:
+    return np.pad(a, widths)
+
+
+@composite(
+    np.pad,
+    samples=lambda r: [
+        call(r(2, 3), 1),
+        call(r(2, 3), ((1, 0), (2, 1)), constant_values=3.0),
+        call(r(4), (2, 3), "edge"),
+        call(r(4), (2, 3), mode="reflect"),
+        call(r(3, 4), 2, "symmetric"),
+        call(r(3), (4, 1), "wrap"),
+    ],
+)
+def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
+    if isinstance(pad_width, dict):
+        pad_width = [pad_width.get(i, 0) for i in range(np.ndim(array))]
+        pad_width = [(w, w) if isinstance(w, int) else w for w in pad_width]
+    widths = tuple((int(a), int(b)) for a, b in np.broadcast_to(pad_width, (np.ndim(array), 2)))
+    if mode == "constant":
+        padded = pad_zeros(array, widths=widths)
+        values = options.pop("constant_values", 0)
+        if np.ndim(values) == 0 and not isinstance(values, int | float) or np.any(np.not_equal(values, 0)):
+            frame = np.pad(np.zeros(np.shape(array)), widths, constant_values=np.asarray(values))
+            padded = padded + frame.astype(padded.dtype)
+        return padded
+    if mode not in ("edge", "reflect", "symmetric", "wrap"):
+        raise NotSupportedError(
+            f"np.pad on a tensor takes mode constant, edge, reflect, symmetric or wrap; got {mode!r}"
+        )
+    for axis, width in enumerate(widths):
+        if width != (0, 0):
+            places = np.pad(np.arange(np.shape(array)[axis]), width, mode, **options)
+            array = np.take(array, places, axis=axis)
+    return array

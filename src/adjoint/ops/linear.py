@@ -1,0 +1,204 @@
+"""Products of matrices, and sums over products of any indices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.constructors import composite, general
+from adjoint.core.errors import ShapeError
+from adjoint.core.op import call
+from adjoint.core.protocol import store
+from adjoint.core.pulls import unbroadcast
+
+
+def _t(x: Any) -> Any:
+    """Swap the last two axes, and conjugate: what a matrix becomes when it changes sides."""
+    x = np.swapaxes(x, -1, -2)
+    return np.conj(x) if x.dtype.kind == "c" else x
+
+
+def _matmul_x(g: Any, x_shape: tuple[int, ...], y: Any) -> Any:
+    if np.ndim(y) == 1:
+        c = g[..., None] * (np.conj(y) if y.dtype.kind == "c" else y)
+    elif len(x_shape) == 1:
+        c = np.squeeze(np.matmul(g[..., None, :], _t(y)), -2)
+    else:
+        c = np.matmul(g, _t(y))
+    return c if c.shape == x_shape else unbroadcast(c, x_shape)
+
+
+def _matmul_y(g: Any, x: Any, y_shape: tuple[int, ...]) -> Any:
+    if np.ndim(x) == 1:
+        x = np.conj(x) if x.dtype.kind == "c" else x
+        c = g[..., None] * x if len(y_shape) == 1 else x[:, None] * g[..., None, :]
+    elif len(y_shape) == 1:
+        c = np.squeeze(np.matmul(_t(x), g[..., None]), -1)
+    elif len(y_shape) == 2 and np.ndim(x) > 2:
+        # One large product instead of a batch of small ones that are then summed.
+        c = np.matmul(_t(np.reshape(x, (-1, np.shape(x)[-1]))), np.reshape(g, (-1, y_shape[-1])))
+    else:
+        c = np.matmul(_t(x), g)
+    return c if c.shape == y_shape else unbroadcast(c, y_shape)
+
+
+@general(
+    np.matmul,
+    vjps=(_matmul_x, _matmul_y),
+    samples=lambda r: [
+        call(r(3, 4), r(4, 2)),
+        call(r(4), r(4)),
+        call(r(3, 4), r(4)),
+        call(r(4), r(4, 2)),
+        call(r(2, 3, 4), r(4, 5)),
+        call(r(3, 4), r(2, 4, 5)),
+        call(r(2, 1, 3, 4), r(5, 4, 2)),
+        call(r(2, 3, 4), r(4)),
+        call(r(4), r(2, 4, 3)),
+    ],
+    errors=lambda r: [call(r(3, 4), r(3, 4)), call(r(), r(3))],
+)
+def matmul(x: Any, y: Any, /) -> Any:
+    try:
+        return np.matmul(x, y)
+    except ValueError as error:
+        raise ShapeError(
+            f"matmul: shapes {np.shape(x)} and {np.shape(y)} do not fit: the last axis of the first must have "
+            f"the length of the second-last axis of the second (of its only axis, if it has one)"
+        ) from error
+
+
+@composite(
+    np.dot,
+    samples=lambda r: [
+        call(r(3), r(3)),
+        call(r(2, 3), r(3, 4)),
+        call(r(), r(3)),
+        call(r(2, 3), r(3)),
+        call(r(2, 3), r(4, 3, 2)),
+    ],
+)
+def dot(a: Any, b: Any, out: Any = None) -> Any:
+    if np.ndim(a) == 0 or np.ndim(b) == 0:
+        return store(np.multiply(a, b), out)
+    if np.ndim(b) <= 2 and np.ndim(a) <= 2 or np.ndim(b) == 1:
+        return store(np.matmul(a, b), out)
+    return store(np.tensordot(a, b, axes=(-1, -2)), out)
+
+
+@composite(np.vdot, samples=lambda r: [call(r(2, 3), r(2, 3))])
+def vdot(a: Any, b: Any) -> Any:
+    return np.matmul(np.conj(np.ravel(a)), np.ravel(b))
+
+
+@composite(np.vecdot, samples=lambda r: [call(r(2, 3), r(3)), call(r(3, 2), r(3, 1), axis=0)])
+def vecdot(x1: Any, x2: Any, /, axis: int = -1) -> Any:
+    return np.sum(np.conj(x1) * x2 if np.iscomplexobj(x1) else x1 * x2, axis=axis)
+
+
+@composite(np.matvec, samples=lambda r: [call(r(2, 3, 4), r(4))])
+def matvec(x1: Any, x2: Any, /) -> Any:
+    return np.matmul(x1, x2[..., None])[..., 0]
+
+
+@composite(np.vecmat, samples=lambda r: [call(r(3), r(2, 3, 4))])
+def vecmat(x1: Any, x2: Any, /) -> Any:
+    return np.matmul((np.conj(x1) if np.iscomplexobj(x1) else x1)[..., None, :], x2)[..., 0, :]
+
+
+@composite(np.outer, samples=lambda r: [call(r(3), r(2)), call(r(2, 2), r(3))])
+def outer(a: Any, b: Any, out: Any = None) -> Any:
+    return store(np.ravel(a)[:, None] * np.ravel(b)[None, :], out)
+
+
+@composite(np.inner, samples=lambda r: [call(r(3), r(3)), call(r(2, 3), r(4, 3)), call(r(), r(3))])
+def inner(a: Any, b: Any) -> Any:
+    if np.ndim(a) == 0 or np.ndim(b) == 0:
+        return np.multiply(a, b)
+    return np.tensordot(a, b, axes=(-1, -1))
+
+
+@composite(np.kron, samples=lambda r: [call(r(2, 3), r(3, 2)), call(r(3), r(2, 2))])
+def kron(a: Any, b: Any) -> Any:
+    n = max(np.ndim(a), np.ndim(b))
+    p = (1,) * (n - np.ndim(a)) + np.shape(a)
+    q = (1,) * (n - np.ndim(b)) + np.shape(b)
+    left = np.reshape(a, tuple(k for m in p for k in (m, 1)))
+    right = np.reshape(b, tuple(k for m in q for k in (1, m)))
+    return np.reshape(left * right, tuple(i * j for i, j in zip(p, q, strict=True)))
+
+
+@composite(
+    np.tensordot,
+    samples=lambda r: [
+        call(r(2, 3), r(3, 4), axes=1),
+        call(r(2, 3, 4), r(3, 4, 2), axes=((1, 2), (0, 1))),
+        call(r(2, 3, 4), r(4, 3), axes=([2, 1], [0, 1])),
+        call(r(2), r(3), 0),
+    ],
+    errors=lambda r: [call(r(2, 3), r(4, 5), axes=1)],
+)
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    na, nb = np.ndim(a), np.ndim(b)
+    if isinstance(axes, int | np.integer):
+        left, right = list(range(na - axes, na)), list(range(axes))
+    else:
+        left, right = ([x] if np.ndim(x) == 0 else list(x) for x in axes)
+    left, right = [i % na for i in left], [i % nb for i in right]
+    sa, sb = np.shape(a), np.shape(b)
+    if [sa[i] for i in left] != [sb[i] for i in right]:
+        raise ShapeError(f"tensordot: axes {left} of shape {sa} and {right} of shape {sb} have different lengths")
+    free_a = [i for i in range(na) if i not in left]
+    free_b = [i for i in range(nb) if i not in right]
+    k = int(np.prod([sa[i] for i in left]))
+    rows, columns = [sa[i] for i in free_a], [sb[i] for i in free_b]
+    first = np.reshape(np.transpose(a, free_a + left), (int(np.prod(rows)), k))
+    second = np.reshape(np.transpose(b, right + free_b), (k, int(np.prod(columns))))
+    return np.reshape(np.matmul(first, second), (*rows, *columns))
+
+
+@composite(np.linalg.multi_dot, samples=lambda r: [call([r(2, 3), r(3, 4), r(4, 2)]), call([r(3), r(3, 2), r(2)])])
+def multi_dot(arrays: Any, *, out: Any = None) -> Any:
+    shapes = [np.shape(a) for a in arrays]
+    sizes = [s[0] if len(s) == 2 else 1 if i == 0 else s[0] for i, s in enumerate(shapes)]
+    sizes.append(shapes[-1][1] if len(shapes[-1]) == 2 else 1)
+    return store(_chain(list(arrays), sizes), out)
+
+
+def _chain(arrays: list[Any], sizes: list[int]) -> Any:
+    """Multiply a chain of matrices in the cheapest order (Cormen et al., Introduction to Algorithms, 15.2)."""
+    n = len(arrays)
+    cost = [[0.0] * n for _ in range(n)]
+    cut = [[0] * n for _ in range(n)]
+    for length in range(1, n):
+        for i in range(n - length):
+            j = i + length
+            options = [
+                (cost[i][k] + cost[k + 1][j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)
+            ]
+            cost[i][j], cut[i][j] = min(options)
+
+    def product(i: int, j: int) -> Any:
+        if i == j:
+            return arrays[i]
+        return np.matmul(product(i, cut[i][j]), product(cut[i][j] + 1, j))
+
+    return product(0, n - 1)
+
+
+@composite(np.cross, samples=lambda r: [call(r(3), r(3)), call(r(2, 3), r(3)), call(r(3, 4), r(3, 4), axis=0)])
+def cross(
+    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Any:
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = np.moveaxis(a, axisa, -1), np.moveaxis(b, axisb, -1)
+    if a.shape[-1] != 3 or b.shape[-1] != 3:
+        raise ShapeError(
+            f"cross takes vectors of 3 components; got {a.shape[-1]} and {b.shape[-1]} along the chosen axes"
+        )
+    ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
+    bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
+    parts = (ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx)
+    return np.moveaxis(np.stack(parts, axis=-1), -1, axisc)

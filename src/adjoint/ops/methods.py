@@ -1,0 +1,208 @@
+"""`ArrayBox`: operators, attributes and methods with NumPy's names, for every kind of array that is a box."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.box import Box
+from adjoint.core.constructors import NotDifferentiable
+from adjoint.core.errors import NotSupportedError
+from adjoint.core.op import Op
+from adjoint.core.protocol import array_function, array_ufunc
+from adjoint.core.registry import ENTRIES, operation
+from adjoint.ops.indexing import getitem, may_repeat
+from adjoint.ops.shape import astype as cast
+
+_OPERANDS = (Box, np.ndarray, np.generic, int, float, complex, list, tuple)
+
+
+def _operator(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
+    op = operation(name)
+
+    def method(self: Any, other: Any) -> Any:
+        if not isinstance(other, _OPERANDS):
+            return NotImplemented
+        return op(other, self) if reflected else op(self, other)
+
+    return method
+
+
+def plain_index(index: Any) -> Any:
+    """An index with boxes of whole numbers or truth values made plain."""
+    if isinstance(index, tuple):
+        return tuple(plain_index(i) for i in index)
+    if isinstance(index, Box):
+        if index.dtype.kind not in "iub":  # type: ignore[attr-defined]  # every box has a dtype
+            raise IndexError(
+                f"an index must be made of integers or truth values; got a tensor of {index.dtype}. "  # type: ignore[attr-defined]  # as above
+                f"Convert it: t.detach().numpy().astype(int)"
+            )
+        return index.numpy()  # type: ignore[attr-defined]  # every box has numpy()
+    return np.asarray(index) if isinstance(index, list) else index
+
+
+class ArrayBox(Box):
+    """What every kind of boxed array shares. A kind adds `shape`, `dtype`, `process` and `numpy`."""
+
+    __slots__ = ()
+    __array_priority__ = 1000.0
+    __hash__ = object.__hash__
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return array_ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(
+        self, function: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Any:
+        return array_function(function, args, kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        # Any operation of one array is a method too: t.exp(), t.logsumexp(axis=0).
+        entry = ENTRIES.get(name)
+        if entry is None or name.startswith("_"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return partial(entry, self)
+
+    __add__, __radd__ = _operator("add"), _operator("add", True)
+    __sub__, __rsub__ = _operator("subtract"), _operator("subtract", True)
+    __mul__, __rmul__ = _operator("multiply"), _operator("multiply", True)
+    __truediv__, __rtruediv__ = _operator("divide"), _operator("divide", True)
+    __floordiv__, __rfloordiv__ = _operator("floor_divide"), _operator("floor_divide", True)
+    __mod__, __rmod__ = _operator("remainder"), _operator("remainder", True)
+    __pow__, __rpow__ = _operator("power"), _operator("power", True)
+    __matmul__, __rmatmul__ = _operator("matmul"), _operator("matmul", True)
+    __lt__, __le__ = _operator("less"), _operator("less_equal")
+    __gt__, __ge__ = _operator("greater"), _operator("greater_equal")
+    __eq__, __ne__ = _operator("equal"), _operator("not_equal")
+    __and__, __rand__ = _operator("bitwise_and"), _operator("bitwise_and", True)
+    __or__, __ror__ = _operator("bitwise_or"), _operator("bitwise_or", True)
+    __xor__, __rxor__ = _operator("bitwise_xor"), _operator("bitwise_xor", True)
+
+    def __neg__(self) -> Any:
+        return operation("negative")(self)
+
+    def __pos__(self) -> Any:
+        return operation("positive")(self)
+
+    def __abs__(self) -> Any:
+        return operation("absolute")(self)
+
+    def __invert__(self) -> Any:
+        return operation("invert")(self)
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    def __round__(self, ndigits: int = 0) -> Any:
+        return np.round(self, ndigits)  # type: ignore[call-overload]  # dispatches to us
+
+    def __getitem__(self, index: Any) -> Any:
+        index = plain_index(index)
+        return getitem(self, index=index, repeats=may_repeat(index))
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a 0-d tensor")
+        return int(self.shape[0])
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.shape:
+            raise TypeError("iteration over a 0-d tensor; t.item() gives its number")
+        return (self[i] for i in range(self.shape[0]))
+
+    def __contains__(self, value: Any) -> bool:
+        return bool(np.any(self == value))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        raise NotImplementedError
+
+    @property
+    def dtype(self) -> Any:
+        raise NotImplementedError
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=int))
+
+    @property
+    def itemsize(self) -> int:
+        return int(self.dtype.itemsize)
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.itemsize
+
+    @property
+    def T(self) -> Any:  # noqa: N802 - NumPy's name
+        return np.transpose(self)  # type: ignore[call-overload]  # dispatches to us
+
+    @property
+    def mT(self) -> Any:  # noqa: N802 - NumPy's name
+        return np.matrix_transpose(self)  # type: ignore[arg-type]  # dispatches to us
+
+    @property
+    def real(self) -> Any:
+        return np.real(self)  # type: ignore[arg-type]  # dispatches to us
+
+    @property
+    def imag(self) -> Any:
+        return np.imag(self)  # type: ignore[arg-type]  # dispatches to us
+
+    def reshape(self, *shape: Any, order: Any = "C") -> Any:
+        return operation("reshape")(self, shape[0] if len(shape) == 1 else shape, order=order)
+
+    def flatten(self, order: Any = "C") -> Any:
+        return operation("copy")(self.reshape(-1, order=order))
+
+    def transpose(self, *axes: Any) -> Any:
+        if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], tuple | list)):
+            axes = axes[0]
+        return operation("transpose")(self, tuple(axes) if axes else None)
+
+    def astype(self, dtype: Any, *_: Any, copy: bool = True, **__: Any) -> Any:
+        return cast(self, dtype=np.dtype(dtype), copy=copy)
+
+    def dot(self, other: Any) -> Any:
+        return np.dot(self, other)  # type: ignore[call-overload]  # dispatches to us
+
+    def clip(self, min: Any = None, max: Any = None) -> Any:
+        return operation("clip")(self, min, max)
+
+    # PyTorch's names for what NumPy calls otherwise.
+    def view(self, *shape: Any) -> Any:
+        return self.reshape(*shape)
+
+    def permute(self, *axes: Any) -> Any:
+        return self.transpose(*axes)
+
+    def unsqueeze(self, dim: int) -> Any:
+        return np.expand_dims(self, dim)  # type: ignore[arg-type]  # dispatches to us
+
+    def numel(self) -> int:
+        return self.size
+
+    def dim(self) -> int:
+        return self.ndim
+
+    def sort(self, *_: Any, **__: Any) -> Any:
+        raise NotSupportedError("t.sort() sorts in place, which a graph cannot follow; write t = np.sort(t)")
+
+    def partition(self, *_: Any, **__: Any) -> Any:
+        raise NotSupportedError(
+            "t.partition() works in place, which a graph cannot follow; write t = np.partition(t, kth)"
+        )
+
+
+__all__ = ["ArrayBox", "NotDifferentiable", "Op", "plain_index"]

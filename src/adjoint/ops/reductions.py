@@ -1,0 +1,284 @@
+"""Sums, products, extremes and moments along axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.constructors import composite, linear, reduction, unreduced
+from adjoint.core.errors import ArgumentError
+from adjoint.core.op import call
+from adjoint.core.protocol import store
+from adjoint.core.registry import REDUCTIONS
+
+
+def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
+    """`axis` as a tuple of numbers from 0."""
+    if axis is None:
+        return tuple(range(ndim))
+    return tuple(a % ndim if ndim else a for a in (axis if isinstance(axis, tuple) else (axis,)))
+
+
+def count_along(shape: tuple[int, ...], axis: Any) -> int:
+    """How many elements a reduction of an array of `shape` over `axis` takes together."""
+    total = 1
+    for a in axes_of(axis, len(shape)):
+        total *= shape[a]
+    return total
+
+
+def _ties(a: Any, out: Any, axis: Any) -> Any:
+    """1 at the extreme; an even share where several elements are it."""
+    won = np.equal(a, out).astype(out.dtype)
+    return won / np.sum(won, axis=axis, keepdims=True)
+
+
+def _others(a: Any, out: Any, axis: Any) -> Any:
+    """For each element the product of all others along `axis`."""
+    if not np.any(np.equal(a, 0)):
+        return out / a
+    axes = axes_of(axis, np.ndim(a))
+    rest = tuple(i for i in range(np.ndim(a)) if i not in axes)
+    moved = np.transpose(a, rest + axes)
+    rows = np.reshape(moved, (*moved.shape[: len(rest)], -1))
+    ones = np.ones_like(rows[..., :1])
+    before = np.cumprod(np.concatenate([ones, rows[..., :-1]], axis=-1), axis=-1)
+    after = np.cumprod(np.concatenate([ones, rows[..., :0:-1]], axis=-1), axis=-1)[..., ::-1]
+    inverse = tuple(int(i) for i in np.argsort(rest + axes))
+    return np.transpose(np.reshape(before * after, moved.shape), inverse)
+
+
+reduce_sum = reduction(
+    lambda a, axis, keepdims: np.add.reduce(a, axis=axis, keepdims=keepdims), partial=1, name="reduce_sum"
+)
+reduce_prod = reduction(
+    lambda a, axis, keepdims: np.multiply.reduce(a, axis=axis, keepdims=keepdims),
+    partial=_others,
+    name="reduce_prod",
+    domain=(0.5, 2),
+)
+reduce_max = reduction(
+    lambda a, axis, keepdims: np.maximum.reduce(a, axis=axis, keepdims=keepdims),
+    partial=_ties,
+    name="reduce_max",
+)
+reduce_min = reduction(
+    lambda a, axis, keepdims: np.minimum.reduce(a, axis=axis, keepdims=keepdims),
+    partial=_ties,
+    name="reduce_min",
+)
+
+
+def _logsumexp(a: Any, axis: Any, keepdims: bool) -> Any:
+    """log(sum(exp(a))) with the largest element taken out first, so that nothing overflows."""
+    if a.size == 0:
+        return np.logaddexp.reduce(a, axis=axis, keepdims=keepdims)
+    top = np.maximum.reduce(a, axis=axis, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0).astype(a.dtype)
+    with np.errstate(divide="ignore"):
+        out = np.log(np.add.reduce(np.exp(a - top), axis=axis, keepdims=True)) + top
+    return out if keepdims else np.reshape(out, np.add.reduce(a, axis=axis).shape)[()]
+
+
+logsumexp = reduction(_logsumexp, partial=lambda a, out: np.exp(a - out), name="logsumexp")
+
+
+@linear(
+    transpose=lambda g, a_shape, axis, keepdims: np.broadcast_to(
+        unreduced(g / count_along(a_shape, axis), a_shape, axis, keepdims), a_shape
+    ),
+    samples=lambda r: [call(r(5)), call(r(2, 3, 4), axis=(0, -1)), call(r(3, 4), 1, True)],
+)
+def reduce_mean(a: Any, /, axis: Any = None, keepdims: bool = False) -> Any:
+    if a.dtype.kind == "f" and a.dtype.itemsize > 2 and a.size:
+        return np.add.reduce(a, axis=axis, keepdims=keepdims) / count_along(a.shape, axis)
+    return np.mean(a, axis=axis, keepdims=keepdims)
+
+
+def _centred(a: Any, axis: Any) -> Any:
+    return a - np.mean(a, axis=axis, keepdims=True)
+
+
+def _spread(shape: tuple[int, ...], axis: Any, ddof: float) -> Any:
+    return max(count_along(shape, axis) - ddof, 0) or float("nan")
+
+
+reduce_var = reduction(
+    lambda a, axis, keepdims, ddof: np.var(a, axis=axis, keepdims=keepdims, ddof=ddof),
+    partial=lambda a, a_shape, axis, ddof: _centred(a, axis) * (2 / _spread(a_shape, axis, ddof)),
+    name="reduce_var",
+    settings={"ddof": 0},
+)
+
+
+def _std_slope(a: Any, out: Any, a_shape: tuple[int, ...], axis: Any, ddof: float) -> Any:
+    """(a - mean) / (n - ddof) / std, and 0 where all elements are equal."""
+    flat = np.equal(out, 0)
+    return np.where(flat, 0, _centred(a, axis) / np.where(flat, 1, out)) / _spread(a_shape, axis, ddof)
+
+
+reduce_std = reduction(
+    lambda a, axis, keepdims, ddof: np.std(a, axis=axis, keepdims=keepdims, ddof=ddof),
+    partial=_std_slope,
+    name="reduce_std",
+    settings={"ddof": 0},
+)
+
+
+def _reduced(op: Any, combine: Any, identity: Any, a: Any, options: dict[str, Any]) -> Any:
+    """A reduction with all of NumPy's arguments; what `where` leaves out is replaced by `identity`."""
+    axis, where, initial, dtype = (options[k] for k in ("axis", "where", "initial", "dtype"))
+    start = identity if initial is None else initial
+    if where is not True:
+        if start is None:
+            raise ArgumentError(
+                f"{op.name} with where= needs initial=, the result where everything is left out"
+            )
+        a = np.where(where, a, start)
+    if dtype is not None:
+        a = a.astype(dtype)
+    keepdims = bool(options["keepdims"])
+    if initial is not None and identity is None and count_along(np.shape(a), axis) == 0:
+        kept = np.shape(np.sum(a, axis=axis, keepdims=keepdims))
+        return store(np.broadcast_to(initial, kept).astype(a.dtype), options["out"])
+    result = op(a, axis=axis, keepdims=keepdims)
+    return store(result if initial is None else combine(result, initial), options["out"])
+
+
+_whole = lambda r: [  # noqa: E731 - a table of samples, shared by four functions
+    call(r(3, 4)),
+    call(r(3, 4), 1),
+    call(r(3, 4), axis=0, keepdims=True, initial=1.5),
+    call(r(3, 4), axis=-1, where=np.array([True, False, True, True]), initial=0.5),
+]
+
+
+@composite(np.sum, samples=_whole, errors=lambda r: [call(r(3), axis=1)])
+def sum_(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
+    return _reduced(reduce_sum, np.add, 0, a, locals())
+
+
+@composite(np.prod, samples=_whole)
+def prod_(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
+    return _reduced(reduce_prod, np.multiply, 1, a, locals())
+
+
+@composite(np.max, samples=_whole, errors=lambda r: [call(r(0))])
+def max_(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
+) -> Any:
+    return _reduced(reduce_max, np.maximum, None, a, {**locals(), "dtype": None})
+
+
+@composite(np.min, samples=_whole, errors=lambda r: [call(r(0))])
+def min_(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
+) -> Any:
+    return _reduced(reduce_min, np.minimum, None, a, {**locals(), "dtype": None})
+
+
+def _moment(op: Any, a: Any, where: Any, dtype: Any, out: Any, options: dict[str, Any]) -> Any:
+    """A mean-like reduction with NumPy's `dtype` and `out`; `where` needs the sums themselves."""
+    if dtype is not None:
+        a = a.astype(dtype)
+    elif np.result_type(a).kind in "iub":
+        a = a.astype(float)
+    return store(op(a, **options), out)
+
+
+@composite(
+    np.mean,
+    samples=lambda r: [
+        call(r(3, 4)),
+        call(r(3, 4), 1, keepdims=True),
+        call(r(3, 4), axis=0, where=np.array([[True], [False], [True]])),
+    ],
+)
+def mean(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
+) -> Any:
+    if where is not True:
+        count = np.add.reduce(np.broadcast_to(where, np.shape(a)), axis=axis, keepdims=keepdims)
+        return store(np.sum(a, axis=axis, dtype=dtype, keepdims=keepdims, where=where) / count, out)
+    return _moment(reduce_mean, a, where, dtype, out, {"axis": axis, "keepdims": bool(keepdims)})
+
+
+@composite(
+    np.var,
+    samples=lambda r: [
+        call(r(3, 4)),
+        call(r(3, 4), axis=1, ddof=1, keepdims=True),
+        call(r(3, 4), axis=0, where=np.array([[True], [True], [False]])),
+    ],
+)
+def var(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: float = 0,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
+    mean: Any = None,
+    correction: Any = None,
+) -> Any:
+    ddof = ddof if correction is None else correction
+    if where is True and mean is None:
+        options = {"axis": axis, "keepdims": bool(keepdims), "ddof": ddof}
+        return _moment(reduce_var, a, where, dtype, out, options)
+    centre = np.mean(a, axis=axis, dtype=dtype, keepdims=True, where=where) if mean is None else mean
+    count = np.add.reduce(np.broadcast_to(where, np.shape(a)), axis=axis, keepdims=keepdims)
+    total = np.sum(np.square(np.abs(a - centre)), axis=axis, keepdims=keepdims, where=where)
+    return store(total / np.maximum(count - ddof, 0), out)
+
+
+@composite(np.std, samples=lambda r: [call(r(3, 4)), call(r(3, 4), axis=1, ddof=1, keepdims=True)])
+def std(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: float = 0,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
+    mean: Any = None,
+    correction: Any = None,
+) -> Any:
+    ddof = ddof if correction is None else correction
+    if where is True and mean is None:
+        options = {"axis": axis, "keepdims": bool(keepdims), "ddof": ddof}
+        return _moment(reduce_std, a, where, dtype, out, options)
+    return store(np.sqrt(np.var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean)), out)
+
+
+@composite(np.ptp, samples=lambda r: [call(r(3, 4)), call(r(3, 4), axis=1)])
+def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+    return store(np.max(a, axis=axis, keepdims=keepdims) - np.min(a, axis=axis, keepdims=keepdims), out)
+
+
+REDUCTIONS |= {
+    (np.add, "reduce"): sum_,
+    (np.multiply, "reduce"): prod_,
+    (np.maximum, "reduce"): max_,
+    (np.minimum, "reduce"): min_,
+    (np.logaddexp, "reduce"): logsumexp,
+}

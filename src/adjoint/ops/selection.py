@@ -1,0 +1,168 @@
+"""Choosing between values, and the parts of a matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.box import Box
+from adjoint.core.constructors import composite, elementwise, linear
+from adjoint.core.errors import ArgumentError
+from adjoint.core.op import call
+from adjoint.core.protocol import store
+from adjoint.ops.indexing import scatter_add
+
+choose_either = elementwise(
+    lambda condition, x, y: np.where(condition, x, y),
+    inputs=("condition", "x", "y"),
+    partials=(
+        None,
+        # Selected, not multiplied by 0 or 1: what was not chosen may be inf or nan.
+        lambda g, condition: np.where(condition, g, np.zeros_like(g)),
+        lambda g, condition: np.where(condition, np.zeros_like(g), g),
+    ),
+    name="choose_either",
+    samples=lambda r: [
+        call(np.array([[True], [False]]), r(2, 3), r(3)),
+        call(np.array([True, False]), r(2), 1.5),
+        call(True, r(), r(2)),
+    ],
+)
+
+
+@composite(
+    np.where, samples=lambda r: [call(np.array([True, False, True]), r(3), r(2, 1)), call(True, 2.0, r(2))]
+)
+def where(condition: Any, *values: Any) -> Any:
+    if isinstance(condition, Box):
+        condition = np.not_equal(condition, 0)
+    if not values:
+        return np.nonzero(condition)
+    if len(values) != 2:
+        raise ArgumentError(f"np.where takes a condition alone, or with x and y; got {1 + len(values)} arguments")
+    return choose_either(condition, *values)
+
+
+@composite(
+    np.select,
+    samples=lambda r: [
+        call([np.array([True, False, False]), np.array([True, True, False])], [r(3), r(3)], 7.0)
+    ],
+)
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
+    if len(condlist) != len(choicelist):
+        raise ArgumentError(
+            f"np.select needs one choice a condition; got {len(condlist)} conditions, {len(choicelist)} choices"
+        )
+    result = default
+    for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
+        result = np.where(condition, choice, result)
+    return result
+
+
+@composite(np.choose, samples=lambda r: [call(np.array([0, 1, 1]), [r(3), r(3)])])
+def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+    stacked = np.stack(np.broadcast_arrays(*choices)) if isinstance(choices, list | tuple) else choices
+    a = np.broadcast_to(a, np.broadcast_shapes(np.shape(a), np.shape(stacked)[1:]))
+    stacked = np.broadcast_to(stacked, (stacked.shape[0], *a.shape))
+    index = np.clip(a, 0, len(stacked) - 1) if mode == "clip" else a % len(stacked) if mode == "wrap" else a
+    return store(np.take_along_axis(stacked, index[None], axis=0)[0], out)
+
+
+clamp = elementwise(
+    lambda x, low, high: np.minimum(np.maximum(x, low), high),
+    name="clamp",
+    inputs=("x", "low", "high"),
+    partials=(
+        lambda x, low, high: np.logical_and(np.less_equal(low, x), np.less_equal(x, high)).astype(x.dtype),
+        lambda x, low, high: np.logical_and(np.less(x, low), np.less_equal(low, high)).astype(low.dtype),
+        lambda x, low, high: np.logical_or(np.greater(x, high), np.greater(low, high)).astype(high.dtype),
+    ),
+    samples=lambda r: [
+        call(r(3, 4), -0.5, 0.7),
+        call(r(3, 4), r(4, low=-1, high=-0.5), r(high=1, low=0.5)),
+        call(r(3), -np.inf, 0.3),
+    ],
+)
+
+
+@composite(
+    np.clip,
+    samples=lambda r: [
+        call(r(3, 4), -0.5, 0.7),
+        call(r(3), None, 0.3),
+        call(r(3), min=0.1),
+        call(r(2, 3), r(3, low=-1, high=-0.5), None),
+    ],
+)
+def clip(
+    a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None
+) -> Any:
+    low = min if a_min is None else a_min
+    high = max if a_max is None else a_max
+    low = -np.inf if low is None else low
+    high = np.inf if high is None else high
+    return store(clamp(a, low, high), out)
+
+
+@linear(
+    np.tril,
+    transpose=lambda g, k: np.tril(g, k),
+    samples=lambda r: [call(r(3, 4)), call(r(2, 3, 3), -1)],
+    flags=("idempotent",),
+)
+def tril(m: Any, /, k: int = 0) -> Any:
+    return np.tril(m, k)
+
+
+@linear(
+    np.triu,
+    transpose=lambda g, k: np.triu(g, k),
+    samples=lambda r: [call(r(3, 4)), call(r(2, 3, 3), 1)],
+    flags=("idempotent",),
+)
+def triu(m: Any, /, k: int = 0) -> Any:
+    return np.triu(m, k)
+
+
+@composite(np.diagonal, samples=lambda r: [call(r(3, 4)), call(r(2, 3, 4), 1, 1, 2)])
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    last = np.moveaxis(a, (axis1, axis2), (-2, -1))
+    rows, columns = np.shape(last)[-2:]
+    i = np.arange(max(0, min(rows + min(offset, 0), columns - max(offset, 0))))
+    return last[..., i + max(-offset, 0), i + max(offset, 0)]
+
+
+@composite(np.trace, samples=lambda r: [call(r(3, 4)), call(r(2, 3, 3), offset=1, axis1=1, axis2=2)])
+def trace(
+    a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
+) -> Any:
+    return store(np.sum(np.diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype), out)
+
+
+@composite(np.diag, samples=lambda r: [call(r(3)), call(r(3), -1), call(r(3, 4)), call(r(3, 4), 1)])
+def diag(v: Any, k: int = 0) -> Any:
+    if np.ndim(v) == 2:
+        return np.diagonal(v, k)
+    if np.ndim(v) != 1:
+        raise ArgumentError(f"np.diag takes a vector or a matrix; got {np.ndim(v)} dimensions")
+    n = np.shape(v)[0] + abs(k)
+    i = np.arange(np.shape(v)[0])
+    return scatter_add(v, index=(i + max(-k, 0), i + max(k, 0)), shape=(n, n))
+
+
+@composite(np.diagflat, samples=lambda r: [call(r(2, 2)), call(r(3), 1)])
+def diagflat(v: Any, k: int = 0) -> Any:
+    return np.diag(np.ravel(v), k)
+
+
+@composite(np.extract, samples=lambda r: [call(np.array([True, False, True]), r(3))])
+def extract(condition: Any, arr: Any) -> Any:
+    return np.ravel(arr)[np.nonzero(np.ravel(condition))[0]]
+
+
+@composite(np.compress, samples=lambda r: [call([True, False, True], r(3, 4), 0), call([0, 1], r(2, 2))])
+def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
+    return store(np.take(a, np.nonzero(np.asarray(condition))[0], axis), out)

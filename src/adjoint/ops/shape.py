@@ -1,0 +1,227 @@
+"""Operations that move elements about or repeat them. All are linear; each states its transpose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.constructors import composite, linear
+from adjoint.core.op import call
+from adjoint.core.pulls import unbroadcast
+from adjoint.ops.indexing import scatter_add
+
+
+@linear(
+    np.reshape,
+    transpose=lambda g, a_shape, order: np.reshape(g, a_shape, order=order),
+    samples=lambda r: [call(r(3, 4), (2, -1)), call(r(2, 3), shape=6, order="F"), call(r(), (1,))],
+    errors=lambda r: [call(r(3, 4), (5,))],
+)
+def reshape(a: Any, /, shape: Any = None, order: Any = "C", copy: Any = None) -> Any:
+    return np.reshape(a, shape, order=order, copy=copy)
+
+
+@composite(np.ravel, samples=lambda r: [call(r(3, 4)), call(r(3, 4), "F")])
+def ravel(a: Any, order: Any = "C") -> Any:
+    return np.reshape(a, -1, order="C" if order == "K" else order)
+
+
+@linear(
+    np.transpose,
+    np.permute_dims,
+    transpose=lambda g, axes: np.transpose(
+        g, None if axes is None else tuple(int(i) for i in np.argsort([a % len(axes) for a in axes]))
+    ),
+    samples=lambda r: [call(r(3, 4)), call(r(2, 3, 4), (1, -1, 0))],
+    errors=lambda r: [call(r(3, 4), (0, 0))],
+)
+def transpose(a: Any, /, axes: Any = None) -> Any:
+    return np.transpose(a, axes)
+
+
+@linear(
+    np.matrix_transpose, transpose=lambda g: np.matrix_transpose(g), samples=lambda r: [call(r(2, 3, 4))]
+)
+def matrix_transpose(x: Any, /) -> Any:
+    return np.matrix_transpose(x)
+
+
+@linear(
+    np.swapaxes,
+    transpose=lambda g, axis1, axis2: np.swapaxes(g, axis1, axis2),
+    samples=lambda r: [call(r(2, 3, 4), 0, -1)],
+)
+def swapaxes(a: Any, /, axis1: Any = None, axis2: Any = None) -> Any:
+    return np.swapaxes(a, axis1, axis2)
+
+
+@linear(
+    np.moveaxis,
+    transpose=lambda g, source, destination: np.moveaxis(g, destination, source),
+    samples=lambda r: [call(r(2, 3, 4), 0, -1), call(r(2, 3, 4), (0, 1), (-1, 0))],
+)
+def moveaxis(a: Any, /, source: Any = None, destination: Any = None) -> Any:
+    return np.moveaxis(a, source, destination)
+
+
+@composite(np.rollaxis, samples=lambda r: [call(r(2, 3, 4), 2), call(r(2, 3, 4), 0, 2)])
+def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+    order = np.rollaxis(np.empty((1,) * np.ndim(a) + (0,))[..., 0], axis, start)  # checks the arguments
+    n = order.ndim
+    axis, start = axis % n, start + n * (start < 0)
+    return np.moveaxis(a, axis, start - (axis < start))
+
+
+@linear(
+    np.squeeze,
+    transpose=lambda g, a_shape: np.reshape(g, a_shape),
+    samples=lambda r: [call(r(1, 3, 1)), call(r(1, 3, 1), axis=0)],
+    errors=lambda r: [call(r(2, 3), axis=0)],
+)
+def squeeze(a: Any, /, axis: Any = None) -> Any:
+    return np.squeeze(a, axis)
+
+
+@linear(
+    np.expand_dims,
+    transpose=lambda g, a_shape: np.reshape(g, a_shape),
+    samples=lambda r: [call(r(3, 4), 1), call(r(3, 4), (0, -1))],
+)
+def expand_dims(a: Any, /, axis: Any = 0) -> Any:
+    return np.expand_dims(a, axis)
+
+
+@linear(
+    np.broadcast_to,
+    transpose=lambda g, array_shape: unbroadcast(g, array_shape),
+    samples=lambda r: [call(r(3, 1), (2, 3, 4)), call(r(), (2,))],
+    errors=lambda r: [call(r(3), (2,))],
+)
+def broadcast_to(array: Any, /, shape: Any = None, subok: bool = False) -> Any:
+    return np.broadcast_to(array, shape)
+
+
+@composite(np.broadcast_arrays, samples=lambda r: [call(r(3, 1), r(1, 4))])
+def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
+    shape = np.broadcast_shapes(*(np.shape(a) for a in args))
+    return tuple(np.broadcast_to(a, shape) for a in args)
+
+
+@linear(
+    np.flip,
+    transpose=lambda g, axis: np.flip(g, axis),
+    samples=lambda r: [call(r(3, 4)), call(r(3, 4), axis=1), call(r(2, 3, 4), (0, 2))],
+)
+def flip(m: Any, /, axis: Any = None) -> Any:
+    return np.flip(m, axis)
+
+
+@composite(np.flipud, samples=lambda r: [call(r(3, 4))])
+def flipud(m: Any) -> Any:
+    return np.flip(m, 0)
+
+
+@composite(np.fliplr, samples=lambda r: [call(r(3, 4))])
+def fliplr(m: Any) -> Any:
+    return np.flip(m, 1)
+
+
+@linear(
+    np.roll,
+    transpose=lambda g, shift, axis: np.roll(
+        g, tuple(-s for s in shift) if isinstance(shift, tuple) else -shift, axis
+    ),
+    samples=lambda r: [call(r(3, 4), 2), call(r(3, 4), 1, axis=1), call(r(3, 4), (1, 2), axis=(0, 1))],
+)
+def roll(a: Any, /, shift: Any = 0, axis: Any = None) -> Any:
+    return np.roll(a, shift, axis)
+
+
+@linear(
+    np.rot90,
+    transpose=lambda g, k, axes: np.rot90(g, -k, axes),
+    samples=lambda r: [call(r(3, 4)), call(r(2, 3, 4), 3, (1, 2))],
+)
+def rot90(m: Any, /, k: int = 1, axes: Any = (0, 1)) -> Any:
+    return np.rot90(m, k, axes)
+
+
+def _untile(g: Any, A_shape: tuple[int, ...], reps: Any) -> Any:  # noqa: N803 - NumPy's name
+    reps = tuple(reps) if np.ndim(reps) else (int(reps),)
+    shape = (1,) * (len(reps) - len(A_shape)) + A_shape
+    reps = (1,) * (len(shape) - len(reps)) + reps
+    pairs = tuple(n for pair in zip(reps, shape, strict=True) for n in pair)
+    return np.reshape(np.sum(np.reshape(g, pairs), axis=tuple(range(0, len(pairs), 2))), A_shape)
+
+
+@linear(
+    np.tile,
+    transpose=_untile,
+    samples=lambda r: [call(r(3), 2), call(r(2, 3), (2, 1, 2)), call(r(2, 3), 2)],
+)
+def tile(A: Any, /, reps: Any = 1) -> Any:  # noqa: N803 - NumPy's name
+    return np.tile(A, reps)
+
+
+def _unrepeat(g: Any, a_shape: tuple[int, ...], repeats: Any, axis: Any) -> Any:
+    shape = a_shape if axis is not None else (int(np.prod(a_shape)),)
+    along = axis if axis is not None else 0
+    counts = np.broadcast_to(repeats, shape[along])
+    moved = np.moveaxis(g, along, 0)
+    owner = np.repeat(np.arange(shape[along]), counts)
+    summed = scatter_add(moved, index=(owner,), shape=(shape[along], *moved.shape[1:]), repeats=True)
+    return np.reshape(np.moveaxis(summed, 0, along), a_shape)
+
+
+@linear(
+    np.repeat,
+    transpose=_unrepeat,
+    samples=lambda r: [call(r(3), 2), call(r(2, 3), [1, 2, 0], axis=1), call(r(2, 3), 2)],
+)
+def repeat(a: Any, /, repeats: Any = 1, axis: Any = None) -> Any:
+    return np.repeat(a, repeats, axis)
+
+
+@composite(
+    np.resize, samples=lambda r: [call(r(2, 3), (3, 4)), call(r(4), 3)]
+)
+def resize(a: Any, new_shape: Any) -> Any:
+    size = int(np.prod(new_shape))
+    flat = np.ravel(a)
+    return np.reshape(flat[np.arange(size) % max(flat.size, 1)], new_shape)
+
+
+@composite(np.atleast_1d, samples=lambda r: [call(r()), call(r(2, 3))])
+def atleast_1d(*arys: Any) -> Any:
+    return _each(lambda a: np.reshape(a, (1,)) if np.ndim(a) == 0 else a, arys)
+
+
+@composite(np.atleast_2d, samples=lambda r: [call(r()), call(r(3))])
+def atleast_2d(*arys: Any) -> Any:
+    return _each(lambda a: np.reshape(a, (1, -1)) if np.ndim(a) < 2 else a, arys)
+
+
+@composite(np.atleast_3d, samples=lambda r: [call(r()), call(r(3)), call(r(2, 3))])
+def atleast_3d(*arys: Any) -> Any:
+    def raised(a: Any) -> Any:
+        n, shape = np.ndim(a), np.shape(a)
+        return np.reshape(a, ((1, 1, 1), (1, *shape, 1), (*shape, 1))[n]) if n < 3 else a
+
+    return _each(raised, arys)
+
+
+def _each(function: Any, arrays: tuple[Any, ...]) -> Any:
+    return function(arrays[0]) if len(arrays) == 1 else tuple(map(function, arrays))
+
+
+@linear(
+    np.copy, transpose=lambda g: np.copy(g), samples=lambda r: [call(r(3, 4))]
+)
+def copy(a: Any, /, order: Any = "K", subok: bool = False) -> Any:
+    return np.copy(a, order=order)
+
+
+@linear(np.astype, transpose=lambda g: g, samples=lambda r: [call(r(3, 4), dtype=np.float64)])
+def astype(x: Any, /, dtype: Any = None, copy: bool = True, device: Any = None) -> Any:
+    return x.astype(dtype, copy=copy)

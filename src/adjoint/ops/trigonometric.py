@@ -1,0 +1,50 @@
+"""Circular and hyperbolic functions and their inverses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.constructors import elementwise
+
+sin = elementwise(np.sin, partial=lambda x: np.cos(x))
+cos = elementwise(np.cos, partial=lambda x: -np.sin(x))
+tan = elementwise(np.tan, partial=lambda out: 1 + out * out, domain=(-1, 1))
+arcsin = elementwise(np.arcsin, partial=lambda x: 1 / np.sqrt(1 - x * x), domain=(-0.8, 0.8))
+arccos = elementwise(np.arccos, partial=lambda x: -1 / np.sqrt(1 - x * x), domain=(-0.8, 0.8))
+arctan = elementwise(np.arctan, partial=lambda x: 1 / (1 + x * x))
+
+sinh = elementwise(np.sinh, partial=lambda x: np.cosh(x))
+cosh = elementwise(np.cosh, partial=lambda x: np.sinh(x))
+tanh = elementwise(np.tanh, partial=lambda out: 1 - out * out)
+arcsinh = elementwise(np.arcsinh, partial=lambda x: 1 / np.sqrt(1 + x * x))
+arccosh = elementwise(np.arccosh, partial=lambda x: 1 / np.sqrt((x - 1) * (x + 1)), domain=(1.2, 3))
+arctanh = elementwise(np.arctanh, partial=lambda x: 1 / (1 - x * x), domain=(-0.8, 0.8))
+
+
+def _over_square(z: Any, x: Any, y: Any) -> Any:
+    """z / (x**2 + y**2), and 0 at the origin, where the angle has no direction to turn."""
+    square = x * x + y * y
+    return z / np.where(np.equal(square, 0), 1.0, square)
+
+
+arctan2 = elementwise(
+    np.arctan2,
+    partials=(lambda x, y: _over_square(y, x, y), lambda x, y: -_over_square(x, x, y)),
+    domain=((0.3, 2), (-2, 2)),
+)
+
+
+def _sinc_slope(x: Any) -> Any:
+    """(cos(pi x) - sinc(x)) / x, from its series near 0, where that form loses all digits."""
+    small = np.less(np.abs(x), 1e-2)
+    away = np.where(small, 1.0, x)
+    near = np.where(small, x, 0.0)
+    p2 = np.pi**2
+    square = near * near
+    series = near * (-p2 / 3 + square * (p2**2 / 30 + square * (-(p2**3) / 840 + square * p2**4 / 45360)))
+    return np.where(small, series, (np.cos(np.pi * away) - np.sinc(away)) / away)
+
+
+sinc = elementwise(np.sinc, partial=_sinc_slope, domain=(0.2, 2), answers=())

@@ -1,0 +1,118 @@
+"""The backward pass.
+
+Nodes are numbered as they are made, so an operation's number is above those of everything that it used.
+The pass holds the cotangents that are waiting, and always takes the node with the highest number. By then
+every later use of that value, if it leads to the result at all, has added its share. So each rule runs
+once, on the whole cotangent, and what does not lead to the result is never met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.errors import GraphFreedError
+from adjoint.core.pulls import fit
+from adjoint.core.cotangents import Lazy
+from adjoint.tape import writes
+from adjoint.tape.node import Node
+
+
+def backward(
+    cotangents: dict[Node, Any],
+    *,
+    retain_graph: bool = True,
+    rebox: Callable[[Node], tuple[Any, ...]] | None = None,
+) -> dict[Node, Any]:
+    """Carry `cotangents` to the leaves; give each leaf that was met its own.
+
+    Args:
+        cotangents: of the results to start from, by node; each of its result's shape and dtype.
+        retain_graph: False frees what each node saved as soon as its rule has run.
+        rebox: gives a node's saved values as tensors, so that the pass itself is recorded (``create_graph``).
+    """
+    waiting = dict(cotangents)
+    owned: set[Node] = set()
+    leaves: dict[Node, Any] = {}
+    heap = sorted((node.order, node) for node in waiting)
+    last_write = writes.latest()
+    while heap:
+        node = heappop(heap)[1]
+        if node.order > last_write:
+            writes.check(node)
+        g = waiting.pop(node)
+        if isinstance(g, Lazy):
+            g = g.dense()
+            owned.add(node)
+        pull = node.pull
+        if pull is None:
+            leaves[node] = _finished(g, node, node in owned)
+            continue
+        for parent, c in zip(
+            node.parents, pull(g, *(node.saved if rebox is None else rebox(node))), strict=True
+        ):
+            if parent in waiting:
+                waiting[parent] = _added(waiting[parent], c, parent, owned)
+            elif c is not None:
+                waiting[parent] = c
+                heappush(heap, (parent.order, parent))
+                if parent.pull is None and pull.fresh and type(c) is np.ndarray and c is not g:
+                    if c.base is None:
+                        owned.add(parent)
+        if not retain_graph:
+            node.pull, node.parents, node.saved = freed, (), ()
+    return leaves
+
+
+def _added(total: Any, c: Any, node: Node, owned: set[Node]) -> Any:
+    """`total` + `c`: in place where `total` is a buffer that this pass made, and belongs to nobody else."""
+    if c is None:
+        return total
+    if isinstance(total, Lazy):
+        total = total.dense()
+        owned.add(node)
+    if isinstance(c, Lazy):
+        if node in owned and isinstance(total, np.ndarray | list):
+            return c.add_to(total)
+        c = c.dense()
+    elif node in owned and type(total) is np.ndarray:
+        total += c
+        return total
+    total = total + c
+    owned.add(node)
+    return total
+
+
+def _finished(g: Any, leaf: Node, owned: bool) -> Any:
+    """A leaf's cotangent in its own shape and dtype, in memory that nothing else refers to."""
+    if g.shape != leaf.shape or g.dtype != leaf.dtype:
+        g = fit(g, leaf.shape, leaf.dtype)
+        owned = False
+    if isinstance(g, np.ndarray | np.generic) and not owned:
+        g = np.array(g)
+    return g
+
+
+def freed(*_: Any) -> Sequence[Any]:
+    """Stands where the rule of a node was whose saved values are gone."""
+    raise GraphFreedError(
+        "this graph was freed by an earlier backward pass or by clear_graph(). To go through it twice, keep "
+        "it: loss.backward(retain_graph=True); else compute the loss again"
+    )
+
+
+freed.names = ()  # type: ignore[attr-defined]  # a Pull is a function with a few facts attached
+
+
+def walk(root: Node) -> list[Node]:
+    """All nodes that lead to `root`, latest first."""
+    seen, stack = {root}, [root]
+    while stack:
+        for parent in stack.pop().parents:
+            if parent not in seen:
+                seen.add(parent)
+                stack.append(parent)
+    return sorted(seen, key=lambda node: node.order)

@@ -1,0 +1,83 @@
+"""Whether operations are recorded: `no_grad`, `enable_grad`, `set_grad_enabled`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar, Token
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar, overload
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+NEVER = 1 << 62
+
+# Tensors of this level and above are recorded. A context variable: each thread and task has its own.
+recording_floor: ContextVar[int] = ContextVar("recording_floor", default=0)
+
+
+class set_grad_enabled:  # noqa: N801 - PyTorch's name, and used like a function
+    """Switch recording on or off; a context manager and a decorator, nested at will and exception-safe.
+
+    Example:
+        >>> import adjoint as ad
+        >>> w = ad.tensor(3.0, requires_grad=True)
+        >>> with ad.set_grad_enabled(False):
+        ...     print((w * 2).requires_grad)
+        False
+    """
+
+    def __init__(self, mode: bool) -> None:
+        self.floor = 0 if mode else NEVER
+        self._tokens: list[Token[int]] = []
+
+    def __enter__(self) -> None:
+        self._tokens.append(recording_floor.set(self.floor))
+
+    def __exit__(self, *_: object) -> None:
+        recording_floor.reset(self._tokens.pop())
+
+    def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
+        @wraps(function)
+        def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+            # A fresh manager a call: the decorated function may recurse or run in several threads.
+            with set_grad_enabled(self.floor == 0):
+                return function(*args, **kwargs)
+
+        return wrapped
+
+
+class no_grad(set_grad_enabled):  # noqa: N801 - PyTorch's name
+    """Compute without a graph. Use as ``with ad.no_grad():`` or ``@ad.no_grad``.
+
+    Example:
+        >>> import adjoint as ad
+        >>> w = ad.tensor(3.0, requires_grad=True)
+        >>> with ad.no_grad():
+        ...     w -= 1.0
+        >>> w
+        tensor(2., requires_grad=True)
+    """
+
+    mode = False
+
+    @overload
+    def __new__(cls, function: Callable[P, R]) -> Callable[P, R]: ...
+    @overload
+    def __new__(cls) -> no_grad: ...
+    def __new__(cls, function: Any = None) -> Any:
+        return super().__new__(cls) if function is None else cls()(function)
+
+    def __init__(self) -> None:
+        super().__init__(self.mode)
+
+
+class enable_grad(no_grad):  # noqa: N801 - PyTorch's name
+    """Record again inside `no_grad`. Use as ``with ad.enable_grad():`` or ``@ad.enable_grad``."""
+
+    mode = True
+
+
+def is_grad_enabled() -> bool:
+    """Whether operations on eager tensors are recorded here."""
+    return recording_floor.get() == 0

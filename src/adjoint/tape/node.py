@@ -1,0 +1,92 @@
+"""`Node`: what the tape remembers of one operation, and `record`, which writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count
+from typing import Any, cast
+
+from adjoint.core.box import apply
+from adjoint.core.op import Op
+from adjoint.core.pulls import Pull, build, dtype_of
+from adjoint.tape.modes import recording_floor
+
+# Sequence numbers fall from -1, because `heapq` pops the smallest: the latest node comes first.
+next_order = count(-1, -1).__next__
+new = object.__new__
+
+
+class Node:
+    """One recorded operation; or a leaf, where gradients collect.
+
+    Attributes:
+        order: minus the sequence number. Creation order is a topological order.
+        pull: takes the cotangent of the result to one cotangent a parent. None for a leaf.
+        parents: the nodes of those inputs that are on the tape.
+        saved: the values that `pull` names, and nothing else.
+        grad: the gradient collected here: leaves, and results after `retain_grad`.
+        shape, dtype: what a leaf's gradient must look like.
+    """
+
+    __slots__ = ("__weakref__", "dtype", "grad", "order", "parents", "pull", "saved", "shape")
+    order: int
+    pull: Pull | None
+    parents: tuple[Node, ...]
+    saved: tuple[Any, ...]
+    grad: Any
+    shape: tuple[int, ...]
+    dtype: Any
+
+    def __repr__(self) -> str:
+        what = "leaf" if self.pull is None else self.pull.op.name
+        return f"<node {-self.order}: {what}>"
+
+
+def leaf(shape: tuple[int, ...], dtype: Any) -> Node:
+    """A node without parents: the end of a backward pass, where a gradient is kept."""
+    node = Node()
+    node.order, node.pull, node.parents, node.saved = next_order(), None, (), ()
+    node.grad, node.shape, node.dtype = None, shape, dtype
+    return node
+
+
+def record(op: Op, level: int, args: Sequence[Any], settings: Any, kind: type) -> tuple[Any, Node | None]:
+    """Carry out `op` on the data of those `args` that are boxes of `kind` and `level`.
+
+    Returns the result on the level below, and its node; None where there is nothing to differentiate.
+    """
+    values: list[Any] = []
+    parents: list[Node] = []
+    wanted: list[int] = []
+    for i, arg in enumerate(args):
+        if isinstance(arg, kind) and arg.level == level:  # type: ignore[attr-defined]  # kind is Tensor
+            values.append(arg.data)  # type: ignore[attr-defined]  # kind is Tensor
+            if (node := arg.node) is not None:  # type: ignore[attr-defined]  # kind is Tensor
+                parents.append(node)
+                wanted.append(i)
+        else:
+            values.append(arg)
+    out = apply(op, values, settings)
+    if not parents or op.kind == "constant" or level < recording_floor.get():
+        return out, None
+    fitted, conjugate = _needs(op, values, wanted, out)
+    if op.joint:
+        settings = {**settings, "needs": tuple(wanted)}
+    pull = build(op, tuple(wanted), fitted, conjugate)
+    node = new(Node)
+    node.order, node.pull, node.parents = next_order(), pull, tuple(parents)
+    node.saved = pull.save(values, out, settings)
+    return out, node
+
+
+def _needs(op: Op, values: Sequence[Any], wanted: Sequence[int], out: Any) -> tuple[bool, bool]:
+    """Whether cotangents must be fitted to their inputs, and whether partial derivatives are complex."""
+    if op.multiple:
+        return True, False
+    dtype, shape = dtype_of(out), out.shape if op.kind == "elementwise" else None
+    fitted = conjugate = False
+    for i in wanted:
+        value = values[i]
+        fitted = fitted or value.dtype != dtype or (shape is not None and value.shape != shape)
+        conjugate = conjugate or value.dtype.kind == "c"
+    return fitted, conjugate or cast(bool, dtype.kind == "c")

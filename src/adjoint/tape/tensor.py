@@ -1,0 +1,472 @@
+"""`Tensor`: an array that writes what is done with it onto the tape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.box import Box
+from adjoint.core.cotangents import Part
+from adjoint.core.errors import DTypeError, GradientError, InPlaceError, LeavesGraphError, ShapeError
+from adjoint.core.op import Op
+from adjoint.core.protocol import array_ufunc
+from adjoint.core.registry import ANSWERS, operation
+from adjoint.ops.methods import ArrayBox, plain_index
+from adjoint.tape import writes
+from adjoint.tape.backward import backward, freed, walk
+from adjoint.tape.fast import eligible, short_way
+from adjoint.tape.modes import recording_floor
+from adjoint.tape.node import Node, leaf, next_order, record
+
+new = object.__new__
+
+
+class Tensor(ArrayBox):
+    """An n-dimensional array that records the operations applied to it.
+
+    Args:
+        data: an array, which is shared and not copied, or numbers. `adjoint.tensor` copies.
+        requires_grad: collect a gradient in `grad` when `backward` is called on a result.
+        dtype: convert to this first.
+
+    Raises:
+        DTypeError: if whole numbers or truth values should carry a gradient.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> x = ad.Tensor(np.array([1.0, 2.0]), requires_grad=True)
+        >>> np.sum(x**2).backward()
+        >>> x.grad
+        tensor([2., 4.])
+    """
+
+    __slots__ = ("__weakref__", "data", "node")
+    data: Any
+    node: Node | None
+
+    def __init__(self, data: Any, requires_grad: bool = False, dtype: Any = None) -> None:
+        if isinstance(data, Tensor):
+            self.level, self.data, self.node = data.level, data.data, None
+        else:
+            self.level, self.data, self.node = 0, _array(data), None
+        if dtype is not None:
+            self.data = self.data.astype(dtype, copy=False)
+        if requires_grad:
+            self.requires_grad_()
+
+    # -- The tape -----------------------------------------------------------------------------------
+
+    def process(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
+        level = self.level
+        out, node = record(op, level, args, settings, Tensor)
+        if op.kind == "constant":
+            return out
+        if op.multiple:
+            return _outputs(out, node, level)
+        return wrap(out, node, level)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if not kwargs and method == "__call__":
+            short = _short_ways.get(ufunc)
+            if short is not None:
+                return short(*inputs)
+            if eligible(op := ANSWERS.get(ufunc)):
+                _short_ways[ufunc] = short_way(op, Tensor)  # type: ignore[arg-type]  # eligible: an Op
+                return _short_ways[ufunc](*inputs)
+        return array_ufunc(ufunc, method, inputs, kwargs)
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether a gradient flows to or through this tensor."""
+        return self.node is not None
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Start (or, for a leaf, stop) collecting a gradient here."""
+        if requires_grad and self.node is None:
+            if self.dtype.kind not in "fc":
+                raise DTypeError(
+                    f"only real and complex tensors can require a gradient; this one has dtype {self.dtype}. "
+                    f"Convert it first: t.astype(float)"
+                )
+            self.node = leaf(self.shape, self.dtype)
+        elif not requires_grad and self.node is not None:
+            if not self.is_leaf:
+                raise GradientError(
+                    "this tensor was computed from others that require a gradient, so it does too; to use "
+                    "its values as a constant, take t.detach()"
+                )
+            self.node = None
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether this tensor was made by the user, not computed from tensors that require a gradient."""
+        return self.node is None or self.node.pull is None
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient collected so far, a tensor of this shape and dtype; None before `backward`."""
+        return None if self.node is None else getattr(self.node, "grad", None)
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        if self.node is None:
+            raise GradientError("this tensor holds no gradient: it does not require one. t.requires_grad_()")
+        if value is not None:
+            value = value if isinstance(value, Tensor) else Tensor(value)
+            if value.shape != self.shape:
+                raise ShapeError(f"a gradient has its tensor's shape {self.shape}; got {value.shape}")
+        self.node.grad = value
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of this intermediate value too, in `grad`."""
+        node = self.node
+        if node is None:
+            raise GradientError("retain_grad() on a tensor that requires no gradient; t.requires_grad_() first")
+        if node.pull is None or hasattr(node, "grad"):
+            return
+        node.grad, pull, level = None, node.pull, self.level
+
+        def keeping(g: Any, *saved: Any) -> Any:
+            kept = g if isinstance(g, Tensor) else wrap(np.array(g) if level == 0 else g, None, level)
+            node.grad = kept if node.grad is None else node.grad + kept
+            return pull(g, *saved)
+
+        keeping.__dict__.update(pull.__dict__)
+        node.pull = keeping  # type: ignore[assignment]  # the same function, with the facts copied
+
+    def backward(self, gradient: Any = None, retain_graph: bool = True, create_graph: bool = False) -> None:
+        """Add the gradient of this tensor to `grad` of every leaf that it was computed from.
+
+        Args:
+            gradient: the cotangent of this tensor, of its shape; 1 for a tensor of one element.
+            retain_graph: False frees saved values as they are used; a second call then says so.
+            create_graph: make the gradients tensors with a history of their own, to differentiate again.
+
+        Raises:
+            GradientError: if there is no graph, or no `gradient` for more than one element.
+
+        Example:
+            >>> import numpy as np, adjoint as ad
+            >>> x = ad.tensor([3.0, 4.0], requires_grad=True)
+            >>> np.linalg.norm(x).backward()
+            >>> x.grad
+            tensor([0.6, 0.8])
+        """
+        node = self.node
+        if node is None:
+            raise GradientError(
+                "backward() on a tensor without a graph: nothing that it was computed from requires a "
+                "gradient (or it was computed under no_grad). Make a leaf with ad.tensor(..., requires_grad=True)"
+            )
+        seed = self._seed(gradient)
+        rebox = None
+        if create_graph:
+            seed = wrap(seed, None, self.level) if not isinstance(seed, Tensor) else seed
+            rebox = self._reboxed
+        for target, g in backward({node: seed}, retain_graph=retain_graph, rebox=rebox).items():
+            g = g if isinstance(g, Tensor) and g.level == self.level else wrap(g, None, self.level)
+            kept = target.grad
+            if kept is None:
+                target.grad = g
+            elif create_graph or kept.requires_grad or not isinstance(kept.data, np.ndarray):
+                target.grad = kept + g
+            else:
+                np.add(kept.data, g.data, out=kept.data)
+
+    def _seed(self, gradient: Any) -> Any:
+        if gradient is None:
+            if self.size != 1:
+                raise GradientError(
+                    f"backward() of a tensor of shape {self.shape} needs the cotangent to start from: "
+                    f"t.backward(np.ones({self.shape})), or reduce it to one number: t.sum().backward()"
+                )
+            return np.ones_like(self.data) if self.shape else self.dtype.type(1)
+        if isinstance(gradient, Tensor) and gradient.level == self.level and gradient.node is None:
+            gradient = gradient.data
+        gradient = gradient if isinstance(gradient, Box) else np.asarray(gradient, self.dtype)
+        if gradient.shape != self.shape:
+            raise ShapeError(f"backward(gradient): the gradient must have the tensor's shape {self.shape}; "
+                             f"got {gradient.shape}")  # fmt: skip
+        return gradient
+
+    def _reboxed(self, node: Node) -> tuple[Any, ...]:
+        """What `node` saved, as tensors with their histories: so that its rule is itself recorded."""
+        pull = node.pull
+        if pull is None or not hasattr(pull, "op"):
+            return node.saved
+        op, parents = pull.op, iter(node.parents)
+        on_tape = dict(zip(pull.wanted or dict(zip(pull.names, node.saved, strict=True))["needs"], parents,
+                           strict=True))  # fmt: skip
+        level, boxed = self.level, []
+        for name, value in zip(pull.names, node.saved, strict=True):
+            if name == "out":
+                value = _outputs(value, node, level) if op.multiple else wrap(value, node, level)
+            elif name in op.inputs and op.inputs.index(name) in on_tape:
+                value = wrap(value, on_tape[op.inputs.index(name)], level)
+            elif op.inputs[0] == f"*{name}":
+                value = tuple(wrap(v, on_tape[i], level) if i in on_tape else v for i, v in enumerate(value))
+            boxed.append(value)
+        return tuple(boxed)
+
+    def zero_grad(self) -> None:
+        """Forget the gradient collected here."""
+        if self.node is not None and hasattr(self.node, "grad"):
+            self.node.grad = None
+
+    def null_gradients(self) -> None:
+        """Forget the gradients of every tensor that leads to this one, and keep the graph."""
+        for node in walk(self.node) if self.node is not None else ():
+            if hasattr(node, "grad"):
+                node.grad = None
+
+    def clear_graph(self) -> None:
+        """Free the graph behind this tensor: saved values and the links between operations."""
+        for node in walk(self.node) if self.node is not None else ():
+            if node.pull is not None:
+                node.pull, node.parents, node.saved = freed, (), ()  # type: ignore[assignment]  # a Pull
+
+    # -- Ways out of the graph ----------------------------------------------------------------------
+
+    def detach(self) -> Tensor:
+        """The same values, sharing memory, without history."""
+        return wrap(self.data, None, self.level)
+
+    def numpy(self) -> np.ndarray:
+        """The values as a NumPy array; read-only where a graph holds them."""
+        data = self.data
+        array: np.ndarray = data.numpy() if isinstance(data, Tensor) else np.asarray(data)
+        if self.node is not None and array.flags.writeable:
+            array = array.view()
+            array.flags.writeable = False
+        return array
+
+    def item(self, *index: int) -> Any:
+        """The value as a Python number."""
+        return self.numpy().item(*index)
+
+    def tolist(self) -> Any:
+        """The values as nested lists of Python numbers."""
+        return self.numpy().tolist()
+
+    def _leaving(self, call: str) -> np.ndarray:
+        if self.node is not None or isinstance(self.data, Box):
+            raise LeavesGraphError(
+                f"{call} would silently drop this tensor's history, and with it its gradient. If that is meant, say "
+                f"so: t.detach(), t.numpy() or t.item(); if not, use NumPy functions that understand tensors"
+            )
+        return np.asarray(self.data)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self._leaving("np.asarray(t)"), dtype=dtype, copy=copy)
+
+    def __float__(self) -> float:
+        return float(self._leaving("float(t)"))
+
+    def __int__(self) -> int:
+        return int(self._leaving("int(t)"))
+
+    def __complex__(self) -> complex:
+        return complex(self._leaving("complex(t)"))
+
+    def __index__(self) -> int:
+        return self._leaving("using t as an index").__index__()
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._leaving("__dlpack__").__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Any:
+        return np.asarray(self.numpy()).__dlpack_device__()
+
+    def __bool__(self) -> bool:
+        return bool(self.data)
+
+    # -- Looking at it ------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.data.shape  # type: ignore[no-any-return]  # data is an array or a box
+
+    @property
+    def dtype(self) -> Any:
+        return self.data.dtype
+
+    def __repr__(self) -> str:
+        text = np.array2string(self.numpy(), separator=", ", prefix="tensor(", threshold=200)
+        if self.dtype not in (np.float64, np.int64, np.bool_, np.complex128):
+            text += f", dtype={self.dtype}"
+        if self.node is not None:
+            op = None if self.node.pull is None else getattr(self.node.pull, "op", None)
+            text += ", requires_grad=True" if self.is_leaf else f", op={op.name if op else 'freed'}"
+        return f"tensor({text})"
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if self.ndim == 0 and spec else str(self)
+
+    def __copy__(self) -> Any:
+        return operation("copy")(self) if not self.is_leaf else self.__deepcopy__({})
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if not self.is_leaf:
+            raise LeavesGraphError("deepcopy of a tensor in a graph; copy its values: t.detach().copy(), or t.copy()")
+        twin = new(type(self))
+        memo[id(self)] = twin
+        twin.level, twin.node = self.level, None
+        twin.data = self.data if isinstance(self.data, Box) else np.array(self.data)
+        if self.node is not None:
+            twin.node = leaf(twin.shape, twin.dtype)
+            grad = self.node.grad
+            twin.node.grad = None if grad is None else grad.detach().copy()
+        return twin
+
+    def __reduce__(self) -> Any:
+        if not self.is_leaf or isinstance(self.data, Box):
+            raise LeavesGraphError("pickling a tensor in a graph; pickle its values: t.detach()")
+        return type(self), (np.asarray(self.data), self.requires_grad)
+
+    def clone(self) -> Any:
+        """A copy that passes gradients on."""
+        return operation("copy")(self)
+
+
+    # -- Writing in place ---------------------------------------------------------------------------
+
+    def assign(self, value: Any, index: Any = ...) -> Tensor:
+        """``t[index] = value``, for tensors that no gradient flows through."""
+        if self.node is not None and (not self.is_leaf or self.level >= recording_floor.get()):
+            raise InPlaceError(
+                "writing into a tensor that is part of a graph; make a new value instead (t = t + u, np.where, "
+                "np.concatenate), or, to change a parameter, write under `with ad.no_grad():`"
+            )
+        if isinstance(value, Tensor) and value.level == self.level:
+            if value.node is not None and self.level >= recording_floor.get():
+                raise InPlaceError(
+                    "writing a value that has a gradient into a constant tensor; build the array from its parts "
+                    "instead (np.stack, np.concatenate, np.where), or write value.detach()"
+                )
+            value = value.data
+        if isinstance(self.data, np.ndarray):
+            self.data[plain_index(index)] = value
+            writes.note(self.data)
+        else:
+            self.data = _array(np.broadcast_to(value, self.shape).astype(self.dtype))
+        return self
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self.assign(value, index)
+
+    def __iadd__(self, other: Any) -> Any:
+        return self._update(np.add, other)
+
+    def __isub__(self, other: Any) -> Any:
+        return self._update(np.subtract, other)
+
+    def __imul__(self, other: Any) -> Any:
+        return self._update(np.multiply, other)
+
+    def __itruediv__(self, other: Any) -> Any:
+        return self._update(np.true_divide, other)
+
+    def _update(self, ufunc: np.ufunc, other: Any) -> Tensor:
+        value = ufunc(self, other)
+        if value.shape != self.shape or not np.can_cast(value.dtype, self.dtype, "same_kind"):
+            raise DTypeError(
+                f"np.{ufunc.__name__} in place: a result of shape {value.shape} and dtype {value.dtype} does not fit "
+                f"into a tensor of shape {self.shape} and dtype {self.dtype}; write t = t + u"
+            )
+        return self.assign(value)
+
+
+def _array(data: Any) -> Any:
+    array = np.asarray(data)
+    if array.dtype == object:
+        raise DTypeError(
+            f"a tensor holds numbers; got {type(data).__name__} that NumPy can only keep as Python objects. "
+            f"To join tensors, use np.stack([...]) or np.concatenate([...])"
+        )
+    return array
+
+
+def wrap(data: Any, node: Node | None, level: int) -> Tensor:
+    """A tensor around `data` as it is."""
+    tensor: Tensor = new(Tensor)
+    tensor.data = data if hasattr(data, "dtype") else np.asarray(data)
+    tensor.node = node
+    tensor.level = level
+    return tensor
+
+
+def _outputs(outs: Sequence[Any], node: Node | None, level: int) -> tuple[Tensor, ...]:
+    """Tensors for the several results of one operation; each hands its cotangent to the one node."""
+    if node is None:
+        return tuple(wrap(out, None, level) for out in outs)
+    likes = tuple((out.shape, out.dtype) for out in outs)
+    return tuple(wrap(out, _output_node(i, node, likes), level) for i, out in enumerate(outs))
+
+
+def _output_node(i: int, node: Node, likes: Any) -> Node:
+    def pull(g: Any) -> tuple[Part]:
+        return (Part(i, g, likes),)
+
+    pull.names, pull.fresh = (), False  # type: ignore[attr-defined]  # a Pull is a function with facts attached
+    pull.op = node.pull.op if node.pull else None  # type: ignore[attr-defined]  # as above
+    pull.wanted = (0,)  # type: ignore[attr-defined]  # as above
+    result = Node()
+    result.order, result.pull, result.parents, result.saved = next_order(), pull, (node,), ()  # type: ignore[assignment]  # a Pull
+    return result
+
+
+_short_ways: dict[Any, Callable[..., Any]] = {}
+
+
+def _lazy_operator(method: str, name: str, symbol: str) -> Callable[[Any, Any], Any]:
+    """An operator that writes its short way when it is first used, and then stands aside for it."""
+    slow = getattr(ArrayBox, method)
+
+    def first(self: Any, other: Any) -> Any:
+        short = short_way(operation(name), Tensor, symbol, slow)  # type: ignore[arg-type]  # an Op
+        plain = (Tensor, float, int, np.ndarray)
+
+        if method.startswith("__r"):
+
+            def operator(self: Any, other: Any) -> Any:
+                return short(other, self) if isinstance(other, plain) else slow(self, other)
+
+            setattr(Tensor, method, operator)
+        else:
+            setattr(Tensor, method, short)
+        return getattr(self, method)(other)
+
+    return first
+
+
+for _name, _symbol in (("add", "+"), ("sub", "-"), ("mul", "*"), ("truediv", "/")):
+    _op = {"sub": "subtract", "mul": "multiply", "truediv": "divide"}.get(_name, _name)
+    for _method in (f"__{_name}__", f"__r{_name}__"):
+        setattr(Tensor, _method, _lazy_operator(_method, _op, _symbol))
+
+
+def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """A new tensor with a copy of `data`.
+
+    Args:
+        data: numbers, nested sequences of numbers, or an array.
+        dtype: its type; taken from the data if not given (Python floats are float64, as in NumPy).
+        requires_grad: collect a gradient in `grad` when `backward` is called on a result.
+
+    Raises:
+        DTypeError: if whole numbers or truth values should carry a gradient.
+
+    Example:
+        >>> import adjoint as ad
+        >>> ad.tensor([1.0, 2.0], requires_grad=True)
+        tensor([1., 2.], requires_grad=True)
+    """
+    values = data.numpy() if isinstance(data, Tensor) else data
+    return Tensor(np.array(values, dtype=dtype), requires_grad=requires_grad)

@@ -1,0 +1,1 @@
+"""Functions that turn a function into its derivative."""

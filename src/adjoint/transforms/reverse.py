@@ -1,0 +1,296 @@
+"""Reverse-mode transforms: `vjp`, `grad`, `value_and_grad`, `jacobian`, `hessian`.
+
+Each call opens a level of its own, wraps the arguments as tensors of that level, runs the function, and
+goes backward. Whatever the arguments were made of (arrays, or tensors of an outer level) is what the
+gradient is made of, so these transforms nest in any order and depth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.box import Box, new_level
+from adjoint.core.errors import ArgumentError, DTypeError, GradientError, ShapeError
+from adjoint.core.trees import flatten, paths
+from adjoint.tape.backward import backward
+from adjoint.tape.modes import recording_floor
+from adjoint.tape.node import leaf
+from adjoint.tape.tensor import Tensor, wrap
+
+Argnums = int | Sequence[int]
+Function = Callable[..., Any]
+
+
+@contextmanager
+def _recording(level: int) -> Iterator[None]:
+    """Record tensors of `level` and above, even inside `no_grad`: a derivative was asked for."""
+    if recording_floor.get() <= level:
+        yield
+        return
+    token = recording_floor.set(level)
+    try:
+        yield
+    finally:
+        recording_floor.reset(token)
+
+
+def _inputs(tree: Any, level: int, what: str) -> tuple[list[Tensor], Callable[[list[Any]], Any]]:
+    """The leaves of `tree` as leaf tensors of `level`, and the way back to the tree."""
+    leaves, rebuild = flatten(tree)
+    tensors = []
+    for i, x in enumerate(leaves):
+        data = x if isinstance(x, Box) else np.asarray(x)
+        if data.dtype.kind not in "fc":  # type: ignore[union-attr]  # every box has a dtype
+            raise DTypeError(
+                f"{what}{paths(tree)[i]} has dtype {data.dtype}; a derivative is taken with respect to real "  # type: ignore[union-attr]  # as above
+                f"or complex numbers. Pass floats ({x!r} → {_as_float(x)}), or choose other argnums"
+            )
+        tensors.append(wrap(data, leaf(data.shape, data.dtype), level))  # type: ignore[union-attr]  # as above
+    return tensors, rebuild
+
+
+def _as_float(x: Any) -> str:
+    return f"{float(x)!r}" if isinstance(x, int) else "x.astype(float)"
+
+
+def _outputs(value: Any, level: int) -> tuple[list[Any], list[Any], Callable[[list[Any]], Any]]:
+    """The leaves of a function's value: as they are, on the level below, and the way back."""
+    leaves, rebuild = flatten(value)
+    below = [x.data if isinstance(x, Tensor) and x.level == level else x for x in leaves]
+    return leaves, below, rebuild
+
+
+def _plain(g: Any) -> Any:
+    return g[()] if isinstance(g, np.ndarray) and g.ndim == 0 else g
+
+
+def _pull(
+    outputs: list[Any], cotangents: list[Any], inputs: list[Tensor], level: int, retain: bool
+) -> list[Any]:
+    """The cotangents of `inputs` for those of `outputs`."""
+    start: dict[Any, Any] = {}
+    for out, c in zip(outputs, cotangents, strict=True):
+        if isinstance(out, Tensor) and out.level == level and out.node is not None:
+            start[out.node] = start[out.node] + c if out.node in start else c
+    found = backward(start, retain_graph=retain)
+    return [
+        _plain(found[x.node]) if x.node in found else np.zeros_like(x.data)[()]  # type: ignore[index]  # a leaf has a node
+        for x in inputs
+    ]
+
+
+def vjp(f: Function, *args: Any, has_aux: bool = False) -> Any:
+    """The value of `f` and the function that pulls cotangents back through it.
+
+    Args:
+        f: takes arrays or trees of arrays (dicts, lists, tuples, dataclasses), gives the same.
+        args: where to evaluate.
+        has_aux: `f` gives ``(value, aux)``; `aux` is passed through.
+
+    Returns:
+        ``(value, pullback)``, or ``(value, pullback, aux)``. ``pullback(cotangent)`` takes a cotangent of the
+        value's structure and shapes to a tuple of cotangents, one an argument. It may be called again.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> value, pullback = ad.vjp(np.sin, np.array([0.0, 1.0]))
+        >>> pullback(np.array([1.0, 1.0]))
+        (array([1.        , 0.54030231]),)
+    """
+    level = new_level()
+    made = [_inputs(arg, level, f"argument {i}") for i, arg in enumerate(args)]
+    with _recording(level):
+        value = f(*(rebuild(list(tensors)) for tensors, rebuild in made))
+    aux = None
+    if has_aux:
+        value, aux = _with_aux(value)
+        aux = _rebuilt(aux, level)
+    leaves, below, rebuild_value = _outputs(value, level)
+
+    def pullback(cotangent: Any) -> tuple[Any, ...]:
+        given, _ = flatten(cotangent)
+        if len(given) != len(leaves):
+            raise ArgumentError(
+                f"pullback takes a cotangent of the value's structure, {len(leaves)} arrays; got {len(given)}"
+            )
+        cotangents = []
+        for c, out in zip(given, below, strict=True):
+            c = c if isinstance(c, Box) else np.asarray(c, np.result_type(out))
+            if np.shape(c) != np.shape(out):
+                raise ShapeError(f"pullback: the value has shape {np.shape(out)}; the cotangent {np.shape(c)}")
+            cotangents.append(c)
+        flat = [tensor for tensors, _ in made for tensor in tensors]
+        pulled = iter(_pull(leaves, cotangents, flat, level, retain=True))
+        return tuple(rebuild([next(pulled) for _ in tensors]) for tensors, rebuild in made)
+
+    value = rebuild_value([_plain(x) for x in below])
+    return (value, pullback, aux) if has_aux else (value, pullback)
+
+
+def _with_aux(value: Any) -> tuple[Any, Any]:
+    if not isinstance(value, tuple) or len(value) != 2:
+        raise ArgumentError(f"has_aux=True: the function must return (value, aux); it returned {type(value).__name__}")
+    return value
+
+
+def _rebuilt(tree: Any, level: int) -> Any:
+    leaves, rebuild = flatten(tree)
+    return rebuild([x.data if isinstance(x, Tensor) and x.level == level else x for x in leaves])
+
+
+def value_and_grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
+    """A function that gives the value of `f` and its gradient.
+
+    Args:
+        f: gives one real number; its arguments are arrays or trees of arrays.
+        argnums: the number of the argument to differentiate by, or several.
+        has_aux: `f` gives ``(value, aux)``; the result is then ``((value, aux), gradient)``.
+
+    Returns:
+        A function with the arguments of `f`. The gradient has the structure, shapes and dtypes of the argument
+        (a tuple of them for several `argnums`). For complex arguments it is the direction of steepest ascent.
+
+    Raises:
+        ShapeError: if the value is not one number.
+        DTypeError: if an argument is made of integers, or the value is complex.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> def loss(params, x):
+        ...     return np.sum((params["w"] * x + params["b"]) ** 2)
+        >>> ad.value_and_grad(loss)({"w": 2.0, "b": 1.0}, np.array([1.0, 2.0]))
+        (np.float64(34.0), {'w': np.float64(26.0), 'b': np.float64(16.0)})
+    """
+    chosen = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+
+    @wraps(f)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        level = new_level()
+        call = list(args)
+        made = []
+        for k in chosen:
+            if not -len(args) <= k < len(args):
+                raise ArgumentError(f"argnums={argnums}: the call has {len(args)} positional argument(s)")
+            tensors, rebuild = _inputs(args[k], level, f"argument {k}")
+            made.append((tensors, rebuild))
+            call[k] = rebuild(list(tensors))
+        with _recording(level):
+            value = f(*call, **kwargs)
+        aux = None
+        if has_aux:
+            value, aux = _with_aux(value)
+        seed = _scalar(value)
+        flat = [tensor for tensors, _ in made for tensor in tensors]
+        pulled = iter(_pull([value], [seed], flat, level, retain=False))
+        gradients = tuple(rebuild([next(pulled) for _ in tensors]) for tensors, rebuild in made)
+        value = _plain(_rebuilt(value, level))
+        result = gradients[0] if isinstance(argnums, int) else gradients
+        return ((value, _rebuilt(aux, level)), result) if has_aux else (value, result)
+
+    return wrapped
+
+
+def _scalar(value: Any) -> Any:
+    """The cotangent 1 for a function's value, which must be one real number."""
+    shape, dtype = np.shape(value), np.result_type(value) if not isinstance(value, Box) else value.dtype  # type: ignore[attr-defined]  # every box has a dtype
+    if shape != () and int(np.prod(shape)) != 1:
+        raise ShapeError(
+            f"grad needs a function with one number as its value; this one gave shape {shape}. Reduce it "
+            f"(np.sum, np.mean), or use ad.jacobian, or ad.vjp with a cotangent"
+        )
+    if dtype.kind == "c":
+        raise DTypeError(
+            "grad needs a real value; this function gave a complex one. Take np.abs, .real or .imag of it"
+        )
+    if dtype.kind not in "f":
+        raise GradientError(f"grad needs a real value; this function gave {dtype}, which does not vary smoothly")
+    return np.ones(shape, dtype)[()]
+
+
+def grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
+    """A function that gives the gradient of `f`; see `value_and_grad`.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> ad.grad(lambda x: np.sum(np.tanh(x)))(np.zeros(3))
+        array([1., 1., 1.])
+        >>> ad.grad(ad.grad(np.sin))(1.0)
+        np.float64(-0.8414709848078965)
+    """
+    both = value_and_grad(f, argnums, has_aux)
+
+    @wraps(f)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        value, gradient = both(*args, **kwargs)
+        return (gradient, value[1]) if has_aux else gradient
+
+    return wrapped
+
+
+def jacobian(f: Function, argnums: int = 0) -> Function:
+    """A function that gives all first derivatives of `f`, by one backward pass an output element.
+
+    Returns:
+        A function with the arguments of `f`. For an array argument and an array value the Jacobian has shape
+        ``value.shape + argument.shape``; for trees it is a tree like the value, of trees like the argument.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> ad.jacobian(lambda x: x**2)(np.array([1.0, 2.0]))
+        array([[2., 0.],
+               [0., 4.]])
+    """
+
+    @wraps(f)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        def inner(x: Any) -> Any:
+            call = list(args)
+            call[argnums] = x
+            return f(*call, **kwargs)
+
+        value, pullback = vjp(inner, args[argnums])
+        outputs, rebuild_value = flatten(value)
+        _, rebuild_input = flatten(args[argnums])
+        blocks = []
+        for k, out in enumerate(outputs):
+            rows = []
+            for i in range(int(np.prod(np.shape(out)))):
+                seeds = [np.zeros(np.shape(o), np.result_type(o)) for o in outputs]
+                seeds[k].reshape(-1)[i] = 1
+                rows.append(flatten(pullback(rebuild_value(seeds))[0])[0])
+            blocks.append(rebuild_input([_stacked(column, np.shape(out)) for column in _columns(rows, args[argnums])]))
+        return rebuild_value(blocks)
+
+    return wrapped
+
+
+def _columns(rows: list[list[Any]], argument: Any) -> list[list[Any]]:
+    if rows:
+        return [list(column) for column in zip(*rows, strict=True)]
+    return [[np.zeros((0, *np.shape(x)))] for x in flatten(argument)[0]]
+
+
+def _stacked(column: list[Any], shape: tuple[int, ...]) -> Any:
+    stacked = np.stack([np.conj(c) if np.iscomplexobj(c) else c for c in column])
+    return np.reshape(stacked, shape + np.shape(stacked)[1:])[()] if 0 not in shape else stacked
+
+
+def hessian(f: Function, argnums: int = 0) -> Function:
+    """A function that gives all second derivatives of a function with one number as its value.
+
+    Returns:
+        A function with the arguments of `f`; for an array argument of shape s the Hessian has shape ``s + s``,
+        for a tree it is a tree of trees.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> ad.hessian(lambda x: x[0] ** 2 * x[1])(np.array([2.0, 3.0]))
+        array([[6., 4.],
+               [4., 0.]])
+    """
+    return jacobian(grad(f, argnums), argnums)
