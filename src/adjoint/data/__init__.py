@@ -1,0 +1,13 @@
+"""Data sets for classification: reading, splitting, normalising, and serving them in batches."""
+
+from adjoint.data.batches import batches as batches
+from adjoint.data.dataset import Dataset as Dataset
+from adjoint.data.dataset import Parts as Parts
+from adjoint.data.dataset import dataset as dataset
+from adjoint.data.dataset import split as split
+from adjoint.data.digits import digits as digits
+from adjoint.data.files import load as load
+from adjoint.data.files import read as read
+from adjoint.data.idx import read_idx as read_idx
+from adjoint.data.normalise import Normalisation as Normalisation
+from adjoint.data.shifts import shifted as shifted

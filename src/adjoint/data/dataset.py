@@ -1,0 +1,187 @@
+"""`Dataset`: examples in rows with their labels; and its split into training, validation and test parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import isqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjoint.core.errors import ArgumentError, DataError
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+_PICTURE_SIDE = 5  # a table of fewer than 25 columns is never taken for pictures
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Labelled examples, one a row.
+
+    Attributes:
+        x: features, shape (examples, features), finite real numbers.
+        y: class numbers, shape (examples,), int64, from 0 to ``len(classes) - 1``.
+        classes: the name of each class.
+        picture: (height, width) where a row is a grayscale picture; None for other tables.
+        name: what it is called in messages and in the names of runs.
+    """
+
+    x: Array
+    y: Array
+    classes: tuple[str, ...]
+    picture: tuple[int, int] | None = None
+    name: str = "data"
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def take(self, rows: Array) -> Dataset:
+        """The examples of these row numbers, in this order."""
+        return replace(self, x=self.x[rows], y=self.y[rows])
+
+
+class Parts(NamedTuple):
+    """What a network learns from, what chooses among its weights, and what judges it at the end."""
+
+    train: Dataset
+    validation: Dataset
+    test: Dataset
+
+
+def dataset(x: Any, labels: Any, *, classes: tuple[str, ...] | None = None, name: str = "data") -> Dataset:
+    """A checked `Dataset` of features and labels as they come in files.
+
+    Args:
+        x: real numbers of shape (examples, ...); what follows the first axis is flattened.
+        labels: whole numbers or names, shape (examples,).
+        classes: the names of the classes, where they are known; otherwise the distinct labels in order.
+        name: what it is called in messages.
+
+    Raises:
+        DataError: for shapes that do not fit, values that are not finite, and labels that are not classes.
+
+    Example:
+        >>> import adjoint as ad
+        >>> d = ad.data.dataset([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], ["cat", "dog", "cat"])
+        >>> d.classes, d.y
+        (('cat', 'dog'), array([0, 1, 0]))
+    """
+    x, picture = features(x, name)
+    texts = label_texts(labels, name)
+    if len(x) != len(texts):
+        raise DataError(f"{name}: every example needs one label; got {len(x)} examples and {len(texts)} labels")
+    if classes is None:
+        classes = _classes(texts, name)
+    numbers = {text: number for number, text in enumerate(classes)}
+    unknown = sorted(set(texts.tolist()) - numbers.keys())
+    if unknown:
+        raise DataError(f"{name}: the label {unknown[0]!r} is not one of the known classes ({_listed(classes)})")
+    found, inverse = np.unique(texts, return_inverse=True)
+    y = np.array([numbers[text] for text in found.tolist()], dtype=np.int64)[inverse]
+    return Dataset(x, y, classes, picture, name)
+
+
+def features(x: Any, name: str) -> tuple[Array, tuple[int, int] | None]:
+    """`x` as a table of finite real numbers, and the shape of the pictures in its rows if they are pictures."""
+    x = np.asarray(x)
+    if x.dtype.kind not in "biuf":
+        raise DataError(f"{name}: examples must be real numbers; got dtype {x.dtype}")
+    if x.ndim < 2 or x.size == 0:
+        raise DataError(f"{name}: examples must have the shape (examples, features) or (examples, height, width), "
+                        f"and there must be some; got shape {x.shape}")  # fmt: skip
+    table = x.reshape(len(x), -1)
+    if table.dtype.kind == "f" and not np.isfinite(table).all():
+        row = int(np.argmin(np.isfinite(table).all(axis=1)))
+        raise DataError(f"{name}: example {row} holds nan or infinity; every value must be a finite number")
+    shape = x.shape[:-1] if x.ndim == 4 and x.shape[-1] == 1 else x.shape
+    if len(shape) == 3:
+        return table, (shape[1], shape[2])
+    return table, _square(table) if x.ndim == 2 else None
+
+
+def _square(table: Array) -> tuple[int, int] | None:
+    """The side lengths, if rows look like flattened square pictures: one byte or one share a pixel."""
+    side = isqrt(table.shape[1])
+    if side < _PICTURE_SIDE or side * side != table.shape[1] or table.min() < 0:
+        return None
+    largest = table.max()
+    is_bytes = largest <= 255 and (table.dtype.kind != "f" or bool((table == np.round(table)).all()))
+    return (side, side) if largest <= 1 or is_bytes else None
+
+
+def label_texts(labels: Any, name: str) -> Array:
+    """Labels as an array of names: whole numbers lose their decimal point, texts their outer blanks."""
+    labels = np.asarray(labels)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.ndim != 1:
+        raise DataError(f"{name}: labels must have the shape (examples,), one class an example; "
+                        f"got shape {labels.shape}. For one-hot rows, give labels.argmax(axis=1)")  # fmt: skip
+    if labels.dtype.kind == "S":
+        labels = np.char.decode(labels, "utf-8", "replace")
+    if labels.dtype.kind == "U":
+        texts = np.char.strip(labels)
+        try:
+            labels = texts.astype(float)
+        except ValueError:
+            return texts
+    if labels.dtype.kind not in "biuf":
+        raise DataError(f"{name}: labels must be whole numbers or names; got dtype {labels.dtype}")
+    odd = labels[~np.isfinite(labels) | (labels != np.round(labels))]
+    if odd.size:
+        raise DataError(f"{name}: labels must be whole numbers or names; got {odd[0]:g}")
+    whole: Array = labels.astype(np.int64).astype(str)
+    return whole
+
+
+def _classes(texts: Array, name: str) -> tuple[str, ...]:
+    found: list[str] = np.unique(texts).tolist()
+    if len(found) < 2:
+        raise DataError(f"{name}: there must be at least two classes to tell apart; every label is {found[0]!r}")
+    if len(found) > max(len(texts) // 2, 2):
+        raise DataError(f"{name}: {len(found)} different labels in {len(texts)} examples; labels must be classes, "
+                        f"each with several examples (in CSV, the first column or the one named label)")  # fmt: skip
+    try:
+        return tuple(sorted(found, key=int))
+    except ValueError:
+        return tuple(found)
+
+
+def _listed(classes: tuple[str, ...]) -> str:
+    return ", ".join(classes[:10]) + (", …" if len(classes) > 10 else "")
+
+
+def split(data: Dataset, *, seed: int = 0, validation: float = 0.1, test: float = 0.2,
+          held_out: Dataset | None = None) -> Parts:  # fmt: skip
+    """Shuffle `data` and part it for training, validation and test.
+
+    Args:
+        data: all examples (or all but the test set).
+        seed: the same seed gives the same parts.
+        validation: share of the examples that chooses among weights.
+        test: share of the examples that judges the result; not used if there is a `held_out`.
+        held_out: a test set that comes with the data.
+
+    Raises:
+        ArgumentError: for shares that leave nothing to learn from.
+        DataError: for fewer than 10 examples.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> d = ad.data.dataset(np.arange(40.0).reshape(20, 2), np.arange(20) % 2)
+        >>> [len(part) for part in ad.data.split(d, seed=1)]
+        [14, 2, 4]
+    """
+    shares = (validation, test)
+    if min(shares) <= 0 or sum(shares) >= 1:
+        raise ArgumentError(f"split: the shares must be positive and leave examples to learn from; "
+                            f"got validation={validation}, test={test}")  # fmt: skip
+    n = len(data)
+    if n < 10:
+        raise DataError(f"{data.name}: at least 10 examples are needed for training, validation and test; got {n}")
+    rows = np.random.default_rng(seed).permutation(n)
+    n_test = 0 if held_out is not None else max(1, round(n * test))
+    n_validation = max(1, round(n * validation))
+    tested, validated, learned = np.split(rows, [n_test, n_test + n_validation])
+    return Parts(data.take(learned), data.take(validated), data.take(tested) if held_out is None else held_out)

@@ -1,0 +1,163 @@
+"""A user's own files: IDX pairs as MNIST has them, `.npz`, CSV; each may be gzipped where that is usual."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from adjoint.core.errors import ArgumentError, DataError
+from adjoint.data.columns import parse_csv
+from adjoint.data.dataset import Array, Dataset, dataset
+from adjoint.data.idx import contents, is_idx, parse_idx
+from adjoint.data.npz import Table, read_npy, read_npz
+
+_READS = "IDX (plain or .gz), .npz, and CSV (.csv, .tsv, .txt, plain or .gz)"
+_TEXT = {".csv", ".tsv", ".txt"}
+_TEST_NAMES = ("t10k", "test")
+
+
+def load(*paths: str | Path) -> tuple[Dataset, Dataset | None]:
+    """The labelled examples in files, and the test set if there is one.
+
+    Args:
+        paths: one `.npz` or CSV file; or two, the second one the test set; or IDX files, images and labels, in any
+            order, those with ``t10k`` or ``test`` in their names being the test set; or a folder of IDX files. For
+            images alone, the labels are looked for beside them (``train-images-idx3-ubyte.gz`` has
+            ``train-labels-idx1-ubyte.gz``).
+
+    Raises:
+        ArgumentError: without paths, or with too many.
+        DataError: for files that cannot be read as such, or that do not fit together.
+        OSError: for files that are not there, or must not be read.
+
+    Example:
+        >>> import numpy as np, tempfile, pathlib, adjoint as ad
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder) / "flowers.csv"
+        ...     _ = path.write_text("label,length,width\\nrose,3,1\\niris,5,2\\nrose,4,1\\niris,6,2\\n")
+        ...     data, test = ad.data.load(path)
+        >>> data.classes, data.x.shape, test
+        (('iris', 'rose'), (4, 2), None)
+    """
+    files = [file for path in paths for file in _expanded(Path(path))]
+    if not files:
+        raise ArgumentError(f"load: name at least one file; it reads {_READS}")
+    kinds = {_kind(file) for file in files}
+    name = _plain_name(Path(paths[0]))
+    if kinds == {"idx"}:
+        return _load_idx(files, name)
+    if "idx" in kinds or len(files) > 2:
+        raise ArgumentError(
+            f"load: give one file, or two (training set, then test set), or images and labels in IDX files; "
+            f"got {len(files)} files: {', '.join(file.name for file in files[:5])}"
+        )
+    table, test = _tables(files[0])
+    if len(files) == 2:
+        test = _tables(files[1])[0]
+    return _pair((table, files[0]), (test, files[-1]) if test is not None else None, name)
+
+
+def read(path: str | Path, width: int | None = None) -> tuple[Array, Array | None]:
+    """The examples in one file as they are, and their labels if it holds any.
+
+    Args:
+        path: an IDX file of images, a `.npz`, `.npy` or CSV file.
+        width: how many features an example has; it tells a CSV file without labels from one with.
+
+    Raises:
+        DataError: for a file that cannot be read as such.
+        OSError: for a file that is not there, or must not be read.
+    """
+    path = Path(path)
+    kind = _kind(path)
+    if kind == "idx":
+        images = parse_idx(contents(path), path)
+        if images.ndim < 2:
+            raise DataError(f"{path}: this IDX file holds labels; give the one that holds the images")
+        return images, None
+    if kind == "npy":
+        return read_npy(path)
+    return _tables(path, width)[0]
+
+
+def _kind(path: Path) -> str:
+    suffix = Path(path.name.removesuffix(".gz")).suffix.lower()
+    if suffix in {".npz", ".npy"}:
+        with path.open("rb"):  # a missing file is told as such, whatever reads it
+            return suffix[1:]
+    if suffix in _TEXT:
+        with path.open("rb"):
+            return "text"
+    if is_idx(contents(path, 4)):
+        return "idx"
+    raise DataError(f"{path}: not a kind of file that can be read here; these can: {_READS}")
+
+
+def _tables(path: Path, width: int | None = None) -> tuple[Table, Table | None]:
+    kind = _kind(path)
+    if kind == "npz":
+        return read_npz(path)
+    if kind == "npy":
+        raise DataError(f"{path}: a .npy file holds no labels; save both: np.savez('data.npz', x=x, y=labels)")
+    return parse_csv(contents(path), path, width), None
+
+
+def _pair(train: tuple[Table, Path], test: tuple[Table, Path] | None, name: str) -> tuple[Dataset, Dataset | None]:
+    learned = _labelled(*train, name)
+    if test is None:
+        return learned, None
+    held_out = _labelled(*test, f"{name} (test set)", learned.classes)
+    if held_out.x.shape[1] != learned.x.shape[1]:
+        raise DataError(
+            f"{held_out.name}: its examples must have as many values as those of the training set, "
+            f"{learned.x.shape[1]}; got {held_out.x.shape[1]}"
+        )
+    return learned, held_out
+
+
+def _labelled(table: Table, path: Path, name: str, classes: tuple[str, ...] | None = None) -> Dataset:
+    if table.labels is None:
+        raise DataError(f"{path}: no labels found; the examples should stand under x or images, the labels under y "
+                        f"or labels")  # fmt: skip
+    return dataset(table.x, table.labels, classes=classes, name=name)
+
+
+def _load_idx(files: Sequence[Path], name: str) -> tuple[Dataset, Dataset | None]:
+    tests = [file for file in files if any(word in file.name.lower() for word in _TEST_NAMES)]
+    trains = [file for file in files if file not in tests] or tests
+    test = (_idx_pair(tests), tests[0]) if tests and trains is not tests else None
+    return _pair((_idx_pair(trains), trains[0]), test, name)
+
+
+def _idx_pair(files: Sequence[Path]) -> Table:
+    arrays = {file: parse_idx(contents(file), file) for file in files}
+    if len(files) == 1 and arrays[files[0]].ndim > 1:
+        partner = _labels_beside(files[0])
+        arrays[partner] = parse_idx(contents(partner), partner)
+    images = [array for array in arrays.values() if array.ndim > 1]
+    labels = [array for array in arrays.values() if array.ndim == 1]
+    if (len(images), len(labels)) != (1, 1):
+        raise DataError(f"one IDX file of images and one of labels belong together; got {len(images)} and "
+                        f"{len(labels)} ({', '.join(file.name for file in files)})")  # fmt: skip
+    return Table(images[0], labels[0])
+
+
+def _labels_beside(images: Path) -> Path:
+    stem = images.name.removesuffix(".gz").replace("images", "labels").replace("idx3", "idx1")
+    for name in (stem, f"{stem}.gz"):
+        if name != images.name and (found := images.with_name(name)).is_file():
+            return found
+    raise DataError(f"{images}: no labels for these images; name the file that holds them after this one")
+
+
+def _expanded(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    found = sorted(file for file in path.iterdir() if file.is_file() and is_idx(contents(file, 4)))
+    if not found:
+        raise DataError(f"{path}: this folder holds no IDX files; name the files to read")
+    return found
+
+
+def _plain_name(path: Path) -> str:
+    return path.resolve().name.removesuffix(".gz").split(".")[0] or "data"
