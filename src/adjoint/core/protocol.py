@@ -85,13 +85,13 @@ def _reduced(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict
     a, *rest = inputs
     given = dict(zip(("axis", "dtype", "out", "keepdims", "initial", "where"), rest, strict=False)) | kwargs
     given.setdefault("axis", 0)
-    given["out"] = _single(given.get("out"))
+    out, dtype = _single(given.pop("out", None)), given.pop("dtype", None)
     where, initial = given.pop("where", True), given.pop("initial", None)
     if where is not True:
         given["where"] = where
     if initial is not None and initial is not np._NoValue:
         given["initial"] = initial
-    return ours(a, **given)
+    return store(ours(_cast(a, dtype), **given), out)
 
 
 def store(result: Any, out: Any) -> Any:
