@@ -1,0 +1,153 @@
+"""README, docs and docstrings execute, and what they say is printed is printed.
+
+The Python blocks of a page run in order, in one namespace. Output is compared in two forms: a ``text`` block
+that follows a Python block, and a comment ``# → …`` at the end of an expression. ``…`` stands for anything.
+A block marked ``raises`` must fail, with the message in the text block.
+"""
+
+import ast
+import contextlib
+import doctest
+import importlib
+import io
+import pkgutil
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import adjoint
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+MODULES = sorted(m.name for m in pkgutil.walk_packages(adjoint.__path__, "adjoint.") if not m.name.endswith("__main__"))
+FENCE = re.compile(r"^```(\w*) *(.*?)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+ARROW = re.compile(r"#\s*→\s*(.*)$")
+LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+class Block(NamedTuple):
+    language: str
+    info: str
+    text: str
+    line: int
+    start: int
+    end: int
+
+
+def blocks_of(page):
+    return [
+        Block(m[1], m[2], m[3], page.count("\n", 0, m.start(3)), m.start(), m.end()) for m in FENCE.finditer(page)
+    ]
+
+
+def run_page(page, name):
+    """Run the Python blocks of the text `page`. Returns how many there were, and how many outputs were compared."""
+    namespace = {"__name__": "page"}
+    blocks = blocks_of(page)
+    ran = compared = 0
+    for i, block in enumerate(blocks):
+        if block.language != "python":
+            continue
+        follower = blocks[i + 1] if i + 1 < len(blocks) else None
+        if follower is not None and (follower.language != "text" or page[block.end : follower.start].strip()):
+            follower = None
+        where = f"{name}:{block.line + 1}"
+        printed = io.StringIO()
+        failure = None
+        with contextlib.redirect_stdout(printed):
+            try:
+                compared += run_block(block, namespace, name)
+            except Exception as error:
+                if block.info != "raises":
+                    raise
+                failure = error
+        ran += 1
+        output = printed.getvalue()
+        if block.info == "raises":
+            assert failure is not None, f"{where}: nothing was raised"
+            assert follower is not None, f"{where}: the message should follow in a text block"
+            output += f"{type(failure).__name__}: {failure}"
+        if follower is not None:
+            same(follower.text, output, where)
+            compared += 1
+        else:
+            assert not output, f"{where}: prints {output!r}, which the page does not show"
+    return ran, compared
+
+
+def run_block(block, namespace, name):
+    """Run one block a statement at a time. Returns how many ``# →`` comments were compared."""
+    lines = block.text.splitlines()
+    compared = 0
+    for statement in ast.parse(block.text).body:
+        arrow = ARROW.search(lines[statement.end_lineno - 1])
+        ast.increment_lineno(statement, block.line)
+        if arrow and isinstance(statement, ast.Expr):
+            value = eval(compile(ast.Expression(statement.value), name, "eval"), namespace)
+            same(arrow[1], repr(value), f"{name}:{statement.lineno}")
+            compared += 1
+        else:
+            assert not arrow, f"{name}:{statement.lineno}: `# →` stands beside a statement that has no value"
+            exec(compile(ast.Module([statement], []), name, "exec"), namespace)
+    return compared
+
+
+def same(expected, got, where):
+    expected, got = (f"{text.rstrip()}\n" for text in (expected.replace("…", "..."), got))
+    matches = doctest.OutputChecker().check_output(expected, got, OPTIONS)
+    assert matches, f"{where}:\n--- the page says\n{expected}--- it is\n{got}"
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_page_runs(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = path.read_text(encoding="utf-8")
+    ran, _ = run_page(page, str(path.relative_to(ROOT)))
+    assert ran == page.count("\n```python")
+
+
+@pytest.mark.parametrize("path", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda p: str(p.relative_to(ROOT)))
+def test_links_lead_somewhere(path):
+    prose = FENCE.sub("", path.read_text(encoding="utf-8"))
+    missing = [target for target in LINK.findall(prose) if not (path.parent / target).exists()]
+    assert not missing
+
+
+def test_every_page_is_reached_from_the_index():
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    linked = {(ROOT / "docs" / target).resolve() for target in LINK.findall(index)}
+    assert {p for p in PAGES[1:] if p.name != "index.md"} <= linked
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstrings_run(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    module = importlib.import_module(name)
+    runner = doctest.DocTestRunner(optionflags=OPTIONS)
+    report = io.StringIO()
+    for test in doctest.DocTestFinder(exclude_empty=True).find(module, name):
+        runner.run(test, out=report.write)
+    assert runner.failures == 0, report.getvalue()
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "```python\n1 + 1  # → 3\n```",
+        "```python\nprint(1)\n```\n\n```text\n2\n```",
+        "```python\nprint(1)\n```",
+        "```python raises\nx = 1\n```\n\n```text\nError\n```",
+        "```python raises\nint('x')\n```\n\n```text\nValueError: another message\n```",
+    ],
+)
+def test_a_wrong_page_is_found(page):
+    with pytest.raises(AssertionError):
+        run_page(page + "\n", "page")
+
+
+def test_a_right_page_passes():
+    page = "```python\nx = 2\n```\nThen\n```python\nx + 1  # → 3\nprint(x)\n```\n\n```text\n2\n```\n"
+    assert run_page(page, "page") == (2, 2)

@@ -1,0 +1,78 @@
+"""Every example runs, small, and its numbers are right; its function is plain NumPy."""
+
+import ast
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import adjoint as ad
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+def load(name):
+    return runpy.run_path(str(EXAMPLES / f"{name}.py"))
+
+
+def test_gaussian_mixture():
+    result = load("gaussian_mixture")["main"](n=200, steps=60)
+    assert_allclose(result["by_adjoint"], result["by_hand"], atol=1e-12)
+    assert_allclose(result["fitted"], result["true"], atol=0.2)
+
+
+def test_black_scholes():
+    greeks = load("black_scholes")["main"](n=4)
+    assert set(greeks) == {"delta", "theta", "rho", "vega", "gamma", "vanna"}
+    for by_adjoint, closed_form in greeks.values():
+        assert by_adjoint.shape == (4,)
+        assert_allclose(by_adjoint, closed_form, rtol=1e-11)
+
+
+def test_kalman_filter():
+    example = load("kalman_filter")
+    result = example["main"](n=120)
+    assert_allclose(result["slope"], 0, atol=1e-2)
+    assert np.all(np.abs(result["fitted"] - result["true"]) < 3 * result["error"])
+
+    at = np.array([0.3, -0.2])
+    loss = lambda log_noise: example["negative_log_likelihood"](log_noise, result["measurements"])
+    assert_allclose(ad.grad(loss)(at), differences(loss, at), rtol=1e-6)
+
+
+def test_pendulum_rk4():
+    example = load("pendulum_rk4")
+    result = example["main"](steps=40)
+    assert_allclose(result["fitted"], result["true"], atol=2e-3)
+    at = result["true"] + [0.1, -0.1]
+    assert_allclose(ad.grad(result["misfit"])(at), differences(result["misfit"], at), rtol=1e-6)
+
+
+def test_mlp_regression():
+    result = load("mlp_regression")["main"](steps=300)
+    assert result["last"] < result["first"] / 100
+    assert result["unseen"] < 0.15
+
+
+def test_inverse_heat():
+    result = load("inverse_heat")["main"](n=24)
+    assert_allclose(result["found"], result["exact"], atol=1e-3)
+    assert np.sqrt(np.mean((result["found"] - result["true"]) ** 2)) < 0.15
+
+
+def differences(f, at, h=1e-6):
+    """The gradient of `f` by central differences."""
+    return np.array([(f(at + h * e) - f(at - h * e)) / (2 * h) for e in np.eye(len(at))])
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda p: p.stem)
+def test_begins_with_plain_numpy(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    names = {node.id for node in ast.walk(functions[0]) if isinstance(node, ast.Name)}
+    assert "np" in names
+    assert "ad" not in names
+    assert any(node.name == "main" for node in functions)
+    assert f"def test_{path.stem}()" in Path(__file__).read_text(encoding="utf-8")
