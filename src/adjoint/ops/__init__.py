@@ -1,6 +1,7 @@
 """The operations: one file a family, one block an operation. Importing this fills the registry."""
 
 from adjoint.ops import (  # noqa: F401 - imported for what they register
+    activation,
     arithmetic,
     comparison,
     cumulative,
@@ -9,6 +10,7 @@ from adjoint.ops import (  # noqa: F401 - imported for what they register
     indexing,
     joining,
     linear,
+    neural,
     reductions,
     selection,
     shape,

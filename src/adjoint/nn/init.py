@@ -1,0 +1,149 @@
+"""Initial values by name: ``init.get("kaiming_uniform")((out, in), rng=0)``.
+
+Shapes are (out, in, ...): `fan_in` is everything behind the first axis, `fan_out` the first axis times
+everything behind the second. Every initialiser takes ``(shape, rng=None, dtype=float64, **its own)``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.errors import ArgumentError, ShapeError
+
+Shape = tuple[int, ...]
+Rng = np.random.Generator | int | None
+Initializer = Callable[..., np.ndarray]
+
+GAINS = {"linear": 1.0, "sigmoid": 1.0, "tanh": 5 / 3, "relu": math.sqrt(2), "leaky_relu": math.sqrt(2 / 1.0001)}
+
+
+def get(name: str | Initializer) -> Initializer:
+    """The initialiser called `name`; a function is given back as it is.
+
+    Raises:
+        ArgumentError: if there is none of that name; the message lists them.
+
+    Example:
+        >>> from adjoint import nn
+        >>> nn.init.get("ones")((2, 3)).sum()
+        np.float64(6.0)
+    """
+    if callable(name):
+        return name
+    if name not in INITIALIZERS:
+        raise ArgumentError(f"no initialiser is called {name!r}; there are: {', '.join(INITIALIZERS)}")
+    return INITIALIZERS[name]
+
+
+def gain(nonlinearity: str) -> float:
+    """The factor that keeps the variance through `nonlinearity`.
+
+    Raises:
+        ArgumentError: if it is not in the table `GAINS`.
+    """
+    if nonlinearity not in GAINS:
+        raise ArgumentError(f"no gain is known for {nonlinearity!r}; there are: {', '.join(GAINS)}")
+    return GAINS[nonlinearity]
+
+
+def fans(shape: Shape) -> tuple[int, int]:
+    """`fan_in` and `fan_out` of a weight of `shape`."""
+    if len(shape) < 2:
+        raise ShapeError(f"fan_in and fan_out need a weight of two axes or more, (out, in, ...); got shape {shape}")
+    field = math.prod(shape[2:])
+    return shape[1] * field, shape[0] * field
+
+
+def zeros(shape: Shape, rng: Rng = None, dtype: Any = np.float64) -> np.ndarray:
+    """All 0."""
+    return np.zeros(shape, dtype)
+
+
+def ones(shape: Shape, rng: Rng = None, dtype: Any = np.float64) -> np.ndarray:
+    """All 1."""
+    return np.ones(shape, dtype)
+
+
+def uniform(shape: Shape, rng: Rng = None, dtype: Any = np.float64, low: float = 0.0, high: float = 1.0) -> np.ndarray:
+    """Evenly from `low` to `high`."""
+    return np.asarray(np.random.default_rng(rng).uniform(low, high, shape), dtype)
+
+
+def normal(shape: Shape, rng: Rng = None, dtype: Any = np.float64, mean: float = 0.0, std: float = 1.0) -> np.ndarray:
+    """From the normal distribution."""
+    return np.asarray(np.random.default_rng(rng).normal(mean, std, shape), dtype)
+
+
+def truncated_normal(
+    shape: Shape, rng: Rng = None, dtype: Any = np.float64, mean: float = 0.0, std: float = 1.0, bound: float = 2.0
+) -> np.ndarray:
+    """From the normal distribution, drawn again where farther than `bound` standard deviations from the mean."""
+    rng = np.random.default_rng(rng)
+    values = rng.standard_normal(shape)
+    while (far := np.abs(values) > bound).any():
+        values[far] = rng.standard_normal(np.count_nonzero(far))
+    return np.asarray(mean + std * values, dtype)
+
+
+def _even(shape: Shape, rng: Rng, dtype: Any, std: float) -> np.ndarray:
+    return uniform(shape, rng, dtype, -math.sqrt(3) * std, math.sqrt(3) * std)
+
+
+def xavier_uniform(shape: Shape, rng: Rng = None, dtype: Any = np.float64, gain: float = 1.0) -> np.ndarray:
+    """Even, with variance ``gain**2 * 2 / (fan_in + fan_out)`` (Glorot and Bengio, 2010)."""
+    return _even(shape, rng, dtype, gain * math.sqrt(2 / sum(fans(shape))))
+
+
+def xavier_normal(shape: Shape, rng: Rng = None, dtype: Any = np.float64, gain: float = 1.0) -> np.ndarray:
+    """Normal, with variance ``gain**2 * 2 / (fan_in + fan_out)`` (Glorot and Bengio, 2010)."""
+    return normal(shape, rng, dtype, std=gain * math.sqrt(2 / sum(fans(shape))))
+
+
+def kaiming_uniform(
+    shape: Shape, rng: Rng = None, dtype: Any = np.float64, nonlinearity: str = "relu", mode: str = "fan_in"
+) -> np.ndarray:
+    """Even, with variance ``gain**2 / fan`` (He et al., Delving Deep into Rectifiers, 2015)."""
+    return _even(shape, rng, dtype, _kaiming(shape, nonlinearity, mode))
+
+
+def kaiming_normal(
+    shape: Shape, rng: Rng = None, dtype: Any = np.float64, nonlinearity: str = "relu", mode: str = "fan_in"
+) -> np.ndarray:
+    """Normal, with variance ``gain**2 / fan`` (He et al., Delving Deep into Rectifiers, 2015)."""
+    return normal(shape, rng, dtype, std=_kaiming(shape, nonlinearity, mode))
+
+
+def _kaiming(shape: Shape, nonlinearity: str, mode: str) -> float:
+    if mode not in ("fan_in", "fan_out"):
+        raise ArgumentError(f'mode is "fan_in" or "fan_out"; got {mode!r}')
+    return gain(nonlinearity) / math.sqrt(fans(shape)[mode == "fan_out"])
+
+
+def orthogonal(shape: Shape, rng: Rng = None, dtype: Any = np.float64, gain: float = 1.0) -> np.ndarray:
+    """Rows (or columns, if they are fewer) at right angles and of length `gain` (Saxe et al., 2013)."""
+    fans(shape)
+    rows, columns = shape[0], math.prod(shape[1:])
+    q, r = np.linalg.qr(np.random.default_rng(rng).standard_normal((max(rows, columns), min(rows, columns))))
+    q = q * np.where(np.diag(r) < 0, -1.0, 1.0)  # else the signs would follow QR's habits, not chance
+    return np.asarray(gain * (q if rows >= columns else q.T).reshape(shape), dtype)
+
+
+INITIALIZERS: dict[str, Initializer] = {
+    f.__name__: f
+    for f in (
+        zeros,
+        ones,
+        uniform,
+        normal,
+        truncated_normal,
+        xavier_uniform,
+        xavier_normal,
+        kaiming_uniform,
+        kaiming_normal,
+        orthogonal,
+    )
+}

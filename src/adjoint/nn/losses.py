@@ -1,0 +1,207 @@
+"""Losses: functions of what a model said and what it should have said.
+
+Each takes ``reduction="mean"`` (one number, the mean), ``"sum"`` or ``"none"`` (all of them).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
+from adjoint.core.pulls import dtype_of
+from adjoint.ops.activation import log_softmax
+from adjoint.ops.neural import huber, logit_cross_entropy, negative_log_likelihood
+
+
+def _reduced(loss: Any, reduction: str) -> Any:
+    if reduction == "mean":
+        return np.mean(loss)
+    if reduction == "sum":
+        return np.sum(loss)
+    if reduction == "none":
+        return loss
+    raise ArgumentError(f'reduction is "mean", "sum" or "none"; got {reduction!r}')
+
+
+def _same_shape(name: str, first: Any, target: Any) -> None:
+    # Broadcasting (n, 1) against (n,) would give n * n errors, and a loss that trains nothing.
+    if np.shape(first) != np.shape(target):
+        raise ShapeError(
+            f"{name} needs two arrays of one shape; got {np.shape(first)} and {np.shape(target)}. If they are to be "
+            f"broadcast, say so: np.broadcast_to(target, {np.shape(first)})"
+        )
+
+
+def mse_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
+    """The squared error.
+
+    Args:
+        input, target: real arrays of one shape.
+        reduction: "mean", "sum" or "none".
+
+    Raises:
+        ShapeError: if the shapes differ.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.mse_loss(np.array([1.0, 2.0]), np.array([0.0, 4.0]))
+        np.float64(2.5)
+    """
+    _same_shape("mse_loss", input, target)
+    return _reduced(np.square(input - target), reduction)
+
+
+def l1_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
+    """The absolute error. Arguments as for `mse_loss`.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.l1_loss(np.array([1.0, 2.0]), np.array([0.0, 4.0]))
+        np.float64(1.5)
+    """
+    _same_shape("l1_loss", input, target)
+    return _reduced(np.abs(input - target), reduction)
+
+
+def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0) -> Any:
+    """Half the squared error up to `delta`, a straight line beyond (Huber, 1964). Arguments as for `mse_loss`.
+
+    Raises:
+        ArgumentError: if `delta` is not positive.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.huber_loss(np.array([0.5, 3.0]), np.zeros(2), reduction="none")
+        array([0.125, 2.5  ])
+    """
+    _same_shape("huber_loss", input, target)
+    if not delta > 0:
+        raise ArgumentError(f"huber_loss: delta must be positive; got {delta}")
+    return _reduced(huber(input - target, delta), reduction)
+
+
+def binary_cross_entropy_with_logits(input: Any, target: Any, reduction: str = "mean") -> Any:
+    """``-target * log(sigmoid(input)) - (1 - target) * log(1 - sigmoid(input))``, for logits of any size.
+
+    Args:
+        input: logits, of any shape.
+        target: probabilities of that shape; truth values are taken as 0 and 1.
+        reduction: "mean", "sum" or "none".
+
+    Raises:
+        ShapeError: if the shapes differ.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.binary_cross_entropy_with_logits(np.array([0.0, np.inf]), np.array([1.0, 1.0]), reduction="none")
+        array([0.69314718, 0.        ])
+    """
+    _same_shape("binary_cross_entropy_with_logits", input, target)
+    if dtype_of(target).kind == "b":
+        target = np.asarray(target, dtype_of(input))
+    return _reduced(logit_cross_entropy(input, target), reduction)
+
+
+def cross_entropy(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Any:
+    """Minus the log-softmax of logits at the right class.
+
+    A logit of -inf rules a class out: its gradient is 0. A logit of inf makes its class certain.
+
+    Args:
+        input: logits of shape (classes,), (n, classes) or (n, classes, …).
+        target: class numbers from 0, of the shape of `input` without its class axis; or probabilities of the
+            shape of `input`.
+        weight: one factor a class; the mean is then a weighted one.
+        ignore_index: rows with this class number count for nothing. If all do, the mean is 0.
+        reduction: "mean", "sum" or "none".
+        label_smoothing: the share, from 0 to 1, of each target that is spread over all classes
+            (Szegedy et al., Rethinking the Inception Architecture, 2015).
+
+    Raises:
+        ShapeError: if the shapes do not fit.
+        DTypeError: if class numbers are not integers.
+        ArgumentError: if a class number is not one, or `label_smoothing` is out of range.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> logits = np.array([[0.0, 0.0], [0.0, -np.inf]])
+        >>> nn.cross_entropy(logits, np.array([1, 0]), reduction="none")
+        array([0.69314718, 0.        ])
+    """
+    if not 0 <= label_smoothing <= 1:
+        raise ArgumentError(f"cross_entropy: label_smoothing is a share, from 0 to 1; got {label_smoothing}")
+    if np.ndim(input) == 0:
+        raise ShapeError("cross_entropy: logits have a class axis, (classes,) or (n, classes, …); got one number")
+    whole = dtype_of(target).kind in "iu"
+    if np.ndim(input) > 2:
+        input = np.moveaxis(input, 1, -1)
+        target = target if whole else np.moveaxis(target, 1, -1)
+    if whole:
+        return _from_labels(input, target, weight, ignore_index, reduction, label_smoothing)
+    if np.shape(target) != np.shape(input):
+        if np.shape(target) == np.shape(input)[:-1]:
+            raise DTypeError(
+                f"cross_entropy: class numbers must be integers; got {dtype_of(target)}. Convert: target.astype(int)"
+            )
+        raise ShapeError(
+            f"cross_entropy: probabilities have the shape of the logits, {np.shape(input)}; got {np.shape(target)}"
+        )
+    classes = np.shape(input)[-1]
+    if label_smoothing:
+        target = target * (1 - label_smoothing) + label_smoothing / classes
+    loss = _expected(log_softmax(input), target if weight is None else target * weight)
+    return np.sum(loss) / max(loss.size, 1) if reduction == "mean" else _reduced(loss, reduction)
+
+
+def _expected(log_p: Any, target: Any) -> Any:
+    """-sum(target * log_p) over classes, where a class ruled out and never right costs nothing."""
+    never = np.logical_and(np.equal(target, 0), np.isneginf(log_p))
+    return 0.0 - np.sum(target * np.where(never, 0.0, log_p), axis=-1)
+
+
+def _from_labels(
+    logits: Any, labels: Any, weight: Any, ignore_index: int, reduction: str, label_smoothing: float
+) -> Any:
+    labels, classes = np.asarray(labels), np.shape(logits)[-1]
+    if labels.shape != np.shape(logits)[:-1]:
+        raise ShapeError(
+            f"cross_entropy: logits (…, classes) of shape {np.shape(logits)} need class numbers of shape "
+            f"{np.shape(logits)[:-1]}; got {labels.shape}"
+        )
+    counted = labels != ignore_index
+    everything = counted.all()
+    if not everything:
+        labels = np.where(counted, labels, 0)
+    if labels.size and not (labels.min() >= 0 and labels.max() < classes):
+        raise ArgumentError(
+            f"cross_entropy: class numbers run from 0 to {classes - 1}; got {labels.min()} to {labels.max()}"
+        )
+    if label_smoothing:
+        target = np.full(np.shape(logits), label_smoothing / classes, dtype_of(logits))
+        target[(*np.indices(labels.shape, sparse=True), labels)] += 1 - label_smoothing
+        loss = _expected(log_softmax(logits), target if weight is None else target * weight)
+    else:
+        loss = negative_log_likelihood(logits, labels)
+        loss = loss if weight is None else loss * weight[labels]
+    if not everything:
+        loss = np.where(counted, loss, 0.0)
+    if reduction != "mean":
+        return _reduced(loss, reduction)
+    if weight is not None:
+        total = np.sum(np.where(counted, weight[labels], 0.0))
+        return np.sum(loss) / np.where(np.equal(total, 0), 1.0, total)
+    return np.sum(loss) / max(int(np.count_nonzero(counted)), 1)

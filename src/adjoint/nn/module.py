@@ -1,0 +1,226 @@
+"""`Module`: something with parameters, and a `forward`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from adjoint.core.errors import ArgumentError, ShapeError
+from adjoint.nn.parameter import Parameter
+from adjoint.tape import writes
+from adjoint.tape.node import leaf
+from adjoint.tape.tensor import Tensor
+
+Self = TypeVar("Self", bound="Module")
+
+
+class Loaded(NamedTuple):
+    """The names that `load_state_dict(strict=False)` left alone."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+
+class Module:
+    """A function with parameters: write `forward`, and set parameters and modules as attributes.
+
+    What is found: attributes that are a `Parameter` or a `Module`, and lists or tuples of these; in the
+    order in which they were set, a module's own before its children's.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> class Scale(nn.Module):
+        ...     def __init__(self):
+        ...         self.factor = nn.Parameter(np.array(2.0))
+        ...     def forward(self, x):
+        ...         return self.factor * x
+        >>> Scale()(3.0).item()
+        6.0
+        >>> [name for name, _ in Scale().named_parameters()]
+        ['factor']
+    """
+
+    training: bool = True
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What the module computes."""
+        raise NotImplementedError(f"{type(self).__name__} has no forward: define `def forward(self, x): ...`")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.forward(*args, **kwargs)
+
+    # -- What it is made of -------------------------------------------------------------------------
+
+    def _members(self, kind: type) -> Iterator[tuple[str, Any]]:
+        """This module's own attributes of `kind`, lists and tuples looked into."""
+        for name, value in vars(self).items():
+            if isinstance(value, kind):
+                yield name, value
+            elif isinstance(value, list | tuple):
+                yield from ((f"{name}.{i}", item) for i, item in enumerate(value) if isinstance(item, kind))
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """Modules directly below this one, with their attribute names."""
+        return self._members(Module)
+
+    def children(self) -> Iterator[Module]:
+        """Modules directly below this one."""
+        return (module for _, module in self._members(Module))
+
+    def named_modules(self, prefix: str = "") -> Iterator[tuple[str, Module]]:
+        """This module and all below it, with dotted names; each once."""
+        seen: set[int] = set()
+        stack: list[tuple[str, Module]] = [(prefix, self)]
+        while stack:
+            name, module = stack.pop()
+            if id(module) in seen:
+                continue
+            seen.add(id(module))
+            yield name, module
+            below = [(f"{name}.{child}".lstrip("."), m) for child, m in module.named_children()]
+            stack += reversed(below)
+
+    def modules(self) -> Iterator[Module]:
+        """This module and all below it; each once."""
+        return (module for _, module in self.named_modules())
+
+    def named_parameters(self) -> Iterator[tuple[str, Parameter]]:
+        """All parameters with dotted names; a shared one once, under its first name."""
+        seen: set[int] = set()
+        for path, module in self.named_modules():
+            for name, parameter in module._members(Parameter):
+                if id(parameter) not in seen:
+                    seen.add(id(parameter))
+                    yield f"{path}.{name}".lstrip("."), parameter
+
+    def parameters(self) -> Iterator[Parameter]:
+        """All parameters; a shared one once."""
+        return (parameter for _, parameter in self.named_parameters())
+
+    def register_buffer(self, name: str, value: Any, persistent: bool = True) -> None:
+        """Set ``self.name`` to values that belong to the module's state and are not learned.
+
+        Args:
+            name: an attribute name.
+            value: a tensor without gradient; an array is wrapped, sharing its memory.
+            persistent: whether `state_dict` has it.
+        """
+        value = value if isinstance(value, Tensor) else Tensor(value)
+        if value.requires_grad:
+            raise ArgumentError(f"buffer {name!r} requires a gradient; use nn.Parameter, or value.detach()")
+        vars(self).setdefault("_buffers", {})[name] = persistent
+        setattr(self, name, value)
+
+    def named_buffers(self, persistent_only: bool = False) -> Iterator[tuple[str, Tensor]]:
+        """All buffers with dotted names."""
+        for path, module in self.named_modules():
+            for name, persistent in vars(module).get("_buffers", {}).items():
+                if persistent or not persistent_only:
+                    yield f"{path}.{name}".lstrip("."), getattr(module, name)
+
+    def buffers(self) -> Iterator[Tensor]:
+        """All buffers."""
+        return (buffer for _, buffer in self.named_buffers())
+
+    # -- What it does to all of them ----------------------------------------------------------------
+
+    def train(self: Self, mode: bool = True) -> Self:
+        """Switch this module and all below it to training (dropout drops), or with False to evaluation."""
+        for module in self.modules():
+            module.training = mode
+        return self
+
+    def eval(self: Self) -> Self:
+        """Switch to evaluation: ``train(False)``."""
+        return self.train(False)
+
+    def zero_grad(self) -> None:
+        """Forget the gradients of all parameters."""
+        for parameter in self.parameters():
+            parameter.zero_grad()
+
+    def requires_grad_(self: Self, requires_grad: bool = True) -> Self:
+        """Freeze (False) or thaw all parameters."""
+        for parameter in self.parameters():
+            parameter.requires_grad_(requires_grad)
+        return self
+
+    def apply(self: Self, function: Callable[[Module], Any]) -> Self:
+        """Call `function` with every module below this one, then with this one."""
+        for module in reversed(list(self.modules())):
+            function(module)
+        return self
+
+    def astype(self: Self, dtype: Any) -> Self:
+        """Convert all parameters and real buffers to `dtype`. Do so before making an optimiser.
+
+        The parameters stay the same objects; their gradients are forgotten.
+        """
+        for tensor in (*self.parameters(), *self.buffers()):
+            if tensor.dtype.kind in "fc":
+                tensor.data = tensor.data.astype(dtype)
+                tensor.node = leaf(tensor.shape, tensor.dtype) if tensor.node is not None else None
+        return self
+
+    # -- Its state ----------------------------------------------------------------------------------
+
+    def _state(self) -> dict[str, Tensor]:
+        """Every name a parameter or persistent buffer has; a shared one has several."""
+        state: dict[str, Tensor] = {}
+        for path, module in self.named_modules():
+            own = list(module._members(Parameter))
+            own += [(n, getattr(module, n)) for n, kept in vars(module).get("_buffers", {}).items() if kept]
+            state |= {f"{path}.{name}".lstrip("."): value for name, value in own}
+        return state
+
+    def state_dict(self) -> dict[str, np.ndarray]:
+        """Copies of all parameters and persistent buffers, by dotted name; for `adjoint.io.save`."""
+        return {name: np.array(value.numpy()) for name, value in self._state().items()}
+
+    def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> Loaded:
+        """Write the values of `state` into the parameters and buffers of the same names.
+
+        Nothing is written unless everything fits. Values are converted to each parameter's dtype.
+
+        Args:
+            state: arrays or tensors by dotted name, as `state_dict` gives them.
+            strict: names must be the same on both sides.
+
+        Raises:
+            ArgumentError: if names are missing or unexpected, and `strict`.
+            ShapeError: if a shape differs.
+        """
+        own = self._state()
+        missing = [name for name in own if name not in state]
+        unexpected = [name for name in state if name not in own]
+        if strict and (missing or unexpected):
+            lists = {"missing": missing, "unexpected": unexpected}
+            found = "; ".join(f"{what}: {', '.join(map(repr, names))}" for what, names in lists.items() if names)
+            raise ArgumentError(
+                f"load_state_dict: the names do not match {type(self).__name__}'s: {found}. To load what fits, "
+                f"load_state_dict(state, strict=False)"
+            )
+        values = {n: v.numpy() if isinstance(v, Tensor) else np.asarray(v) for n, v in state.items() if n in own}
+        wrong = [f"{n!r} is {own[n].shape}, got {v.shape}" for n, v in values.items() if v.shape != own[n].shape]
+        if wrong:
+            raise ShapeError(f"load_state_dict: shapes differ: {'; '.join(wrong)}")
+        for name, value in values.items():
+            own[name].data[...] = value
+            writes.note(own[name].data)
+        return Loaded(missing, unexpected)
+
+    # -- Looking at it ------------------------------------------------------------------------------
+
+    def extra_repr(self) -> str:
+        """The settings to show between the parentheses of `repr`."""
+        return ""
+
+    def __repr__(self) -> str:
+        below = [f"({name}): {module!r}".replace("\n", "\n  ") for name, module in self.named_children()]
+        lines = ([self.extra_repr()] if self.extra_repr() else []) + below
+        if not below:
+            return f"{type(self).__name__}({self.extra_repr()})"
+        return f"{type(self).__name__}(\n  " + "\n  ".join(lines) + "\n)"

@@ -1,0 +1,34 @@
+"""`Parameter`: a tensor that a module learns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adjoint.tape.tensor import Tensor
+
+
+class Parameter(Tensor):
+    """A tensor that modules find, and that optimisers write in place.
+
+    Args:
+        data: a real array, whose memory is shared and not copied; a tensor; or numbers.
+        requires_grad: False freezes it.
+
+    Raises:
+        DTypeError: if `data` are whole numbers or truth values, and a gradient is required.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> values = np.zeros(2)
+        >>> nn.Parameter(values).data is values
+        True
+    """
+
+    __slots__ = ()
+
+    def __init__(self, data: Any, requires_grad: bool = True) -> None:
+        super().__init__(data, requires_grad=requires_grad)
+
+    def __repr__(self) -> str:
+        return "Parameter" + super().__repr__().removeprefix("tensor").replace("\n", "\n   ")

@@ -1,0 +1,184 @@
+"""What neurons do to a number: rectifiers, sigmoids and their smooth relatives; and softmax.
+
+SciPy is not imported until a function that needs it computes something.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.constructors import composite, elementwise, general
+from adjoint.core.errors import ArgumentError
+from adjoint.core.op import call
+
+relu = elementwise(
+    lambda x: np.maximum(x, 0),
+    name="relu",
+    vjp=lambda g, out: np.where(np.greater(out, 0), g, 0.0),  # selected, so that g = inf stays out
+    flags=("idempotent",),
+    samples=lambda r: [call(r(3, 4)), call(r())],
+)
+relu6 = elementwise(
+    lambda x: np.minimum(np.maximum(x, 0), 6),
+    name="relu6",
+    vjp=lambda g, x: np.where(np.logical_and(np.greater(x, 0), np.less(x, 6)), g, 0.0),
+    domain=(-3, 9),
+    flags=("idempotent",),
+)
+
+
+def _sigmoid(x: Any) -> Any:
+    e = np.exp(-np.abs(x))
+    return np.where(np.greater_equal(x, 0), 1, e) / (1 + e)
+
+
+sigmoid = elementwise(_sigmoid, name="sigmoid", partial=lambda out: out * (1 - out))
+softplus = elementwise(lambda x: np.logaddexp(x, 0), name="softplus", partial=lambda x: sigmoid(x))
+silu = elementwise(lambda x: x * _sigmoid(x), name="silu", partial=lambda x: sigmoid(x) * (1 + x * (1 - sigmoid(x))))
+softsign = elementwise(lambda x: x / (1 + np.abs(x)), name="softsign", partial=lambda x: 1 / np.square(1 + np.abs(x)))
+
+
+def _normal_cdf(x: Any) -> Any:
+    from scipy.special import ndtr
+
+    return ndtr(x)
+
+
+gelu_exact = elementwise(
+    lambda x: x * _normal_cdf(x),
+    name="gelu_exact",
+    partial=lambda x: _normal_cdf(x) + x * np.exp(-0.5 * x * x) * (1 / math.sqrt(2 * math.pi)),
+)
+
+_SCALE, _CUBIC = math.sqrt(2 / math.pi), 0.044715
+
+
+def _gelu_tanh_slope(x: Any) -> Any:
+    t = np.tanh(_SCALE * (x + _CUBIC * x * x * x))
+    return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * (_SCALE * (1 + 3 * _CUBIC * x * x))
+
+
+gelu_tanh = elementwise(
+    lambda x: 0.5 * x * (1 + np.tanh(_SCALE * (x + _CUBIC * x * x * x))),
+    name="gelu_tanh",
+    partial=_gelu_tanh_slope,
+)
+
+
+@composite(samples=lambda r: [call(r(3, 4)), call(r(3), approximate="tanh")], errors=lambda r: [call(r(3), "erf")])
+def gelu(x: Any, approximate: str = "none") -> Any:
+    """The Gaussian error linear unit, x times the normal distribution's cdf (Hendrycks and Gimpel, 2016).
+
+    Args:
+        x: real numbers of any shape.
+        approximate: ``"none"`` for the exact one, ``"tanh"`` for the paper's approximation.
+
+    Example:
+        >>> import adjoint as ad
+        >>> ad.grad(ad.gelu)(0.0)
+        np.float64(0.5)
+    """
+    if approximate not in ("none", "tanh"):
+        raise ArgumentError(f'gelu: approximate is "none" or "tanh"; got {approximate!r}')
+    return gelu_tanh(x) if approximate == "tanh" else gelu_exact(x)
+
+
+# Slopes and bounds are arguments like any other: they may be learned.
+prelu = elementwise(
+    lambda x, slope: np.where(np.greater(x, 0), x, x * slope),
+    name="prelu",
+    inputs=("x", "slope"),
+    partials=(
+        lambda g, x, slope: np.where(np.greater(x, 0), g, g * slope),
+        lambda g, x: np.where(np.greater(x, 0), 0.0, g * x),
+    ),
+)
+
+
+@composite(samples=lambda r: [call(r(3, 4)), call(r(3), 0.2)])
+def leaky_relu(x: Any, negative_slope: Any = 0.01) -> Any:
+    """x where it is positive, ``negative_slope * x`` elsewhere; the slope at 0 is `negative_slope`."""
+    return prelu(x, negative_slope)
+
+
+exponential_unit = elementwise(
+    lambda x, alpha: np.where(np.greater(x, 0), x, alpha * np.expm1(np.minimum(x, 0))),
+    name="exponential_unit",
+    inputs=("x", "alpha"),
+    partials=(
+        lambda g, x, alpha: np.where(np.greater(x, 0), g, g * alpha * np.exp(np.minimum(x, 0))),
+        lambda g, x: np.where(np.greater(x, 0), 0.0, g * np.expm1(np.minimum(x, 0))),
+    ),
+    domain=((-2, 2), (0.5, 2)),
+)
+
+
+@composite(samples=lambda r: [call(r(3, 4)), call(r(3), 0.5)])
+def elu(x: Any, alpha: Any = 1.0) -> Any:
+    """x where it is positive, ``alpha * (exp(x) - 1)`` elsewhere (Clevert et al., 2015)."""
+    return exponential_unit(x, alpha)
+
+
+@composite(samples=lambda r: [call(r(3, 4)), call(r(3), -0.5, 0.7)], errors=lambda r: [call(r(3), 1.0, -1.0)])
+def hardtanh(x: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
+    """x, held between two bounds; the slope at both is 0 (`numpy.clip` passes gradients there).
+
+    Raises:
+        ArgumentError: if the bounds are not in order.
+    """
+    if not min_val < max_val:
+        raise ArgumentError(f"hardtanh: min_val must be below max_val; got {min_val!r} and {max_val!r}")
+    return between(x, min_val, max_val)
+
+
+between = elementwise(
+    lambda x, low, high: np.minimum(np.maximum(x, low), high),
+    name="between",
+    inputs=("x", "low", "high"),
+    partials=(
+        lambda g, x, low, high: np.where(np.logical_and(np.less(low, x), np.less(x, high)), g, 0.0),
+        lambda g, x, low: np.where(np.less_equal(x, low), g, 0.0),
+        lambda g, x, high: np.where(np.greater_equal(x, high), g, 0.0),
+    ),
+    domain=((-2, 2), (-1, -0.5), (0.5, 1)),
+)
+
+
+def shifted(a: np.ndarray, axis: Any) -> np.ndarray:
+    """`a` less its largest element along `axis`, so that no exponential overflows.
+
+    An infinite element leaves 0 for itself and -inf for the rest: all of the probability is its own.
+    A row of nothing but -inf has no largest element, and becomes nan.
+    """
+    if a.size == 0:
+        return a
+    top = np.maximum.reduce(a, axis=axis, keepdims=True)
+    if np.isfinite(top).all():
+        return a - top
+    with np.errstate(invalid="ignore"):
+        return np.where(np.equal(a, np.inf), 0, a - top)
+
+
+@general(
+    vjp=lambda g, out, axis: out * (g - np.sum(g * out, axis=axis, keepdims=True)),
+    samples=lambda r: [call(r(5)), call(r(3, 4)), call(r(3, 4), axis=0), call(r(2, 3, 4), (0, 2))],
+    errors=lambda r: [call(r(3), axis=1)],
+)
+def softmax(a: Any, /, axis: Any = -1) -> Any:
+    """exp(a) / sum(exp(a)) along `axis`, for numbers of any size."""
+    e = np.exp(shifted(np.asarray(a), axis))
+    return e / np.add.reduce(e, axis=axis, keepdims=True)
+
+
+@general(
+    vjp=lambda g, out, axis: g - np.exp(out) * np.sum(g, axis=axis, keepdims=True),
+    samples=lambda r: [call(r(5)), call(r(3, 4)), call(r(3, 4), axis=0), call(r(2, 3, 4), (0, 2))],
+    errors=lambda r: [call(r(3), axis=1)],
+)
+def log_softmax(a: Any, /, axis: Any = -1) -> Any:
+    """log(softmax(a)) along `axis`, without the loss of digits of the two steps."""
+    s = shifted(np.asarray(a), axis)
+    return s - np.log(np.add.reduce(np.exp(s), axis=axis, keepdims=True))

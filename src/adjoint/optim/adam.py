@@ -1,0 +1,118 @@
+"""Adam, and AdamW."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.errors import ArgumentError
+from adjoint.optim.optimizer import Group, Optimizer
+
+
+class Adam(Optimizer):
+    """Steps of even size in every direction (Kingma and Ba, Adam, 2015, algorithm 1).
+
+    ``m = b1 * m + (1 - b1) * g``; ``v = b2 * v + (1 - b2) * g**2``;
+    ``p -= lr * (m / (1 - b1**t)) / (sqrt(v / (1 - b2**t)) + eps)``, with t the parameter's own step count.
+
+    Args:
+        params: see `Optimizer`.
+        lr: the learning rate.
+        betas: ``(b1, b2)``, how slowly the two averages forget.
+        eps: keeps the division finite.
+        weight_decay: added to the gradient, times the parameter.
+
+    Example:
+        >>> import adjoint as ad
+        >>> from adjoint import optim
+        >>> w = ad.tensor([1.0, -2.0], requires_grad=True)
+        >>> (w**2).sum().backward()
+        >>> optim.Adam([w], lr=0.5).step()
+        >>> w
+        tensor([ 0.5, -1.5], requires_grad=True)
+    """
+
+    decoupled = False
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+    ) -> None:
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        super().check(settings)
+        if not all(0 <= beta < 1 for beta in settings["betas"]):
+            raise ArgumentError(f"{self._name}: betas are at least 0 and less than 1; got {settings['betas']}")
+
+    def start(self, data: np.ndarray, group: Group) -> dict[str, np.ndarray]:
+        return {"mean": np.zeros_like(data), "square": np.zeros_like(data), "step": np.zeros((), np.int64)}
+
+    def update(
+        self, data: np.ndarray, grad: np.ndarray, state: dict[str, np.ndarray], group: Group, scratch: np.ndarray
+    ) -> None:
+        lr, (b1, b2), decay = group["lr"], group["betas"], group["weight_decay"]
+        mean, square = state["mean"], state["square"]
+        state["step"] += 1
+        t = int(state["step"])
+        if decay and self.decoupled:
+            data *= 1 - lr * decay
+        elif decay:
+            np.multiply(data, decay, out=scratch)
+            grad = np.add(scratch, grad, out=scratch)
+        square *= b2
+        mean *= b1
+        if grad is scratch:  # the only buffer holds the gradient: take its share of both averages from it in turn
+            scratch *= 1 - b1
+            mean += scratch
+            np.multiply(scratch, scratch, out=scratch)
+            scratch *= (1 - b2) / (1 - b1) ** 2
+        else:
+            np.multiply(grad, 1 - b1, out=scratch)
+            mean += scratch
+            np.multiply(grad, grad, out=scratch)
+            scratch *= 1 - b2
+        square += scratch
+        np.sqrt(square, out=scratch)
+        scratch *= 1 / math.sqrt(1 - b2**t)
+        scratch += group["eps"]
+        np.divide(mean, scratch, out=scratch)
+        scratch *= lr / (1 - b1**t)
+        data -= scratch
+
+
+class AdamW(Adam):
+    """Adam whose weight decay shrinks the parameters themselves (Loshchilov and Hutter, 2019).
+
+    Args:
+        params, lr, betas, eps: as in `Adam`.
+        weight_decay: each step takes ``lr * weight_decay * p`` from ``p`` first.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> from adjoint import optim
+        >>> w = ad.tensor([1.0], requires_grad=True)
+        >>> w.grad = np.zeros(1)
+        >>> optim.AdamW([w], lr=0.1, weight_decay=0.5).step()
+        >>> w
+        tensor([0.95], requires_grad=True)
+    """
+
+    decoupled = True
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.01,
+    ) -> None:
+        super().__init__(params, lr, betas, eps, weight_decay)

@@ -1,0 +1,185 @@
+"""`Optimizer`: what all optimisers share. Groups of parameters with settings, and a state for each parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.errors import ArgumentError, GradientError, ShapeError
+from adjoint.tape import writes
+from adjoint.tape.tensor import Tensor
+
+Group = dict[str, Any]
+
+
+class Optimizer:
+    """Writes new values into parameters, in place, from the gradients that they hold.
+
+    A subclass gives the defaults of its settings, and `update` for one parameter.
+
+    Args:
+        params: tensors that require a gradient; or groups, ``{"params": [...], "lr": 0.1}``, whose settings
+            go before the defaults.
+        defaults: the settings.
+
+    Attributes:
+        param_groups: the groups; their settings may be changed at any time.
+        steps: how many steps were made.
+
+    Raises:
+        ArgumentError: if there are no parameters, one is there twice, or one is not a leaf with a gradient.
+    """
+
+    def __init__(self, params: Iterable[Any], defaults: Mapping[str, Any]) -> None:
+        self.steps = 0
+        self.param_groups: list[Group] = []
+        self._state: dict[int, dict[str, np.ndarray]] = {}
+        self._scratch: dict[int, np.ndarray] = {}
+        self._buffers: dict[Any, np.ndarray] = {}
+        self._defaults = dict(defaults)
+        if isinstance(params, Tensor) or hasattr(params, "parameters"):
+            hint = "[tensor]" if isinstance(params, Tensor) else "model.parameters()"
+            raise ArgumentError(f"{self._name} takes a list of parameters; pass {hint}")
+        given = list(params)
+        if not given:
+            raise ArgumentError(f"{self._name} got an empty list of parameters; pass model.parameters()")
+        for group in given if isinstance(given[0], Mapping) else [{"params": given}]:
+            self.add_param_group(group)
+
+    @property
+    def _name(self) -> str:
+        return type(self).__name__
+
+    def add_param_group(self, group: Mapping[str, Any]) -> None:
+        """Take on more parameters: ``{"params": [...]}`` and settings of their own."""
+        unknown = group.keys() - self._defaults.keys() - {"params"}
+        if unknown or "params" not in group:
+            known = ", ".join(self._defaults)
+            raise ArgumentError(
+                f"a group of {self._name} has `params`, and may set {known}; got {', '.join(map(str, group))}"
+            )
+        params = [group["params"]] if isinstance(group["params"], Tensor) else list(group["params"])
+        if not params:
+            raise ArgumentError(f"{self._name} got a group without parameters")
+        known_ids = {id(p) for g in self.param_groups for p in g["params"]}
+        for i, p in enumerate(params):
+            if not isinstance(p, Tensor) or not p.is_leaf or not isinstance(p.data, np.ndarray):
+                raise ArgumentError(f"{self._name} optimises leaf tensors; number {i} is {type(p).__name__}: {p!r}")
+            if id(p) in known_ids:
+                raise ArgumentError(f"{self._name} got a parameter of shape {p.shape} twice; each may be there once")
+            known_ids.add(id(p))
+        settings = {**self._defaults, **group, "params": params}
+        self.check(settings)
+        self.param_groups.append(settings)
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        """Refuse settings that make no sense."""
+        for name in ("lr", "weight_decay", "eps"):
+            if name in settings and not settings[name] >= 0:
+                raise ArgumentError(f"{self._name}: {name} must not be negative; got {settings[name]}")
+
+    @property
+    def lr(self) -> float:
+        """The learning rate: of the first group; set, of all."""
+        return float(self.param_groups[0]["lr"])
+
+    @lr.setter
+    def lr(self, value: float) -> None:
+        for group in self.param_groups:
+            group["lr"] = value
+
+    def zero_grad(self) -> None:
+        """Forget the gradients of all parameters."""
+        for group in self.param_groups:
+            for p in group["params"]:
+                p.zero_grad()
+
+    def step(self) -> None:
+        """Write each parameter that has a gradient; leave the others alone."""
+        self.steps += 1
+        for group in self.param_groups:
+            for p in group["params"]:
+                grad = p.grad
+                if grad is None:
+                    continue
+                if not isinstance(grad.data, np.ndarray):
+                    raise GradientError(
+                        f"{self._name} needs gradients that are plain arrays; this one is {type(grad.data).__name__}. "
+                        f"Step outside of grad, vjp and the like"
+                    )
+                state = self._state.get(id(p))
+                if state is None:
+                    state = self._state[id(p)] = self.start(p.data, group)
+                self.update(p.data, grad.data, state, group, self._scratch_for(p))
+                writes.note(p.data)
+
+    def start(self, data: np.ndarray, group: Group) -> dict[str, np.ndarray]:
+        """The state of a parameter before its first step."""
+        return {}
+
+    def update(
+        self, data: np.ndarray, grad: np.ndarray, state: dict[str, np.ndarray], group: Group, scratch: np.ndarray
+    ) -> None:
+        """Write `data`, using `grad` and `state`; `scratch` is of their shape and dtype, to be overwritten."""
+        raise NotImplementedError
+
+    def _scratch_for(self, p: Tensor) -> np.ndarray:
+        """A view of one buffer, as large as the largest parameter, that all parameters of a dtype share."""
+        view = self._scratch.get(id(p))
+        if view is None or view.shape != p.shape or view.dtype != p.dtype:
+            buffer = self._buffers.get(p.dtype)
+            if buffer is None or buffer.size < p.size:
+                everything = [q for group in self.param_groups for q in group["params"] if q.dtype == p.dtype]
+                buffer = self._buffers[p.dtype] = np.empty(max(q.size for q in everything), p.dtype)
+            view = self._scratch[id(p)] = buffer[: p.size].reshape(p.shape)
+        return view
+
+    def state_dict(self) -> dict[str, Any]:
+        """Copies of all state, and the settings; `adjoint.io.save` takes it.
+
+        Parameters are known by their number, in the order in which they were given.
+        """
+        order = [p for group in self.param_groups for p in group["params"]]
+        return {
+            "steps": self.steps,
+            "state": {
+                str(i): {name: value.copy() for name, value in self._state[id(p)].items()}
+                for i, p in enumerate(order)
+                if id(p) in self._state
+            },
+            "param_groups": [
+                {name: value for name, value in group.items() if name != "params"} | {"count": len(group["params"])}
+                for group in self.param_groups
+            ],
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `state_dict` gave. Nothing is changed unless everything fits.
+
+        Raises:
+            ArgumentError: if the groups differ in number or size.
+            ShapeError: if a state's shape is not its parameter's.
+        """
+        groups = state["param_groups"]
+        counts, own = [g["count"] for g in groups], [len(g["params"]) for g in self.param_groups]
+        if counts != own:
+            raise ArgumentError(f"load_state_dict: this {self._name} has groups of {own} parameters; got {counts}")
+        order = [p for group in self.param_groups for p in group["params"]]
+        loaded: dict[int, dict[str, np.ndarray]] = {}
+        for i, values in state["state"].items():
+            p = order[int(i)]
+            loaded[id(p)] = {name: np.array(value, p.dtype) for name, value in values.items()}
+            for name, value in loaded[id(p)].items():
+                if value.shape != p.shape:
+                    raise ShapeError(
+                        f"load_state_dict: {name} of parameter {i} is {value.shape}; the parameter {p.shape}"
+                    )
+        for group, settings in zip(self.param_groups, groups, strict=True):
+            group |= {name: _plain(value) for name, value in settings.items() if name in self._defaults}
+        self._state, self.steps = loaded, int(state["steps"])
+
+
+def _plain(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
