@@ -15,6 +15,7 @@ from adjoint.core.constructors import reduction as reduction
 from adjoint.core.errors import AdjointError as AdjointError
 from adjoint.core.errors import ArgumentError as ArgumentError
 from adjoint.core.errors import DataError as DataError
+from adjoint.core.errors import DivergedError as DivergedError
 from adjoint.core.errors import DTypeError as DTypeError
 from adjoint.core.errors import GradientError as GradientError
 from adjoint.core.errors import GraphFreedError as GraphFreedError

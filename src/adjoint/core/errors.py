@@ -11,7 +11,8 @@ AdjointError
 ├── ShapeError              (ValueError)    arguments whose shapes do not fit
 ├── DTypeError              (TypeError)     a dtype that cannot be used here
 ├── ArgumentError           (ValueError)    any other unusable argument
-└── DataError               (ValueError)    a file or data set that cannot be used
+├── DataError               (ValueError)    a file or data set that cannot be used
+└── DivergedError           (ArithmeticError)  the loss of a training became nan, or far too large
 """
 
 from __future__ import annotations
@@ -63,3 +64,7 @@ class ArgumentError(AdjointError, ValueError):
 
 class DataError(AdjointError, ValueError):
     """A file or a data set that cannot be used."""
+
+
+class DivergedError(AdjointError, ArithmeticError):
+    """The loss of a training became nan, infinite, or far larger than it was."""
