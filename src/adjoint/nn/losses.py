@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
-from adjoint.core.pulls import dtype_of
 from adjoint.ops.activation import log_softmax
 from adjoint.ops.neural import huber, logit_cross_entropy, negative_log_likelihood
 
@@ -25,13 +25,20 @@ def _reduced(loss: Any, reduction: str) -> Any:
     raise ArgumentError(f'reduction is "mean", "sum" or "none"; got {reduction!r}')
 
 
-def _same_shape(name: str, first: Any, target: Any) -> None:
+def _array(x: Any) -> Any:
+    return x if isinstance(x, Box) else np.asarray(x)
+
+
+def _alike(name: str, first: Any, target: Any) -> tuple[Any, Any]:
+    """Both as arrays, which must be of one shape."""
+    first, target = _array(first), _array(target)
     # Broadcasting (n, 1) against (n,) would give n * n errors, and a loss that trains nothing.
-    if np.shape(first) != np.shape(target):
+    if first.shape != target.shape:
         raise ShapeError(
-            f"{name} needs two arrays of one shape; got {np.shape(first)} and {np.shape(target)}. If they are to be "
-            f"broadcast, say so: np.broadcast_to(target, {np.shape(first)})"
+            f"{name} needs two arrays of one shape; got {first.shape} and {target.shape}. If they are to be "
+            f"broadcast, say so: np.broadcast_to(target, {first.shape})"
         )
+    return first, target
 
 
 def mse_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
@@ -50,7 +57,7 @@ def mse_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
         >>> nn.mse_loss(np.array([1.0, 2.0]), np.array([0.0, 4.0]))
         np.float64(2.5)
     """
-    _same_shape("mse_loss", input, target)
+    input, target = _alike("mse_loss", input, target)
     return _reduced(np.square(input - target), reduction)
 
 
@@ -63,7 +70,7 @@ def l1_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
         >>> nn.l1_loss(np.array([1.0, 2.0]), np.array([0.0, 4.0]))
         np.float64(1.5)
     """
-    _same_shape("l1_loss", input, target)
+    input, target = _alike("l1_loss", input, target)
     return _reduced(np.abs(input - target), reduction)
 
 
@@ -79,7 +86,7 @@ def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 
         >>> nn.huber_loss(np.array([0.5, 3.0]), np.zeros(2), reduction="none")
         array([0.125, 2.5  ])
     """
-    _same_shape("huber_loss", input, target)
+    input, target = _alike("huber_loss", input, target)
     if not delta > 0:
         raise ArgumentError(f"huber_loss: delta must be positive; got {delta}")
     return _reduced(huber(input - target, delta), reduction)
@@ -102,9 +109,9 @@ def binary_cross_entropy_with_logits(input: Any, target: Any, reduction: str = "
         >>> nn.binary_cross_entropy_with_logits(np.array([0.0, np.inf]), np.array([1.0, 1.0]), reduction="none")
         array([0.69314718, 0.        ])
     """
-    _same_shape("binary_cross_entropy_with_logits", input, target)
-    if dtype_of(target).kind == "b":
-        target = np.asarray(target, dtype_of(input))
+    input, target = _alike("binary_cross_entropy_with_logits", input, target)
+    if target.dtype.kind == "b":
+        target = target.astype(input.dtype)
     return _reduced(logit_cross_entropy(input, target), reduction)
 
 
@@ -144,23 +151,24 @@ def cross_entropy(
     """
     if not 0 <= label_smoothing <= 1:
         raise ArgumentError(f"cross_entropy: label_smoothing is a share, from 0 to 1; got {label_smoothing}")
-    if np.ndim(input) == 0:
+    input, target = _array(input), _array(target)
+    if input.ndim == 0:
         raise ShapeError("cross_entropy: logits have a class axis, (classes,) or (n, classes, …); got one number")
-    whole = dtype_of(target).kind in "iu"
-    if np.ndim(input) > 2:
+    whole = target.dtype.kind in "iu"
+    if input.ndim > 2:
         input = np.moveaxis(input, 1, -1)
         target = target if whole else np.moveaxis(target, 1, -1)
     if whole:
         return _from_labels(input, target, weight, ignore_index, reduction, label_smoothing)
-    if np.shape(target) != np.shape(input):
-        if np.shape(target) == np.shape(input)[:-1]:
+    if target.shape != input.shape:
+        if target.shape == input.shape[:-1]:
             raise DTypeError(
-                f"cross_entropy: class numbers must be integers; got {dtype_of(target)}. Convert: target.astype(int)"
+                f"cross_entropy: class numbers must be integers; got {target.dtype}. Convert: target.astype(int)"
             )
         raise ShapeError(
-            f"cross_entropy: probabilities have the shape of the logits, {np.shape(input)}; got {np.shape(target)}"
+            f"cross_entropy: probabilities have the shape of the logits, {input.shape}; got {target.shape}"
         )
-    classes = np.shape(input)[-1]
+    classes = input.shape[-1]
     if label_smoothing:
         target = target * (1 - label_smoothing) + label_smoothing / classes
     loss = _expected(log_softmax(input), target if weight is None else target * weight)
@@ -176,32 +184,31 @@ def _expected(log_p: Any, target: Any) -> Any:
 def _from_labels(
     logits: Any, labels: Any, weight: Any, ignore_index: int, reduction: str, label_smoothing: float
 ) -> Any:
-    labels, classes = np.asarray(labels), np.shape(logits)[-1]
-    if labels.shape != np.shape(logits)[:-1]:
+    labels, classes = np.asarray(labels), logits.shape[-1]
+    if labels.shape != logits.shape[:-1]:
         raise ShapeError(
-            f"cross_entropy: logits (…, classes) of shape {np.shape(logits)} need class numbers of shape "
-            f"{np.shape(logits)[:-1]}; got {labels.shape}"
+            f"cross_entropy: logits (…, classes) of shape {logits.shape} need class numbers of shape "
+            f"{logits.shape[:-1]}; got {labels.shape}"
         )
-    counted = labels != ignore_index
-    everything = counted.all()
-    if not everything:
+    counted = None
+    if (labels.size and not (labels.min() >= 0 and labels.max() < classes)) or 0 <= ignore_index < classes:
+        counted = labels != ignore_index
         labels = np.where(counted, labels, 0)
-    if labels.size and not (labels.min() >= 0 and labels.max() < classes):
-        raise ArgumentError(
-            f"cross_entropy: class numbers run from 0 to {classes - 1}; got {labels.min()} to {labels.max()}"
-        )
+        if labels.size and not (labels.min() >= 0 and labels.max() < classes):
+            raise ArgumentError(
+                f"cross_entropy: class numbers run from 0 to {classes - 1}; got {labels.min()} to {labels.max()}"
+            )
     if label_smoothing:
-        target = np.full(np.shape(logits), label_smoothing / classes, dtype_of(logits))
+        target = np.full(logits.shape, label_smoothing / classes, logits.dtype)
         target[(*np.indices(labels.shape, sparse=True), labels)] += 1 - label_smoothing
         loss = _expected(log_softmax(logits), target if weight is None else target * weight)
     else:
         loss = negative_log_likelihood(logits, labels)
         loss = loss if weight is None else loss * weight[labels]
-    if not everything:
+    if counted is not None:
         loss = np.where(counted, loss, 0.0)
-    if reduction != "mean":
+    if reduction != "mean" or (counted is None and weight is None):
         return _reduced(loss, reduction)
-    if weight is not None:
-        total = np.sum(np.where(counted, weight[labels], 0.0))
-        return np.sum(loss) / np.where(np.equal(total, 0), 1.0, total)
-    return np.sum(loss) / max(int(np.count_nonzero(counted)), 1)
+    shares = np.ones(labels.shape) if weight is None else weight[labels]
+    total = np.sum(shares if counted is None else np.where(counted, shares, 0.0))
+    return np.sum(loss) / np.where(np.equal(total, 0), 1.0, total)

@@ -15,13 +15,13 @@ from adjoint.ops.indexing import scatter_add
 
 def _rows(x: Any) -> Any:
     """A batch of any shape as the rows of one matrix."""
-    return x if np.ndim(x) == 2 else np.reshape(x, (-1, np.shape(x)[-1]))
+    return x if x.ndim == 2 else np.reshape(x, (-1, x.shape[-1]))
 
 
 @general(
     vjps=(
-        lambda g, w: np.matmul(g, w),
-        lambda g, x: np.matmul(np.transpose(_rows(g)), _rows(x)),
+        lambda g, w: g @ w,
+        lambda g, x: _rows(g).T @ _rows(x),
         lambda g: np.sum(_rows(g), axis=0),
     ),
     samples=lambda r: [
@@ -33,10 +33,10 @@ def _rows(x: Any) -> Any:
 )
 def affine(x: Any, w: Any, b: Any, /) -> Any:
     """``x @ w.T + b``: rows of `x` (…, in) through weights (out, in) and biases (out,)."""
-    if np.shape(x)[-1:] != np.shape(w)[1:] or np.shape(b) != np.shape(w)[:1]:
+    x = np.asarray(x)
+    if x.shape[-1:] != w.shape[1:] or b.shape != w.shape[:1]:
         raise ShapeError(
-            f"a linear layer takes x (…, in), weight (out, in), bias (out,); got {np.shape(x)}, {np.shape(w)}, "
-            f"{np.shape(b)}"
+            f"a linear layer takes x (…, in), weight (out, in), bias (out,); got {x.shape}, {w.shape}, {b.shape}"
         )
     out = np.matmul(x, w.T)
     return np.add(out, b, out=out) if out.dtype == b.dtype else out + b
@@ -55,10 +55,16 @@ def standardize(a: Any, /, axis: Any = -1, eps: float = 1e-5) -> Any:
     return centred / np.sqrt(np.mean(np.square(centred), axis=axis, keepdims=True) + eps)
 
 
+def _at(labels: Any) -> tuple[Any, ...]:
+    """The index of each row's label."""
+    if labels.ndim == 1:
+        return np.arange(len(labels)), labels
+    return *np.indices(labels.shape, sparse=True), labels
+
+
 def _likelihood_cotangent(g: Any, a: Any, labels: Any) -> Any:
     """The softmax, less one at the label, times the row's cotangent."""
-    at_label = (*np.indices(np.shape(labels), sparse=True), labels)
-    return softmax(a) * g[..., None] - scatter_add(g, index=at_label, shape=np.shape(a))
+    return softmax(a) * g[..., None] - scatter_add(g, index=_at(labels), shape=a.shape)
 
 
 @general(
@@ -73,7 +79,7 @@ def _likelihood_cotangent(g: Any, a: Any, labels: Any) -> Any:
 def negative_log_likelihood(a: Any, labels: Any, /) -> Any:
     """Minus the log-softmax of logits `a` (…, classes) at `labels` (…): whole numbers from 0."""
     s = shifted(np.asarray(a), -1)
-    return np.log(np.add.reduce(np.exp(s), axis=-1)) - s[(*np.indices(np.shape(labels), sparse=True), labels)]
+    return np.log(np.add.reduce(np.exp(s), axis=-1)) - s[_at(labels)]
 
 
 def _logit_cross_entropy(x: Any, y: Any) -> Any:
