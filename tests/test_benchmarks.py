@@ -1,0 +1,104 @@
+"""Every workload runs, and every peer computes the same: a comparison of different things would say nothing."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks import __main__ as command
+from benchmarks import report
+from benchmarks.harness import Budget, Case, Row, interleaved, plain
+from benchmarks.peers import PEERS, installed
+from benchmarks.workloads import deep
+
+# What the peers warn about when they are imported is their own affair.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+TIMED = ("chain", "fanout", "gru", "mlp", "hessian")
+
+
+def timed_cases() -> list[Any]:
+    rows = [(name, case) for name in TIMED for case in import_module(f"benchmarks.workloads.{name}").cases(small=True)]
+    return [pytest.param(case, id=f"{name}: {case.name}") for name, case in rows]
+
+
+@pytest.mark.parametrize("case", timed_cases())
+def test_every_peer_computes_the_same(case: Case) -> None:
+    programs = case.build()
+    expected = plain(programs["NumPy"]())
+    assert any(np.any(e) for e in expected)
+    for peer, program in programs.items():
+        # Twice: the second call must neither add to the gradients of the first nor change them.
+        for results in (program(), program()):
+            found = plain(results)
+            assert len(found) == len(expected)
+            for f, e in zip(found, expected, strict=True):
+                tolerance = 1e-10 if e.dtype == np.float64 else 3e-5
+                assert f.dtype == e.dtype, peer
+                np.testing.assert_allclose(f, e, rtol=tolerance, atol=tolerance, err_msg=peer)
+
+
+@pytest.mark.parametrize("name", TIMED)
+def test_adjoint_and_numpy_are_always_there(name: str) -> None:
+    for case in import_module(f"benchmarks.workloads.{name}").cases(small=False):
+        assert {budget.peer for budget in case.budgets} <= PEERS.keys()
+        assert case.per >= 1
+    assert {"adjoint", "NumPy"} <= import_module(f"benchmarks.workloads.{name}").EVERYONE.keys()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the memory of the process from /proc")
+def test_deep_chains_have_one_gradient() -> None:
+    expected = np.float64(1.0)
+    x = np.array([0.5])
+    for _ in range(300):
+        expected, x = expected * np.cos(x[0]), np.sin(x)
+    for peer in filter(installed, deep.EVERYONE):
+        assert deep.once(peer, 300)["gradient"] == pytest.approx(expected, rel=1e-12), peer
+
+
+def test_peers_take_turns() -> None:
+    turns: list[str] = []
+    calls = {name: lambda name=name: turns.append(name) for name in "abc"}
+    samples = interleaved(calls, rounds=3, seconds=0.0)
+    warm_up, rounds = turns[:6], ["".join(turns[i : i + 3]) for i in range(6, len(turns), 3)]
+    assert warm_up == list("aabbcc")
+    assert rounds == ["abc", "bca", "cab"]
+    assert {name: len(values) for name, values in samples.items()} == {"a": 3, "b": 3, "c": 3}
+
+
+def test_budgets_are_held_against_ratios_within_a_round() -> None:
+    samples = {"adjoint": [1.0, 20.0, 3.0], "NumPy": [2.0, 40.0, 4.0]}
+    row = Row(Case("x", budgets=(Budget("NumPy", 0.4), Budget("NumPy", 0.6), Budget("PyTorch", 1.0))), samples)
+    assert [met for met, _ in report.verdicts(row)] == [False, True]
+    assert row.ratio("NumPy") == 0.5
+    beyond = Row(
+        Case("y", per=10, unit="B", budgets=(Budget("NumPy", 2.0, beyond=True),)), {"adjoint": [50.0], "NumPy": [20.0]}
+    )
+    assert report.verdicts(beyond) == [(False, "missed: 3 B > 2 B beyond NumPy")]
+
+
+def test_the_page_has_every_peer_and_verdict() -> None:
+    row = Row(Case("few", budgets=(Budget("NumPy", 2.0),)), {"adjoint": [3e-6], "NumPy": [2e-6]})
+    other = Row(Case("many"), {"adjoint": [0.5]})
+    lines = list(report.markdown("Title", "What it is.", [row, other]))
+    assert lines[4] == "| | adjoint | NumPy | budget |"
+    assert lines[6] == f"| few | 3 µs | 2 µs (1.5{report.TIMES}) | met: 1.50 ≤ 2 {report.TIMES} NumPy |"
+    assert lines[7] == f"| many | 500 ms | {report.NONE} |  |"
+    assert "numpy" in report.machine()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"), [(["chian"], "no workload chian"), (["--rounds", "0"], "at least 1")]
+)
+def test_wrong_arguments_are_explained(
+    arguments: list[str], message: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["benchmarks", *arguments])
+    with pytest.raises(SystemExit) as stopped:
+        command.main()
+    assert stopped.value.code == 2
+    assert message in capsys.readouterr().err
