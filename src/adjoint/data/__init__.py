@@ -1,6 +1,7 @@
 """Data sets for classification: reading, splitting, normalising, and serving them in batches."""
 
 from adjoint.data.batches import batches as batches
+from adjoint.data.dataset import Array as Array
 from adjoint.data.dataset import Dataset as Dataset
 from adjoint.data.dataset import Parts as Parts
 from adjoint.data.dataset import dataset as dataset

@@ -157,7 +157,11 @@ def fit(
                     on_step(Step(number, done, total, sums.examples, sums.loss / sums.examples,
                                  sums.right / sums.examples))  # fmt: skip
             seconds = perf_counter() - start
-            _close_epoch(history, model, validation, number, sums, optimizer.lr, seconds)
+            answers = logits_of(model, validation[0])
+            _close_epoch(history, model, Epoch(
+                number, sums.loss / sums.examples, sums.right / sums.examples, mean_loss(answers, validation[1]),
+                accuracy(answers, validation[1]), optimizer.lr, seconds,
+            ))  # fmt: skip
             if on_epoch is not None:
                 on_epoch(history)
     except KeyboardInterrupt:
@@ -170,17 +174,11 @@ def fit(
     return history
 
 
-def _close_epoch(
-    history: History, model: Module, validation: tuple[Array, Array], number: int, sums: _Sums, rate: float,
-    seconds: float,
-) -> None:  # fmt: skip
-    """Validate, note the epoch, and keep the weights if they are the best so far."""
-    logits, y = logits_of(model, validation[0]), validation[1]
-    epoch = Epoch(number, sums.loss / sums.examples, sums.right / sums.examples, mean_loss(logits, y),
-                  accuracy(logits, y), rate, seconds)  # fmt: skip
+def _close_epoch(history: History, model: Module, epoch: Epoch) -> None:
+    """Note the epoch, and keep the weights if they are the best so far."""
     if not math.isfinite(epoch.validation_loss):
         raise DivergedError(f"training diverged: the validation loss became {epoch.validation_loss:g} in epoch "
-                            f"{number}; a lower learning rate than {rate:g} may help")  # fmt: skip
+                            f"{epoch.number}; a lower learning rate may help")  # fmt: skip
     history.epochs.append(epoch)
     if history.best is None or epoch.validation_loss <= history.best.validation_loss:
         history.best, history.best_state = epoch, model.state_dict()

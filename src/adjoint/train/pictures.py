@@ -47,7 +47,7 @@ def draw_curves(history: History, path: Path, title: str) -> None:
 
 def _lower_end(shares: dict[str, list[float]]) -> float:
     values = np.array([value for series in shares.values() for value in series])
-    return max(0.0, 5 * np.floor((np.quantile(values, 0.1) - 3) / 5))
+    return max(0.0, 5 * float(np.floor((np.quantile(values, 0.1) - 3) / 5)))
 
 
 def draw_misread(data: Dataset, probabilities: Array, path: Path, most: int = 24) -> int:
