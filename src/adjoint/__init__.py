@@ -6,7 +6,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import adjoint.ops as _ops  # noqa: F401 - fills the registry
-from adjoint.core.constructors import NotDifferentiable as NotDifferentiable
 from adjoint.core.constructors import composite as composite
 from adjoint.core.constructors import elementwise as elementwise
 from adjoint.core.constructors import general as general
@@ -26,7 +25,9 @@ from adjoint.core.errors import NotSupportedError as NotSupportedError
 from adjoint.core.errors import RuleError as RuleError
 from adjoint.core.errors import ShapeError as ShapeError
 from adjoint.core.op import call as call
+from adjoint.core.pulls import NotDifferentiable as NotDifferentiable
 from adjoint.core.registry import operation as _operation
+from adjoint.tape.custom import op as op
 from adjoint.tape.modes import enable_grad as enable_grad
 from adjoint.tape.modes import is_grad_enabled as is_grad_enabled
 from adjoint.tape.modes import no_grad as no_grad

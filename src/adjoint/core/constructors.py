@@ -60,7 +60,7 @@ def elementwise(
             f"{forward} takes {len(names)} arguments, so it needs partials=({', '.join(names)} …); "
             f"got {len(rules)} rule(s)"
         )
-    domains = [domain] if isinstance(domain[0], float | int) else list(domain)
+    domains: list[Any] = [domain] if isinstance(domain[0], float | int) else list(domain)
     domains = domains * len(names) if len(domains) == 1 else domains
     return _made(
         Op(
@@ -85,8 +85,7 @@ def _broadcasting(domains: Sequence[Any]) -> Samples:
         if len(domains) > 1:
             shapes += [[(3, 1), (4,), (2, 1, 1)][: len(domains)], [(2, 3)] + [()] * (len(domains) - 1)]
         return [
-            call(*(r(*shape, low=d[0], high=d[1]) for shape, d in zip(row, domains, strict=False)))
-            for row in shapes
+            call(*(r(*shape, low=d[0], high=d[1]) for shape, d in zip(row, domains, strict=False))) for row in shapes
         ]
 
     return samples
@@ -123,7 +122,7 @@ def reduction(
             return np.broadcast_to(g if partial == 1 else g * partial, shape)
         if "out" in given:
             given["out"] = unreduced(given["out"], shape, axis, keepdims)
-        factor = partial(**{n: given[n] for n in inner})
+        factor: Any = partial(**{n: given[n] for n in inner})
         return g * (np.conj(factor) if factor.dtype.kind == "c" else factor)
 
     return _made(
@@ -174,6 +173,7 @@ def general(
     vjp: RuleLike = None,
     vjps: Sequence[RuleLike] = (),
     linear: bool = False,
+    multiple: bool = False,
     flags: Sequence[str] = (),
     samples: Samples | None = None,
     errors: Samples | None = None,
@@ -185,6 +185,8 @@ def general(
         vjp: the cotangent of the only array: a function of ``g`` and of what else it needs.
         vjps: one such rule an array. For a function of any number of arrays (``*xs``), `vjp` gives a sequence.
         linear: the function is linear, so `vjp` is its transpose and forward mode is the function itself.
+        multiple: the function gives a tuple of arrays; its rules take `g` as a list of cotangents, one an
+            output, plain zeros for an output that was not used, and `out` as that tuple.
     """
 
     def decorate(forward: Callable[..., Any]) -> Op:
@@ -192,9 +194,7 @@ def general(
         arrays = tuple(p.name for p in arguments if p.kind is p.POSITIONAL_ONLY)
         many = next((p.name for p in arguments if p.kind is p.VAR_POSITIONAL), None)
         kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-        settings = {
-            p.name: None if p.default is p.empty else p.default for p in arguments if p.kind in kinds
-        }
+        settings = {p.name: None if p.default is p.empty else p.default for p in arguments if p.kind in kinds}
         return _made(
             Op(
                 name=forward.__name__.strip("_"),
@@ -204,6 +204,7 @@ def general(
                 rules=tuple(map(_rule, vjps or (vjp,))),
                 kind="linear" if linear else "general",
                 joint=many is not None,
+                multiple=multiple,
                 flags=frozenset(flags),
                 answers=answers,
                 samples=samples,
@@ -237,12 +238,14 @@ def composite(
     return decorate
 
 
-def constant(*functions: Callable[..., Any]) -> None:
+def constant(*functions: Callable[..., Any]) -> list[Op]:
     """Functions whose result does not vary with small changes of its input; they give plain arrays."""
+    made = []
     for function in functions:
         names = ("x", "y")[: function.nin] if isinstance(function, np.ufunc) else ("*xs",)
         name = f"{function.__name__}_of" if function in (np.ndim, np.shape, np.size) else function.__name__
-        register(Op(name, function, names, kind="constant", answers=(function,)))
+        made.append(_made(Op(name, function, names, kind="constant", answers=(function,))))
+    return made
 
 
 def not_differentiable(function: Callable[..., Any], why: str) -> Op:

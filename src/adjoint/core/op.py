@@ -98,9 +98,7 @@ class Op:
             return apply(self, args, settings)
         return apply(self, args, self.settings)
 
-    def bind(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
         """Split a NumPy-style call into array arguments and settings, defaults filled in."""
         if self.inputs[0][0] == "*":
             if self.kind != "constant":
@@ -128,9 +126,7 @@ class Op:
     def _reject(self, unknown: set[str]) -> None:
         if unknown:
             known = ", ".join((*self.inputs, *self.settings))
-            raise ArgumentError(
-                f"{self.name} has no argument {', '.join(sorted(unknown))!r}; it takes ({known})"
-            )
+            raise ArgumentError(f"{self.name} has no argument {', '.join(sorted(unknown))!r}; it takes ({known})")
 
     def __repr__(self) -> str:
         return f"<op {self.name}({', '.join((*self.inputs, *self.settings))})>"

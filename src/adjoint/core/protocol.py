@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -51,9 +51,7 @@ def _cast(value: Any, dtype: Any) -> Any:
 def _only(function: Any, kwargs: Mapping[str, Any], **harmless: tuple[Any, ...]) -> None:
     for name, value in kwargs.items():
         if value not in harmless.get(name, ()):
-            raise NotSupportedError(
-                f"np.{function.__name__} on a tensor does not take {name}={value!r}; leave it out"
-            )
+            raise NotSupportedError(f"np.{function.__name__} on a tensor does not take {name}={value!r}; leave it out")
 
 
 def _masked(
@@ -66,7 +64,7 @@ def _masked(
             f"are: np.where(mask, np.{ufunc.__name__}(x), 0.0), or pass out=np.zeros(...)"
         )
     # A constant twin where the mask is off: its cotangent is selected away, not multiplied by 0.
-    chosen = [np.where(where, x, detached(x)) if isinstance(x, Box) else x for x in inputs]
+    chosen = [np.where(where, cast(Any, x), detached(x)) if isinstance(x, Box) else x for x in inputs]
     with np.errstate(all="ignore"):
         result = np.where(where, _cast(ours(*chosen), dtype), out)
     return store(result, out)
@@ -74,7 +72,7 @@ def _masked(
 
 def detached(x: Any) -> Any:
     """The same values without their history."""
-    return x.detach() if isinstance(x, Box) else x
+    return cast(Any, x).detach() if isinstance(x, Box) else x
 
 
 def _reduced(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -99,7 +97,7 @@ def store(result: Any, out: Any) -> Any:
     if out is None:
         return result
     if isinstance(out, Box):
-        return out.assign(result)
+        return cast(Any, out).assign(result)
     if isinstance(result, Box) and in_graph(result):
         raise LeavesGraphError(
             "out= is a plain array, which cannot hold a gradient's history; leave out= away, pass a tensor "
@@ -114,9 +112,7 @@ def in_graph(x: Any) -> bool:
     return isinstance(x, Box) and bool(getattr(x, "requires_grad", True))
 
 
-def array_function(
-    function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
-) -> Any:
+def array_function(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """Answer any NumPy function that is not a ufunc."""
     ours = answer(function)
     if ours is None:

@@ -3,8 +3,9 @@
 For ``multiply`` with both inputs on the tape, the functions written here read ::
 
     def save(args, out, settings):
-        return (args[0], args[1],)
-    def pull(g, x, y):
+        return (args[1], args[0],)
+    def pull(g, saved):
+        y, x, = saved
         return (g * rule0(y), g * rule1(x),)
 
 so a backward step runs no loop over arguments, no dictionary of names, and keeps only what rules name.
@@ -35,7 +36,7 @@ class NotDifferentiable:
 
 
 class Pull(Protocol):
-    """A pullback for one operation: ``pull(g, *saved)`` gives one cotangent a parent.
+    """A pullback for one operation: ``pull(g, saved)`` gives one cotangent a parent.
 
     `names` says what each saved value is, `wanted` which inputs the parents are (for one joint rule that is
     saved as ``needs``), `fresh` that a cotangent of its own is a new array,
@@ -49,7 +50,7 @@ class Pull(Protocol):
     source: str
     save: Callable[[Sequence[Any], Any, Mapping[str, Any]], tuple[Any, ...]]
 
-    def __call__(self, g: Any, /, *saved: Any) -> Sequence[Any]: ...
+    def __call__(self, g: Any, saved: tuple[Any, ...], /) -> Sequence[Any]: ...
 
 
 def build(op: Op, wanted: tuple[int, ...], fitted: bool, conjugate: bool) -> Pull:
@@ -114,10 +115,8 @@ def _compile(
     op: Op, names: list[str], body: str, scope: dict[str, Any], wanted: tuple[int, ...], *, fresh: bool
 ) -> Pull:
     values = "".join(f"{_where(op, name)}, " for name in names)
-    source = (
-        f"def save(args, out, settings):\n    return ({values})\n"
-        f"def pull({', '.join(['g', *names])}):\n    {body}\n"
-    )
+    unpack = f"    {', '.join(names)}, = saved\n" if names else ""
+    source = f"def save(args, out, settings):\n    return ({values})\ndef pull(g, saved):\n{unpack}    {body}\n"
     scope |= {"shape_of": np.shape, "dtype_of": dtype_of}
     exec(compile(source, f"<pullback of {op.name}>", "exec"), scope)
     pull = scope["pull"]
@@ -181,9 +180,7 @@ def unbroadcast(c: Any, shape: tuple[int, ...]) -> Any:
     extra = len(c.shape) - len(shape)
     if extra < 0:
         return np.broadcast_to(c, shape)
-    axes = tuple(range(extra)) + tuple(
-        i + extra for i, n in enumerate(shape) if n == 1 and c.shape[i + extra] != 1
-    )
+    axes = tuple(range(extra)) + tuple(i + extra for i, n in enumerate(shape) if n == 1 and c.shape[i + extra] != 1)
     if axes:
         c = np.sum(c, axis=axes)
     if c.shape == shape:

@@ -56,7 +56,7 @@ def answer(function: Any) -> Callable[..., Any] | None:
     return found
 
 
-def _special_names() -> Iterable[str]:
+def _special_names() -> Iterable[Any]:
     import sys
 
     special = sys.modules.get("scipy.special")

@@ -53,7 +53,7 @@ def _register(kind: type) -> None:
 
     def unflatten(_: Any, values: Any) -> Any:
         # Not kind(...): a dataclass may compute or check its fields, and leaves may be placeholders.
-        new = object.__new__(kind)
+        new: Any = object.__new__(kind)
         for name, value in zip(names, values, strict=True):
             object.__setattr__(new, name, value)
         return new

@@ -24,7 +24,8 @@ minimum = elementwise(np.minimum, partials=_shares, domain=_apart, flags=("commu
 fmax = elementwise(np.fmax, partials=_shares, domain=_apart, flags=("commutative", "idempotent"))
 fmin = elementwise(np.fmin, partials=_shares, domain=_apart, flags=("commutative", "idempotent"))
 
-constant(np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
+(not_equal,) = constant(np.not_equal)
+constant(np.equal, np.less, np.less_equal, np.greater, np.greater_equal)
 constant(np.logical_and, np.logical_or, np.logical_not, np.logical_xor)
 constant(np.isnan, np.isinf, np.isfinite, np.isnat)
 constant(np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert, np.left_shift, np.right_shift)

@@ -17,7 +17,7 @@ _BASIC = (int, np.integer, slice, EllipsisType, type(None))
 def may_repeat(index: Any) -> bool:
     """Whether `index` could name an element twice: only arrays of integers can."""
     for part in index if isinstance(index, tuple) else (index,):
-        if not isinstance(part, _BASIC) and getattr(part, "dtype", None) != bool:
+        if not isinstance(part, _BASIC) and not (isinstance(part, np.ndarray) and part.dtype.kind == "b"):
             return True
     return False
 

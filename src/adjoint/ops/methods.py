@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from adjoint.core.box import Box
-from adjoint.core.constructors import NotDifferentiable
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.op import Op
 from adjoint.core.protocol import array_function, array_ufunc
@@ -60,13 +58,6 @@ class ArrayBox(Box):
     ) -> Any:
         return array_function(function, args, kwargs)
 
-    def __getattr__(self, name: str) -> Any:
-        # Any operation of one array is a method too: t.exp(), t.logsumexp(axis=0).
-        entry = ENTRIES.get(name)
-        if entry is None or name.startswith("_"):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return partial(entry, self)
-
     __add__, __radd__ = _operator("add"), _operator("add", True)
     __sub__, __rsub__ = _operator("subtract"), _operator("subtract", True)
     __mul__, __rmul__ = _operator("multiply"), _operator("multiply", True)
@@ -101,7 +92,7 @@ class ArrayBox(Box):
         return other // self, other % self
 
     def __round__(self, ndigits: int = 0) -> Any:
-        return np.round(self, ndigits)  # type: ignore[call-overload]  # dispatches to us
+        return operation("round")(self, ndigits)
 
     def __getitem__(self, index: Any) -> Any:
         index = plain_index(index)
@@ -146,19 +137,19 @@ class ArrayBox(Box):
 
     @property
     def T(self) -> Any:  # noqa: N802 - NumPy's name
-        return np.transpose(self)  # type: ignore[call-overload]  # dispatches to us
+        return operation("transpose")(self)
 
     @property
     def mT(self) -> Any:  # noqa: N802 - NumPy's name
-        return np.matrix_transpose(self)  # type: ignore[arg-type]  # dispatches to us
+        return operation("matrix_transpose")(self)
 
     @property
     def real(self) -> Any:
-        return np.real(self)  # type: ignore[arg-type]  # dispatches to us
+        return operation("real")(self)
 
     @property
     def imag(self) -> Any:
-        return np.imag(self)  # type: ignore[arg-type]  # dispatches to us
+        return operation("imag")(self)
 
     def reshape(self, *shape: Any, order: Any = "C") -> Any:
         return operation("reshape")(self, shape[0] if len(shape) == 1 else shape, order=order)
@@ -167,15 +158,14 @@ class ArrayBox(Box):
         return operation("copy")(self.reshape(-1, order=order))
 
     def transpose(self, *axes: Any) -> Any:
-        if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], tuple | list)):
-            axes = axes[0]
-        return operation("transpose")(self, tuple(axes) if axes else None)
+        order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
+        return operation("transpose")(self, tuple(order) if order else None)
 
     def astype(self, dtype: Any, *_: Any, copy: bool = True, **__: Any) -> Any:
         return cast(self, dtype=np.dtype(dtype), copy=copy)
 
     def dot(self, other: Any) -> Any:
-        return np.dot(self, other)  # type: ignore[call-overload]  # dispatches to us
+        return operation("dot")(self, other)
 
     def clip(self, min: Any = None, max: Any = None) -> Any:
         return operation("clip")(self, min, max)
@@ -188,7 +178,7 @@ class ArrayBox(Box):
         return self.transpose(*axes)
 
     def unsqueeze(self, dim: int) -> Any:
-        return np.expand_dims(self, dim)  # type: ignore[arg-type]  # dispatches to us
+        return operation("expand_dims")(self, dim)
 
     def numel(self) -> int:
         return self.size
@@ -205,4 +195,22 @@ class ArrayBox(Box):
         )
 
 
-__all__ = ["ArrayBox", "NotDifferentiable", "Op", "plain_index"]
+_METHODS = frozenset(
+    (
+        *("all", "any", "argmax", "argmin", "argpartition", "argsort", "choose", "compress", "conj", "copy"),
+        *("cumprod", "cumsum", "diagonal", "flip", "log_softmax", "logsumexp", "matmul", "max", "mean", "min"),
+        *("nansum", "nonzero", "norm", "outer", "prod", "ptp", "ravel", "repeat", "roll", "round"),
+        *("searchsorted", "softmax", "squeeze", "std", "sum", "swapaxes", "take", "trace", "tril", "triu", "var"),
+    )
+)
+
+
+def adopt() -> None:
+    """Make methods of the operations: NumPy's, and every elementwise function of one argument (``t.exp()``)."""
+    for name, entry in ENTRIES.items():
+        unary = isinstance(entry, Op) and entry.kind == "elementwise" and len(entry.inputs) == 1
+        if (unary or name in _METHODS) and not hasattr(ArrayBox, name):
+            setattr(ArrayBox, name, entry if isinstance(entry, Op) else entry.function)
+
+
+adopt()

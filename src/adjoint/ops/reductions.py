@@ -70,7 +70,7 @@ reduce_min = reduction(
 )
 
 
-def _logsumexp(a: Any, axis: Any, keepdims: bool) -> Any:
+def _logsumexp(a: Any, axis: Any, keepdims: Any) -> Any:
     """log(sum(exp(a))) with the largest element taken out first, so that nothing overflows."""
     if a.size == 0:
         return np.logaddexp.reduce(a, axis=axis, keepdims=keepdims)
@@ -90,7 +90,7 @@ logsumexp = reduction(_logsumexp, partial=lambda a, out: np.exp(a - out), name="
     ),
     samples=lambda r: [call(r(5)), call(r(2, 3, 4), axis=(0, -1)), call(r(3, 4), 1, True)],
 )
-def reduce_mean(a: Any, /, axis: Any = None, keepdims: bool = False) -> Any:
+def reduce_mean(a: Any, /, axis: Any = None, keepdims: Any = False) -> Any:
     if a.dtype.kind == "f" and a.dtype.itemsize > 2 and a.size:
         return np.add.reduce(a, axis=axis, keepdims=keepdims) / count_along(a.shape, axis)
     return np.mean(a, axis=axis, keepdims=keepdims)
@@ -132,9 +132,7 @@ def _reduced(op: Any, combine: Any, identity: Any, a: Any, options: dict[str, An
     start = identity if initial is None else initial
     if where is not True:
         if start is None:
-            raise ArgumentError(
-                f"{op.name} with where= needs initial=, the result where everything is left out"
-            )
+            raise ArgumentError(f"{op.name} with where= needs initial=, the result where everything is left out")
         a = np.where(where, a, start)
     if dtype is not None:
         a = a.astype(dtype)

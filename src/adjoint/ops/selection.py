@@ -12,6 +12,7 @@ from adjoint.core.constructors import composite, elementwise, linear
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import call
 from adjoint.core.protocol import store
+from adjoint.ops.comparison import not_equal
 from adjoint.ops.indexing import scatter_add
 
 choose_either = elementwise(
@@ -32,12 +33,10 @@ choose_either = elementwise(
 )
 
 
-@composite(
-    np.where, samples=lambda r: [call(np.array([True, False, True]), r(3), r(2, 1)), call(True, 2.0, r(2))]
-)
+@composite(np.where, samples=lambda r: [call(np.array([True, False, True]), r(3), r(2, 1)), call(True, 2.0, r(2))])
 def where(condition: Any, *values: Any) -> Any:
     if isinstance(condition, Box):
-        condition = np.not_equal(condition, 0)
+        condition = not_equal(condition, 0)
     if not values:
         return np.nonzero(condition)
     if len(values) != 2:
@@ -47,9 +46,7 @@ def where(condition: Any, *values: Any) -> Any:
 
 @composite(
     np.select,
-    samples=lambda r: [
-        call([np.array([True, False, False]), np.array([True, True, False])], [r(3), r(3)], 7.0)
-    ],
+    samples=lambda r: [call([np.array([True, False, False]), np.array([True, True, False])], [r(3), r(3)], 7.0)],
 )
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
     if len(condlist) != len(choicelist):
@@ -97,9 +94,7 @@ clamp = elementwise(
         call(r(2, 3), r(3, low=-1, high=-0.5), None),
     ],
 )
-def clip(
-    a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None
-) -> Any:
+def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None) -> Any:
     low = min if a_min is None else a_min
     high = max if a_max is None else a_max
     low = -np.inf if low is None else low
@@ -136,9 +131,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 
 @composite(np.trace, samples=lambda r: [call(r(3, 4)), call(r(2, 3, 3), offset=1, axis1=1, axis2=2)])
-def trace(
-    a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
-) -> Any:
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
     return store(np.sum(np.diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype), out)
 
 

@@ -31,10 +31,10 @@ _UNARY = """
     level = t.level = x.level
     t.data = out = forward(a)
     p = x.node
-    if p is None or level < floor():
+    if p is None or level < recording_floor():
         t.node = None
         return t
-    node = t.node = new(Node)
+    node = t.node = Node()
     node.order = next_order()
     node.pull = pull_x
     node.parents = (p,)
@@ -43,7 +43,7 @@ _UNARY = """
 """
 
 _BINARY = """
-    if isinstance(x, Tensor):
+    if {on_tape}:
         a = x.data
         p = x.node
         level = x.level
@@ -79,10 +79,10 @@ _BINARY = """
     t = new(Tensor)
     t.level = level
     t.data = out = {forward}
-    if level < floor():
+    if level < recording_floor():
         t.node = None
     elif p is not None:
-        node = t.node = new(Node)
+        node = t.node = Node()
         node.order = next_order()
         if q is not None:
             node.pull = pull_xy
@@ -93,7 +93,7 @@ _BINARY = """
             node.parents = (p,)
             node.saved = ({saved_x})
     elif q is not None:
-        node = t.node = new(Node)
+        node = t.node = Node()
         node.order = next_order()
         node.pull = pull_y
         node.parents = (q,)
@@ -117,16 +117,19 @@ def eligible(op: Any) -> bool:
     )
 
 
-def source_of(op: Op, symbol: str | None = None) -> tuple[str, dict[str, Pull]]:
-    """The text of the short way of `op`, and its pullbacks. `symbol` is its Python operator, if it has one."""
+def source_of(op: Op, symbol: str | None = None, method: bool = False) -> tuple[str, dict[str, Pull]]:
+    """The text of the short way of `op`, and its pullbacks.
+
+    `symbol` is its Python operator, if it has one; as a `method`, the first argument is known to be a tensor.
+    """
     binary = len(op.inputs) == 2
     which = {"pull_x": (0,), "pull_y": (1,), "pull_xy": (0, 1)} if binary else {"pull_x": (0,)}
     pulls = {name: build(op, wanted, False, False) for name, wanted in which.items()}
     saved = {
-        name.replace("pull", "saved"): "".join(f"{_LOCALS[n]}, " for n in pull.names)
-        for name, pull in pulls.items()
+        name.replace("pull", "saved"): "".join(f"{_LOCALS[n]}, " for n in pull.names) for name, pull in pulls.items()
     }
     forward = f"a {symbol} b" if symbol else "forward(a, b)"
+    saved["on_tape"] = "True" if method else "isinstance(x, Tensor)"
     text = _HEAD.format(name=op.name, y=", y" if binary else "")
     body = (_BINARY if binary else _UNARY).format(forward=forward, **saved)
     return text.strip() + body, pulls
@@ -135,15 +138,18 @@ def source_of(op: Op, symbol: str | None = None) -> tuple[str, dict[str, Pull]]:
 def short_way(
     op: Op, tensor: type, symbol: str | None = None, otherwise: Callable[..., Any] | None = None
 ) -> Callable[..., Any]:
-    """Compile the short way of `op` for the class `tensor`; any other call goes to `otherwise`, or `op`."""
-    source, pulls = source_of(op, symbol)
+    """Compile the short way of `op` for the class `tensor`.
+
+    As a method of that class, `otherwise` is the method that takes every other call.
+    """
+    source, pulls = source_of(op, symbol, otherwise is not None)
     scope: dict[str, Any] = {
         "Tensor": tensor,
         "Node": Node,
         "new": object.__new__,
         "op": otherwise or op,
         "forward": op.forward,
-        "floor": recording_floor.get,
+        "recording_floor": recording_floor.get,
         "next_order": next_order,
         "ndarray": np.ndarray,
         "float64": np.dtype("float64"),

@@ -47,8 +47,12 @@ class set_grad_enabled:  # noqa: N801 - PyTorch's name, and used like a function
         return wrapped
 
 
-class no_grad(set_grad_enabled):  # noqa: N801 - PyTorch's name
-    """Compute without a graph. Use as ``with ad.no_grad():`` or ``@ad.no_grad``.
+@overload
+def no_grad(function: Callable[P, R]) -> Callable[P, R]: ...
+@overload
+def no_grad() -> set_grad_enabled: ...
+def no_grad(function: Any = None) -> Any:
+    """Compute without a graph: ``with ad.no_grad():``, ``@ad.no_grad`` or ``@ad.no_grad()``.
 
     Example:
         >>> import adjoint as ad
@@ -58,24 +62,16 @@ class no_grad(set_grad_enabled):  # noqa: N801 - PyTorch's name
         >>> w
         tensor(2., requires_grad=True)
     """
-
-    mode = False
-
-    @overload
-    def __new__(cls, function: Callable[P, R]) -> Callable[P, R]: ...
-    @overload
-    def __new__(cls) -> no_grad: ...
-    def __new__(cls, function: Any = None) -> Any:
-        return super().__new__(cls) if function is None else cls()(function)
-
-    def __init__(self) -> None:
-        super().__init__(self.mode)
+    return set_grad_enabled(False) if function is None else set_grad_enabled(False)(function)
 
 
-class enable_grad(no_grad):  # noqa: N801 - PyTorch's name
-    """Record again inside `no_grad`. Use as ``with ad.enable_grad():`` or ``@ad.enable_grad``."""
-
-    mode = True
+@overload
+def enable_grad(function: Callable[P, R]) -> Callable[P, R]: ...
+@overload
+def enable_grad() -> set_grad_enabled: ...
+def enable_grad(function: Any = None) -> Any:
+    """Record again inside `no_grad`: ``with ad.enable_grad():``, ``@ad.enable_grad`` or ``@ad.enable_grad()``."""
+    return set_grad_enabled(True) if function is None else set_grad_enabled(True)(function)
 
 
 def is_grad_enabled() -> bool:

@@ -13,7 +13,6 @@ from adjoint.tape.modes import recording_floor
 
 # Sequence numbers fall from -1, because `heapq` pops the smallest: the latest node comes first.
 next_order = count(-1, -1).__next__
-new = object.__new__
 
 
 class Node:
@@ -73,7 +72,7 @@ def record(op: Op, level: int, args: Sequence[Any], settings: Any, kind: type) -
     if op.joint:
         settings = {**settings, "needs": tuple(wanted)}
     pull = build(op, tuple(wanted), fitted, conjugate)
-    node = new(Node)
+    node = Node()
     node.order, node.pull, node.parents = next_order(), pull, tuple(parents)
     node.saved = pull.save(values, out, settings)
     return out, node

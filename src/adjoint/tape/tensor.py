@@ -21,6 +21,7 @@ from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import Node, leaf, next_order, record
 
 new = object.__new__
+MISSING: Any = object()
 
 
 class Tensor(ArrayBox):
@@ -67,15 +68,15 @@ class Tensor(ArrayBox):
             return _outputs(out, node, level)
         return wrap(out, node, level)
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, x: Any, y: Any = MISSING, *rest: Any, **kwargs: Any) -> Any:
         if not kwargs and method == "__call__":
             short = _short_ways.get(ufunc)
             if short is not None:
-                return short(*inputs)
+                return short(x) if y is MISSING else short(x, y)
             if eligible(op := ANSWERS.get(ufunc)):
                 _short_ways[ufunc] = short_way(op, Tensor)  # type: ignore[arg-type]  # eligible: an Op
-                return _short_ways[ufunc](*inputs)
-        return array_ufunc(ufunc, method, inputs, kwargs)
+                return self.__array_ufunc__(ufunc, method, x, y)
+        return array_ufunc(ufunc, method, (x, *rest) if y is MISSING else (x, y, *rest), kwargs)
 
     @property
     def requires_grad(self) -> bool:
@@ -133,10 +134,10 @@ class Tensor(ArrayBox):
             return
         node.grad, pull, level = None, node.pull, self.level
 
-        def keeping(g: Any, *saved: Any) -> Any:
+        def keeping(g: Any, saved: Any) -> Any:
             kept = g if isinstance(g, Tensor) else wrap(np.array(g) if level == 0 else g, None, level)
             node.grad = kept if node.grad is None else node.grad + kept
-            return pull(g, *saved)
+            return pull(g, saved)
 
         keeping.__dict__.update(pull.__dict__)
         node.pull = keeping  # type: ignore[assignment]  # the same function, with the facts copied
@@ -334,7 +335,6 @@ class Tensor(ArrayBox):
         """A copy that passes gradients on."""
         return operation("copy")(self)
 
-
     # -- Writing in place ---------------------------------------------------------------------------
 
     def assign(self, value: Any, index: Any = ...) -> Tensor:
@@ -411,7 +411,7 @@ def _outputs(outs: Sequence[Any], node: Node | None, level: int) -> tuple[Tensor
 
 
 def _output_node(i: int, node: Node, likes: Any) -> Node:
-    def pull(g: Any) -> tuple[Part]:
+    def pull(g: Any, saved: tuple[()]) -> tuple[Part]:
         return (Part(i, g, likes),)
 
     pull.names, pull.fresh = (), False  # type: ignore[attr-defined]  # a Pull is a function with facts attached
@@ -430,17 +430,16 @@ def _lazy_operator(method: str, name: str, symbol: str) -> Callable[[Any, Any], 
     slow = getattr(ArrayBox, method)
 
     def first(self: Any, other: Any) -> Any:
-        short = short_way(operation(name), Tensor, symbol, slow)  # type: ignore[arg-type]  # an Op
-        plain = (Tensor, float, int, np.ndarray)
-
+        op: Any = operation(name)
         if method.startswith("__r"):
+            short = short_way(op, Tensor, symbol)
 
-            def operator(self: Any, other: Any) -> Any:
-                return short(other, self) if isinstance(other, plain) else slow(self, other)
+            def reflected(self: Any, other: Any) -> Any:
+                return short(other, self) if isinstance(other, float | int | np.ndarray) else slow(self, other)
 
-            setattr(Tensor, method, operator)
+            setattr(Tensor, method, reflected)
         else:
-            setattr(Tensor, method, short)
+            setattr(Tensor, method, short_way(op, Tensor, symbol, slow))
         return getattr(self, method)(other)
 
     return first

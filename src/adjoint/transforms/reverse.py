@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from adjoint.core.box import Box, new_level
 from adjoint.core.errors import ArgumentError, DTypeError, GradientError, ShapeError
+from adjoint.core.pulls import dtype_of
 from adjoint.core.trees import flatten, paths
 from adjoint.tape.backward import backward
 from adjoint.tape.modes import recording_floor
@@ -44,13 +45,13 @@ def _inputs(tree: Any, level: int, what: str) -> tuple[list[Tensor], Callable[[l
     leaves, rebuild = flatten(tree)
     tensors = []
     for i, x in enumerate(leaves):
-        data = x if isinstance(x, Box) else np.asarray(x)
-        if data.dtype.kind not in "fc":  # type: ignore[union-attr]  # every box has a dtype
+        data: Any = x if isinstance(x, Box) else np.asarray(x)
+        if data.dtype.kind not in "fc":
             raise DTypeError(
-                f"{what}{paths(tree)[i]} has dtype {data.dtype}; a derivative is taken with respect to real "  # type: ignore[union-attr]  # as above
+                f"{what}{paths(tree)[i]} has dtype {data.dtype}; a derivative is taken with respect to real "
                 f"or complex numbers. Pass floats ({x!r} → {_as_float(x)}), or choose other argnums"
             )
-        tensors.append(wrap(data, leaf(data.shape, data.dtype), level))  # type: ignore[union-attr]  # as above
+        tensors.append(wrap(data, leaf(data.shape, data.dtype), level))
     return tensors, rebuild
 
 
@@ -69,9 +70,7 @@ def _plain(g: Any) -> Any:
     return g[()] if isinstance(g, np.ndarray) and g.ndim == 0 else g
 
 
-def _pull(
-    outputs: list[Any], cotangents: list[Any], inputs: list[Tensor], level: int, retain: bool
-) -> list[Any]:
+def _pull(outputs: list[Any], cotangents: list[Any], inputs: list[Tensor], level: int, retain: bool) -> list[Any]:
     """The cotangents of `inputs` for those of `outputs`."""
     start: dict[Any, Any] = {}
     for out, c in zip(outputs, cotangents, strict=True):
@@ -79,7 +78,7 @@ def _pull(
             start[out.node] = start[out.node] + c if out.node in start else c
     found = backward(start, retain_graph=retain)
     return [
-        _plain(found[x.node]) if x.node in found else np.zeros_like(x.data)[()]  # type: ignore[index]  # a leaf has a node
+        _plain(found[x.node]) if x.node in found else np.zeros_like(x.data)[()]
         for x in inputs
     ]
 
@@ -120,9 +119,9 @@ def vjp(f: Function, *args: Any, has_aux: bool = False) -> Any:
             )
         cotangents = []
         for c, out in zip(given, below, strict=True):
-            c = c if isinstance(c, Box) else np.asarray(c, np.result_type(out))
-            if np.shape(c) != np.shape(out):
-                raise ShapeError(f"pullback: the value has shape {np.shape(out)}; the cotangent {np.shape(c)}")
+            c = cast(Any, c) if isinstance(c, Box) else np.asarray(c, dtype_of(out))
+            if c.shape != np.shape(out):
+                raise ShapeError(f"pullback: the value has shape {np.shape(out)}; the cotangent {c.shape}")
             cotangents.append(c)
         flat = [tensor for tensors, _ in made for tensor in tensors]
         pulled = iter(_pull(leaves, cotangents, flat, level, retain=True))
@@ -197,16 +196,14 @@ def value_and_grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> 
 
 def _scalar(value: Any) -> Any:
     """The cotangent 1 for a function's value, which must be one real number."""
-    shape, dtype = np.shape(value), np.result_type(value) if not isinstance(value, Box) else value.dtype  # type: ignore[attr-defined]  # every box has a dtype
+    shape, dtype = np.shape(value), dtype_of(value)
     if shape != () and int(np.prod(shape)) != 1:
         raise ShapeError(
             f"grad needs a function with one number as its value; this one gave shape {shape}. Reduce it "
             f"(np.sum, np.mean), or use ad.jacobian, or ad.vjp with a cotangent"
         )
     if dtype.kind == "c":
-        raise DTypeError(
-            "grad needs a real value; this function gave a complex one. Take np.abs, .real or .imag of it"
-        )
+        raise DTypeError("grad needs a real value; this function gave a complex one. Take np.abs, .real or .imag of it")
     if dtype.kind not in "f":
         raise GradientError(f"grad needs a real value; this function gave {dtype}, which does not vary smoothly")
     return np.ones(shape, dtype)[()]
