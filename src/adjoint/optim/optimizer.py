@@ -170,15 +170,21 @@ class Optimizer:
         loaded: dict[int, dict[str, np.ndarray]] = {}
         for i, values in state["state"].items():
             p = order[int(i)]
-            loaded[id(p)] = {name: np.array(value, p.dtype) for name, value in values.items()}
+            loaded[id(p)] = {name: _kept(value, p) for name, value in values.items()}
             for name, value in loaded[id(p)].items():
-                if value.shape != p.shape:
+                if value.shape != p.shape and value.dtype.kind != "i":
                     raise ShapeError(
                         f"load_state_dict: {name} of parameter {i} is {value.shape}; the parameter {p.shape}"
                     )
         for group, settings in zip(self.param_groups, groups, strict=True):
             group |= {name: _plain(value) for name, value in settings.items() if name in self._defaults}
         self._state, self.steps = loaded, int(state["steps"])
+
+
+def _kept(value: Any, p: Tensor) -> np.ndarray:
+    """State for parameter `p`, of its dtype; a counter stays whole."""
+    values: np.ndarray = np.array(value)
+    return values if values.dtype.kind == "i" else values.astype(p.dtype)
 
 
 def _plain(value: Any) -> Any:
