@@ -12,7 +12,7 @@ import numpy as np
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.ops.activation import log_softmax
-from adjoint.ops.neural import huber, logit_cross_entropy, negative_log_likelihood
+from adjoint.ops.neural import huber_cost, logit_cross_entropy, negative_log_likelihood
 
 
 def _reduced(loss: Any, reduction: str) -> Any:
@@ -89,7 +89,7 @@ def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 
     input, target = _alike("huber_loss", input, target)
     if not delta > 0:
         raise ArgumentError(f"huber_loss: delta must be positive; got {delta}")
-    return _reduced(huber(input - target, delta), reduction)
+    return _reduced(huber_cost(input - target, delta), reduction)
 
 
 def binary_cross_entropy_with_logits(input: Any, target: Any, reduction: str = "mean") -> Any:

@@ -95,9 +95,9 @@ logit_cross_entropy = elementwise(
     domain=((-2, 2), (0, 1)),
 )
 
-huber = elementwise(
+huber_cost = elementwise(
     lambda x, delta: np.where(np.less_equal(np.abs(x), delta), 0.5 * x * x, delta * (np.abs(x) - 0.5 * delta)),
-    name="huber",
+    name="huber_cost",
     inputs=("x", "delta"),
     partials=(
         lambda x, delta: np.clip(x, -delta, delta),
