@@ -11,6 +11,7 @@ AdjointError
 ├── ShapeError              (ValueError)    arguments whose shapes do not fit
 ├── DTypeError              (TypeError)     a dtype that cannot be used here
 ├── ArgumentError           (ValueError)    any other unusable argument
+├── GradientMismatchError   (AssertionError) a gradient differs from what its function's values say
 ├── DataError               (ValueError)    a file or data set that cannot be used
 └── DivergedError           (ArithmeticError)  the loss of a training became nan, or far too large
 """
@@ -60,6 +61,10 @@ class DTypeError(AdjointError, TypeError):
 
 class ArgumentError(AdjointError, ValueError):
     """An argument that cannot be used."""
+
+
+class GradientMismatchError(AdjointError, AssertionError):
+    """A gradient is not what differences of the function's values say it is."""
 
 
 class DataError(AdjointError, ValueError):

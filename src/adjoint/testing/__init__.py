@@ -1,0 +1,9 @@
+"""Is a derivative right? `check_grads` compares it with differences; `samples` and `walk` list what to check."""
+
+from adjoint.testing.check import CHECKERS as CHECKERS
+from adjoint.testing.check import check_grads as check_grads
+from adjoint.testing.differences import numerical_jacobian as numerical_jacobian
+from adjoint.testing.problem import Problem as Problem
+from adjoint.testing.samples import drawer as drawer
+from adjoint.testing.samples import samples as samples
+from adjoint.testing.samples import walk as walk
