@@ -1,0 +1,114 @@
+"""Parts of complex numbers, and what tidies numbers up.
+
+The gradient of a complex number is the direction of steepest ascent: the gradient by its real part plus
+1j times the gradient by its imaginary part. So a cotangent ``g`` of ``out`` means ``real(sum(conj(g) * d_out))``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.constructors import composite, elementwise, general, linear
+from adjoint.core.errors import InPlaceError
+from adjoint.core.op import call
+from adjoint.core.protocol import detached, store
+
+
+def _z(r: Any, *shape: int) -> Any:
+    return r(*shape) + 1j * r(*shape)
+
+
+@linear(np.real, transpose=lambda g: g, samples=lambda r: [call(_z(r, 3)), call(r(2, 3)), call(_z(r))])
+def real(val: Any, /) -> Any:
+    return np.real(val)
+
+
+@linear(
+    np.imag,
+    transpose=lambda g, val_dtype: g * 1j if val_dtype.kind == "c" else np.zeros_like(g),
+    samples=lambda r: [call(_z(r, 3)), call(r(2, 3)), call(_z(r))],
+)
+def imag(val: Any, /) -> Any:
+    return np.imag(val)
+
+
+conj = elementwise(
+    np.conjugate,
+    vjp=lambda g: np.conj(g),
+    name="conj",
+    samples=lambda r: [call(_z(r, 3)), call(r(2, 3))],
+)
+
+
+@composite(np.angle, samples=lambda r: [call(_z(r, 3)), call(_z(r, 2, 2), deg=True), call(r(3))])
+def angle(z: Any, deg: bool = False) -> Any:
+    if not np.iscomplexobj(z):
+        return np.arctan2(np.zeros_like(z), z) * (180 / math.pi if deg else 1.0)
+    turn = np.arctan2(np.imag(z), np.real(z))
+    return turn * (180 / math.pi) if deg else turn
+
+
+@composite(np.real_if_close, samples=lambda r: [call(r(3)), call(_z(r, 3))])
+def real_if_close(a: Any, tol: float = 100) -> Any:
+    if not np.iscomplexobj(a):
+        return a
+    within = tol * np.finfo(a.dtype).eps if tol > 1 else tol
+    return np.real(a) if np.all(np.abs(np.imag(detached(a))) < within) else a
+
+
+@composite(
+    np.nan_to_num,
+    samples=lambda r: [
+        call(np.append(r(2), np.nan)),
+        call(np.append(r(2), [np.nan, np.inf, -np.inf]), nan=1.5, posinf=9.0, neginf=-7.0),
+        call(_z(r, 2)),
+    ],
+)
+def nan_to_num(
+    x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+) -> Any:
+    """`numpy.nan_to_num`; what is replaced gets no gradient."""
+    if not copy:
+        raise InPlaceError("np.nan_to_num(t, copy=False) writes into its argument; write t = np.nan_to_num(t)")
+    if np.iscomplexobj(x):
+        parts = (np.nan_to_num(part, True, nan, posinf, neginf) for part in (np.real(x), np.imag(x)))
+        return next(parts) + 1j * next(parts)
+    if np.result_type(x).kind != "f":
+        return np.copy(x)
+    limits = np.finfo(np.result_type(x))
+    x = np.where(np.isnan(x), nan, x)
+    x = np.where(np.isposinf(x), float(limits.max) if posinf is None else posinf, x)
+    return np.where(np.isneginf(x), float(limits.min) if neginf is None else neginf, x)
+
+
+@general(np.round, vjp=lambda g: np.zeros_like(g), samples=lambda r: [call(r(3, 4, low=0.1, high=0.4))])
+def rounded(a: Any, /, decimals: int = 0) -> Any:
+    return np.round(a, decimals)
+
+
+@composite(np.around, samples=lambda r: [call(r(3, 4, low=0.1, high=0.4)), call(r(3, low=0.01, high=0.04), 1)])
+def around(a: Any, decimals: int = 0, out: Any = None) -> Any:
+    return store(rounded(a, decimals=decimals), out)
+
+
+@composite(np.fix, samples=lambda r: [call(r(3, 4, low=0.1, high=0.9))])
+def fix(x: Any, out: Any = None) -> Any:
+    return store(np.trunc(x), out)
+
+
+@composite(np.modf, samples=lambda r: [call(r(3, 4, low=0.1, high=0.9))])
+def modf(x: Any, /) -> Any:
+    whole = np.trunc(x)
+    return np.where(np.isinf(x), np.copysign(0.0, detached(x)), x - np.where(np.isinf(x), 0.0, whole)), whole
+
+
+@composite(
+    np.divmod,
+    samples=lambda r: [call(r(3, 4, low=0.1, high=0.9), r(4, low=1.1, high=1.9))],
+    errors=lambda r: [call(r(3), r(4))],
+)
+def divmod_(x: Any, y: Any, /) -> Any:
+    return np.floor_divide(x, y), np.remainder(x, y)

@@ -1,0 +1,181 @@
+"""Convolution, correlation, polynomials' values, and windows that slide."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view as windows_of
+
+from adjoint.core.constructors import composite, general, linear
+from adjoint.core.errors import ArgumentError
+from adjoint.core.op import call
+
+
+@general(
+    vjps=(lambda g, v: np.correlate(g, v, "valid"), lambda g, a: np.correlate(g, a, "valid")),
+    flags=("commutative",),
+    samples=lambda r: [call(r(5), r(3)), call(r(2), r(4)), call(r(3), r(1))],
+)
+def convolve_full(a: Any, v: Any, /) -> Any:
+    """The convolution of two vectors, all ``len(a) + len(v) - 1`` terms."""
+    return np.convolve(a, v)
+
+
+def _vectors(name: str, a: Any, v: Any, mode: Any) -> tuple[Any, Any, str]:
+    a, v = (x if hasattr(x, "shape") else np.asarray(x) for x in (a, v))
+    a, v = np.atleast_1d(a), np.atleast_1d(v)
+    if a.ndim != 1 or v.ndim != 1 or 0 in a.shape + v.shape:
+        raise ArgumentError(
+            f"np.{name} takes two vectors of one element or more; got shapes {a.shape} and {v.shape}. For windows "
+            f"over more axes, see numpy.lib.stride_tricks.sliding_window_view and np.einsum"
+        )
+    mode = mode if isinstance(mode, str) else ("valid", "same", "full")[mode]
+    if mode not in ("full", "same", "valid"):
+        raise ArgumentError(f"np.{name}: mode is 'full', 'same' or 'valid'; got {mode!r}")
+    return a, v, mode
+
+
+@composite(
+    np.convolve,
+    samples=lambda r: [
+        call(r(5), r(3)),
+        call(r(5), r(3), "same"),
+        call(r(3), r(6), "same"),
+        call(r(5), r(2), mode="valid"),
+        call(r(2), r(5), mode="valid"),
+    ],
+    errors=lambda r: [call(r(0), r(2)), call(r(2, 2), r(2)), call(r(3), r(2), "some")],
+)
+def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
+    a, v, mode = _vectors("convolve", a, v, mode)
+    full = convolve_full(a, v)
+    short, long = sorted((a.shape[0], v.shape[0]))
+    if mode == "same":
+        return full[(short - 1) // 2 : (short - 1) // 2 + long]
+    return full if mode == "full" else full[short - 1 : long]
+
+
+@composite(
+    np.correlate,
+    samples=lambda r: [
+        call(r(5), r(3)),
+        call(r(5), r(2), "same"),
+        call(r(2), r(5), "same"),
+        call(r(5), r(3), mode="full"),
+        call(r(2), r(5)),
+    ],
+    errors=lambda r: [call(r(0), r(2)), call(r(2, 2), r(2))],
+)
+def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
+    a, v, mode = _vectors("correlate", a, v, mode)
+    if v.shape[0] > a.shape[0] and mode != "full":  # the middle of an even number of terms lies to the other side
+        return np.conj(np.correlate(v, a, mode))[::-1]
+    return np.convolve(a, np.conj(v)[::-1], mode)
+
+
+@linear(
+    transpose=lambda g, window_shape, axis: windows_of(g, window_shape, axis),
+    samples=lambda r: [call(r(3, 3), shape=(5,), window_shape=(3,), axis=(0,))],
+)
+def overlap_add(windows: Any, /, shape: Any = (), window_shape: Any = (), axis: Any = ()) -> Any:
+    """Zeros of `shape` with each window added in its place: the transpose of `sliding_window_view`."""
+    total = np.zeros(shape, windows.dtype)
+    places = [slice(0, n) for n in windows.shape[: len(shape)]]
+    for offset in product(*map(range, window_shape)):
+        index = list(places)
+        for i, start in zip(axis, offset, strict=True):
+            index[i] = slice(index[i].start + start, index[i].stop + start)
+        total[tuple(index)] += windows[(..., *offset)]
+    return total
+
+
+@linear(
+    transpose=lambda g, x_shape, window_shape, axis: overlap_add(
+        g, shape=x_shape, window_shape=window_shape, axis=axis
+    ),
+    samples=lambda r: [call(r(5), window_shape=(3,), axis=(0,)), call(r(3, 4), window_shape=(2, 2), axis=(0, 1))],
+)
+def windows(x: Any, /, window_shape: Any = (), axis: Any = ()) -> Any:
+    return windows_of(x, window_shape, axis)
+
+
+@composite(
+    windows_of,
+    samples=lambda r: [call(r(5), 3), call(r(3, 4), (2, 2)), call(r(3, 5), 2, axis=-1), call(r(4), (2, 2), (0, 0))],
+    errors=lambda r: [call(r(3), 4), call(r(3, 3), 2)],
+)
+def sliding_window_view(
+    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+) -> Any:
+    """NumPy's windows over `x`. Windows overlap, so an element's gradient is the sum over its windows."""
+    if writeable:
+        raise ArgumentError("sliding_window_view of a tensor is read-only: its windows share elements. Copy it first")
+    shape = tuple(window_shape) if np.ndim(window_shape) else (int(window_shape),)
+    if axis is None:
+        axes = tuple(range(np.ndim(x)))
+    else:
+        axes = tuple(int(i) % np.ndim(x) for i in (axis if np.ndim(axis) else (axis,)))
+    return windows(x, window_shape=shape, axis=axes)
+
+
+@composite(np.polyval, samples=lambda r: [call(r(4), r(3)), call(r(3), r()), call(r(2), r(2, 2))])
+def polyval(p: Any, x: Any) -> Any:
+    """The polynomial ``p[0] x**n + … + p[n]``, by Horner's rule."""
+    p = p if hasattr(p, "shape") else np.asarray(p)
+    value = np.zeros_like(x)
+    for i in range(np.shape(p)[0]):
+        value = value * x + p[i]
+    return value
+
+
+@composite(np.vander, samples=lambda r: [call(r(3)), call(r(3), 2), call(r(3), N=4, increasing=True)])
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:  # noqa: N803 - NumPy's name
+    if np.ndim(x) != 1:
+        raise ArgumentError(f"np.vander takes a vector; got {np.ndim(x)} dimensions")
+    n = np.shape(x)[0] if N is None else N
+    columns = [np.ones_like(x)]
+    for _ in range(1, n):
+        columns.append(columns[-1] * x)
+    return np.stack((columns if increasing else columns[::-1])[: n or None], axis=1)
+
+
+@composite(np.polymul, samples=lambda r: [call(r(3), r(2))])
+def polymul(a1: Any, a2: Any) -> Any:
+    return np.convolve(a1, a2)
+
+
+@composite(np.polyadd, samples=lambda r: [call(r(3), r(2))])
+def polyadd(a1: Any, a2: Any) -> Any:
+    n = max(np.size(a1), np.size(a2))
+    return _raised(a1, n) + _raised(a2, n)
+
+
+@composite(np.polysub, samples=lambda r: [call(r(2), r(3))])
+def polysub(a1: Any, a2: Any) -> Any:
+    n = max(np.size(a1), np.size(a2))
+    return _raised(a1, n) - _raised(a2, n)
+
+
+def _raised(p: Any, n: int) -> Any:
+    """Coefficients with zeros in front, `n` in all."""
+    p = np.atleast_1d(p)
+    return np.concatenate([np.zeros(n - p.shape[0], p.dtype), p])
+
+
+@composite(np.polyder, samples=lambda r: [call(r(4)), call(r(5), 2)])
+def polyder(p: Any, m: int = 1) -> Any:
+    for _ in range(m):
+        n = np.shape(p)[0] - 1
+        p = p[:-1] * np.arange(n, 0, -1)
+    return p
+
+
+@composite(np.polyint, samples=lambda r: [call(r(3)), call(r(3), 2, [0.5, 1.5])])
+def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
+    constants = [0.0] * m if k is None else [k] * m if np.ndim(k) == 0 else list(k)
+    for i in range(m):
+        n = np.shape(p)[0]
+        p = np.append(p / np.arange(n, 0, -1), constants[i])
+    return p

@@ -1,0 +1,275 @@
+"""Arrays from arrays: grids, ranges, insertion, deletion, unique elements; and what only works in place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+
+from adjoint.core.box import Box
+from adjoint.core.constructors import composite, constant
+from adjoint.core.errors import ArgumentError, InPlaceError
+from adjoint.core.op import call
+from adjoint.core.protocol import detached
+from adjoint.ops.order import values_of
+
+constant(np.ix_, np.tril_indices_from, np.triu_indices_from, np.diag_indices_from)
+constant(np.unravel_index, np.ravel_multi_index, np.isin, np.common_type, np.min_scalar_type)
+constant(np.array_repr, np.array_str, np.array2string)
+
+
+def _array(x: Any) -> Any:
+    return x if hasattr(x, "shape") else np.asarray(x)
+
+
+@composite(np.full_like, samples=lambda r: [call(r(2, 3), r()), call(r(2, 3), r(3), shape=(4, 3)), call(r(2), 1.5)])
+def full_like(
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: Any = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Any:
+    """`numpy.full_like`; differentiable in `fill_value`."""
+    dtype = np.result_type(a) if dtype is None else np.dtype(dtype)
+    if isinstance(fill_value, Box) and dtype.kind not in "fc":
+        raise ArgumentError(f"np.full_like: a {dtype} array cannot hold a value with a gradient; pass dtype=float")
+    filled = np.broadcast_to(_array(fill_value), np.shape(a) if shape is None else shape)
+    return filled.astype(dtype)
+
+
+@composite(
+    np.linspace,
+    samples=lambda r: [
+        call(r(), r(), 5),
+        call(r(2), r(2), 4, endpoint=False),
+        call(r(2), r(), 3, axis=1),
+        call(r(), r(), 3, retstep=True),
+    ],
+    errors=lambda r: [call(r(), r(), -1)],
+)
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+) -> Any:
+    """`numpy.linspace`; differentiable in both ends."""
+    if num < 0:
+        raise ArgumentError(f"np.linspace: num must not be negative; got {num}")
+    intervals = num - 1 if endpoint else num
+    weights = np.arange(num) / max(intervals, 1)
+    start, width = start * 1.0, stop * 1.0 - start
+    values = start + np.reshape(weights, (-1,) + (1,) * np.ndim(width)) * width
+    values = np.moveaxis(values, 0, axis) if axis != 0 else values
+    values = values if dtype is None else values.astype(dtype)
+    return (values, width / intervals if intervals > 0 else np.nan * width) if retstep else values
+
+
+@composite(np.logspace, samples=lambda r: [call(r(), r(), 4), call(r(), r(), 3, base=2.5, endpoint=False)])
+def logspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    values = np.power(base, np.linspace(start, stop, num, endpoint, axis=axis))
+    return values if dtype is None else values.astype(dtype)
+
+
+@composite(
+    np.geomspace,
+    samples=lambda r: [call(r(low=0.5, high=1), r(low=2, high=3), 4)],
+    errors=lambda r: [call(0.0, r(), 3)],
+)
+def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
+    if np.any(np.equal(start, 0)) or np.any(np.equal(stop, 0)):
+        raise ArgumentError("np.geomspace: neither end may be 0, since each value is a multiple of the one before")
+    sign = np.sign(detached(start))
+    logs = np.linspace(np.log(start * sign), np.log(stop * sign), num, endpoint, axis=axis)
+    values = sign * np.exp(logs)
+    return values if dtype is None else values.astype(dtype)
+
+
+@composite(
+    np.meshgrid,
+    samples=lambda r: [call(r(3), r(2)), call(r(3), r(2), r(2), indexing="ij"), call(r(3), r(2), sparse=True)],
+    errors=lambda r: [call(r(2), r(2), indexing="yx")],
+)
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
+    if indexing not in ("xy", "ij"):
+        raise ArgumentError(f"np.meshgrid: indexing is 'xy' or 'ij'; got {indexing!r}")
+    n = len(xi)
+    places = list(range(n))
+    if indexing == "xy" and n > 1:
+        places[:2] = 1, 0
+    flat = [
+        np.reshape(x, tuple(-1 if k == place else 1 for k in range(n))) for x, place in zip(xi, places, strict=True)
+    ]
+    return tuple(flat) if sparse else tuple(np.broadcast_arrays(*flat))
+
+
+@composite(
+    np.insert,
+    samples=lambda r: [
+        call(r(4), 1, r()),
+        call(r(4), [0, 2], r(2)),
+        call(r(2, 3), 1, r(2), axis=1),
+        call(r(2, 3), slice(0, 2), 5.0, axis=0),
+        call(r(4), 1, r(3)),
+    ],
+    errors=lambda r: [call(r(3), 7, 1.0)],
+)
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+    arr, values = _array(arr), _array(values)
+    if axis is None:
+        arr, axis = np.ravel(arr), 0
+    axis %= arr.ndim
+    n = arr.shape[axis]
+    values = np.reshape(values, (1,) * (arr.ndim - values.ndim) + values.shape)
+    if np.ndim(obj) == 0 and not isinstance(obj, slice):
+        values = np.moveaxis(values, 0, axis)
+        count = values.shape[axis]
+    else:
+        count = len(range(*obj.indices(n))) if isinstance(obj, slice) else np.size(obj)
+    shape = (*arr.shape[:axis], count, *arr.shape[axis + 1 :])
+    values = np.broadcast_to(values, shape).astype(arr.dtype)
+    # Where each element of the two, put end to end, goes: the insertion carried out on their numbers.
+    places = np.insert(np.arange(n), obj, np.arange(n, n + count))
+    return np.take(np.concatenate([arr, values], axis=axis), places, axis=axis)
+
+
+@composite(
+    np.delete,
+    samples=lambda r: [call(r(4), 1), call(r(2, 3), [0, 2], axis=1), call(r(3, 2), slice(0, 2), 0)],
+    errors=lambda r: [call(r(3), 7)],
+)
+def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
+    arr = _array(arr)
+    if axis is None:
+        arr, axis = np.ravel(arr), 0
+    return np.take(arr, np.delete(np.arange(arr.shape[axis]), obj), axis=axis)
+
+
+@composite(
+    np.unique,
+    samples=lambda r: [call(r(5)), call(r(2, 3), return_index=True, return_counts=True), call(r(3, 2), axis=0)],
+)
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: Any = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
+) -> Any:
+    """`numpy.unique`; of equal elements the first gets the gradient."""
+    unique_of: Any = np.unique  # its overloads know no bool that is not written out
+    _, index, *rest = unique_of(
+        values_of(ar), True, return_inverse, return_counts, axis, equal_nan=equal_nan, sorted=sorted
+    )
+    values = np.take(ar, index, axis=axis)
+    extra = ([index] if return_index else []) + rest
+    return (values, *extra) if extra else values
+
+
+@composite(np.unique_values, samples=lambda r: [call(r(5))])
+def unique_values(x: Any, /) -> Any:
+    return np.unique(x, equal_nan=False)
+
+
+@composite(
+    np.apply_along_axis,
+    samples=lambda r: [call(np.sum, 0, r(3, 4)), call(np.cumsum, 1, r(2, 3)), call(np.outer, 1, r(2, 3), np.ones(2))],
+)
+def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
+    """`func1d` of each row along `axis`, put together again."""
+    last = np.moveaxis(_array(arr), axis, -1)
+    shape = last.shape[:-1]
+    rows = np.reshape(last, (-1, last.shape[-1]))
+    results = [_array(func1d(rows[i], *args, **kwargs)) for i in range(rows.shape[0])]
+    if not results:
+        raise ArgumentError(f"np.apply_along_axis: an array of shape {np.shape(arr)} has no rows along axis {axis}")
+    inner = np.shape(results[0])
+    together = np.reshape(np.stack(results), shape + inner)
+    # The axes of a result go where the row's axis was.
+    start = axis % np.ndim(arr)
+    return np.moveaxis(together, range(len(shape), len(shape) + len(inner)), range(start, start + len(inner)))
+
+
+@composite(np.apply_over_axes, samples=lambda r: [call(np.sum, r(2, 3, 4), (0, 2))])
+def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
+    for axis in axes if np.ndim(axes) else (axes,):
+        result = func(a, axis)
+        a = result if np.ndim(result) == np.ndim(a) else np.expand_dims(result, axis)
+    return a
+
+
+@composite(
+    np.piecewise,
+    samples=lambda r: [
+        call(r(5), [np.array([True, False, True, False, False])], [np.square, np.sin]),
+        call(r(2), np.array([True, False]), [3.0]),
+    ],
+)
+def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
+    """`numpy.piecewise`; each function sees only the elements that are its own."""
+    x = _array(x)
+    conditions = [condlist] if np.ndim(condlist) == 0 or (np.ndim(condlist[0]) == 0 and x.ndim) else list(condlist)
+    conditions = [np.broadcast_to(np.asarray(detached(c), bool), x.shape) for c in conditions]
+    if len(funclist) not in (len(conditions), len(conditions) + 1):
+        raise ArgumentError(
+            f"np.piecewise takes one function a condition, and perhaps one more; got {len(funclist)} for "
+            f"{len(conditions)} conditions"
+        )
+    if len(funclist) > len(conditions):
+        conditions.append(~np.any(conditions, axis=0))
+    result = np.zeros(x.shape, x.dtype)
+    for condition, function in zip(conditions, funclist, strict=True):
+        at = np.nonzero(condition)
+        if at[0].size if at else bool(condition):
+            values = function(x[at], *args, **kw) if callable(function) else function
+            spread = np.zeros(x.shape, int)
+            spread[at] = np.arange(at[0].size if at else 1)
+            values = np.ravel(np.broadcast_to(values, np.shape(x[at])))
+            result = np.where(condition, np.take(values, spread), result)
+    return result
+
+
+def _only_in_place(function: Callable[..., Any], alternative: str) -> None:
+    """`function` writes into its first argument, and says what to write instead."""
+
+    def refuse(target: Any, *args: Any, **kwargs: Any) -> NoReturn:
+        if isinstance(target, Box):
+            raise InPlaceError(
+                f"np.{function.__name__} writes into its argument, which a graph cannot follow; write {alternative}"
+            )
+        raise InPlaceError(
+            f"np.{function.__name__} would write a tensor's values into a plain array and drop their gradient; write "
+            f"{alternative}, or pass the values alone: t.detach().numpy()"
+        )
+
+    refuse.__name__ = function.__name__
+    composite(function)(refuse)
+
+
+_only_in_place(np.copyto, "t = np.where(where, src, t)")
+_only_in_place(np.put, "t = np.where(mask, v, t) with the mask of the elements to replace")
+_only_in_place(np.place, "t = np.where(mask, vals, t)")
+_only_in_place(np.putmask, "t = np.where(mask, values, t)")
+_only_in_place(np.put_along_axis, "t = np.where(mask, values, t) with the mask of the elements to replace")
+_only_in_place(np.fill_diagonal, "a = np.where(np.eye(n, dtype=bool), val, a)")

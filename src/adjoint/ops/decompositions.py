@@ -1,0 +1,315 @@
+"""Matrix decompositions: Cholesky, eigenvectors, QR, singular values. Stacks of matrices throughout.
+
+Where eigenvalues or singular values repeat, the vectors have no derivative, and a gradient through them is
+nan; the values do have one. What a decomposition leaves free (a vector's sign or phase) must not matter
+to the result, or its gradient means nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjoint.core.constructors import composite, general
+from adjoint.core.errors import ArgumentError, NotSupportedError
+from adjoint.core.op import call
+from adjoint.ops.linalg import hermitian
+
+
+class EighResult(NamedTuple):
+    """Eigenvalues in rising order, and the eigenvectors as columns."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+class EigResult(NamedTuple):
+    """Eigenvalues, and the eigenvectors as columns."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+class QRResult(NamedTuple):
+    """Orthonormal columns, and an upper triangle."""
+
+    Q: Any
+    R: Any
+
+
+class SVDResult(NamedTuple):
+    """Left vectors as columns, singular values in falling order, right vectors as rows."""
+
+    U: Any
+    S: Any
+    Vh: Any
+
+
+def _unused(g: Any) -> bool:
+    """Whether an output has no use: its cotangent is the plain zeros that stand for none."""
+    return isinstance(g, np.ndarray) and not g.any()
+
+
+def _sample(r: Any, *shape: int) -> Any:
+    """A symmetric, positive definite matrix with eigenvalues apart."""
+    half = r(*shape)
+    return half @ half.swapaxes(-1, -2) / 4 + np.diag(np.arange(1.0, 1 + shape[-1]))
+
+
+def _complex_sample(r: Any, n: int) -> Any:
+    half = r(n, n) + 1j * r(n, n)
+    return half @ half.conj().T / 8 + np.diag(np.arange(1.0, 1 + n))
+
+
+def _symmetric(a: Any) -> Any:
+    """The Hermitian part: what a decomposition of a Hermitian matrix is a function of."""
+    return (a + hermitian(a)) / 2
+
+
+def _diagonal(x: Any) -> Any:
+    """A matrix with `x` on its diagonal, for each row of a stack."""
+    return x[..., None] * np.eye(np.shape(x)[-1], dtype=x.dtype)
+
+
+def _gaps(values: Any) -> Any:
+    """values[j] - values[i], with nan where two are equal, and 1 on the diagonal."""
+    n = np.shape(values)[-1]
+    apart = values[..., None, :] - values[..., :, None]
+    return np.where(np.eye(n, dtype=bool), 1.0, np.where(np.equal(apart, 0), np.nan, apart))
+
+
+# -- Cholesky ---------------------------------------------------------------------------------------
+
+
+def _cholesky_cotangent(g: Any, out: Any) -> Any:
+    """I. Murray, Differentiation of the Cholesky decomposition, 2016, equation 8."""
+    upper = hermitian(out)
+    inner = np.tril(np.matmul(upper, g))
+    inner = inner - _diagonal(np.diagonal(inner, axis1=-2, axis2=-1)) / 2
+    left = np.linalg.solve(upper, inner)
+    return _symmetric(hermitian(np.linalg.solve(upper, hermitian(left))))
+
+
+@general(vjp=_cholesky_cotangent)
+def cholesky_factor(a: Any, /) -> Any:
+    return np.linalg.cholesky(a)
+
+
+@composite(
+    np.linalg.cholesky,
+    samples=lambda r: [
+        call(_sample(r, 3, 3)),
+        call(_sample(r, 2, 3, 3)),
+        call(_sample(r, 3, 3), upper=True),
+        call(_complex_sample(r, 3)),
+    ],
+    errors=lambda r: [call(np.array([[1.0, 2.0], [2.0, 1.0]])), call(r(2, 3))],
+)
+def cholesky(a: Any, /, *, upper: bool = False) -> Any:
+    """The Cholesky factor of the Hermitian part of `a`, so that the gradient is Hermitian too."""
+    factor = cholesky_factor(_symmetric(_square("cholesky", a)))
+    return hermitian(factor) if upper else factor
+
+
+def _square(name: str, a: Any) -> Any:
+    shape = np.shape(a)
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        raise np.linalg.LinAlgError(f"np.linalg.{name} takes square matrices, alone or in a stack; got shape {shape}")
+    return a
+
+
+# -- Eigenvalues ------------------------------------------------------------------------------------
+
+
+def _eigh_cotangent(g: Any, out: Any) -> Any:
+    (gw, gv), (w, v) = g, out
+    inner = _diagonal(gw)
+    if not _unused(gv):
+        n = np.shape(w)[-1]
+        inner = inner + np.where(np.eye(n, dtype=bool), 0.0, np.matmul(hermitian(v), gv)) / _gaps(w)
+    return _symmetric(np.matmul(np.matmul(v, inner), hermitian(v)))
+
+
+@general(vjp=_eigh_cotangent, multiple=True)
+def symmetric_eigen(a: Any, /, uplo: Any = "L") -> Any:
+    return tuple(np.linalg.eigh(a, uplo))
+
+
+def _eigvalsh_cotangent(g: Any, a: Any) -> Any:
+    _, v = symmetric_eigen(a)
+    return np.matmul(v * g[..., None, :], hermitian(v))
+
+
+@general(vjp=_eigvalsh_cotangent)
+def symmetric_eigenvalues(a: Any, /, uplo: Any = "L") -> Any:
+    return np.linalg.eigvalsh(a, uplo)
+
+
+def _triangle(name: str, a: Any, uplo: str) -> Any:
+    if uplo.upper() not in ("L", "U"):
+        raise ArgumentError(f"np.linalg.{name}: UPLO is 'L' or 'U'; got {uplo!r}")
+    return _symmetric(_square(name, a))
+
+
+@composite(
+    np.linalg.eigh,
+    samples=lambda r: [call(_sample(r, 3, 3)), call(_sample(r, 2, 3, 3), "U")],
+    errors=lambda r: [call(r(2, 3)), call(_sample(r, 2, 2), "X")],
+)
+def eigh(a: Any, UPLO: str = "L") -> EighResult:  # noqa: N803 - NumPy's name
+    """Eigenvalues and eigenvectors of the Hermitian part of `a`, so that the gradient is Hermitian too."""
+    return EighResult(*symmetric_eigen(_triangle("eigh", a, UPLO), uplo=UPLO))
+
+
+@composite(
+    np.linalg.eigvalsh,
+    samples=lambda r: [call(_sample(r, 3, 3)), call(_sample(r, 2, 3, 3)), call(_complex_sample(r, 3))],
+    errors=lambda r: [call(r(2, 3))],
+)
+def eigvalsh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803 - NumPy's name
+    """Eigenvalues of the Hermitian part of `a`; where some are equal, the gradient is still finite."""
+    return symmetric_eigenvalues(_triangle("eigvalsh", a, UPLO), uplo=UPLO)
+
+
+def _eig_cotangent(g: Any, out: Any) -> Any:
+    """C. Boeddeker et al., On the computation of complex-valued gradients, 2017, section 4.3; columns have length 1."""
+    (gw, gv), (w, v) = g, out
+    vh = hermitian(v)
+    inner = _diagonal(gw)
+    if not _unused(gv):
+        n = np.shape(w)[-1]
+        along = np.real(np.sum(np.conj(v) * gv, axis=-2))
+        turned = np.matmul(vh, gv) - np.matmul(vh, v) * along[..., None, :]
+        gaps = np.conj(_gaps(w)) if w.dtype.kind == "c" else _gaps(w)
+        inner = inner + np.where(np.eye(n, dtype=bool), 0.0, turned) / gaps
+    return np.linalg.solve(vh, np.matmul(inner, vh))
+
+
+@general(vjp=_eig_cotangent, multiple=True)
+def eigen(a: Any, /) -> Any:
+    return tuple(np.linalg.eig(a))
+
+
+@composite(
+    np.linalg.eig,
+    samples=lambda r: [call(r(3, 3) / 4 + np.diag([1.0, 2.0, 4.0]))],
+    errors=lambda r: [call(r(2, 3))],
+)
+def eig(a: Any) -> EigResult:
+    """`numpy.linalg.eig`. Each eigenvector has length 1; its phase is free."""
+    return EigResult(*eigen(a))
+
+
+@composite(np.linalg.eigvals, samples=lambda r: [call(r(3, 3)), call(r(2, 2, 2) + 1j * r(2, 2, 2))])
+def eigvals(a: Any) -> Any:
+    return eigen(a)[0]
+
+
+# -- QR ---------------------------------------------------------------------------------------------
+
+
+def _qr_cotangent(g: Any, out: Any) -> Any:
+    """S. Walter and L. Lehmann, Algorithmic differentiation of linear algebra functions, 2010."""
+    (gq, gr), (q, r) = g, out
+    m = np.matmul(r, hermitian(gr)) - np.matmul(hermitian(gq), q)
+    below = np.tril(m, -1)
+    middle = below + hermitian(below) + _diagonal(np.real(np.diagonal(m, axis1=-2, axis2=-1)))
+    return hermitian(np.linalg.solve(r, hermitian(gq + np.matmul(q, middle))))
+
+
+@general(vjp=_qr_cotangent, multiple=True, samples=lambda r: [call(r(4, 3)), call(r(2, 3, 3))])
+def tall_qr(a: Any, /) -> Any:
+    return tuple(np.linalg.qr(a))
+
+
+@composite(
+    np.linalg.qr,
+    samples=lambda r: [call(r(4, 3)), call(r(2, 4)), call(r(2, 3, 2)), call(r(3, 2), "r"), call(r(3, 3), "complete")],
+    errors=lambda r: [call(r(3, 2), "complete"), call(r(3)), call(r(3, 2), "raw")],
+)
+def qr(a: Any, mode: str = "reduced") -> Any:
+    """`numpy.linalg.qr`, where the first columns are independent."""
+    if np.ndim(a) < 2:
+        raise np.linalg.LinAlgError(f"np.linalg.qr takes matrices, alone or in a stack; got shape {np.shape(a)}")
+    m, n = np.shape(a)[-2:]
+    if mode not in ("reduced", "r", "complete") or (mode == "complete" and m > n):
+        raise NotSupportedError(
+            f"np.linalg.qr(mode={mode!r}) of a tensor of shape {np.shape(a)} has columns or a form that its input does "
+            f"not determine; use mode='reduced'"
+        )
+    q, r = tall_qr(a[..., :m] if m < n else a)
+    if m < n:
+        r = np.concatenate([r, np.matmul(hermitian(q), a[..., m:])], axis=-1)
+    return r if mode == "r" else QRResult(q, r)
+
+
+# -- Singular values --------------------------------------------------------------------------------
+
+
+def _svd_cotangent(g: Any, out: Any) -> Any:
+    """J. Townsend, Differentiating the singular value decomposition, 2016; complex phases as they turn freely."""
+    (gu, gs, gvh), (u, s, vh) = g, out
+    uh, v = hermitian(u), hermitian(vh)
+    inner = _diagonal(gs)
+    total = 0.0
+    if not (_unused(gu) and _unused(gvh)):
+        gv = hermitian(gvh)
+        gaps = _gaps(s) * (s[..., None, :] + s[..., :, None]) if np.shape(s)[-1] > 1 else np.ones_like(inner)
+        gaps = np.where(np.eye(np.shape(s)[-1], dtype=bool), 1.0, gaps)
+        ju, jv = np.matmul(uh, gu), np.matmul(vh, gv)
+        ku, kv = (ju - hermitian(ju)) / gaps, (jv - hermitian(jv)) / gaps
+        off = ku * s[..., None, :] + s[..., :, None] * kv
+        off = np.where(np.eye(np.shape(s)[-1], dtype=bool), 0.0, off)
+        inner = inner + off
+        if u.dtype.kind == "c":
+            inner = inner + _diagonal(1j * np.imag(np.diagonal(ju, axis1=-2, axis2=-1)) / s)
+        m, n = np.shape(u)[-2], np.shape(vh)[-1]
+        if m > np.shape(s)[-1]:
+            total = total + np.matmul((gu - np.matmul(u, ju)) / s[..., None, :], vh)
+        if n > np.shape(s)[-1]:
+            total = total + np.matmul(u / s[..., None, :], hermitian(gv - np.matmul(v, jv)))
+    return total + np.matmul(np.matmul(u, inner), vh)
+
+
+@general(vjp=_svd_cotangent, multiple=True)
+def thin_svd(a: Any, /) -> Any:
+    return tuple(np.linalg.svd(a, full_matrices=False))
+
+
+def _svdvals_cotangent(g: Any, x: Any) -> Any:
+    u, _, vh = thin_svd(x)
+    return np.matmul(u * g[..., None, :], vh)
+
+
+@general(
+    np.linalg.svdvals,
+    vjp=_svdvals_cotangent,
+    samples=lambda r: [call(r(3, 3)), call(r(2, 4)), call(r(2, 3, 2)), call(r(3, 2) + 1j * r(3, 2))],
+    errors=lambda r: [call(r(3))],
+)
+def svdvals(x: Any, /) -> Any:
+    return np.linalg.svd(x, compute_uv=False)
+
+
+@composite(
+    np.linalg.svd,
+    samples=lambda r: [
+        call(r(3, 3)),
+        call(r(4, 2), full_matrices=False),
+        call(r(2, 2, 3), False),
+        call(r(4, 2), compute_uv=False),
+    ],
+    errors=lambda r: [call(r(4, 2)), call(r(3))],
+)
+def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+    if np.ndim(a) < 2:
+        raise np.linalg.LinAlgError(f"np.linalg.svd takes matrices, alone or in a stack; got shape {np.shape(a)}")
+    if not compute_uv:
+        return np.linalg.svdvals(a)
+    if full_matrices and np.shape(a)[-1] != np.shape(a)[-2]:
+        raise NotSupportedError(
+            f"np.linalg.svd of a tensor of shape {np.shape(a)} with full_matrices=True has columns that its input does "
+            f"not determine; write np.linalg.svd(a, full_matrices=False)"
+        )
+    return SVDResult(*thin_svd(a))

@@ -1,0 +1,299 @@
+"""Linear algebra: solving, inverses, determinants, and the functions built on them. Stacks of matrices throughout.
+
+Where a rule comes from: M. Giles, Collected matrix derivative results for forward and reverse mode, 2008.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjoint.core.constructors import composite, constant, general
+from adjoint.core.errors import ArgumentError, ShapeError
+from adjoint.core.op import call
+from adjoint.core.pulls import unbroadcast
+from adjoint.ops.linear import vecdot
+
+constant(np.linalg.matrix_rank)
+
+
+def hermitian(x: Any) -> Any:
+    """Transposed and, if complex, conjugated."""
+    x = np.swapaxes(x, -1, -2)
+    return np.conj(x) if x.dtype.kind == "c" else x
+
+
+def well_posed(r: Any, *shape: int) -> Any:
+    """A sample matrix far from singular."""
+    return r(*shape) + 4 * np.eye(shape[-1])
+
+
+def _solve_a(g: Any, a: Any, b_shape: Any, out: Any) -> Any:
+    if len(b_shape) == 1:
+        c = -np.linalg.solve(hermitian(a), g[..., None]) * np.conj(out)[..., None, :]
+    else:
+        c = -np.matmul(np.linalg.solve(hermitian(a), g), hermitian(out))
+    return c if c.shape == np.shape(a) else unbroadcast(c, np.shape(a))
+
+
+def _solve_b(g: Any, a: Any, b_shape: Any) -> Any:
+    vector = len(b_shape) == 1
+    c = np.linalg.solve(hermitian(a), g[..., None] if vector else g)
+    c = c[..., 0] if vector else c
+    return c if c.shape == b_shape else unbroadcast(c, b_shape)
+
+
+@general(
+    np.linalg.solve,
+    vjps=(_solve_a, _solve_b),
+    samples=lambda r: [
+        call(well_posed(r, 3, 3), r(3)),
+        call(well_posed(r, 3, 3), r(3, 2)),
+        call(well_posed(r, 2, 3, 3), r(3)),
+        call(well_posed(r, 3, 3), r(2, 3, 1)),
+        call(well_posed(r, 2, 3, 3) + 1j * r(2, 3, 3), r(2, 3, 1)),
+    ],
+    errors=lambda r: [call(np.ones((2, 2)), r(2)), call(r(2, 3), r(2)), call(well_posed(r, 3, 3), r(2))],
+)
+def solve(a: Any, b: Any, /) -> Any:
+    return np.linalg.solve(a, b)
+
+
+@general(
+    np.linalg.inv,
+    vjp=lambda g, out: -np.matmul(np.matmul(hermitian(out), g), hermitian(out)),
+    samples=lambda r: [
+        call(well_posed(r, 3, 3)),
+        call(well_posed(r, 2, 3, 3)),
+        call(well_posed(r, 2, 2) + 1j * r(2, 2)),
+    ],
+    errors=lambda r: [call(np.ones((2, 2))), call(r(2, 3))],
+)
+def inv(a: Any, /) -> Any:
+    return np.linalg.inv(a)
+
+
+def _cofactors(a: Any) -> Any:
+    """The matrix of signed minors: the derivative of the determinant, singular or not."""
+    n = np.shape(a)[-1]
+    others = np.array([[k for k in range(n) if k != i] for i in range(n)], int).reshape(n, n - 1)
+    rows = []
+    for i in range(n):
+        left = a[..., others[i], :]
+        minors = np.stack([np.linalg.det(left[..., others[j]]) for j in range(n)], axis=-1)
+        rows.append(minors * (-1.0) ** np.arange(i, i + n))
+    return np.stack(rows, axis=-2)
+
+
+def _det_cotangent(g: Any, a: Any, out: Any) -> Any:
+    singular = np.any(np.equal(out, 0))
+    slope = _cofactors(a) if singular else out[..., None, None] * np.swapaxes(np.linalg.inv(a), -1, -2)
+    return g[..., None, None] * (np.conj(slope) if slope.dtype.kind == "c" else slope).astype(a.dtype)
+
+
+@general(
+    np.linalg.det,
+    vjp=_det_cotangent,
+    samples=lambda r: [
+        call(r(3, 3)),
+        call(r(2, 3, 3)),
+        call(r(1, 1)),
+        call(np.outer(r(3), r(3))),
+        call(r(2, 2) + 1j * r(2, 2)),
+    ],
+    errors=lambda r: [call(r(2, 3)), call(r(3))],
+)
+def det(a: Any, /) -> Any:
+    return np.linalg.det(a)
+
+
+class SlogdetResult(NamedTuple):
+    """The sign of a determinant, and the logarithm of its absolute value."""
+
+    sign: Any
+    logabsdet: Any
+
+
+def _slogdet_cotangent(g: Any, a: Any, out: Any) -> Any:
+    gs, gl = g
+    factor = gl - 1j * np.imag(np.conj(gs) * out[0]) if a.dtype.kind == "c" else gl
+    return factor[..., None, None] * hermitian(np.linalg.inv(a))
+
+
+@general(
+    vjp=_slogdet_cotangent,
+    multiple=True,
+    samples=lambda r: [call(well_posed(r, 3, 3)), call(well_posed(r, 2, 2) + 1j * r(2, 2))],
+)
+def sign_and_logdet(a: Any, /) -> Any:
+    return tuple(np.linalg.slogdet(a))
+
+
+@composite(
+    np.linalg.slogdet,
+    samples=lambda r: [call(r(3, 3)), call(r(2, 3, 3)), call(well_posed(r, 2, 2) + 1j * r(2, 2))],
+    errors=lambda r: [call(r(2, 3))],
+)
+def slogdet(a: Any) -> SlogdetResult:
+    return SlogdetResult(*sign_and_logdet(a))
+
+
+def _pinv_cotangent(g: Any, a: Any, out: Any) -> Any:
+    """Golub and Pereyra, The differentiation of pseudo-inverses, 1973; the rank stays what it is."""
+    ah, ph, gh = hermitian(a), hermitian(out), hermitian(g)
+    pph, php = np.matmul(out, ph), np.matmul(ph, out)
+    first = np.matmul(gh, pph)
+    last = np.matmul(php, gh)
+    return (
+        first
+        - np.matmul(ph, np.matmul(ah, first))
+        + last
+        - np.matmul(np.matmul(last, ah), ph)
+        - np.matmul(np.matmul(ph, g), ph)
+    )
+
+
+@general(
+    vjp=_pinv_cotangent,
+    samples=lambda r: [call(r(4, 2)), call(r(2, 2, 3)), call(r(3, 2) + 1j * r(3, 2))],
+)
+def pseudo_inverse(a: Any, /, rcond: Any = None, hermitian: bool = False) -> Any:
+    return np.linalg.pinv(a, rcond=rcond, hermitian=hermitian)
+
+
+@composite(np.linalg.pinv, samples=lambda r: [call(r(4, 2)), call(r(2, 2, 3)), call(r(3, 2), 1e-10)])
+def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
+    """`numpy.linalg.pinv`; its derivative is that at constant rank."""
+    rtol = None if rtol is np._NoValue else rtol
+    return pseudo_inverse(a, rcond=rcond if rtol is None else rtol, hermitian=hermitian)
+
+
+@composite(
+    np.linalg.lstsq,
+    samples=lambda r: [call(r(4, 2), r(4)), call(r(4, 2), r(4, 3)), call(r(2, 4), r(2)), call(r(3, 3), r(3), 1e-9)],
+    errors=lambda r: [call(r(4, 2), r(3)), call(r(4), r(4))],
+)
+def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
+    """`numpy.linalg.lstsq`: the solution, the residuals, the rank and the singular values."""
+    if np.ndim(a) != 2 or np.ndim(b) not in (1, 2) or np.shape(a)[0] != np.shape(b)[0]:
+        raise ShapeError(
+            f"np.linalg.lstsq takes a matrix (m, n) and a right side (m,) or (m, k); got shapes {np.shape(a)} and "
+            f"{np.shape(b)}"
+        )
+    m, n = np.shape(a)
+    least = np.finfo(np.result_type(a, b)).eps
+    rcond = least * max(m, n) if rcond is None else least if rcond == -1 else rcond
+    x = np.matmul(np.linalg.pinv(a, rcond), b)
+    s = np.linalg.svdvals(a)
+    rank = np.int32(np.sum(np.greater(s, rcond * s[0])))
+    if rank == n and m > n:
+        residuals = np.atleast_1d(np.sum(np.square(np.abs(b - np.matmul(a, x))), axis=0))
+    else:
+        residuals = np.zeros(0, s.dtype)
+    return x, residuals, rank, s
+
+
+@composite(
+    np.linalg.cond,
+    samples=lambda r: [call(r(3, 3)), call(r(2, 4, 3)), *(call(r(3, 3), p) for p in (2, -2, 1, np.inf, "fro"))],
+    errors=lambda r: [call(r(3))],
+)
+def cond(x: Any, p: Any = None) -> Any:
+    if np.ndim(x) < 2:
+        raise ArgumentError(f"np.linalg.cond takes a matrix or a stack of them; got {np.ndim(x)} dimension(s)")
+    if p is None or p in (2, -2):
+        s = np.linalg.svdvals(x)
+        return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+    axes = (-2, -1)
+    return np.linalg.norm(x, p, axis=axes) * np.linalg.norm(np.linalg.inv(x), p, axis=axes)
+
+
+@composite(
+    np.linalg.matrix_power,
+    samples=lambda r: [call(r(3, 3), 3), call(well_posed(r, 2, 2, 2), -2), call(r(2, 2), 1), call(r(2, 2), 0)],
+    errors=lambda r: [call(r(2, 3), 2), call(r(2, 2), 0.5)],
+)
+def matrix_power(a: Any, n: int) -> Any:
+    """`a` to the power `n`, by repeated squaring."""
+    if np.ndim(a) < 2 or np.shape(a)[-1] != np.shape(a)[-2]:
+        raise ShapeError(f"np.linalg.matrix_power takes square matrices; got shape {np.shape(a)}")
+    if not isinstance(n, int | np.integer):
+        raise TypeError(f"np.linalg.matrix_power: the power must be a whole number; got {n!r}")
+    if n == 0:
+        return a * 0 + np.eye(np.shape(a)[-1], dtype=a.dtype)
+    a = np.linalg.inv(a) if n < 0 else a
+    result, n = None, abs(n)
+    while True:
+        if n & 1:
+            result = a if result is None else np.matmul(result, a)
+        n >>= 1
+        if not n:
+            return result
+        a = np.matmul(a, a)
+
+
+@composite(np.linalg.tensorinv, samples=lambda r: [call(r(2, 3, 6)), call(r(6, 2, 3), ind=1)])
+def tensorinv(a: Any, ind: int = 2) -> Any:
+    if ind < 1:
+        raise ArgumentError(f"np.linalg.tensorinv: ind must be positive; got {ind}")
+    shape = np.shape(a)
+    flat = np.reshape(a, (int(np.prod(shape[:ind])), -1))
+    return np.reshape(np.linalg.inv(flat), shape[ind:] + shape[:ind])
+
+
+@composite(np.linalg.tensorsolve, samples=lambda r: [call(r(2, 3, 6), r(2, 3)), call(r(2, 6, 3), r(2, 3), (1,))])
+def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+    if axes is not None:
+        a = np.moveaxis(a, axes, range(np.ndim(a) - len(axes), np.ndim(a)))
+    shape = np.shape(a)[np.ndim(b) :]
+    flat = np.reshape(a, (np.size(b), int(np.prod(shape))))
+    return np.reshape(np.linalg.solve(flat, np.ravel(b)), shape)
+
+
+# The array API's spellings, in numpy.linalg, of what numpy has under other rules.
+
+
+@composite(np.linalg.cross, samples=lambda r: [call(r(2, 3), r(2, 3)), call(r(3, 2), r(3, 2), axis=0)])
+def linalg_cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    return np.cross(x1, x2, axis=axis)
+
+
+@composite(np.linalg.outer, samples=lambda r: [call(r(3), r(2))], errors=lambda r: [call(r(2, 2), r(2))])
+def linalg_outer(x1: Any, x2: Any, /) -> Any:
+    if np.ndim(x1) != 1 or np.ndim(x2) != 1:
+        raise ShapeError(
+            f"np.linalg.outer takes two vectors; got shapes {np.shape(x1)} and {np.shape(x2)}. np.outer flattens its "
+            f"arguments"
+        )
+    return np.outer(x1, x2)
+
+
+@composite(np.linalg.diagonal, samples=lambda r: [call(r(2, 3, 4)), call(r(3, 4), offset=1)])
+def linalg_diagonal(x: Any, /, *, offset: int = 0) -> Any:
+    return np.diagonal(x, offset, -2, -1)
+
+
+@composite(np.linalg.trace, samples=lambda r: [call(r(2, 3, 4)), call(r(3, 4), offset=1)])
+def linalg_trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    return np.trace(x, offset, -2, -1, dtype)
+
+
+@composite(np.linalg.matmul, samples=lambda r: [call(r(2, 3), r(3, 2))])
+def linalg_matmul(x1: Any, x2: Any, /) -> Any:
+    return np.matmul(x1, x2)
+
+
+@composite(np.linalg.tensordot, samples=lambda r: [call(r(2, 3), r(3, 4), axes=1)])
+def linalg_tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
+    return np.tensordot(x1, x2, axes)
+
+
+@composite(np.linalg.vecdot, samples=lambda r: [call(r(2, 3), r(3)), call(r(3, 2), r(3, 2), axis=0)])
+def linalg_vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    return vecdot(x1, x2, axis=axis)
+
+
+@composite(np.linalg.matrix_transpose, samples=lambda r: [call(r(2, 3, 4))])
+def linalg_matrix_transpose(x: Any, /) -> Any:
+    return np.matrix_transpose(x)

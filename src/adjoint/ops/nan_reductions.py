@@ -1,0 +1,172 @@
+"""Reductions that leave nan out. What is left out gets no gradient."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.constructors import composite
+from adjoint.core.op import call
+from adjoint.core.protocol import store
+
+
+def _given(value: Any, default: Any) -> Any:
+    """NumPy's own mark for an argument that was not given, resolved."""
+    return default if value is np._NoValue else value
+
+
+def _gaps(r: Any) -> Any:
+    return np.where(np.eye(3, 4), np.nan, r(3, 4, low=0.5, high=2))
+
+
+_whole: Any = lambda r: [  # noqa: E731 - a table of samples, shared by several functions
+    call(_gaps(r)),
+    call(_gaps(r), 1),
+    call(_gaps(r), axis=0, keepdims=True),
+]
+
+
+def _filled(a: Any, value: float) -> Any:
+    return np.where(np.isnan(a), value, a) if np.result_type(a).kind in "fc" else a
+
+
+def _options(initial: Any, where: Any) -> dict[str, Any]:
+    return {"initial": _given(initial, None), "where": _given(where, True)}
+
+
+@composite(np.nansum, samples=_whole)
+def nansum(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
+    keepdims = bool(_given(keepdims, False))
+    return np.sum(_filled(a, 0.0), axis, dtype, out, keepdims=keepdims, **_options(initial, where))
+
+
+@composite(np.nanprod, samples=_whole)
+def nanprod(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
+    keepdims = bool(_given(keepdims, False))
+    return np.prod(_filled(a, 1.0), axis, dtype, out, keepdims=keepdims, **_options(initial, where))
+
+
+def _counted(a: Any, axis: Any, keepdims: bool, where: Any) -> Any:
+    """How many elements are there; 0 gives nan, with NumPy's warning."""
+    count = np.sum(np.logical_and(~np.isnan(a), where), axis=axis, keepdims=keepdims)
+    if not np.all(count):
+        warnings.warn("Mean of empty slice", RuntimeWarning, stacklevel=4)
+    return np.where(count == 0, np.nan, count).astype(float)
+
+
+def _mean(a: Any, axis: Any, dtype: Any, keepdims: bool, where: Any) -> Any:
+    total = np.sum(_filled(a, 0.0), axis=axis, dtype=dtype, keepdims=keepdims, where=where)
+    count = _counted(a, axis, keepdims, where)
+    return total / (count.astype(total.dtype) if total.dtype.kind == "f" else count)
+
+
+@composite(np.nanmean, samples=_whole)
+def nanmean(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
+) -> Any:
+    where = _given(where, True)
+    return store(_mean(a, axis, dtype, bool(_given(keepdims, False)), where), out)
+
+
+@composite(np.nanvar, samples=lambda r: [*_whole(r), call(_gaps(r), axis=1, ddof=1)])
+def nanvar(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: float = 0,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
+    mean: Any = None,
+    correction: Any = None,
+) -> Any:
+    where, mean, ddof = _given(where, True), _given(mean, None), _ddof(ddof, correction)
+    keepdims = bool(_given(keepdims, False))
+    centre = _mean(a, axis, dtype, True, where) if mean is None else mean
+    apart = np.where(np.isnan(a), 0.0, a - centre)
+    square = np.square(apart) if apart.dtype.kind != "c" else np.square(np.real(apart)) + np.square(np.imag(apart))
+    total = np.sum(square, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
+    spread = _counted(a, axis, keepdims, where) - ddof
+    return store(total / np.where(spread <= 0, np.nan, spread).astype(total.dtype), out)
+
+
+def _ddof(ddof: Any, correction: Any) -> Any:
+    correction = _given(correction, None)
+    return ddof if correction is None else correction
+
+
+@composite(np.nanstd, samples=lambda r: [*_whole(r), call(_gaps(r), axis=1, ddof=1)])
+def nanstd(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: float = 0,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
+    mean: Any = None,
+    correction: Any = None,
+) -> Any:
+    variance = nanvar(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
+    # Where all elements are equal the root has no slope; 0, as for np.std.
+    flat = np.equal(variance, 0)
+    return store(np.where(flat, 0.0, np.sqrt(np.where(flat, 1.0, variance))), out)
+
+
+def _extreme(reduce: Any, fill: float, a: Any, axis: Any, keepdims: Any, initial: Any, where: Any) -> Any:
+    keepdims, options = bool(_given(keepdims, False)), _options(initial, where)
+    if np.result_type(a).kind != "f":
+        return reduce(a, axis=axis, keepdims=keepdims, **options)
+    empty = np.all(np.isnan(a), axis=axis, keepdims=keepdims)
+    result = reduce(_filled(a, fill), axis=axis, keepdims=keepdims, **options)
+    if np.any(empty):
+        warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=4)
+        result = np.where(empty, np.nan, result)
+    return result
+
+
+@composite(np.nanmax, samples=_whole)
+def nanmax(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
+) -> Any:
+    return store(_extreme(np.max, -np.inf, a, axis, keepdims, initial, where), out)
+
+
+@composite(np.nanmin, samples=_whole)
+def nanmin(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
+) -> Any:
+    return store(_extreme(np.min, np.inf, a, axis, keepdims, initial, where), out)
+
+
+_both = lambda r: [call(_gaps(r)), call(_gaps(r), 1)]  # noqa: E731 - shared samples
+
+
+@composite(np.nancumsum, samples=_both)
+def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    return np.cumsum(_filled(a, 0.0), axis, dtype, out)
+
+
+@composite(np.nancumprod, samples=_both)
+def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    return np.cumprod(_filled(a, 1.0), axis, dtype, out)

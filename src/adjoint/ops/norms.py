@@ -1,0 +1,148 @@
+"""Norms of vectors and matrices. At kinks the gradient is the least one: 0 at 0, even shares at ties."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.constructors import composite, general, unreduced
+from adjoint.core.errors import ArgumentError
+from adjoint.core.op import call
+from adjoint.ops.reductions import axes_of
+
+
+def _direction(g: Any, a: Any, out: Any, axis: Any, keepdims: bool) -> Any:
+    """g a / |a|, and 0 at 0."""
+    shape = np.shape(a)
+    g, out = unreduced(g, shape, axis, keepdims), unreduced(out, shape, axis, keepdims)
+    return a * (g / np.where(np.equal(out, 0), 1.0, out))
+
+
+@general(
+    vjp=_direction,
+    samples=lambda r: [
+        call(r(5)),
+        call(r(3, 4), axis=1),
+        call(r(2, 3, 4), axis=(0, 2), keepdims=True),
+        call(r(3) + 1j * r(3)),
+    ],
+)
+def euclidean_norm(a: Any, /, axis: Any = None, keepdims: bool = False) -> Any:
+    if axis is None and not keepdims:
+        return np.linalg.norm(a)
+    return np.linalg.vector_norm(a, axis=axis, keepdims=keepdims)
+
+
+def _p_direction(g: Any, a: Any, out: Any, ord: float, axis: Any, keepdims: bool) -> Any:
+    """g sign(a) (|a| / |a|_p)**(p - 1); the ratio neither overflows nor divides by 0."""
+    shape = np.shape(a)
+    g, out = unreduced(g, shape, axis, keepdims), unreduced(out, shape, axis, keepdims)
+    zero = np.equal(a, 0) | np.equal(out, 0)
+    ratio = np.where(zero, 1.0, np.abs(a)) / np.where(np.equal(out, 0), 1.0, out)
+    return np.where(zero, 0.0, g * np.sign(a) * ratio ** (ord - 1))
+
+
+@general(
+    vjp=_p_direction,
+    samples=lambda r: [
+        call(r(5), ord=3.0),
+        call(r(3, 4), ord=1.5, axis=1),
+        call(r(2, 3, low=0.5, high=2), ord=-2, axis=(0, 1), keepdims=True),
+    ],
+)
+def p_norm(a: Any, /, ord: float = 2, axis: Any = None, keepdims: bool = False) -> Any:
+    return np.linalg.vector_norm(a, axis=axis, keepdims=keepdims, ord=ord)
+
+
+def _vector(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
+    if ord is None or ord == 2:
+        return euclidean_norm(x, axis=axis, keepdims=keepdims)
+    if isinstance(ord, str):
+        raise ArgumentError(f"the norm of a vector takes ord=a number, inf or -inf; got {ord!r}, which is for matrices")
+    if ord == 0:
+        return np.sum(np.not_equal(x, 0).astype(x.real.dtype), axis=axis, keepdims=keepdims)
+    if ord == 1:
+        return np.sum(np.abs(x), axis=axis, keepdims=keepdims)
+    if np.isinf(ord):
+        return (np.max if ord > 0 else np.min)(np.abs(x), axis=axis, keepdims=keepdims)
+    return p_norm(x, ord=ord, axis=axis, keepdims=keepdims)
+
+
+def _matrix(x: Any, ord: Any, axis: tuple[int, int], keepdims: bool) -> Any:
+    if ord is None or ord in ("fro", "f"):
+        return euclidean_norm(x, axis=axis, keepdims=keepdims)
+    if ord in (1, -1, np.inf, -np.inf):
+        rows, columns = axis if ord in (1, -1) else axis[::-1]
+        sums = np.sum(np.abs(x), axis=rows, keepdims=True)
+        result = (np.max if ord > 0 else np.min)(sums, axis=columns, keepdims=True)
+    elif ord in (2, -2, "nuc"):
+        s = np.linalg.svdvals(np.moveaxis(x, axis, (-2, -1)))
+        reduce: Any = {2: np.max, -2: np.min, "nuc": np.sum}[ord]
+        result = reduce(s, axis=-1)
+        return np.expand_dims(result, tuple(sorted(axis))) if keepdims else result
+    else:
+        raise ArgumentError(f"the norm of a matrix takes ord='fro', 'nuc', 1, -1, 2, -2, inf or -inf; got {ord!r}")
+    return result if keepdims else np.squeeze(result, axis)
+
+
+def _floating(x: Any) -> Any:
+    return x if np.result_type(x).kind in "fc" else x.astype(float)
+
+
+@composite(
+    np.linalg.norm,
+    samples=lambda r: [
+        call(r(5)),
+        call(r(2, 3, 2)),
+        *(call(r(5), k) for k in (1, 2, 3, 0.5, np.inf, -np.inf)),
+        *(call(r(3, 2), k) for k in (None, "fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf)),
+        call(r(2, 3, 4), 3, axis=1, keepdims=True),
+        call(r(2, 3, 4), axis=(0, 2), keepdims=True),
+        call(r(2, 3, 4), 1, axis=(2, 0)),
+        call(r(2, 3, 4), "nuc", axis=(2, 0), keepdims=True),
+    ],
+    errors=lambda r: [call(r(3), "fro"), call(r(3, 3), 3), call(r(2, 2, 2), 1)],
+)
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    """`numpy.linalg.norm`: of vectors for one axis, of matrices for two."""
+    x = _floating(x)
+    ndim = np.ndim(x)
+    if axis is None:
+        if ord is None:
+            return euclidean_norm(x, axis=None, keepdims=keepdims)
+        if ndim not in (1, 2):
+            raise ArgumentError(
+                f"np.linalg.norm(ord={ord!r}) takes a vector or a matrix; got {ndim} dimensions. Say which axes: "
+                f"axis=-1 for vectors, axis=(-2, -1) for matrices"
+            )
+        axis = tuple(range(ndim))
+    axes = axes_of(tuple(axis) if isinstance(axis, list) else axis, ndim)
+    if len(axes) == 1:
+        return _vector(x, ord, axes[0], keepdims)
+    if len(axes) != 2 or axes[0] == axes[1]:
+        raise ArgumentError(f"np.linalg.norm takes one axis, or two different ones; got {axis}")
+    return _matrix(x, ord, axes, keepdims)
+
+
+@composite(
+    np.linalg.vector_norm,
+    samples=lambda r: [
+        call(r(2, 3)),
+        call(r(2, 3), axis=1, ord=1),
+        call(r(2, 3, 2), axis=(0, 1), ord=3, keepdims=True),
+    ],
+)
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+    return _vector(_floating(x), ord, axis, keepdims)
+
+
+@composite(
+    np.linalg.matrix_norm,
+    samples=lambda r: [call(r(2, 3)), call(r(2, 3, 2), ord="nuc"), call(r(2, 3), ord=1, keepdims=True)],
+    errors=lambda r: [call(r(3))],
+)
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    if np.ndim(x) < 2:
+        raise ArgumentError(f"np.linalg.matrix_norm takes a matrix or a stack of them; got {np.ndim(x)} dimension(s)")
+    return _matrix(_floating(x), ord, (np.ndim(x) - 2, np.ndim(x) - 1), keepdims)

@@ -1,0 +1,350 @@
+"""Sorting, and the order statistics that come from it: median, quantile, percentile."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
+
+from adjoint.core.box import Box
+from adjoint.core.constructors import composite, general
+from adjoint.core.errors import ArgumentError, NotSupportedError
+from adjoint.core.op import call
+from adjoint.core.protocol import detached, store
+from adjoint.ops.indexing import scatter_add
+from adjoint.ops.reductions import axes_of
+
+
+def values_of(x: Any) -> np.ndarray:
+    """The numbers alone, of any array or box."""
+    return x.numpy() if isinstance(x, Box) else np.asarray(x)  # type: ignore[attr-defined]  # every box has numpy()
+
+
+def _placed(g: Any, order: Any, axis: int) -> Any:
+    """`g` put where `order`, a permutation along `axis`, says."""
+    places = np.indices(order.shape, sparse=True)
+    index = tuple(order if i == axis % order.ndim else place for i, place in enumerate(places))
+    return scatter_add(g, index=index, shape=order.shape)
+
+
+def _unpartitioned(g: Any, a: Any, out: Any, axis: int) -> Any:
+    """Match `a` with its rearrangement `out`: sorted, they are one."""
+    after = np.argsort(out, axis=axis, kind="stable")
+    return _placed(np.take_along_axis(g, after, axis), np.argsort(a, axis=axis, kind="stable"), axis)
+
+
+@general(
+    vjp=lambda g, a, axis: _placed(g, np.argsort(a, axis=axis, kind="stable"), axis),
+    samples=lambda r: [call(r(5)), call(r(3, 4), axis=0)],
+)
+def sort_along(a: Any, /, axis: int = -1, kind: Any = None) -> Any:
+    return np.sort(a, axis=axis, kind=kind)
+
+
+@general(vjp=_unpartitioned, samples=lambda r: [call(r(5), kth=2), call(r(3, 4), kth=(0, 2), axis=0)])
+def partition_along(a: Any, /, kth: Any = 0, axis: int = -1) -> Any:
+    return np.partition(a, kth, axis=axis)
+
+
+def _flat(a: Any, axis: int | None) -> tuple[Any, int]:
+    return (np.ravel(a), 0) if axis is None else (a, axis)
+
+
+def _no_fields(name: str, order: Any) -> None:
+    if order is not None:
+        raise ArgumentError(
+            f"np.{name}(order=...) is for arrays with named fields, which a tensor has not; leave it out"
+        )
+
+
+@composite(
+    np.sort,
+    samples=lambda r: [call(r(5)), call(r(3, 4), 0), call(r(3, 4), axis=None, kind="stable")],
+    errors=lambda r: [call(r(3), axis=1)],
+)
+def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: bool | None = None) -> Any:
+    """`numpy.sort`. Equal elements keep their order in the gradient."""
+    _no_fields("sort", order)
+    a, axis = _flat(a, axis)
+    return sort_along(a, axis=axis, kind="stable" if stable else kind)
+
+
+@composite(np.sort_complex, samples=lambda r: [call(r(3, 4))])
+def sort_complex(a: Any) -> Any:
+    a = np.sort(a)
+    return a if np.iscomplexobj(a) else a.astype(complex)
+
+
+@composite(
+    np.partition,
+    samples=lambda r: [call(r(7), 3), call(r(3, 4), (1, -1), axis=0), call(r(2, 3), 2, axis=None)],
+    errors=lambda r: [call(r(3), 3)],
+)
+def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Any:
+    _no_fields("partition", order)
+    a, axis = _flat(a, axis)
+    return partition_along(a, kth=kth, axis=axis)
+
+
+def _shares(g: Any, a: Any, out: Any) -> Any:
+    """Each rank's cotangent, evenly to all elements of that value."""
+    total = 0.0
+    for k in range(np.shape(out)[-1]):
+        won = np.equal(a, out[..., k : k + 1]).astype(out.dtype)
+        with np.errstate(invalid="ignore"):  # among nan there is no rank: 0 / 0
+            total = total + g[..., k : k + 1] * (won / np.sum(won, axis=-1, keepdims=True))
+    return total
+
+
+@general(
+    vjp=_shares,
+    samples=lambda r: [
+        call(r(5), ranks=(0, 3, 3)),
+        call(r(2, 5), ranks=(2,)),
+        call(r(2, 5), ranks=np.array([[0, 1], [4, 2]])),
+    ],
+)
+def order_statistics(a: Any, /, ranks: Any = (0,)) -> Any:
+    """The elements that sorting along the last axis would bring to `ranks`; nan counts as largest.
+
+    `ranks` are whole numbers, the same for all rows, or an array with a row of them for each row of `a`.
+    """
+    if isinstance(ranks, tuple):
+        return np.partition(a, sorted(set(ranks)), axis=-1)[..., list(ranks)]
+    return np.take_along_axis(np.sort(a, axis=-1), ranks, axis=-1)
+
+
+# Where a quantile stands between the ranks 0 … n - 1, as n q + alpha + q (1 - alpha - beta) - 1:
+# Hyndman and Fan, Sample Quantiles in Statistical Packages, 1996.
+_CONTINUOUS = {
+    "linear": (1.0, 1.0),
+    "hazen": (0.5, 0.5),
+    "weibull": (0.0, 0.0),
+    "median_unbiased": (1 / 3, 1 / 3),
+    "normal_unbiased": (3 / 8, 3 / 8),
+    "interpolated_inverted_cdf": (0.0, 1.0),
+}
+
+
+def _position(n: int, q: Any, method: str) -> Any:
+    """The rank at which quantile `q` of `n` elements stands; a fraction stands between two elements."""
+    if method not in _CONTINUOUS:
+        if isinstance(q, Box):
+            raise NotSupportedError(
+                f"the quantile method {method!r} moves in steps, so it has no derivative in `q`; pass q.detach(), "
+                f"or choose one of: {', '.join(_CONTINUOUS)}"
+            )
+        # The quantile of the ranks themselves is the rank of the quantile.
+        return np.quantile(np.arange(n, dtype=float), q, method=method)  # type: ignore[call-overload]  # any str
+    alpha, beta = _CONTINUOUS[method]
+    return np.clip(n * q + alpha + q * (1 - alpha - beta) - 1, 0, n - 1)
+
+
+def _rows(a: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
+    """`a` with the axes to reduce made into one last axis, and the shape that the result has with keepdims."""
+    shape = np.shape(a)
+    axes = tuple(range(len(shape))) if axis is None else normalize_axis_tuple(axis, len(shape))
+    rest = tuple(i for i in range(len(shape)) if i not in axes)
+    if rest + axes != tuple(range(len(shape))):
+        a = np.transpose(a, rest + axes)
+    kept = tuple(1 if i in axes else n for i, n in enumerate(shape))
+    return np.reshape(a, (*(shape[i] for i in rest), -1 if 0 not in shape else 0)), kept
+
+
+def _as_fraction(q: Any, dtype: Any, scale: float = 1.0) -> Any:
+    if not isinstance(q, Box):
+        q = np.asarray(q, dtype if isinstance(q, int | float) and dtype.kind == "f" else None)
+    q = q / scale if scale != 1 else q
+    if np.any(q < 0) or np.any(q > 1):
+        raise ValueError(f"quantiles lie in [0, {int(scale)}]; got {detached(q * scale)}")
+    return q
+
+
+def _interpolated(rows: Any, position: Any) -> Any:
+    """Elements of sorted `rows` at `position`, of shape ``(k,)`` or ``rows.shape[:-1] + (k,)``."""
+    where = values_of(position)
+    low = np.floor(where).astype(int)
+    high = np.minimum(low + 1, np.shape(rows)[-1] - 1)
+    k = low.shape[-1]
+    both = np.concatenate([low, high], axis=-1)
+    ranks = tuple(both.tolist()) if low.ndim == 1 else both
+    found = order_statistics(rows, ranks=ranks)
+    start = found[..., :k]
+    if np.array_equal(where, low) and not isinstance(position, Box):
+        return start
+    return start + (found[..., k:] - start) * (position - low)
+
+
+def _quantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, weights: Any = None) -> Any:
+    rows, kept = _rows(a, axis)
+    n = np.shape(rows)[-1]
+    if n == 0:
+        raise ValueError(f"quantile of an empty axis: shape {np.shape(a)}, axis {axis}")
+    flat = np.reshape(q, -1)
+    if weights is None:
+        result = _interpolated(rows, _position(n, flat, method))
+    else:
+        result = _weighted(rows, flat, _rows(_like(weights, a, axis), axis)[0], method)
+    if rows.dtype.kind in "fc" and (lost := np.isnan(rows).any(axis=-1)).any():
+        result = np.where(lost[..., None], np.nan, result)
+    return _finished(result, q, kept, keepdims)
+
+
+def _finished(result: Any, q: Any, kept: tuple[int, ...], keepdims: bool) -> Any:
+    """Bring the axis of quantiles to the front, in the shape of `q`."""
+    result = np.moveaxis(result, -1, 0)
+    rest = kept if keepdims else np.shape(result)[1:]
+    return np.reshape(result, np.shape(q) + rest)
+
+
+def _like(weights: Any, a: Any, axis: Any) -> Any:
+    if np.shape(weights) == np.shape(a):
+        return weights
+    shape = [1] * np.ndim(a)
+    for i, n in zip(axes_of(axis, np.ndim(a)), np.shape(weights), strict=True):
+        shape[i] = n
+    return np.broadcast_to(np.reshape(weights, shape), np.shape(a))
+
+
+def _weighted(rows: Any, q: Any, weights: Any, method: str) -> Any:
+    """NumPy's weighted quantile of the ranks tells which element it is."""
+    order = np.argsort(rows, axis=-1, kind="stable")
+    ranks = np.argsort(order, axis=-1).astype(float)
+    flat = values_of(weights)  # a step function of the weights
+    found = np.quantile(ranks, q, axis=-1, weights=flat, method=method)  # type: ignore[call-overload]  # any str
+    return np.take_along_axis(rows, np.take_along_axis(order, np.moveaxis(found, 0, -1).astype(int), -1), -1)
+
+
+@composite(
+    np.quantile,
+    samples=lambda r: [
+        call(r(5), 0.3),
+        call(r(3, 4), [0.25, 0.5], axis=1),
+        call(r(2, 3, 4), 0.6, axis=(0, -1), keepdims=True),
+        call(r(3, 4), np.array([[0.1, 0.9]]), 0, method="hazen"),
+        call(r(6), 0.37, method="nearest"),
+        call(r(6), 0.37, method="averaged_inverted_cdf"),
+        call(r(6), 0.4, weights=np.array([1.0, 2.0, 1.0, 0.5, 1.0, 3.0]), method="inverted_cdf"),
+    ],
+    errors=lambda r: [call(r(3), 1.5), call(r(3), 0.5, axis=1)],
+)
+def quantile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    """`numpy.quantile`; differentiable in `q` too, for the methods that interpolate."""
+    q = _as_fraction(q, np.result_type(a))
+    return store(_quantile(a, q, axis, method, keepdims, weights), out)
+
+
+@composite(
+    np.percentile,
+    samples=lambda r: [call(r(5), 30), call(r(3, 4), [25.0, 50.0], axis=1, method="weibull")],
+    errors=lambda r: [call(r(3), 101)],
+)
+def percentile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    q = _as_fraction(q, np.result_type(a), 100.0)
+    return store(_quantile(a, q, axis, method, keepdims, weights), out)
+
+
+@composite(np.median, samples=lambda r: [call(r(5)), call(r(3, 4), axis=1), call(r(2, 3, 4), (0, 1), keepdims=True)])
+def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
+    rows, kept = _rows(a, axis)
+    n = np.shape(rows)[-1]
+    if n == 0:
+        return store(np.mean(a, axis=axis, keepdims=keepdims), out)
+    ranks = (n // 2,) if n % 2 else (n // 2 - 1, n // 2)
+    result = np.mean(order_statistics(rows, ranks=ranks), axis=-1)
+    if rows.dtype.kind in "fc" and (lost := np.isnan(rows).any(axis=-1)).any():
+        result = np.where(lost, np.nan, result)
+    return store(np.reshape(result, kept) if keepdims else result, out)
+
+
+@composite(
+    np.nanquantile,
+    samples=lambda r: [
+        call(np.where(np.eye(3, 4), np.nan, r(3, 4)), 0.3),
+        call(np.where(np.eye(3, 4), np.nan, r(3, 4)), [0.25, 0.5], axis=0),
+        call(np.where(np.eye(3, 4), np.nan, r(3, 4)), 0.6, axis=1, keepdims=True, method="hazen"),
+    ],
+)
+def nanquantile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: Any = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    q = _as_fraction(q, np.result_type(a))
+    return store(_nanquantile(a, q, axis, method, bool(keepdims), weights), out)
+
+
+@composite(np.nanpercentile, samples=lambda r: [call(np.where(np.eye(3, 4), np.nan, r(3, 4)), 30, axis=0)])
+def nanpercentile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: Any = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    q = _as_fraction(q, np.result_type(a), 100.0)
+    return store(_nanquantile(a, q, axis, method, bool(keepdims), weights), out)
+
+
+@composite(
+    np.nanmedian,
+    samples=lambda r: [
+        call(np.where(np.eye(3, 4), np.nan, r(3, 4))),
+        call(np.where(np.eye(3, 4), np.nan, r(3, 4)), axis=1, keepdims=True),
+    ],
+)
+def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Any:
+    return store(_nanquantile(a, np.asarray(0.5), axis, "linear", bool(keepdims)), out)
+
+
+def _nanquantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, weights: Any = None) -> Any:
+    """Quantiles of what is not nan: sorting puts nan last, so each row only is a shorter one."""
+    if weights is not None:
+        raise NotSupportedError("nanquantile with weights on a tensor; drop the nan first: x[~np.isnan(x)]")
+    rows, kept = _rows(a, axis)
+    counts = np.sum(~np.isnan(rows), axis=-1)
+    if not counts.all():
+        warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=3)
+    flat = np.reshape(q, -1)
+    by_count = {int(n): _position(int(n), flat, method) for n in np.unique(counts) if n}
+    if isinstance(q, Box):
+        blank = flat * 0.0
+        each = [by_count.get(int(n), blank) for n in np.ravel(counts)]
+        position = np.reshape(np.stack(each), (*counts.shape, -1))
+    else:
+        position = np.zeros((*counts.shape, flat.shape[0]), flat.dtype)
+        for n, at in by_count.items():
+            position[counts == n] = at
+    return _finished(_interpolated(rows, position), q, kept, keepdims)
