@@ -4,7 +4,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN := $(BIN)/python -m
 
-.PHONY: demo test check bench docs clean
+.PHONY: help demo test check bench docs clean
+
+help:
+	@echo "make demo   train a network to read handwritten digits; results go to runs/"
+	@echo "make test   every check: lint, types, tests"
+	@echo "make check  lint and types only"
+	@echo "make docs   run every code block of README, docs and docstrings"
+	@echo "make bench  measure adjoint beside other libraries"
+	@echo "make clean  remove .venv, runs and builds"
 
 demo: $(VENV)/ready
 	$(BIN)/adjoint train digits

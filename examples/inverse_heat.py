@@ -23,7 +23,7 @@ def temperature_at(flux, depth, cells=20, ratio=0.4):
 def misfit(flux, measured, depth, smoothness):
     """How far `flux` is from explaining what was measured, and from being smooth (Tikhonov's term)."""
     error = temperature_at(flux, depth) - measured
-    return np.sum(error**2) + smoothness * np.sum((flux[1:] - flux[:-1]) ** 2)
+    return np.sum(error**2) + smoothness * np.sum(np.diff(flux) ** 2)
 
 
 def main(n=60, depth=1, noise=0.01, smoothness=0.01):

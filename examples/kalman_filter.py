@@ -30,7 +30,7 @@ def negative_log_likelihood(log_noise, measurements, dt=1.0):
     return total
 
 
-def simulate(n, acceleration, sensor, seed=1):
+def simulate(n, acceleration, sensor, seed=0):
     """Positions of a point pushed at random, measured with noise; `acceleration` and `sensor` are variances."""
     rng = np.random.default_rng(seed)
     pushes = np.sqrt(acceleration) * rng.normal(size=n)
@@ -51,7 +51,9 @@ def main(n=200):
 
     for name, variance, x, e in zip(("acceleration", "sensor"), true, fit.x, error, strict=True):
         low, high = np.exp(x - 2 * e), np.exp(x + 2 * e)
-        print(f"{name:12s} variance: true {variance:5.2f}, fitted {np.exp(x):5.2f}, 95 % interval {low:.2f} to {high:.2f}")
+        print(
+            f"variance of {name:13s} true {variance:.2f}   fitted {np.exp(x):.2f}   95 % from {low:.2f} to {high:.2f}"
+        )
     print(f"{fit.nfev} evaluations; log likelihood {-fit.fun:.2f}")
     return {"true": np.log(true), "fitted": fit.x, "error": error, "slope": fit.jac, "measurements": measurements}
 

@@ -1,5 +1,7 @@
 """A neural network from nothing: two functions of plain NumPy, and their gradient."""
 
+from itertools import pairwise
+
 import numpy as np
 
 import adjoint as ad
@@ -18,7 +20,7 @@ def loss(layers, x, y):
 
 def initial(sizes, rng):
     """Weights of variance 1/n_in (LeCun et al., "Efficient BackProp", 1998) and biases of 0."""
-    pairs = zip(sizes[:-1], sizes[1:], strict=True)
+    pairs = pairwise(sizes)
     return [{"w": rng.normal(size=(m, n)) / np.sqrt(m), "b": np.zeros(n)} for m, n in pairs]
 
 

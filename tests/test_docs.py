@@ -18,6 +18,8 @@ from typing import NamedTuple
 import pytest
 
 import adjoint
+import adjoint.ops.special
+from adjoint.core.registry import ANSWERS, ENTRIES
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -38,9 +40,7 @@ class Block(NamedTuple):
 
 
 def blocks_of(page):
-    return [
-        Block(m[1], m[2], m[3], page.count("\n", 0, m.start(3)), m.start(), m.end()) for m in FENCE.finditer(page)
-    ]
+    return [Block(m[1], m[2], m[3], page.count("\n", 0, m.start(3)), m.start(), m.end()) for m in FENCE.finditer(page)]
 
 
 def run_page(page, name):
@@ -99,6 +99,16 @@ def same(expected, got, where):
     expected, got = (f"{text.rstrip()}\n" for text in (expected.replace("…", "..."), got))
     matches = doctest.OutputChecker().check_output(expected, got, OPTIONS)
     assert matches, f"{where}:\n--- the page says\n{expected}--- it is\n{got}"
+
+
+@pytest.fixture(autouse=True)
+def _registry_stays_as_it_is():
+    """Pages declare operations; other tests walk the registry, and other pages use the same names."""
+    kept = [(table, dict(table)) for table in (ENTRIES, ANSWERS)]
+    yield
+    for table, entries in kept:
+        table.clear()
+        table.update(entries)
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
