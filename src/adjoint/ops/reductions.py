@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.box import Box
 from adjoint.core.constructors import composite, linear, reduction, unreduced
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import call
-from adjoint.core.protocol import store
+from adjoint.core.protocol import detached, store
 from adjoint.core.registry import REDUCTIONS
 
 
@@ -81,7 +82,41 @@ def _logsumexp(a: Any, axis: Any, keepdims: Any) -> Any:
     return out if keepdims else np.reshape(out, np.add.reduce(a, axis=axis).shape)[()]
 
 
-logsumexp = reduction(_logsumexp, partial=lambda a, out: np.exp(a - out), name="logsumexp")
+reduce_logsumexp = reduction(_logsumexp, partial=lambda a, out: np.exp(a - out), name="reduce_logsumexp")
+
+
+@composite(
+    samples=lambda r: [
+        call(r(5)),
+        call(r(3, 4), axis=1, keepdims=True),
+        call(r(3, 4), axis=0, b=r(3, 1, low=0.5, high=2)),
+        call(r(3, 4), axis=(0, 1), b=np.array([1.0, 0.0, 2.0, 0.5])),
+    ]
+)
+def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False) -> Any:
+    """log(sum(b * exp(a))) for numbers of any size, with the arguments of `scipy.special.logsumexp`.
+
+    Args:
+        a, b: real arrays that broadcast; where a constant `b` is 0, `a` may be anything.
+        axis, keepdims: as in `numpy.sum`.
+        return_sign: give ``(log(abs(sum)), sign(sum))``, for sums that may be negative (else their log is nan).
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> ad.grad(ad.logsumexp)(np.array([1000.0, 1000.0]))
+        array([0.5, 0.5])
+    """
+    if b is None and not return_sign:
+        return reduce_logsumexp(a, axis=axis, keepdims=keepdims)
+    b = 1.0 if b is None else b
+    a = a if isinstance(b, Box) else np.where(np.equal(b, 0), -np.inf, a)
+    top = np.max(detached(a), axis=axis, keepdims=True, initial=-np.inf)
+    top = np.where(np.isfinite(top), top, 0.0)
+    total = np.sum(b * np.exp(a - top), axis=axis, keepdims=True)
+    out = np.log(np.abs(total) if return_sign else total) + top
+    if not keepdims:
+        out, total = np.squeeze(out, axis), np.squeeze(total, axis)
+    return (out, np.sign(detached(total))) if return_sign else out
 
 
 @linear(
@@ -278,5 +313,5 @@ REDUCTIONS |= {
     (np.multiply, "reduce"): prod_,
     (np.maximum, "reduce"): max_,
     (np.minimum, "reduce"): min_,
-    (np.logaddexp, "reduce"): logsumexp,
+    (np.logaddexp, "reduce"): reduce_logsumexp,
 }

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import special
 
 from adjoint.core.constructors import composite, constant, elementwise
-from adjoint.core.op import call
+from adjoint.core.op import Op, call
 from adjoint.core.pulls import NotDifferentiable
 from adjoint.core.registry import ANSWERS, operation
 from adjoint.ops import bessel  # noqa: F401 - imported for what it registers
@@ -63,7 +63,7 @@ def _zeta(x: Any, q: Any) -> Any:
     return np.asarray(special.zeta(x, q)).astype(np.result_type(x, q, np.float16), copy=False)[()]
 
 
-zeta = elementwise(
+zeta: Op = elementwise(
     _zeta,
     name="zeta",
     inputs=("x", "q"),
@@ -238,7 +238,7 @@ _DEGREE = math.pi / 180
 exp10 = _ufunc(special.exp10, partial=lambda out: out * math.log(10))
 cosm1 = _ufunc(special.cosm1, partial=lambda x: -np.sin(x))
 sindg = _ufunc(special.sindg, partial=lambda x: cosdg(x) * _DEGREE, domain=(-90, 90))
-cosdg = _ufunc(special.cosdg, partial=lambda x: sindg(x) * -_DEGREE, domain=(-90, 90))
+cosdg: Op = _ufunc(special.cosdg, partial=lambda x: sindg(x) * -_DEGREE, domain=(-90, 90))
 tandg = _ufunc(special.tandg, partial=lambda out: (1 + out * out) * _DEGREE, domain=(-60, 60))
 cotdg = _ufunc(special.cotdg, partial=lambda out: (1 + out * out) * -_DEGREE, domain=(30, 150))
 
