@@ -77,10 +77,7 @@ def _pull(outputs: list[Any], cotangents: list[Any], inputs: list[Tensor], level
         if isinstance(out, Tensor) and out.level == level and out.node is not None:
             start[out.node] = start[out.node] + c if out.node in start else c
     found = backward(start, retain_graph=retain)
-    return [
-        _plain(found[x.node]) if x.node in found else np.zeros_like(x.data)[()]
-        for x in inputs
-    ]
+    return [_plain(found[x.node]) if x.node in found else np.zeros_like(x.data)[()] for x in inputs]
 
 
 def vjp(f: Function, *args: Any, has_aux: bool = False) -> Any:
@@ -252,7 +249,7 @@ def jacobian(f: Function, argnums: int = 0) -> Function:
 
         value, pullback = vjp(inner, args[argnums])
         outputs, rebuild_value = flatten(value)
-        _, rebuild_input = flatten(args[argnums])
+        leaves, rebuild_input = flatten(args[argnums])
         blocks = []
         for k, out in enumerate(outputs):
             rows = []
@@ -260,21 +257,24 @@ def jacobian(f: Function, argnums: int = 0) -> Function:
                 seeds = [np.zeros(np.shape(o), np.result_type(o)) for o in outputs]
                 seeds[k].reshape(-1)[i] = 1
                 rows.append(flatten(pullback(rebuild_value(seeds))[0])[0])
-            blocks.append(rebuild_input([_stacked(column, np.shape(out)) for column in _columns(rows, args[argnums])]))
+            columns = zip(_columns(rows, args[argnums]), leaves, strict=True)
+            blocks.append(rebuild_input([_stacked(column, x, np.shape(out)) for column, x in columns]))
         return rebuild_value(blocks)
 
     return wrapped
 
 
 def _columns(rows: list[list[Any]], argument: Any) -> list[list[Any]]:
-    if rows:
-        return [list(column) for column in zip(*rows, strict=True)]
-    return [[np.zeros((0, *np.shape(x)))] for x in flatten(argument)[0]]
+    """The rows of a Jacobian, sorted by leaf of the argument."""
+    return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in flatten(argument)[0]]
 
 
-def _stacked(column: list[Any], shape: tuple[int, ...]) -> Any:
+def _stacked(column: list[Any], like: Any, shape: tuple[int, ...]) -> Any:
+    """One block of a Jacobian from its rows: of shape ``shape + like.shape``."""
+    if not column:
+        return np.zeros(shape + np.shape(like))
     stacked = np.stack([np.conj(c) if np.iscomplexobj(c) else c for c in column])
-    return np.reshape(stacked, shape + np.shape(stacked)[1:])[()] if 0 not in shape else stacked
+    return np.reshape(stacked, shape + np.shape(like))[()]
 
 
 def hessian(f: Function, argnums: int = 0) -> Function:
