@@ -11,7 +11,6 @@ from adjoint.core.errors import ArgumentError, GradientMismatchError
 from adjoint.testing.coordinates import to_arrays, to_vector
 from adjoint.testing.differences import Estimate, along, jacobian
 from adjoint.testing.problem import Problem, problem_of
-from adjoint.transforms.reverse import vjp
 
 FULL = 200
 DIRECTIONS = 4
@@ -100,7 +99,7 @@ def _random(rng: np.random.Generator, like: Any) -> np.ndarray:
 
 def check_reverse(problem: Problem, tolerance: Tolerance, rng: np.random.Generator) -> None:
     """Compare reverse mode with differences: whole Jacobians of small problems, directions of large ones."""
-    _, pullback = vjp(problem.function, *problem.point)
+    pullback = problem.pullback()
     x = to_vector(problem.point)
     inputs, outputs = problem.size
 
@@ -134,7 +133,13 @@ CHECKERS: dict[str, Checker] = {"rev": check_reverse}
 
 def _pulled(problem: Problem, pullback: Callable[..., Any], w: np.ndarray) -> list[Any]:
     """The cotangents of all inputs for the outputs' coordinates `w`; each of its input's shape and dtype."""
-    cotangents = list(pullback(to_arrays(w, problem.outputs)))
+    seeds = to_arrays(w, problem.outputs)
+    cotangents = list(pullback(seeds))
+    if not np.array_equal(to_vector(seeds), to_vector(to_arrays(w, problem.outputs))):
+        raise GradientMismatchError(
+            f"{problem.title}, {problem.what}: a rule wrote into the cotangent that it was given, which others use too; "
+            f"it must make a new array"
+        )
     for name, x, c in zip(problem.names, problem.point, cotangents, strict=True):
         if np.shape(c) != x.shape or c.dtype != x.dtype:
             raise GradientMismatchError(
@@ -177,11 +182,9 @@ def compare(
 def _low_precision(problem: Problem, dtypes: Sequence[Any]) -> None:
     """Compare the gradient in the inputs' own precision with the one in double precision."""
     low = problem.cast(dtypes)
-    _, pull_low = vjp(low.function, *low.point)
     high = low.cast([x.dtype for x in problem.point])  # at the rounded point
-    _, pull_high = vjp(high.function, *high.point)
     w = np.ones(low.size[1])
-    ours, exact = _pulled(low, pull_low, w), _pulled(high, pull_high, w)
+    ours, exact = _pulled(low, low.pullback(), w), _pulled(high, high.pullback(), w)
     for name, x, a, b in zip(low.names, low.point, ours, exact, strict=True):
         allowed = LOOSE.get(x.dtype, 1e-6)
         gap = np.max(np.abs(a - b), initial=0.0)

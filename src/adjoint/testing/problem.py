@@ -4,15 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from adjoint.core.box import Box
-from adjoint.core.errors import ArgumentError
+from adjoint.core.errors import ArgumentError, GradientMismatchError
+from adjoint.core.op import Op, rule_of
 from adjoint.core.trees import flatten, paths
 from adjoint.testing.coordinates import count, label, to_arrays, to_vector
 from adjoint.transforms.reverse import vjp
+
+
+def _fitting(g: Any, x_shape: tuple[int, ...], x_dtype: Any) -> Any:
+    if g.shape != x_shape or g.dtype != x_dtype:
+        raise GradientMismatchError(
+            f"a rule gave a cotangent of shape {g.shape} and dtype {g.dtype} for an input of shape {x_shape} and dtype "
+            f"{x_dtype}; a cotangent has its input's shape and dtype"
+        )
+    return g
+
+
+# The identity, with a look at the cotangent that comes back: a leaf would quietly make it fit.
+probe = Op("probe", lambda x: x, ("x",), (rule_of(_fitting),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +54,11 @@ class Problem:
         """The number of real coordinates of the inputs and of the outputs."""
         return count(self.point), count(self.outputs)
 
+    def pullback(self, point: Sequence[Any] | None = None) -> Callable[..., tuple[Any, ...]]:
+        """The pullback of `function` at `point`: a list of cotangents of the outputs to cotangents of the inputs."""
+        _, pull = vjp(lambda *xs: self.function(*map(probe, xs)), *(self.point if point is None else point))
+        return cast(Callable[..., tuple[Any, ...]], pull)
+
     def value(self, vector: np.ndarray) -> np.ndarray:
         """The outputs' coordinates as a function of the inputs' coordinates."""
         return to_vector([np.asarray(out) for out in self.function(*to_arrays(vector, self.point))])
@@ -62,8 +81,7 @@ class Problem:
         n = len(self.point)
 
         def pulled(*values: Any) -> list[Any]:
-            _, pullback = vjp(lambda *xs: self.function(*xs), *values[:n])
-            return list(pullback(list(values[n:])))
+            return list(self.pullback(values[:n])(list(values[n:])))
 
         point = [*self.point, *weights]
         names = [*self.names, *(f"cotangent {k}" for k in range(len(weights)))]
