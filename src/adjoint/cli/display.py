@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from time import perf_counter
 from types import TracebackType
 
 import numpy as np
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
@@ -15,6 +16,7 @@ from adjoint.data.dataset import Array
 from adjoint.train.fit import History, Step
 
 _PLAIN_LINES = 20  # about so many lines in a log, however many epochs there are
+_LONGEST_SILENCE = 15.0  # seconds
 _WIDEST_TABLE = 20  # more classes than this are told as a list of mistakes
 _SHADES = " ░▒▓█"
 _ASCII_SHADES = " .:-=+*#%@"
@@ -30,6 +32,14 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
+class _TwoLines(Progress):
+    """A bar, and below it, with the whole width to itself, the status."""
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        yield self.make_tasks_table(self.tasks)
+        yield Text(self.tasks[0].fields["status"] if self.tasks else "")
+
+
 class TrainingProgress:
     """A live line with a bar on a terminal; a line every few epochs elsewhere.
 
@@ -39,19 +49,19 @@ class TrainingProgress:
     def __init__(self, console: Console, epochs: int) -> None:
         self._console, self._epochs = console, epochs
         self._every = max(1, -(-epochs // _PLAIN_LINES))
-        self._start = perf_counter()
+        self._start = self._said = perf_counter()
         self._examples, self._before = 0, 0
         self._fraction = 0.0
         self._validation = ""
-        self._live = Progress(
+        self._live = _TwoLines(
             TextColumn("{task.description}"),
             BarColumn(bar_width=None),
-            TextColumn("{task.fields[status]}"),
+            TextColumn("{task.fields[pace]}"),
             console=console,
             expand=True,
             disable=not console.is_terminal,
         )
-        self._task = self._live.add_task("starting", total=1.0, status="")
+        self._task = self._live.add_task("starting", total=1.0, status="", pace="")
 
     def __enter__(self) -> TrainingProgress:
         self._live.start()
@@ -70,17 +80,22 @@ class TrainingProgress:
         self._before = step.examples
         self._fraction = step.done / step.total
         if self._console.is_terminal:
-            status = f"loss {step.loss:.3f}  accuracy {percent(step.accuracy)}{self._validation}  {self._pace()}"
             self._live.update(
-                self._task, completed=self._fraction, description=f"epoch {step.epoch}/{self._epochs}", status=status
+                self._task,
+                completed=self._fraction,
+                description=f"epoch {step.epoch}/{self._epochs}",
+                status=f"loss {step.loss:.4f}  accuracy {percent(step.accuracy)}{self._validation}",
+                pace=self._pace(),
             )
 
     def epoch(self, history: History) -> None:
         """Note an epoch."""
         last = history.epochs[-1]
         self._validation = f"  validation {percent(last.validation_accuracy)}"
-        if self._console.is_terminal or (last.number % self._every and last.number not in (1, self._epochs)):
+        due = last.number % self._every == 0 or last.number in (1, self._epochs)
+        if self._console.is_terminal or not (due or perf_counter() - self._said > _LONGEST_SILENCE):
             return
+        self._said = perf_counter()
         say(
             self._console,
             f"epoch {last.number:>{len(str(self._epochs))}}/{self._epochs}  loss {last.loss:.4f}  "
@@ -98,8 +113,7 @@ def confusion_table(counts: Array, classes: tuple[str, ...]) -> Table | Text:
     """How often each class (row) was taken for each class (column); for many classes, the commonest mistakes."""
     if len(classes) > _WIDEST_TABLE:
         return _mistakes(counts, classes)
-    table = Table(title="Confusion: what was written (rows), what was read (columns)", title_justify="left",
-                  box=None, padding=(0, 1), title_style="bold", header_style="bold")  # fmt: skip
+    table = Table(box=None, padding=(0, 1), header_style="bold")
     table.add_column("", style="bold", no_wrap=True)
     for name in classes:
         table.add_column(name, justify="right", no_wrap=True)

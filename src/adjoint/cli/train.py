@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated
@@ -23,6 +24,7 @@ from adjoint.train.fit import History, fit
 from adjoint.train.metrics import accuracy, confusion
 from adjoint.train.pictures import draw_curves, draw_misread
 from adjoint.train.runs import new_run, write_metrics
+from adjoint.train.threads import blas_threads_for
 
 _LABEL_SMOOTHING = 0.05
 _INTERRUPTED = 130  # what a shell expects of a program that Ctrl-C ended
@@ -145,8 +147,10 @@ def _learn(console: Console, run: _Run, *, epochs: int, batch_size: int, lr: flo
     def moved(x: Array) -> Array:
         return shifted(x, picture, shift, rng) if picture is not None and shift else x
 
+    widths = (model.plan.features, *model.plan.hidden, len(model.classes))
+    largest = batch_size * max(inputs * outputs for inputs, outputs in pairwise(widths))
     # nan and infinity are looked for in the loss; NumPy's warnings about them would only garble the display.
-    with np.errstate(all="ignore"), TrainingProgress(console, epochs) as progress:
+    with np.errstate(all="ignore"), blas_threads_for(largest), TrainingProgress(console, epochs) as progress:
 
         def on_epoch(history: History) -> None:
             run.keep(history)
@@ -176,6 +180,7 @@ def _report(console: Console, run: _Run, history: History, seconds: float) -> No
     answers = model.probabilities(test.x)
     reached = accuracy(answers, test.y)
     say(console, "")
+    say(console, "Confusion: rows are what was written, columns what was read", "bold")
     console.print(confusion_table(confusion(test.y, answers.argmax(axis=1), len(test.classes)), test.classes))
     which = f"the weights of epoch {history.best.number}" if history.best else "the weights so far"
     say(console, "")
@@ -193,7 +198,7 @@ def _drawings(console: Console, run: _Run, history: History, answers: Array) -> 
             drawn["curves.png"] = "loss and accuracy over the epochs"
         if test.picture is not None:
             misread = draw_misread(test, answers, run.folder / "misread.png")
-            drawn |= {"misread.png": f"{misread} pictures that were misread"} if misread else {}
+            drawn |= {"misread.png": f"the misread pictures ({misread})"} if misread else {}
     except DataError as error:
         say(console, f"No pictures: {error}", "yellow")
     return drawn

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -25,32 +26,39 @@ class Table(NamedTuple):
 
 def read_npy(path: Path) -> Table:
     """The examples in a `.npy` file; it has no labels."""
-    try:
-        array = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise DataError(f"{path}: not a readable .npy file ({_sentence(error)})") from None
-    if not isinstance(array, np.ndarray):
+    arrays = _arrays(path)
+    if arrays.keys() != {""}:
         raise DataError(f"{path}: a .npy file with one array was expected; this one is an archive, rename it to .npz")
-    return Table(array, None)
+    return Table(arrays[""], None)
 
 
 def read_npz(path: Path) -> tuple[Table, Table | None]:
     """The examples in a `.npz` file, and its test set if it has one (x_train, y_train, x_test, y_test)."""
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            if isinstance(archive, np.ndarray):
-                raise DataError(f"{path}: a .npz archive was expected; this file holds a single array")
-            arrays = {key.lower(): archive[key] for key in archive.files}
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        if isinstance(error, DataError):
-            raise
-        raise DataError(f"{path}: not a readable .npz file ({_sentence(error)})") from None
+    arrays = _arrays(path)
+    if arrays.keys() == {""}:
+        raise DataError(f"{path}: a .npz archive was expected; this file holds a single array, rename it to .npy")
     table = _table(arrays, "") or _table(arrays, "_train")
     test = _table(arrays, "_test")
-    if table is None and test is None:
-        raise DataError(f"{path}: no examples found: the arrays should be called x and y, or images and labels; "
-                        f"found {', '.join(sorted(arrays)) or 'none'}")  # fmt: skip
-    return (table, test) if table is not None else (test, None)  # type: ignore[return-value]  # one of them is there
+    if table is not None:
+        return table, test
+    if test is not None:
+        return test, None
+    raise DataError(f"{path}: no examples found: the arrays should be called x and y, or images and labels; "
+                    f"found {', '.join(sorted(arrays)) or 'none'}")  # fmt: skip
+
+
+def _arrays(path: Path) -> dict[str, Array]:
+    """The arrays of an archive by their names in lower case; a single array has no name."""
+    # The file is opened here: np.load leaves it open if it is no archive.
+    with path.open("rb") as file:
+        try:
+            loaded = np.load(file, allow_pickle=False)
+            if isinstance(loaded, np.ndarray):
+                return {"": loaded}
+            with loaded:
+                return {key.lower(): loaded[key] for key in loaded.files}
+        except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+            raise DataError(f"{path}: not a readable {path.suffix} file ({_sentence(error)})") from None
 
 
 def _table(arrays: Mapping[str, Array], ending: str) -> Table | None:

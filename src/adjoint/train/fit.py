@@ -23,7 +23,7 @@ _BLOWN_UP = 1000.0  # a loss so many times the first one is not coming back
 
 @dataclass(frozen=True)
 class Epoch:
-    """One pass over the training examples: the means while learning, and the validation after it."""
+    """One pass over the training examples: means while learning (without label smoothing), then the validation."""
 
     number: int
     loss: float
@@ -152,7 +152,8 @@ def fit(
                 loss.backward(retain_graph=False)
                 optimizer.step()
                 done += 1
-                sums.add(value, logits.numpy(), ys)
+                answers = logits.numpy()
+                sums.add(mean_loss(answers, ys) if label_smoothing else value, answers, ys)
                 if on_step is not None:
                     on_step(Step(number, done, total, sums.examples, sums.loss / sums.examples,
                                  sums.right / sums.examples))  # fmt: skip

@@ -12,6 +12,7 @@ from adjoint.data.dataset import Array, Dataset
 from adjoint.train.fit import History
 
 _LEARNED, _VALIDATED = "#3b6fb6", "#d1742f"  # told apart by colour-blind readers too
+_LONG = 15  # epochs; shorter curves show their points, and all of them
 
 
 def draw_curves(history: History, path: Path, title: str) -> None:
@@ -28,7 +29,7 @@ def draw_curves(history: History, path: Path, title: str) -> None:
         (left, [e.loss for e in history.epochs], [e.validation_loss for e in history.epochs], "cross-entropy loss"),
         (right, shares["accuracy"], shares["validation_accuracy"], "accuracy (%)"),
     ):
-        marker = "o" if len(epochs) < 15 else None
+        marker = "o" if len(epochs) < _LONG else None
         axes.plot(epochs, learned, color=_LEARNED, marker=marker, markersize=4, label="training (while learning)")
         axes.plot(epochs, validated, color=_VALIDATED, marker=marker, markersize=4, label="validation")
         axes.set(xlabel="epoch", ylabel=label)
@@ -38,9 +39,9 @@ def draw_curves(history: History, path: Path, title: str) -> None:
         if history.best is not None:
             axes.axvline(history.best.number, color="0.5", linestyle=":", label=f"best: epoch {history.best.number}")
     left.set_ylim(bottom=0)
-    # The first epochs are far below the rest: without them the curves near the top can be told apart.
-    right.set_ylim(_lower_end(shares), 100.5 if max(map(max, shares.values())) > 90 else None)
-    right.legend(loc="lower right", frameon=False)
+    if len(epochs) >= _LONG:  # the first epochs are far below the rest, which could not be told apart with them
+        right.set_ylim(_lower_end(shares), 100.5 if max(map(max, shares.values())) > 90 else None)
+    right.legend(loc="lower right", framealpha=1, edgecolor="none")
     figure.suptitle(title)
     figure.savefig(path, dpi=150)
 
