@@ -113,7 +113,8 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, r
     top = np.max(detached(a), axis=axis, keepdims=True, initial=-np.inf)
     top = np.where(np.isfinite(top), top, 0.0)
     total = np.sum(b * np.exp(a - top), axis=axis, keepdims=True)
-    out = np.log(np.abs(total) if return_sign else total) + top
+    with np.errstate(divide="ignore"):
+        out = np.log(np.abs(total) if return_sign else total) + top
     if not keepdims:
         out, total = np.squeeze(out, axis), np.squeeze(total, axis)
     return (out, np.sign(detached(total))) if return_sign else out
@@ -132,7 +133,9 @@ def reduce_mean(a: Any, /, axis: Any = None, keepdims: Any = False) -> Any:
 
 
 def _centred(a: Any, axis: Any) -> Any:
-    return a - np.mean(a, axis=axis, keepdims=True)
+    """a - mean; conjugated where complex, since `reduction` conjugates it once more."""
+    apart = a - np.mean(a, axis=axis, keepdims=True)
+    return np.conj(apart) if apart.dtype.kind == "c" else apart
 
 
 def _spread(shape: tuple[int, ...], axis: Any, ddof: float) -> Any:
@@ -164,7 +167,7 @@ reduce_std = reduction(
 def _reduced(op: Any, combine: Any, identity: Any, a: Any, options: dict[str, Any]) -> Any:
     """A reduction with all of NumPy's arguments; what `where` leaves out is replaced by `identity`."""
     axis, where, initial, dtype = (options[k] for k in ("axis", "where", "initial", "dtype"))
-    start = identity if initial is None else initial
+    start = initial if identity is None else identity
     if where is not True:
         if start is None:
             raise ArgumentError(f"{op.name} with where= needs initial=, the result where everything is left out")
@@ -213,14 +216,14 @@ def prod_(
     return _reduced(reduce_prod, np.multiply, 1, a, locals())
 
 
-@composite(np.max, samples=_whole, errors=lambda r: [call(r(0))])
+@composite(np.max, np.amax, samples=_whole, errors=lambda r: [call(r(0))])
 def max_(
     a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
 ) -> Any:
     return _reduced(reduce_max, np.maximum, None, a, {**locals(), "dtype": None})
 
 
-@composite(np.min, samples=_whole, errors=lambda r: [call(r(0))])
+@composite(np.min, np.amin, samples=_whole, errors=lambda r: [call(r(0))])
 def min_(
     a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
 ) -> Any:
