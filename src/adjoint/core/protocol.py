@@ -34,6 +34,8 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
     out = _single(kwargs.pop("out", None))
     where = kwargs.pop("where", True)
     dtype = kwargs.pop("dtype", None)
+    if ufunc.signature is not None:  # np.vecdot(x, y, axis=0) and its like
+        return store(_cast(ours(*inputs, **kwargs), dtype), out)
     _only(ufunc, kwargs, casting=("same_kind", "unsafe", "safe"), order=("K", "C", "A"), subok=(True,))
     if where is not True:
         return _masked(ours, ufunc, inputs, out, where, dtype)

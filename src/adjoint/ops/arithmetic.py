@@ -41,9 +41,7 @@ def _by_exponent(x: Any, y: Any, out: Any) -> Any:
 power = elementwise(np.power, partials=(_by_base, _by_exponent), domain=((0.3, 2), (-2, 2)))
 float_power = elementwise(np.float_power, partials=(_by_base, _by_exponent), domain=((0.3, 2), (-2, 2)))
 
-absolute = elementwise(
-    np.absolute, vjp=lambda g, x: g * np.sign(x), domain=(0.2, 2), flags=("idempotent",)
-)
+absolute = elementwise(np.absolute, vjp=lambda g, x: g * np.sign(x), domain=(0.2, 2), flags=("idempotent",))
 fabs = elementwise(np.fabs, partial=lambda x: np.sign(x), domain=(-2, -0.2), flags=("idempotent",))
 hypot = elementwise(
     np.hypot,
@@ -58,9 +56,7 @@ remainder = elementwise(
     partials=(1, lambda x, y: -np.floor_divide(x, y)),
     domain=((0.1, 0.9), (1.1, 1.9)),
 )
-fmod = elementwise(
-    np.fmod, partials=(1, lambda x, y: -np.trunc(x / y)), domain=((2.1, 2.4), (1.1, 1.9))
-)
+fmod = elementwise(np.fmod, partials=(1, lambda x, y: -np.trunc(x / y)), domain=((2.1, 2.4), (1.1, 1.9)))
 copysign = elementwise(
     np.copysign,
     partials=(lambda x, y: np.sign(x) * np.copysign(1.0, y).astype(x.dtype), 0),
@@ -73,12 +69,20 @@ ldexp = elementwise(
     partials=(lambda y: np.exp2(np.asarray(y, float)), None),
     samples=lambda r: [((r(3, 4), 2), {}), ((r(3), np.array([1, -2, 0])), {})],  # type: ignore[list-item]
 )
-heaviside = elementwise(
-    np.heaviside, partials=(0, lambda x: np.equal(x, 0).astype(float)), domain=((0.1, 1), (0, 1))
-)
+heaviside = elementwise(np.heaviside, partials=(0, lambda x: np.equal(x, 0).astype(float)), domain=((0.1, 1), (0, 1)))
 
 # Steps: flat wherever they have a derivative.
-sign = elementwise(np.sign, partial=0, domain=(0.2, 2), flags=("idempotent",))
+
+
+def _turn(g: Any, x: Any, out: Any) -> Any:
+    """Real signs are flat; a complex one, x / |x|, turns as x moves across it."""
+    if x.dtype.kind != "c":
+        return np.zeros_like(g)
+    across = g - out * np.real(np.conj(out) * g)
+    return across / np.where(np.equal(x, 0), 1.0, np.abs(x))
+
+
+sign = elementwise(np.sign, vjp=_turn, domain=(0.2, 2), flags=("idempotent",))
 floor = elementwise(np.floor, partial=0, domain=(0.1, 0.9), flags=("idempotent",))
 ceil = elementwise(np.ceil, partial=0, domain=(0.1, 0.9), flags=("idempotent",))
 trunc = elementwise(np.trunc, partial=0, domain=(0.1, 0.9), flags=("idempotent",))

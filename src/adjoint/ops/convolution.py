@@ -172,7 +172,7 @@ def polyder(p: Any, m: int = 1) -> Any:
     return p
 
 
-@composite(np.polyint, samples=lambda r: [call(r(3)), call(r(3), 2, [0.5, 1.5])])
+@composite(np.polyint, samples=lambda r: [call(r(3)), call(r(3), 2, k=[0.5, 1.5])])
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     constants = [0.0] * m if k is None else [k] * m if np.ndim(k) == 0 else list(k)
     for i in range(m):

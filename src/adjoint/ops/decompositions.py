@@ -51,13 +51,13 @@ def _unused(g: Any) -> bool:
     return isinstance(g, np.ndarray) and not g.any()
 
 
-def _sample(r: Any, *shape: int) -> Any:
+def _positive(r: Any, *shape: int) -> Any:
     """A symmetric, positive definite matrix with eigenvalues apart."""
     half = r(*shape)
     return half @ half.swapaxes(-1, -2) / 4 + np.diag(np.arange(1.0, 1 + shape[-1]))
 
 
-def _complex_sample(r: Any, n: int) -> Any:
+def _complex_positive(r: Any, n: int) -> Any:
     half = r(n, n) + 1j * r(n, n)
     return half @ half.conj().T / 8 + np.diag(np.arange(1.0, 1 + n))
 
@@ -91,24 +91,24 @@ def _cholesky_cotangent(g: Any, out: Any) -> Any:
     return _symmetric(hermitian(np.linalg.solve(upper, hermitian(left))))
 
 
-@general(vjp=_cholesky_cotangent)
+@general(vjp=_cholesky_cotangent, samples=lambda r: [call(_positive(r, 3, 3)), call(_positive(r, 2, 3, 3))])
 def cholesky_factor(a: Any, /) -> Any:
-    return np.linalg.cholesky(a)
+    return np.linalg.cholesky(_symmetric(a))
 
 
 @composite(
     np.linalg.cholesky,
     samples=lambda r: [
-        call(_sample(r, 3, 3)),
-        call(_sample(r, 2, 3, 3)),
-        call(_sample(r, 3, 3), upper=True),
-        call(_complex_sample(r, 3)),
+        call(_positive(r, 3, 3)),
+        call(_positive(r, 2, 3, 3)),
+        call(_positive(r, 3, 3), upper=True),
+        call(_complex_positive(r, 3)),
     ],
     errors=lambda r: [call(np.array([[1.0, 2.0], [2.0, 1.0]])), call(r(2, 3))],
 )
 def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     """The Cholesky factor of the Hermitian part of `a`, so that the gradient is Hermitian too."""
-    factor = cholesky_factor(_symmetric(_square("cholesky", a)))
+    factor = cholesky_factor(_square("cholesky", a))
     return hermitian(factor) if upper else factor
 
 
@@ -131,9 +131,9 @@ def _eigh_cotangent(g: Any, out: Any) -> Any:
     return _symmetric(np.matmul(np.matmul(v, inner), hermitian(v)))
 
 
-@general(vjp=_eigh_cotangent, multiple=True)
+@general(vjp=_eigh_cotangent, multiple=True, samples=lambda r: [call(_positive(r, 3, 3)), call(_positive(r, 2, 3, 3))])
 def symmetric_eigen(a: Any, /, uplo: Any = "L") -> Any:
-    return tuple(np.linalg.eigh(a, uplo))
+    return tuple(np.linalg.eigh(_symmetric(a), uplo))
 
 
 def _eigvalsh_cotangent(g: Any, a: Any) -> Any:
@@ -141,21 +141,21 @@ def _eigvalsh_cotangent(g: Any, a: Any) -> Any:
     return np.matmul(v * g[..., None, :], hermitian(v))
 
 
-@general(vjp=_eigvalsh_cotangent)
+@general(vjp=_eigvalsh_cotangent, samples=lambda r: [call(_positive(r, 3, 3)), call(_positive(r, 2, 3, 3))])
 def symmetric_eigenvalues(a: Any, /, uplo: Any = "L") -> Any:
-    return np.linalg.eigvalsh(a, uplo)
+    return np.linalg.eigvalsh(_symmetric(a), uplo)
 
 
 def _triangle(name: str, a: Any, uplo: str) -> Any:
     if uplo.upper() not in ("L", "U"):
         raise ArgumentError(f"np.linalg.{name}: UPLO is 'L' or 'U'; got {uplo!r}")
-    return _symmetric(_square(name, a))
+    return _square(name, a)
 
 
 @composite(
     np.linalg.eigh,
-    samples=lambda r: [call(_sample(r, 3, 3)), call(_sample(r, 2, 3, 3), "U")],
-    errors=lambda r: [call(r(2, 3)), call(_sample(r, 2, 2), "X")],
+    samples=lambda r: [call(_positive(r, 3, 3)), call(_positive(r, 2, 3, 3), "U")],
+    errors=lambda r: [call(r(2, 3)), call(_positive(r, 2, 2), "X")],
 )
 def eigh(a: Any, UPLO: str = "L") -> EighResult:  # noqa: N803 - NumPy's name
     """Eigenvalues and eigenvectors of the Hermitian part of `a`, so that the gradient is Hermitian too."""
@@ -164,7 +164,7 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:  # noqa: N803 - NumPy's name
 
 @composite(
     np.linalg.eigvalsh,
-    samples=lambda r: [call(_sample(r, 3, 3)), call(_sample(r, 2, 3, 3)), call(_complex_sample(r, 3))],
+    samples=lambda r: [call(_positive(r, 3, 3)), call(_positive(r, 2, 3, 3)), call(_complex_positive(r, 3))],
     errors=lambda r: [call(r(2, 3))],
 )
 def eigvalsh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803 - NumPy's name
@@ -186,14 +186,14 @@ def _eig_cotangent(g: Any, out: Any) -> Any:
     return np.linalg.solve(vh, np.matmul(inner, vh))
 
 
-@general(vjp=_eig_cotangent, multiple=True)
+@general(vjp=_eig_cotangent, multiple=True, samples=lambda r: [call(r(3, 3) / 8 + np.diag([1.0, 2.0, 4.0]))])
 def eigen(a: Any, /) -> Any:
     return tuple(np.linalg.eig(a))
 
 
 @composite(
     np.linalg.eig,
-    samples=lambda r: [call(r(3, 3) / 4 + np.diag([1.0, 2.0, 4.0]))],
+    samples=lambda r: [call(r(3, 3) / 8 + np.diag([1.0, 2.0, 4.0]))],
     errors=lambda r: [call(r(2, 3))],
 )
 def eig(a: Any) -> EigResult:
@@ -272,7 +272,7 @@ def _svd_cotangent(g: Any, out: Any) -> Any:
     return total + np.matmul(np.matmul(u, inner), vh)
 
 
-@general(vjp=_svd_cotangent, multiple=True)
+@general(vjp=_svd_cotangent, multiple=True, samples=lambda r: [call(r(4, 2)), call(r(2, 2, 3)), call(r(3, 3))])
 def thin_svd(a: Any, /) -> Any:
     return tuple(np.linalg.svd(a, full_matrices=False))
 

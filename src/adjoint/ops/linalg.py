@@ -162,7 +162,7 @@ def pseudo_inverse(a: Any, /, rcond: Any = None, hermitian: bool = False) -> Any
     return np.linalg.pinv(a, rcond=rcond, hermitian=hermitian)
 
 
-@composite(np.linalg.pinv, samples=lambda r: [call(r(4, 2)), call(r(2, 2, 3)), call(r(3, 2), 1e-10)])
+@composite(np.linalg.pinv, samples=lambda r: [call(r(4, 2)), call(r(2, 2, 3)), call(r(3, 2), rcond=1e-10)])
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
     """`numpy.linalg.pinv`; its derivative is that at constant rank."""
     rtol = None if rtol is np._NoValue else rtol
@@ -171,7 +171,12 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
 
 @composite(
     np.linalg.lstsq,
-    samples=lambda r: [call(r(4, 2), r(4)), call(r(4, 2), r(4, 3)), call(r(2, 4), r(2)), call(r(3, 3), r(3), 1e-9)],
+    samples=lambda r: [
+        call(r(4, 2), r(4)),
+        call(r(4, 2), r(4, 3)),
+        call(r(2, 4), r(2)),
+        call(r(3, 3), r(3), rcond=1e-9),
+    ],
     errors=lambda r: [call(r(4, 2), r(3)), call(r(4), r(4))],
 )
 def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
@@ -196,7 +201,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
 
 @composite(
     np.linalg.cond,
-    samples=lambda r: [call(r(3, 3)), call(r(2, 4, 3)), *(call(r(3, 3), p) for p in (2, -2, 1, np.inf, "fro"))],
+    samples=lambda r: [call(r(3, 3)), call(r(2, 4, 3)), *(call(r(3, 3), p=p) for p in (2, -2, 1, np.inf, "fro"))],
     errors=lambda r: [call(r(3))],
 )
 def cond(x: Any, p: Any = None) -> Any:

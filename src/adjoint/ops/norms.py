@@ -95,8 +95,8 @@ def _floating(x: Any) -> Any:
     samples=lambda r: [
         call(r(5)),
         call(r(2, 3, 2)),
-        *(call(r(5), k) for k in (1, 2, 3, 0.5, np.inf, -np.inf)),
-        *(call(r(3, 2), k) for k in (None, "fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf)),
+        *(call(r(5), ord=k) for k in (1, 2, 3, 0.5, np.inf, -np.inf)),
+        *(call(r(3, 2), ord=k) for k in (None, "fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf)),
         call(r(2, 3, 4), 3, axis=1, keepdims=True),
         call(r(2, 3, 4), axis=(0, 2), keepdims=True),
         call(r(2, 3, 4), 1, axis=(2, 0)),

@@ -12,7 +12,7 @@ from adjoint.core.box import Box
 from adjoint.core.constructors import composite, general
 from adjoint.core.errors import ArgumentError, NotSupportedError
 from adjoint.core.op import call
-from adjoint.core.protocol import detached, store
+from adjoint.core.protocol import detached, in_graph, store
 from adjoint.ops.indexing import scatter_add
 from adjoint.ops.reductions import axes_of
 
@@ -128,16 +128,21 @@ _CONTINUOUS = {
 }
 
 
+def _constant(q: Any, method: str) -> Any:
+    if in_graph(q):
+        raise NotSupportedError(
+            f"the quantile method {method!r} moves in steps, so it has no derivative in `q`; pass q.detach(), or choose "
+            f"one of: {', '.join(_CONTINUOUS)}"
+        )
+    return values_of(q)
+
+
 def _position(n: int, q: Any, method: str) -> Any:
     """The rank at which quantile `q` of `n` elements stands; a fraction stands between two elements."""
     if method not in _CONTINUOUS:
-        if isinstance(q, Box):
-            raise NotSupportedError(
-                f"the quantile method {method!r} moves in steps, so it has no derivative in `q`; pass q.detach(), "
-                f"or choose one of: {', '.join(_CONTINUOUS)}"
-            )
         # The quantile of the ranks themselves is the rank of the quantile.
-        return np.quantile(np.arange(n, dtype=float), q, method=method)  # type: ignore[call-overload]  # any str
+        steps = _constant(q, method)
+        return np.quantile(np.arange(n, dtype=float), steps, method=method)  # type: ignore[call-overload]  # any str
     alpha, beta = _CONTINUOUS[method]
     return np.clip(n * q + alpha + q * (1 - alpha - beta) - 1, 0, n - 1)
 
@@ -213,7 +218,7 @@ def _weighted(rows: Any, q: Any, weights: Any, method: str) -> Any:
     order = np.argsort(rows, axis=-1, kind="stable")
     ranks = np.argsort(order, axis=-1).astype(float)
     flat = values_of(weights)  # a step function of the weights
-    found = np.quantile(ranks, q, axis=-1, weights=flat, method=method)  # type: ignore[call-overload]  # any str
+    found = np.quantile(ranks, _constant(q, method), axis=-1, weights=flat, method=method)  # type: ignore[call-overload]  # any str
     return np.take_along_axis(rows, np.take_along_axis(order, np.moveaxis(found, 0, -1).astype(int), -1), -1)
 
 
@@ -221,12 +226,12 @@ def _weighted(rows: Any, q: Any, weights: Any, method: str) -> Any:
     np.quantile,
     samples=lambda r: [
         call(r(5), 0.3),
-        call(r(3, 4), [0.25, 0.5], axis=1),
+        call(r(3, 4), q=[0.25, 0.5], axis=1),
         call(r(2, 3, 4), 0.6, axis=(0, -1), keepdims=True),
         call(r(3, 4), np.array([[0.1, 0.9]]), 0, method="hazen"),
-        call(r(6), 0.37, method="nearest"),
-        call(r(6), 0.37, method="averaged_inverted_cdf"),
-        call(r(6), 0.4, weights=np.array([1.0, 2.0, 1.0, 0.5, 1.0, 3.0]), method="inverted_cdf"),
+        call(r(6), q=0.37, method="nearest"),
+        call(r(6), q=0.37, method="averaged_inverted_cdf"),
+        call(r(6), q=0.4, weights=np.array([1.0, 2.0, 1.0, 0.5, 1.0, 3.0]), method="inverted_cdf"),
     ],
     errors=lambda r: [call(r(3), 1.5), call(r(3), 0.5, axis=1)],
 )
@@ -248,7 +253,7 @@ def quantile(
 
 @composite(
     np.percentile,
-    samples=lambda r: [call(r(5), 30), call(r(3, 4), [25.0, 50.0], axis=1, method="weibull")],
+    samples=lambda r: [call(r(5), 30), call(r(3, 4), q=[25.0, 50.0], axis=1, method="weibull")],
     errors=lambda r: [call(r(3), 101)],
 )
 def percentile(
@@ -283,7 +288,7 @@ def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
     np.nanquantile,
     samples=lambda r: [
         call(np.where(np.eye(3, 4), np.nan, r(3, 4)), 0.3),
-        call(np.where(np.eye(3, 4), np.nan, r(3, 4)), [0.25, 0.5], axis=0),
+        call(np.where(np.eye(3, 4), np.nan, r(3, 4)), q=[0.25, 0.5], axis=0),
         call(np.where(np.eye(3, 4), np.nan, r(3, 4)), 0.6, axis=1, keepdims=True, method="hazen"),
     ],
 )
