@@ -20,6 +20,7 @@ import pytest
 import adjoint
 import adjoint.ops.special
 from adjoint.core.registry import ANSWERS, ENTRIES
+from adjoint.testing import check_grads, samples, walk
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -117,6 +118,19 @@ def test_page_runs(path, tmp_path, monkeypatch):
     page = path.read_text(encoding="utf-8")
     ran, _ = run_page(page, str(path.relative_to(ROOT)))
     assert ran == page.count("\n```python")
+
+
+def test_operations_of_the_page_that_adds_them_are_walked_and_right():
+    """What `docs/add_an_op.md` promises: tests exist for an operation because it is in the registry."""
+    before = set(ENTRIES)
+    run_page((ROOT / "docs" / "add_an_op.md").read_text(encoding="utf-8"), "add_an_op.md")
+    added = [entry for entry in walk() if entry.name not in before]
+    assert {"gudermannian", "relative", "rms", "rotated", "product", "unit"} == {entry.name for entry in added}
+    for entry in added:
+        calls = samples(entry)
+        assert calls, f"{entry.name} has no samples"
+        for args, kwargs in calls:
+            check_grads(entry, args, kwargs)
 
 
 @pytest.mark.parametrize("path", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda p: str(p.relative_to(ROOT)))
