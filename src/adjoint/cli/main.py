@@ -24,6 +24,8 @@ class _Program(TyperGroup):
             raise  # the reader of our output has gone, as `head` does: typer ends quietly
         except OSError as error:
             text = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        except MemoryError:
+            text = "not enough memory for data or a network of this size"
         except AdjointError as error:
             text = str(error)
         typer.echo(f"adjoint: {text}", err=True)

@@ -36,5 +36,6 @@ class Normalisation:
 
     def __call__(self, x: Array, dtype: Any = np.float64) -> Array:
         """Features `x` of shape (examples, features), normalised, in `dtype`."""
-        out: Array = ((x - self.mean) / self.scale).astype(dtype, copy=False)
-        return out
+        out: Array = np.empty(x.shape, dtype)
+        np.subtract(x, self.mean, out=out, casting="same_kind")  # in float64, piece by piece: columns may be far from 0
+        return np.divide(out, self.scale, out=out, casting="same_kind")

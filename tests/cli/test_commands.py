@@ -1,0 +1,328 @@
+"""The commands, as a person uses them: whole runs on small data, and every way to get them wrong."""
+
+import csv
+import gzip
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+import adjoint as ad
+from adjoint.cli.main import app
+from adjoint.train import Classifier, Step
+from adjoint.train import fit as real_fit
+
+FAST = ["--epochs", "3", "--hidden", "16"]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to be in; commands write to the folder `runs` of where they are."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def adjoint(*words: str) -> Result:
+    """Run a command; wide enough that help is not broken within words."""
+    return CliRunner(env={"COLUMNS": "200", "TERMINAL_WIDTH": "200", "NO_COLOR": "1"}).invoke(app, list(words))
+
+
+def table(n: int = 60) -> tuple[np.ndarray, np.ndarray]:
+    """Two flowers that a straight line tells apart."""
+    rng = np.random.default_rng(0)
+    labels = np.where(np.arange(n) % 2, "rose", "iris")
+    return rng.normal(np.where(np.arange(n) % 2, 3, -3)[:, None], 1, (n, 3)), labels
+
+
+def write_csv(path: str, n: int = 60) -> None:
+    x, labels = table(n)
+    Path(path).write_text("\n".join(f"{label},{','.join(map(str, row))}" for row, label in zip(x, labels, strict=True)))
+
+
+def write_pictures(path: str, n: int = 60) -> None:
+    """Bright above or bright below."""
+    x = np.random.default_rng(0).integers(0, 60, (n, 6, 6))
+    y = np.arange(n) % 2
+    x[y == 0, :3] += 150
+    x[y == 1, 3:] += 150
+    np.savez(path, x=x.astype(np.uint8), y=y)
+
+
+def test_training_leaves_everything_that_it_names() -> None:
+    write_pictures("halves.npz")
+    result = adjoint("train", "halves.npz", *FAST)
+    assert result.exit_code == 0, result.output
+    folder = Path("runs/halves-1")
+    written = {path.name for path in folder.iterdir()}
+    assert {"model.safetensors", "last.safetensors", "metrics.csv", "curves.png"} <= written
+    for name in written:
+        assert name in result.output
+    assert "60 examples (pictures of 6 x 6 pixels) of 2 classes; 42 to learn from, 6 to validate, 12 to test" in (
+        result.output
+    )
+    assert re.search(r"epoch 3/3  loss \d\.\d+  accuracy .* %  validation .* %  \d[\d ]*/s  0:00 left", result.output)
+    assert re.search(r"Test accuracy \d+\.\d %: \d+ of 12, with the weights of epoch \d; training took", result.output)
+    with (folder / "metrics.csv").open(newline="") as file:
+        assert [row["number"] for row in csv.DictReader(file)] == ["1", "2", "3"]
+    model = Classifier.load(folder / "model.safetensors")
+    assert (model.classes, model.picture, model.plan.hidden) == (("0", "1"), (6, 6), (16,))
+
+
+def test_a_second_run_has_a_folder_of_its_own() -> None:
+    write_csv("flowers.csv")
+    for _ in range(2):
+        assert adjoint("train", "flowers.csv", *FAST, "--out", "deep/down").exit_code == 0
+    first, second = sorted(Path("deep/down").iterdir())
+    assert (first.name, second.name) == ("flowers-1", "flowers-2")
+    # The same seed: the same weights.
+    assert (first / "model.safetensors").read_bytes() == (second / "model.safetensors").read_bytes()
+
+
+def test_digits_are_read_by_the_command() -> None:
+    result = adjoint("train", "digits", "--epochs", "8", "--hidden", "128")
+    assert result.exit_code == 0, result.output
+    reached = re.search(r"Test accuracy (\d+\.\d) %", result.output)
+    assert reached is not None
+    assert float(reached[1]) >= 95
+    result = adjoint("predict", "runs/digits-1/model.safetensors", "digits", "--pictures", "--limit", "2")
+    assert result.exit_code == 0, result.output
+    assert f"Accuracy {reached[1]} %" in result.output
+    assert result.output.count("█") > 10
+
+
+def test_tables_are_learned_and_named() -> None:
+    write_csv("flowers.csv")
+    assert "100.0 %" in adjoint("train", "flowers.csv", "--epochs", "20", "--lr", "0.01", "--dtype", "float64").output
+    model = "runs/flowers-1/model.safetensors"
+    assert Classifier.load(model).plan.dtype == "float64"
+    x, labels = table()
+    np.savetxt("meadow.csv", x, delimiter=",")
+    result = adjoint("predict", model, "meadow.csv", "--limit", "4", "--save", "named.csv")
+    assert result.exit_code == 0, result.output
+    shown = re.findall(r"^ +\d  +(\w+)  +\d+\.\d %$", result.output, re.MULTILINE)
+    assert shown == ["iris", "rose", "iris", "rose"]
+    assert "56 more" in result.output
+    with open("named.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["class"] for row in rows] == labels.tolist()
+    assert all(0.5 < float(row["probability"]) <= 1 for row in rows)
+    assert "Accuracy 100.0 %: 60 of 60" in adjoint("predict", model, "flowers.csv").output
+
+
+def test_predictions_from_every_kind_of_file() -> None:
+    write_pictures("halves.npz")
+    assert adjoint("train", "halves.npz", "--epochs", "10", "--lr", "0.01").exit_code == 0
+    with np.load("halves.npz") as archive:
+        x, y = archive["x"], archive["y"]
+    np.save("some.npy", x[:4])
+    np.save("one.npy", x[1])
+    np.savetxt("some.csv", x[:4].reshape(4, 36), delimiter=",", fmt="%d")
+    Path("some.idx").write_bytes(
+        gzip.compress(bytes([0, 0, 8, 3, 0, 0, 0, 4, 0, 0, 0, 6, 0, 0, 0, 6]) + x[:4].tobytes())
+    )
+    for name, expected in (("some.npy", y[:4]), ("one.npy", y[1:2]), ("some.csv", y[:4]), ("some.idx", y[:4])):
+        result = adjoint("predict", "runs/halves-1/model.safetensors", name)
+        assert result.exit_code == 0, result.output
+        named = re.findall(r"^ +\d +(\d) +\d+\.\d %$", result.output, re.MULTILINE)
+        assert named == [str(label) for label in expected], name
+
+
+def test_mistakes_are_pointed_out() -> None:
+    write_csv("flowers.csv")
+    adjoint("train", "flowers.csv", "--epochs", "10", "--lr", "0.01")
+    x, _ = table(4)
+    np.savez("wrong.npz", x=x, y=["rose", "rose", "iris", "rose"])
+    result = adjoint("predict", "runs/flowers-1/model.safetensors", "wrong.npz")
+    assert result.output.count("labelled rose") == 1
+    assert "Accuracy 75.0 %: 3 of 4" in result.output
+
+
+def interrupting(at: int) -> Any:
+    """`fit`, but Ctrl-C is pressed at step `at`."""
+
+    def fit(*args: Any, on_step: Any, **options: Any) -> Any:
+        def pressed(step: Step) -> None:
+            on_step(step)
+            if step.done == at:
+                raise KeyboardInterrupt
+
+        return real_fit(*args, on_step=pressed, **options)
+
+    return fit
+
+
+@pytest.mark.parametrize(("at", "epochs"), [(1, 0), (7, 3)])
+def test_ctrl_c_saves_and_says_where(monkeypatch: pytest.MonkeyPatch, at: int, epochs: int) -> None:
+    monkeypatch.setattr("adjoint.cli.train.fit", interrupting(at))
+    write_pictures("halves.npz")
+    result = adjoint("train", "halves.npz", "--epochs", "50")
+    assert result.exit_code == 130
+    assert f"Stopped by Ctrl-C in epoch {epochs + 1}" in result.output
+    assert "runs/halves-1/model.safetensors" in result.output.replace("\\", "/")
+    assert Classifier.load("runs/halves-1/model.safetensors").classes == ("0", "1")
+    assert len(Path("runs/halves-1/metrics.csv").read_text().splitlines()) == 1 + epochs
+    assert Path("runs/halves-1/curves.png").exists() == (epochs > 0)
+
+
+def complaint(result: Result) -> str:
+    """The one line on standard error of a command that failed as it should."""
+    assert result.exit_code == 2, result.output
+    assert "Traceback" not in result.output
+    lines = result.stderr.splitlines()
+    assert len(lines) == 1, lines
+    assert lines[0].startswith("adjoint: ")
+    return lines[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nothing.csv"], "nothing.csv: there is no such file or folder"),
+        (["digit"], "the one data set known by name is: digits"),
+        (["digits", "flowers.csv"], "digits: there is no such file or folder"),
+        (["empty"], "holds no IDX files"),
+        (["picture.png"], "not a kind of file that can be read here"),
+        (["ragged.csv"], "ragged.csv, line 2: 3 columns expected"),
+        (["measured.csv"], "different labels in 60 examples"),
+        (["one.csv"], "every label is '1'"),
+        (["tiny.csv"], "at least 10 examples"),
+        (["broken.npz"], "not a readable .npz file"),
+        (["images"], "no labels for these images"),
+        (["flowers.csv", "wide.csv"], "as many values as those of the training set, 3; got 2"),
+        (["flowers.csv", "other.csv"], "'lily' is not one of the known classes (iris, rose)"),
+        (["flowers.csv", "--out", "picture.png"], "picture.png: File exists"),
+        (["flowers.csv", "--hidden", "9000000000000"], "not enough memory"),
+        (["flowers.csv", "--lr", "1e30"], "training diverged"),
+        (["flowers.csv", "--lr", "1e30", "--epochs", "1", "--batch-size", "1000"], "training diverged"),
+    ],
+)
+def test_wrong_data_are_one_sentence(words: list[str], said: str) -> None:
+    write_csv("flowers.csv")
+    x, _ = table()
+    Path("picture.png").write_bytes(b"\x89PNG\r\n")
+    Path("ragged.csv").write_text("1,2,3\n1,2\n")
+    np.savetxt("measured.csv", np.column_stack([np.arange(60), x]), delimiter=",")
+    np.savetxt("one.csv", np.column_stack([np.ones(60), x]), delimiter=",")
+    Path("tiny.csv").write_text("0,1\n1,2\n0,1\n1,2\n")
+    Path("broken.npz").write_bytes(b"PK\x03\x04")
+    Path("images").write_bytes(bytes([0, 0, 8, 2, 0, 0, 0, 1, 0, 0, 0, 1, 5]))
+    Path("wide.csv").write_text("rose,1,2\niris,1,2\n")
+    Path("other.csv").write_text("lily,1,2,3\n")
+    Path("empty").mkdir()
+    before = sorted(Path().rglob("*"))
+    assert said in complaint(adjoint("train", *words))
+    assert sorted(Path().rglob("*")) in (before, sorted([*before, Path("runs")]))
+
+
+def test_divergence_keeps_what_was_saved(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fit(*args: Any, on_epoch: Any, **options: Any) -> Any:
+        def raise_late(history: Any) -> None:
+            on_epoch(history)
+            raise ad.DivergedError("training diverged: the loss became nan in epoch 2")
+
+        return real_fit(*args, on_epoch=raise_late, **options)
+
+    monkeypatch.setattr("adjoint.cli.train.fit", fit)
+    write_csv("flowers.csv")
+    said = complaint(adjoint("train", "flowers.csv"))
+    assert "The best weights before that are in runs/flowers-1/model.safetensors" in said.replace("\\", "/")
+    assert Classifier.load("runs/flowers-1/model.safetensors").classes == ("iris", "rose")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nothing", "flowers.csv"], "nothing: there is no such file"),
+        (["flowers.csv", "flowers.csv"], "flowers.csv is not a safetensors file"),
+        (["model", "nothing.npy"], "nothing.npy: there is no such file"),
+        (["model", "digits"], "this model reads examples of 3 values; got (64,)"),
+        (["model", "wide.csv"], "this model reads examples of 3 values; got (5,)"),
+        (["model", "flat.npy"], "this model reads examples of 3 values; got (8,)"),
+        (["model", "other.csv"], "'lily' is not one of the known classes"),
+        (["model", "flowers.csv", "--save", "flowers.csv"], "there is such a file already"),
+        (["model", "words.npy"], "must be real numbers"),
+    ],
+)
+def test_wrong_predictions_are_one_sentence(words: list[str], said: str) -> None:
+    write_csv("flowers.csv")
+    x, labels = table()
+    data = ad.data.dataset(x, labels)
+    Classifier.for_data(data, hidden=()).save("model")
+    Path("wide.csv").write_text("rose,1,2,3,4,5\niris,1,2,3,4,5\n")
+    Path("other.csv").write_text("lily,1,2,3\n")
+    np.save("flat.npy", np.zeros(8))
+    np.save("words.npy", np.full((4, 3), "a"))
+    before = Path("flowers.csv").read_bytes()
+    assert said in complaint(adjoint("predict", *words))
+    assert Path("flowers.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["train"],
+        ["train", "digits", "--epochs", "0"],
+        ["train", "digits", "--lr", "nan"],
+        ["train", "digits", "--lr", "-1"],
+        ["train", "digits", "--hidden", "64,x"],
+        ["train", "digits", "--hidden", "64,0"],
+        ["train", "digits", "--dtype", "int8"],
+        ["train", "digits", "--batch-size", "0"],
+        ["predict", "model"],
+        ["learn"],
+        ["--nonsense"],
+    ],
+)
+def test_wrong_usage_exits_with_2(words: list[str], here: Path) -> None:
+    result = adjoint(*words)
+    assert result.exit_code == 2
+    assert "Traceback" not in result.output
+    assert not list(here.iterdir())
+
+
+def test_without_matplotlib_the_run_goes_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    write_pictures("halves.npz")
+    result = adjoint("train", "halves.npz", *FAST)
+    assert result.exit_code == 0, result.output
+    assert result.output.count("pip install 'adjoint[plot]'") == 1
+    assert not list(Path("runs/halves-1").glob("*.png"))
+    assert Path("runs/halves-1/model.safetensors").exists()
+
+
+def test_without_scikit_learn_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
+    assert "pip install 'adjoint[examples]'" in complaint(adjoint("train", "digits"))
+
+
+def test_version_and_help() -> None:
+    assert adjoint("--version").output.strip() == f"adjoint {ad.__version__}"
+    for words in ([], ["--help"], ["-h"]):
+        text = adjoint(*words).output
+        assert "adjoint train digits" in text
+        assert "predict" in text
+    for command in ("train", "predict"):
+        text = adjoint(command, "--help").output
+        assert "Examples" in text
+        assert f"adjoint {command} " in text
+
+
+def test_the_program_itself_in_a_plain_log() -> None:
+    write_csv("flowers.csv")
+    program = [sys.executable, "-c", "from adjoint.cli.main import main; main()"]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONWARNINGS": "error"}
+    done = subprocess.run([*program, "train", "flowers.csv", *FAST], capture_output=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == b""
+    assert b"\x1b" not in done.stdout  # no colours, no moving cursor
+    assert b"\r" not in done.stdout.replace(b"\r\n", b"\n")
+    assert b"Test accuracy" in done.stdout
+    wrong = subprocess.run([*program, "train", "nothing"], capture_output=True, env=environment, check=False)
+    assert (wrong.returncode, wrong.stdout) == (2, b"")
+    assert wrong.stderr.startswith(b"adjoint: nothing: there is no such file")
