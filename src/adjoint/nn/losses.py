@@ -13,11 +13,17 @@ from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.ops.activation import log_softmax
 from adjoint.ops.neural import huber_cost, logit_cross_entropy, negative_log_likelihood
+from adjoint.ops.reductions import reduce_mean
+
+
+def _out_of_range(labels: np.ndarray, classes: int) -> bool:
+    """Whether a class number is negative or too large; a negative one, read without its sign, is very large."""
+    return bool(labels.size) and int(np.maximum.reduce(labels.view(f"u{labels.itemsize}"), axis=None)) >= classes
 
 
 def _reduced(loss: Any, reduction: str) -> Any:
     if reduction == "mean":
-        return np.mean(loss)
+        return reduce_mean(loss)
     if reduction == "sum":
         return np.sum(loss)
     if reduction == "none":
@@ -191,10 +197,10 @@ def _from_labels(
             f"{logits.shape[:-1]}; got {labels.shape}"
         )
     counted = None
-    if (labels.size and not (labels.min() >= 0 and labels.max() < classes)) or 0 <= ignore_index < classes:
+    if _out_of_range(labels, classes) or 0 <= ignore_index < classes:
         counted = labels != ignore_index
         labels = np.where(counted, labels, 0)
-        if labels.size and not (labels.min() >= 0 and labels.max() < classes):
+        if _out_of_range(labels, classes):
             raise ArgumentError(
                 f"cross_entropy: class numbers run from 0 to {classes - 1}; got {labels.min()} to {labels.max()}"
             )

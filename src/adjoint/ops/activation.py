@@ -163,7 +163,7 @@ def shifted(a: np.ndarray, axis: Any) -> np.ndarray:
 
 
 @general(
-    vjp=lambda g, out, axis: out * (g - np.sum(g * out, axis=axis, keepdims=True)),
+    vjp=lambda g, out, axis: out * (g - np.add.reduce(g * out, axis=axis, keepdims=True)),
     samples=lambda r: [call(r(5)), call(r(3, 4)), call(r(3, 4), axis=0), call(r(2, 3, 4), (0, 2))],
     errors=lambda r: [call(r(3), axis=1)],
 )
@@ -174,7 +174,7 @@ def softmax(a: Any, /, axis: Any = -1) -> Any:
 
 
 @general(
-    vjp=lambda g, out, axis: g - np.exp(out) * np.sum(g, axis=axis, keepdims=True),
+    vjp=lambda g, out, axis: g - np.exp(out) * np.add.reduce(g, axis=axis, keepdims=True),
     samples=lambda r: [call(r(5)), call(r(3, 4)), call(r(3, 4), axis=0), call(r(2, 3, 4), (0, 2))],
     errors=lambda r: [call(r(3), axis=1)],
 )

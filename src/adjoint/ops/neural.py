@@ -10,7 +10,6 @@ from adjoint.core.constructors import elementwise, general
 from adjoint.core.errors import ShapeError
 from adjoint.core.op import call
 from adjoint.ops.activation import shifted, sigmoid, softmax
-from adjoint.ops.indexing import scatter_add
 
 
 def _rows(x: Any) -> Any:
@@ -21,8 +20,8 @@ def _rows(x: Any) -> Any:
 @general(
     vjps=(
         lambda g, w: g @ w,
-        lambda g, x: _rows(g).T @ _rows(x),
-        lambda g: np.sum(_rows(g), axis=0),
+        lambda g, x: np.dot(_rows(g).T, _rows(x)),  # for one row, several times as fast as matmul
+        lambda g: np.add.reduce(_rows(g), axis=0),
     ),
     samples=lambda r: [
         call(r(3, 4), r(2, 4), r(2)),
@@ -64,7 +63,9 @@ def _at(labels: Any) -> tuple[Any, ...]:
 
 def _likelihood_cotangent(g: Any, a: Any, labels: Any) -> Any:
     """The softmax, less one at the label, times the row's cotangent."""
-    return softmax(a) * g[..., None] - scatter_add(g, index=_at(labels), shape=a.shape)
+    hot = np.zeros(a.shape, a.dtype)
+    hot[_at(labels)] = 1
+    return (softmax(a) - hot) * g[..., None]
 
 
 @general(
