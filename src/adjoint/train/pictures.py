@@ -73,8 +73,8 @@ def draw_misread(data: Dataset, probabilities: Array, path: Path, most: int = 24
     if not wrong.size:
         return 0
     shown = wrong[np.argsort(-probabilities[wrong, read[wrong]], kind="stable")][:most]
-    columns = min(len(shown), 8)
-    rows = -(-len(shown) // columns)
+    rows = -(-len(shown) // 8)
+    columns = -(-len(shown) // rows)
     figure = _figure((max(1.45 * columns, 4.2), 1.85 * rows + 0.6))
     grid = figure.subplots(rows, columns, squeeze=False)
     for axes in grid.flat:
@@ -84,9 +84,10 @@ def draw_misread(data: Dataset, probabilities: Array, path: Path, most: int = 24
         # The frame of axes that are off is not drawn; a blank border would hide where a picture ends.
         axes.add_patch(_frame(data.picture))
         written, taken = data.classes[data.y[i]], data.classes[read[i]]
-        axes.set_title(f"{written} read as {taken}\n{probabilities[i, read[i]]:.0%} sure", fontsize=9)
-    count = f"{len(wrong)}" if len(shown) == len(wrong) else f"{len(shown)} of {len(wrong)}"
-    figure.suptitle(f"Misread: {count} (of {len(data)} in the test set)", fontsize=11)
+        gap = " " if len(written + taken) <= 10 else "\n"
+        axes.set_title(f"{written}{gap}read as {taken}\n{probabilities[i, read[i]]:.0%} sure", fontsize=9)
+    which = "" if len(shown) == len(wrong) else f": the {len(shown)} most confident mistakes"
+    figure.suptitle(f"{len(wrong)} of {len(data)} misread{which}", fontsize=11)
     figure.savefig(path, dpi=150)
     return len(wrong)
 
