@@ -167,7 +167,9 @@ def _edge(y0: Any, y1: Any, y2: Any, h1: Any, h2: Any) -> Any:
 )
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
     """Linear interpolation; differentiable in `x`, `xp`, `fp`, `left` and `right`."""
-    x, xp, fp = _array(x), _array(xp), _array(fp)
+    x, xp = (_array(v).astype(float) for v in (x, xp))  # NumPy computes in double precision
+    fp = _array(fp)
+    fp = fp.astype(complex if fp.dtype.kind == "c" else float)
     if xp.ndim != 1 or xp.shape != fp.shape or not xp.shape[0]:
         raise ShapeError(f"np.interp: xp and fp must be vectors of one length; got shapes {xp.shape} and {fp.shape}")
     if period is not None:

@@ -43,6 +43,12 @@ conj = elementwise(
 )
 
 
+@composite(samples=lambda r: [call(_z(r, 3))])
+def conjugate(x: Any) -> Any:
+    """NumPy's other name for the method `conj`."""
+    return conj(x)
+
+
 @composite(np.angle, samples=lambda r: [call(_z(r, 3)), call(_z(r, 2, 2), deg=True), call(r(3))])
 def angle(z: Any, deg: bool = False) -> Any:
     if not np.iscomplexobj(z):
@@ -84,13 +90,15 @@ def nan_to_num(
     return np.where(np.isneginf(x), float(limits.min) if neginf is None else neginf, x)
 
 
-@general(np.round, vjp=lambda g: np.zeros_like(g), samples=lambda r: [call(r(3, 4, low=0.1, high=0.4))])
+@general(vjp=lambda g: np.zeros_like(g), samples=lambda r: [call(r(3, 4, low=0.1, high=0.4))])
 def rounded(a: Any, /, decimals: int = 0) -> Any:
     return np.round(a, decimals)
 
 
-@composite(np.around, samples=lambda r: [call(r(3, 4, low=0.1, high=0.4)), call(r(3, low=0.01, high=0.04), 1)])
-def around(a: Any, decimals: int = 0, out: Any = None) -> Any:
+@composite(
+    np.round, np.around, samples=lambda r: [call(r(3, 4, low=0.1, high=0.4)), call(r(3, low=0.01, high=0.04), 1)]
+)
+def round_(a: Any, decimals: int = 0, out: Any = None) -> Any:
     return store(rounded(a, decimals=decimals), out)
 
 

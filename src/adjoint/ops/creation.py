@@ -1,15 +1,15 @@
-"""Arrays from arrays: grids, ranges, insertion, deletion, unique elements; and what only works in place."""
+"""Arrays from arrays: grids, ranges, insertion, deletion, unique elements."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.constructors import composite, constant
-from adjoint.core.errors import ArgumentError, InPlaceError
+from adjoint.core.errors import ArgumentError
 from adjoint.core.op import call
 from adjoint.core.protocol import detached
 from adjoint.ops.order import values_of
@@ -69,6 +69,7 @@ def linspace(
     intervals = num - 1 if endpoint else num
     weights = np.arange(num) / max(intervals, 1)
     start, width = start * 1.0, stop * 1.0 - start
+    weights = weights.astype(np.result_type(width))
     values = start + np.reshape(weights, (-1,) + (1,) * np.ndim(width)) * width
     values = np.moveaxis(values, 0, axis) if axis != 0 else values
     values = values if dtype is None else values.astype(dtype)
@@ -248,28 +249,3 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
             values = np.ravel(np.broadcast_to(values, np.shape(x[at])))
             result = np.where(condition, np.take(values, spread), result)
     return result
-
-
-def _only_in_place(function: Callable[..., Any], alternative: str) -> None:
-    """`function` writes into its first argument, and says what to write instead."""
-
-    def refuse(target: Any, *args: Any, **kwargs: Any) -> NoReturn:
-        if isinstance(target, Box):
-            raise InPlaceError(
-                f"np.{function.__name__} writes into its argument, which a graph cannot follow; write {alternative}"
-            )
-        raise InPlaceError(
-            f"np.{function.__name__} would write a tensor's values into a plain array and drop their gradient; write "
-            f"{alternative}, or pass the values alone: t.detach().numpy()"
-        )
-
-    refuse.__name__ = function.__name__
-    composite(function, errors=lambda r: [call(r(3), r(3))])(refuse)
-
-
-_only_in_place(np.copyto, "t = np.where(where, src, t)")
-_only_in_place(np.put, "t = np.where(mask, v, t) with the mask of the elements to replace")
-_only_in_place(np.place, "t = np.where(mask, vals, t)")
-_only_in_place(np.putmask, "t = np.where(mask, values, t)")
-_only_in_place(np.put_along_axis, "t = np.where(mask, values, t) with the mask of the elements to replace")
-_only_in_place(np.fill_diagonal, "a = np.where(np.eye(n, dtype=bool), val, a)")

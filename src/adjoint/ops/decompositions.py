@@ -84,11 +84,10 @@ def _gaps(values: Any) -> Any:
 
 def _cholesky_cotangent(g: Any, out: Any) -> Any:
     """I. Murray, Differentiation of the Cholesky decomposition, 2016, equation 8."""
-    upper = hermitian(out)
-    inner = np.tril(np.matmul(upper, g))
+    inverse = np.linalg.inv(out)
+    inner = np.tril(np.matmul(hermitian(out), g))
     inner = inner - _diagonal(np.diagonal(inner, axis1=-2, axis2=-1)) / 2
-    left = np.linalg.solve(upper, inner)
-    return _symmetric(hermitian(np.linalg.solve(upper, hermitian(left))))
+    return _symmetric(np.matmul(np.matmul(hermitian(inverse), inner), inverse))
 
 
 @general(vjp=_cholesky_cotangent, samples=lambda r: [call(_positive(r, 3, 3)), call(_positive(r, 2, 3, 3))])

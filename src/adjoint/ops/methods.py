@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.box import Box
-from adjoint.core.errors import NotSupportedError
 from adjoint.core.op import Op
 from adjoint.core.protocol import array_function, array_ufunc
 from adjoint.core.registry import ENTRIES, operation
@@ -186,20 +185,28 @@ class ArrayBox(Box):
     def dim(self) -> int:
         return self.ndim
 
-    def sort(self, *_: Any, **__: Any) -> Any:
-        raise NotSupportedError("t.sort() sorts in place, which a graph cannot follow; write t = np.sort(t)")
+    # In place, as NumPy's.
+    def sort(self, axis: int = -1, **options: Any) -> None:
+        self[...] = operation("sort")(self, axis, **options)
 
-    def partition(self, *_: Any, **__: Any) -> Any:
-        raise NotSupportedError(
-            "t.partition() works in place, which a graph cannot follow; write t = np.partition(t, kth)"
-        )
+    def partition(self, kth: Any, axis: int = -1) -> None:
+        self[...] = operation("partition")(self, kth, axis)
+
+    def fill(self, value: Any) -> None:
+        self[...] = value
+
+    def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
+        operation("put")(self, indices, values, mode)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise NotImplementedError
 
 
 _METHODS = frozenset(
     (
         *("all", "any", "argmax", "argmin", "argpartition", "argsort", "choose", "compress", "conj", "copy"),
         *("cumprod", "cumsum", "diagonal", "flip", "log_softmax", "logsumexp", "matmul", "max", "mean", "min"),
-        *("nansum", "nonzero", "norm", "outer", "prod", "ptp", "ravel", "repeat", "roll", "round"),
+        *("conjugate", "nansum", "nonzero", "norm", "outer", "prod", "ptp", "ravel", "repeat", "roll", "round"),
         *("searchsorted", "softmax", "squeeze", "std", "sum", "swapaxes", "take", "trace", "tril", "triu", "var"),
     )
 )

@@ -31,12 +31,12 @@ def _placed(g: Any, order: Any, axis: int) -> Any:
 
 def _unpartitioned(g: Any, a: Any, out: Any, axis: int) -> Any:
     """Match `a` with its rearrangement `out`: sorted, they are one."""
-    after = np.argsort(out, axis=axis, kind="stable")
-    return _placed(np.take_along_axis(g, after, axis), np.argsort(a, axis=axis, kind="stable"), axis)
+    after = np.argsort(out, axis=axis)
+    return _placed(np.take_along_axis(g, after, axis), np.argsort(a, axis=axis), axis)
 
 
 @general(
-    vjp=lambda g, a, axis: _placed(g, np.argsort(a, axis=axis, kind="stable"), axis),
+    vjp=lambda g, a, axis, kind: _placed(g, np.argsort(a, axis=axis, kind=kind), axis),
     samples=lambda r: [call(r(5)), call(r(3, 4), axis=0)],
 )
 def sort_along(a: Any, /, axis: int = -1, kind: Any = None) -> Any:
@@ -65,7 +65,7 @@ def _no_fields(name: str, order: Any) -> None:
     errors=lambda r: [call(r(3), axis=1)],
 )
 def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: bool | None = None) -> Any:
-    """`numpy.sort`. Equal elements keep their order in the gradient."""
+    """`numpy.sort`. Which of several equal elements gets which share of the gradient, `kind` decides."""
     _no_fields("sort", order)
     a, axis = _flat(a, axis)
     return sort_along(a, axis=axis, kind="stable" if stable else kind)
@@ -131,8 +131,8 @@ _CONTINUOUS = {
 def _constant(q: Any, method: str) -> Any:
     if in_graph(q):
         raise NotSupportedError(
-            f"the quantile method {method!r} moves in steps, so it has no derivative in `q`; pass q.detach(), or choose "
-            f"one of: {', '.join(_CONTINUOUS)}"
+            f"the quantile method {method!r} moves in steps, so it has no derivative in `q`; pass q.detach(), or "
+            f"choose one of: {', '.join(_CONTINUOUS)}"
         )
     return values_of(q)
 
@@ -170,16 +170,17 @@ def _as_fraction(q: Any, dtype: Any, scale: float = 1.0) -> Any:
 def _interpolated(rows: Any, position: Any) -> Any:
     """Elements of sorted `rows` at `position`, of shape ``(k,)`` or ``rows.shape[:-1] + (k,)``."""
     where = values_of(position)
-    low = np.floor(where).astype(int)
+    whole = np.floor(where)
+    low = whole.astype(int)
     high = np.minimum(low + 1, np.shape(rows)[-1] - 1)
     k = low.shape[-1]
     both = np.concatenate([low, high], axis=-1)
     ranks = tuple(both.tolist()) if low.ndim == 1 else both
     found = order_statistics(rows, ranks=ranks)
     start = found[..., :k]
-    if np.array_equal(where, low) and not isinstance(position, Box):
+    if np.array_equal(where, whole) and not isinstance(position, Box):
         return start
-    return start + (found[..., k:] - start) * (position - low)
+    return start + (found[..., k:] - start) * (position - whole)
 
 
 def _quantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, weights: Any = None) -> Any:
