@@ -18,8 +18,8 @@ from benchmarks.peers import installed, load, one_thread
 TITLE = "Deep chains"
 ABOUT = (
     "`sin`, as many times as the row says, of one number in an array. Memory is what the process grows by, per "
-    "operation; NumPy by hand keeps the same arrays in a list. The garbage collector is on, as in users' programs. "
-    "JAX would have to compile the whole chain."
+    "operation; NumPy by hand keeps the same arrays in a list. MyGrad's graphs are cycles, which wait for the garbage "
+    "collector. JAX would have to compile the whole chain."
 )
 
 Run = tuple[Callable[[], Any], Callable[[Any], Any]]

@@ -25,7 +25,7 @@ def measure(rounds: int) -> Samples:
     for number in range(rounds + 1):
         for peer in peers:
             seconds = fresh("-c", _TIMED.format(module=PEERS[peer]))
-            if number:  # the round before the first fills the caches
+            if number and seconds is not None:  # the round before the first fills the caches
                 samples[peer].append(seconds)
     return samples
 
