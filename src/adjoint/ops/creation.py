@@ -130,6 +130,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
         call(r(2, 3), 1, r(2), axis=1),
         call(r(2, 3), slice(0, 2), 5.0, axis=0),
         call(r(4), 1, r(3)),
+        call(r(4), [1], r(3)),
     ],
     errors=lambda r: [call(r(3), 7, 1.0)],
 )
@@ -140,15 +141,17 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     axis %= arr.ndim
     n = arr.shape[axis]
     values = np.reshape(values, (1,) * (arr.ndim - values.ndim) + values.shape)
-    if np.ndim(obj) == 0 and not isinstance(obj, slice):
+    index = np.arange(n)[obj] if isinstance(obj, slice) else np.asarray(obj)
+    if index.dtype == bool:
+        index = np.flatnonzero(index)
+    if index.ndim == 0:
         values = np.moveaxis(values, 0, axis)
-        count = values.shape[axis]
-    else:
-        count = len(range(*obj.indices(n))) if isinstance(obj, slice) else np.size(obj)
+    # One index takes as many values as there are; several take one each.
+    count = values.shape[axis] if index.size == 1 else index.size
     shape = (*arr.shape[:axis], count, *arr.shape[axis + 1 :])
     values = np.broadcast_to(values, shape).astype(arr.dtype)
     # Where each element of the two, put end to end, goes: the insertion carried out on their numbers.
-    places = np.insert(np.arange(n), obj, np.arange(n, n + count))
+    places = np.insert(np.arange(n), index, np.arange(n, n + count))
     return np.take(np.concatenate([arr, values], axis=axis), places, axis=axis)
 
 

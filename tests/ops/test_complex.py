@@ -1,0 +1,84 @@
+"""Complex numbers: the gradient is the direction of steepest ascent."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+
+Z = np.array([3.0 + 4.0j])
+
+
+def pulled(f, z):
+    value, pull = ad.vjp(f, z)
+    return pull(np.ones_like(value))[0].tolist()
+
+
+@pytest.mark.parametrize(
+    ("f", "z", "gradient"),
+    [
+        (np.abs, Z, [0.6 + 0.8j]),
+        (np.abs, 0 * Z, [0j]),
+        (np.real, Z, [1 + 0j]),
+        (np.imag, Z, [1j]),
+        (np.angle, 0 * Z, [0j]),
+        (np.angle, Z, [(-4 + 3j) / 25]),
+        (lambda z: np.real(np.conj(z) * 1j), Z, [1j]),
+        (lambda z: np.abs(z) ** 2, Z, [6 + 8j]),
+    ],
+)
+def test_gradients_of_parts(f, z, gradient):
+    np.testing.assert_allclose(pulled(f, z), gradient, atol=1e-15)
+
+
+def test_descent_along_the_gradient_descends():
+    target = 2.0 - 1.0j
+    z = 0.3 + 0.1j
+    for _ in range(200):
+        z = z - 0.1 * ad.grad(lambda z: np.abs(z * 1j - target) ** 2)(z)
+    assert abs(z * 1j - target) < 1e-8
+
+
+def test_the_imaginary_part_of_real_numbers_is_flat():
+    t = ad.tensor([1.0, 2.0], requires_grad=True)
+    np.sum(np.imag(t * 1.0)).backward()
+    assert t.grad.tolist() == [0.0, 0.0]
+
+
+def test_second_derivative_through_an_absolute_value():
+    # |z| has the Hessian (I - d d^T) / |z| with d the direction of z.
+    f = lambda z: np.real(ad.grad(np.abs)(z))
+    np.testing.assert_allclose(ad.grad(f)(3.0 + 4.0j), (0.64 - 0.48j) / 5)
+
+
+@pytest.mark.parametrize(
+    ("z", "kept"), [(np.array([1.0 + 1e-16j]), False), (np.array([1.0 + 1e-3j]), True), (np.array([1.0]), False)]
+)
+def test_real_if_close_drops_only_what_rounding_left(z, kept):
+    assert np.iscomplexobj(np.real_if_close(ad.tensor(z, requires_grad=True))) == kept
+
+
+def test_nan_to_num_gives_what_it_replaces_no_gradient():
+    x = np.array([np.nan, np.inf, -np.inf, 2.0])
+    value, pull = ad.vjp(np.nan_to_num, x)
+    assert np.array_equal(value, np.nan_to_num(x))
+    assert pull(np.ones(4))[0].tolist() == [0.0, 0.0, 0.0, 1.0]
+
+
+def test_nan_to_num_does_not_write():
+    with pytest.raises(ad.InPlaceError, match=r"t = np.nan_to_num\(t\)"):
+        np.nan_to_num(ad.tensor([1.0]), copy=False)
+
+
+@pytest.mark.parametrize("f", [np.round, np.around, np.fix, lambda x: np.floor(x) + np.round(x), lambda x: round(x)])
+def test_rounding_is_flat_even_at_its_jumps(f):
+    assert pulled(f, np.array([1.5, 2.0])) == [0.0, 0.0]
+
+
+def test_modf_and_divmod_give_two_results():
+    x = np.array([2.5, -1.25, np.inf])
+    for ours, numpys in zip(np.modf(ad.tensor(x, requires_grad=True)), np.modf(x), strict=True):
+        assert ours.tolist() == numpys.tolist()
+    quotient, rest = np.divmod(ad.tensor([7.5], requires_grad=True), 2.0)
+    assert (quotient.tolist(), rest.tolist()) == ([3.0], [1.5])

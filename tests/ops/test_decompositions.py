@@ -1,0 +1,120 @@
+"""Decompositions where values repeat, what each leaves free, and matrices that have none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+
+
+def positive(n, seed=0):
+    half = np.random.default_rng(seed).normal(size=(n, n))
+    return half @ half.T + np.diag(np.arange(1.0, n + 1))
+
+
+def test_eigenvalues_that_repeat_have_a_finite_gradient():
+    gradient = ad.vjp(np.linalg.eigvalsh, np.eye(2))[1](np.ones(2))[0]
+    np.testing.assert_allclose(gradient, np.eye(2), atol=1e-15)
+    gradient = ad.grad(lambda a: np.sum(np.linalg.eigh(a)[0]))(np.eye(2))
+    np.testing.assert_allclose(gradient, np.eye(2), atol=1e-15)
+
+
+def test_singular_values_that_repeat_have_a_finite_gradient():
+    for f in (np.linalg.svdvals, lambda a: np.linalg.svd(a)[1], lambda a: np.linalg.svd(a, compute_uv=False)):
+        gradient = ad.vjp(f, 2 * np.eye(2))[1](np.ones(2))[0]
+        np.testing.assert_allclose(gradient, np.eye(2), atol=1e-15)
+
+
+@pytest.mark.parametrize("f", [lambda a: np.linalg.svd(a)[0], lambda a: np.linalg.eigh(a)[1]])
+def test_vectors_of_values_that_repeat_have_none(f):
+    gradient = ad.vjp(f, 2 * np.eye(2))[1](np.array([[1.0, 2.0], [3.0, 4.0]]))[0]
+    assert np.isnan(gradient).all()
+
+
+def test_gradients_of_symmetric_functions_are_symmetric():
+    a = positive(3)
+    for f in (np.linalg.cholesky, np.linalg.eigvalsh, lambda a: np.linalg.eigh(a).eigenvectors ** 2):
+        value, pull = ad.vjp(f, a)
+        gradient = pull(np.random.default_rng(1).normal(size=value.shape))[0]
+        np.testing.assert_allclose(gradient, gradient.T, atol=1e-12)
+        assert np.abs(gradient).max() > 1e-3
+
+
+def test_cholesky_reconstructs_so_its_gradient_does():
+    a, w = positive(3), np.random.default_rng(1).normal(size=(3, 3))
+    for upper in (False, True):
+
+        def f(a, upper=upper):
+            factor = np.linalg.cholesky(a, upper=upper)
+            return np.sum(w * (factor.T @ factor if upper else factor @ factor.T))
+
+        np.testing.assert_allclose(ad.grad(f)(a), (w + w.T) / 2, atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 5), (2, 4, 3)])
+@pytest.mark.parametrize("kind", ["qr", "svd"])
+def test_what_is_put_together_again_has_the_identity_as_derivative(kind, shape):
+    a, w = np.random.default_rng(0).normal(size=(2, *shape))
+
+    def f(a):
+        if kind == "qr":
+            q, r = np.linalg.qr(a)
+            return np.sum(w * (q @ r))
+        u, s, vh = np.linalg.svd(a, full_matrices=False)
+        return np.sum(w * ((u * s[..., None, :]) @ vh))
+
+    np.testing.assert_allclose(ad.grad(f)(a), w, atol=1e-11)
+
+
+def test_complex_svd_put_together_again():
+    rng = np.random.default_rng(0)
+    a, w = rng.normal(size=(2, 4, 3)) + 1j * rng.normal(size=(2, 4, 3))
+
+    def f(a):
+        u, s, vh = np.linalg.svd(a, full_matrices=False)
+        return np.real(np.sum(np.conj(w) * ((u * s) @ vh)))
+
+    np.testing.assert_allclose(ad.grad(f)(a), w, atol=1e-12)
+
+
+def test_eig_of_a_turn_is_complex_and_its_gradient_real():
+    a = np.array([[0.0, -2.0], [1.0, 0.5]])
+    gradient = ad.grad(lambda a: np.real(np.prod(np.linalg.eig(a).eigenvalues)))(a)
+    np.testing.assert_allclose(gradient, ad.grad(np.linalg.det)(a), atol=1e-12)
+    gradient = ad.grad(lambda a: np.real(np.sum(np.linalg.eigvals(a) ** 3)))(a)
+    np.testing.assert_allclose(gradient, 3 * (a @ a).T, atol=1e-12)
+
+
+def test_second_order_through_a_decomposition():
+    # tr(A^3) is the sum of the cubes of the eigenvalues.
+    a = positive(3)
+    ours = ad.hessian(lambda a: np.sum(np.linalg.eigvalsh(a) ** 3))(a)
+    direct = ad.hessian(lambda a: np.trace((b := (a + a.T) / 2) @ b @ b))(a)
+    np.testing.assert_allclose(ours, direct, atol=1e-9)
+
+
+def test_results_have_names():
+    a = ad.tensor(positive(2), requires_grad=True)
+    assert np.linalg.eigh(a)._fields == ("eigenvalues", "eigenvectors")
+    assert np.linalg.qr(a)._fields == ("Q", "R")
+    assert np.linalg.svd(a)._fields == ("U", "S", "Vh")
+
+
+@pytest.mark.parametrize("name", ["cholesky", "eigh", "eigvalsh"])
+def test_only_square_matrices(name):
+    with pytest.raises(np.linalg.LinAlgError, match=rf"np\.linalg\.{name} takes square matrices.*\(2, 3\)"):
+        getattr(np.linalg, name)(ad.tensor(np.ones((2, 3)), requires_grad=True))
+
+
+def test_a_matrix_that_is_not_positive_definite():
+    with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
+        np.linalg.cholesky(ad.tensor([[1.0, 2.0], [2.0, 1.0]], requires_grad=True))
+
+
+@pytest.mark.parametrize(
+    "call", [lambda t: np.linalg.svd(t), lambda t: np.linalg.qr(t, "complete"), lambda t: np.linalg.qr(t, "raw")]
+)
+def test_columns_that_nothing_determines_are_refused_with_the_call_to_make(call):
+    with pytest.raises(ad.NotSupportedError, match=r"full_matrices=False|mode='reduced'"):
+        call(ad.tensor(np.ones((3, 2)), requires_grad=True))
