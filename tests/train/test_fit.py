@@ -113,7 +113,7 @@ def test_dropout_is_on_while_learning_and_off_while_validating() -> None:
             self.modes.append((self.training, self.inner.training))
             return self.inner(x)
 
-    spy = Spy()
+    spy = Spy().eval()
     learn(spy, epochs=2, batch_size=90)
     assert spy.modes == [(True, True), (False, False)] * 2
     assert not spy.training
