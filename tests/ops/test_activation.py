@@ -43,8 +43,11 @@ def test_values_and_slopes_known_by_hand(f, x, value, slope):
 
 
 def test_relu_selects_so_an_infinite_cotangent_stays_out():
-    _, grad = gradient(ad.relu, [-1.0, 1.0], [INF, INF])
-    np.testing.assert_array_equal(grad, [0.0, INF])
+    for n in (1, 5000):  # small and large arrays take different ways
+        _, grad = gradient(ad.relu, [-1.0, 1.0] * n, [INF, INF] * n)
+        np.testing.assert_array_equal(grad, [0.0, INF] * n)
+        _, grad = gradient(ad.relu, [-1.0, 1.0, 0.0] * n, [2.0, 3.0, 4.0] * n)
+        np.testing.assert_array_equal(grad, [0.0, 3.0, 0.0] * n)
 
 
 SMOOTH = {

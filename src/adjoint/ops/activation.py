@@ -12,12 +12,28 @@ import numpy as np
 
 from adjoint.core.constructors import composite, elementwise, general
 from adjoint.core.errors import ArgumentError
-from adjoint.core.op import call
+from adjoint.core.op import Op, call
 
+
+def _gate(x: Any, y: Any) -> Any:
+    """x where y is positive, 0 elsewhere: chosen, not multiplied, so that nothing infinite leaks through.
+
+    For many numbers multiplying is several times as fast, though, and right unless it gives nan, which a sum shows.
+    """
+    if np.size(x) <= 2048:
+        return np.where(np.greater(y, 0), x, 0.0)
+    with np.errstate(invalid="ignore", over="ignore"):
+        out = x * np.greater(y, 0)
+        if np.isfinite(np.add.reduce(out, axis=None)):
+            return out
+    return np.where(np.greater(y, 0), x, 0.0)
+
+
+gate: Op = elementwise(_gate, name="gate", partials=(lambda g, y: gate(g, y), 0))
 relu = elementwise(
     lambda x: np.maximum(x, 0),
     name="relu",
-    vjp=lambda g, out: np.where(np.greater(out, 0), g, 0.0),  # selected, so that g = inf stays out
+    vjp=lambda g, out: gate(g, out),
     flags=("idempotent",),
     samples=lambda r: [call(r(3, 4)), call(r())],
 )
