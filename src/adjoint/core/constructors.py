@@ -81,7 +81,7 @@ def _broadcasting(domains: Sequence[Any]) -> Samples:
     """Samples for any elementwise operation: equal shapes, scalars, and broadcasting."""
 
     def samples(r: Callable[..., Any]) -> list[Call]:
-        shapes = [[(3, 4)] * len(domains), [()] * len(domains)]
+        shapes: list[Any] = [[(3, 4)] * len(domains), [()] * len(domains)]
         if len(domains) > 1:
             shapes += [[(3, 1), (4,), (2, 1, 1)][: len(domains)], [(2, 3)] + [()] * (len(domains) - 1)]
         return [
@@ -238,13 +238,16 @@ def composite(
     return decorate
 
 
-def constant(*functions: Callable[..., Any]) -> list[Op]:
-    """Functions whose result does not vary with small changes of its input; they give plain arrays."""
+def constant(*functions: Callable[..., Any], flags: Sequence[str] = ()) -> list[Op]:
+    """Functions whose result does not vary with small changes of its input; they give plain arrays.
+
+    With the flag ``creates`` the result is an array of the same kind as the argument, to be written into.
+    """
     made = []
     for function in functions:
         names = ("x", "y")[: function.nin] if isinstance(function, np.ufunc) else ("*xs",)
         name = f"{function.__name__}_of" if function in (np.ndim, np.shape, np.size) else function.__name__
-        made.append(_made(Op(name, function, names, kind="constant", answers=(function,))))
+        made.append(_made(Op(name, function, names, kind="constant", flags=frozenset(flags), answers=(function,))))
     return made
 
 

@@ -8,8 +8,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from adjoint.core.box import apply
-from adjoint.core.errors import ArgumentError
+from adjoint.core.box import Box, apply
+from adjoint.core.errors import ArgumentError, NotDifferentiableError
 
 Kind = Literal["elementwise", "reduction", "linear", "general", "constant"]
 
@@ -121,7 +121,19 @@ class Op:
             )
         given.update(zip(self.settings, rest, strict=False))
         self._reject(given.keys() - self.settings.keys())
+        for name, value in given.items():
+            if isinstance(value, Box):
+                given[name] = self._plain(name, value)
         return tuple(arrays), {**self.settings, **given}
+
+    def _plain(self, name: str, value: Any) -> Any:
+        """The numbers of a box that was given as a setting, which no gradient flows through."""
+        if getattr(value, "requires_grad", True):
+            raise NotDifferentiableError(
+                f"{self.name} has no derivative with respect to `{name}`: it is a setting. Take it out of the graph "
+                f"first: {name}.detach()"
+            )
+        return value.numpy()
 
     def _reject(self, unknown: set[str]) -> None:
         if unknown:

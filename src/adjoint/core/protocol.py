@@ -22,13 +22,8 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
         a, b = inputs
         a = np.reshape(a, (*np.shape(a), *(1,) * np.ndim(b)))
         return array_ufunc(ufunc, "__call__", (a, b), kwargs)
-    if method in ("reduce", "accumulate"):
-        return _reduced(ufunc, method, inputs, kwargs)
     if method != "__call__":
-        raise NotSupportedError(
-            f"np.{ufunc.__name__}.{method} on a tensor is not supported; write the update without "
-            f"`.{method}`, for example with np.add and indexing"
-        )
+        return _by_method(ufunc, method, inputs, kwargs)
     if not kwargs:
         return ours(*inputs)
     out = _single(kwargs.pop("out", None))
@@ -77,11 +72,14 @@ def detached(x: Any) -> Any:
     return cast(Any, x).detach() if isinstance(x, Box) else x
 
 
-def _reduced(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _by_method(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``ufunc.reduce``, ``ufunc.accumulate`` and ``ufunc.at``."""
     ours = REDUCTIONS.get((ufunc, method))
     if ours is None:
         near = ", ".join(sorted(f"np.{u.__name__}.{m}" for u, m in REDUCTIONS))
         raise NotSupportedError(f"np.{ufunc.__name__}.{method} on a tensor is not supported; these are: {near}")
+    if method == "at":
+        return ours(*inputs)
     a, *rest = inputs
     given = dict(zip(("axis", "dtype", "out", "keepdims", "initial", "where"), rest, strict=False)) | kwargs
     given.setdefault("axis", 0)

@@ -40,6 +40,7 @@ class Pull(Protocol):
 
     `names` says what each saved value is, `wanted` which inputs the parents are (for one joint rule that is
     saved as ``needs``), `fresh` that a cotangent of its own is a new array,
+    `consumes` that it writes into the cotangent that it is given,
     `source` the text that was compiled.
     """
 
@@ -47,6 +48,7 @@ class Pull(Protocol):
     names: tuple[str, ...]
     wanted: tuple[int, ...]
     fresh: bool
+    consumes: bool
     source: str
     save: Callable[[Sequence[Any], Any, Mapping[str, Any]], tuple[Any, ...]]
 
@@ -121,6 +123,7 @@ def _compile(
     exec(compile(source, f"<pullback of {op.name}>", "exec"), scope)
     pull = scope["pull"]
     pull.op, pull.names, pull.fresh, pull.source = op, tuple(names), fresh, source
+    pull.consumes = "consumes" in op.flags
     pull.wanted, pull.save = wanted, scope["save"]
     return cast(Pull, pull)
 

@@ -13,6 +13,7 @@ from adjoint.ops import (  # noqa: F401 - imported for what they register
     einsum,
     exponential,
     fft,
+    in_place,
     indexing,
     joining,
     linalg,
@@ -26,4 +27,5 @@ from adjoint.ops import (  # noqa: F401 - imported for what they register
     shape,
     statistics,
     trigonometric,
+    writing,
 )

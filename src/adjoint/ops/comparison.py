@@ -34,6 +34,8 @@ constant(np.argmax, np.argmin, np.argsort, np.argpartition, np.nanargmax, np.nan
 constant(np.nonzero, np.flatnonzero, np.count_nonzero, np.searchsorted, np.digitize, np.lexsort)
 constant(np.all, np.any, np.allclose, np.isclose, np.array_equal, np.array_equiv)
 constant(np.isposinf, np.isneginf, np.isreal, np.iscomplex, np.isrealobj, np.iscomplexobj)
-constant(np.shape, np.ndim, np.size, np.zeros_like, np.ones_like, np.empty_like)
+constant(np.shape, np.ndim, np.size)
+# Arrays to write into: of the same kind as their model, so that what is written may have a gradient.
+constant(np.zeros_like, np.ones_like, np.empty_like, flags=("creates",))
 constant(np.result_type, np.can_cast, np.shares_memory, np.may_share_memory)
 constant(np.histogram, np.histogram2d, np.histogramdd, np.histogram_bin_edges, np.bincount)

@@ -26,7 +26,7 @@ def backward(
     cotangents: dict[Node, Any],
     *,
     retain_graph: bool = True,
-    rebox: Callable[[Node], tuple[Any, ...]] | None = None,
+    rebox: Callable[[Node, tuple[Any, ...]], tuple[Any, ...]] | None = None,
 ) -> dict[Node, Any]:
     """Carry `cotangents` to the leaves; give each leaf that was met its own.
 
@@ -39,11 +39,9 @@ def backward(
     owned: set[Node] = set()
     leaves: dict[Node, Any] = {}
     heap = sorted((node.order, node) for node in waiting)
-    last_write = writes.latest()
+    last_write, past = writes.latest(), writes.Past()
     while heap:
         order, node = heappop(heap)
-        if order > last_write:
-            writes.check(node)
         g = waiting.pop(node)
         if type(g) is not ndarray and isinstance(g, Lazy):
             g = g.dense()
@@ -52,10 +50,16 @@ def backward(
         if pull is None:
             leaves[node] = _finished(g, node, node in owned)
             continue
-        shares = pull(g, node.saved if rebox is None else rebox(node))
+        saved = node.saved if order < last_write else past.saved(node)
+        if pull.consumes and node not in owned and type(g) is ndarray:
+            g = np.array(g)  # its rule writes into the cotangent it gets
+        shares = pull(g, saved if rebox is None else rebox(node, saved))
         for parent, c in zip(node.parents, shares):  # noqa: B905 - one share a parent; strict= costs 5 % here
             if parent in waiting:
                 total = waiting[parent]
+                if pull.consumes and c is g and isinstance(total, Lazy):
+                    total, c = c, total
+                    owned.add(parent)
                 if parent in owned and type(total) is ndarray and type(c) is ndarray:
                     total += c
                 else:
@@ -63,11 +67,16 @@ def backward(
             elif c is not None:
                 waiting[parent] = c
                 heappush(heap, (parent.order, parent))
-                if parent.pull is None and pull.fresh and type(c) is ndarray and c is not g and c.base is None:
+                if (parent.pull is None and pull.fresh and is_own(c, g)) or (pull.consumes and c is g):
                     owned.add(parent)
         if not retain_graph:
             node.pull, node.parents, node.saved = freed, (), ()  # type: ignore[assignment]  # a Pull
     return leaves
+
+
+def is_own(c: Any, g: Any) -> bool:
+    """Whether a rule made `c` anew, so that it may be added to in place."""
+    return type(c) is ndarray and c is not g and c.base is None
 
 
 def _added(total: Any, c: Any, node: Node, owned: set[Node]) -> Any:
@@ -107,7 +116,7 @@ def freed(*_: Any) -> Sequence[Any]:
     )
 
 
-freed.names = ()  # type: ignore[attr-defined]  # a Pull is a function with a few facts attached
+freed.names, freed.consumes = (), False  # type: ignore[attr-defined]  # a Pull is a function with facts attached
 
 
 def walk(root: Node) -> list[Node]:

@@ -9,16 +9,18 @@ import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.cotangents import Part
-from adjoint.core.errors import DTypeError, GradientError, InPlaceError, LeavesGraphError, ShapeError
+from adjoint.core.errors import DTypeError, GradientError, LeavesGraphError, ShapeError
 from adjoint.core.op import Op
 from adjoint.core.protocol import array_ufunc
 from adjoint.core.registry import ANSWERS, operation
 from adjoint.ops.methods import ArrayBox, plain_index
+from adjoint.ops.writing import Path
 from adjoint.tape import writes
 from adjoint.tape.backward import backward, freed, walk
 from adjoint.tape.fast import eligible, short_way
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import Node, leaf, next_order, record
+from adjoint.tape.views import LONGEST_PATH, root_of, write
 
 new = object.__new__
 MISSING: Any = object()
@@ -63,9 +65,11 @@ class Tensor(ArrayBox):
         level = self.level
         out, node = record(op, level, args, settings, Tensor)
         if op.kind == "constant":
-            return out
+            return wrap(out, None, level) if "creates" in op.flags else out
         if op.multiple:
             return _outputs(out, node, level)
+        if len(args) == 1 and _shows(out, self):
+            return _view(out, node, self, op, settings)
         return wrap(out, node, level)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, x: Any, y: Any = MISSING, *rest: Any, **kwargs: Any) -> Any:
@@ -197,16 +201,15 @@ class Tensor(ArrayBox):
                              f"got {gradient.shape}")  # fmt: skip
         return gradient
 
-    def _reboxed(self, node: Node) -> tuple[Any, ...]:
+    def _reboxed(self, node: Node, saved: tuple[Any, ...]) -> tuple[Any, ...]:
         """What `node` saved, as tensors with their histories: so that its rule is itself recorded."""
         pull = node.pull
         if pull is None or not hasattr(pull, "op"):
-            return node.saved
-        op, parents = pull.op, iter(node.parents)
-        on_tape = dict(zip(pull.wanted or dict(zip(pull.names, node.saved, strict=True))["needs"], parents,
-                           strict=True))  # fmt: skip
+            return saved
+        values = dict(zip(pull.names, saved, strict=True))
+        op, on_tape = pull.op, dict(zip(pull.wanted or values["needs"], node.parents, strict=True))
         level, boxed = self.level, []
-        for name, value in zip(pull.names, node.saved, strict=True):
+        for name, value in values.items():
             if name == "out":
                 value = _outputs(value, node, level) if op.multiple else wrap(value, node, level)
             elif name in op.inputs and op.inputs.index(name) in on_tape:
@@ -260,7 +263,8 @@ class Tensor(ArrayBox):
         if self.node is not None or isinstance(self.data, Box):
             raise LeavesGraphError(
                 f"{call} would silently drop this tensor's history, and with it its gradient. If that is meant, say "
-                f"so: t.detach(), t.numpy() or t.item(); if not, use NumPy functions that understand tensors"
+                f"so: t.detach(), t.numpy() or t.item(). If not, use NumPy functions that understand tensors; and to "
+                f"collect results in an array, make it a tensor too: out = np.zeros_like(t), then out[i] = t[i]"
             )
         return np.asarray(self.data)
 
@@ -316,7 +320,7 @@ class Tensor(ArrayBox):
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if not self.is_leaf:
             raise LeavesGraphError("deepcopy of a tensor in a graph; copy its values: t.detach().copy(), or t.copy()")
-        twin = new(type(self))
+        twin = new(Tensor if isinstance(self, View) else type(self))
         memo[id(self)] = twin
         twin.level, twin.node = self.level, None
         twin.data = self.data if isinstance(self.data, Box) else np.array(self.data)
@@ -329,7 +333,7 @@ class Tensor(ArrayBox):
     def __reduce__(self) -> Any:
         if not self.is_leaf or isinstance(self.data, Box):
             raise LeavesGraphError("pickling a tensor in a graph; pickle its values: t.detach()")
-        return type(self), (np.asarray(self.data), self.requires_grad)
+        return Tensor if isinstance(self, View) else type(self), (np.asarray(self.data), self.requires_grad)
 
     def clone(self) -> Any:
         """A copy that passes gradients on."""
@@ -338,28 +342,12 @@ class Tensor(ArrayBox):
     # -- Writing in place ---------------------------------------------------------------------------
 
     def assign(self, value: Any, index: Any = ...) -> Tensor:
-        """``t[index] = value``, for tensors that no gradient flows through."""
-        if self.node is not None and (not self.is_leaf or self.level >= recording_floor.get()):
-            raise InPlaceError(
-                "writing into a tensor that is part of a graph; make a new value instead (t = t + u, np.where, "
-                "np.concatenate), or, to change a parameter, write under `with ad.no_grad():`"
-            )
-        if isinstance(value, Tensor) and value.level == self.level:
-            if value.node is not None and self.level >= recording_floor.get():
-                raise InPlaceError(
-                    "writing a value that has a gradient into a constant tensor; build the array from its parts "
-                    "instead (np.stack, np.concatenate, np.where), or write value.detach()"
-                )
-            value = value.data
-        if isinstance(self.data, np.ndarray):
-            self.data[plain_index(index)] = value
-            writes.note(self.data)
-        else:
-            self.data = _array(np.broadcast_to(value, self.shape).astype(self.dtype))
+        """``t[index] = value``: the history of `value` becomes part of this tensor's."""
+        write(self, plain_index(index), value)
         return self
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self.assign(value, index)
+        write(self, plain_index(index), value)
 
     def __iadd__(self, other: Any) -> Any:
         return self._update(np.add, other)
@@ -373,14 +361,95 @@ class Tensor(ArrayBox):
     def __itruediv__(self, other: Any) -> Any:
         return self._update(np.true_divide, other)
 
-    def _update(self, ufunc: np.ufunc, other: Any) -> Tensor:
+    def __ifloordiv__(self, other: Any) -> Any:
+        return self._update(np.floor_divide, other)
+
+    def __imod__(self, other: Any) -> Any:
+        return self._update(np.remainder, other)
+
+    def __ipow__(self, other: Any) -> Any:
+        return self._update(np.power, other)
+
+    def __imatmul__(self, other: Any) -> Any:
+        return self._update(np.matmul, other)
+
+    def _update(self, ufunc: np.ufunc, other: Any) -> Any:
         value = ufunc(self, other)
-        if value.shape != self.shape or not np.can_cast(value.dtype, self.dtype, "same_kind"):
-            raise DTypeError(
-                f"np.{ufunc.__name__} in place: a result of shape {value.shape} and dtype {value.dtype} does not fit "
-                f"into a tensor of shape {self.shape} and dtype {self.dtype}; write t = t + u"
+        if isinstance(self.data, np.generic):  # a number, as NumPy's: the name moves on to a new one
+            return value
+        if value.shape != self.shape:
+            raise ShapeError(
+                f"np.{ufunc.__name__} in place: the result has shape {value.shape}, the tensor {self.shape}; "
+                f"write t = np.{ufunc.__name__}(t, u)"
             )
-        return self.assign(value)
+        if not np.can_cast(value.dtype, self.dtype, "same_kind"):
+            raise DTypeError(
+                f"np.{ufunc.__name__} in place: the result has dtype {value.dtype}, which does not fit into a tensor "
+                f"of {self.dtype}; write t = np.{ufunc.__name__}(t, u)"
+            )
+        write(self, ..., value)
+        return self
+
+
+class View(Tensor):
+    """A tensor that shows part of another one's memory: what is written to either shows in both."""
+
+    __slots__ = ("_data", "_node", "_seen", "path", "root")
+    root: Tensor
+    path: Path
+    _data: Any
+    _node: Node | None
+    _seen: tuple[Node | None, Any]
+
+    def _refreshed(self) -> View:
+        """Take the path from the root again, if the root has been written since."""
+        root = self.root
+        if self._seen[0] is not root.node or self._seen[1] is not root.data:
+            self._seen = root.node, root.data
+            token = recording_floor.set(0)
+            try:
+                shown: Any = wrap(root.data, root.node, root.level)
+                for op, settings in self.path:
+                    data, node = record(op, root.level, (shown,), settings, Tensor)
+                    shown = wrap(data, node, root.level)
+            finally:
+                recording_floor.reset(token)
+            self._data, self._node = shown.data, shown.node
+        return self
+
+    @property
+    def level(self) -> int:  # type: ignore[override]  # looked up anew where Tensor has a slot
+        return self.root.level
+
+    @property
+    def data(self) -> Any:
+        return self._refreshed()._data
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        self._data = value
+
+    @property
+    def node(self) -> Any:
+        return self._refreshed()._node
+
+    @node.setter
+    def node(self, value: Node | None) -> None:
+        self._node = value
+
+
+def _view(data: Any, node: Node | None, of: Tensor, op: Op, settings: Mapping[str, Any]) -> Tensor:
+    """The result of `op` as a view of the tensor whose memory it shows."""
+    root, path = root_of(of)
+    if len(path) >= LONGEST_PATH:
+        if isinstance(data, np.ndarray):
+            data = data.view()
+            data.flags.writeable = False
+        return wrap(data, node, of.level)
+    view: View = new(View)
+    view._seen, view._data, view._node = (root.node, root.data), data, node
+    view.root, view.path = root, (*path, (op, dict(settings)))
+    return view
 
 
 def _array(data: Any) -> Any:
@@ -402,6 +471,13 @@ def wrap(data: Any, node: Node | None, level: int) -> Tensor:
     return tensor
 
 
+def _shows(out: Any, tensor: Tensor) -> bool:
+    """Whether `out` lies in the memory of `tensor`."""
+    if type(out) is np.ndarray:
+        return out.base is not None and writes.owner(out) is writes.owner(tensor.data)
+    return isinstance(out, View) and out.root is root_of(tensor.data)[0]
+
+
 def _outputs(outs: Sequence[Any], node: Node | None, level: int) -> tuple[Tensor, ...]:
     """Tensors for the several results of one operation; each hands its cotangent to the one node."""
     if node is None:
@@ -414,7 +490,7 @@ def _output_node(i: int, node: Node, likes: Any) -> Node:
     def pull(g: Any, saved: tuple[()]) -> tuple[Part]:
         return (Part(i, g, likes),)
 
-    pull.names, pull.fresh = (), False  # type: ignore[attr-defined]  # a Pull is a function with facts attached
+    pull.names, pull.fresh, pull.consumes = (), False, False  # type: ignore[attr-defined]  # a Pull is a function with facts attached
     pull.op = node.pull.op if node.pull else None  # type: ignore[attr-defined]  # as above
     pull.wanted = (0,)  # type: ignore[attr-defined]  # as above
     result = Node()

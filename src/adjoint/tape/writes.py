@@ -1,23 +1,55 @@
-"""What was written in place, and when: a saved value that changed since is found, never used.
+"""What was written in place, when, and over what: so that a rule gets the value that it saved.
 
-A write notes the sequence number at which it happened, by the array that owns the memory. The backward
-pass looks here only at nodes that are older than the latest write, so a training loop, whose graph is
-always younger than the last step, pays one comparison a node.
+A rule may have saved an array that is written later. A write on the tape keeps what it covers, with the
+sequence number at which it happened. The backward pass goes back in time, so it can undo these writes one by
+one, on a copy, and hand each rule the values of its moment (`Past`). A write outside the tape, such as an
+optimiser's step, is only noted; a rule that needs what it covered raises.
+
+The pass looks here only at nodes older than the latest write. A training loop, whose graph is always
+younger than the last step, pays one comparison a node.
 """
 
 from __future__ import annotations
 
 import threading
 import weakref
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from adjoint.core.errors import InPlaceError
 from adjoint.tape.node import Node, next_order
 
+
+class _Place(NamedTuple):
+    """Where an array lies in the memory of its owner."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    strides: tuple[int, ...]
+    offset: int
+
+    @classmethod
+    def of(cls, array: np.ndarray, held: np.ndarray) -> _Place:
+        start = array.__array_interface__["data"][0] - held.__array_interface__["data"][0]
+        return cls(array.shape, array.dtype, array.strides, start)
+
+    def within(self, memory: np.ndarray) -> np.ndarray:
+        """The array at this place of `memory`, a flat array of bytes."""
+        return np.ndarray(self.shape, self.dtype, memory, self.offset, self.strides)
+
+
+class Write(NamedTuple):
+    """``target[index]`` was `old` until the write at `order`. Without `old` it cannot be undone."""
+
+    order: int
+    target: _Place
+    index: Any
+    old: Any
+
+
 _lock = threading.Lock()
-_written: dict[int, tuple[weakref.ref[Any], int]] = {}
+_written: dict[int, tuple[weakref.ref[Any], list[Write]]] = {}
 _latest = [0]
 
 
@@ -26,7 +58,7 @@ def latest() -> int:
     return _latest[0]
 
 
-def owner(array: Any) -> Any:
+def owner(array: np.ndarray) -> np.ndarray:
     """The object that owns an array's memory."""
     while isinstance(array, np.ndarray) and array.base is not None:
         array = array.base
@@ -34,27 +66,77 @@ def owner(array: Any) -> Any:
 
 
 def note(array: np.ndarray) -> None:
-    """Note that `array`'s memory has just been written."""
-    held = owner(array)
+    """Note that `array` has just been written, over values that are gone."""
+    _append(array, Ellipsis, None)
+
+
+def keep(target: np.ndarray, index: Any, old: np.ndarray) -> None:
+    """Keep `old`, which stood at ``target[index]`` until just now."""
+    _append(target, index, old)
+
+
+def _append(target: np.ndarray, index: Any, old: Any) -> None:
+    held = owner(target)
     key = id(held)
-    try:
-        ref = weakref.ref(held, lambda _: _written.pop(key, None))
-    except TypeError:  # bytes or another buffer that takes no weak reference: it cannot be told apart later
-        return
     with _lock:
-        _written[key] = ref, next_order()
-        _latest[0] = _written[key][1]
+        if key not in _written:
+            try:
+                ref = weakref.ref(held, lambda _: _written.pop(key, None))
+            except TypeError:  # a buffer that takes no weak reference, such as bytes: those are read-only
+                return
+            _written[key] = ref, []
+        _latest[0] = next_order()
+        log = _written[key][1]
+        if old is None:
+            log.clear()  # nothing before this moment can be had back
+        # The log must not keep alive what it watches.
+        log.append(Write(_latest[0], _Place.of(target, held), index, old))
 
 
-def check(node: Node) -> None:
-    """Raise if a value that `node` saved was overwritten after it was saved."""
-    for name, value in zip(node.pull.names if node.pull else (), node.saved, strict=False):
-        if isinstance(value, np.ndarray):
-            held = owner(value)
-            ref, order = _written.get(id(held), (None, 0))
-            if ref is not None and ref() is held and order < node.order:
+def forget(array: np.ndarray) -> None:
+    """Drop what is kept of `array`: nobody refers to it any more but its tensor."""
+    _written.pop(id(owner(array)), None)
+
+
+class Past:
+    """Memory as it was, going back in time as far as it is asked."""
+
+    def __init__(self) -> None:
+        self._copies: dict[int, tuple[np.ndarray, list[Write]]] = {}
+
+    def saved(self, node: Node) -> tuple[Any, ...]:
+        """What `node` saved, with the values that it saved.
+
+        Raises:
+            InPlaceError: if these were covered by a write outside the tape.
+        """
+        return tuple(self._value(v, node, k) if isinstance(v, np.ndarray) else v for k, v in enumerate(node.saved))
+
+    def _value(self, value: np.ndarray, node: Node, k: int) -> Any:
+        held = owner(value)
+        found = _written.get(id(held))
+        if found is None or found[0]() is not held or found[1][-1].order >= node.order:
+            return value
+        log = found[1]
+        memory = self._at(node, held, log, k)
+        return _Place.of(value, held).within(memory).copy()  # memory goes further back; a recorded rule may not
+
+    def _at(self, node: Node, held: np.ndarray, log: list[Write], k: int) -> np.ndarray:
+        key = id(held)
+        if key not in self._copies:
+            memory = np.empty(max(held.nbytes, 1), np.uint8)
+            np.ndarray(held.shape, held.dtype, memory, 0, held.strides)[...] = held
+            self._copies[key] = memory, list(log)
+        memory, left = self._copies[key]
+        while left and left[-1].order < node.order:
+            write = left.pop()
+            if write.old is None:
                 what = node.pull.op.name if node.pull else "leaf"
+                name = node.pull.names[k] if node.pull else "?"
                 raise InPlaceError(
-                    f"the gradient of {what} needs `{name}` (shape {value.shape}), which was written in place "
-                    f"after {what} had saved it. Go backward before the write, or write to a copy: t = t.copy()"
+                    f"the gradient of {what} needs `{name}`, which was written in place outside the graph (an "
+                    f"optimiser's step, or under no_grad) after {what} had saved it. Go backward before the "
+                    f"write, or write to a copy: t = t.copy()"
                 )
+            write.target.within(memory)[write.index] = write.old
+        return memory

@@ -1,0 +1,91 @@
+"""NumPy's functions that write into their first argument, in terms of ``t[index] = value``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.box import Box
+from adjoint.core.constructors import composite
+from adjoint.core.errors import LeavesGraphError
+from adjoint.core.registry import REDUCTIONS
+from adjoint.ops.indexing import scatter_add
+
+
+def _target(a: Any, function: str) -> None:
+    """Refuse a plain array, which cannot hold the history of what is written into it."""
+    if not isinstance(a, Box):
+        raise LeavesGraphError(
+            f"np.{function} would write a tensor's values into a plain array and drop their gradient; make the "
+            f"target a tensor (np.zeros_like(t), or ad.tensor(a)), or pass values alone: t.detach().numpy()"
+        )
+
+
+@composite(np.copyto)
+def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
+    _target(dst, "copyto")
+    if where is True:
+        dst[...] = src
+        return
+    where = np.broadcast_to(where, dst.shape)
+    dst[where] = np.broadcast_to(src, dst.shape)[where]
+
+
+@composite(np.put)
+def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
+    _target(a, "put")
+    ind = np.ravel(ind)
+    places = np.unravel_index(np.arange(a.size).take(ind, mode=mode), a.shape)
+    a[places] = np.resize(v, ind.shape)
+
+
+@composite(np.place)
+def place(arr: Any, mask: Any, vals: Any) -> None:
+    _target(arr, "place")
+    at = np.nonzero(np.reshape(mask, arr.shape))
+    arr[at] = np.resize(vals, at[0].shape)
+
+
+@composite(np.putmask)
+def putmask(a: Any, mask: Any, values: Any) -> None:
+    _target(a, "putmask")
+    at = np.nonzero(mask)
+    a[at] = np.resize(values, a.shape)[at]
+
+
+@composite(np.put_along_axis)
+def put_into_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
+    _target(arr, "put_along_axis")
+    if axis is None:
+        arr[np.unravel_index(indices, arr.shape)] = values
+        return
+    shape = list(arr.shape)
+    shape[axis] = indices.shape[axis]
+    indices = np.broadcast_to(indices, shape)
+    places = np.indices(indices.shape, sparse=True)
+    arr[tuple(indices if i == axis % arr.ndim else p for i, p in enumerate(places))] = values
+
+
+@composite(np.fill_diagonal)
+def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+    _target(a, "fill_diagonal")
+    numbers = np.zeros(a.shape, int)
+    np.fill_diagonal(numbers, 1, wrap)
+    at = np.nonzero(numbers)
+    a[at] = np.resize(val, at[0].shape)
+
+
+def accumulate_at(a: Any, ufunc: np.ufunc, index: Any, value: Any) -> None:
+    """``np.add.at(a, index, value)`` and ``np.subtract.at``: repeated indices count every time."""
+    _target(a, f"{ufunc.__name__}.at")
+    region = np.shape(np.empty(a.shape, bool)[index])
+    a += scatter_add(
+        np.broadcast_to(value if ufunc is np.add else -value, region), index=index, shape=a.shape, repeats=True
+    )
+
+
+REDUCTIONS |= {
+    (np.add, "at"): lambda a, index, value: accumulate_at(a, np.add, index, value),
+    (np.subtract, "at"): lambda a, index, value: accumulate_at(a, np.subtract, index, value),
+}

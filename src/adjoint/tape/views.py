@@ -1,0 +1,122 @@
+"""Writing in place, through views too.
+
+A tensor is a variable: its values and its history. A write changes both: the values where they lie, and the
+history to that of `overwrite`. Views share memory, so a write through one must change the history of the
+whole array, its root, and of every other view. A `View` therefore remembers its root and the path from
+there, and asks the root whenever it is used: if the root has been written since, it takes the path again.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from adjoint.core.box import Box
+from adjoint.core.errors import DTypeError, InPlaceError
+from adjoint.core.pulls import build
+from adjoint.ops.indexing import may_repeat
+from adjoint.ops.writing import Path, overwrite
+from adjoint.tape import writes
+from adjoint.tape.modes import recording_floor
+from adjoint.tape.node import Node, next_order
+
+if TYPE_CHECKING:
+    from adjoint.tape.tensor import Tensor
+
+# A view of a view of … : beyond this many steps the result is read-only, so that asking stays cheap.
+LONGEST_PATH = 32
+
+
+def root_of(tensor: Tensor) -> tuple[Tensor, Path]:
+    """The tensor whose memory `tensor` shows, and the way from there."""
+    return getattr(tensor, "root", tensor), getattr(tensor, "path", ())
+
+
+def write(tensor: Tensor, index: Any, value: Any) -> None:
+    """``tensor[index] = value``, on the tape.
+
+    Raises:
+        InPlaceError: if the write would change a leaf that requires a gradient.
+        DTypeError: if a value with a gradient would be cut to whole numbers.
+    """
+    root, path = root_of(tensor)
+    if isinstance(value, Box) and value.level > root.level:
+        _promote(root, value.level)
+    level = root.level
+    recording = level >= recording_floor.get()
+    value, value_node = _unwrapped(value, level)
+    if root.node is not None and root.node.pull is None and recording:
+        raise InPlaceError(
+            "this tensor is a leaf that requires a gradient, so writing into it would leave nothing to take "
+            "the gradient by. Write into a copy (t = t.copy()), or, to change a parameter, under ad.no_grad()"
+        )
+    if not recording:
+        value_node = None
+    if value_node is not None and root.dtype.kind not in "fc":
+        raise DTypeError(
+            f"a value with a gradient written into a tensor of {root.dtype}, which cannot hold one; "
+            f"make it real first: t = t.astype(float)"
+        )
+    changes = recording and (root.node is not None or value_node is not None)
+    node = _node(root, path, index, value, value_node) if changes else None
+    if isinstance(root.data, Box) or isinstance(value, Box):
+        root.data = overwrite(value, root.data, path=path, index=index, repeats=may_repeat(index))
+    else:
+        _write_values(root, tensor, index, value, recording)
+    if changes:
+        root.node = node
+
+
+def _promote(root: Tensor, level: int) -> None:
+    """Make `root` a tensor of an inner transform's `level`, because it now holds one of its values."""
+    if root.node is not None or isinstance(root.data, Box):
+        twin = object.__new__(type(root))
+        twin.data, twin.node, twin.level = root.data, root.node, root.level
+        root.data = twin
+    root.node, root.level = None, level
+
+
+def _unwrapped(value: Any, level: int) -> tuple[Any, Node | None]:
+    if isinstance(value, Box) and value.level == level:
+        return value.data, value.node  # type: ignore[attr-defined]  # of one level: a Tensor
+    return value, None
+
+
+def _node(root: Tensor, path: Path, index: Any, value: Any, value_node: Node | None) -> Node:
+    """The node of `overwrite` for this write: the history that the root has from now on."""
+    value = value if hasattr(value, "dtype") else np.asarray(value, root.dtype)
+    parents = {0: value_node, 1: root.node}
+    wanted = tuple(i for i, parent in parents.items() if parent is not None)
+    fitted = value_node is not None and value.dtype != root.dtype
+    pull = build(overwrite, wanted, fitted, False)
+    node = Node()
+    node.order, node.pull = next_order(), pull
+    node.parents = tuple(parent for parent in parents.values() if parent is not None)
+    settings = {"path": path, "index": index, "repeats": may_repeat(index)}
+    node.saved = pull.save((value, root.data), root.data, settings)
+    return node
+
+
+def _write_values(root: Tensor, tensor: Tensor, index: Any, value: Any, recording: bool) -> None:
+    """Write where the values lie, keeping what was there if some rule may have saved it."""
+    if not isinstance(root.data, np.ndarray):  # a NumPy scalar, which cannot be written
+        root.data = np.array(root.data)
+    # The slot and getrefcount's argument: then nobody has saved this memory, views it, or was given it.
+    if recording and tensor is root and root.data.base is None and sys.getrefcount(root.data) <= 2 and _counts_exactly:
+        writes.forget(root.data)
+        root.data[index] = value
+        return
+    target = tensor.data
+    if not recording:
+        target[index] = value
+        writes.note(target)
+        return
+    old = np.array(target[index])
+    target[index] = value
+    writes.keep(target, index, old)
+
+
+# Without the GIL reference counts are split between threads, so there every write keeps what it covers.
+_counts_exactly = getattr(sys, "_is_gil_enabled", lambda: True)()

@@ -1,0 +1,326 @@
+"""Writing in place: every form of assignment, through views, over saved values, and what is refused."""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint.tape import writes
+from adjoint.testing import check_grads
+
+W = np.random.default_rng(0).normal(size=(3, 3))
+X = np.array([0.3, 0.7, 1.1])
+
+
+def through_a_view(x):
+    y = x * 1
+    v = y[0:1]
+    v *= 10
+    return (y**2).sum()
+
+
+def overwritten(x):
+    y = np.zeros_like(x)
+    y[0] = 2 * x[0]
+    y[0] = 5 * x[1]
+    return (y * y).sum()
+
+
+def same_element_twice(x):
+    y = np.zeros_like(x)
+    y[[0, 0]] = x[:2]
+    return (y**2).sum()
+
+
+def shifted(x):
+    y = x * 1
+    y[1:] = 2 * y[:-1]
+    return (y**3).sum()
+
+
+def overlapping_copy(x):
+    y = x * 1
+    y[1:] = y[:-1]
+    return (y**3).sum()
+
+
+def over_a_saved_value(x):
+    y = x * 2
+    z = np.sin(y)
+    y += 1
+    return (z * y).sum()
+
+
+def over_a_saved_view(x):
+    y = x * 2
+    z = np.sin(y)
+    y[0:1] += 1
+    w = np.cos(y[1:])
+    y[1:] *= 3
+    return (z * y).sum() + w.sum()
+
+
+def rows(x):
+    y = np.zeros_like(x, shape=(6, 3))
+    y[0] = x
+    for i in range(1, 6):
+        y[i] = np.tanh(W @ y[i - 1])
+    return (y**2).sum()
+
+
+def columns(x):
+    y = np.zeros_like(x, shape=(3, 6))
+    y[:, 0] = x
+    for i in range(1, 6):
+        y[:, i] = np.tanh(W @ y[:, i - 1])
+    return (y[:, -1] ** 2).sum() + (y[0] * y[1]).sum()
+
+
+def heat(x):
+    u = np.concatenate([x, x**2])
+    for _ in range(5):
+        u[1:-1] += 0.1 * u[1:-1] ** 2 * (u[2:] - 2 * u[1:-1] + u[:-2])
+    return (u**2).sum()
+
+
+def swapped(x):
+    a = x * 1
+    t = a[0]
+    a[0] = a[1] * a[2]
+    a[1] = t * t
+    return (a**2 * np.array([1.0, 2.0, 3.0])).sum()
+
+
+def views_of_views(x):
+    a = x * 1
+    r = a.reshape(-1)[::-1]
+    r[:2] *= a[1:]
+    s = a.reshape(3, 1).T[0]
+    s[0] = s[2] * s[1]
+    return (a**2 * np.array([1.0, 2.0, 3.0])).sum() + r[0]
+
+
+def one_of_many_views(x):
+    y = x * 1
+    a, b, c = y.reshape(3, 1)
+    a *= 2
+    b[...] = a * c
+    c += b
+    return (y**2).sum()
+
+
+def masks(x):
+    y = x * 1
+    y[y > 0.5] = y[y > 0.5] ** 2
+    y[np.array([0, 2])] += y[1]
+    return (y**3).sum()
+
+
+def a_number_is_a_copy(x):
+    total = x[0]
+    for k in range(1, 3):
+        total *= x[k]
+    return total + x.sum()
+
+
+def functions(x):
+    y = np.zeros_like(x)
+    for i in range(3):
+        y[i] = np.sin(x[i])
+    np.add.at(y, [0, 0, 1], x)
+    np.subtract.at(y, np.array([2, 2]), x[:2])
+    np.copyto(y[1:], y[:-1] * x[1:])
+    np.copyto(y, x, where=np.array([False, True, False]))
+    np.put(y, [0, 2], x[:2] ** 2)
+    np.maximum(y, 0.1, out=y)
+    np.exp(y[1:], out=y[1:])
+    np.multiply(y, x, out=y, where=np.array([True, False, True]))
+    np.put_along_axis(y, np.array([1]), x[2:], axis=0)
+    np.putmask(y, np.array([False, False, True]), x * 3)
+    y.sort()
+    return (y**2 * np.array([1.0, 2.0, 3.0])).sum()
+
+
+def diagonals(x):
+    m = np.zeros_like(x, shape=(3, 3))
+    np.fill_diagonal(m, x)
+    m[np.tril_indices(3, -1)] = x * x[0]
+    np.place(m, np.eye(3, k=1, dtype=bool), x[1:])
+    m.fill(x[0]) if m[0, 0] > 100 else None
+    return (m @ m).sum()
+
+
+def broadcast(x):
+    m = np.zeros_like(x, shape=(2, 3))
+    m[...] = x
+    m[:, 1:] *= x[0]
+    m[0] /= x
+    m[1] **= 2
+    m[:, 0:1] -= np.ones((2, 1)) * x[2]
+    return (m**2).sum()
+
+
+PROGRAMS = [
+    through_a_view, overwritten, same_element_twice, shifted, overlapping_copy, over_a_saved_value, over_a_saved_view,
+    rows, columns, heat, swapped, views_of_views, one_of_many_views, masks, a_number_is_a_copy, functions, diagonals,
+    broadcast,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+class TestPrograms:
+    """Plain NumPy programs that write in place, as they are."""
+
+    def test_value_is_numpys(self, program):
+        assert program(ad.tensor(X)).item() == pytest.approx(program(X.copy()).item(), rel=1e-14)
+        assert ad.value_and_grad(program)(X)[0] == pytest.approx(program(X.copy()), rel=1e-14)
+
+    def test_gradients_to_second_order(self, program):
+        check_grads(program, (X,), order=2)
+
+    def test_eagerly_and_twice(self, program):
+        x = ad.tensor(X, requires_grad=True)
+        loss = program(x)
+        loss.backward()
+        once = x.grad.tolist()
+        np.testing.assert_allclose(once, ad.grad(program)(X), rtol=1e-13)
+        loss.null_gradients()
+        loss.backward()
+        assert x.grad.tolist() == once
+
+    def test_create_graph(self, program):
+        x = ad.tensor(X, requires_grad=True)
+        program(x).backward(create_graph=True)
+        g, x.grad = x.grad, None
+        g.sum().backward()
+        np.testing.assert_allclose(x.grad, ad.hessian(program)(X).sum(axis=0), rtol=1e-10, atol=1e-12)
+
+
+class TestConstants:
+    def test_written_like_arrays(self):
+        t = ad.tensor(np.zeros((2, 2)))
+        t[0] = 1.0
+        t[:, 1] += 5.0
+        t *= 2.0
+        assert t.tolist() == [[2.0, 12.0], [0.0, 10.0]]
+
+    def test_shared_memory_stays_shared(self):
+        a = np.zeros(3)
+        t = ad.Tensor(a)
+        t[1] = 5.0
+        t += 1.0
+        assert a.tolist() == [1.0, 6.0, 1.0]
+
+    def test_a_constant_that_a_rule_saved(self):
+        c = ad.tensor([2.0, 3.0])
+        x = ad.tensor([1.0, 1.0], requires_grad=True)
+        y = x * c
+        c[0] = 100.0
+        y.sum().backward()
+        assert x.grad.tolist() == [2.0, 3.0]
+
+
+class TestLeaves:
+    def test_only_under_no_grad(self):
+        t = ad.tensor([1.0, 2.0], requires_grad=True)
+        for write in (lambda: t.__setitem__(0, 5.0), lambda: t.__iadd__(1), lambda: t[0:1].__imul__(2)):
+            with pytest.raises(ad.InPlaceError, match="copy"):
+                write()
+        with pytest.raises(ad.InPlaceError):
+            np.exp(t, out=t)
+        assert t.tolist() == [1.0, 2.0]
+        with ad.no_grad():
+            t -= 1.0
+            t[1] = 9.0
+        assert t.tolist() == [0.0, 9.0]
+        assert t.is_leaf
+
+    def test_a_step_between_forward_and_backward_is_found(self):
+        w = ad.tensor([2.0], requires_grad=True)
+        loss = (w * w * w).sum()
+        with ad.no_grad():
+            w -= 1.0
+        with pytest.raises(ad.InPlaceError, match="outside the graph"):
+            loss.backward()
+
+
+class TestRefused:
+    def test_read_only_views(self):
+        x = ad.tensor([1.0], requires_grad=True)
+        with pytest.raises(ValueError, match="read-only"):
+            np.broadcast_to(x * 1, (3,)).__imul__(2)
+        with pytest.raises(ValueError, match="read-only"):
+            np.lib.stride_tricks.sliding_window_view(ad.tensor(np.arange(5.0)) * 1, 3).__iadd__(1)
+
+    def test_gradients_do_not_fit_into_whole_numbers(self):
+        t = ad.tensor([1, 2])
+        with pytest.raises(ad.DTypeError, match=r"astype\(float\)"):
+            t[0] = ad.tensor(1.5, requires_grad=True)
+        with pytest.raises(TypeError):
+            t += 0.5
+        assert t.tolist() == [1, 2]
+
+    def test_wrong_shapes_leave_the_tensor_as_it_was(self):
+        x = ad.tensor([1.0, 2.0], requires_grad=True)
+        y = x * 2
+        with pytest.raises(ValueError, match="broadcast"):
+            y[...] = np.ones(3)
+        with pytest.raises(ad.ShapeError, match="in place"):
+            y += np.ones((2, 2))
+        y.sum().backward()
+        assert x.grad.tolist() == [2.0, 2.0]
+
+    def test_plain_arrays_as_targets(self):
+        with pytest.raises(ad.LeavesGraphError, match="zeros_like"):
+            np.copyto(np.zeros(2), ad.tensor([1.0, 2.0], requires_grad=True))
+
+
+class TestCost:
+    def test_nothing_is_kept_when_nothing_was_saved(self):
+        x = ad.tensor(2.0, requires_grad=True)
+        y = ad.tensor(np.zeros(100))
+        for i in range(100):
+            y[i] = x
+        assert id(y.data) not in writes._written
+        y.sum().backward()
+        assert x.grad.item() == 100.0
+
+    def test_what_is_kept_goes_with_the_array(self):
+        x = ad.tensor(np.ones(10), requires_grad=True)
+        y = x * 2
+        z = y * y
+        y[3] = 5.0
+        key = id(y.data)
+        assert key in writes._written
+        del y, z
+        gc.collect()
+        assert key not in writes._written
+
+    def test_a_long_path_of_views_ends_read_only(self):
+        y = ad.tensor(np.ones((2, 2)), requires_grad=True) * 1
+        for _ in range(40):
+            y = y.T
+        with pytest.raises(ValueError, match="read-only"):
+            y[0] = 1.0
+        assert y.T.sum().item() == 4.0
+
+
+def test_a_write_through_one_view_shows_in_another():
+    x = ad.tensor(np.arange(4.0), requires_grad=True)
+    y = x * 1
+    first, second = y[:3], y[1:]
+    first[1] = x[3] * 10
+    assert second.tolist() == [30.0, 2.0, 3.0]
+    (second * second).sum().backward()
+    assert x.grad.tolist() == [0.0, 0.0, 4.0, 6.0 + 2 * 30 * 10]
+
+
+def test_a_view_of_a_leaf_follows_an_optimiser():
+    w = ad.tensor(np.ones((2, 3)), requires_grad=True)
+    t = w.T
+    with ad.no_grad():
+        w += 1.0
+    assert t.tolist() == [[2.0, 2.0]] * 3
