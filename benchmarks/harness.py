@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -118,7 +119,10 @@ def timed(call: Call, loops: int) -> float:
 
 def fresh(*arguments: str) -> Any:
     """Run a new interpreter with `arguments`; what it prints is JSON. None if it fails."""
-    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False, timeout=600)
+    # Modules keep their bytecode, as installed packages do, whatever this shell says.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    command = [sys.executable, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600, env=environment)
     return json.loads(done.stdout) if done.returncode == 0 else None
 
 
