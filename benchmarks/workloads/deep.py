@@ -137,7 +137,7 @@ def cases(small: bool = False) -> Iterator[Case]:
         def phase(name: str, rounds: int, count: int = count, found: dict[str, Samples] = found) -> Samples:
             if not found:
                 # A million operations take MyGrad and autograd a minute: they are seen at 100 000.
-                peers, most = (tuple(EVERYONE), 5) if count < 1_000_000 else (("adjoint", "NumPy", "PyTorch"), 3)
+                peers, most = (tuple(EVERYONE), 3) if count < 1_000_000 else (("adjoint", "NumPy", "PyTorch"), 1)
                 found.update(measure(count, peers, min(rounds, most)))
             return found[name]
 
