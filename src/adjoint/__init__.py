@@ -35,6 +35,7 @@ from adjoint.tape.modes import no_grad as no_grad
 from adjoint.tape.modes import set_grad_enabled as set_grad_enabled
 from adjoint.tape.tensor import Tensor as Tensor
 from adjoint.tape.tensor import tensor as tensor
+from adjoint.tape.watch import exact_checks as exact_checks
 from adjoint.transforms.reverse import grad as grad
 from adjoint.transforms.reverse import hessian as hessian
 from adjoint.transforms.reverse import jacobian as jacobian

@@ -40,7 +40,8 @@ class Pull(Protocol):
 
     `names` says what each saved value is, `wanted` which inputs the parents are (for one joint rule that is
     saved as ``needs``), `fresh` that a cotangent of its own is a new array,
-    `consumes` that it writes into the cotangent that it is given,
+    `consumes` that it writes into the cotangent that it is given, `watched`
+    that a saved value must be checked, `special` that either holds,
     `source` the text that was compiled.
     """
 
@@ -49,22 +50,27 @@ class Pull(Protocol):
     wanted: tuple[int, ...]
     fresh: bool
     consumes: bool
+    watched: bool
+    special: bool
     source: str
     save: Callable[[Sequence[Any], Any, Mapping[str, Any]], tuple[Any, ...]]
 
     def __call__(self, g: Any, saved: tuple[Any, ...], /) -> Sequence[Any]: ...
 
 
-def build(op: Op, wanted: tuple[int, ...], fitted: bool, conjugate: bool) -> Pull:
+def build(op: Op, wanted: tuple[int, ...], fitted: bool, conjugate: bool, watched: bool = False) -> Pull:
     """The pullback of `op` for the inputs numbered `wanted`.
 
     `fitted`: some input's shape or dtype differs from the output's, so cotangents are summed and cast
-    back. `conjugate`: values are complex, so partial derivatives are conjugated.
+    back. `conjugate`: values are complex, so partial derivatives are conjugated. `watched`: a saved value is
+    somebody's array, to be checked before use.
     """
     key = (wanted if not op.joint else (), fitted, conjugate)
-    if key not in op.pulls:
-        op.pulls[key] = _joint(op, fitted) if op.joint else _separate(op, *key)
-    return cast(Pull, op.pulls[key])
+    if (*key, watched) not in op.pulls:
+        pull = _joint(op, fitted) if op.joint else _separate(op, *key)
+        pull.watched, pull.special = watched, watched or pull.consumes
+        op.pulls[*key, watched] = pull
+    return cast(Pull, op.pulls[*key, watched])
 
 
 def _separate(op: Op, wanted: tuple[int, ...], fitted: bool, conjugate: bool) -> Pull:

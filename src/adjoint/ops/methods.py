@@ -39,7 +39,8 @@ def plain_index(index: Any) -> Any:
                 f"Convert it: t.detach().numpy().astype(int)"
             )
         return index.numpy()  # type: ignore[attr-defined]  # every box has numpy()
-    return np.asarray(index) if isinstance(index, list) else index
+    # A copy: the graph keeps the index, and its owner may change it.
+    return np.array(index) if isinstance(index, list | np.ndarray) else index
 
 
 class ArrayBox(Box):

@@ -17,9 +17,10 @@ from numpy import ndarray
 
 from adjoint.core.cotangents import Lazy
 from adjoint.core.errors import GraphFreedError
-from adjoint.core.pulls import fit
+from adjoint.core.pulls import Pull, fit
 from adjoint.tape import writes
 from adjoint.tape.node import Node
+from adjoint.tape.watch import check
 
 
 def backward(
@@ -51,13 +52,13 @@ def backward(
             leaves[node] = _finished(g, node, node in owned)
             continue
         saved = node.saved if order < last_write else past.saved(node)
-        if pull.consumes and node not in owned and type(g) is ndarray:
-            g = np.array(g)  # its rule writes into the cotangent it gets
+        if pull.special:
+            g = _prepared(node, pull, g, saved, node in owned)
         shares = pull(g, saved if rebox is None else rebox(node, saved))
         for parent, c in zip(node.parents, shares):  # noqa: B905 - one share a parent; strict= costs 5 % here
             if parent in waiting:
                 total = waiting[parent]
-                if pull.consumes and c is g and isinstance(total, Lazy):
+                if pull.special and c is g and isinstance(total, Lazy):
                     total, c = c, total
                     owned.add(parent)
                 if parent in owned and type(total) is ndarray and type(c) is ndarray:
@@ -67,11 +68,18 @@ def backward(
             elif c is not None:
                 waiting[parent] = c
                 heappush(heap, (parent.order, parent))
-                if (parent.pull is None and pull.fresh and is_own(c, g)) or (pull.consumes and c is g):
+                if (parent.pull is None and pull.fresh and is_own(c, g)) or (pull.special and pull.consumes and c is g):
                     owned.add(parent)
         if not retain_graph:
             node.pull, node.parents, node.saved = freed, (), ()  # type: ignore[assignment]  # a Pull
     return leaves
+
+
+def _prepared(node: Node, pull: Pull, g: Any, saved: tuple[Any, ...], owned: bool) -> Any:
+    """The cotangent for a rule that writes into it, or whose saved values may have been written."""
+    if pull.watched:
+        check(node, saved)
+    return np.array(g) if pull.consumes and type(g) is ndarray and not owned else g
 
 
 def is_own(c: Any, g: Any) -> bool:
@@ -116,7 +124,7 @@ def freed(*_: Any) -> Sequence[Any]:
     )
 
 
-freed.names, freed.consumes = (), False  # type: ignore[attr-defined]  # a Pull is a function with facts attached
+freed.names, freed.special = (), False  # type: ignore[attr-defined]  # a Pull is a function with facts attached
 
 
 def walk(root: Node) -> list[Node]:

@@ -16,6 +16,7 @@ from adjoint.core.op import Op
 from adjoint.core.pulls import NotDifferentiable, Pull, build
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import Node, next_order
+from adjoint.tape.watch import watch
 
 _HEAD = """
 def {name}(x{y}):
@@ -91,17 +92,22 @@ _BINARY = """
         else:
             node.pull = pull_x
             node.parents = (p,)
-            node.saved = ({saved_x})
+            node.saved = ({saved_x}){watch_x}
     elif q is not None:
         node = t.node = Node()
         node.order = next_order()
         node.pull = pull_y
         node.parents = (q,)
-        node.saved = ({saved_y})
+        node.saved = ({saved_y}){watch_y}
     else:
         t.node = None
     return t
 """
+
+# The other operand is a constant, and if it is an array, somebody else may write into it.
+_WATCH = """
+{indent}if type({constant}) is ndarray:
+{indent}    watch(node, {pull}_watched, {k})"""
 
 _LOCALS = {"x": "a", "y": "b", "out": "out"}
 
@@ -128,6 +134,14 @@ def source_of(op: Op, symbol: str | None = None, method: bool = False) -> tuple[
     saved = {
         name.replace("pull", "saved"): "".join(f"{_LOCALS[n]}, " for n in pull.names) for name, pull in pulls.items()
     }
+    for pull, constant, indent in (("pull_x", "y", 12), ("pull_y", "x", 8)) if binary else ():
+        names, key = pulls[pull].names, pull.replace("pull", "watch")
+        saved[key] = ""
+        if constant in names:
+            pulls[f"{pull}_watched"] = build(op, which[pull], False, False, watched=True)
+            saved[key] = _WATCH.format(
+                indent=" " * indent, constant=_LOCALS[constant], pull=pull, k=names.index(constant)
+            )
     forward = f"a {symbol} b" if symbol else "forward(a, b)"
     saved["on_tape"] = "True" if method else "isinstance(x, Tensor)"
     text = _HEAD.format(name=op.name, y=", y" if binary else "")
@@ -154,6 +168,7 @@ def short_way(
         "ndarray": np.ndarray,
         "float64": np.dtype("float64"),
         "float32": np.dtype("float32"),
+        "watch": watch,
         **pulls,
     }
     exec(compile(source, f"<short way of {op.name}>", "exec"), scope)

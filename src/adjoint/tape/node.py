@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any, cast
 
+from numpy import ndarray
+
 from adjoint.core.box import apply
 from adjoint.core.op import Op
 from adjoint.core.pulls import Pull, build, dtype_of
 from adjoint.tape.modes import recording_floor
+from adjoint.tape.watch import watch
 
 # Sequence numbers fall from -1, because `heapq` pops the smallest: the latest node comes first.
 next_order = count(-1, -1).__next__
@@ -25,9 +28,10 @@ class Node:
         saved: the values that `pull` names, and nothing else.
         grad: the gradient collected here: leaves, and results after `retain_grad`.
         shape, dtype: what a leaf's gradient must look like.
+        probe: what to check a saved array of somebody else's against; only where `pull` is watched.
     """
 
-    __slots__ = ("__weakref__", "dtype", "grad", "order", "parents", "pull", "saved", "shape")
+    __slots__ = ("__weakref__", "dtype", "grad", "order", "parents", "probe", "pull", "saved", "shape")
     order: int
     pull: Pull | None
     parents: tuple[Node, ...]
@@ -35,6 +39,7 @@ class Node:
     grad: Any
     shape: tuple[int, ...]
     dtype: Any
+    probe: Any
 
     def __repr__(self) -> str:
         what = "leaf" if self.pull is None else self.pull.op.name
@@ -75,6 +80,9 @@ def record(op: Op, level: int, args: Sequence[Any], settings: Any, kind: type) -
     node = Node()
     node.order, node.pull, node.parents = next_order(), pull, tuple(parents)
     node.saved = pull.save(values, out, settings)
+    for i, name in enumerate(() if op.joint else op.inputs):
+        if i not in wanted and type(values[i]) is ndarray and name in pull.names:
+            watch(node, build(op, tuple(wanted), fitted, conjugate, watched=True), pull.names.index(name))
     return out, node
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -31,7 +32,8 @@ class Tensor(ArrayBox):
 
     Args:
         data: an array, which is shared and not copied, or numbers. `adjoint.tensor` copies.
-        requires_grad: collect a gradient in `grad` when `backward` is called on a result.
+        requires_grad: collect a gradient in `grad` when `backward` is called on a result. The array given is
+            then read-only, except through the tensor, as long as the graph may need it.
         dtype: convert to this first.
 
     Raises:
@@ -58,6 +60,15 @@ class Tensor(ArrayBox):
             self.data = self.data.astype(dtype, copy=False)
         if requires_grad:
             self.requires_grad_()
+            # A Parameter shares its array for good: that is what it is for.
+            if type(self) is Tensor and self.data is data and data.flags.writeable and data.base is None:
+                self._lock(data)
+
+    def _lock(self, array: np.ndarray) -> None:
+        """Make the caller's `array` read-only for as long as the leaf that shares its memory lives."""
+        self.data = array.view()
+        array.flags.writeable = False
+        weakref.finalize(self.node, array.flags.__setattr__, "writeable", True)
 
     # -- The tape -----------------------------------------------------------------------------------
 
@@ -490,7 +501,7 @@ def _output_node(i: int, node: Node, likes: Any) -> Node:
     def pull(g: Any, saved: tuple[()]) -> tuple[Part]:
         return (Part(i, g, likes),)
 
-    pull.names, pull.fresh, pull.consumes = (), False, False  # type: ignore[attr-defined]  # a Pull is a function with facts attached
+    pull.names, pull.fresh, pull.special = (), False, False  # type: ignore[attr-defined]  # a Pull is a function with facts attached
     pull.op = node.pull.op if node.pull else None  # type: ignore[attr-defined]  # as above
     pull.wanted = (0,)  # type: ignore[attr-defined]  # as above
     result = Node()
@@ -521,8 +532,8 @@ def _lazy_operator(method: str, name: str, symbol: str) -> Callable[[Any, Any], 
     return first
 
 
-for _name, _symbol in (("add", "+"), ("sub", "-"), ("mul", "*"), ("truediv", "/")):
-    _op = {"sub": "subtract", "mul": "multiply", "truediv": "divide"}.get(_name, _name)
+for _name, _symbol in (("add", "+"), ("sub", "-"), ("mul", "*"), ("truediv", "/"), ("pow", "**")):
+    _op = {"sub": "subtract", "mul": "multiply", "truediv": "divide", "pow": "power"}.get(_name, _name)
     for _method in (f"__{_name}__", f"__r{_name}__"):
         setattr(Tensor, _method, _lazy_operator(_method, _op, _symbol))
 

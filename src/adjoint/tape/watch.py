@@ -1,0 +1,90 @@
+"""Arrays that a graph saved and somebody else may overwrite: found when the backward pass needs them.
+
+A rule saves arrays as they are, without copying. Those of tensors are protected (see `writes`); but the
+``a`` of ``x * a`` may be any array of the user's. So its node keeps a fingerprint of it, taken when it was
+saved, and the pass compares. By default that is the bytes of a few elements spread over the array, which
+finds a buffer that was filled anew; inside `exact_checks` it is a hash of all of them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from adjoint.core.errors import InPlaceError
+from adjoint.core.pulls import Pull
+
+if TYPE_CHECKING:
+    from adjoint.tape.node import Node
+
+_exact: ContextVar[bool] = ContextVar("exact_checks", default=False)
+
+
+@contextmanager
+def exact_checks() -> Iterator[None]:
+    """Find every change to an array that a graph saved, at the cost of reading each one whole.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> x, a = ad.tensor(np.ones(1000), requires_grad=True), np.ones(1000)
+        >>> with ad.exact_checks():
+        ...     loss = np.sum(x * a)
+        >>> a[1] = 5.0
+        >>> loss.backward()  # doctest: +IGNORE_EXCEPTION_DETAIL
+        Traceback (most recent call last):
+        adjoint.core.errors.InPlaceError: …
+    """
+    token = _exact.set(True)
+    try:
+        yield
+    finally:
+        _exact.reset(token)
+
+
+class Probe(NamedTuple):
+    """The fingerprint of the saved value number `k`, and the line that saved it."""
+
+    k: int
+    exact: bool
+    print: bytes | int
+    line: str
+
+
+def fingerprint(array: np.ndarray, exact: bool) -> bytes | int:
+    """The bytes of at most four elements an axis; or a hash of all elements, if `exact`."""
+    if exact:
+        return hash(array.tobytes())
+    if array.size > 16:
+        array = array[tuple(slice(None, None, (n - 1) // 3 or 1) for n in array.shape)]
+    return array.tobytes()
+
+
+def watch(node: Node, pull: Pull, k: int) -> None:
+    """Let `node`, whose saved value `k` is somebody's array, have `pull`, which asks for a check."""
+    exact = _exact.get()
+    node.pull = pull
+    node.probe = Probe(k, exact, fingerprint(node.saved[k], exact), _users_line())
+
+
+def check(node: Node, saved: tuple[Any, ...]) -> None:
+    """Raise if an array that `node` watches has changed since it was saved."""
+    probe: Probe = node.probe
+    if fingerprint(saved[probe.k], probe.exact) != probe.print:
+        op = node.pull.op.name if node.pull else "?"
+        raise InPlaceError(
+            f"an array that {op} saved at {probe.line} for its gradient has been written since. Go backward before "
+            f"the write, write into a copy, or give {op} a copy: a.copy()"
+        )
+
+
+def _users_line() -> str:
+    """File and line of the innermost frame outside adjoint and NumPy."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "adjoint").startswith(("adjoint", "numpy")):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
