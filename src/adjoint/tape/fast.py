@@ -14,6 +14,7 @@ import numpy as np
 
 from adjoint.core.op import Op
 from adjoint.core.pulls import NotDifferentiable, Pull, build
+from adjoint.core.registry import operation
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import Node, next_order
 from adjoint.tape.watch import watch
@@ -174,3 +175,40 @@ def short_way(
     exec(compile(source, f"<short way of {op.name}>", "exec"), scope)
     function: Callable[..., Any] = scope[op.name]
     return function
+
+
+# The operators that have a short way, by the middle of their method's name.
+_OPERATORS = {
+    "add": ("add", "+"),
+    "sub": ("subtract", "-"),
+    "mul": ("multiply", "*"),
+    "truediv": ("divide", "/"),
+    "pow": ("power", "**"),
+}
+
+
+def install(tensor: type) -> None:
+    """Give the class `tensor` its arithmetic. Each operator writes its short way when it is first used."""
+    for name, (op, symbol) in _OPERATORS.items():
+        for method in (f"__{name}__", f"__r{name}__"):
+            setattr(tensor, method, _first_use(tensor, method, op, symbol))
+
+
+def _first_use(tensor: type, method: str, name: str, symbol: str) -> Callable[[Any, Any], Any]:
+    """An operator that stands aside for its short way."""
+    slow = getattr(tensor, method)
+
+    def first(self: Any, other: Any) -> Any:
+        op: Any = operation(name)
+        if method.startswith("__r"):
+            short = short_way(op, tensor, symbol)
+
+            def reflected(self: Any, other: Any) -> Any:
+                return short(other, self) if isinstance(other, float | int | np.ndarray) else slow(self, other)
+
+            setattr(tensor, method, reflected)
+        else:
+            setattr(tensor, method, short_way(op, tensor, symbol, slow))
+        return getattr(self, method)(other)
+
+    return first

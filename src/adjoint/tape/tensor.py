@@ -10,24 +10,24 @@ import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.cotangents import Part
-from adjoint.core.errors import DTypeError, GradientError, LeavesGraphError, ShapeError
+from adjoint.core.errors import DTypeError, GradientError, ShapeError
 from adjoint.core.op import Op
 from adjoint.core.protocol import array_ufunc
-from adjoint.core.registry import ANSWERS, operation
-from adjoint.ops.methods import ArrayBox, plain_index
+from adjoint.core.registry import ANSWERS
 from adjoint.ops.writing import Path
 from adjoint.tape import writes
 from adjoint.tape.backward import backward, freed, walk
-from adjoint.tape.fast import eligible, short_way
+from adjoint.tape.fast import eligible, install, short_way
+from adjoint.tape.leaving import Leaving
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import Node, leaf, next_order, record
-from adjoint.tape.views import LONGEST_PATH, root_of, write
+from adjoint.tape.views import LONGEST_PATH, Writable, root_of
 
 new = object.__new__
 MISSING: Any = object()
 
 
-class Tensor(ArrayBox):
+class Tensor(Leaving, Writable):
     """An n-dimensional array that records the operations applied to it.
 
     Args:
@@ -247,61 +247,9 @@ class Tensor(ArrayBox):
             if node.pull is not None:
                 node.pull, node.parents, node.saved = freed, (), ()  # type: ignore[assignment]  # a Pull
 
-    # -- Ways out of the graph ----------------------------------------------------------------------
-
     def detach(self) -> Tensor:
         """The same values, sharing memory, without history."""
         return wrap(self.data, None, self.level)
-
-    def numpy(self) -> np.ndarray:
-        """The values as a NumPy array; read-only where a graph holds them."""
-        data = self.data
-        array: np.ndarray = data.numpy() if isinstance(data, Tensor) else np.asarray(data)
-        if self.node is not None and array.flags.writeable:
-            array = array.view()
-            array.flags.writeable = False
-        return array
-
-    def item(self, *index: int) -> Any:
-        """The value as a Python number."""
-        return self.numpy().item(*index)
-
-    def tolist(self) -> Any:
-        """The values as nested lists of Python numbers."""
-        return self.numpy().tolist()
-
-    def _leaving(self, call: str) -> np.ndarray:
-        if self.node is not None or isinstance(self.data, Box):
-            raise LeavesGraphError(
-                f"{call} would silently drop this tensor's history, and with it its gradient. If that is meant, say "
-                f"so: t.detach(), t.numpy() or t.item(). If not, use NumPy functions that understand tensors; and to "
-                f"collect results in an array, make it a tensor too: out = np.zeros_like(t), then out[i] = t[i]"
-            )
-        return np.asarray(self.data)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return np.array(self._leaving("np.asarray(t)"), dtype=dtype, copy=copy)
-
-    def __float__(self) -> float:
-        return float(self._leaving("float(t)"))
-
-    def __int__(self) -> int:
-        return int(self._leaving("int(t)"))
-
-    def __complex__(self) -> complex:
-        return complex(self._leaving("complex(t)"))
-
-    def __index__(self) -> int:
-        return self._leaving("using t as an index").__index__()
-
-    def __dlpack__(self, **options: Any) -> Any:
-        return self._leaving("__dlpack__").__dlpack__(**options)
-
-    def __dlpack_device__(self) -> Any:
-        return np.asarray(self.numpy()).__dlpack_device__()
-
-    def __bool__(self) -> bool:
-        return bool(self.data)
 
     # -- Looking at it ------------------------------------------------------------------------------
 
@@ -324,82 +272,6 @@ class Tensor(ArrayBox):
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if self.ndim == 0 and spec else str(self)
-
-    def __copy__(self) -> Any:
-        return operation("copy")(self) if not self.is_leaf else self.__deepcopy__({})
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        if not self.is_leaf:
-            raise LeavesGraphError("deepcopy of a tensor in a graph; copy its values: t.detach().copy(), or t.copy()")
-        twin = new(Tensor if isinstance(self, View) else type(self))
-        memo[id(self)] = twin
-        twin.level, twin.node = self.level, None
-        twin.data = self.data if isinstance(self.data, Box) else np.array(self.data)
-        if self.node is not None:
-            twin.node = leaf(twin.shape, twin.dtype)
-            grad = self.node.grad
-            twin.node.grad = None if grad is None else grad.detach().copy()
-        return twin
-
-    def __reduce__(self) -> Any:
-        if not self.is_leaf or isinstance(self.data, Box):
-            raise LeavesGraphError("pickling a tensor in a graph; pickle its values: t.detach()")
-        return Tensor if isinstance(self, View) else type(self), (np.asarray(self.data), self.requires_grad)
-
-    def clone(self) -> Any:
-        """A copy that passes gradients on."""
-        return operation("copy")(self)
-
-    # -- Writing in place ---------------------------------------------------------------------------
-
-    def assign(self, value: Any, index: Any = ...) -> Tensor:
-        """``t[index] = value``: the history of `value` becomes part of this tensor's."""
-        write(self, plain_index(index), value)
-        return self
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        write(self, plain_index(index), value)
-
-    def __iadd__(self, other: Any) -> Any:
-        return self._update(np.add, other)
-
-    def __isub__(self, other: Any) -> Any:
-        return self._update(np.subtract, other)
-
-    def __imul__(self, other: Any) -> Any:
-        return self._update(np.multiply, other)
-
-    def __itruediv__(self, other: Any) -> Any:
-        return self._update(np.true_divide, other)
-
-    def __ifloordiv__(self, other: Any) -> Any:
-        return self._update(np.floor_divide, other)
-
-    def __imod__(self, other: Any) -> Any:
-        return self._update(np.remainder, other)
-
-    def __ipow__(self, other: Any) -> Any:
-        return self._update(np.power, other)
-
-    def __imatmul__(self, other: Any) -> Any:
-        return self._update(np.matmul, other)
-
-    def _update(self, ufunc: np.ufunc, other: Any) -> Any:
-        value = ufunc(self, other)
-        if isinstance(self.data, np.generic):  # a number, as NumPy's: the name moves on to a new one
-            return value
-        if value.shape != self.shape:
-            raise ShapeError(
-                f"np.{ufunc.__name__} in place: the result has shape {value.shape}, the tensor {self.shape}; "
-                f"write t = np.{ufunc.__name__}(t, u)"
-            )
-        if not np.can_cast(value.dtype, self.dtype, "same_kind"):
-            raise DTypeError(
-                f"np.{ufunc.__name__} in place: the result has dtype {value.dtype}, which does not fit into a tensor "
-                f"of {self.dtype}; write t = np.{ufunc.__name__}(t, u)"
-            )
-        write(self, ..., value)
-        return self
 
 
 class View(Tensor):
@@ -447,6 +319,12 @@ class View(Tensor):
     @node.setter
     def node(self, value: Node | None) -> None:
         self._node = value
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return wrap(self.data, self.node, self.level).__deepcopy__(memo)
+
+    def __reduce__(self) -> Any:
+        return wrap(self.data, self.node, self.level).__reduce__()
 
 
 def _view(data: Any, node: Node | None, of: Tensor, op: Op, settings: Mapping[str, Any]) -> Tensor:
@@ -510,32 +388,7 @@ def _output_node(i: int, node: Node, likes: Any) -> Node:
 
 
 _short_ways: dict[Any, Callable[..., Any]] = {}
-
-
-def _lazy_operator(method: str, name: str, symbol: str) -> Callable[[Any, Any], Any]:
-    """An operator that writes its short way when it is first used, and then stands aside for it."""
-    slow = getattr(ArrayBox, method)
-
-    def first(self: Any, other: Any) -> Any:
-        op: Any = operation(name)
-        if method.startswith("__r"):
-            short = short_way(op, Tensor, symbol)
-
-            def reflected(self: Any, other: Any) -> Any:
-                return short(other, self) if isinstance(other, float | int | np.ndarray) else slow(self, other)
-
-            setattr(Tensor, method, reflected)
-        else:
-            setattr(Tensor, method, short_way(op, Tensor, symbol, slow))
-        return getattr(self, method)(other)
-
-    return first
-
-
-for _name, _symbol in (("add", "+"), ("sub", "-"), ("mul", "*"), ("truediv", "/"), ("pow", "**")):
-    _op = {"sub": "subtract", "mul": "multiply", "truediv": "divide", "pow": "power"}.get(_name, _name)
-    for _method in (f"__{_name}__", f"__r{_name}__"):
-        setattr(Tensor, _method, _lazy_operator(_method, _op, _symbol))
+install(Tensor)
 
 
 def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:

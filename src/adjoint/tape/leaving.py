@@ -1,0 +1,104 @@
+"""Ways out of the graph: the explicit ones, and the refusal of those that would drop a gradient silently."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.box import Box
+from adjoint.core.errors import LeavesGraphError
+from adjoint.core.registry import operation
+from adjoint.ops.methods import ArrayBox
+from adjoint.tape.node import leaf
+
+
+class Leaving(ArrayBox):
+    """What a tensor becomes outside: arrays, numbers, copies and pickles."""
+
+    __slots__ = ()
+    data: Any
+    node: Any
+
+    @property
+    def is_leaf(self) -> bool:
+        raise NotImplementedError
+
+    @property
+    def requires_grad(self) -> bool:
+        raise NotImplementedError
+
+    def numpy(self) -> np.ndarray:
+        """The values as a NumPy array; read-only where a graph holds them."""
+        data = self.data
+        array: np.ndarray = data.numpy() if isinstance(data, Leaving) else np.asarray(data)
+        if self.node is not None and array.flags.writeable:
+            array = array.view()
+            array.flags.writeable = False
+        return array
+
+    def item(self, *index: int) -> Any:
+        """The value as a Python number."""
+        return self.numpy().item(*index)
+
+    def tolist(self) -> Any:
+        """The values as nested lists of Python numbers."""
+        return self.numpy().tolist()
+
+    def _leaving(self, call: str) -> np.ndarray:
+        if self.node is not None or isinstance(self.data, Box):
+            raise LeavesGraphError(
+                f"{call} would silently drop this tensor's history, and with it its gradient. If that is meant, say "
+                f"so: t.detach(), t.numpy() or t.item(). If not, use NumPy functions that understand tensors; and to "
+                f"collect results in an array, make it a tensor too: out = np.zeros_like(t), then out[i] = t[i]"
+            )
+        return np.asarray(self.data)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self._leaving("np.asarray(t)"), dtype=dtype, copy=copy)
+
+    def __float__(self) -> float:
+        return float(self._leaving("float(t)"))
+
+    def __int__(self) -> int:
+        return int(self._leaving("int(t)"))
+
+    def __complex__(self) -> complex:
+        return complex(self._leaving("complex(t)"))
+
+    def __index__(self) -> int:
+        return self._leaving("using t as an index").__index__()
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._leaving("__dlpack__").__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Any:
+        return np.asarray(self.numpy()).__dlpack_device__()
+
+    def __bool__(self) -> bool:
+        return bool(self.data)
+
+    def __copy__(self) -> Any:
+        return operation("copy")(self) if not self.is_leaf else self.__deepcopy__({})
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if not self.is_leaf:
+            raise LeavesGraphError("deepcopy of a tensor in a graph; copy its values: t.detach().copy(), or t.copy()")
+        twin = object.__new__(type(self))
+        memo[id(self)] = twin
+        twin.level, twin.node = self.level, None
+        twin.data = self.data if isinstance(self.data, Box) else np.array(self.data)
+        if self.node is not None:
+            twin.node = leaf(twin.shape, twin.dtype)
+            grad = self.node.grad
+            twin.node.grad = None if grad is None else grad.detach().copy()
+        return twin
+
+    def __reduce__(self) -> Any:
+        if not self.is_leaf or isinstance(self.data, Box):
+            raise LeavesGraphError("pickling a tensor in a graph; pickle its values: t.detach()")
+        return type(self), (np.asarray(self.data), self.requires_grad)
+
+    def clone(self) -> Any:
+        """A copy that passes gradients on."""
+        return operation("copy")(self)
