@@ -124,12 +124,8 @@ def _cumulative(f: Any, x: Any, axis: Any, dtype: Any, out: Any, initial: bool, 
 REDUCTIONS |= {
     (np.add, "accumulate"): cumsum,
     (np.multiply, "accumulate"): cumprod,
-    (np.maximum, "accumulate"): lambda a, axis=0, dtype=None, out=None: _running(
-        running_max, a, axis, dtype, out
-    ),
-    (np.minimum, "accumulate"): lambda a, axis=0, dtype=None, out=None: _running(
-        running_min, a, axis, dtype, out
-    ),
+    (np.maximum, "accumulate"): lambda a, axis=0, dtype=None, out=None: _running(running_max, a, axis, dtype, out),
+    (np.minimum, "accumulate"): lambda a, axis=0, dtype=None, out=None: _running(running_min, a, axis, dtype, out),
     (np.logaddexp, "accumulate"): lambda a, axis=0, dtype=None, out=None: _running(
         running_logsumexp, a, axis, dtype, out
     ),

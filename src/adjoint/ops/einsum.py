@@ -156,8 +156,7 @@ def _diagonals(a: Any, term: str) -> Any:
     places = {c: np.arange(n) for c, n in zip(term, np.shape(a), strict=True)}
     letters = list(places)
     grid = {
-        c: np.reshape(p, [-1 if k == i else 1 for k in range(len(letters))])
-        for i, (c, p) in enumerate(places.items())
+        c: np.reshape(p, [-1 if k == i else 1 for k in range(len(letters))]) for i, (c, p) in enumerate(places.items())
     }
     return a[tuple(grid[c] for c in term)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -63,9 +64,7 @@ def concatenate(
     if len(lengths) == 1 and 0 not in lengths:
         rest = {s[: axis % len(s)] + s[axis % len(s) + 1 :] for s in shapes}
         if len(rest) > 1:
-            raise ShapeError(
-                f"concatenate: shapes {', '.join(map(str, shapes))} must agree on every axis but {axis}"
-            )
+            raise ShapeError(f"concatenate: shapes {', '.join(map(str, shapes))} must agree on every axis but {axis}")
     result = join(*arrays, axis=axis)
     return store(result if dtype is None else result.astype(dtype), out)
 
@@ -75,9 +74,7 @@ def concatenate(
     samples=lambda r: [call([r(2, 3), r(2, 3)]), call((r(3), r(3)), axis=1)],
     errors=lambda r: [call([r(2), r(3)])],
 )
-def stack(
-    arrays: Sequence[Any], axis: int = 0, out: Any = None, *, dtype: Any = None, casting: Any = None
-) -> Any:
+def stack(arrays: Sequence[Any], axis: int = 0, out: Any = None, *, dtype: Any = None, casting: Any = None) -> Any:
     arrays = [a if hasattr(a, "shape") else np.asarray(a) for a in arrays]
     if len({np.shape(a) for a in arrays}) > 1:
         raise ShapeError(f"stack: all arrays must have one shape; got {', '.join(str(np.shape(a)) for a in arrays)}")
@@ -143,12 +140,10 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     else:
         cuts = [0, *(int(i) for i in indices_or_sections), n]
     before = (slice(None),) * (axis % np.ndim(ary))
-    return [ary[(*before, slice(a, b))] for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+    return [ary[(*before, slice(a, b))] for a, b in pairwise(cuts)]
 
 
-@composite(
-    np.split, samples=lambda r: [call(r(6), 3), call(r(3, 5), [2, 4], 1)], errors=lambda r: [call(r(5), 2)]
-)
+@composite(np.split, samples=lambda r: [call(r(6), 3), call(r(3, 5), [2, 4], 1)], errors=lambda r: [call(r(5), 2)])
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     n = np.shape(ary)[axis]
     if np.ndim(indices_or_sections) == 0 and n % int(indices_or_sections):
@@ -180,9 +175,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> Any:
 
 
 @linear(
-    transpose=lambda g, a_shape, widths: g[
-        tuple(slice(b, b + n) for (b, _), n in zip(widths, a_shape, strict=True))
-    ],
+    transpose=lambda g, a_shape, widths: g[tuple(slice(b, b + n) for (b, _), n in zip(widths, a_shape, strict=True))],
     samples=lambda r: [call(r(2, 3), widths=((1, 0), (2, 1)))],
 )
 def pad_zeros(a: Any, /, widths: Any = ()) -> Any:
@@ -208,7 +201,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> A
     if mode == "constant":
         padded = pad_zeros(array, widths=widths)
         values = options.pop("constant_values", 0)
-        if np.ndim(values) == 0 and not isinstance(values, int | float) or np.any(np.not_equal(values, 0)):
+        if (np.ndim(values) == 0 and not isinstance(values, int | float)) or np.any(np.not_equal(values, 0)):
             frame = np.pad(np.zeros(np.shape(array)), widths, constant_values=np.asarray(values))
             padded = padded + frame.astype(padded.dtype)
         return padded

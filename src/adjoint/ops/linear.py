@@ -82,7 +82,7 @@ def matmul(x: Any, y: Any, /) -> Any:
 def dot(a: Any, b: Any, out: Any = None) -> Any:
     if np.ndim(a) == 0 or np.ndim(b) == 0:
         return store(np.multiply(a, b), out)
-    if np.ndim(b) <= 2 and np.ndim(a) <= 2 or np.ndim(b) == 1:
+    if (np.ndim(b) <= 2 and np.ndim(a) <= 2) or np.ndim(b) == 1:
         return store(np.matmul(a, b), out)
     return store(np.tensordot(a, b, axes=(-1, -2)), out)
 
@@ -174,9 +174,7 @@ def _chain(arrays: list[Any], sizes: list[int]) -> Any:
     for length in range(1, n):
         for i in range(n - length):
             j = i + length
-            options = [
-                (cost[i][k] + cost[k + 1][j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)
-            ]
+            options = [(cost[i][k] + cost[k + 1][j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)]
             cost[i][j], cut[i][j] = min(options)
 
     def product(i: int, j: int) -> Any:
@@ -188,9 +186,7 @@ def _chain(arrays: list[Any], sizes: list[int]) -> Any:
 
 
 @composite(np.cross, samples=lambda r: [call(r(3), r(3)), call(r(2, 3), r(3)), call(r(3, 4), r(3, 4), axis=0)])
-def cross(
-    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
-) -> Any:
+def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
     if axis is not None:
         axisa = axisb = axisc = axis
     a, b = np.moveaxis(a, axisa, -1), np.moveaxis(b, axisb, -1)

@@ -40,9 +40,7 @@ def transpose(a: Any, /, axes: Any = None) -> Any:
     return np.transpose(a, axes)
 
 
-@linear(
-    np.matrix_transpose, transpose=lambda g: np.matrix_transpose(g), samples=lambda r: [call(r(2, 3, 4))]
-)
+@linear(np.matrix_transpose, transpose=lambda g: np.matrix_transpose(g), samples=lambda r: [call(r(2, 3, 4))])
 def matrix_transpose(x: Any, /) -> Any:
     return np.matrix_transpose(x)
 
@@ -67,7 +65,7 @@ def moveaxis(a: Any, /, source: Any = None, destination: Any = None) -> Any:
 
 @composite(np.rollaxis, samples=lambda r: [call(r(2, 3, 4), 2), call(r(2, 3, 4), 0, 2)])
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
-    order = np.rollaxis(np.empty((1,) * np.ndim(a) + (0,))[..., 0], axis, start)  # checks the arguments
+    order = np.rollaxis(np.empty((1,) * np.ndim(a)), axis, start)  # checks the arguments
     n = order.ndim
     axis, start = axis % n, start + n * (start < 0)
     return np.moveaxis(a, axis, start - (axis < start))
@@ -129,9 +127,7 @@ def fliplr(m: Any) -> Any:
 
 @linear(
     np.roll,
-    transpose=lambda g, shift, axis: np.roll(
-        g, tuple(-s for s in shift) if isinstance(shift, tuple) else -shift, axis
-    ),
+    transpose=lambda g, shift, axis: np.roll(g, tuple(-s for s in shift) if isinstance(shift, tuple) else -shift, axis),
     samples=lambda r: [call(r(3, 4), 2), call(r(3, 4), 1, axis=1), call(r(3, 4), (1, 2), axis=(0, 1))],
 )
 def roll(a: Any, /, shift: Any = 0, axis: Any = None) -> Any:
@@ -183,9 +179,7 @@ def repeat(a: Any, /, repeats: Any = 1, axis: Any = None) -> Any:
     return np.repeat(a, repeats, axis)
 
 
-@composite(
-    np.resize, samples=lambda r: [call(r(2, 3), (3, 4)), call(r(4), 3)]
-)
+@composite(np.resize, samples=lambda r: [call(r(2, 3), (3, 4)), call(r(4), 3)])
 def resize(a: Any, new_shape: Any) -> Any:
     size = int(np.prod(new_shape))
     flat = np.ravel(a)
@@ -215,9 +209,7 @@ def _each(function: Any, arrays: tuple[Any, ...]) -> Any:
     return function(arrays[0]) if len(arrays) == 1 else tuple(map(function, arrays))
 
 
-@linear(
-    np.copy, transpose=lambda g: np.copy(g), samples=lambda r: [call(r(3, 4))]
-)
+@linear(np.copy, transpose=lambda g: np.copy(g), samples=lambda r: [call(r(3, 4))])
 def copy(a: Any, /, order: Any = "K", subok: bool = False) -> Any:
     return np.copy(a, order=order)
 
