@@ -14,9 +14,16 @@ subtract = elementwise(np.subtract, partials=(1, -1))
 negative = elementwise(np.negative, partial=-1)
 positive = elementwise(np.positive, partial=1)
 multiply = elementwise(np.multiply, partials=(lambda y: y, lambda x: x), flags=("commutative",))
+
+
+def _inverse(y: Any) -> Any:
+    """1 / y, and an infinity of its sign for a Python 0, which Python itself refuses to divide by."""
+    return math.copysign(math.inf, y) if isinstance(y, int | float) and y == 0 else 1 / y
+
+
 divide = elementwise(
     np.divide,
-    partials=(lambda y: 1 / y, lambda x, y: -(x / y) / y),
+    partials=(_inverse, lambda x, y: -(x / y) / y),
     domain=((-2, 2), (0.5, 2)),
 )
 reciprocal = elementwise(np.reciprocal, partial=lambda out: -out * out, domain=(0.5, 2))

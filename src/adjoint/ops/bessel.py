@@ -72,7 +72,15 @@ hyp1f1 = _of_order(special.hyp1f1, lambda a, b, x: a / b * hyp1f1(a + 1, b + 1, 
 hyp2f1 = _of_order(
     special.hyp2f1, lambda a, b, c, x: a * b / c * hyp2f1(a + 1, b + 1, c + 1, x), 0.5, 1.5, 2.0, low=-0.5, high=0.5
 )
+
+
 # All derivatives without the loss of digits near 0 of the forms that divide by x.
-exprel = _function(special.exprel, lambda x: 0.5 * hyp1f1(2.0, 3.0, x), -2, 2)
+def _exprel_slope(x: Any) -> Any:
+    """Half of 1F1(2, 3, x); at infinity by hand, where SciPy's 1F1 does not return."""
+    far = np.isinf(x)
+    return np.where(far, np.maximum(x, 0.0), 0.5 * hyp1f1(2.0, 3.0, np.where(far, 0.0, x)))
+
+
+exprel = _function(special.exprel, _exprel_slope, -2, 2)
 ellipk = _function(special.ellipk, lambda x: (math.pi / 8 * hyp2f1(1.5, 1.5, 2.0, x)).astype(x.dtype), -0.5, 0.7)
 ellipe = _function(special.ellipe, lambda x: (-math.pi / 8 * hyp2f1(0.5, 1.5, 2.0, x)).astype(x.dtype), -0.5, 0.7)
