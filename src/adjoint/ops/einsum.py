@@ -50,9 +50,14 @@ class Plan(NamedTuple):
         call("i,,j->", r(2), r(), r(3)),
         call("ab,ab->ab", r(1, 3), r(2, 3)),
         call("iij,jk->ki", r(2, 2, 3), r(3, 2)),
+        call("...->...", r(2, 3)),
+    ],
+    errors=lambda r: [
+        call("ij,jk->ik", r(2, 3), r(4, 5)),
+        call("ij->ik", r(2, 3)),
+        call("ij", r(3)),
         call("...->", r(2, 3)),
     ],
-    errors=lambda r: [call("ij,jk->ik", r(2, 3), r(4, 5)), call("ij->ik", r(2, 3)), call("ij", r(3))],
 )
 def einsum(*operands: Any, out: Any = None, optimize: Any = True, **options: Any) -> Any:
     """`numpy.einsum`, all forms. Contractions of two operands become matrix products."""
@@ -118,6 +123,11 @@ def plan_of(subscripts: str, shapes: tuple[tuple[int, ...], ...]) -> Plan:
         full.append(letters)
     everything = "".join(full)
     if arrow:
+        if ellipsis and "..." not in right:
+            raise ShapeError(
+                f"einsum: '...' of {subscripts!r} stands for {len(ellipsis)} axes, which the result must keep: "
+                f"write '->...{right}', or name those axes to sum over them"
+            )
         out = right.replace("...", ellipsis)
     else:
         out = ellipsis + "".join(sorted(c for c in set(everything) - set(ellipsis) if everything.count(c) == 1))

@@ -214,6 +214,6 @@ def copy(a: Any, /, order: Any = "K", subok: bool = False) -> Any:
     return np.copy(a, order=order)
 
 
-@linear(np.astype, transpose=lambda g: g, samples=lambda r: [call(r(3, 4), dtype=np.float64)])
+@linear(np.astype, transpose=lambda g: g, samples=lambda r: [call(r(3, 4), np.float64)])
 def astype(x: Any, /, dtype: Any = None, copy: bool = True, device: Any = None) -> Any:
     return x.astype(dtype, copy=copy)

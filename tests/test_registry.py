@@ -1,0 +1,292 @@
+"""One walk over everything in the registry: a new operation is tested by being there.
+
+Values are compared with NumPy's own function, gradients with differences, and both in every form that an array
+can come in.
+"""
+
+import inspect
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint.core.box import Box
+from adjoint.core.op import Op
+from adjoint.core.protocol import detached
+from adjoint.core.registry import ANSWERS, ENTRIES, operation
+from adjoint.core.trees import flatten
+from adjoint.testing import check_grads, drawer, samples, walk
+
+DIFFERENTIABLE = list(walk())
+REFUSING = [ENTRIES[name] for name in sorted(ENTRIES) if ENTRIES[name].errors is not None]
+ELEMENTWISE = [e for e in DIFFERENTIABLE if isinstance(e, Op) and e.kind == "elementwise"]
+LINEAR = [e for e in DIFFERENTIABLE if isinstance(e, Op) and e.kind == "linear"]
+UFUNCS = sorted(name for name in dir(np) if isinstance(getattr(np, name), np.ufunc))
+
+
+LAYOUTS = {
+    "fortran": lambda a: np.array(a, order="F"),
+    "strided": lambda a: np.stack([a, a + 1.0], axis=-1)[..., 0],
+    "reversed": lambda a: np.flip(np.array(np.flip(a), order="C")),
+    "read_only": lambda a: np.broadcast_to(a, np.shape(a)),
+}
+
+
+class Case(NamedTuple):
+    """One sample call of an operation, as a function `f` of those of its arguments that vary."""
+
+    entry: object
+    f: object
+    arrays: list
+    args: tuple
+    kwargs: dict
+
+
+def writes(entry):
+    """Whether a composite writes into its first argument, and gives nothing back."""
+    return not isinstance(entry, Op) and inspect.signature(entry.function).return_annotation == "None"
+
+
+def carried_out(entry, function, args, kwargs):
+    """The value of a call; of one that writes into its first argument, that argument: a copy of ours."""
+    if not writes(entry):
+        return function(*args, **kwargs)
+    target = np.copy(args[0])
+    assert function(target, *args[1:], **kwargs) is None
+    return target
+
+
+def case_of(entry, sample):
+    """The case for one sample call: its real and complex arrays vary, Python numbers are settings."""
+    leaves, rebuild = flatten((sample.args, sample.kwargs))
+    varying = [i for i, x in enumerate(leaves) if isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "fc"]
+
+    def f(*values):
+        given = list(leaves)
+        for i, value in zip(varying, values, strict=True):
+            given[i] = value
+        args, kwargs = rebuild(given)
+        plain = writes(entry) and not any(isinstance(value, Box) for value in values)
+        return carried_out(entry, entry.answers[0] if plain else entry, args, kwargs)
+
+    f.__name__ = entry.name
+    return Case(entry, f, [leaves[i] for i in varying], *sample)
+
+
+def cases(entry):
+    return [case_of(entry, sample) for sample in samples(entry)]
+
+
+every_entry = pytest.mark.parametrize("entry", DIFFERENTIABLE, ids=lambda e: e.name)
+
+
+def outputs(value):
+    """The arrays of a value, boxes made plain."""
+    return [np.asarray(detached(x)) for x in flatten(value)[0]]
+
+
+def assert_same(ours, theirs, **tolerance):
+    ours, theirs = outputs(ours), outputs(theirs)
+    assert len(ours) == len(theirs)
+    for a, b in zip(ours, theirs, strict=True):
+        assert a.shape == b.shape
+        assert a.dtype == b.dtype
+        np.testing.assert_allclose(a, b, **({"rtol": 1e-12, "atol": 1e-12} | tolerance))
+
+
+def weighted(case, arrays):
+    """The real sum of all outputs, each with weights of its own; so that it has one gradient."""
+    total = 0.0
+    for k, out in enumerate(flatten(case.f(*arrays))[0]):
+        kind = np.result_type(detached(out)).kind
+        places = np.reshape(np.arange(int(np.prod(np.shape(out))), dtype=np.float32) + k, np.shape(out))
+        if kind in "fc":
+            total = total + np.sum(np.real(out) * np.cos(places))
+        if kind == "c":
+            total = total + np.sum(np.imag(out) * np.sin(places))
+    return total
+
+
+def gradients(case, arrays):
+    """By backward, into leaf tensors."""
+    leaves = [ad.Tensor(a, requires_grad=True) for a in arrays]  # as they lie in memory: `tensor` would copy
+    total = weighted(case, leaves)
+    if not isinstance(total, Box) or not total.requires_grad:
+        return [np.zeros_like(a) for a in arrays]
+    total.backward()
+    return [
+        np.zeros_like(a) if leaf.grad is None else leaf.grad.numpy() for leaf, a in zip(leaves, arrays, strict=True)
+    ]
+
+
+@every_entry
+def test_has_samples(entry):
+    assert samples(entry), f"{entry.name} has a derivative and no samples=, so nothing tests it"
+    varying = [case_of(entry, sample).arrays for sample in samples(entry)]
+    assert any(varying), f"no sample of {entry.name} has an array to differentiate by"
+
+
+@every_entry
+def test_value_is_numpys(entry):
+    for case in cases(entry):
+        plain = case.f(*case.arrays)
+        assert_same(case.f(*(ad.tensor(a) for a in case.arrays)), plain)
+        for function in entry.answers:
+            assert_same(plain, carried_out(entry, function, case.args, case.kwargs))
+
+
+@every_entry
+def test_reached_through_numpy(entry):
+    """The NumPy function called on tensors gives a tensor with our values."""
+    for case in cases(entry):
+        for function in entry.answers:
+            leaves, rebuild = flatten((case.args, case.kwargs))
+            args, kwargs = rebuild([ad.tensor(x) if any(x is a for a in case.arrays) else x for x in leaves])
+            result = carried_out(entry, function, args, kwargs)
+            assert_same(result, case.f(*case.arrays))
+            assert not case.arrays or any(isinstance(x, Box) for x in flatten(result)[0])
+
+
+@every_entry
+def test_gradients(entry):
+    for case in cases(entry):
+        if case.arrays:
+            check_grads(case.f, case.arrays)
+
+
+@every_entry
+def test_float32_stays(entry):
+    for case in cases(entry):
+        small = [np.asarray(a, np.complex64 if a.dtype.kind == "c" else np.float32) for a in case.arrays]
+        exact = gradients(case, [a.astype(b.dtype) for a, b in zip(small, case.arrays, strict=True)])
+        for a, g, g64 in zip(small, gradients(case, small), exact, strict=True):
+            assert g.dtype == a.dtype
+            scale = max(1.0, np.max(np.abs(g64), initial=0))
+            np.testing.assert_allclose(g, g64, rtol=1e-3, atol=1e-3 * scale)
+
+
+@every_entry
+def test_memory_layout_makes_no_difference(entry):
+    for case in cases(entry):
+        value, expected = case.f(*case.arrays), gradients(case, case.arrays)
+        for layout in LAYOUTS.values():
+            laid = [layout(a) for a in case.arrays]
+            assert_same(case.f(*(ad.Tensor(a) for a in laid)), value)
+            assert_same(gradients(case, laid), expected, rtol=1e-9)
+
+
+@every_entry
+def test_tensors_and_transforms_agree(entry):
+    for case in cases(entry):
+        tensors = [ad.tensor(a, requires_grad=True) for a in case.arrays]
+        if tensors and isinstance(weighted(case, tensors), Box):
+            transform = ad.grad(lambda *arrays: weighted(case, arrays), tuple(range(len(case.arrays))))
+            assert_same(list(transform(*case.arrays)), gradients(case, case.arrays))
+
+
+@every_entry
+def test_arguments_are_left_alone(entry):
+    for case in cases(entry):
+        before = [a.copy() for a in case.arrays]
+        gradients(case, case.arrays)
+        for a, b in zip(case.arrays, before, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("entry", LINEAR, ids=lambda e: e.name)
+def test_linear_operations_have_their_transposes(entry):
+    rng = np.random.default_rng(0)
+    for case in cases(entry):
+        directions = [rng.standard_normal(a.shape) for a in case.arrays]
+        image, pullback = ad.vjp(case.f, *directions)
+        w = rng.standard_normal(np.shape(image))
+        through = sum(np.sum(np.real(c * np.conj(v))) for c, v in zip(pullback(w), directions, strict=True))
+        np.testing.assert_allclose(np.sum(np.real(w * np.conj(image))), through, rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(case.f(*(2.5 * v for v in directions)), 2.5 * image, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("entry", ELEMENTWISE, ids=lambda e: e.name)
+def test_elementwise_operations_take_empty_arrays(entry):
+    leaves, rebuild = flatten(tuple(samples(entry)[0]))
+    empty = [np.asarray(x)[..., :0] if np.ndim(x) else x for x in leaves]
+    boxed = [ad.tensor(x, requires_grad=True) if np.size(x) == 0 and x.dtype.kind in "fc" else x for x in empty]
+    args, kwargs = rebuild(boxed)
+    out = entry(*args, **kwargs)
+    assert out.size == 0
+    if isinstance(out, Box) and out.requires_grad:
+        np.sum(np.abs(out)).backward()
+        assert any(x.grad is not None and x.grad.shape == x.shape for x in boxed if isinstance(x, Box))
+
+
+@pytest.mark.parametrize("entry", ELEMENTWISE, ids=lambda e: e.name)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy warns of invalid values: they are what is tested
+def test_elementwise_operations_take_any_number(entry):
+    """No value makes the gradient fail, and elements do not disturb each other."""
+    special = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 0.7, 1.0])
+    if entry.name == "hyp1f1":
+        pytest.skip("scipy.special.hyp1f1 itself does not return at infinity")
+    case = next(case for case in cases(entry) if case.arrays)
+    shape = case.arrays[0].shape
+    others = [x for x in flatten((case.args, case.kwargs))[0] if not any(x is a for a in case.arrays)]
+    if any(a.shape != shape for a in case.arrays) or any(map(np.ndim, others)):
+        pytest.skip("its sample mixes shapes, which special values then do not fit")
+    point = [np.full(special.shape, a.flat[0]) for a in case.arrays]
+    calm = gradients(case, point)
+    for i in range(len(point)):
+        disturbed = list(point)
+        disturbed[i] = np.where(np.arange(special.size) == 5, point[i], special)
+        for g, g_calm in zip(gradients(case, disturbed), calm, strict=True):
+            assert g.shape == special.shape
+            np.testing.assert_array_equal(g[5], g_calm[5])
+
+
+@pytest.mark.parametrize("entry", REFUSING, ids=lambda e: e.name)
+def test_wrong_calls_are_refused(entry):
+    for args, kwargs in entry.errors(drawer()):
+        leaves, rebuild = flatten((args, kwargs))
+        boxed = [ad.tensor(x) if isinstance(x, np.ndarray) and x.dtype.kind == "f" else x for x in leaves]
+        args, kwargs = rebuild(boxed)
+        with pytest.raises((ad.AdjointError, ValueError, TypeError, IndexError)) as caught:
+            entry(*args, **kwargs)
+        assert str(caught.value), f"{entry.name} refuses without a word"
+        assert not isinstance(caught.value, RecursionError)
+
+
+@pytest.mark.parametrize("name", UFUNCS)
+def test_every_ufunc_has_its_place(name):
+    """Differentiable, constant, or not differentiable with a reason."""
+    ufunc = getattr(np, name)
+    assert ufunc in ANSWERS, f"np.{name} is not in the registry"
+    entry = ANSWERS[ufunc]
+    if isinstance(entry, Op) and entry.kind != "constant":
+        for rule in entry.rules:
+            if isinstance(rule.function, ad.NotDifferentiable):
+                assert rule.function.why
+
+
+def test_names_and_answers_are_consistent():
+    for name, entry in ENTRIES.items():
+        assert entry.name == name
+        assert operation(name) is entry
+        for function in entry.answers:
+            assert ANSWERS[function] is entry
+
+
+def test_composites_take_numpys_arguments():
+    """A composite has every argument of the NumPy function that it stands for, by the same name."""
+    for entry in ENTRIES.values():
+        for function in () if isinstance(entry, Op) else entry.answers:
+            try:
+                theirs = inspect.signature(function).parameters
+            except (ValueError, TypeError):  # written in C, without a signature
+                continue
+            if isinstance(function, np.ufunc):  # whose arguments are taken care of for all ufuncs alike
+                continue
+            ours = inspect.signature(entry.function).parameters
+            if any(p.kind is p.VAR_KEYWORD for p in ours.values()):
+                continue
+            missing = [n for n, p in theirs.items() if n not in ours and p.kind is not p.VAR_KEYWORD]
+            if any(p.kind is p.VAR_POSITIONAL for p in ours.values()):
+                missing = [n for n in missing if theirs[n].kind is theirs[n].KEYWORD_ONLY]
+            assert not missing, f"{entry.name} lacks {missing} of {function.__name__}"
