@@ -115,3 +115,35 @@ def test_threads_build_and_differentiate_at_once(w):
         t.join()
     for other in results[1:]:
         np.testing.assert_array_equal(results[0], other)
+
+
+def test_threads_add_to_one_leaf_without_losing_a_gradient(w):
+    big = ad.tensor(np.zeros(200_000), requires_grad=True)
+
+    def work():
+        for _ in range(20):
+            (big * 1.0).backward(np.ones(200_000))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert big.grad.tolist() == [80.0] * 200_000
+
+
+def test_threads_go_backward_through_one_graph_at_once():
+    x = ad.tensor(np.linspace(0, 1, 1000), requires_grad=True)
+    y = x
+    for _ in range(100):
+        y = np.sin(y) * 1.01 + x
+    loss = y.sum()
+    loss.backward()
+    once = x.grad.numpy().copy()
+    loss.null_gradients()
+    threads = [threading.Thread(target=loss.backward) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    np.testing.assert_array_equal(x.grad.numpy(), 4 * once)

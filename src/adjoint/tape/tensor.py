@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -25,6 +26,7 @@ from adjoint.tape.views import LONGEST_PATH, Writable, root_of
 
 new = object.__new__
 MISSING: Any = object()
+_collecting = threading.Lock()
 
 
 class Tensor(Leaving, Writable):
@@ -92,6 +94,9 @@ class Tensor(Leaving, Writable):
                 _short_ways[ufunc] = short_way(op, Tensor)  # type: ignore[arg-type]  # eligible: an Op
                 return self.__array_ufunc__(ufunc, method, x, y)
         return array_ufunc(ufunc, method, (x, *rest) if y is MISSING else (x, y, *rest), kwargs)
+
+    def constant(self, answer: Any) -> Any:
+        return answer if isinstance(answer, Box) else wrap(answer, None, 0)
 
     @property
     def requires_grad(self) -> bool:
@@ -186,15 +191,21 @@ class Tensor(Leaving, Writable):
         if create_graph:
             seed = wrap(seed, None, self.level) if not isinstance(seed, Tensor) else seed
             rebox = self._reboxed
-        for target, g in backward({node: seed}, retain_graph=retain_graph, rebox=rebox).items():
-            g = g if isinstance(g, Tensor) and g.level == self.level else wrap(g, None, self.level)
-            kept = target.grad
-            if kept is None:
-                target.grad = g
-            elif create_graph or kept.requires_grad or not isinstance(kept.data, np.ndarray):
-                target.grad = kept + g
-            else:
-                np.add(kept.data, g.data, out=kept.data)
+        found = backward({node: seed}, retain_graph=retain_graph, rebox=rebox)
+        with _collecting:  # two threads may add to one leaf
+            for target, g in found.items():
+                self._collect(target, g, create_graph)
+
+    def _collect(self, target: Node, g: Any, create_graph: bool) -> None:
+        """Add `g` to the gradient that the leaf `target` holds."""
+        g = g if isinstance(g, Tensor) and g.level == self.level else wrap(g, None, self.level)
+        kept = target.grad
+        if kept is None:
+            target.grad = g
+        elif create_graph or kept.requires_grad or not isinstance(kept.data, np.ndarray):
+            target.grad = kept + g
+        else:
+            np.add(kept.data, g.data, out=kept.data)
 
     def _seed(self, gradient: Any) -> Any:
         if gradient is None:
