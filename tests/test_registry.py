@@ -290,3 +290,27 @@ def test_composites_take_numpys_arguments():
             if any(p.kind is p.VAR_POSITIONAL for p in ours.values()):
                 missing = [n for n in missing if theirs[n].kind is theirs[n].KEYWORD_ONLY]
             assert not missing, f"{entry.name} lacks {missing} of {function.__name__}"
+
+
+BINARY = [e for e in ELEMENTWISE if len(e.inputs) == 2 and isinstance(e.forward, np.ufunc)]
+
+
+@pytest.mark.parametrize("entry", BINARY, ids=lambda e: e.name)
+def test_python_numbers_do_not_widen_float32(entry):
+    """``x32 ** 2.0`` and ``2.0 ** x32`` and their cotangents are float32, whatever the other argument's rule says."""
+    args = samples(entry)[0].args
+    for i in (0, 1):
+        if (
+            not isinstance(args[i], np.ndarray)
+            or args[i].dtype.kind != "f"
+            or isinstance(entry.rules[i].function, ad.NotDifferentiable)
+        ):
+            continue
+        other = np.asarray(args[1 - i]).flat[0].item()
+        f = (lambda x: entry(x, other)) if i == 0 else (lambda x: entry(other, x))
+        x = np.asarray(args[i], np.float32)
+        if f(x).dtype == np.float32:
+            check_grads(f, (x,), order=1)
+            leaf = ad.tensor(x, requires_grad=True)
+            np.sum(f(leaf * 1)).backward()
+            assert leaf.grad.dtype == np.float32

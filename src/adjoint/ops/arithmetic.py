@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 from typing import Any
 
 import numpy as np
 
 from adjoint.core.constructors import constant, elementwise, not_differentiable
+from adjoint.core.op import call
 
 add = elementwise(np.add, partials=(1, 1), flags=("commutative",))
 subtract = elementwise(np.subtract, partials=(1, -1))
@@ -41,7 +43,11 @@ def _by_base(x: Any, y: Any) -> Any:
 
 def _by_exponent(x: Any, y: Any, out: Any) -> Any:
     """x**y log(x), with its limit 0 where x is 0 and y is not negative."""
-    flat = (np.equal(x, 0)) & np.greater_equal(np.real(y), 0)
+    if isinstance(x, int | float | complex):
+        if np.real(x) > 0:
+            return out * cmath.log(x) if isinstance(x, complex) else out * math.log(x)
+        x = np.full_like(out, x)  # so that the logarithm has the result's dtype
+    flat = np.equal(x, 0) & np.greater_equal(np.real(y), 0)
     return np.where(flat, 0.0, out * np.log(np.where(flat, 1.0, x)))
 
 
@@ -73,10 +79,10 @@ nextafter = not_differentiable(np.nextafter, "it steps between neighbouring floa
 spacing = not_differentiable(np.spacing, "it measures the floating-point grid, not a function of its argument")
 ldexp = elementwise(
     np.ldexp,
-    partials=(lambda y: np.exp2(np.asarray(y, float)), None),
-    samples=lambda r: [((r(3, 4), 2), {}), ((r(3), np.array([1, -2, 0])), {})],  # type: ignore[list-item]
+    partials=(lambda g, y: np.ldexp(g, y), None),
+    samples=lambda r: [call(r(3, 4), 2), call(r(3), np.array([1, -2, 0]))],
 )
-heaviside = elementwise(np.heaviside, partials=(0, lambda x: np.equal(x, 0).astype(float)), domain=((0.1, 1), (0, 1)))
+heaviside = elementwise(np.heaviside, partials=(0, lambda g, x: g * np.equal(x, 0)), domain=((0.1, 1), (0, 1)))
 
 # Steps: flat wherever they have a derivative.
 

@@ -196,7 +196,7 @@ rel_entr = _ufunc(special.rel_entr, partials=(lambda x, y: np.log(x / y) + 1, la
 kl_div = _ufunc(special.kl_div, partials=(lambda x, y: np.log(x / y), lambda x, y: 1 - x / y), domain=(0.3, 3))
 powm1 = _ufunc(
     special.powm1,
-    partials=(lambda x, y: y * x ** (y - 1), lambda x, out: (out + 1) * np.log(x)),
+    partials=(lambda x, y: y * x ** (y - 1), lambda x, out: (out + 1) * np.log(x).astype(out.dtype)),
     domain=((0.3, 2), (-2, 2)),
 )
 
@@ -213,7 +213,7 @@ wrightomega = _ufunc(special.wrightomega, partial=lambda out: out / (1 + out))
 huber = _ufunc(
     special.huber,
     inputs=("delta", "x"),
-    partials=(lambda delta, x: np.maximum(np.abs(x) - delta, 0.0), lambda delta, x: np.clip(x, -delta, delta)),
+    partials=(lambda delta, x: np.maximum(abs(x) - delta, 0.0), lambda delta, x: np.clip(x, -delta, delta)),
     domain=((0.5, 1), (-2, 2)),
 )
 
