@@ -96,10 +96,15 @@ class TestLooking:
         with pytest.raises(ValueError, match="ambiguous"):
             bool(in_graph())
 
-    def test_comparisons_are_plain(self):
-        mask = in_graph() > 3
-        assert type(mask) is np.ndarray
+    def test_comparisons_are_constants(self):
+        t = in_graph()
+        mask = t > 3
+        assert isinstance(mask, ad.Tensor)
+        assert not mask.requires_grad
         assert mask.tolist() == [False, True]
+        assert (~mask | mask & (t == t)).all()
+        assert t[mask].requires_grad
+        assert type(np.greater(t, 3)) is np.ndarray
 
     def test_methods_bear_numpys_and_pytorchs_names(self):
         t = ad.tensor([[1.0, 4.0], [9.0, 16.0]], requires_grad=True)

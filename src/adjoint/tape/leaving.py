@@ -75,6 +75,10 @@ class Leaving(ArrayBox):
     def __dlpack_device__(self) -> Any:
         return np.asarray(self.numpy()).__dlpack_device__()
 
+    def __buffer__(self, flags: int) -> memoryview:
+        array: Any = self._leaving("memoryview(t)")
+        return array.__buffer__(flags)  # type: ignore[no-any-return]  # known to Python from 3.12 on
+
     def __bool__(self) -> bool:
         return bool(self.data)
 

@@ -22,6 +22,7 @@ from adjoint.tape.fast import eligible, install, short_way
 from adjoint.tape.leaving import Leaving
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import Node, leaf, next_order, record
+from adjoint.tape.pytorch import PyTorchNames
 from adjoint.tape.views import LONGEST_PATH, Writable, root_of
 
 new = object.__new__
@@ -29,7 +30,7 @@ MISSING: Any = object()
 _collecting = threading.Lock()
 
 
-class Tensor(Leaving, Writable):
+class Tensor(Leaving, Writable, PyTorchNames):
     """An n-dimensional array that records the operations applied to it.
 
     Args:
