@@ -36,40 +36,40 @@ def _of_order(ufunc: Any, partial: Any, *orders: float, low: float, high: float)
     )
 
 
-jv = _of_order(special.jv, lambda v, x: 0.5 * (jv(v - 1, x) - jv(v + 1, x)), 1.5, low=0.5, high=4)
-yv = _of_order(special.yv, lambda v, x: 0.5 * (yv(v - 1, x) - yv(v + 1, x)), 1.5, low=0.5, high=4)
-iv = _of_order(special.iv, lambda v, x: 0.5 * (iv(v - 1, x) + iv(v + 1, x)), 1.5, low=0.5, high=4)
-kv = _of_order(special.kv, lambda v, x: -0.5 * (kv(v - 1, x) + kv(v + 1, x)), 1.5, low=0.5, high=4)
-yn = _of_order(special.yn, lambda v, x: 0.5 * (yv(v - 1, x) - yv(v + 1, x)), 2, low=0.5, high=4)
-kn = _of_order(special.kn, lambda v, x: -0.5 * (kv(v - 1, x) + kv(v + 1, x)), 2, low=0.5, high=4)
+jv: Any = _of_order(special.jv, lambda v, x: 0.5 * (jv(v - 1, x) - jv(v + 1, x)), 1.5, low=0.5, high=4)
+yv: Any = _of_order(special.yv, lambda v, x: 0.5 * (yv(v - 1, x) - yv(v + 1, x)), 1.5, low=0.5, high=4)
+iv: Any = _of_order(special.iv, lambda v, x: 0.5 * (iv(v - 1, x) + iv(v + 1, x)), 1.5, low=0.5, high=4)
+kv: Any = _of_order(special.kv, lambda v, x: -0.5 * (kv(v - 1, x) + kv(v + 1, x)), 1.5, low=0.5, high=4)
+yn: Any = _of_order(special.yn, lambda v, x: 0.5 * (yv(v - 1, x) - yv(v + 1, x)), 2, low=0.5, high=4)
+kn: Any = _of_order(special.kn, lambda v, x: -0.5 * (kv(v - 1, x) + kv(v + 1, x)), 2, low=0.5, high=4)
 # The scaled ones: exp(-|x|) I and exp(x) K.
-ive = _of_order(
+ive: Any = _of_order(
     special.ive, lambda v, x, out: 0.5 * (ive(v - 1, x) + ive(v + 1, x)) - np.sign(x) * out, 1.5, low=0.5, high=4
 )
-kve = _of_order(special.kve, lambda v, x, out: out - 0.5 * (kve(v - 1, x) + kve(v + 1, x)), 1.5, low=0.5, high=4)
+kve: Any = _of_order(special.kve, lambda v, x, out: out - 0.5 * (kve(v - 1, x) + kve(v + 1, x)), 1.5, low=0.5, high=4)
 
-j0 = _function(special.j0, lambda x: -j1(x), -4, 4)
-j1 = _function(special.j1, lambda x: 0.5 * (j0(x) - jv(2.0, x)), -4, 4)
-y0 = _function(special.y0, lambda x: -y1(x), 0.5, 4)
-y1 = _function(special.y1, lambda x: 0.5 * (y0(x) - yv(2.0, x)), 0.5, 4)
-i0 = elementwise(  # another name: `ad.i0` is NumPy's
+j0: Any = _function(special.j0, lambda x: -j1(x), -4, 4)
+j1: Any = _function(special.j1, lambda x: 0.5 * (j0(x) - jv(2.0, x)), -4, 4)
+y0: Any = _function(special.y0, lambda x: -y1(x), 0.5, 4)
+y1: Any = _function(special.y1, lambda x: 0.5 * (y0(x) - yv(2.0, x)), 0.5, 4)
+i0: Any = elementwise(  # another name: `ad.i0` is NumPy's
     special.i0, name="bessel_i0", partial=lambda x: i1(x), answers=(special.i0,)
 )
-i1 = _function(special.i1, lambda x: 0.5 * (i0(x) + iv(2.0, x)), -2, 2)
-k0 = _function(special.k0, lambda x: -k1(x), 0.5, 4)
-k1 = _function(special.k1, lambda x: -0.5 * (k0(x) + kv(2.0, x)), 0.5, 4)
-i0e = _function(special.i0e, lambda x, out: i1e(x) - np.sign(x) * out, 0.2, 2)
-i1e = _function(special.i1e, lambda x, out: 0.5 * (i0e(x) + ive(2.0, x)) - np.sign(x) * out, 0.2, 2)
-k0e = _function(special.k0e, lambda x, out: out - k1e(x), 0.5, 4)
-k1e = _function(special.k1e, lambda x, out: out - 0.5 * (k0e(x) + kve(2.0, x)), 0.5, 4)
+i1: Any = _function(special.i1, lambda x: 0.5 * (i0(x) + iv(2.0, x)), -2, 2)
+k0: Any = _function(special.k0, lambda x: -k1(x), 0.5, 4)
+k1: Any = _function(special.k1, lambda x: -0.5 * (k0(x) + kv(2.0, x)), 0.5, 4)
+i0e: Any = _function(special.i0e, lambda x, out: i1e(x) - np.sign(x) * out, 0.2, 2)
+i1e: Any = _function(special.i1e, lambda x, out: 0.5 * (i0e(x) + ive(2.0, x)) - np.sign(x) * out, 0.2, 2)
+k0e: Any = _function(special.k0e, lambda x, out: out - k1e(x), 0.5, 4)
+k1e: Any = _function(special.k1e, lambda x, out: out - 0.5 * (k0e(x) + kve(2.0, x)), 0.5, 4)
 
-expi = _function(special.expi, lambda x: np.exp(x) / x, 0.3, 3)
-exp1 = _function(special.exp1, lambda x: -np.exp(-x) / x, 0.3, 3)
-expn = _of_order(special.expn, lambda v, x: -expn(v - 1, x), 3, low=0.5, high=3)
+expi: Any = _function(special.expi, lambda x: np.exp(x) / x, 0.3, 3)
+exp1: Any = _function(special.exp1, lambda x: -np.exp(-x) / x, 0.3, 3)
+expn: Any = _of_order(special.expn, lambda v, x: -expn(v - 1, x), 3, low=0.5, high=3)
 
-hyp0f1 = _of_order(special.hyp0f1, lambda v, x: hyp0f1(v + 1, x) / v, 1.5, low=-1, high=1)
-hyp1f1 = _of_order(special.hyp1f1, lambda a, b, x: a / b * hyp1f1(a + 1, b + 1, x), 1.5, 2.5, low=-1, high=1)
-hyp2f1 = _of_order(
+hyp0f1: Any = _of_order(special.hyp0f1, lambda v, x: hyp0f1(v + 1, x) / v, 1.5, low=-1, high=1)
+hyp1f1: Any = _of_order(special.hyp1f1, lambda a, b, x: a / b * hyp1f1(a + 1, b + 1, x), 1.5, 2.5, low=-1, high=1)
+hyp2f1: Any = _of_order(
     special.hyp2f1, lambda a, b, c, x: a * b / c * hyp2f1(a + 1, b + 1, c + 1, x), 0.5, 1.5, 2.0, low=-0.5, high=0.5
 )
 
@@ -81,6 +81,6 @@ def _exprel_slope(x: Any) -> Any:
     return np.where(far, np.maximum(x, 0.0), 0.5 * hyp1f1(2.0, 3.0, np.where(far, 0.0, x)))
 
 
-exprel = _function(special.exprel, _exprel_slope, -2, 2)
-ellipk = _function(special.ellipk, lambda x: (math.pi / 8 * hyp2f1(1.5, 1.5, 2.0, x)).astype(x.dtype), -0.5, 0.7)
-ellipe = _function(special.ellipe, lambda x: (-math.pi / 8 * hyp2f1(0.5, 1.5, 2.0, x)).astype(x.dtype), -0.5, 0.7)
+exprel: Any = _function(special.exprel, _exprel_slope, -2, 2)
+ellipk: Any = _function(special.ellipk, lambda x: (math.pi / 8 * hyp2f1(1.5, 1.5, 2.0, x)).astype(x.dtype), -0.5, 0.7)
+ellipe: Any = _function(special.ellipe, lambda x: (-math.pi / 8 * hyp2f1(0.5, 1.5, 2.0, x)).astype(x.dtype), -0.5, 0.7)
