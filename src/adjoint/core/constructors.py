@@ -8,10 +8,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from adjoint.core.errors import ArgumentError
+from adjoint.core.box import Box
+from adjoint.core.errors import ArgumentError, NotSupportedError
 from adjoint.core.op import Call, Op, Rule, Samples, call, parameters, rule_of
+from adjoint.core.protocol import in_graph
 from adjoint.core.pulls import NO_RULE, NotDifferentiable
 from adjoint.core.registry import Composite, register
+from adjoint.core.trees import flatten, map_tree
 
 RuleLike = Callable[..., Any] | float | NotDifferentiable | None
 F = TypeVar("F", bound=Callable[..., Any])
@@ -53,6 +56,9 @@ def elementwise(
         >>> ad.grad(cube)(2.0)
         np.float64(12.0)
     """
+    wrapped = getattr(forward, "__wrapped__", None)
+    if isinstance(wrapped, np.ufunc):  # SciPy's, which it dresses when SCIPY_ARRAY_API is set
+        forward, answers = wrapped, (wrapped, forward, *answers)
     rules = partials or (vjp if vjp is not None else partial,)
     names = tuple(inputs) or ("x", "y", "z", "w")[: getattr(forward, "nin", len(rules))]
     if len(rules) != len(names):
@@ -227,15 +233,27 @@ def linear(
 
 
 def composite(
-    *answers: Callable[..., Any], samples: Samples | None = None, errors: Samples | None = None
+    *answers: Callable[..., Any],
+    samples: Samples | None = None,
+    errors: Samples | None = None,
+    flags: Sequence[str] = (),
+    note: str = "",
 ) -> Callable[[F], F]:
     """Decorate a function that is written in NumPy calls adjoint understands already."""
 
     def decorate(function: F) -> F:
-        register(Composite(function.__name__.strip("_"), function, answers, samples, errors))
+        name = function.__name__.strip("_")
+        register(Composite(name, function, answers, samples, errors, frozenset(flags), note))
         return function
 
     return decorate
+
+
+def in_place(
+    *answers: Callable[..., Any], samples: Samples | None = None, errors: Samples | None = None
+) -> Callable[[F], F]:
+    """Decorate a function that writes into its first argument, and gives nothing back."""
+    return composite(*answers, samples=samples, errors=errors, flags=("in_place",))
 
 
 def constant(*functions: Callable[..., Any], flags: Sequence[str] = ()) -> list[Op]:
@@ -247,15 +265,54 @@ def constant(*functions: Callable[..., Any], flags: Sequence[str] = ()) -> list[
     for function in functions:
         names = ("x", "y")[: function.nin] if isinstance(function, np.ufunc) else ("*xs",)
         name = f"{function.__name__}_of" if function in (np.ndim, np.shape, np.size) else function.__name__
-        made.append(_made(Op(name, function, names, kind="constant", flags=frozenset(flags), answers=(function,))))
+        forward = function if isinstance(function, np.ufunc) else _on_values(function)
+        made.append(_made(Op(name, forward, names, kind="constant", flags=frozenset(flags), answers=(function,))))
     return made
+
+
+def _on_values(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` of values alone: boxes in lists, and those that were given by name, are made plain."""
+
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        if kwargs or any(isinstance(x, list | tuple) for x in args):
+            args, kwargs = map_tree(_values, (args, kwargs))
+        return function(*args, **kwargs)
+
+    return forward
+
+
+def _values(x: Any) -> Any:
+    return x.numpy() if isinstance(x, Box) else x  # type: ignore[attr-defined]  # every box has numpy()
 
 
 def not_differentiable(function: Callable[..., Any], why: str) -> Op:
     """A function that works on constants, and refuses tensors in a graph with the reason."""
-    names = ("x", "y")[: getattr(function, "nin", 1)]
+    names = ("x", "y", "z", "w", "v", "u")[: getattr(function, "nin", 1)]
     rules = tuple(Rule(NotDifferentiable(why)) for _ in names)
-    return _made(Op(function.__name__, function, names, rules, kind="elementwise", answers=(function,)))
+    outputs = getattr(function, "nout", 1)
+    return _made(
+        Op(function.__name__, function, names, rules, kind="elementwise", multiple=outputs > 1, answers=(function,))
+    )
+
+
+def not_supported(*functions: Callable[..., Any], use: str) -> None:
+    """Functions that work on constants, and answer a tensor in a graph with the call to `use` instead."""
+    for function in functions:
+        _refuse(function, use)
+
+
+def _refuse(function: Callable[..., Any], use: str) -> None:
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        leaves, rebuild = flatten((args, kwargs))
+        if any(map(in_graph, leaves)):
+            raise NotSupportedError(
+                f"{function.__name__} of a tensor in a graph is not supported; use {use}, or take it out of the graph: "
+                f"t.detach()"
+            )
+        args, kwargs = rebuild([_values(x) for x in leaves])
+        return function(*args, **kwargs)
+
+    register(Composite(function.__name__, refuse, (function,), flags=frozenset({"not_supported"}), note=use))
 
 
 def _rule(rule: Any) -> Rule:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -13,13 +14,19 @@ from adjoint.core.op import Op, Samples
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Composite:
-    """A function written in terms of operations; its derivatives come from theirs."""
+    """A function written in terms of operations; its derivatives come from theirs.
+
+    `flags`: ``in_place`` for one that writes into its argument, ``not_supported`` for one that only refuses; `note`
+    says more about it.
+    """
 
     name: str
     function: Callable[..., Any]
     answers: tuple[Callable[..., Any], ...] = ()
     samples: Samples | None = None
     errors: Samples | None = None
+    flags: frozenset[str] = frozenset()
+    note: str = ""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)
@@ -50,17 +57,10 @@ def register(entry: Entry) -> None:
 def answer(function: Any) -> Callable[..., Any] | None:
     """Our counterpart of a NumPy or SciPy callable; None if there is none."""
     found = ANSWERS.get(function)
-    if found is None and getattr(function, "__name__", None) in _special_names():
+    if found is None and "scipy.special" in sys.modules and _LAZY["scipy.special"] not in sys.modules:
         import_module(_LAZY["scipy.special"])
         found = ANSWERS.get(function)
     return found
-
-
-def _special_names() -> Iterable[Any]:
-    import sys
-
-    special = sys.modules.get("scipy.special")
-    return () if special is None or "adjoint.ops.special" in sys.modules else dir(special)
 
 
 def operation(name: str) -> Entry:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.box import Box
-from adjoint.core.constructors import composite
+from adjoint.core.constructors import in_place
 from adjoint.core.errors import LeavesGraphError
 from adjoint.core.op import call
 from adjoint.core.registry import REDUCTIONS
@@ -23,7 +23,7 @@ def _target(a: Any, function: str) -> None:
         )
 
 
-@composite(
+@in_place(
     np.copyto,
     samples=lambda r: [call(r(3, 4), r(4)), call(r(2, 3), r(2, 1), where=np.array([True, False, True]))],
     errors=lambda r: [call(r(3), r(4))],
@@ -37,7 +37,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     dst[where] = np.broadcast_to(src, dst.shape)[where]
 
 
-@composite(
+@in_place(
     np.put,
     samples=lambda r: [call(r(2, 3), [0, -1], r(2)), call(r(4), [5, 1, 2], r(2), mode="wrap")],
     errors=lambda r: [call(r(3), [3], r(1))],
@@ -49,21 +49,21 @@ def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
     a[places] = np.resize(v, ind.shape)
 
 
-@composite(np.place, samples=lambda r: [call(r(4), np.array([True, False, True, True]), r(2))])
+@in_place(np.place, samples=lambda r: [call(r(4), np.array([True, False, True, True]), r(2))])
 def place(arr: Any, mask: Any, vals: Any) -> None:
     _target(arr, "place")
     at = np.nonzero(np.reshape(mask, arr.shape))
     arr[at] = np.resize(vals, at[0].shape)
 
 
-@composite(np.putmask, samples=lambda r: [call(r(2, 2), np.array([[True, False], [True, True]]), r(2))])
+@in_place(np.putmask, samples=lambda r: [call(r(2, 2), np.array([[True, False], [True, True]]), r(2))])
 def putmask(a: Any, mask: Any, values: Any) -> None:
     _target(a, "putmask")
     at = np.nonzero(mask)
     a[at] = np.resize(values, a.shape)[at]
 
 
-@composite(
+@in_place(
     np.put_along_axis,
     samples=lambda r: [
         call(r(3, 4), np.array([[1], [0], [3]]), r(3, 1), 1),
@@ -83,7 +83,7 @@ def put_into_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None
     arr[tuple(indices if i == axis % arr.ndim else p for i, p in enumerate(places))] = values
 
 
-@composite(np.fill_diagonal, samples=lambda r: [call(r(3, 3), r(3)), call(r(5, 2), 2.0, wrap=True)])
+@in_place(np.fill_diagonal, samples=lambda r: [call(r(3, 3), r(3)), call(r(5, 2), 2.0, wrap=True)])
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     _target(a, "fill_diagonal")
     numbers = np.zeros(a.shape, int)
