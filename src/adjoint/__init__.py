@@ -25,6 +25,7 @@ from adjoint.core.errors import NotDifferentiableError as NotDifferentiableError
 from adjoint.core.errors import NotSupportedError as NotSupportedError
 from adjoint.core.errors import RuleError as RuleError
 from adjoint.core.errors import ShapeError as ShapeError
+from adjoint.core.guests import expect_guests as _expect_guests
 from adjoint.core.op import call as call
 from adjoint.core.pulls import NotDifferentiable as NotDifferentiable
 from adjoint.core.registry import operation as _operation
@@ -48,15 +49,20 @@ if TYPE_CHECKING:
     from adjoint import optim as optim
     from adjoint import testing as testing
     from adjoint import train as train
+    from adjoint import xp as xp
+    from adjoint.xp import from_dlpack as from_dlpack
 
 __version__ = "0.1.0"
-_ROOMS = frozenset({"data", "io", "nn", "optim", "testing", "train"})
+_ROOMS = frozenset({"data", "io", "nn", "optim", "testing", "train", "xp"})
+_expect_guests()
 
 
 def __getattr__(name: str) -> Any:
     """Heavy rooms load on first use; every operation is also ``ad.<name>``."""
     if name in _ROOMS:
         return import_module(f"adjoint.{name}")
+    if name == "from_dlpack":
+        return import_module("adjoint.xp").from_dlpack
     if not name.startswith("_"):
         try:
             return _operation(name)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from adjoint.core.box import Box
+from adjoint.core.errors import ArgumentError
 from adjoint.core.op import Op
-from adjoint.core.protocol import array_function, array_ufunc
+from adjoint.core.protocol import array_function, array_ufunc, detached
 from adjoint.core.registry import ENTRIES, operation
 from adjoint.ops.indexing import getitem, may_repeat
 from adjoint.ops.shape import astype as cast
@@ -24,6 +26,17 @@ def _operator(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
         if not isinstance(other, _OPERANDS):
             return NotImplemented
         return op(other, self) if reflected else op(self, other)
+
+    return method
+
+
+def _question(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
+    """An operator whose answer no gradient flows through: an array of the same kind, as the array API asks."""
+    operator = _operator(name, reflected)
+
+    def method(self: Any, other: Any) -> Any:
+        answer = operator(self, other)
+        return answer if answer is NotImplemented else self.constant(answer)
 
     return method
 
@@ -66,12 +79,14 @@ class ArrayBox(Box):
     __mod__, __rmod__ = _operator("remainder"), _operator("remainder", True)
     __pow__, __rpow__ = _operator("power"), _operator("power", True)
     __matmul__, __rmatmul__ = _operator("matmul"), _operator("matmul", True)
-    __lt__, __le__ = _operator("less"), _operator("less_equal")
-    __gt__, __ge__ = _operator("greater"), _operator("greater_equal")
-    __eq__, __ne__ = _operator("equal"), _operator("not_equal")
-    __and__, __rand__ = _operator("bitwise_and"), _operator("bitwise_and", True)
-    __or__, __ror__ = _operator("bitwise_or"), _operator("bitwise_or", True)
-    __xor__, __rxor__ = _operator("bitwise_xor"), _operator("bitwise_xor", True)
+    __lt__, __le__ = _question("less"), _question("less_equal")
+    __gt__, __ge__ = _question("greater"), _question("greater_equal")
+    __eq__, __ne__ = _question("equal"), _question("not_equal")
+    __and__, __rand__ = _question("bitwise_and"), _question("bitwise_and", True)
+    __or__, __ror__ = _question("bitwise_or"), _question("bitwise_or", True)
+    __xor__, __rxor__ = _question("bitwise_xor"), _question("bitwise_xor", True)
+    __lshift__, __rlshift__ = _question("left_shift"), _question("left_shift", True)
+    __rshift__, __rrshift__ = _question("right_shift"), _question("right_shift", True)
 
     def __neg__(self) -> Any:
         return operation("negative")(self)
@@ -83,7 +98,7 @@ class ArrayBox(Box):
         return operation("absolute")(self)
 
     def __invert__(self) -> Any:
-        return operation("invert")(self)
+        return self.constant(operation("invert")(self))
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
@@ -162,13 +177,39 @@ class ArrayBox(Box):
         return operation("transpose")(self, tuple(order) if order else None)
 
     def astype(self, dtype: Any, *_: Any, copy: bool = True, **__: Any) -> Any:
-        return cast(self, dtype=np.dtype(dtype), copy=copy)
+        dtype = np.dtype(dtype)
+        # Whole numbers and truth values are constants.
+        return cast(self if dtype.kind in "fc" else detached(self), dtype=dtype, copy=copy)
 
     def dot(self, other: Any) -> Any:
         return operation("dot")(self, other)
 
     def clip(self, min: Any = None, max: Any = None) -> Any:
         return operation("clip")(self, min, max)
+
+    # The array API's.
+    @property
+    def device(self) -> str:
+        return "cpu"
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
+        if device != "cpu" or stream is not None:
+            raise ArgumentError(f"the only device is 'cpu', without streams; got {device!r}, stream={stream!r}")
+        return self
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """The namespace `adjoint.xp`.
+
+        Raises:
+            ArgumentError: for a version of the array API that it does not follow.
+        """
+        if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+            raise ArgumentError(f"adjoint.xp follows version '2024.12' of the array API; got {api_version!r}")
+        return import_module("adjoint.xp")
+
+    def constant(self, answer: Any) -> Any:
+        """`answer`, which no gradient flows through, as an array of this kind."""
+        return answer
 
     # PyTorch's names for what NumPy calls otherwise.
     def view(self, *shape: Any) -> Any:

@@ -67,6 +67,7 @@ zeta: Op = elementwise(
     _zeta,
     name="zeta",
     inputs=("x", "q"),
+    answers=(special.zeta,),
     partials=(_BY_SHAPE, lambda x, q: -x * zeta(x + 1, q)),
     samples=lambda r: [call(2.0, r(3, 4, low=0.5, high=3)), call(3.5, r(low=0.5, high=3))],
 )
@@ -150,7 +151,7 @@ betaincinv = _ufunc(
 )
 
 
-@composite(samples=lambda r: [call(0, r(3, 4, low=0.5, high=3)), call(2, r(3, low=0.5, high=3))])
+@composite(special.polygamma, samples=lambda r: [call(0, r(3, 4, low=0.5, high=3)), call(2, r(3, low=0.5, high=3))])
 def polygamma(n: int, x: Any) -> Any:
     """The derivative number `n` of digamma: SciPy's `polygamma` for one whole number `n`."""
     if n == 0:
@@ -158,7 +159,7 @@ def polygamma(n: int, x: Any) -> Any:
     return (-1.0) ** (n + 1) * math.factorial(n) * zeta(n + 1.0, x)
 
 
-@composite(samples=lambda r: [call(r(3, 4, low=2.5, high=4), 3)])
+@composite(special.multigammaln, samples=lambda r: [call(r(3, 4, low=2.5, high=4), 3)])
 def multigammaln(a: Any, d: int) -> Any:
     """The logarithm of the multivariate gamma function of dimension `d`, as SciPy's."""
     return d * (d - 1) / 4 * math.log(math.pi) + sum(gammaln(a - i / 2) for i in range(d))

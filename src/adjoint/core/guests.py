@@ -1,0 +1,50 @@
+"""Libraries that want to be told about tensors are told when they load, and not before."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+# What loads, and what of ours is to be loaded after it.
+_GUESTS = {"einops._backends": "adjoint.xp.einops"}
+
+
+class _Welcome(MetaPathFinder):
+    """Sees which modules are imported, and lets a guest's be followed by ours."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname not in _GUESTS:
+            return None
+        for finder in sys.meta_path:
+            spec = None if finder is self else finder.find_spec(fullname, path, target)
+            if spec is not None:
+                _follow(spec.loader, _GUESTS[fullname])
+                return spec
+        return None
+
+
+def _follow(loader: Any, follower: str) -> None:
+    """Let our module `follower` be loaded after the one that `loader` is about to load."""
+    execute = loader.exec_module
+
+    def exec_module(module: ModuleType) -> None:
+        execute(module)
+        import_module(follower)
+
+    loader.exec_module = exec_module
+
+
+def expect_guests() -> None:
+    """Tell the libraries that are loaded about tensors, and see to it that later ones will be told."""
+    for name, follower in _GUESTS.items():
+        if name in sys.modules:
+            import_module(follower)
+    if not any(isinstance(finder, _Welcome) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Welcome())

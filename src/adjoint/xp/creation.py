@@ -1,0 +1,154 @@
+"""Creation of arrays."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from adjoint.core.box import Box
+from adjoint.core.errors import ArgumentError
+from adjoint.tape.tensor import Tensor
+from adjoint.xp.arrays import Array, boxed, each, on_cpu
+
+Shape = int | tuple[int, ...]
+
+
+def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Array:
+    """`obj` as a tensor: one that is a tensor already stays what it is, history included.
+
+    Args:
+        obj: a tensor, an array, a number, or nested sequences of these; tensors in sequences keep their histories.
+        dtype: convert to this.
+        device: None or ``"cpu"``.
+        copy: True makes a copy, which passes gradients on; False refuses to; None copies where it must.
+
+    Raises:
+        ArgumentError: with ``copy=False`` where a copy is needed, and for another device.
+
+    Example:
+        >>> import adjoint as ad, adjoint.xp as xp
+        >>> t = ad.tensor([1.0, 2.0], requires_grad=True)
+        >>> xp.asarray(t) is t
+        True
+        >>> xp.asarray([t[0], 3.0]).requires_grad
+        True
+    """
+    on_cpu(device)
+    if not isinstance(obj, Box):
+        if isinstance(obj, list | tuple) and _holds_box(obj):
+            if copy is False:
+                raise ArgumentError("asarray(copy=False): joining tensors makes a new array; leave copy= out")
+            return _cast(_joined(obj), dtype)
+        return Tensor(np.asarray(obj, dtype=dtype, copy=copy))
+    if dtype is not None and np.dtype(dtype) != obj.dtype:  # type: ignore[attr-defined]  # every box has a dtype
+        if copy is False:
+            raise ArgumentError(f"asarray(copy=False): a conversion to {np.dtype(dtype)} makes a copy; leave copy= out")
+        return _cast(obj, dtype)
+    return np.copy(obj) if copy else obj  # type: ignore[call-overload]  # a box, through NumPy's protocol
+
+
+def _holds_box(obj: Any) -> bool:
+    return isinstance(obj, Box) or (isinstance(obj, list | tuple) and any(map(_holds_box, obj)))
+
+
+def _joined(obj: Any) -> Any:
+    return np.stack([_joined(o) for o in obj]) if isinstance(obj, list | tuple) else obj
+
+
+def _cast(x: Any, dtype: Any) -> Array:
+    return x if dtype is None else x.astype(np.dtype(dtype), copy=False)
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
+    """A tensor that shares the memory of an array of another library.
+
+    Args:
+        x: an array on the CPU, with ``__dlpack__``: of NumPy, PyTorch, JAX, …
+        device: None or ``"cpu"``.
+        copy: True to copy; False to refuse where sharing is not possible.
+
+    Raises:
+        LeavesGraphError: if `x` is a tensor in a graph.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> a = np.array([1.0, 2.0])
+        >>> t = ad.from_dlpack(a)
+        >>> a[0] = 5.0
+        >>> t
+        tensor([5., 2.])
+    """
+    on_cpu(device)
+    return Tensor(np.from_dlpack(x, device=device, copy=copy))
+
+
+def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None) -> Array:
+    on_cpu(device)
+    start, stop = (0, start) if stop is None else (start, stop)
+    arange_of: Any = np.arange  # its overloads know no Any
+    return boxed(arange_of(*(np.asarray(x)[()] for x in (start, stop, step)), dtype))
+
+
+def empty(shape: Shape, *, dtype: Any = None, device: Any = None) -> Array:
+    on_cpu(device)
+    return boxed(np.empty(shape, dtype))
+
+
+def zeros(shape: Shape, *, dtype: Any = None, device: Any = None) -> Array:
+    on_cpu(device)
+    return boxed(np.zeros(shape, dtype))
+
+
+def ones(shape: Shape, *, dtype: Any = None, device: Any = None) -> Array:
+    on_cpu(device)
+    return boxed(np.ones(shape, dtype))
+
+
+def full(shape: Shape, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Array:
+    """An array of `fill_value`, which may be a tensor; the gradient flows to it."""
+    on_cpu(device)
+    if isinstance(fill_value, Box):
+        return boxed(np.full_like(np.empty(shape, fill_value.dtype), fill_value, dtype=dtype))  # type: ignore[attr-defined]  # every box has a dtype
+    return boxed(np.full(shape, fill_value, dtype))
+
+
+def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Array:
+    return empty(x.shape, dtype=x.dtype if dtype is None else dtype, device=device)
+
+
+def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Array:
+    return zeros(x.shape, dtype=x.dtype if dtype is None else dtype, device=device)
+
+
+def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Array:
+    return ones(x.shape, dtype=x.dtype if dtype is None else dtype, device=device)
+
+
+def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Array:
+    return full(x.shape, fill_value, dtype=x.dtype if dtype is None else dtype, device=device)
+
+
+def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None) -> Array:
+    on_cpu(device)
+    return boxed(np.eye(n_rows, n_cols, k, float if dtype is None else dtype))
+
+
+def linspace(
+    start: Any, stop: Any, /, num: int, *, dtype: Any = None, device: Any = None, endpoint: bool = True
+) -> Array:
+    """`numpy.linspace`; differentiable in both ends."""
+    on_cpu(device)
+    return boxed(np.linspace(start, stop, int(num), endpoint, dtype=dtype))
+
+
+def meshgrid(*arrays: Any, indexing: Literal["xy", "ij"] = "xy") -> tuple[Array, ...]:
+    return each(np.meshgrid(*arrays, indexing=indexing))
+
+
+def tril(x: Any, /, *, k: int = 0) -> Array:
+    return boxed(np.tril(x, k))
+
+
+def triu(x: Any, /, *, k: int = 0) -> Array:
+    return boxed(np.triu(x, k))

@@ -1,0 +1,55 @@
+"""Data types, and questions about them."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.box import Box
+from adjoint.xp.arrays import Array, boxed, on_cpu
+
+bool = np.dtype(np.bool_)
+int8, int16, int32, int64 = (np.dtype(f"i{n}") for n in (1, 2, 4, 8))
+uint8, uint16, uint32, uint64 = (np.dtype(f"u{n}") for n in (1, 2, 4, 8))
+float32, float64 = np.dtype("f4"), np.dtype("f8")
+complex64, complex128 = np.dtype("c8"), np.dtype("c16")
+
+
+def _dtype_of(x: Any) -> Any:
+    """The dtype of an array; a dtype as it is."""
+    return x.dtype if isinstance(x, Box | np.ndarray) else x  # type: ignore[union-attr]  # every box has a dtype
+
+
+def astype(x: Any, dtype: Any, /, *, copy: builtins.bool = True, device: Any = None) -> Array:
+    """`x` in another dtype; to integers and truth values, a constant."""
+    on_cpu(device)
+    if not copy and x.dtype == dtype:
+        return boxed(x)
+    return boxed(x.astype(np.dtype(dtype), copy=copy))
+
+
+def can_cast(from_: Any, to: Any, /) -> builtins.bool:
+    return np.can_cast(_dtype_of(from_), to)
+
+
+def finfo(type: Any, /) -> Any:
+    return np.finfo(_dtype_of(type))
+
+
+def iinfo(type: Any, /) -> Any:
+    return np.iinfo(_dtype_of(type))
+
+
+def isdtype(dtype: Any, kind: Any) -> builtins.bool:
+    return np.isdtype(np.dtype(dtype), kind)
+
+
+def result_type(*arrays_and_dtypes: Any) -> Any:
+    return np.result_type(*map(_dtype_of, arrays_and_dtypes))
+
+
+def __array_namespace_info__() -> Any:  # noqa: N807 - the standard's name
+    """What this namespace can do, and the dtypes and devices that it has: those of NumPy."""
+    return np.__array_namespace_info__()

@@ -1,0 +1,53 @@
+"""What einops wants to know of an array library. Loaded after einops (see `core.guests`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from einops._backends import AbstractBackend  # where einops looks for its backends: the subclasses of this
+
+from adjoint.ops.methods import ArrayBox
+from adjoint.tape.tensor import Tensor
+
+
+class AdjointBackend(AbstractBackend):
+    framework_name = "adjoint"
+
+    def is_appropriate_type(self, tensor: Any) -> bool:
+        return isinstance(tensor, ArrayBox)
+
+    def from_numpy(self, x: Any) -> Any:
+        return Tensor(x)
+
+    def to_numpy(self, x: Any) -> np.ndarray:
+        array: np.ndarray = x.numpy()
+        return array
+
+    def arange(self, start: int, stop: int) -> Any:
+        return Tensor(np.arange(start, stop))
+
+    def transpose(self, x: Any, axes: Sequence[int]) -> Any:
+        return np.transpose(x, axes)
+
+    def reduce(self, x: Any, operation: str, axes: Sequence[int]) -> Any:
+        return getattr(np, operation)(x, axis=tuple(axes))
+
+    def stack_on_zeroth_dimension(self, tensors: list[Any]) -> Any:
+        return np.stack(tensors)
+
+    def add_axis(self, x: Any, new_position: int) -> Any:
+        return np.expand_dims(x, new_position)
+
+    def tile(self, x: Any, repeats: Sequence[int]) -> Any:
+        return np.tile(x, repeats)
+
+    def concat(self, tensors: Sequence[Any], axis: int) -> Any:
+        return np.concatenate(tensors, axis=axis)
+
+    def is_float_type(self, x: Any) -> bool:
+        return bool(x.dtype.kind == "f")
+
+    def einsum(self, pattern: str, *x: Any) -> Any:
+        return np.einsum(pattern, *x)

@@ -1,0 +1,80 @@
+"""Moving elements about, joining and indexing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.xp.arrays import Array, boxed, each, plain
+
+Axis = int | tuple[int, ...]
+
+
+def broadcast_arrays(*arrays: Any) -> tuple[Array, ...]:
+    return each(np.broadcast_arrays(*arrays))
+
+
+def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    return np.broadcast_shapes(*shapes)
+
+
+def broadcast_to(x: Any, /, shape: tuple[int, ...]) -> Array:
+    return boxed(np.broadcast_to(x, shape))
+
+
+def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Array:
+    return boxed(np.concatenate(arrays, axis=axis))
+
+
+def expand_dims(x: Any, /, axis: int | tuple[int, ...] = 0) -> Array:
+    return boxed(np.expand_dims(x, axis))
+
+
+def flip(x: Any, /, *, axis: Axis | None = None) -> Array:
+    return boxed(np.flip(x, axis))
+
+
+def moveaxis(x: Any, source: Axis, destination: Axis, /) -> Array:
+    return boxed(np.moveaxis(x, source, destination))
+
+
+def permute_dims(x: Any, /, axes: tuple[int, ...]) -> Array:
+    return boxed(np.permute_dims(x, axes))
+
+
+def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Array:
+    return boxed(np.repeat(x, plain(repeats), axis))
+
+
+def reshape(x: Any, /, shape: tuple[int, ...], *, copy: bool | None = None) -> Array:
+    return boxed(np.reshape(x, shape, copy=copy))
+
+
+def roll(x: Any, /, shift: Axis, *, axis: Axis | None = None) -> Array:
+    return boxed(np.roll(x, shift, axis))
+
+
+def squeeze(x: Any, /, axis: Axis) -> Array:
+    return boxed(np.squeeze(x, axis))
+
+
+def stack(arrays: Sequence[Any], /, *, axis: int = 0) -> Array:
+    return boxed(np.stack(arrays, axis=axis))
+
+
+def tile(x: Any, repetitions: tuple[int, ...], /) -> Array:
+    return boxed(np.tile(x, repetitions))
+
+
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:
+    return each(np.unstack(x, axis=axis))
+
+
+def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Array:
+    return boxed(np.take(x, plain(indices), axis=axis))
+
+
+def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Array:
+    return boxed(np.take_along_axis(x, plain(indices), axis=axis))

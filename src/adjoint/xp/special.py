@@ -1,0 +1,32 @@
+"""The special functions that have derivatives, under SciPy's names.
+
+SciPy, run with ``SCIPY_ARRAY_API=1``, takes ``xp.special.<name>`` where a namespace has it; where it has not, SciPy
+writes the function in terms of the namespace, or converts the tensor to an array, which raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from adjoint.core.op import Op
+from adjoint.core.registry import answer
+from adjoint.xp.arrays import boxing
+
+
+def __getattr__(name: str) -> Callable[..., Any]:
+    found = None if name.startswith("_") else _function(name)
+    if found is None:
+        raise AttributeError(f"module 'adjoint.xp.special' has no attribute {name!r}")
+    return found
+
+
+@cache
+def _function(name: str) -> Callable[..., Any] | None:
+    from scipy import special
+
+    ours = answer(getattr(special, name, None))
+    if ours is None or (isinstance(ours, Op) and ours.kind == "constant"):
+        return None
+    return boxing(ours, name)
