@@ -120,8 +120,5 @@ def test_against_numpy_and_differences(steps, seed):
 @given(steps=st.lists(step, min_size=1, max_size=3), seed=st.integers(0, 5))
 def test_second_order(steps, seed):
     x = np.random.default_rng(seed).uniform(0.3, 0.9, (2, 2))
-    hessian = ad.hessian(lambda v: run(steps, v))(x)
-    if np.all(np.isfinite(hessian)) and np.max(np.abs(hessian)) < 1e6:
-        rows = ad.jacobian(ad.grad(lambda v: run(steps, v)))(x)
-        np.testing.assert_allclose(hessian, rows)
-        np.testing.assert_allclose(hessian, hessian.transpose(2, 3, 0, 1), rtol=1e-9, atol=1e-9)
+    if abs(run(steps, x.copy())) < 1e4:
+        check_grads(lambda v: run(steps, v), (x,), order=2)
