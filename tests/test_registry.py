@@ -314,3 +314,49 @@ def test_python_numbers_do_not_widen_float32(entry):
             leaf = ad.tensor(x, requires_grad=True)
             np.sum(f(leaf * 1)).backward()
             assert leaf.grad.dtype == np.float32
+
+
+# Where complex samples made of real ones make no sense.
+NOT_COMPLEX = {
+    "digamma": "SciPy's zeta function, its derivative, takes real numbers only",
+    "polygamma": "as digamma",
+    "eigen": "eigenvectors are defined up to a complex factor",
+    "symmetric_eigen": "the samples are not Hermitian any more",
+    "thin_svd": "singular vectors are defined up to a complex factor",
+    "eig": "eigenvectors are defined up to a complex factor",
+    "eigh": "the samples are not Hermitian any more",
+    "gradient": "a spacing is real",
+    "nan_to_num": "a part that is nan is replaced, the other kept",
+    "nanmax": "the samples hold nan, whose complex multiples NumPy warns of",
+    "nanmin": "as nanmax",
+    "svd": "singular vectors are defined up to a complex factor",
+}
+FIRST_ORDER = {"gamma", "loggamma", "rgamma"}  # their second derivatives are digamma's first
+
+
+def turned(a):
+    """A complex array near a real one; every element turned by another angle."""
+    return a * (1 + 0.3j) + 0.1j * np.cos(np.reshape(np.arange(a.size), a.shape)) if a.dtype.kind == "f" else a
+
+
+@every_entry
+def test_complex_arguments(entry):
+    """Where NumPy's function takes complex numbers, so do we: the gradient is the direction of steepest ascent."""
+    if entry.name in NOT_COMPLEX:
+        pytest.skip(NOT_COMPLEX[entry.name])
+    function = entry.forward if isinstance(entry, Op) else entry.answers[0] if entry.answers else None
+    if isinstance(function, np.ufunc) and not any(set(t.split("->")[0]) == {"D"} for t in function.types):
+        pytest.skip("it takes real numbers only")
+    for case in cases(entry):
+        arrays = [turned(a) for a in case.arrays]
+        try:
+            case.f(*arrays)
+        except (TypeError, ValueError, Warning):  # NumPy does not take them
+            continue
+        if arrays:
+            smooth = entry in ELEMENTWISE and entry.name not in FIRST_ORDER
+            try:
+                check_grads(case.f, arrays, order=1 + smooth)
+            except ad.DTypeError as refusal:
+                if "for real numbers only" not in str(refusal):
+                    raise

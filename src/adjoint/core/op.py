@@ -71,7 +71,7 @@ class Op:
         settings: the other arguments with their defaults.
         rules: one gradient rule an input; or one rule for all inputs, if `joint`.
         kind: what the derived rules (forward mode, batching) and rewrites read.
-        flags: ``commutative``, ``idempotent`` …, for rewrites.
+        flags: ``commutative``, ``idempotent`` …, for rewrites; ``real`` refuses derivatives by complex numbers.
         answers: the NumPy callables for which this operation stands.
         samples, errors: calls for the tests that walk the registry.
     """

@@ -18,7 +18,7 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
-from adjoint.core.errors import NotDifferentiableError, RuleError
+from adjoint.core.errors import DTypeError, NotDifferentiableError, RuleError
 from adjoint.core.op import Op, Rule
 
 
@@ -65,6 +65,11 @@ def build(op: Op, wanted: tuple[int, ...], fitted: bool, conjugate: bool, watche
     back. `conjugate`: values are complex, so partial derivatives are conjugated. `watched`: a saved value is
     somebody's array, to be checked before use.
     """
+    if conjugate and "real" in op.flags:
+        raise DTypeError(
+            f"{op.name} has a derivative for real numbers only; got complex ones. Take np.real, np.imag or np.abs of "
+            f"them first"
+        )
     key = (wanted if not op.joint else (), fitted, conjugate)
     if (*key, watched) not in op.pulls:
         pull = _joint(op, fitted) if op.joint else _separate(op, *key)

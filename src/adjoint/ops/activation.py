@@ -34,7 +34,7 @@ relu = elementwise(
     lambda x: np.maximum(x, 0),
     name="relu",
     vjp=lambda g, out: gate(g, out),
-    flags=("idempotent",),
+    flags=("idempotent", "real"),
     samples=lambda r: [call(r(3, 4)), call(r())],
 )
 relu6 = elementwise(
@@ -42,7 +42,7 @@ relu6 = elementwise(
     name="relu6",
     vjp=lambda g, x: np.where(np.logical_and(np.greater(x, 0), np.less(x, 6)), g, 0.0),
     domain=(-3, 9),
-    flags=("idempotent",),
+    flags=("idempotent", "real"),
 )
 
 
@@ -51,10 +51,14 @@ def _sigmoid(x: Any) -> Any:
     return np.where(np.greater_equal(x, 0), 1, e) / (1 + e)
 
 
-sigmoid = elementwise(_sigmoid, name="sigmoid", partial=lambda out: out * (1 - out))
-softplus = elementwise(lambda x: np.logaddexp(x, 0), name="softplus", partial=lambda x: sigmoid(x))
-silu = elementwise(lambda x: x * _sigmoid(x), name="silu", partial=lambda x: sigmoid(x) * (1 + x * (1 - sigmoid(x))))
-softsign = elementwise(lambda x: x / (1 + np.abs(x)), name="softsign", partial=lambda x: 1 / np.square(1 + np.abs(x)))
+sigmoid = elementwise(_sigmoid, name="sigmoid", partial=lambda out: out * (1 - out), flags=("real",))
+softplus = elementwise(lambda x: np.logaddexp(x, 0), name="softplus", partial=lambda x: sigmoid(x), flags=("real",))
+silu = elementwise(
+    lambda x: x * _sigmoid(x), name="silu", partial=lambda x: sigmoid(x) * (1 + x * (1 - sigmoid(x))), flags=("real",)
+)
+softsign = elementwise(
+    lambda x: x / (1 + np.abs(x)), name="softsign", partial=lambda x: 1 / np.square(1 + np.abs(x)), flags=("real",)
+)
 
 
 def _normal_cdf(x: Any) -> Any:
@@ -67,6 +71,7 @@ gelu_exact = elementwise(
     lambda x: x * _normal_cdf(x),
     name="gelu_exact",
     partial=lambda x: _normal_cdf(x) + x * np.exp(-0.5 * x * x) * (1 / math.sqrt(2 * math.pi)),
+    flags=("real",),
 )
 
 _SCALE, _CUBIC = math.sqrt(2 / math.pi), 0.044715
@@ -81,6 +86,7 @@ gelu_tanh = elementwise(
     lambda x: 0.5 * x * (1 + np.tanh(_SCALE * (x + _CUBIC * x * x * x))),
     name="gelu_tanh",
     partial=_gelu_tanh_slope,
+    flags=("real",),
 )
 
 
@@ -111,6 +117,7 @@ prelu = elementwise(
         lambda g, x, slope: np.where(np.greater(x, 0), g, g * slope),
         lambda g, x: np.where(np.greater(x, 0), 0.0, g * x),
     ),
+    flags=("real",),
 )
 
 
@@ -129,6 +136,7 @@ exponential_unit = elementwise(
         lambda g, x: np.where(np.greater(x, 0), 0.0, g * np.expm1(np.minimum(x, 0))),
     ),
     domain=((-2, 2), (0.5, 2)),
+    flags=("real",),
 )
 
 
@@ -160,6 +168,7 @@ between = elementwise(
         lambda g, x, high: np.where(np.greater_equal(x, high), g, 0.0),
     ),
     domain=((-2, 2), (-1, -0.5), (0.5, 1)),
+    flags=("real",),
 )
 
 
@@ -182,6 +191,7 @@ def shifted(a: np.ndarray, axis: Any) -> np.ndarray:
     vjp=lambda g, out, axis: out * (g - np.add.reduce(g * out, axis=axis, keepdims=True)),
     samples=lambda r: [call(r(5)), call(r(3, 4)), call(r(3, 4), axis=0), call(r(2, 3, 4), (0, 2))],
     errors=lambda r: [call(r(3), axis=1)],
+    flags=("real",),
 )
 def softmax(a: Any, /, axis: Any = -1) -> Any:
     """exp(a) / sum(exp(a)) along `axis`, for numbers of any size."""
@@ -193,6 +203,7 @@ def softmax(a: Any, /, axis: Any = -1) -> Any:
     vjp=lambda g, out, axis: g - np.exp(out) * np.add.reduce(g, axis=axis, keepdims=True),
     samples=lambda r: [call(r(5)), call(r(3, 4)), call(r(3, 4), axis=0), call(r(2, 3, 4), (0, 2))],
     errors=lambda r: [call(r(3), axis=1)],
+    flags=("real",),
 )
 def log_softmax(a: Any, /, axis: Any = -1) -> Any:
     """log(softmax(a)) along `axis`, without the loss of digits of the two steps."""

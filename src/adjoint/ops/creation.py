@@ -92,14 +92,18 @@ def logspace(
 
 @composite(
     np.geomspace,
-    samples=lambda r: [call(r(low=0.5, high=1), r(low=2, high=3), 4)],
+    samples=lambda r: [
+        call(r(low=0.5, high=1), r(low=2, high=3), 4),
+        call(r(2, low=-2, high=-1), r(2, low=-9, high=-4), 3),
+        call(r(low=0.5, high=1) + 0.5j, r(low=2, high=3) + 1j, 4),
+    ],
     errors=lambda r: [call(0.0, r(), 3)],
 )
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
     if np.any(np.equal(start, 0)) or np.any(np.equal(stop, 0)):
         raise ArgumentError("np.geomspace: neither end may be 0, since each value is a multiple of the one before")
     sign = np.sign(detached(start))
-    logs = np.linspace(np.log(start * sign), np.log(stop * sign), num, endpoint, axis=axis)
+    logs = np.linspace(np.log(start / sign), np.log(stop / sign), num, endpoint, axis=axis)
     values = sign * np.exp(logs)
     return values if dtype is None else values.astype(dtype)
 

@@ -17,10 +17,14 @@ def _rows(x: Any) -> Any:
     return x if x.ndim == 2 else np.reshape(x, (-1, x.shape[-1]))
 
 
+def _conjugate(x: Any) -> Any:
+    return np.conj(x) if x.dtype.kind == "c" else x
+
+
 @general(
     vjps=(
-        lambda g, w: g @ w,
-        lambda g, x: np.dot(_rows(g).T, _rows(x)),  # for one row, several times as fast as matmul
+        lambda g, w: g @ _conjugate(w),
+        lambda g, x: np.dot(_rows(g).T, _conjugate(_rows(x))),  # for one row, several times as fast as matmul
         lambda g: np.add.reduce(_rows(g), axis=0),
     ),
     samples=lambda r: [
@@ -47,6 +51,7 @@ def affine(x: Any, w: Any, b: Any, /) -> Any:
         / np.sqrt(np.var(a, axis=axis, keepdims=True) + eps)
     ),
     samples=lambda r: [call(r(3, 4)), call(r(2, 3, 4), (-2, -1)), call(r(3, 4), 0, 0.1)],
+    flags=("real",),
 )
 def standardize(a: Any, /, axis: Any = -1, eps: float = 1e-5) -> Any:
     """``(a - mean) / sqrt(var + eps)`` along `axis` (Ba et al., Layer Normalization, 2016)."""
@@ -76,6 +81,7 @@ def _likelihood_cotangent(g: Any, a: Any, labels: Any) -> Any:
         call(r(2, 3, 4), np.array([[0, 1, 2], [3, 3, 0]])),
     ],
     errors=lambda r: [call(r(3, 4), np.array([0, 4, 0]))],
+    flags=("real",),
 )
 def negative_log_likelihood(a: Any, labels: Any, /) -> Any:
     """Minus the log-softmax of logits `a` (…, classes) at `labels` (…): whole numbers from 0."""
@@ -94,6 +100,7 @@ logit_cross_entropy = elementwise(
     name="logit_cross_entropy",
     partials=(lambda x, y: sigmoid(x) - y, lambda x: -x),
     domain=((-2, 2), (0, 1)),
+    flags=("real",),
 )
 
 huber_cost = elementwise(
@@ -105,4 +112,5 @@ huber_cost = elementwise(
         lambda x, delta: np.maximum(np.abs(x) - delta, 0.0),
     ),
     domain=((-2, 2), (0.5, 1)),
+    flags=("real",),
 )
