@@ -1,0 +1,59 @@
+"""Arguments of every module here: any array, tensor or sequence of numbers, made ready to be differentiated."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+
+from adjoint.core.box import Box
+from adjoint.core.errors import ShapeError
+
+
+def array(x: Any) -> Any:
+    """An array or tensor of real or complex numbers: whole numbers and sequences become float64."""
+    x = cast(Any, x) if isinstance(x, Box) else np.asarray(x)
+    return x if x.dtype.kind in "fc" else x.astype(np.float64)
+
+
+def plain(x: Any) -> Any:
+    """The numbers alone, as NumPy's."""
+    return cast(Any, x).numpy() if isinstance(x, Box) else np.asarray(x)
+
+
+def adjoint_of(x: Any) -> Any:
+    """The conjugate transpose of a matrix, or of each of a stack."""
+    return conj(np.swapaxes(x, -1, -2))
+
+
+def conj(x: Any) -> Any:
+    """The complex conjugate; a real array as it is."""
+    return np.conj(x) if x.dtype.kind == "c" else x
+
+
+def square(name: str, a: Any) -> Any:
+    """`a`, a square matrix or a stack of them.
+
+    Raises:
+        ShapeError: if it is not.
+    """
+    a = array(a)
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+        raise ShapeError(f"{name} takes a square matrix, or a stack (..., n, n) of them; got shape {a.shape}")
+    return a
+
+
+def fitting(name: str, a: Any, b: Any) -> tuple[Any, Any, bool]:
+    """A square `a`, and `b` as columns; whether `b` was a vector.
+
+    Raises:
+        ShapeError: if they do not make an equation ``a @ x = b``.
+    """
+    a, b = square(name, a), array(b)
+    vector = b.ndim == 1
+    if b.ndim == 0 or b.shape[0 if vector else -2] != a.shape[-1]:
+        n = a.shape[-1]
+        raise ShapeError(
+            f"{name}: a matrix of shape {a.shape} takes a right side of shape ({n},) or (..., {n}, k); got {b.shape}"
+        )
+    return a, b[:, None] if vector else b, vector

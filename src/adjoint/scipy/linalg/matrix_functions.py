@@ -1,0 +1,389 @@
+"""Functions of a matrix: exponential, logarithm, square root, polar factors; and the linear matrix equations.
+
+Rules: the Fréchet derivative of f at A, transposed, is that at A^H (N. Higham, Functions of Matrices, 2008,
+chapter 3); it is a block of f([[A, E], [0, A]]) (R. Mathias, 1996), so that derivatives of every order are
+functions of larger matrices.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from adjoint.core.constructors import general
+from adjoint.core.errors import ArgumentError, ShapeError
+from adjoint.core.op import call
+from adjoint.ops.linalg import well_posed
+from adjoint.scipy.arrays import adjoint_of, array, square
+
+# From this size on SciPy's own method is quicker than the exponential of the blocks.
+_LARGE = 40
+
+# -- Exponential --------------------------------------------------------------------------------------
+
+
+def expm(A: Any) -> Any:  # noqa: N803 - SciPy's name
+    """`scipy.linalg.expm`: the exponential of a matrix, or of each of a stack (..., n, n).
+
+    Raises:
+        ShapeError: if `A` is not square.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> from adjoint.scipy.linalg import expm
+        >>> ad.grad(lambda a: expm(a)[0, 1])(np.zeros((2, 2)))
+        array([[0., 1.],
+               [0., 0.]])
+    """
+    return matrix_exponential(square("scipy.linalg.expm", A))
+
+
+def _by_exponential(g: Any, a: Any) -> Any:
+    return frechet_of_exponential(adjoint_of(a), g)
+
+
+@general(
+    vjp=_by_exponential,
+    samples=lambda r: [call(r(3, 3)), call(r(2, 2, 2)), call(r(2, 2) + 1j * r(2, 2)), call(np.zeros((2, 2)))],
+    errors=lambda r: [call(r(2, 3))],
+)
+def matrix_exponential(a: Any, /) -> Any:
+    return linalg.expm(a)
+
+
+def _blocks(a: Any, e: Any) -> Any:
+    """[[a, e], [0, a]]."""
+    return np.concatenate(
+        [np.concatenate([a, e], axis=-1), np.concatenate([np.zeros_like(a), a], axis=-1)],
+        axis=-2,
+    )
+
+
+def _corner(g: Any) -> Any:
+    """[[0, g], [0, 0]]: where the derivative stands in the function of `_blocks`."""
+    none = np.zeros_like(g)
+    return np.concatenate([np.concatenate([none, g], axis=-1), np.concatenate([none, none], axis=-1)], axis=-2)
+
+
+def _frechet_cotangent(g: Any, a: Any, e: Any, rule: Any) -> Any:
+    """The cotangent of `a` for that of the derivative at `a` along `e` of a function with this gradient rule."""
+    n = g.shape[-1]
+    whole = rule(_corner(g), _blocks(a, e))
+    return whole[..., :n, :n] + whole[..., n:, n:]
+
+
+@general(
+    vjps=(
+        lambda g, a, e: _frechet_cotangent(g, a, e, _by_exponential),
+        _by_exponential,
+    ),
+    samples=lambda r: [call(r(2, 2), r(2, 2)), call(r(2, 2, 2), r(2, 2, 2))],
+)
+def frechet_of_exponential(a: Any, e: Any, /) -> Any:
+    """The derivative of the exponential at `a` along `e`."""
+    n, dtype = a.shape[-1], np.result_type(a, e)
+    a, e = a.astype(dtype, copy=False), e.astype(dtype, copy=False)
+    if a.ndim == 2 and n >= _LARGE:
+        return linalg.expm_frechet(a, e, compute_expm=False).astype(dtype, copy=False)
+    return linalg.expm(_blocks(a, e))[..., :n, n:]
+
+
+def expm_frechet(
+    A: Any,  # noqa: N803 - SciPy's name
+    E: Any,  # noqa: N803 - SciPy's name
+    method: str | None = None,
+    compute_expm: bool = True,
+    check_finite: bool = True,
+) -> Any:
+    """`scipy.linalg.expm_frechet`: the exponential of `A`, and its derivative along `E`; both (..., n, n).
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy.linalg import expm_frechet
+        >>> expm_frechet(np.zeros((2, 2)), np.eye(2), compute_expm=False)
+        array([[1., 0.],
+               [0., 1.]])
+    """
+    a, e = square("scipy.linalg.expm_frechet", A), square("scipy.linalg.expm_frechet", E)
+    derivative = frechet_of_exponential(a, e)
+    return (matrix_exponential(a), derivative) if compute_expm else derivative
+
+
+# -- Logarithm ----------------------------------------------------------------------------------------
+
+
+def logm(A: Any) -> Any:  # noqa: N803 - SciPy's name
+    """`scipy.linalg.logm`: the principal logarithm of a matrix (n, n) without eigenvalues on the negative real axis.
+
+    Raises:
+        ShapeError: if `A` is not square.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> from adjoint.scipy.linalg import logm
+        >>> ad.grad(lambda a: np.trace(logm(a)))(np.diag([2.0, 4.0])).round(12)  # the inverse
+        array([[0.5 , 0.  ],
+               [0.  , 0.25]])
+    """
+    return matrix_logarithm(square("scipy.linalg.logm", A))
+
+
+def _each(function: Any, a: Any) -> Any:
+    """Apply a function of one matrix to each of a stack."""
+    if a.ndim == 2:
+        return function(a)
+    flat = np.stack([function(one) for one in a.reshape(-1, *a.shape[-2:])])
+    return flat.reshape(a.shape)
+
+
+def _logarithm(a: Any) -> Any:
+    result = _each(linalg.logm, a)
+    return result.astype(np.result_type(a, np.complex64) if result.dtype.kind == "c" else a.dtype, copy=False)
+
+
+def _by_logarithm(g: Any, a: Any) -> Any:
+    return frechet_of_logarithm(adjoint_of(a), g)
+
+
+@general(
+    vjp=_by_logarithm,
+    samples=lambda r: [
+        call(well_posed(r, 3, 3)),
+        call(well_posed(r, 2, 2, 2)),
+        call(well_posed(r, 2, 2) + 1j * r(2, 2)),
+    ],
+)
+def matrix_logarithm(a: Any, /) -> Any:
+    return _logarithm(a)
+
+
+@general(
+    vjps=(
+        lambda g, a, e: _frechet_cotangent(g, a, e, _by_logarithm),
+        _by_logarithm,
+    ),
+    samples=lambda r: [call(well_posed(r, 2, 2), r(2, 2))],
+)
+def frechet_of_logarithm(a: Any, e: Any, /) -> Any:
+    """The derivative of the principal logarithm at `a` along `e`."""
+    n = a.shape[-1]
+    return _logarithm(_blocks(a.astype(np.result_type(a, e)), e))[..., :n, n:]
+
+
+# -- Equations that are linear in a matrix ------------------------------------------------------------
+
+
+def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
+    """`scipy.linalg.solve_sylvester`: the `x` of ``a @ x + x @ b = q``.
+
+    Args:
+        a, b, q: (m, m), (n, n), (m, n), or stacks of these.
+
+    Raises:
+        ShapeError: if shapes do not fit.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> from adjoint.scipy.linalg import solve_sylvester
+        >>> ad.grad(lambda a: solve_sylvester(a, [[1.0]], [[6.0]])[0, 0])(np.array([[2.0]]))
+        array([[-0.66666667]])
+    """
+    a, b, q = square("solve_sylvester", a), square("solve_sylvester", b), array(q)
+    if q.ndim < 2 or q.shape[-2:] != (a.shape[-1], b.shape[-1]):
+        raise ShapeError(
+            f"solve_sylvester: a of shape {a.shape} and b of shape {b.shape} take a right side of shape "
+            f"{(*q.shape[:-2], a.shape[-1], b.shape[-1])}; got {q.shape}"
+        )
+    return sylvester(*_alike(a, b, q))
+
+
+def _alike(*matrices: Any) -> list[Any]:
+    """Stacks of matrices, all with the same leading axes."""
+    batch = np.broadcast_shapes(*(m.shape[:-2] for m in matrices))
+    return [m if m.shape[:-2] == batch else np.broadcast_to(m, batch + m.shape[-2:]) for m in matrices]
+
+
+def _back_sylvester(g: Any, a: Any, b: Any) -> Any:
+    return sylvester(adjoint_of(a), adjoint_of(b), g)
+
+
+@general(
+    vjps=(
+        lambda g, a, b, out: -np.matmul(_back_sylvester(g, a, b), adjoint_of(out)),
+        lambda g, a, b, out: -np.matmul(adjoint_of(out), _back_sylvester(g, a, b)),
+        lambda g, a, b: _back_sylvester(g, a, b),
+    ),
+    samples=lambda r: [
+        call(well_posed(r, 3, 3), well_posed(r, 2, 2), r(3, 2)),
+        call(well_posed(r, 2, 2, 2), well_posed(r, 2, 3, 3), r(2, 2, 3)),
+        call(well_posed(r, 2, 2) + 1j * r(2, 2), well_posed(r, 2, 2) + 0j, r(2, 2) + 1j * r(2, 2)),
+    ],
+)
+def sylvester(a: Any, b: Any, q: Any, /) -> Any:
+    if q.ndim == 2:
+        return linalg.solve_sylvester(a, b, q)
+    rows = zip(*(m.reshape(-1, *m.shape[-2:]) for m in (a, b, q)), strict=True)
+    return np.stack([linalg.solve_sylvester(*row) for row in rows]).reshape(q.shape)
+
+
+def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
+    """`scipy.linalg.solve_continuous_lyapunov`: the `x` of ``a @ x + x @ a^H = q``, all (..., n, n).
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> from adjoint.scipy.linalg import solve_continuous_lyapunov
+        >>> ad.grad(lambda q: np.trace(solve_continuous_lyapunov(np.eye(2), q)))(np.eye(2))
+        array([[0.5, 0. ],
+               [0. , 0.5]])
+    """
+    a = square("solve_continuous_lyapunov", a)
+    return solve_sylvester(a, adjoint_of(a), q)
+
+
+def solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Any:
+    """`scipy.linalg.solve_discrete_lyapunov`: the `x` of ``a @ x @ a^H - x + q = 0``, all (n, n).
+
+    Args:
+        method: "direct" or "bilinear", as SciPy's; chosen by size if not given.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> from adjoint.scipy.linalg import solve_discrete_lyapunov
+        >>> ad.grad(lambda a: solve_discrete_lyapunov(a, [[1.0]])[0, 0])(np.array([[0.5]]))  # of 1 / (1 - a²)
+        array([[1.77777778]])
+    """
+    a, q = square("solve_discrete_lyapunov", a), square("solve_discrete_lyapunov", q)
+    if a.shape != q.shape or a.ndim != 2:
+        raise ShapeError(f"solve_discrete_lyapunov takes two matrices of one shape (n, n); got {a.shape} and {q.shape}")
+    return discrete_lyapunov(a, q, method=method)
+
+
+def _discrete_q(g: Any, a: Any, method: Any) -> Any:
+    return discrete_lyapunov(adjoint_of(a), g, method=method)
+
+
+def _discrete_a(g: Any, a: Any, out: Any, method: Any) -> Any:
+    s = _discrete_q(g, a, method)
+    sa = np.matmul(s, a)
+    return np.matmul(sa, adjoint_of(out)) + np.matmul(np.matmul(adjoint_of(s), a), out)
+
+
+@general(
+    vjps=(_discrete_a, _discrete_q),
+    samples=lambda r: [
+        call(r(3, 3) / 8, r(3, 3)),
+        call(r(2, 2) / 8 + 1j * r(2, 2) / 8, r(2, 2) + 1j * r(2, 2)),
+        call(r(2, 2) / 8, r(2, 2), method="bilinear"),
+    ],
+)
+def discrete_lyapunov(a: Any, q: Any, /, method: str | None = None) -> Any:
+    return linalg.solve_discrete_lyapunov(a, q, method)
+
+
+# -- Square root, polar factors -----------------------------------------------------------------------
+
+
+def sqrtm(A: Any) -> Any:  # noqa: N803 - SciPy's name
+    """`scipy.linalg.sqrtm`: the principal square root of a matrix, or of each of a stack (..., n, n).
+
+    Raises:
+        ShapeError: if `A` is not square.
+        numpy.linalg.LinAlgError: at backward, if two eigenvalues of the root add up to 0: then it has no derivative.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> from adjoint.scipy.linalg import sqrtm
+        >>> ad.grad(lambda a: np.trace(sqrtm(a)))(np.diag([4.0, 16.0]))
+        array([[0.25 , 0.   ],
+               [0.   , 0.125]])
+    """
+    return matrix_root(square("scipy.linalg.sqrtm", A))
+
+
+@general(
+    vjp=lambda g, out: sylvester(adjoint_of(out), adjoint_of(out), g),
+    samples=lambda r: [
+        call(well_posed(r, 3, 3)),
+        call(well_posed(r, 2, 2, 2)),
+        call(well_posed(r, 2, 2) + 1j * r(2, 2)),
+    ],
+)
+def matrix_root(a: Any, /) -> Any:
+    result = _each(linalg.sqrtm, a)
+    return result.astype(np.result_type(a, np.complex64) if result.dtype.kind == "c" else a.dtype, copy=False)
+
+
+def polar(a: Any, side: str = "right") -> tuple[Any, Any]:
+    """`scipy.linalg.polar`: ``a = u @ p``, `u` with orthonormal columns or rows, `p` positive; or, on the left, ``p @ u``.
+
+    Args:
+        a: (m, n), of full rank.
+
+    Raises:
+        ArgumentError: for another side.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> from adjoint.scipy.linalg import polar
+        >>> ad.grad(lambda a: np.sum(polar(a)[1]))(np.diag([2.0, 3.0])).round(12)
+        array([[1. , 0.8],
+               [1.2, 1. ]])
+    """
+    a = array(a)
+    if side not in ("left", "right"):
+        raise ArgumentError(f"scipy.linalg.polar: side is 'left' or 'right'; got {side!r}")
+    if a.ndim != 2:
+        raise ShapeError(f"scipy.linalg.polar takes a matrix (m, n); got shape {a.shape}")
+    wide = a.shape[0] < a.shape[1]
+    u = adjoint_of(unitary_factor(adjoint_of(a))) if wide else unitary_factor(a)
+    p = np.matmul(adjoint_of(u), a) if side == "right" else np.matmul(a, adjoint_of(u))
+    return u, (p + adjoint_of(p)) * 0.5
+
+
+def _unitary_cotangent(g: Any, a: Any, out: Any) -> Any:
+    """With p = u^H a: du = u w + (1 - u u^H) da p^-1, where p w + w p = u^H da - da^H u."""
+    p = np.matmul(adjoint_of(out), a)
+    inner = np.matmul(adjoint_of(out), g)
+    turned = sylvester(p, p, inner - adjoint_of(inner))
+    c = np.matmul(out, turned)
+    if a.shape[0] > a.shape[1]:
+        c = c + adjoint_of(np.linalg.solve(p, adjoint_of(g - np.matmul(out, inner))))
+    return c
+
+
+@general(vjp=_unitary_cotangent, samples=lambda r: [call(r(3, 3)), call(r(4, 2)), call(r(2, 2) + 1j * r(2, 2))])
+def unitary_factor(a: Any, /) -> Any:
+    w, _, vh = np.linalg.svd(a, full_matrices=False)
+    return w @ vh
+
+
+# -- Functions of the exponential ---------------------------------------------------------------------
+
+
+def coshm(A: Any) -> Any:  # noqa: N803 - SciPy's name
+    """`scipy.linalg.coshm`: the hyperbolic cosine of a matrix (..., n, n)."""
+    return (expm(A) + expm(-array(A))) * 0.5
+
+
+def sinhm(A: Any) -> Any:  # noqa: N803 - SciPy's name
+    """`scipy.linalg.sinhm`: the hyperbolic sine of a matrix (..., n, n)."""
+    return (expm(A) - expm(-array(A))) * 0.5
+
+
+def cosm(A: Any) -> Any:  # noqa: N803 - SciPy's name
+    """`scipy.linalg.cosm`: the cosine of a real matrix (..., n, n)."""
+    return np.real(expm(1j * _real("cosm", A)))
+
+
+def sinm(A: Any) -> Any:  # noqa: N803 - SciPy's name
+    """`scipy.linalg.sinm`: the sine of a real matrix (..., n, n)."""
+    return np.imag(expm(1j * _real("sinm", A)))
+
+
+def _real(name: str, a: Any) -> Any:
+    a = square(f"scipy.linalg.{name}", a)
+    if a.dtype.kind == "c":
+        raise ArgumentError(f"scipy.linalg.{name} of tensors takes real matrices; for complex ones, use expm(1j * a)")
+    return a
