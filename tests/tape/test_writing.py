@@ -324,3 +324,30 @@ def test_a_view_of_a_leaf_follows_an_optimiser():
     with ad.no_grad():
         w += 1.0
     assert t.tolist() == [[2.0, 2.0]] * 3
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_a_write_into_one_of_several_results_leaves_their_rule_what_it_saved(which):
+    a = np.random.default_rng(0).normal(size=(5, 3))
+
+    def program(a, in_place):
+        parts = list(np.linalg.svd(a, full_matrices=False))
+        if in_place:
+            parts[which] *= -2.0
+        else:
+            parts[which] = parts[which] * -2.0
+        return np.sum(parts[0][0] * parts[1] * parts[2][1])
+
+    expected = ad.grad(lambda a: program(a, False))(a)
+    np.testing.assert_allclose(ad.grad(lambda a: program(a, True))(a), expected, rtol=1e-12)
+
+
+def test_a_write_into_one_of_any_number_of_arguments():
+    def program(x):
+        y, z = x * 1.0, x + 1.0
+        out = np.einsum("i,i,i->i", x, y, z)
+        y *= 5.0
+        return np.sum(out + y)
+
+    x = np.array([1.0, 2.0])
+    np.testing.assert_allclose(ad.grad(program)(x), 3 * x**2 + 2 * x + 5)

@@ -110,9 +110,13 @@ class Past:
         Raises:
             InPlaceError: if these were covered by a write outside the tape.
         """
-        return tuple(self._value(v, node, k) if isinstance(v, np.ndarray) else v for k, v in enumerate(node.saved))
+        return tuple(self._value(v, node, k) for k, v in enumerate(node.saved))
 
-    def _value(self, value: np.ndarray, node: Node, k: int) -> Any:
+    def _value(self, value: Any, node: Node, k: int) -> Any:
+        if isinstance(value, tuple):  # several results, or any number of arguments
+            return tuple(self._value(v, node, k) for v in value)
+        if not isinstance(value, np.ndarray):
+            return value
         held = owner(value)
         found = _written.get(id(held))
         if found is None or found[0]() is not held or found[1][-1].order >= node.order:

@@ -8,6 +8,7 @@ special functions that have derivatives; SciPy asks for it.
 from __future__ import annotations
 
 import math as _math
+from types import SimpleNamespace as _Namespace
 from typing import Any as _Any
 
 import numpy as _np
@@ -175,6 +176,9 @@ newaxis = None
 
 def __getattr__(name: str) -> _Any:
     """NumPy's further functions that tensors understand: libraries ask a namespace for some of them, too."""
+    if name == "lib":  # where xarray looks for sliding windows
+        windows = _boxing(_np.lib.stride_tricks.sliding_window_view, "sliding_window_view")
+        return _Namespace(stride_tricks=_Namespace(sliding_window_view=windows))
     ours = None if name.startswith("_") else _answer(getattr(_np, name, None))
     if ours is None:
         raise AttributeError(f"module 'adjoint.xp' has no attribute {name!r}")
