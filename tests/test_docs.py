@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pytest
 
 import adjoint
-import adjoint.ops.special
+import adjoint.ops.scipy_special
 from adjoint.core.registry import ANSWERS, ENTRIES
 from adjoint.testing import check_grads, samples, walk
 

@@ -37,7 +37,7 @@ Entry = Op | Composite
 ENTRIES: dict[str, Entry] = {}
 ANSWERS: dict[Any, Callable[..., Any]] = {}
 REDUCTIONS: dict[tuple[Any, str], Callable[..., Any]] = {}
-_LAZY = {"scipy.special": "adjoint.ops.special"}
+_LAZY = {"scipy.special": "adjoint.ops.scipy_special"}
 
 
 def register(entry: Entry) -> None:

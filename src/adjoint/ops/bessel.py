@@ -75,12 +75,12 @@ hyp2f1: Any = _of_order(
 
 
 # All derivatives without the loss of digits near 0 of the forms that divide by x.
-def _exprel_slope(x: Any) -> Any:
+def exprel_slope(x: Any) -> Any:
     """Half of 1F1(2, 3, x); at infinity by hand, where SciPy's 1F1 does not return."""
     far = np.isinf(x)
     return np.where(far, np.maximum(x, 0.0), 0.5 * hyp1f1(2.0, 3.0, np.where(far, 0.0, x)))
 
 
-exprel: Any = _function(special.exprel, _exprel_slope, -2, 2)
+exprel: Any = _function(special.exprel, exprel_slope, -2, 2)
 ellipk: Any = _function(special.ellipk, lambda x: (math.pi / 8 * hyp2f1(1.5, 1.5, 2.0, x)).astype(x.dtype), -0.5, 0.7)
 ellipe: Any = _function(special.ellipe, lambda x: (-math.pi / 8 * hyp2f1(0.5, 1.5, 2.0, x)).astype(x.dtype), -0.5, 0.7)

@@ -109,11 +109,11 @@ binom = _ufunc(
 )
 
 
-def _gamma_density(shape: Any, x: Any) -> Any:
+def gamma_density(shape: Any, x: Any) -> Any:
     return np.exp(xlogy(shape - 1, x) - x - gammaln(shape))
 
 
-def _beta_density(a: Any, b: Any, x: Any) -> Any:
+def beta_density(a: Any, b: Any, x: Any) -> Any:
     return np.exp((xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b)).astype(x.dtype))
 
 
@@ -123,29 +123,29 @@ def _shaped(*shapes: float, low: float, high: float) -> Any:
 
 
 gammainc = _ufunc(
-    special.gammainc, partials=(_BY_SHAPE, _gamma_density), inputs=("shape", "x"), samples=_shaped(1.5, low=0.3, high=3)
+    special.gammainc, partials=(_BY_SHAPE, gamma_density), inputs=("shape", "x"), samples=_shaped(1.5, low=0.3, high=3)
 )
 gammaincc = _ufunc(
     special.gammaincc,
-    partials=(_BY_SHAPE, lambda shape, x: -_gamma_density(shape, x)),
+    partials=(_BY_SHAPE, lambda shape, x: -gamma_density(shape, x)),
     inputs=("shape", "x"),
     samples=_shaped(1.5, low=0.3, high=3),
 )
 gammaincinv = _ufunc(
     special.gammaincinv,
-    partials=(_BY_SHAPE, lambda shape, out: 1 / _gamma_density(shape, out)),
+    partials=(_BY_SHAPE, lambda shape, out: 1 / gamma_density(shape, out)),
     inputs=("shape", "x"),
     samples=_shaped(1.5, low=0.2, high=0.8),
 )
 betainc = _ufunc(
     special.betainc,
-    partials=(_BY_SHAPE, _BY_SHAPE, _beta_density),
+    partials=(_BY_SHAPE, _BY_SHAPE, beta_density),
     inputs=("a", "b", "x"),
     samples=_shaped(1.5, 2.5, low=0.2, high=0.8),
 )
 betaincinv = _ufunc(
     special.betaincinv,
-    partials=(_BY_SHAPE, _BY_SHAPE, lambda a, b, out: 1 / _beta_density(a, b, out)),
+    partials=(_BY_SHAPE, _BY_SHAPE, lambda a, b, out: 1 / beta_density(a, b, out)),
     inputs=("a", "b", "x"),
     samples=_shaped(1.5, 2.5, low=0.2, high=0.8),
 )

@@ -62,7 +62,7 @@ def walk() -> Iterator[Entry]:
         >>> sum(entry.name in ("sin", "einsum", "sort", "argmax", "nextafter") for entry in walk())
         3
     """
-    import adjoint.ops.special  # noqa: F401 - registers SciPy's
+    import adjoint.ops.scipy_special  # noqa: F401 - registers SciPy's
 
     for name in sorted(ENTRIES):
         if differentiable(ENTRIES[name]):

@@ -1,0 +1,91 @@
+"""How a universal function of `scipy.special` becomes an operation: its arguments' names, and one rule for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from adjoint.core.constructors import elementwise
+from adjoint.core.errors import NotDifferentiableError
+from adjoint.core.op import Op, Rule, Samples, call, rule_of
+from adjoint.core.pulls import NotDifferentiable
+from adjoint.core.registry import register
+
+BY_SHAPE = NotDifferentiable("its derivative by a shape parameter has no closed form")
+BY_ORDER = NotDifferentiable("its derivative by the order has no closed form")
+BY_COUNT = NotDifferentiable("it is a count")
+
+# Where the tests take an argument: at one number, or drawn from an interval.
+Place = float | tuple[float, float]
+
+
+def function_of(
+    names: str, ufunc: Any, *rules: Any, at: tuple[Place, ...], name: str | None = None, double: bool = False
+) -> Op:
+    """The operation for a `ufunc` of the arguments `names`, "a b x" say.
+
+    Args:
+        rules: for each argument, its partial derivative: a function of arguments by name and of ``out``, a
+            number, or `NotDifferentiable`. Where the ufunc has several results, the partial derivative of each.
+        at: where the tests take each argument.
+        double: compute in float64, since SciPy's form of it for float32 gives nan, or a warning.
+    """
+    ufunc = getattr(ufunc, "__wrapped__", ufunc)  # SciPy dresses its ufuncs when SCIPY_ARRAY_API is set
+    dressed = getattr(special, ufunc.__name__, ufunc)
+    name, inputs, answers = name or ufunc.__name__, tuple(names.split()), (ufunc, dressed)
+    forward = _in_double(ufunc) if double else ufunc
+    if ufunc.nout == 1:
+        return elementwise(forward, name=name, inputs=inputs, partials=rules, answers=answers, samples=_drawn(at))
+    read = tuple(Rule(rule) if isinstance(rule, NotDifferentiable) else _through(rule) for rule in rules)
+    op = Op(name, forward, inputs, read, multiple=True, answers=tuple(dict.fromkeys(answers)), samples=_drawn(at))
+    register(op)
+    return op
+
+
+def _in_double(ufunc: Any) -> Callable[..., Any]:
+    def forward(*args: Any) -> Any:
+        narrow = np.result_type(*args, np.float32) == np.float32
+        out = ufunc(*(x.astype(float) if getattr(x, "dtype", None) == np.float32 else x for x in args))
+        if not narrow:
+            return out
+        return tuple(part.astype(np.float32) for part in out) if ufunc.nout > 1 else out.astype(np.float32)
+
+    return forward
+
+
+def _through(rule: Any) -> Rule:
+    """The rule for an argument of a function of several results, from the slope of each of them."""
+    slopes, names = rule_of(rule)
+    assert callable(slopes)
+
+    def cotangent(g: Any, *values: Any) -> Any:
+        total = np.zeros_like(g[0])
+        for g_k, slope in zip(g, slopes(*values), strict=True):
+            unused = isinstance(g_k, np.ndarray | np.generic) and not np.any(g_k)
+            total = total if unused else total + g_k * np.conj(slope)
+        return total
+
+    return Rule(cotangent, ("g", *names))
+
+
+def _drawn(at: tuple[Place, ...]) -> Samples:
+    def samples(r: Callable[..., Any]) -> list[Any]:
+        def arguments(*shape: int) -> list[Any]:
+            return [r(*shape, low=p[0], high=p[1]) if isinstance(p, tuple) else p for p in at]
+
+        return [call(*arguments(3, 4)), call(*arguments())]
+
+    return samples
+
+
+def real(x: Any, function: str) -> Any:
+    """`x`, unless it is complex, where `function` is scaled by absolute values and so not holomorphic."""
+    if np.iscomplexobj(x):
+        raise NotDifferentiableError(
+            f"scipy.special.{function} has no complex derivative: its scale is an absolute value; use the function "
+            f"without a scale, or real arguments"
+        )
+    return x
