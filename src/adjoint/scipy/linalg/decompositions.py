@@ -115,10 +115,9 @@ def eigh(
             a = np.matmul(np.matmul(adjoint_of(factor), a), factor)
     first, last = (0, a.shape[-1] - 1) if subset_by_index is None else map(int, subset_by_index)
     chosen = slice(first, last + 1)
-    uplo = "L" if lower else "U"
     if eigvals_only:
-        return np.linalg.eigvalsh(a, uplo)[..., chosen]
-    w, v = np.linalg.eigh(a, uplo)
+        return np.linalg.eigvalsh(a)[..., chosen]
+    w, v = np.linalg.eigh(a)
     if factor is not None:
         v = np.matmul(factor, v) if type == 3 else triangular_solve(factor, v, lower=True, trans=2)
     return w[..., chosen], v[..., chosen]

@@ -316,7 +316,7 @@ def matrix_root(a: Any, /) -> Any:
 
 
 def polar(a: Any, side: str = "right") -> tuple[Any, Any]:
-    """`scipy.linalg.polar`: ``a = u @ p``, `u` with orthonormal columns or rows, `p` positive; or, on the left, ``p @ u``.
+    """`scipy.linalg.polar`: ``a = u @ p``, with orthonormal `u` and positive `p`; ``p @ u`` on the left.
 
     Args:
         a: (m, n), of full rank.
