@@ -1,4 +1,4 @@
-"""Arrays from arrays: grids, ranges, insertion, deletion, unique elements."""
+"""Arrays from arrays: grids, ranges, insertion, deletion."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from adjoint.core.constructors import composite, constant
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import call
 from adjoint.core.protocol import detached
-from adjoint.ops.order import values_of
 
 constant(np.ix_, np.tril_indices_from, np.triu_indices_from, np.diag_indices_from)
 constant(np.unravel_index, np.ravel_multi_index, np.isin, np.common_type, np.min_scalar_type)
 constant(np.array_repr, np.array_str, np.array2string)
+constant(np.save, np.savez, np.savez_compressed, np.savetxt)
 
 
 def _array(x: Any) -> Any:
@@ -169,35 +169,6 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     if axis is None:
         arr, axis = np.ravel(arr), 0
     return np.take(arr, np.delete(np.arange(arr.shape[axis]), obj), axis=axis)
-
-
-@composite(
-    np.unique,
-    samples=lambda r: [call(r(5)), call(r(2, 3), return_index=True, return_counts=True), call(r(3, 2), axis=0)],
-)
-def unique(
-    ar: Any,
-    return_index: bool = False,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    axis: Any = None,
-    *,
-    equal_nan: bool = True,
-    sorted: bool = True,
-) -> Any:
-    """`numpy.unique`; of equal elements the first gets the gradient."""
-    unique_of: Any = np.unique  # its overloads know no bool that is not written out
-    _, index, *rest = unique_of(
-        values_of(ar), True, return_inverse, return_counts, axis, equal_nan=equal_nan, sorted=sorted
-    )
-    values = np.take(ar, index, axis=axis)
-    extra = ([index] if return_index else []) + rest
-    return (values, *extra) if extra else values
-
-
-@composite(np.unique_values, samples=lambda r: [call(r(5))])
-def unique_values(x: Any, /) -> Any:
-    return np.unique(x, equal_nan=False)
 
 
 @composite(

@@ -14,6 +14,7 @@ from adjoint.core.op import Op
 from adjoint.core.protocol import array_function, array_ufunc, detached
 from adjoint.core.registry import ENTRIES, operation
 from adjoint.ops.indexing import getitem, may_repeat
+from adjoint.ops.likes import CONVERSIONS, CREATIONS, make_like
 from adjoint.ops.shape import astype as cast
 
 _OPERANDS = (Box, np.ndarray, np.generic, int, float, complex, list, tuple)
@@ -69,6 +70,8 @@ class ArrayBox(Box):
     def __array_function__(
         self, function: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Any:
+        if function in CONVERSIONS or function in CREATIONS:
+            return make_like(self, function, args, kwargs)
         return array_function(function, args, kwargs)
 
     __add__, __radd__ = _operator("add"), _operator("add", True)

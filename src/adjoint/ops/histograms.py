@@ -1,0 +1,126 @@
+"""Histograms: which bin an element falls into is constant; the weights' sums, and the bins' edges, are not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.box import Box
+from adjoint.core.constructors import composite
+from adjoint.core.op import call
+from adjoint.ops.indexing import scatter_add
+from adjoint.ops.order import values_of
+
+
+@composite(
+    np.bincount,
+    samples=lambda r: [call(np.array([0, 2, 2, 1]), r(4)), call(np.array([1, 1]), r(2), minlength=5)],
+    errors=lambda r: [call(np.array([0, 2]), r(3)), call(np.array([-1]), r(1))],
+)
+def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
+    """`numpy.bincount`; differentiable in `weights`."""
+    x = values_of(x)
+    counts = np.bincount(x, None if weights is None else values_of(weights), minlength)
+    if not isinstance(weights, Box):
+        return counts
+    return scatter_add(_flat(weights).astype(float), index=x, shape=counts.shape, repeats=True)
+
+
+def _flat(x: Any) -> Any:
+    return np.ravel(x)
+
+
+def _plain(x: Any) -> Any:
+    return values_of(x) if isinstance(x, Box) else x
+
+
+def _ends(a: Any, bins: Any, range: Any, edges: Any) -> Any:
+    """`edges` as what they were made from: bins that were given, or the smallest and the largest element."""
+    if isinstance(bins, Box):
+        return bins
+    if not isinstance(a, Box) or range is not None or np.ndim(bins) or not values_of(a).size:
+        return edges
+    low: Any = np.min(a)  # type: ignore[call-overload]  # NumPy's types know no box
+    high: Any = np.max(a)  # type: ignore[call-overload]  # as above
+    margin = 0.5 if np.equal(low, high) else 0.0
+    return np.linspace(low - margin, high + margin, len(edges))
+
+
+def _histogram(
+    columns: Sequence[Any], counts: Any, edges: Sequence[Any], ends: Sequence[Any], weights: Any, density: Any
+) -> Any:
+    """The histogram as a function of the weights and, as a density, of the bins' `ends`."""
+    if not isinstance(weights, Box) and not (density and any(isinstance(e, Box) for e in ends)):
+        return counts
+    weights = np.ones(np.shape(columns[0])) if weights is None else _flat(weights)
+    inside, places = np.ones(np.shape(columns[0]), bool), []
+    for column, borders in zip(columns, edges, strict=True):
+        place = np.searchsorted(borders, column, side="right") - 1
+        # The last bin has both of its ends.
+        place = np.where(column == borders[-1], len(borders) - 2, place)
+        inside &= (place >= 0) & (place < len(borders) - 1)
+        places.append(place)
+    at = np.flatnonzero(inside)
+    result = scatter_add(weights[at], index=tuple(place[at] for place in places), shape=np.shape(counts), repeats=True)
+    if density:
+        for i, borders in enumerate(ends):
+            result = result / np.reshape(np.diff(borders), tuple(-1 if k == i else 1 for k, _ in enumerate(ends)))
+        result = result / np.sum(weights[at])
+    return result
+
+
+@composite(
+    np.histogram_bin_edges, samples=lambda r: [call(r(5), 3), call(r(2, 3), "sqrt"), call(r(3), r(1) + np.arange(3.0))]
+)
+def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+    return _ends(a, bins, range, np.histogram_bin_edges(values_of(a), _plain(bins), range, _plain(weights)))
+
+
+@composite(
+    np.histogram,
+    samples=lambda r: [
+        call(np.array([0.1, 0.7, 0.4, 0.9]), 3, (0.0, 0.8), weights=r(4)),
+        call(np.array([0.1, 0.7, 0.4, 0.9]), 3),
+        call(np.array([[0.1, 0.7]]), np.array([0.0, 0.5, 1.0]), weights=r(1, 2, low=0.5, high=2), density=True),
+    ],
+)
+def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+    """`numpy.histogram`; differentiable in `weights`, and the edges in what they were made from."""
+    column = values_of(a).reshape(-1)
+    shaped = None if weights is None else values_of(weights).reshape(-1)
+    counts, edges = np.histogram(column, _plain(bins), range, density, shaped)
+    ends = _ends(a, bins, range, edges)
+    return _histogram([column], counts, [edges], [ends], weights, density), ends
+
+
+@composite(
+    np.histogramdd,
+    samples=lambda r: [
+        call(np.array([[0.1, 0.7], [0.4, 0.9], [0.3, 0.2]]), (2, 3), density=True, weights=r(3, low=0.5, high=2)),
+        call([np.array([0.1, 0.7]), np.array([0.4, 0.2])], 2, weights=r(2)),
+    ],
+)
+def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+    """`numpy.histogramdd`; differentiable in `weights`, and the edges in what they were made from."""
+    columns = list(sample) if isinstance(sample, list | tuple) or np.ndim(sample) == 1 else list(np.transpose(sample))
+    columns = [np.ravel(sample)] if np.ndim(columns[0]) == 0 else columns
+    each = [bins] * len(columns) if np.ndim(bins) == 0 else list(bins)
+    ranges = [None] * len(columns) if range is None else list(range)
+    plain = [values_of(column) for column in columns]
+    counts, edges = np.histogramdd(np.stack(plain, axis=-1), [_plain(b) for b in each], range, density, _plain(weights))
+    ends = tuple(map(_ends, columns, each, ranges, edges))
+    return _histogram(plain, counts, edges, ends, weights, density), ends
+
+
+@composite(
+    np.histogram2d,
+    samples=lambda r: [call(np.array([0.1, 0.7, 0.3]), np.array([0.2, 0.1, 0.9]), (2, 3), weights=r(3))],
+)
+def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+    """`numpy.histogram2d`; differentiable in `weights`, and the edges in what they were made from."""
+    if np.ndim(bins) and len(bins) not in (1, 2):  # one row of edges, for both
+        bins = [bins, bins]
+    counts, (ends_x, ends_y) = histogramdd([x, y], bins, range, density, weights)
+    return counts, ends_x, ends_y

@@ -1,0 +1,67 @@
+"""NumPy's ``like=``: ``np.zeros(3, like=t)`` is a tensor to write into, ``np.asarray(x, like=t)`` keeps the graph.
+
+Without ``like=`` these functions know nothing of tensors, and make plain arrays; a tensor in a graph then says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.box import Box
+from adjoint.core.op import Op
+from adjoint.core.registry import register
+from adjoint.core.trees import flatten
+
+CONVERSIONS = frozenset({np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.require})
+CREATIONS = frozenset(
+    {np.zeros, np.ones, np.empty, np.full, np.eye, np.identity, np.tri, np.arange, np.fromfunction, np.fromiter}
+    | {np.frombuffer, np.fromfile, np.fromstring, np.loadtxt, np.genfromtxt}
+)
+
+# The values, as an array of the kind that `model` is.
+created_like = Op(
+    "created_like", lambda model, values: values, ("model", "values"), kind="constant", flags=frozenset({"creates"})
+)
+register(created_like)
+
+
+def make_like(model: Any, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Answer ``function(*args, **kwargs, like=model)``."""
+    if function in CONVERSIONS and any(isinstance(x, Box) for x in flatten(args[:1])[0]):
+        return _converted(function, *args, **kwargs)
+    if function is np.full and isinstance(fill := args[1] if len(args) > 1 else kwargs.get("fill_value"), Box):
+        return _full(fill, *args, **kwargs)
+    made = function(*args, **kwargs)
+    return made if isinstance(made, Box) else created_like(model, made)
+
+
+def _full(fill: Any, shape: Any, fill_value: Any = None, dtype: Any = None, **_: Any) -> Any:
+    return np.full_like(fill, fill, dtype=dtype, shape=shape)
+
+
+def _converted(
+    function: Callable[..., Any],
+    a: Any,
+    dtype: Any = None,
+    *_: Any,
+    copy: bool | None = None,
+    ndmin: int = 0,
+    **__: Any,
+) -> Any:
+    a = _stacked(a)
+    if dtype is not None and np.dtype(dtype) != a.dtype:
+        a = a.astype(dtype)
+    elif copy or (function is np.array and copy is None):
+        a = np.copy(a)
+    ndmin = max(ndmin, function in (np.ascontiguousarray, np.asfortranarray))
+    return np.reshape(a, (1,) * (ndmin - a.ndim) + a.shape) if a.ndim < ndmin else a
+
+
+def _stacked(a: Any) -> Any:
+    """Nested sequences of numbers and tensors as one tensor."""
+    if isinstance(a, list | tuple):
+        return np.stack([_stacked(x) for x in a])
+    return a if hasattr(a, "shape") else np.asarray(a)

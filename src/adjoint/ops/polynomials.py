@@ -1,0 +1,147 @@
+"""Polynomials as NumPy's older functions have them: coefficients from the highest power down."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.constructors import composite
+from adjoint.core.errors import ArgumentError, NotSupportedError
+from adjoint.core.op import call
+from adjoint.ops.order import values_of
+
+
+def _row(x: Any) -> Any:
+    x = x if hasattr(x, "shape") else np.asarray(x)
+    return np.atleast_1d(x)
+
+
+@composite(
+    np.poly,
+    samples=lambda r: [call(r(3)), call(r(2) + 1j * r(2)), call(r(3, 3) + np.diag([3.0, 6.0, 9.0]))],
+    errors=lambda r: [call(r(2, 3))],
+)
+def poly(seq_of_zeros: Any) -> Any:
+    """The coefficients of the polynomial with these roots, or of a matrix's characteristic polynomial."""
+    zeros = _row(seq_of_zeros)
+    if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1]:
+        zeros = np.linalg.eigvals(zeros)
+    elif zeros.ndim != 1:
+        raise ArgumentError(f"np.poly takes roots, or a square matrix; got an array of shape {zeros.shape}")
+    result = np.ones((1,), zeros.dtype)
+    for i in range(zeros.shape[0]):
+        shifted = np.concatenate([result, np.zeros((1,), zeros.dtype)])
+        result = shifted - np.concatenate([np.zeros((1,), zeros.dtype), result * zeros[i]])
+    plain = values_of(zeros)
+    paired = plain.dtype.kind == "c" and np.array_equal(np.sort(plain), np.sort(plain.conjugate()))
+    return np.real(result) if paired else result
+
+
+@composite(np.roots, samples=lambda r: [call(np.array([1.0, -6.0, 11.0, -6.5])), call([0.0, 2.0, r(), 1.5, 0.0])])
+def roots(p: Any) -> Any:
+    """The roots of a polynomial: the eigenvalues of its companion matrix."""
+    p = p if hasattr(p, "shape") else np.stack([_row(c)[0] for c in p])
+    p = _row(p)
+    if p.ndim != 1:
+        raise ArgumentError(f"np.roots takes one row of coefficients; got an array of shape {p.shape}")
+    kept = np.flatnonzero(values_of(p))
+    if not kept.size:
+        return np.array([])
+    at_zero = p.shape[0] - int(kept[-1]) - 1
+    p = p[int(kept[0]) : int(kept[-1]) + 1]
+    p = p if p.dtype.kind in "fc" else p.astype(float)
+    n = p.shape[0] - 1
+    if not n:
+        return np.zeros(at_zero)
+    companion = np.concatenate([np.reshape(-p[1:] / p[0], (1, n)), np.eye(n - 1, n, dtype=p.dtype)])
+    found = np.linalg.eigvals(companion)
+    return np.concatenate([found, np.zeros(at_zero, found.dtype)]) if at_zero else found
+
+
+@composite(np.polydiv, samples=lambda r: [call(r(5), r(3, low=0.5, high=2)), call(r(2), r(3, low=0.5, high=2))])
+def polydiv(u: Any, v: Any) -> Any:
+    """Quotient and remainder, by long division."""
+    u, v = _row(u) * 1.0, _row(v) * 1.0
+    m, n = u.shape[0] - 1, v.shape[0] - 1
+    quotient = []
+    for k in range(m - n + 1):
+        factor = u[k] / v[0]
+        quotient.append(factor)
+        parts = [u[:k], u[k : k + n + 1] - factor * v, u[k + n + 1 :]]
+        u = np.concatenate(parts)
+    plain = values_of(u)
+    first = 0
+    while first < plain.shape[0] - 1 and np.allclose(plain[first], 0, rtol=1e-14):
+        first += 1
+    return np.stack(quotient) if quotient else np.zeros((1,), np.result_type(u, v)), u[first:]
+
+
+@composite(
+    np.polyfit,
+    samples=lambda r: [
+        call(np.array([-1.0, -0.3, 0.4, 1.1, 1.7]), r(5), 2),
+        call(np.array([-1.0, -0.3, 0.4, 1.1]), r(4, 2), 1, w=r(4, low=0.5, high=2)),
+        call(np.array([-1.0, -0.3, 0.4, 1.1, 1.7]), r(5), 1, cov=True),
+    ],
+    errors=lambda r: [call(r(3), r(4), 1), call(r(3), r(3), -1), call(r(5), r(5), 1, full=True)],
+)
+def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False) -> Any:
+    """The least-squares polynomial; differentiable in `x`, `y` and `w`."""
+    x, y = _row(x) + 0.0, _row(y) + 0.0
+    if np.ndim(deg) or int(deg) != deg or deg < 0:
+        raise ArgumentError(f"np.polyfit on a tensor takes one degree, a whole number from 0 up; got {deg!r}")
+    if x.ndim != 1 or y.ndim not in (1, 2) or x.shape[0] != y.shape[0] or not x.shape[0]:
+        raise TypeError(f"np.polyfit takes as many x as y, one or more; got shapes {x.shape} and {y.shape}")
+    if full:
+        raise NotSupportedError("np.polyfit(full=True) of a tensor; call np.linalg.lstsq(np.vander(x, deg + 1), y)")
+    powers, target = np.vander(x, int(deg) + 1), y
+    if w is not None:
+        w = _row(w) + 0.0
+        powers, target = powers * w[:, None], target * (w[:, None] if y.ndim == 2 else w)
+    scale = np.sqrt(np.sum(np.square(powers), axis=0))
+    rcond = x.shape[0] * float(np.finfo(x.dtype).eps) if rcond is None else rcond
+    c, _, rank, _ = np.linalg.lstsq(powers / scale, target, rcond)
+    if rank != deg + 1:
+        warnings.warn("Polyfit may be poorly conditioned", np.exceptions.RankWarning, stacklevel=2)
+    c = c / (scale[:, None] if y.ndim == 2 else scale)
+    if not cov:
+        return c
+    base = np.linalg.inv(np.matmul((powers / scale).T, powers / scale)) / np.outer(scale, scale)
+    if isinstance(cov, str) and cov == "unscaled":
+        spread: Any = 1.0
+    else:
+        if x.shape[0] <= deg + 1:
+            raise ArgumentError(f"np.polyfit(cov=True) of degree {deg} needs more than {deg + 1} points")
+        spread = np.sum(np.square(target - np.matmul(powers, c)), axis=0) / (x.shape[0] - deg - 1)
+    return c, base[:, :, None] * spread if y.ndim == 2 else base * spread
+
+
+@composite(
+    np.trim_zeros,
+    samples=lambda r: [
+        call(r(4)),
+        call(r(2, 3), "f", axis=1),
+    ],
+    errors=lambda r: [call(r(3), "x")],
+)
+def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+    """`numpy.trim_zeros`: a slice, chosen by the values."""
+    plain = values_of(filt)
+    trim = trim.lower()
+    if trim not in ("f", "b", "fb", "bf"):
+        raise ArgumentError(f"np.trim_zeros: trim is 'f', 'b' or 'fb'; got {trim!r}")
+    at = np.argwhere(plain)
+    start = at.min(axis=0) if len(at) else np.asarray(plain.shape)
+    stop = at.max(axis=0) + 1 if len(at) else np.asarray(plain.shape)
+    axes = range(plain.ndim) if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, plain.ndim)
+    return filt[
+        tuple(
+            slice(
+                int(start[i]) if i in axes and "f" in trim else None,
+                int(stop[i]) if i in axes and "b" in trim else None,
+            )
+            for i in range(plain.ndim)
+        )
+    ]

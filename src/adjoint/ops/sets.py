@@ -1,0 +1,117 @@
+"""Sets of elements: distinct values, unions, intersections, differences.
+
+A value that stands in several places passes its gradient to the first of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjoint.core.constructors import composite
+from adjoint.core.op import call
+from adjoint.ops.order import values_of
+
+
+class UniqueAllResult(NamedTuple):
+    """Distinct values, where each first stands, which of them each element is, and how often each occurs."""
+
+    values: Any
+    indices: Any
+    inverse_indices: Any
+    counts: Any
+
+
+class UniqueCountsResult(NamedTuple):
+    """Distinct values, and how often each occurs."""
+
+    values: Any
+    counts: Any
+
+
+class UniqueInverseResult(NamedTuple):
+    """Distinct values, and which of them each element is."""
+
+    values: Any
+    inverse_indices: Any
+
+
+@composite(
+    np.unique,
+    samples=lambda r: [call(r(5)), call(r(2, 3), return_index=True, return_counts=True), call(r(3, 2), axis=0)],
+)
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: Any = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
+) -> Any:
+    unique_of: Any = np.unique  # its overloads know no bool that is not written out
+    _, index, *rest = unique_of(
+        values_of(ar), True, return_inverse, return_counts, axis, equal_nan=equal_nan, sorted=sorted
+    )
+    values = np.take(ar, index, axis=axis)
+    extra = ([index] if return_index else []) + rest
+    return (values, *extra) if extra else values
+
+
+@composite(np.unique_values, samples=lambda r: [call(r(5))])
+def unique_values(x: Any, /) -> Any:
+    return np.unique(x, equal_nan=False)
+
+
+@composite(np.unique_all, samples=lambda r: [call(r(2, 3))])
+def unique_all(x: Any, /) -> UniqueAllResult:
+    found = np.unique_all(values_of(x))
+    return UniqueAllResult(np.take(x, found.indices), *found[1:])
+
+
+@composite(np.unique_counts, samples=lambda r: [call(r(2, 3))])
+def unique_counts(x: Any, /) -> UniqueCountsResult:
+    found = np.unique_all(values_of(x))
+    return UniqueCountsResult(np.take(x, found.indices), found.counts)
+
+
+@composite(np.unique_inverse, samples=lambda r: [call(r(2, 3))])
+def unique_inverse(x: Any, /) -> UniqueInverseResult:
+    found = np.unique_all(values_of(x))
+    return UniqueInverseResult(np.take(x, found.indices), found.inverse_indices)
+
+
+def _distinct(x: Any, assume_unique: bool = False) -> Any:
+    return np.ravel(x) if assume_unique else np.unique(x)
+
+
+@composite(
+    np.intersect1d,
+    samples=lambda r: [call(r(3), r(2)), call(r(3), np.array([5, 6]), return_indices=True)],
+)
+def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
+    """`numpy.intersect1d`; the values are those of `ar1`."""
+    _, first, second = np.intersect1d(values_of(ar1), values_of(ar2), assume_unique, return_indices=True)
+    values = np.ravel(ar1)[first]
+    return (values, first, second) if return_indices else values
+
+
+@composite(np.union1d, samples=lambda r: [call(r(2, 2), r(3))])
+def union1d(ar1: Any, ar2: Any) -> Any:
+    return np.unique(np.concatenate([np.ravel(ar1), np.ravel(ar2)]))
+
+
+@composite(np.setdiff1d, samples=lambda r: [call(r(5), r(2)), call(r(3), r(2), assume_unique=True)])
+def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    own = _distinct(ar1, assume_unique)
+    return own[~np.isin(values_of(own), values_of(ar2), assume_unique=True)]
+
+
+@composite(np.setxor1d, samples=lambda r: [call(r(3), r(2)), call(r(3), r(2), assume_unique=True)])
+def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    both = np.sort(np.concatenate([_distinct(ar1, assume_unique), _distinct(ar2, assume_unique)]))
+    plain = values_of(both)
+    apart = plain[1:] != plain[:-1]
+    return both[np.append(True, apart) & np.append(apart, True)]
