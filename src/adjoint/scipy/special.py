@@ -1,4 +1,4 @@
-"""`scipy.special` for tensors: its ufuncs themselves (they dispatch), and the functions written in Python (they do not).
+"""`scipy.special` for tensors: its ufuncs themselves, which dispatch, and functions written in Python, which do not.
 
     from adjoint.scipy import special
 

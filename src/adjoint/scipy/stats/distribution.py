@@ -1,0 +1,207 @@
+"""What a distribution is: a few formulas for its standard form, from which the rest follows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.errors import ArgumentError, NotDifferentiableError, NotSupportedError
+from adjoint.core.protocol import in_graph
+from adjoint.scipy.arrays import array, plain
+
+Formula = Callable[..., Any]
+
+
+class Frozen:
+    """A distribution with its parameters: ``norm(1.0, 2.0).logpdf(x)``."""
+
+    def __init__(self, distribution: Any, args: tuple[Any, ...], kwds: dict[str, Any]) -> None:
+        self.distribution, self.args, self.kwds = distribution, args, kwds
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return partial(self._call, getattr(self.distribution, name))
+
+    def _call(self, method: Formula, x: Any) -> Any:
+        return method(x, *self.args, **self.kwds)
+
+    def __repr__(self) -> str:
+        given = [*map(repr, self.args), *(f"{k}={v!r}" for k, v in self.kwds.items())]
+        return f"{self.distribution.name}({', '.join(given)})"
+
+
+@dataclass(frozen=True, eq=False)
+class Distribution:
+    """A family of distributions on the real line.
+
+    Attributes:
+        name: SciPy's.
+        log_density: of a standard variable ``z`` and shape parameters.
+        shapes: names of the shape parameters; each must be positive, unless `valid` says otherwise.
+        low, high: the ends of the support, numbers or functions of the shape parameters.
+        cumulative, survival: the probabilities below and above ``z``; one follows from the other.
+        log_cumulative, log_survival: their logarithms, where there is something better than that.
+        has_scale: discrete ones have no `scale`.
+    """
+
+    name: str
+    log_density: Formula
+    shapes: tuple[str, ...] = ()
+    low: Any = -np.inf
+    high: Any = np.inf
+    cumulative: Formula | None = None
+    survival: Formula | None = None
+    log_cumulative: Formula | None = None
+    log_survival: Formula | None = None
+    valid: Formula | None = None
+    has_scale: bool = True
+
+    def __call__(self, *args: Any, **kwds: Any) -> Frozen:
+        """The distribution with these parameters."""
+        return Frozen(self, args, kwds)
+
+    def __repr__(self) -> str:
+        return f"<distribution {self.name}({', '.join(self._names)})>"
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return (*self.shapes, "loc", "scale") if self.has_scale else (*self.shapes, "loc")
+
+    def _standard(self, x: Any, args: tuple[Any, ...], kwds: dict[str, Any]) -> tuple[Any, list[Any], Any]:
+        """The standard variable, the shape parameters, the scale."""
+        given = dict(zip(self._names, args, strict=False))
+        twice = [k for k in kwds if k in given or k not in self._names]
+        missing = [k for k in self.shapes if k not in given and k not in kwds]
+        if twice or missing or len(args) > len(self._names):
+            raise ArgumentError(f"{self.name} takes ({', '.join(('x', *self._names))}); got {len(args)} positional and "
+                                f"{', '.join(kwds) or 'no'} named parameters")  # fmt: skip
+        given |= kwds
+        loc, scale = array(given.get("loc", 0.0)), array(given.get("scale", 1.0))
+        z = array(x)
+        z = z - loc if "loc" in given else z
+        z = z / scale if "scale" in given else z
+        return z, [array(given[k]) for k in self.shapes], scale
+
+    def _ends(self, shapes: list[Any]) -> list[Any]:
+        return [plain(end(*shapes)) if callable(end) else end for end in (self.low, self.high)]
+
+    def _well(self, shapes: list[Any], scale: Any) -> Any:
+        """Whether the parameters make a distribution."""
+        well = np.greater(plain(scale), 0)
+        if self.valid is not None:
+            return np.logical_and(well, self.valid(*map(plain, shapes)))
+        for s in shapes:
+            well = np.logical_and(well, np.greater(plain(s), 0))
+        return well
+
+    def _inside(self, z: Any, shapes: list[Any]) -> tuple[Any, Any, Any]:
+        """Where `z` is below and above the support; and `z` with a point of the support in those places."""
+        low, high = self._ends(shapes)
+        values = plain(z)
+        below, above = np.less(values, low), np.greater(values, high)
+        if not (below.any() or above.any()):
+            return below, above, z
+        # Selected before any formula sees it: a gradient of 0 times infinity would be nan.
+        within = np.where(np.isinf(high), low + 1.0, (low + high) / 2) if np.isfinite(low).all() else high - 1.0
+        return below, above, np.where(np.logical_or(below, above), within.astype(values.dtype), z)
+
+    def _cast(self, result: Any, *arrays: Any) -> Any:
+        return result.astype(np.result_type(*arrays), copy=False)[()]
+
+    def logpdf(self, x: Any, *args: Any, **kwds: Any) -> Any:
+        """The logarithm of the density at `x`; parameters broadcast against it."""
+        z, shapes, scale = self._standard(x, args, kwds)
+        below, above, inner = self._inside(z, shapes)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            result = self.log_density(inner, *shapes)
+            if "scale" in kwds or len(args) == len(self._names):
+                result = result - np.log(scale)
+        result = self._chosen(np.logical_or(below, above), -np.inf, result)
+        return self._cast(self._chosen(np.logical_not(self._well(shapes, scale)), np.nan, result), z, *shapes, scale)
+
+    @staticmethod
+    def _chosen(where: Any, value: Any, otherwise: Any) -> Any:
+        return np.where(where, value, otherwise) if np.any(where) else otherwise
+
+    def pdf(self, x: Any, *args: Any, **kwds: Any) -> Any:
+        """The density at `x`."""
+        return np.exp(self.logpdf(x, *args, **kwds))
+
+    def _probability(self, x: Any, args: Any, kwds: Any, formula: Formula, ends: tuple[float, float]) -> Any:
+        z, shapes, scale = self._standard(x, args, kwds)
+        below, above, inner = self._inside(z, shapes)
+        with np.errstate(divide="ignore"):
+            result = formula(inner, *shapes)
+        result = self._chosen(above, ends[1], self._chosen(below, ends[0], result))
+        return self._cast(self._chosen(np.logical_not(self._well(shapes, scale)), np.nan, result), z, *shapes, scale)
+
+    def _missing(self, name: str) -> NotSupportedError:
+        has = [n for n in ("cdf", "sf") if self.cumulative or self.survival] or ["logpdf and pdf alone"]
+        return NotSupportedError(f"{self.name}.{name} has no elementary form; {self.name} has {', '.join(has)}")
+
+    def cdf(self, x: Any, *args: Any, **kwds: Any) -> Any:
+        """The probability of a value up to `x`."""
+        formula, other = self.cumulative, self.survival
+        if formula is None:
+            if other is None:
+                raise self._missing("cdf")
+            formula = lambda z, *s: 1.0 - other(z, *s)  # noqa: E731 - the complement, where there is nothing better
+        return self._probability(x, args, kwds, formula, (0.0, 1.0))
+
+    def sf(self, x: Any, *args: Any, **kwds: Any) -> Any:
+        """The probability of a value above `x`."""
+        formula, other = self.survival, self.cumulative
+        if formula is None:
+            if other is None:
+                raise self._missing("sf")
+            formula = lambda z, *s: 1.0 - other(z, *s)  # noqa: E731 - the complement, where there is nothing better
+        return self._probability(x, args, kwds, formula, (1.0, 0.0))
+
+    def logcdf(self, x: Any, *args: Any, **kwds: Any) -> Any:
+        """The logarithm of `cdf`."""
+        if self.log_cumulative is not None:
+            return self._probability(x, args, kwds, self.log_cumulative, (-np.inf, 0.0))
+        with np.errstate(divide="ignore"):
+            return np.log(self.cdf(x, *args, **kwds))
+
+    def logsf(self, x: Any, *args: Any, **kwds: Any) -> Any:
+        """The logarithm of `sf`."""
+        if self.log_survival is not None:
+            return self._probability(x, args, kwds, self.log_survival, (0.0, -np.inf))
+        with np.errstate(divide="ignore"):
+            return np.log(self.sf(x, *args, **kwds))
+
+
+class Discrete(Distribution):
+    """A family of distributions on whole numbers; it has derivatives by its parameters."""
+
+    def __init__(self, name: str, log_mass: Formula, shapes: tuple[str, ...], **rest: Any) -> None:
+        super().__init__(name, log_mass, shapes, has_scale=False, **rest)
+
+    def _standard(self, x: Any, args: tuple[Any, ...], kwds: dict[str, Any]) -> tuple[Any, list[Any], Any]:
+        if in_graph(x) or in_graph(kwds.get("loc")):
+            raise NotDifferentiableError(
+                f"{self.name} counts: it has no derivative by k or loc, only by its parameters. Take k out of the graph: "
+                f"k.detach()"
+            )
+        return super()._standard(x, args, kwds)
+
+    def logpmf(self, k: Any, *args: Any, **kwds: Any) -> Any:
+        """The logarithm of the probability of `k`; minus infinity where `k` is no whole number."""
+        k = plain(k)
+        return self._chosen(np.not_equal(k, np.floor(k)), -np.inf, super().logpdf(k, *args, **kwds))
+
+    def pmf(self, k: Any, *args: Any, **kwds: Any) -> Any:
+        """The probability of `k`."""
+        return np.exp(self.logpmf(k, *args, **kwds))
+
+    def logpdf(self, x: Any, *args: Any, **kwds: Any) -> Any:
+        raise NotSupportedError(f"{self.name} is discrete: it has no density; {self.name}.logpmf is its probability")
+
+    def _inside(self, z: Any, shapes: list[Any]) -> tuple[Any, Any, Any]:
+        return super()._inside(np.floor(z), shapes)
