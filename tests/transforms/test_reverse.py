@@ -211,3 +211,13 @@ class TestComplex:
             with ad.no_grad():
                 z -= 0.1 * z.grad
         np.testing.assert_allclose(z.numpy() * 1j, target, atol=1e-8)
+
+
+def test_masks_leave_gradients_plain_arrays():
+    def f(x):
+        return np.sum(x * (x > 0) + np.where(x < 0, x, 0.0) * ad.tensor(2.0))
+
+    g = ad.grad(f)(np.array([1.0, -1.0]))
+    assert type(g) is np.ndarray
+    assert g.tolist() == [1.0, 2.0]
+    assert type(ad.hessian(lambda x: np.sum(x**3 * (x > 0)))(np.array([1.0, -1.0]))) is np.ndarray

@@ -63,7 +63,8 @@ def record(op: Op, level: int, args: Sequence[Any], settings: Any, kind: type) -
     parents: list[Node] = []
     wanted: list[int] = []
     for i, arg in enumerate(args):
-        if isinstance(arg, kind) and arg.level == level:  # type: ignore[attr-defined]  # kind is Tensor
+        # A constant tensor of whatever level is as good as its data.
+        if isinstance(arg, kind) and (arg.level == level or arg.node is None):  # type: ignore[attr-defined]  # kind is Tensor
             values.append(arg.data)  # type: ignore[attr-defined]  # kind is Tensor
             if (node := arg.node) is not None:  # type: ignore[attr-defined]  # kind is Tensor
                 parents.append(node)

@@ -80,8 +80,9 @@ def _promote(root: Tensor, level: int) -> None:
 
 
 def _unwrapped(value: Any, level: int) -> tuple[Any, Node | None]:
-    if isinstance(value, Box) and value.level == level:
-        return value.data, value.node  # type: ignore[attr-defined]  # of one level: a Tensor
+    # A constant tensor of whatever level is as good as its data.
+    if isinstance(value, Box) and (value.level == level or getattr(value, "node", value) is None):
+        return value.data, value.node  # type: ignore[attr-defined]  # a Tensor
     return value, None
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError
+from adjoint.ops.creation import full_like as full_like_of
 from adjoint.tape.tensor import Tensor
 from adjoint.xp.arrays import Array, boxed, each, on_cpu
 
@@ -109,7 +110,9 @@ def full(shape: Shape, fill_value: Any, *, dtype: Any = None, device: Any = None
     """An array of `fill_value`, which may be a tensor; the gradient flows to it."""
     on_cpu(device)
     if isinstance(fill_value, Box):
-        return boxed(np.full_like(np.empty(shape, fill_value.dtype), fill_value, dtype=dtype))  # type: ignore[attr-defined]  # every box has a dtype
+        values: Any = fill_value
+        model = np.empty(shape, values.dtype)
+        return boxed(full_like_of(model, values, dtype=dtype))
     return boxed(np.full(shape, fill_value, dtype))
 
 
