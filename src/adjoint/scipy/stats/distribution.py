@@ -186,7 +186,7 @@ class Discrete(Distribution):
     def _standard(self, x: Any, args: tuple[Any, ...], kwds: dict[str, Any]) -> tuple[Any, list[Any], Any]:
         if in_graph(x) or in_graph(kwds.get("loc")):
             raise NotDifferentiableError(
-                f"{self.name} counts: it has no derivative by k or loc, only by its parameters. Take k out of the graph: "
+                f"{self.name} counts: it has derivatives by its parameters, none by k or loc. Take k out of the graph: "
                 f"k.detach()"
             )
         return super()._standard(x, args, kwds)
