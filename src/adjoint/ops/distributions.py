@@ -349,6 +349,5 @@ for _names, _why in (
 ):
     for _name in _names.split():
         not_differentiable(getattr(special, _name), _why)
-not_supported(
-    special.smirnov, special.smirnovi, use="scipy.special.kolmogorov(sqrt(n) * d), its limit for many samples"
-)
+not_supported(special.smirnov, use="scipy.special.kolmogorov(sqrt(n) * d), its limit for many samples")
+not_supported(special.smirnovi, use="scipy.special.kolmogi(p) / sqrt(n), its limit for many samples")

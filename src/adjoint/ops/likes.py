@@ -35,7 +35,9 @@ def make_like(model: Any, function: Callable[..., Any], args: tuple[Any, ...], k
     if function is np.full and isinstance(fill := args[1] if len(args) > 1 else kwargs.get("fill_value"), Box):
         return _full(fill, *args, **kwargs)
     made = function(*args, **kwargs)
-    return made if isinstance(made, Box) else created_like(model, made)
+    if isinstance(made, Box):
+        return made
+    return created_like(model, made if made.flags.writeable else made.copy())
 
 
 def _full(fill: Any, shape: Any, fill_value: Any = None, dtype: Any = None, **_: Any) -> Any:
