@@ -37,3 +37,8 @@ def apply(op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
     if top is None:
         return op.forward(*args, **settings)
     return top.process(op, args, settings)
+
+
+def outermost(args: Sequence[Any]) -> Box | None:
+    """The box of the highest level among `args`; the first of several, None if there is none."""
+    return max((arg for arg in args if isinstance(arg, Box)), key=lambda box: box.level, default=None)

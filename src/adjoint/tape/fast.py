@@ -1,13 +1,14 @@
-"""The short way of small elementwise operations: one generated function each, with no loop inside.
+"""The short way of an operation: a generated function, with no loop inside.
 
-What `Tensor.process` does for any operation, these do for one or two real arrays of one shape and dtype,
-which is nearly every call in nearly every program. Any other call goes through the operation itself.
-The text for ``x * y``, both on the tape, is about what one would write by hand; see `source_of`.
+What `record` does for any operation, this does for one of up to three inputs and one result: the same steps,
+written out. Tensors of one level, plain arrays and Python numbers take it; any other call takes `record`. The
+text for ``x * y`` is about what one would write by hand: ``print(source_of(multiply))``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -16,165 +17,181 @@ from adjoint.core.op import Op
 from adjoint.core.pulls import NotDifferentiable, Pull, build
 from adjoint.core.registry import operation
 from adjoint.tape.modes import recording_floor
-from adjoint.tape.node import Node, next_order
+from adjoint.tape.node import Node, as_array, next_order, pull_for
 from adjoint.tape.watch import watch
 
-_HEAD = """
-def {name}(x{y}):
-"""
+Way = Callable[..., Any]
 
-_UNARY = """
-    if not isinstance(x, Tensor):
-        return op(x)
-    a = x.data
-    if (dtype := a.dtype) is not float64 and dtype is not float32:
-        return op(x)
-    t = new(Tensor)
-    level = t.level = x.level
-    t.data = out = forward(a)
-    p = x.node
-    if p is None or level < recording_floor():
-        t.node = None
-        return t
-    node = t.node = Node()
-    node.order = next_order()
-    node.pull = pull_x
-    node.parents = (p,)
-    node.saved = ({saved_x})
-    return t
-"""
-
-_BINARY = """
-    if {on_tape}:
-        a = x.data
-        p = x.node
-        level = x.level
-        dtype = a.dtype
-        if isinstance(y, Tensor):
-            b = y.data
-            q = y.node
-            if y.level != level or dtype is not b.dtype or a.shape != b.shape:
-                return op(x, y)
-        elif type(y) is float or type(y) is int:
-            b = y
-            q = None
-        elif type(y) is ndarray:
-            b = y
-            q = None
-            if dtype is not b.dtype or a.shape != b.shape:
-                return op(x, y)
-        else:
-            return op(x, y)
-    else:
-        b = y.data
-        q = y.node
-        level = y.level
-        dtype = b.dtype
-        a = x
-        p = None
-        if type(x) is not float and type(x) is not int and (
-            type(x) is not ndarray or dtype is not a.dtype or a.shape != b.shape
-        ):
-            return op(x, y)
-    if dtype is not float64 and dtype is not float32:
-        return op(x, y)
-    t = new(Tensor)
-    t.level = level
-    t.data = out = {forward}
-    if level < recording_floor():
-        t.node = None
-    elif p is not None:
-        node = t.node = Node()
-        node.order = next_order()
-        if q is not None:
-            node.pull = pull_xy
-            node.parents = (p, q)
-            node.saved = ({saved_xy})
-        else:
-            node.pull = pull_x
-            node.parents = (p,)
-            node.saved = ({saved_x}){watch_x}
-    elif q is not None:
-        node = t.node = Node()
-        node.order = next_order()
-        node.pull = pull_y
-        node.parents = (q,)
-        node.saved = ({saved_y}){watch_y}
-    else:
-        t.node = None
-    return t
-"""
-
-# The other operand is a constant, and if it is an array, somebody else may write into it.
-_WATCH = """
-{indent}if type({constant}) is ndarray:
-{indent}    watch(node, {pull}_watched, {k})"""
-
-_LOCALS = {"x": "a", "y": "b", "out": "out"}
+# An input is x, y or z; the data in it a, b or c; its node p, q or r.
+_INPUTS, _DATA, _NODES = "xyz", "abc", "pqr"
+_ARRAYS = frozenset((np.ndarray, np.float64, np.float32))
+_PLAIN = _ARRAYS | {float, int}
 
 
 def eligible(op: Any) -> bool:
-    """Whether `op` has a short way: a real ufunc of one or two arguments, differentiable in both."""
+    """Whether `op` has a short way."""
     return (
         isinstance(op, Op)
-        and op.kind == "elementwise"
-        and isinstance(op.forward, np.ufunc)
-        and op.inputs in (("x",), ("x", "y"))  # the names that the text is written in
-        and not any(isinstance(rule.function, NotDifferentiable) for rule in op.rules)
+        and op.kind != "constant"
+        and not (op.joint or op.multiple)
+        and len(op.inputs) <= len(_INPUTS)
+        and op.inputs[0][0] != "*"
     )
 
 
-def source_of(op: Op, symbol: str | None = None, method: bool = False) -> tuple[str, dict[str, Pull]]:
-    """The text of the short way of `op`, and its pullbacks.
+def source_of(op: Op, symbol: str | None = None, method: bool = False) -> str:
+    """The text of the short way of `op`.
 
     `symbol` is its Python operator, if it has one; as a `method`, the first argument is known to be a tensor.
     """
-    binary = len(op.inputs) == 2
-    which = {"pull_x": (0,), "pull_y": (1,), "pull_xy": (0, 1)} if binary else {"pull_x": (0,)}
-    pulls = {name: build(op, wanted, False, False) for name, wanted in which.items()}
-    saved = {
-        name.replace("pull", "saved"): "".join(f"{_LOCALS[n]}, " for n in pull.names) for name, pull in pulls.items()
-    }
-    for pull, constant, indent in (("pull_x", "y", 12), ("pull_y", "x", 8)) if binary else ():
-        names, key = pulls[pull].names, pull.replace("pull", "watch")
-        saved[key] = ""
-        if constant in names:
-            pulls[f"{pull}_watched"] = build(op, which[pull], False, False, watched=True)
-            saved[key] = _WATCH.format(
-                indent=" " * indent, constant=_LOCALS[constant], pull=pull, k=names.index(constant)
-            )
-    forward = f"a {symbol} b" if symbol else "forward(a, b)"
-    saved["on_tape"] = "True" if method else "isinstance(x, Tensor)"
-    text = _HEAD.format(name=op.name, y=", y" if binary else "")
-    body = (_BINARY if binary else _UNARY).format(forward=forward, **saved)
-    return text.strip() + body, pulls
+    count = len(op.inputs)
+    given, values = ", ".join(_INPUTS[:count]), ", ".join(_DATA[:count])
+    slow = f"return otherwise({given}{'' if method else ', settings'})"
+    body = [line for i in range(count) for line in _taken_apart(op, i, slow, known=method and i == 0)]
+    if not method and count > 1:
+        body += ["if level is None:", f"    {slow}"]
+    forward = f"a {symbol} b" if symbol else f"forward({values}{', **settings' * bool(op.settings)})"
+    body += ["t = new(Tensor)", "t.level = level", f"t.data = out = {forward}"]
+    if not _is_ufunc(op):
+        body += ["if type(out) not in arrays:", "    t.data = out = as_array(out)"]
+    body += ["if level < recording_floor():", "    t.node = None"]
+    for wanted in _choices(op):
+        body += [f"elif {' and '.join(f'{_NODES[i]} is not None' for i in wanted)}:"]
+        body += _indented(_recorded(op, wanted, f"({values},)"))
+    body += ["else:", "    t.node = None"]
+    if count == 1 and not _is_ufunc(op):
+        body += ["if out.base is not None:", "    return view(t, x, settings)"]
+    body += ["return t"]
+    return "\n".join([f"def short({given}, settings=settings):", *_indented(body), ""])
 
 
-def short_way(
-    op: Op, tensor: type, symbol: str | None = None, otherwise: Callable[..., Any] | None = None
-) -> Callable[..., Any]:
+def _taken_apart(op: Op, i: int, slow: str, known: bool) -> Iterator[str]:
+    """Input number `i`: its data, its node, and its level, which must be that of the tensors before it."""
+    x, a, p = _INPUTS[i], _DATA[i], _NODES[i]
+    alone = len(op.inputs) == 1
+    if alone and not known:
+        yield from (f"if not isinstance({x}, Tensor):", f"    {slow}")
+    elif not known:
+        yield f"if isinstance({x}, Tensor):"
+    tensor = [f"level = {x}.level", f"{a} = {x}.data", f"{p} = {x}.node"]
+    if i > 0:
+        tensor = [f"if level is not None and level != {x}.level:", f"    {slow}", *tensor]
+    if not _is_ufunc(op):  # its function is written for arrays, where a ufunc would hand boxes on
+        tensor += [f"if type({a}) not in arrays:", f"    {slow}"]
+    if alone or known:
+        yield from tensor
+        return
+    constant = [f"{a} = {x}", f"{p} = None", f"if type({a}) not in plain:", f"    {slow}"]
+    yield from (*_indented(tensor), "else:", *_indented(["level = None"] * (i == 0) + constant))
+
+
+def _recorded(op: Op, wanted: tuple[int, ...], values: str) -> Iterator[str]:
+    """The node of a call where the inputs numbered `wanted` are on the tape."""
+    yield from ("node = t.node = Node()", "node.order = next_order()")
+    yield f"node.parents = ({''.join(f'{_NODES[i]}, ' for i in wanted)})"
+    fits, chosen = _fits(op, wanted), f"pull_for(op, {wanted}, {values}, out)"
+    if _is_ufunc(op) and not _refuses(op):
+        yield from (f"if {fits}:", f"    node.pull = pull_{_marks(wanted)}")
+        yield f"    node.saved = ({''.join(f'{_local(op, name)}, ' for name in build(op, wanted, False, False).names)})"
+        yield from ("else:", f"    node.pull = pull = {chosen}", f"    node.saved = pull.save({values}, out, settings)")
+    else:
+        yield f"node.pull = pull = fitting[{wanted}] if {fits} else {chosen}"
+        yield f"node.saved = pull.save({values}, out, settings)"
+    for i, name in enumerate(op.inputs):
+        if i not in wanted and any(name in op.rules[k].names for k in wanted if op.rules):
+            # A constant, and if it is an array, somebody else may write into it.
+            yield f"if type({_DATA[i]}) is ndarray:"
+            yield f"    watch(node, pull_for(op, {wanted}, {values}, out, True), node.pull.names.index({name!r}))"
+
+
+def _fits(op: Op, wanted: tuple[int, ...]) -> str:
+    """The condition under which nothing is complex, and cotangents have their inputs' shapes and dtypes."""
+    first, *others = (_DATA[i] for i in wanted)
+    terms = [f"((dtype := {first}.dtype) is float64 or dtype is float32)"]
+    if len(wanted) < len(op.inputs) or not _keeps_floats(op.forward):
+        others.append("out")
+    for other in others:
+        terms.append(f"dtype is {other}.dtype")
+        if op.kind == "elementwise":
+            terms.append(f"{first}.shape == {other}.shape")
+    return " and ".join(terms)
+
+
+def _keeps_floats(forward: Any) -> bool:
+    """Whether inputs of one floating dtype and shape give a result of that dtype and shape."""
+    return isinstance(forward, np.ufunc) and forward.signature is None and f"{'f' * forward.nin}->f" in forward.types
+
+
+def _choices(op: Op) -> list[tuple[int, ...]]:
+    """Which inputs may be on the tape, those with the most first."""
+    numbers = range(len(op.inputs))
+    return [wanted for count in reversed(numbers) for wanted in combinations(numbers, count + 1)]
+
+
+def _refuses(op: Op) -> bool:
+    return not op.rules or any(isinstance(rule.function, NotDifferentiable) for rule in op.rules)
+
+
+def _marks(wanted: tuple[int, ...]) -> str:
+    return "".join(_INPUTS[i] for i in wanted)
+
+
+def _is_ufunc(op: Op) -> bool:
+    return isinstance(op.forward, np.ufunc)
+
+
+def _local(op: Op, name: str) -> str:
+    """The variable that holds what a rule names."""
+    return _DATA[op.inputs.index(name)] if name in op.inputs else "out"
+
+
+def _indented(lines: Iterable[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
+
+
+class _Fitting(dict[tuple[int, ...], Pull]):
+    """The pullbacks of `op` where cotangents fit, by the numbers of the inputs on the tape; made when needed."""
+
+    def __init__(self, op: Op) -> None:
+        self.op = op
+
+    def __missing__(self, wanted: tuple[int, ...]) -> Pull:
+        pull = self[wanted] = build(self.op, wanted, False, False)
+        return pull
+
+
+def short_way(op: Op, tensor: type, otherwise: Way, view: Way, symbol: str | None = None, method: bool = False) -> Way:
     """Compile the short way of `op` for the class `tensor`.
 
-    As a method of that class, `otherwise` is the method that takes every other call.
+    `otherwise` takes every other call, and `view(t, x, settings)` a result that shows some other memory.
     """
-    source, pulls = source_of(op, symbol, otherwise is not None)
     scope: dict[str, Any] = {
         "Tensor": tensor,
         "Node": Node,
         "new": object.__new__,
-        "op": otherwise or op,
+        "op": op,
+        "settings": op.settings,
         "forward": op.forward,
+        "fitting": _Fitting(op),
+        "pull_for": pull_for,
+        "otherwise": otherwise,
+        "view": view,
+        "watch": watch,
         "recording_floor": recording_floor.get,
         "next_order": next_order,
+        "plain": _PLAIN,
+        "arrays": _ARRAYS,
+        "as_array": as_array,
         "ndarray": np.ndarray,
         "float64": np.dtype("float64"),
         "float32": np.dtype("float32"),
-        "watch": watch,
-        **pulls,
     }
-    exec(compile(source, f"<short way of {op.name}>", "exec"), scope)
-    function: Callable[..., Any] = scope[op.name]
-    return function
+    if _is_ufunc(op) and not _refuses(op):
+        scope |= {f"pull_{_marks(wanted)}": build(op, wanted, False, False) for wanted in _choices(op)}
+    exec(compile(source_of(op, symbol, method), f"<short way of {op.name}>", "exec"), scope)
+    short: Way = scope["short"]
+    short.__name__ = short.__qualname__ = op.name
+    return short
 
 
 # The operators that have a short way, by the middle of their method's name.
@@ -184,31 +201,42 @@ _OPERATORS = {
     "mul": ("multiply", "*"),
     "truediv": ("divide", "/"),
     "pow": ("power", "**"),
+    "matmul": ("matmul", None),
 }
 
 
-def install(tensor: type) -> None:
-    """Give the class `tensor` its arithmetic. Each operator writes its short way when it is first used."""
+def install(tensor: type, way: Callable[[Op], Way]) -> None:
+    """Give the class `tensor` its arithmetic. Each operator writes its short way when it is first used.
+
+    `way` gives the short way of an operation as a function.
+    """
     for name, (op, symbol) in _OPERATORS.items():
         for method in (f"__{name}__", f"__r{name}__"):
-            setattr(tensor, method, _first_use(tensor, method, op, symbol))
+            setattr(tensor, method, _first_use(tensor, method, op, symbol, way))
 
 
-def _first_use(tensor: type, method: str, name: str, symbol: str) -> Callable[[Any, Any], Any]:
+def _first_use(
+    tensor: type, method: str, name: str, symbol: str | None, way: Callable[[Op], Way]
+) -> Callable[[Any, Any], Any]:
     """An operator that stands aside for its short way."""
     slow = getattr(tensor, method)
 
     def first(self: Any, other: Any) -> Any:
         op: Any = operation(name)
         if method.startswith("__r"):
-            short = short_way(op, tensor, symbol)
+            short = way(op)
 
             def reflected(self: Any, other: Any) -> Any:
                 return short(other, self) if isinstance(other, float | int | np.ndarray) else slow(self, other)
 
             setattr(tensor, method, reflected)
         else:
-            setattr(tensor, method, short_way(op, tensor, symbol, slow))
+            setattr(tensor, method, short_way(op, tensor, slow, _no_view, symbol, method=True))
         return getattr(self, method)(other)
 
     return first
+
+
+def _no_view(*_: Any) -> Any:
+    """No operator of two inputs gives a view."""
+    raise NotImplementedError

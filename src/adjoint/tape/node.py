@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import count
-from typing import Any, cast
+from typing import Any
 
-from numpy import ndarray
+from numpy import asarray, ndarray
 
 from adjoint.core.box import apply
 from adjoint.core.op import Op
@@ -54,6 +54,11 @@ def leaf(shape: tuple[int, ...], dtype: Any) -> Node:
     return node
 
 
+def as_array(data: Any) -> Any:
+    """`data` itself if it is an array, a box or one of NumPy's numbers."""
+    return data if hasattr(data, "dtype") else asarray(data)
+
+
 def record(op: Op, level: int, args: Sequence[Any], settings: Any, kind: type) -> tuple[Any, Node | None]:
     """Carry out `op` on the data of those `args` that are boxes of `kind` and `level`.
 
@@ -74,27 +79,30 @@ def record(op: Op, level: int, args: Sequence[Any], settings: Any, kind: type) -
     out = apply(op, values, settings)
     if not parents or op.kind == "constant" or level < recording_floor.get():
         return out, None
-    fitted, conjugate = _needs(op, values, wanted, out)
     if op.joint:
         settings = {**settings, "needs": tuple(wanted)}
-    pull = build(op, tuple(wanted), fitted, conjugate)
+    pull = pull_for(op, tuple(wanted), values, out)
     node = Node()
     node.order, node.pull, node.parents = next_order(), pull, tuple(parents)
     node.saved = pull.save(values, out, settings)
     for i, name in enumerate(() if op.joint else op.inputs):
         if i not in wanted and type(values[i]) is ndarray and name in pull.names:
-            watch(node, build(op, tuple(wanted), fitted, conjugate, watched=True), pull.names.index(name))
+            watch(node, pull_for(op, tuple(wanted), values, out, watched=True), pull.names.index(name))
     return out, node
 
 
-def _needs(op: Op, values: Sequence[Any], wanted: Sequence[int], out: Any) -> tuple[bool, bool]:
-    """Whether cotangents must be fitted to their inputs, and whether partial derivatives are complex."""
+def pull_for(op: Op, wanted: tuple[int, ...], values: Sequence[Any], out: Any, watched: bool = False) -> Pull:
+    """The pullback of the call that took `values` to `out`, for the inputs numbered `wanted`.
+
+    Its cotangents are fitted to their inputs where shapes or dtypes differ from the result's, and its partial
+    derivatives conjugated where anything is complex.
+    """
     if op.multiple:
-        return True, False
+        return build(op, wanted, True, False, watched)
     dtype, shape = dtype_of(out), out.shape if op.kind == "elementwise" else None
-    fitted = conjugate = False
+    fitted, conjugate = False, dtype.kind == "c"
     for i in wanted:
         value = values[i]
         fitted = fitted or value.dtype != dtype or (shape is not None and value.shape != shape)
         conjugate = conjugate or value.dtype.kind == "c"
-    return fitted, conjugate or cast(bool, dtype.kind == "c")
+    return build(op, wanted, fitted, conjugate, watched)

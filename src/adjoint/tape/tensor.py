@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.box import Box
+from adjoint.core.box import Box, apply, outermost
 from adjoint.core.cotangents import Part
 from adjoint.core.errors import DTypeError, GradientError, ShapeError
 from adjoint.core.op import Op
@@ -21,7 +21,7 @@ from adjoint.tape.backward import backward, freed, walk
 from adjoint.tape.fast import eligible, install, short_way
 from adjoint.tape.leaving import Leaving
 from adjoint.tape.modes import recording_floor
-from adjoint.tape.node import Node, leaf, next_order, record
+from adjoint.tape.node import Node, as_array, leaf, next_order, record
 from adjoint.tape.pytorch import PyTorchNames
 from adjoint.tape.views import LONGEST_PATH, Writable, root_of
 
@@ -76,6 +76,13 @@ class Tensor(Leaving, Writable, PyTorchNames):
     # -- The tape -----------------------------------------------------------------------------------
 
     def process(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
+        short = op.pulls.get("short way", MISSING)
+        if short is MISSING:
+            short = _short_way(op)
+        return self.recorded(op, args, settings) if short is None else short(*args, settings)
+
+    def recorded(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
+        """What `process` does, for any operation and any arguments."""
         level = self.level
         out, node = record(op, level, args, settings, Tensor)
         if op.kind == "constant":
@@ -91,8 +98,9 @@ class Tensor(Leaving, Writable, PyTorchNames):
             short = _short_ways.get(ufunc)
             if short is not None:
                 return short(x) if y is MISSING else short(x, y)
-            if eligible(op := ANSWERS.get(ufunc)):
-                _short_ways[ufunc] = short_way(op, Tensor)  # type: ignore[arg-type]  # eligible: an Op
+            op = ANSWERS.get(ufunc)
+            if isinstance(op, Op) and eligible(op) and ufunc.nin <= 2:
+                _short_ways[ufunc] = _short_way(op)  # type: ignore[assignment]  # eligible: it has one
                 return self.__array_ufunc__(ufunc, method, x, y)
         return array_ufunc(ufunc, method, (x, *rest) if y is MISSING else (x, y, *rest), kwargs)
 
@@ -366,7 +374,7 @@ def _array(data: Any) -> Any:
 def wrap(data: Any, node: Node | None, level: int) -> Tensor:
     """A tensor around `data` as it is."""
     tensor: Tensor = new(Tensor)
-    tensor.data = data if hasattr(data, "dtype") else np.asarray(data)
+    tensor.data = as_array(data)
     tensor.node = node
     tensor.level = level
     return tensor
@@ -399,8 +407,28 @@ def _output_node(i: int, node: Node, likes: Any) -> Node:
     return result
 
 
-_short_ways: dict[Any, Callable[..., Any]] = {}
-install(Tensor)
+_short_ways: dict[np.ufunc, Callable[..., Any]] = {}
+
+
+def _short_way(op: Op) -> Callable[..., Any] | None:
+    """The short way of `op`, compiled when first asked for; None if it has none."""
+
+    def otherwise(*given: Any) -> Any:
+        *args, settings = given if len(given) > len(op.inputs) else (*given, op.settings)
+        top = outermost(args)
+        return top.recorded(op, args, settings) if isinstance(top, Tensor) else apply(op, args, settings)
+
+    def view(tensor: Tensor, of: Tensor, settings: Mapping[str, Any]) -> Tensor:
+        shows = _shows(tensor.data, of)
+        return _view(tensor.data, tensor.node, of, op, settings) if shows else tensor
+
+    if "short way" not in op.pulls:
+        op.pulls["short way"] = short_way(op, Tensor, otherwise, view) if eligible(op) else None
+    short: Callable[..., Any] | None = op.pulls["short way"]
+    return short
+
+
+install(Tensor, _short_way)  # type: ignore[arg-type]  # operators are eligible: they have one
 
 
 def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:

@@ -1,0 +1,97 @@
+"""The short way gives what `record` gives, call by call; and what it cannot take, it hands on."""
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint.core.op import Op
+from adjoint.core.registry import ENTRIES, operation
+from adjoint.tape.fast import eligible, source_of
+from adjoint.ops.methods import ArrayBox
+from adjoint.tape.tensor import Tensor
+
+X, Y = np.array([[0.5, -1.5], [2.0, 0.25]]), np.array([[1.5, 0.5], [-0.75, 2.0]])
+
+
+def the_slow_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Send every call through `record`."""
+    monkeypatch.setattr(Tensor, "process", Tensor.recorded)
+    monkeypatch.setattr(Tensor, "__array_ufunc__", ArrayBox.__array_ufunc__)
+
+
+def on_tape(*arrays: np.ndarray) -> list[Tensor]:
+    return [ad.tensor(a, requires_grad=True) for a in arrays]
+
+
+CALLS = {
+    "one level": lambda x, y: np.add(x, y),
+    "broadcast": lambda x, y: np.multiply(x, y[0]),
+    "a row of a constant": lambda x, y: np.multiply(x, Y[0]),
+    "a constant first": lambda x, y: np.subtract(Y, x),
+    "a number": lambda x, y: np.multiply(x, 3.0),
+    "a number first": lambda x, y: np.subtract(2, x),
+    "a NumPy number": lambda x, y: np.multiply(np.float32(1.5), x),
+    "a list": lambda x, y: np.multiply(x, [[1.0, 2.0], [3.0, 4.0]]),
+    "float32 and float64": lambda x, y: np.multiply(x.astype(np.float32), y),
+    "complex": lambda x, y: np.real(np.multiply(x, y * 1j) * 1j),
+    "float_power of float32": lambda x, y: np.float_power(np.abs(x).astype(np.float32), 2.0),
+    "whole numbers": lambda x, y: np.multiply(x, np.array([2, 3])),
+    "a product of matrices": lambda x, y: np.matmul(x, y),
+    "a product with a constant": lambda x, y: np.matmul(Y, x),
+    "three inputs": lambda x, y: np.where(X > 0, x, y),
+    "settings": lambda x, y: np.sum(x, axis=0, keepdims=True) * y,
+    "a view": lambda x, y: np.transpose(x)[0] * y,
+    "a tensor off the tape": lambda x, y: np.multiply(x, ad.tensor(Y)),
+    "one tensor twice": lambda x, y: np.multiply(x, x),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_the_short_way_gives_what_record_gives(name, monkeypatch):
+    def outcome():
+        x, y = on_tape(X, Y)
+        z = CALLS[name](x, y)
+        np.sum(z * np.cos(z)).backward()
+        return z, x.grad, y.grad
+
+    ours = outcome()
+    the_slow_way(monkeypatch)
+    for fast, slow in zip(ours, outcome(), strict=True):
+        assert (fast is None) == (slow is None)
+        if fast is not None:
+            np.testing.assert_array_equal(fast.numpy(), slow.numpy(), strict=True)
+
+
+def test_a_view_shows_what_is_written_to_its_base():
+    x = ad.tensor(np.zeros((2, 3)))
+    flipped = np.transpose(x)
+    x[0, 1] = 5.0
+    assert flipped[1, 0].item() == 5.0
+
+
+def test_tensors_of_two_levels_are_told_apart():
+    assert ad.grad(lambda x: x * ad.grad(lambda y: x * y * y)(3.0))(2.0) == 24.0
+
+
+def test_an_input_without_a_rule_says_so():
+    with pytest.raises(ad.NotDifferentiableError, match="condition"):
+        operation("choose_either")(*on_tape(X, X, Y))
+
+
+def test_every_short_way_can_be_printed_and_compiled():
+    texts = {name: source_of(op) for name, op in ENTRIES.items() if isinstance(op, Op) and eligible(op)}
+    assert len(texts) > 100
+    for name, text in texts.items():
+        compile(text, name, "exec")
+
+
+def test_the_text_for_a_product_saves_what_the_rules_name():
+    text = source_of(operation("multiply"), "*", method=True)
+    assert "t.data = out = a * b" in text
+    assert "node.saved = (b, a, )" in text
+    assert "watch(node" in text
+
+
+def test_the_text_for_a_sum_saves_nothing():
+    assert "node.saved = ()" in source_of(operation("add"))
+    assert "watch" not in source_of(operation("add"))
