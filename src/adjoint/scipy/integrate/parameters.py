@@ -51,7 +51,8 @@ def vector(value: Any) -> Any:
     """What a user's function gave, an array or a sequence of numbers and tensors, as a vector."""
     if isinstance(value, tuple | list):
         value = np.stack([array(v) for v in value])
-    return np.reshape(array(value), (-1,))
+    value = array(value)
+    return value if value.ndim == 1 else np.reshape(value, (-1,))
 
 
 def closed(name: str, value: Any) -> Any:

@@ -11,6 +11,9 @@ from typing import Any
 import numpy as np
 from scipy import integrate
 
+from adjoint.core.constructors import general
+from adjoint.core.op import call
+
 METHODS: dict[str, Any] = {"RK45": integrate.RK45, "RK23": integrate.RK23}
 
 
@@ -50,15 +53,33 @@ def _step(f: Callable[..., Any], tableau: Any, t: Any, y: Any, slope: Any, h: An
     """The state after one step, and the slopes met on the way; the last is that at its end."""
     stages = [slope]
     for weights, c in zip(tableau.A[1:], tableau.C[1:], strict=True):
-        k = len(stages)
-        stages.append(f(t + float(c) * h, y + h * _combined(weights[:k], stages)))
-    after = y + h * _combined(tableau.B, stages)
+        stages.append(f(t + float(c) * h, _advanced(y, h, weights, stages)))
+    after = _advanced(y, h, tableau.B, stages)
     stages.append(f(t + h, after))
     return after, stages
 
 
-def _combined(weights: Any, stages: list[Any]) -> Any:
-    return np.matmul(weights.astype(stages[0].dtype), np.stack(stages))
+def _advanced(y: Any, h: Any, weights: Any, stages: list[Any]) -> Any:
+    """``y`` and `h` times the weighted sum of the stages."""
+    used = [(float(w), k) for w, k in zip(weights, stages, strict=False) if w]
+    if isinstance(h, float):
+        return weighted_sum(y, *(k for _, k in used), weights=(1.0, *(h * w for w, _ in used)))
+    return y + h * weighted_sum(*(k for _, k in used), weights=tuple(w for w, _ in used))
+
+
+def _shares(g: Any, weights: tuple[float, ...], needs: tuple[int, ...]) -> list[Any]:
+    return [w * g if i in needs else None for i, w in enumerate(weights)]
+
+
+@general(
+    vjp=_shares, linear=True, samples=lambda r: [call(r(3), r(3), weights=(0.5, -2.0)), call(r(2, 2), weights=(3.0,))]
+)
+def weighted_sum(*xs: Any, weights: tuple[float, ...] = ()) -> Any:
+    """The sum of arrays of one shape, each times its weight, in one operation."""
+    total = weights[0] * xs[0]
+    for w, x in zip(weights[1:], xs[1:], strict=True):
+        total += w * x
+    return total
 
 
 def _between(tableau: Any, stages: list[Any], y: Any, h: Any, s: Any) -> Any:
