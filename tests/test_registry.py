@@ -25,6 +25,7 @@ LINEAR = [e for e in DIFFERENTIABLE if isinstance(e, Op) and e.kind == "linear"]
 UFUNCS = sorted(name for name in dir(np) if isinstance(getattr(np, name), np.ufunc))
 
 
+ENDLESS_IN_FLOAT32 = {"obl_ang1", "obl_rad1", "pro_ang1", "pro_rad1"}
 LAYOUTS = {
     "fortran": lambda a: np.array(a, order="F"),
     "strided": lambda a: np.stack([a, a + 1.0], axis=-1)[..., 0],
@@ -139,8 +140,9 @@ def test_value_is_numpys(entry):
 @every_entry
 def test_reached_through_numpy(entry):
     """The NumPy function called on tensors gives a tensor with our values."""
+    dispatching = [f for f in entry.answers if isinstance(f, np.ufunc) or not f.__module__.startswith("scipy")]
     for case in cases(entry):
-        for function in entry.answers:
+        for function in dispatching:
             leaves, rebuild = flatten((case.args, case.kwargs))
             args, kwargs = rebuild([ad.tensor(x) if any(x is a for a in case.arrays) else x for x in leaves])
             result = carried_out(entry, function, args, kwargs)
@@ -156,7 +158,10 @@ def test_gradients(entry):
 
 
 @every_entry
+@pytest.mark.filterwarnings("ignore:logm result may be inaccurate")  # in single precision it is
 def test_float32_stays(entry):
+    if entry.name in ENDLESS_IN_FLOAT32:
+        pytest.skip(f"scipy.special.{entry.name} itself does not return in single precision")
     for case in cases(entry):
         small = [np.asarray(a, np.complex64 if a.dtype.kind == "c" else np.float32) for a in case.arrays]
         exact = gradients(case, [a.astype(b.dtype) for a, b in zip(small, case.arrays, strict=True)])
@@ -357,6 +362,6 @@ def test_complex_arguments(entry):
             smooth = entry in ELEMENTWISE and entry.name not in FIRST_ORDER
             try:
                 check_grads(case.f, arrays, order=1 + smooth)
-            except ad.DTypeError as refusal:
-                if "for real numbers only" not in str(refusal):
+            except (ad.DTypeError, ad.NotDifferentiableError) as refusal:
+                if "for real numbers only" not in str(refusal) and "no complex derivative" not in str(refusal):
                     raise

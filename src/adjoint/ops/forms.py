@@ -9,7 +9,7 @@ import numpy as np
 from scipy import special
 
 from adjoint.core.constructors import elementwise
-from adjoint.core.errors import NotDifferentiableError
+from adjoint.core.errors import DTypeError
 from adjoint.core.op import Op, Rule, Samples, call, rule_of
 from adjoint.core.pulls import NotDifferentiable
 from adjoint.core.registry import register
@@ -38,11 +38,28 @@ def function_of(
     name, inputs, answers = name or ufunc.__name__, tuple(names.split()), (ufunc, dressed)
     forward = _in_double(ufunc) if double else ufunc
     if ufunc.nout == 1:
-        return elementwise(forward, name=name, inputs=inputs, partials=rules, answers=answers, samples=_drawn(at))
+        partials = [_narrowed(rule) for rule in rules] if len(inputs) > 1 else rules
+        return elementwise(forward, name=name, inputs=inputs, partials=partials, answers=answers, samples=_drawn(at))
     read = tuple(Rule(rule) if isinstance(rule, NotDifferentiable) else _through(rule) for rule in rules)
     op = Op(name, forward, inputs, read, multiple=True, answers=tuple(dict.fromkeys(answers)), samples=_drawn(at))
     register(op)
     return op
+
+
+def _narrowed(rule: Any) -> Any:
+    """A rule whose result has the dtype of the arrays it names, whatever Python numbers stand beside them."""
+    if not callable(rule) or isinstance(rule, NotDifferentiable):
+        return rule
+    function, names = rule_of(rule)
+    assert callable(function)
+
+    def narrowed(*values: Any) -> Any:
+        slope = function(*values)
+        dtypes = [value.dtype for value in values if hasattr(value, "dtype")]
+        dtype = np.result_type(*dtypes) if dtypes else slope.dtype
+        return slope.astype(dtype) if slope.dtype != dtype and slope.dtype.kind == dtype.kind else slope
+
+    return Rule(narrowed, names)
 
 
 def _in_double(ufunc: Any) -> Callable[..., Any]:
@@ -84,8 +101,5 @@ def _drawn(at: tuple[Place, ...]) -> Samples:
 def real(x: Any, function: str) -> Any:
     """`x`, unless it is complex, where `function` is scaled by absolute values and so not holomorphic."""
     if np.iscomplexobj(x):
-        raise NotDifferentiableError(
-            f"scipy.special.{function} has no complex derivative: its scale is an absolute value; use the function "
-            f"without a scale, or real arguments"
-        )
+        raise DTypeError(f"scipy.special.{function} has a derivative for real numbers only; got complex ones")
     return x
