@@ -15,6 +15,7 @@ from scipy import special
 from adjoint.core.constructors import elementwise
 from adjoint.core.op import call
 from adjoint.core.pulls import NotDifferentiable
+from adjoint.ops.forms import real
 
 _BY_ORDER = NotDifferentiable("its derivative by the order has no closed form")
 
@@ -44,7 +45,11 @@ yn: Any = _of_order(special.yn, lambda v, x: 0.5 * (yv(v - 1, x) - yv(v + 1, x))
 kn: Any = _of_order(special.kn, lambda v, x: -0.5 * (kv(v - 1, x) + kv(v + 1, x)), 2, low=0.5, high=4)
 # The scaled ones: exp(-|x|) I and exp(x) K.
 ive: Any = _of_order(
-    special.ive, lambda v, x, out: 0.5 * (ive(v - 1, x) + ive(v + 1, x)) - np.sign(x) * out, 1.5, low=0.5, high=4
+    special.ive,
+    lambda v, x, out: 0.5 * (ive(v - 1, x) + ive(v + 1, x)) - np.sign(real(x, "ive")) * out,
+    1.5,
+    low=0.5,
+    high=4,
 )
 kve: Any = _of_order(special.kve, lambda v, x, out: out - 0.5 * (kve(v - 1, x) + kve(v + 1, x)), 1.5, low=0.5, high=4)
 

@@ -245,7 +245,7 @@ kolmogi = function_of("p", special.kolmogi, lambda out: 1 / _kolmogorov_density(
 
 def _by_lambda(log: Any, lmbda: Any) -> Any:
     """The derivative of (exp(lmbda log) - 1) / lmbda by lmbda, with its limit at 0."""
-    return log * log * exprel_slope(lmbda * log)
+    return (log * log * exprel_slope(lmbda * log)).astype(lmbda.dtype)
 
 
 boxcox = function_of(

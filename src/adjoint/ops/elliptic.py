@@ -88,7 +88,7 @@ elliprj = function_of(
 
 
 def _rc_by_y(x: Any, y: Any, out: Any) -> Any:
-    return 0.5 * _quotient(out - np.sqrt(x) / y, x - y, y**-1.5 * -2 / 3)
+    return 0.5 * _quotient(out - np.sqrt(x) / y, x - y, y**-1.5 * -2 / 3).astype(out.dtype)
 
 
 def _rc_by_x(x: Any, y: Any, out: Any) -> Any:

@@ -23,8 +23,12 @@ def _over(upper: Any, x: Any, at_zero: float) -> Any:
     return np.where(zero, at_zero, upper / np.where(zero, 1.0, x))
 
 
-sici = function_of("x", special.sici, lambda x: (_over(np.sin(x), x, 1.0), np.cos(x) / x), at=((0.3, 4.0),))
-shichi = function_of("x", special.shichi, lambda x: (_over(np.sinh(x), x, 1.0), np.cosh(x) / x), at=((0.3, 2.0),))
+sici = function_of(
+    "x", special.sici, lambda x: (_over(np.sin(x), x, 1.0), _over(np.cos(x), x, np.inf)), at=((0.3, 4.0),)
+)
+shichi = function_of(
+    "x", special.shichi, lambda x: (_over(np.sinh(x), x, 1.0), _over(np.cosh(x), x, np.inf)), at=((0.3, 2.0),)
+)
 fresnel = function_of(
     "x", special.fresnel, lambda x: (np.sin(math.pi / 2 * x * x), np.cos(math.pi / 2 * x * x)), at=((-2.0, 2.0),)
 )

@@ -134,7 +134,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
         raise ArgumentError(f"np.trim_zeros: trim is 'f', 'b' or 'fb'; got {trim!r}")
     at = np.argwhere(plain)
     start = at.min(axis=0) if len(at) else np.asarray(plain.shape)
-    stop = at.max(axis=0) + 1 if len(at) else np.asarray(plain.shape)
+    stop = at.max(axis=0) + 1 if len(at) else np.zeros(plain.ndim, int)
     axes = range(plain.ndim) if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, plain.ndim)
     return filt[
         tuple(

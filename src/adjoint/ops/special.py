@@ -110,7 +110,7 @@ binom = _ufunc(
 
 
 def gamma_density(shape: Any, x: Any) -> Any:
-    return np.exp(xlogy(shape - 1, x) - x - gammaln(shape))
+    return np.exp((xlogy(shape - 1, x) - x - gammaln(shape)).astype(x.dtype))
 
 
 def beta_density(a: Any, b: Any, x: Any) -> Any:

@@ -181,7 +181,7 @@ def _spheroidal(ufunc: Any, given: Any, of: Any, kind: int, radial: bool, x: Pla
         return (2 * x * dy - (value - kind * c * c * x * x - m * m / (1 - x * x)) * y) / (1 - x * x)
 
     _pair("m n c", ufunc, lambda m, n, c, *rest: second(m, n, c, of(m, n, c), *rest), 1, 2, 1.5, x=x)
-    _pair("m n c cv", given, second, 1, 2, 1.5, float(of(1, 2, 1.5)), x=x)
+    _pair("m n c cv", given, second, 1, 2, 1.5, float(of(1, 2, 1.5)), x=x, double=True)
 
 
 _spheroidal(special.pro_ang1, special.pro_ang1_cv, special.pro_cv, 1, False, (-0.8, 0.8))
