@@ -6,8 +6,8 @@ import pytest
 import adjoint as ad
 from adjoint.core.op import Op
 from adjoint.core.registry import ENTRIES, operation
-from adjoint.tape.fast import eligible, source_of
 from adjoint.ops.methods import ArrayBox
+from adjoint.tape.fast import eligible, source_of
 from adjoint.tape.tensor import Tensor
 
 X, Y = np.array([[0.5, -1.5], [2.0, 0.25]]), np.array([[1.5, 0.5], [-0.75, 2.0]])

@@ -137,8 +137,8 @@ def _pulled(problem: Problem, pullback: Callable[..., Any], w: np.ndarray) -> li
     cotangents = list(pullback(seeds))
     if not np.array_equal(to_vector(seeds), to_vector(to_arrays(w, problem.outputs))):
         raise GradientMismatchError(
-            f"{problem.title}, {problem.what}: a rule wrote into the cotangent that it was given, which others use too; "
-            f"it must make a new array"
+            f"{problem.title}, {problem.what}: a rule wrote into the cotangent that it was given, which others use "
+            f"too; it must make a new array"
         )
     for name, x, c in zip(problem.names, problem.point, cotangents, strict=True):
         if np.shape(c) != x.shape or c.dtype != x.dtype:
