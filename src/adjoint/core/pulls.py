@@ -13,6 +13,7 @@ so a backward step runs no loop over arguments, no dictionary of names, and keep
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, cast
 
@@ -194,13 +195,13 @@ def unbroadcast(c: Any, shape: tuple[int, ...]) -> Any:
     extra = len(c.shape) - len(shape)
     if extra < 0:
         return np.broadcast_to(c, shape)
+    if c.size == math.prod(shape):
+        return c.reshape(shape)
     axes = tuple(range(extra)) + tuple(i + extra for i, n in enumerate(shape) if n == 1 and c.shape[i + extra] != 1)
     if axes:
-        c = np.sum(c, axis=axes)
-    if c.shape == shape:
-        return c
-    if c.size == 1 or len(c.shape) != len(shape):
-        c = np.reshape(c, shape) if c.size == int(np.prod(shape)) else c
+        c = np.add.reduce(c, axis=axes)
+    if c.shape != shape and c.size == math.prod(shape):
+        c = c.reshape(shape)
     return c if c.shape == shape else np.broadcast_to(c, shape)
 
 

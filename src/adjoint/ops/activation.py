@@ -47,8 +47,7 @@ relu6 = elementwise(
 
 
 def _sigmoid(x: Any) -> Any:
-    e = np.exp(-np.abs(x))
-    return np.where(np.greater_equal(x, 0), 1, e) / (1 + e)
+    return np.exp(np.minimum(x, 0)) / (1 + np.exp(-np.abs(x)))  # no exponential above 1: nothing overflows
 
 
 sigmoid = elementwise(_sigmoid, name="sigmoid", partial=lambda out: out * (1 - out), flags=("real",))

@@ -15,7 +15,7 @@ from adjoint.core.pulls import unbroadcast
 
 def _t(x: Any) -> Any:
     """Swap the last two axes, and conjugate: what a matrix becomes when it changes sides."""
-    x = np.swapaxes(x, -1, -2)
+    x = x.T if x.ndim == 2 else np.swapaxes(x, -1, -2)
     return np.conj(x) if x.dtype.kind == "c" else x
 
 
@@ -38,6 +38,8 @@ def _matmul_y(g: Any, x: Any, y_shape: tuple[int, ...]) -> Any:
     elif len(y_shape) == 2 and np.ndim(x) > 2:
         # One large product instead of a batch of small ones that are then summed.
         c = np.matmul(_t(np.reshape(x, (-1, np.shape(x)[-1]))), np.reshape(g, (-1, y_shape[-1])))
+    elif x.ndim == g.ndim == 2:
+        c = np.dot(_t(x), g)  # for one row, several times as fast as matmul
     else:
         c = np.matmul(_t(x), g)
     return c if c.shape == y_shape else unbroadcast(c, y_shape)
