@@ -243,22 +243,7 @@ cosdg: Op = _ufunc(special.cosdg, partial=lambda x: sindg(x) * -_DEGREE, domain=
 tandg = _ufunc(special.tandg, partial=lambda out: (1 + out * out) * _DEGREE, domain=(-60, 60))
 cotdg = _ufunc(special.cotdg, partial=lambda out: (1 + out * out) * -_DEGREE, domain=(30, 150))
 
-# SciPy's functions `lambertw` and `zeta` hand tensors on to these ufuncs.
-_inner: Any = special._ufuncs
-ANSWERS[_inner._zeta] = zeta
-lambertw = elementwise(
-    _inner._lambertw,
-    name="lambertw",
-    inputs=("z", "k", "tol"),
-    partials=(
-        lambda z, out: 1 / (z + np.exp(out)),
-        NotDifferentiable("it numbers a branch"),
-        NotDifferentiable("it is a tolerance"),
-    ),
-    answers=(_inner._lambertw, special.lambertw),
-    samples=lambda r: [call(r(3, 4, low=0.3, high=3), 0, 1e-10), call(r(low=-0.3, high=-0.1), -1, 1e-10)],
-)
-
+ANSWERS[special._ufuncs._zeta] = zeta  # to which SciPy's function hands tensors on
 constant(special.gammasgn)
 ANSWERS |= {
     getattr(special, name): operation(ours)

@@ -1,4 +1,4 @@
-"""Solutions of wave equations in `scipy.special`: Airy, Kelvin, Hankel, Struve, Mathieu, spheroidal, parabolic.
+"""Solutions of wave equations in `scipy.special`: Airy, Kelvin, Hankel, Struve, Lambert, Mathieu, spheroidal.
 
 Many come as a pair, a function and its slope; the slope of the slope is then what the differential equation
 says. Equations: NIST Digital Library of Mathematical Functions, 9.2 (Airy), 10.61 (Kelvin), 11.4 (Struve), 12.2
@@ -16,6 +16,7 @@ from scipy import special
 
 from adjoint.core.constructors import not_differentiable
 from adjoint.core.op import Rule
+from adjoint.core.pulls import NotDifferentiable
 from adjoint.ops.forms import BY_ORDER, BY_SHAPE, Place, function_of, real
 from adjoint.ops.special import gamma
 
@@ -104,6 +105,17 @@ log_wright_bessel: Any = function_of(
     BY_SHAPE,
     lambda a, b, x, out: np.exp(log_wright_bessel(a, a + b, x) - out),
     at=(0.5, 1.5, (0.5, 2.0)),
+)
+
+# SciPy's function `lambertw` hands tensors on to this ufunc.
+lambertw = function_of(
+    "z k tol",
+    special._ufuncs._lambertw,
+    lambda z, out: 1 / (z + np.exp(out)),
+    NotDifferentiable("it numbers a branch"),
+    NotDifferentiable("it is a tolerance"),
+    at=((0.3, 3.0), 0, 1e-10),
+    name="lambertw",
 )
 
 # -- Pairs of a function and its slope -------------------------------------------------------------------
