@@ -34,7 +34,7 @@ def function_of(
         double: compute in float64, since SciPy's form of it for float32 gives nan, or a warning.
     """
     ufunc = getattr(ufunc, "__wrapped__", ufunc)  # SciPy dresses its ufuncs when SCIPY_ARRAY_API is set
-    dressed = getattr(special, ufunc.__name__, None)
+    dressed: Any = getattr(special, ufunc.__name__, None)
     dressed = dressed if getattr(dressed, "__wrapped__", None) is ufunc else ufunc
     name, inputs, answers = name or ufunc.__name__, tuple(names.split()), (ufunc, dressed)
     forward = _in_double(ufunc) if double else ufunc
