@@ -10,16 +10,7 @@ Each module stands for SciPy's of that name, takes arrays and tensors alike, and
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from adjoint.scipy import integrate as integrate
-    from adjoint.scipy import interpolate as interpolate
-    from adjoint.scipy import linalg as linalg
-    from adjoint.scipy import signal as signal
-    from adjoint.scipy import sparse as sparse
-    from adjoint.scipy import special as special
-    from adjoint.scipy import stats as stats
+from typing import Any
 
 MODULES = ("integrate", "interpolate", "linalg", "signal", "sparse", "special", "stats")
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError, NotSupportedError, ShapeError
 from adjoint.scipy.arrays import array, plain
-from adjoint.scipy.linalg.solving import solve_banded
+from adjoint.scipy.linalg.bands import solve_banded
 
 
 def _samples(name: str, x: Any, y: Any, axis: int, least: int) -> tuple[Any, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from scipy import integrate
+from scipy.optimize import OptimizeResult
 
 from adjoint.core.errors import ArgumentError, NotSupportedError, ShapeError
 from adjoint.scipy.arrays import array, plain
@@ -134,7 +135,7 @@ def _by_adjoint(
         times = np.concatenate([ends[0], solution.t[1:-1], ends[1]])
         y = _states(fun, y0, times, method, args, options).T
     else:
-        solution = integrate._ivp.ivp.OdeResult(success=True, status=0, message="", sol=None)  # type: ignore[attr-defined]  # SciPy has no types
+        solution = OptimizeResult(success=True, status=0, message="", sol=None)
         times, first = array(t_eval), np.reshape(array(span[0]), (1,))
         inner = bool(plain(times).size and plain(times)[0] != plain(first)[0])
         whole = np.concatenate([first, times]) if inner else times
@@ -180,7 +181,7 @@ def _flow_cotangents(g: Any, y0: Any, theta: Any, times: Any, out: Any, f: Any, 
     if np.ndim(options.get("atol", 0.0)):
         options["atol"] = float(np.min(options["atol"]))
     cotangent, by_parameters = g[last], np.zeros(p, theta.dtype)
-    by_times = [None] * (last + 1)
+    by_times: list[Any] = [None] * (last + 1)
     for i in range(last, 0, -1):
         by_times[i] = np.sum(g[i] * f(times[i], out[i], theta))
         z = np.concatenate([out[i], cotangent, by_parameters])
@@ -223,7 +224,7 @@ def odeint(
         array([0.367879])
     """
     args = tuple(args) if isinstance(args, tuple | list) else (args,)
-    fun = func if tfirst else lambda t, y, *rest: func(y, t, *rest)
+    fun: Field = func if tfirst else lambda t, y, *rest: func(y, t, *rest)
     t = t if boxed(t) and not isinstance(t, list | tuple) else np.stack([array(x) for x in t])
     y0 = np.atleast_1d(array(np.stack(list(y0)) if isinstance(y0, list | tuple) and boxed(y0) else y0))
     if not boxed((y0, t, args)) and not boxed(fun(t[0], y0, *args)):
@@ -234,6 +235,8 @@ def odeint(
             f"odeint of tensors takes rtol= and atol= of SciPy's options, not {', '.join(sorted(unknown))}; "
             f"solve_ivp takes more"
         )
-    tolerances = {"rtol": 1.49e-8, "atol": 1.49e-8} | {k: v for k, v in options.items() if v is not None}
+    tolerances: dict[str, Any] = {"rtol": 1.49e-8, "atol": 1.49e-8} | {
+        k: v for k, v in options.items() if v is not None
+    }
     method = "RK45" if gradient == "direct" else "LSODA"
     return solve_ivp(fun, (t[0], t[-1]), y0, method, t, args=args, gradient=gradient, **tolerances).y.T

@@ -10,6 +10,7 @@ import numpy as np
 from adjoint.core.box import Box
 from adjoint.core.errors import LeavesGraphError
 from adjoint.core.protocol import in_graph
+from adjoint.core.pulls import dtype_of
 from adjoint.core.trees import flatten
 from adjoint.scipy.arrays import array
 
@@ -33,7 +34,7 @@ def packed(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
 
 
 def _is_real(x: Any) -> bool:
-    return isinstance(x, Box | np.ndarray | np.generic | float) and np.result_type(x).kind == "f"
+    return isinstance(x, Box | np.ndarray | np.generic | float) and bool(dtype_of(x).kind == "f")
 
 
 def boxed(tree: Any) -> bool:

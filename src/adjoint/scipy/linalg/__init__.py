@@ -1,5 +1,6 @@
 """`scipy.linalg` for tensors, to derivatives of every order; stacks of matrices where SciPy takes them."""
 
+from adjoint.scipy.linalg.bands import solve_banded as solve_banded
 from adjoint.scipy.linalg.decompositions import det as det
 from adjoint.scipy.linalg.decompositions import eigh as eigh
 from adjoint.scipy.linalg.decompositions import eigvalsh as eigvalsh
@@ -8,6 +9,8 @@ from adjoint.scipy.linalg.decompositions import norm as norm
 from adjoint.scipy.linalg.decompositions import qr as qr
 from adjoint.scipy.linalg.decompositions import svd as svd
 from adjoint.scipy.linalg.decompositions import svdvals as svdvals
+from adjoint.scipy.linalg.least_squares import lstsq as lstsq
+from adjoint.scipy.linalg.least_squares import pinv as pinv
 from adjoint.scipy.linalg.matrix_functions import coshm as coshm
 from adjoint.scipy.linalg.matrix_functions import cosm as cosm
 from adjoint.scipy.linalg.matrix_functions import expm as expm
@@ -23,12 +26,9 @@ from adjoint.scipy.linalg.matrix_functions import sqrtm as sqrtm
 from adjoint.scipy.linalg.solving import cho_factor as cho_factor
 from adjoint.scipy.linalg.solving import cho_solve as cho_solve
 from adjoint.scipy.linalg.solving import cholesky as cholesky
-from adjoint.scipy.linalg.solving import lstsq as lstsq
 from adjoint.scipy.linalg.solving import lu_factor as lu_factor
 from adjoint.scipy.linalg.solving import lu_solve as lu_solve
-from adjoint.scipy.linalg.solving import pinv as pinv
 from adjoint.scipy.linalg.solving import solve as solve
-from adjoint.scipy.linalg.solving import solve_banded as solve_banded
 from adjoint.scipy.linalg.solving import solve_triangular as solve_triangular
 from adjoint.scipy.linalg.structured import block_diag as block_diag
 from adjoint.scipy.linalg.structured import circulant as circulant

@@ -139,7 +139,8 @@ def _each(function: Any, a: Any) -> Any:
 
 
 def _logarithm(a: Any) -> Any:
-    result = _each(linalg.logm, a)
+    # In double precision: SciPy's method tests its own accuracy against that, and warns.
+    result = _each(linalg.logm, a.astype(np.result_type(a, np.float64), copy=False))
     return result.astype(np.result_type(a, np.complex64) if result.dtype.kind == "c" else a.dtype, copy=False)
 
 
@@ -149,11 +150,7 @@ def _by_logarithm(g: Any, a: Any) -> Any:
 
 @general(
     vjp=_by_logarithm,
-    samples=lambda r: [
-        call(well_posed(r, 3, 3)),
-        call(well_posed(r, 2, 2, 2)),
-        call(well_posed(r, 2, 2) + 1j * r(2, 2)),
-    ],
+    samples=lambda r: [call(well_posed(r, 2, 2)), call(well_posed(r, 2, 2) + 1j * r(2, 2))],
 )
 def matrix_logarithm(a: Any, /) -> Any:
     return _logarithm(a)
@@ -279,7 +276,7 @@ def _discrete_a(g: Any, a: Any, out: Any, method: Any) -> Any:
     ],
 )
 def discrete_lyapunov(a: Any, q: Any, /, method: str | None = None) -> Any:
-    return linalg.solve_discrete_lyapunov(a, q, method)
+    return linalg.solve_discrete_lyapunov(a, q, method).astype(np.result_type(a, q), copy=False)
 
 
 # -- Square root, polar factors -----------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Linear equations: with a matrix, with its triangular, Cholesky or LU factors, with bands; least squares.
+"""Linear equations: with a matrix, or with its triangular, Cholesky or LU factors.
 
 Rules: M. Giles, Collected matrix derivative results for forward and reverse mode, 2008. Every rule is the same: with
 ``A x = b``, the cotangent of b is ``A^-H g``, and that of A is minus its outer product with x.
@@ -12,11 +12,11 @@ import numpy as np
 from scipy import linalg
 
 from adjoint.core.constructors import general
-from adjoint.core.errors import ArgumentError, ShapeError
+from adjoint.core.errors import ArgumentError
 from adjoint.core.op import call
 from adjoint.core.pulls import unbroadcast
 from adjoint.ops.linalg import well_posed
-from adjoint.scipy.arrays import adjoint_of, array, conj, fitting, plain, square
+from adjoint.scipy.arrays import adjoint_of, conj, fitting, plain, square
 
 Trans = Literal[0, 1, 2, "N", "T", "C"]
 _TRANSPOSED: dict[Any, int] = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
@@ -324,148 +324,3 @@ def lu_solve(
     else:
         raise ArgumentError(f"lu_solve: trans is 0, 1 (transposed) or 2 (conjugate transposed); got {trans!r}")
     return x[..., 0] if vector else x
-
-
-# -- Bands --------------------------------------------------------------------------------------------
-
-
-def solve_banded(
-    l_and_u: tuple[int, int],
-    ab: Any,
-    b: Any,
-    overwrite_ab: bool = False,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
-) -> Any:
-    """`scipy.linalg.solve_banded`: the `x` of ``a @ x = b`` for a matrix given by its diagonals.
-
-    Args:
-        l_and_u: how many diagonals there are below and above the main one.
-        ab: (l + u + 1, n): diagonals as rows, the uppermost first; ``ab[u + i - j, j] = a[i, j]``.
-        b: (n,) or (n, k).
-
-    Raises:
-        ShapeError: if shapes do not fit.
-
-    Example:
-        >>> import numpy as np, adjoint as ad
-        >>> from adjoint.scipy.linalg import solve_banded
-        >>> ad.grad(lambda b: solve_banded((0, 0), np.array([[2.0, 4.0]]), b).sum())(np.ones(2))
-        array([0.5 , 0.25])
-    """
-    ab, b = array(ab), array(b)
-    below, above = map(int, l_and_u)
-    if ab.ndim != 2 or b.ndim not in (1, 2) or ab.shape[0] != below + above + 1 or ab.shape[1] != b.shape[0]:
-        raise ShapeError(
-            f"solve_banded with {below} diagonals below and {above} above takes ab of shape ({below + above + 1}, n) "
-            f"and b of shape (n,) or (n, k); got {ab.shape} and {b.shape}"
-        )
-    x = banded_solve(ab, b[:, None] if b.ndim == 1 else b, below=below, above=above)
-    return x[:, 0] if b.ndim == 1 else x
-
-
-def _flipped(ab: Any, below: int, above: int) -> Any:
-    """The diagonals of the conjugate transpose."""
-    n = ab.shape[1]
-    rows = []
-    for k in range(-below, above + 1):  # the row of the transpose's diagonal number -k
-        row = conj(ab[above - k])
-        gap = np.zeros(min(abs(k), n), ab.dtype)
-        rows.append(np.concatenate([row[k:], gap] if k >= 0 else [gap, row[:k]])[:n])
-    return np.stack(rows)
-
-
-def _banded_back(g: Any, ab: Any, below: int, above: int) -> Any:
-    return banded_solve(_flipped(ab, below, above), g, below=above, above=below)
-
-
-def _banded_ab(g: Any, ab: Any, out: Any, below: int, above: int) -> Any:
-    g_b, x, n = _banded_back(g, ab, below, above), conj(out), out.shape[0]
-    rows = []
-    for k in range(above, -below - 1, -1):  # a[i, i + k]
-        m = max(n - abs(k), 0)
-        row = -np.sum(g_b[max(-k, 0) :][:m] * x[max(k, 0) :][:m], axis=1)
-        gap = np.zeros(n - m, row.dtype)
-        rows.append(np.concatenate([gap, row] if k > 0 else [row, gap]))
-    return np.stack(rows)
-
-
-@general(
-    vjps=(_banded_ab, lambda g, ab, below, above: _banded_back(g, ab, below, above)),
-    samples=lambda r: [
-        call(r(3, 5) + np.array([[0], [6], [0]]), r(5, 2), below=1, above=1),
-        call(r(4, 4) + np.array([[0], [0], [8], [0]]), r(4, 1), below=1, above=2),
-        call(r(2, 3) + 1j * r(2, 3) + np.array([[0], [6]]), r(3, 1), below=0, above=1),
-    ],
-    errors=lambda r: [call(np.zeros((1, 2)), r(2, 1))],
-)
-def banded_solve(ab: Any, b: Any, /, below: int = 0, above: int = 0) -> Any:
-    return linalg.solve_banded((below, above), ab, b)
-
-
-# -- Least squares ------------------------------------------------------------------------------------
-
-
-def lstsq(
-    a: Any,
-    b: Any,
-    cond: float | None = None,
-    overwrite_a: bool = False,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
-    lapack_driver: str | None = None,
-) -> tuple[Any, Any, Any, Any]:
-    """`scipy.linalg.lstsq`: the solution of least norm, the squared residuals, the rank, and the singular values.
-
-    Args:
-        a: (m, n).
-        b: (m,) or (m, k).
-        cond: singular values below this share of the largest count as 0.
-
-    Raises:
-        ShapeError: if shapes do not fit.
-
-    Example:
-        >>> import numpy as np, adjoint as ad
-        >>> from adjoint.scipy.linalg import lstsq
-        >>> ad.grad(lambda b: lstsq(np.ones((4, 1)), b)[0][0])(np.arange(4.0))  # the mean
-        array([0.25, 0.25, 0.25, 0.25])
-    """
-    a, b = array(a), array(b)
-    # SciPy's default, where NumPy's has the longer side as a factor.
-    x, residuals, rank, s = np.linalg.lstsq(a, b, float(np.finfo(a.dtype).eps) if cond is None else cond)
-    return x, residuals[0] if b.ndim == 1 and residuals.shape[0] else residuals, rank, s
-
-
-def pinv(
-    a: Any,
-    *,
-    atol: float | None = None,
-    rtol: float | None = None,
-    return_rank: bool = False,
-    check_finite: bool = True,
-) -> Any:
-    """`scipy.linalg.pinv`: the pseudo-inverse, (..., n, m) of (..., m, n); its derivative is that at constant rank.
-
-    Args:
-        atol, rtol: singular values below ``atol + rtol * largest`` count as 0.
-        return_rank: give the rank too.
-
-    Example:
-        >>> import numpy as np, adjoint as ad
-        >>> from adjoint.scipy.linalg import pinv
-        >>> ad.grad(lambda a: pinv(a)[0, 0])(np.array([[2.0]]))
-        array([[-0.25]])
-    """
-    a = array(a)
-    if a.ndim < 2:
-        raise ShapeError(f"scipy.linalg.pinv takes a matrix, or a stack (..., m, n) of them; got shape {a.shape}")
-    if rtol is None:
-        rtol = max(a.shape[-2:]) * float(np.finfo(a.dtype).eps) if atol is None else 0.0
-    if atol is None and not return_rank:
-        return np.linalg.pinv(a, rcond=rtol)
-    s = np.linalg.svd(plain(a), compute_uv=False)
-    largest = s[..., 0]
-    cutoff = (atol or 0.0) + rtol * largest
-    inverse = np.linalg.pinv(a, rcond=cutoff / np.where(largest > 0, largest, 1.0))
-    return (inverse, np.sum(s > cutoff[..., None], axis=-1)[()]) if return_rank else inverse

@@ -193,8 +193,8 @@ class Discrete(Distribution):
 
     def logpmf(self, k: Any, *args: Any, **kwds: Any) -> Any:
         """The logarithm of the probability of `k`; minus infinity where `k` is no whole number."""
-        k = plain(k)
-        return self._chosen(np.not_equal(k, np.floor(k)), -np.inf, super().logpdf(k, *args, **kwds))
+        density = super().logpdf(k, *args, **kwds)
+        return self._chosen(np.not_equal(plain(k), np.floor(plain(k))), -np.inf, density)
 
     def pmf(self, k: Any, *args: Any, **kwds: Any) -> Any:
         """The probability of `k`."""
