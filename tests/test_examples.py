@@ -62,6 +62,14 @@ def test_inverse_heat():
     assert np.sqrt(np.mean((result["found"] - result["true"]) ** 2)) < 0.15
 
 
+def test_epidemic():
+    result = load("epidemic")["main"](last=30)
+    assert np.all(np.abs(result["fitted"] - result["true"]) < 3 * result["errors"])
+    assert np.all(result["errors"] < 0.01)
+    at = np.log(result["true"]) + np.array([0.1, -0.1])
+    assert_allclose(ad.grad(result["loss"])(at), differences(result["loss"], at), rtol=1e-4)
+
+
 def differences(f, at, h=1e-6):
     """The gradient of `f` by central differences."""
     return np.array([(f(at + h * e) - f(at - h * e)) / (2 * h) for e in np.eye(len(at))])

@@ -47,13 +47,14 @@ if TYPE_CHECKING:
     from adjoint import data as data
     from adjoint import nn as nn
     from adjoint import optim as optim
+    from adjoint import scipy as scipy
     from adjoint import testing as testing
     from adjoint import train as train
     from adjoint import xp as xp
     from adjoint.xp import from_dlpack as from_dlpack
 
 __version__ = "0.1.0"
-_ROOMS = frozenset({"data", "io", "nn", "optim", "testing", "train", "xp"})
+_ROOMS = frozenset({"data", "io", "nn", "optim", "scipy", "testing", "train", "xp"})
 _expect_guests()
 
 

@@ -61,9 +61,10 @@ def test_monotone_cubics_have_gradients():
 
 
 @pytest.mark.parametrize(
-    "options", [{"fill_value": "extrapolate"}, {"bounds_error": False}, {"fill_value": (1.0, 2.0), "bounds_error": False}],
+    "options",
+    [{"fill_value": "extrapolate"}, {"bounds_error": False}, {"fill_value": (1.0, 2.0), "bounds_error": False}],
     ids=str,
-)  # fmt: skip
+)
 def test_lines(options):
     ours, theirs = (m.interp1d(X[::-1], Y.T, **options)(QUERIES) for m in (interpolate, scipy.interpolate))
     assert_allclose(ours, theirs)

@@ -189,8 +189,8 @@ class CubicSpline(_Hermite):
         >>> import numpy as np, adjoint as ad
         >>> from adjoint.scipy.interpolate import CubicSpline
         >>> x = np.arange(4.0)
-        >>> float(CubicSpline(x, x**3)(1.5)), float(ad.grad(CubicSpline(x, x**3))(1.5))
-        (3.375, 6.75)
+        >>> ad.grad(CubicSpline(x, x**3))(1.5).round(12)
+        np.float64(6.75)
     """
 
     def __init__(self, x: Any, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", extrapolate: Any = None) -> None:
@@ -270,7 +270,7 @@ class PchipInterpolator(_Hermite):
         >>> import numpy as np, adjoint as ad
         >>> from adjoint.scipy.interpolate import PchipInterpolator
         >>> ad.grad(lambda y: PchipInterpolator(np.arange(3.0), y)(0.5))(np.array([0.0, 1.0, 2.0]))
-        array([ 0.4375,  0.625 , -0.0625])
+        array([ 0.375,  0.75 , -0.125])
     """
 
     def __init__(self, x: Any, y: Any, axis: int = 0, extrapolate: Any = None) -> None:
