@@ -18,7 +18,7 @@ demo: $(VENV)/ready
 	$(BIN)/adjoint train digits
 
 test: check $(VENV)/ready
-	$(RUN) pytest -n auto
+	OPENBLAS_NUM_THREADS=1 $(RUN) pytest -q -n auto
 
 check: $(VENV)/ready
 	$(RUN) ruff check .

@@ -50,7 +50,8 @@ class Leaving(ArrayBox):
             raise LeavesGraphError(
                 f"{call} would silently drop this tensor's history, and with it its gradient. If that is meant, say "
                 f"so: t.detach(), t.numpy() or t.item(). If not, use NumPy functions that understand tensors; and to "
-                f"collect results in an array, make it a tensor too: out = np.zeros_like(t), then out[i] = t[i]"
+                f"collect results in an array, make it a tensor too: out = np.zeros_like(t), then out[i] = t[i]. For "
+                f"SciPy functions and sparse matrices, see adjoint.scipy: adjoint.scipy.sparse.matmul(A, t)"
             )
         return np.asarray(self.data)
 
