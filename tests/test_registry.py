@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-import adjoint.scipy.linalg  # noqa: F401 - its operations enter the registry
-import adjoint.scipy.signal  # noqa: F401 - its operations enter the registry
-import adjoint.scipy.sparse  # noqa: F401 - its operations enter the registry
+import adjoint.scipy.linalg
+import adjoint.scipy.signal
+import adjoint.scipy.sparse
 from adjoint.core.box import Box
 from adjoint.core.op import Op
 from adjoint.core.protocol import detached
