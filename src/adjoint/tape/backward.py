@@ -3,7 +3,7 @@
 Nodes are numbered as they are made, so an operation's number is above those of everything that it used.
 The pass holds the cotangents that are waiting, and always takes the node with the highest number. By then
 every later use of that value, if it leads to the result at all, has added its share. So each rule runs
-once, on the whole cotangent, and what does not lead to the result is never met.
+once, on the whole cotangent, and what does not lead to the result is never met. Leaves wait to the end.
 """
 
 from __future__ import annotations
@@ -36,43 +36,43 @@ def backward(
         retain_graph: False frees what each node saved as soon as its rule has run.
         rebox: gives a node's saved values as tensors, so that the pass itself is recorded (``create_graph``).
     """
-    waiting = dict(cotangents)
-    owned: set[Node] = set()
-    leaves: dict[Node, Any] = {}
-    heap = sorted((node.order, node) for node in waiting)
+    waiting, owned = dict(cotangents), set[Node]()
+    heap = sorted((node.order, node) for node in waiting if node.pull is not None)
     last_write, past = writes.latest(), writes.Past()
-    while heap:
-        order, node = heappop(heap)
-        g = waiting.pop(node)
+    node: Node | None = None
+    while heap or node is not None:
+        if node is None:
+            node = heappop(heap)[1]
+            g = waiting.pop(node)
         if type(g) is not ndarray and isinstance(g, Lazy):
             g = g.dense()
             owned.add(node)
-        pull = node.pull
-        if pull is None:
-            leaves[node] = _finished(g, node, node in owned)
-            continue
-        saved = node.saved if order < last_write else past.saved(node)
+        pull: Any = node.pull
+        saved, parents = node.saved if node.order < last_write else past.saved(node), node.parents
         if pull.special:
             g = _prepared(node, pull, g, saved, node in owned)
         shares = pull(g, saved if rebox is None else rebox(node, saved))
-        for parent, c in zip(node.parents, shares):  # noqa: B905 - one share a parent; strict= costs 5 % here
+        if not retain_graph:
+            node.pull, node.parents, node.saved = freed, (), ()  # type: ignore[assignment]  # a Pull
+        node = None
+        if len(parents) == 1 and not pull.special and shares[0] is not None and parents[0].pull is not None:
+            if not heap or parents[0].order < heap[0][0]:  # it would come off the heap at once
+                (node,), (g,) = parents, shares
+                continue
+        for parent, c in zip(parents, shares):  # noqa: B905 - one share a parent; strict= costs 5 % here
             if parent in waiting:
                 total = waiting[parent]
-                if pull.special and c is g and isinstance(total, Lazy):
-                    total, c = c, total
-                    owned.add(parent)
                 if parent in owned and type(total) is ndarray and type(c) is ndarray:
                     total += c
                 else:
-                    waiting[parent] = _added(total, c, parent, owned)
+                    waiting[parent] = _added(total, c, parent, owned, pull.special and c is g)
             elif c is not None:
                 waiting[parent] = c
-                heappush(heap, (parent.order, parent))
+                if parent.pull is not None:
+                    heappush(heap, (parent.order, parent))
                 if (parent.pull is None and pull.fresh and is_own(c, g)) or (pull.special and pull.consumes and c is g):
                     owned.add(parent)
-        if not retain_graph:
-            node.pull, node.parents, node.saved = freed, (), ()  # type: ignore[assignment]  # a Pull
-    return leaves
+    return {leaf: _finished(g, leaf, leaf in owned) for leaf, g in waiting.items()}
 
 
 def _prepared(node: Node, pull: Pull, g: Any, saved: tuple[Any, ...], owned: bool) -> Any:
@@ -87,12 +87,15 @@ def is_own(c: Any, g: Any) -> bool:
     return type(c) is ndarray and c is not g and c.base is None
 
 
-def _added(total: Any, c: Any, node: Node, owned: set[Node]) -> Any:
-    """`total` + `c`: in place where `total` is a buffer that this pass made, and belongs to nobody else."""
+def _added(total: Any, c: Any, node: Node, owned: set[Node], consumed: bool) -> Any:
+    """`total` + `c`: in place where `total` is a buffer that this pass made, and belongs to nobody else.
+
+    `consumed`: `c` is such a buffer, which a rule wrote into and handed on.
+    """
     if c is None:
         return total
     if isinstance(total, Lazy):
-        total = total.dense()
+        total, c = (c, total) if consumed else (total.dense(), c)
         owned.add(node)
     if isinstance(c, Lazy):
         if node in owned and isinstance(total, np.ndarray | list):
@@ -108,6 +111,8 @@ def _added(total: Any, c: Any, node: Node, owned: set[Node]) -> Any:
 
 def _finished(g: Any, leaf: Node, owned: bool) -> Any:
     """A leaf's cotangent in its own shape and dtype, in memory that nothing else refers to."""
+    if isinstance(g, Lazy):
+        g, owned = g.dense(), True
     if g.shape != leaf.shape or g.dtype != leaf.dtype:
         g = fit(g, leaf.shape, leaf.dtype)
         owned = False

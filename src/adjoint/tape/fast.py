@@ -45,9 +45,10 @@ def source_of(op: Op, symbol: str | None = None, method: bool = False) -> str:
     `symbol` is its Python operator, if it has one; as a `method`, the first argument is known to be a tensor.
     """
     count = len(op.inputs)
-    given, values = ", ".join(_INPUTS[:count]), ", ".join(_DATA[:count])
-    slow = f"return otherwise({given}{'' if method else ', settings'})"
-    body = [line for i in range(count) for line in _taken_apart(op, i, slow, known=method and i == 0)]
+    values = ", ".join(_DATA[:count])
+    given = ", ".join((*_INPUTS[:count], *["settings"] * bool(op.settings)))
+    slow = f"return otherwise({given})"
+    body = [line for i in range(count) for line in _taken_apart(op, i, slow, method)]
     if not method and count > 1:
         body += ["if level is None:", f"    {slow}"]
     forward = f"a {symbol} b" if symbol else f"forward({values}{', **settings' * bool(op.settings)})"
@@ -62,19 +63,21 @@ def source_of(op: Op, symbol: str | None = None, method: bool = False) -> str:
     if count == 1 and not _is_ufunc(op):
         body += ["if out.base is not None:", "    return view(t, x, settings)"]
     body += ["return t"]
-    return "\n".join([f"def short({given}, settings=settings):", *_indented(body), ""])
+    return "\n".join([f"def short({given}):", *_indented(body), ""])
 
 
-def _taken_apart(op: Op, i: int, slow: str, known: bool) -> Iterator[str]:
+def _taken_apart(op: Op, i: int, slow: str, method: bool) -> Iterator[str]:
     """Input number `i`: its data, its node, and its level, which must be that of the tensors before it."""
     x, a, p = _INPUTS[i], _DATA[i], _NODES[i]
-    alone = len(op.inputs) == 1
+    alone, known = len(op.inputs) == 1, method and i == 0
     if alone and not known:
         yield from (f"if not isinstance({x}, Tensor):", f"    {slow}")
     elif not known:
         yield f"if isinstance({x}, Tensor):"
     tensor = [f"level = {x}.level", f"{a} = {x}.data", f"{p} = {x}.node"]
-    if i > 0:
+    if i > 0 and method:
+        tensor = [f"if level != {x}.level:", f"    {slow}", *tensor[1:]]
+    elif i > 0:
         tensor = [f"if level is not None and level != {x}.level:", f"    {slow}", *tensor]
     if not _is_ufunc(op):  # its function is written for arrays, where a ufunc would hand boxes on
         tensor += [f"if type({a}) not in arrays:", f"    {slow}"]

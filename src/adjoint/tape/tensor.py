@@ -79,7 +79,9 @@ class Tensor(Leaving, Writable, PyTorchNames):
         short = op.pulls.get("short way", MISSING)
         if short is MISSING:
             short = _short_way(op)
-        return self.recorded(op, args, settings) if short is None else short(*args, settings)
+        if short is None:
+            return self.recorded(op, args, settings)
+        return short(*args, settings) if op.settings else short(*args)
 
     def recorded(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
         """What `process` does, for any operation and any arguments."""
@@ -99,7 +101,7 @@ class Tensor(Leaving, Writable, PyTorchNames):
             if short is not None:
                 return short(x) if y is MISSING else short(x, y)
             op = ANSWERS.get(ufunc)
-            if isinstance(op, Op) and eligible(op) and ufunc.nin <= 2:
+            if isinstance(op, Op) and eligible(op) and ufunc.nin <= 2 and not op.settings:
                 _short_ways[ufunc] = _short_way(op)  # type: ignore[assignment]  # eligible: it has one
                 return self.__array_ufunc__(ufunc, method, x, y)
         return array_ufunc(ufunc, method, (x, *rest) if y is MISSING else (x, y, *rest), kwargs)
@@ -414,7 +416,7 @@ def _short_way(op: Op) -> Callable[..., Any] | None:
     """The short way of `op`, compiled when first asked for; None if it has none."""
 
     def otherwise(*given: Any) -> Any:
-        *args, settings = given if len(given) > len(op.inputs) else (*given, op.settings)
+        *args, settings = given if op.settings else (*given, op.settings)
         top = outermost(args)
         return top.recorded(op, args, settings) if isinstance(top, Tensor) else apply(op, args, settings)
 
