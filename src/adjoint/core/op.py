@@ -93,10 +93,16 @@ class Op:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Apply the operation to arrays, tensors or any other boxes."""
-        if kwargs or len(args) != len(self.inputs) or self.inputs[0][0] == "*":
+        if len(args) != len(self.inputs) or self.inputs[0][0] == "*":
             args, settings = self.bind(args, kwargs)
             return apply(self, args, settings)
-        return apply(self, args, self.settings)
+        if not kwargs:
+            return apply(self, args, self.settings)
+        for name, value in kwargs.items():
+            if name not in self.settings or isinstance(value, Box):
+                args, settings = self.bind(args, kwargs)
+                return apply(self, args, settings)
+        return apply(self, args, {**self.settings, **kwargs})
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
         """Split a NumPy-style call into array arguments and settings, defaults filled in."""

@@ -209,6 +209,8 @@ def _from_labels(
         target[(*np.indices(labels.shape, sparse=True), labels)] += 1 - label_smoothing
         loss = _expected(log_softmax(logits), target if weight is None else target * weight)
     else:
+        if reduction == "mean" and counted is None and weight is None:
+            return negative_log_likelihood(logits, labels, mean=True)
         loss = negative_log_likelihood(logits, labels)
         loss = loss if weight is None else loss * weight[labels]
     if counted is not None:

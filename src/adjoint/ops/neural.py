@@ -10,6 +10,7 @@ from adjoint.core.constructors import elementwise, general
 from adjoint.core.errors import ShapeError
 from adjoint.core.op import call
 from adjoint.ops.activation import shifted, sigmoid, softmax
+from adjoint.ops.reductions import reduce_mean
 
 
 def _rows(x: Any) -> Any:
@@ -66,11 +67,17 @@ def _at(labels: Any) -> tuple[Any, ...]:
     return *np.indices(labels.shape, sparse=True), labels
 
 
-def _likelihood_cotangent(g: Any, a: Any, labels: Any) -> Any:
+def _likelihood_cotangent(g: Any, a: Any, labels: Any, mean: bool) -> Any:
     """The softmax, less one at the label, times the row's cotangent."""
+    g = g / labels.size if mean else g[..., None]
+    p = softmax(a)
+    if isinstance(p, np.ndarray) and isinstance(g, np.ndarray | np.generic):
+        p[_at(labels)] -= 1
+        p *= g
+        return p
     hot = np.zeros(a.shape, a.dtype)
     hot[_at(labels)] = 1
-    return (softmax(a) - hot) * g[..., None]
+    return (p - hot) * g
 
 
 @general(
@@ -79,14 +86,16 @@ def _likelihood_cotangent(g: Any, a: Any, labels: Any) -> Any:
         call(r(3, 4), np.array([0, 3, 1])),
         call(r(4), np.array(2)),
         call(r(2, 3, 4), np.array([[0, 1, 2], [3, 3, 0]])),
+        call(r(3, 4), np.array([0, 3, 1]), mean=True),
     ],
     errors=lambda r: [call(r(3, 4), np.array([0, 4, 0]))],
     flags=("real",),
 )
-def negative_log_likelihood(a: Any, labels: Any, /) -> Any:
-    """Minus the log-softmax of logits `a` (…, classes) at `labels` (…): whole numbers from 0."""
+def negative_log_likelihood(a: Any, labels: Any, /, mean: bool = False) -> Any:
+    """Minus the log-softmax of logits `a` (…, classes) at `labels` (…): whole numbers from 0; or the mean of these."""
     s = shifted(np.asarray(a), -1)
-    return np.log(np.add.reduce(np.exp(s), axis=-1)) - s[_at(labels)]
+    loss = np.log(np.add.reduce(np.exp(s), axis=-1)) - s[_at(labels)]
+    return reduce_mean(loss) if mean else loss
 
 
 def _logit_cross_entropy(x: Any, y: Any) -> Any:

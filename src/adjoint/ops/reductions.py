@@ -11,6 +11,7 @@ from adjoint.core.constructors import composite, linear, reduction, unreduced
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import call
 from adjoint.core.protocol import detached, store
+from adjoint.core.pulls import dtype_of
 from adjoint.core.registry import REDUCTIONS
 
 
@@ -166,7 +167,9 @@ reduce_std = reduction(
 
 def _reduced(op: Any, combine: Any, identity: Any, a: Any, options: dict[str, Any]) -> Any:
     """A reduction with all of NumPy's arguments; what `where` leaves out is replaced by `identity`."""
-    axis, where, initial, dtype = (options[k] for k in ("axis", "where", "initial", "dtype"))
+    axis, where, initial, dtype = options["axis"], options["where"], options["initial"], options["dtype"]
+    if where is True and initial is None and dtype is None and options["out"] is None:
+        return op(a, axis=axis, keepdims=bool(options["keepdims"]))
     start = initial if identity is None else identity
     if where is not True:
         if start is None:
@@ -234,9 +237,9 @@ def _moment(op: Any, a: Any, where: Any, dtype: Any, out: Any, options: dict[str
     """A mean-like reduction with NumPy's `dtype` and `out`; `where` needs the sums themselves."""
     if dtype is not None:
         a = a.astype(dtype)
-    elif np.result_type(a).kind in "iub":
+    elif dtype_of(a).kind in "iub":
         a = a.astype(float)
-    return store(op(a, **options), out)
+    return op(a, **options) if out is None else store(op(a, **options), out)
 
 
 @composite(

@@ -12,6 +12,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
+from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -47,12 +49,13 @@ def exact_checks() -> Iterator[None]:
 
 
 class Probe(NamedTuple):
-    """The fingerprint of the saved value number `k`, and the line that saved it."""
+    """The fingerprint of the saved value number `k`, and the line of the code that saved it."""
 
     k: int
     exact: bool
     print: bytes | int
-    line: str
+    code: CodeType
+    line: int
 
 
 def fingerprint(array: np.ndarray, exact: bool) -> bytes | int:
@@ -60,31 +63,36 @@ def fingerprint(array: np.ndarray, exact: bool) -> bytes | int:
     if exact:
         return hash(array.tobytes())
     if array.size > 16:
-        array = array[tuple(slice(None, None, (n - 1) // 3 or 1) for n in array.shape)]
+        array = array[_sample(array.shape)]
     return array.tobytes()
+
+
+@lru_cache(maxsize=1024)
+def _sample(shape: tuple[int, ...]) -> tuple[slice, ...]:
+    return tuple(slice(None, None, (n - 1) // 3 or 1) for n in shape)
 
 
 def watch(node: Node, pull: Pull, k: int) -> None:
     """Let `node`, whose saved value `k` is somebody's array, have `pull`, which asks for a check."""
     exact = _exact.get()
     node.pull = pull
-    node.probe = Probe(k, exact, fingerprint(node.saved[k], exact), _users_line())
+    node.probe = Probe(k, exact, fingerprint(node.saved[k], exact), *_users_line())
 
 
 def check(node: Node, saved: tuple[Any, ...]) -> None:
     """Raise if an array that `node` watches has changed since it was saved."""
     probe: Probe = node.probe
     if fingerprint(saved[probe.k], probe.exact) != probe.print:
-        op = node.pull.op.name if node.pull else "?"
+        op, line = node.pull.op.name if node.pull else "?", f"{probe.code.co_filename}:{probe.line}"
         raise InPlaceError(
-            f"an array that {op} saved at {probe.line} for its gradient has been written since. Go backward before "
+            f"an array that {op} saved at {line} for its gradient has been written since. Go backward before "
             f"the write, write into a copy, or give {op} a copy: a.copy()"
         )
 
 
-def _users_line() -> str:
-    """File and line of the innermost frame outside adjoint and NumPy."""
+def _users_line() -> tuple[CodeType, int]:
+    """Code and line of the innermost frame outside adjoint and NumPy."""
     frame = sys._getframe(2)
     while frame.f_back is not None and frame.f_globals.get("__name__", "adjoint").startswith(("adjoint", "numpy")):
         frame = frame.f_back
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    return frame.f_code, frame.f_lineno

@@ -43,7 +43,7 @@ class Write(NamedTuple):
     """``target[index]`` was `old` until the write at `order`. Without `old` it cannot be undone."""
 
     order: int
-    target: _Place
+    target: _Place | None
     index: Any
     old: Any
 
@@ -90,7 +90,8 @@ def _append(target: np.ndarray, index: Any, old: Any) -> None:
         if old is None:
             log.clear()  # nothing before this moment can be had back
         # The log must not keep alive what it watches.
-        log.append(Write(_latest[0], _Place.of(target, held), index, old))
+        place = None if old is None else _Place.of(target, held)
+        log.append(Write(_latest[0], place, index, old))
 
 
 def forget(array: np.ndarray) -> None:
@@ -134,7 +135,7 @@ class Past:
         memory, left = self._copies[key]
         while left and left[-1].order < node.order:
             write = left.pop()
-            if write.old is None:
+            if write.target is None:
                 what = node.pull.op.name if node.pull else "leaf"
                 name = node.pull.names[k] if node.pull else "?"
                 raise InPlaceError(
