@@ -20,6 +20,8 @@ def _t(x: Any) -> Any:
 
 
 def _matmul_x(g: Any, x_shape: tuple[int, ...], y: Any) -> Any:
+    if len(x_shape) == 2 == np.ndim(y):  # nearly every call
+        return np.dot(g, _t(y))
     if np.ndim(y) == 1:
         c = g[..., None] * (np.conj(y) if y.dtype.kind == "c" else y)
     elif len(x_shape) == 1:
@@ -30,6 +32,8 @@ def _matmul_x(g: Any, x_shape: tuple[int, ...], y: Any) -> Any:
 
 
 def _matmul_y(g: Any, x: Any, y_shape: tuple[int, ...]) -> Any:
+    if len(y_shape) == 2 == np.ndim(x):
+        return np.dot(_t(x), g)  # for one row, several times as fast as matmul
     if np.ndim(x) == 1:
         x = np.conj(x) if x.dtype.kind == "c" else x
         c = g[..., None] * x if len(y_shape) == 1 else x[:, None] * g[..., None, :]
@@ -38,8 +42,6 @@ def _matmul_y(g: Any, x: Any, y_shape: tuple[int, ...]) -> Any:
     elif len(y_shape) == 2 and np.ndim(x) > 2:
         # One large product instead of a batch of small ones that are then summed.
         c = np.matmul(_t(np.reshape(x, (-1, np.shape(x)[-1]))), np.reshape(g, (-1, y_shape[-1])))
-    elif x.ndim == g.ndim == 2:
-        c = np.dot(_t(x), g)  # for one row, several times as fast as matmul
     else:
         c = np.matmul(_t(x), g)
     return c if c.shape == y_shape else unbroadcast(c, y_shape)

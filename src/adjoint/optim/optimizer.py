@@ -101,7 +101,7 @@ class Optimizer:
         self.steps += 1
         for group in self.param_groups:
             for p in group["params"]:
-                grad = p.grad
+                grad, data = p.grad, p.data
                 if grad is None:
                     continue
                 if not isinstance(grad.data, np.ndarray):
@@ -111,9 +111,9 @@ class Optimizer:
                     )
                 state = self._state.get(id(p))
                 if state is None:
-                    state = self._state[id(p)] = self.start(p.data, group)
-                self.update(p.data, grad.data, state, group, self._scratch_for(p))
-                writes.note(p.data)
+                    state = self._state[id(p)] = self.start(data, group)
+                self.update(data, grad.data, state, group, self._scratch_for(p, data))
+                writes.note(data)
 
     def start(self, data: np.ndarray, group: Group) -> dict[str, np.ndarray]:
         """The state of a parameter before its first step."""
@@ -125,10 +125,10 @@ class Optimizer:
         """Write `data`, using `grad` and `state`; `scratch` is of their shape and dtype, to be overwritten."""
         raise NotImplementedError
 
-    def _scratch_for(self, p: Tensor) -> np.ndarray:
+    def _scratch_for(self, p: Tensor, data: np.ndarray) -> np.ndarray:
         """A view of one buffer, as large as the largest parameter, that all parameters of a dtype share."""
         view = self._scratch.get(id(p))
-        if view is None or view.shape != p.shape or view.dtype != p.dtype:
+        if view is None or view.shape != data.shape or view.dtype != data.dtype:
             buffer = self._buffers.get(p.dtype)
             if buffer is None or buffer.size < p.size:
                 everything = [q for group in self.param_groups for q in group["params"] if q.dtype == p.dtype]
