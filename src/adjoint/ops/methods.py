@@ -42,6 +42,24 @@ def _question(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
     return method
 
 
+def _product(reflected: bool = False) -> Callable[[Any, Any], Any]:
+    """``t @ u``, also where ``u`` is a sparse matrix of SciPy's."""
+    dense = _operator("matmul", reflected)
+
+    def method(self: Any, other: Any) -> Any:
+        if is_scipy_sparse(type(other).__module__):
+            product = import_module("adjoint.scipy.sparse").matmul
+            return product(other, self) if reflected else product(self, other)
+        return dense(self, other)
+
+    return method
+
+
+def is_scipy_sparse(module: str) -> bool:
+    """Whether a name is that of SciPy's sparse matrices' modules."""
+    return module.startswith("scipy.sparse")
+
+
 def plain_index(index: Any) -> Any:
     """An index with boxes of whole numbers or truth values made plain."""
     if isinstance(index, tuple):
@@ -81,7 +99,7 @@ class ArrayBox(Box):
     __floordiv__, __rfloordiv__ = _operator("floor_divide"), _operator("floor_divide", True)
     __mod__, __rmod__ = _operator("remainder"), _operator("remainder", True)
     __pow__, __rpow__ = _operator("power"), _operator("power", True)
-    __matmul__, __rmatmul__ = _operator("matmul"), _operator("matmul", True)
+    __matmul__, __rmatmul__ = _product(), _product(True)
     __lt__, __le__ = _question("less"), _question("less_equal")
     __gt__, __ge__ = _question("greater"), _question("greater_equal")
     __eq__, __ne__ = _question("equal"), _question("not_equal")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from adjoint.core.box import Box
 from adjoint.core.errors import LeavesGraphError
 from adjoint.core.registry import operation
-from adjoint.ops.methods import ArrayBox
+from adjoint.ops.methods import ArrayBox, is_scipy_sparse
 from adjoint.tape.node import leaf
 
 
@@ -51,11 +52,17 @@ class Leaving(ArrayBox):
                 f"{call} would silently drop this tensor's history, and with it its gradient. If that is meant, say "
                 f"so: t.detach(), t.numpy() or t.item(). If not, use NumPy functions that understand tensors; and to "
                 f"collect results in an array, make it a tensor too: out = np.zeros_like(t), then out[i] = t[i]. For "
-                f"SciPy functions and sparse matrices, see adjoint.scipy: adjoint.scipy.sparse.matmul(A, t)"
+                f"functions of SciPy's, see adjoint.scipy"
             )
         return np.asarray(self.data)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        asker = sys._getframe(1)
+        if asker.f_code.co_name == "_matmul_dispatch" and is_scipy_sparse(asker.f_globals["__name__"]):
+            # `A @ t` asks for an array first; given one of objects, it leaves the product to t.__rmatmul__.
+            box = np.empty((), object)
+            box[()] = self
+            return box
         return np.array(self._leaving("np.asarray(t)"), dtype=dtype, copy=copy)
 
     def __float__(self) -> float:
