@@ -6,8 +6,7 @@
     S = sparse.csr(values, indices, indptr, shape)       # a matrix whose stored values have a gradient
     S @ t, S.T @ t, sparse.spsolve(S, t)
 
-``A @ t`` for a matrix of SciPy's does not reach adjoint, since SciPy makes an array of its right operand: on a
-tensor in a graph it raises. Write ``sparse.matmul(A, t)``.
+``A @ t`` and ``t @ A`` come here too.
 """
 
 from __future__ import annotations
