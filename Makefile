@@ -30,6 +30,7 @@ docs: $(VENV)/ready
 
 bench: $(VENV)/ready-bench
 	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.readme
 
 $(VENV)/ready: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
