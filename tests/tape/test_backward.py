@@ -169,6 +169,17 @@ class TestDepth:
 
 
 class TestCotangents:
+    def test_a_boxed_share_is_added_to_a_plain_one(self):
+        x = np.array([0.5, 2.0])
+        hessian = ad.hessian(lambda x: np.sum(x**3) + np.sum(x))(x)
+        np.testing.assert_allclose(hessian, np.diag(6 * x), rtol=1e-14)
+
+    def test_the_cotangent_of_a_sum_is_not_shared_by_its_terms(self):
+        x, y = ad.tensor([1.0, 2.0], requires_grad=True), ad.tensor([3.0, 4.0], requires_grad=True)
+        (np.sum(x + y) + np.sum(x)).backward()
+        assert (x.grad.tolist(), y.grad.tolist()) == ([2.0, 2.0], [1.0, 1.0])
+        assert not np.shares_memory(x.grad.numpy(), y.grad.numpy())
+
     def test_nothing_is_computed_for_constants(self):
         seen = []
         op = ad.general(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -123,9 +124,9 @@ def reduction(
     def cotangent(*values: Any) -> Any:
         given = dict(zip(saved, values, strict=True))
         shape, axis, keepdims = given["a_shape"], given["axis"], given["keepdims"]
-        g = unreduced(given["g"], shape, axis, keepdims)
         if not callable(partial):
-            return np.broadcast_to(g if partial == 1 else g * partial, shape)
+            return spread(given["g"] * partial, shape, axis, keepdims)
+        g = unreduced(given["g"], shape, axis, keepdims)
         if "out" in given:
             given["out"] = unreduced(given["out"], shape, axis, keepdims)
         factor: Any = partial(**{n: given[n] for n in inner})
@@ -137,7 +138,7 @@ def reduction(
             forward=forward,
             inputs=("a",),
             settings={"axis": None, "keepdims": False, **(settings or {})},
-            rules=(Rule(cotangent, saved),),
+            rules=(Rule(spread if partial == 1 else cotangent, saved),),
             kind="reduction" if callable(partial) else "linear",
             answers=_answers(forward, answers),
             samples=samples or _along_axes(domain),
@@ -146,14 +147,23 @@ def reduction(
     )
 
 
+def spread(g: Any, shape: tuple[int, ...], axis: Any, keepdims: bool) -> Any:
+    """The cotangent of a sum along `axis`, at each of its terms: an array of `shape`."""
+    if isinstance(g, np.ndarray | np.generic) and math.prod(shape) <= 4096:  # several times as fast as broadcast_to
+        c: np.ndarray = np.empty(shape, g.dtype)
+        c[...] = g if axis is None else unreduced(g, shape, axis, keepdims)
+        return c
+    return np.broadcast_to(unreduced(g, shape, axis, keepdims), shape)
+
+
 def unreduced(g: Any, shape: tuple[int, ...], axis: Any, keepdims: bool) -> Any:
     """Give a reduced array back the axes that it lost, with length 1."""
     if keepdims or not shape:
         return g
     if axis is None:
-        return np.reshape(g, (1,) * len(shape))
+        return g.reshape((1,) * len(shape))
     axes = {a % len(shape) for a in (axis if isinstance(axis, tuple) else (axis,))}
-    return np.reshape(g, tuple(1 if i in axes else n for i, n in enumerate(shape)))
+    return g.reshape(tuple(1 if i in axes else n for i, n in enumerate(shape)))
 
 
 def _along_axes(domain: Domain) -> Samples:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -42,7 +43,7 @@ class Pull(Protocol):
     `names` says what each saved value is, `wanted` which inputs the parents are (for one joint rule that is
     saved as ``needs``), `fresh` that a cotangent of its own is a new array,
     `consumes` that it writes into the cotangent that it is given, `watched`
-    that a saved value must be checked, `special` that either holds,
+    that a saved value must be checked (`twin` is the pullback for which it must), `special` that either holds,
     `source` the text that was compiled.
     """
 
@@ -53,18 +54,18 @@ class Pull(Protocol):
     consumes: bool
     watched: bool
     special: bool
+    twin: Pull | None
     source: str
     save: Callable[[Sequence[Any], Any, Mapping[str, Any]], tuple[Any, ...]]
 
     def __call__(self, g: Any, saved: tuple[Any, ...], /) -> Sequence[Any]: ...
 
 
-def build(op: Op, wanted: tuple[int, ...], fitted: bool, conjugate: bool, watched: bool = False) -> Pull:
+def build(op: Op, wanted: tuple[int, ...], fitted: bool, conjugate: bool) -> Pull:
     """The pullback of `op` for the inputs numbered `wanted`.
 
     `fitted`: some input's shape or dtype differs from the output's, so cotangents are summed and cast
-    back. `conjugate`: values are complex, so partial derivatives are conjugated. `watched`: a saved value is
-    somebody's array, to be checked before use.
+    back. `conjugate`: values are complex, so partial derivatives are conjugated.
     """
     if conjugate and "real" in op.flags:
         raise DTypeError(
@@ -72,11 +73,21 @@ def build(op: Op, wanted: tuple[int, ...], fitted: bool, conjugate: bool, watche
             f"them first"
         )
     key = (wanted if not op.joint else (), fitted, conjugate)
-    if (*key, watched) not in op.pulls:
-        pull = _joint(op, fitted) if op.joint else _separate(op, *key)
-        pull.watched, pull.special = watched, watched or pull.consumes
-        op.pulls[*key, watched] = pull
-    return cast(Pull, op.pulls[*key, watched])
+    pull: Pull | None = op.pulls.get(key)
+    if pull is None:
+        pull = op.pulls[key] = _joint(op, fitted) if op.joint else _separate(op, *key)
+        pull.watched, pull.special, pull.twin = False, pull.consumes, None
+    return pull
+
+
+def watching(pull: Pull) -> Pull:
+    """The twin of `pull` that asks for its saved values to be checked: one is somebody's array."""
+    if pull.twin is None:
+        twin: Any = FunctionType(pull.__code__, pull.__globals__)  # type: ignore[attr-defined]  # a Pull is a function
+        twin.__dict__ |= pull.__dict__
+        twin.watched = twin.special = True
+        pull.twin = twin
+    return cast(Pull, pull.twin)
 
 
 def _separate(op: Op, wanted: tuple[int, ...], fitted: bool, conjugate: bool) -> Pull:
@@ -131,7 +142,7 @@ def _compile(
     values = "".join(f"{_where(op, name)}, " for name in names)
     unpack = f"    {', '.join(names)}, = saved\n" if names else ""
     source = f"def save(args, out, settings):\n    return ({values})\ndef pull(g, saved):\n{unpack}    {body}\n"
-    scope |= {"shape_of": np.shape, "dtype_of": dtype_of}
+    scope |= {"shape_of": shape_of, "dtype_of": dtype_of}
     exec(compile(source, f"<pullback of {op.name}>", "exec"), scope)
     pull = scope["pull"]
     pull.op, pull.names, pull.fresh, pull.source = op, tuple(names), fresh, source
@@ -171,7 +182,18 @@ def _where(op: Op, name: str) -> str:
 
 def dtype_of(x: Any) -> Any:
     """The dtype of any array, box or Python number."""
-    return x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
+    try:
+        return x.dtype
+    except AttributeError:
+        return np.asarray(x).dtype
+
+
+def shape_of(x: Any) -> Any:
+    """The shape of any array, box or Python number."""
+    try:
+        return x.shape
+    except AttributeError:
+        return np.shape(x)
 
 
 def fit(c: Any, shape: tuple[int, ...], dtype: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.box import Box
-from adjoint.core.constructors import composite, linear, reduction, unreduced
+from adjoint.core.constructors import composite, linear, reduction, spread
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import call
 from adjoint.core.protocol import detached, store
@@ -122,9 +122,7 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, r
 
 
 @linear(
-    transpose=lambda g, a_shape, axis, keepdims: np.broadcast_to(
-        unreduced(g / count_along(a_shape, axis), a_shape, axis, keepdims), a_shape
-    ),
+    transpose=lambda g, a_shape, axis, keepdims: spread(g / count_along(a_shape, axis), a_shape, axis, keepdims),
     samples=lambda r: [call(r(5)), call(r(2, 3, 4), axis=(0, -1)), call(r(3, 4), 1, True)],
 )
 def reduce_mean(a: Any, /, axis: Any = None, keepdims: Any = False) -> Any:

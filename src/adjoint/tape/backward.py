@@ -101,7 +101,7 @@ def _added(total: Any, c: Any, node: Node, owned: set[Node], consumed: bool) -> 
         if node in owned and isinstance(total, np.ndarray | list):
             return c.add_to(total)
         c = c.dense()
-    elif node in owned and type(total) is np.ndarray:
+    elif node in owned and type(total) is ndarray and type(c) is ndarray:
         total += c
         return total
     total = total + c

@@ -104,7 +104,7 @@ def _recorded(op: Op, wanted: tuple[int, ...], values: str) -> Iterator[str]:
         if i not in wanted and any(name in op.rules[k].names for k in wanted if op.rules):
             # A constant, and if it is an array, somebody else may write into it.
             yield f"if type({_DATA[i]}) is ndarray:"
-            yield f"    watch(node, pull_for(op, {wanted}, {values}, out, True), node.pull.names.index({name!r}))"
+            yield f"    watch(node, node.pull.names.index({name!r}))"
 
 
 def _fits(op: Op, wanted: tuple[int, ...]) -> str:

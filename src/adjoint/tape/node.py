@@ -87,22 +87,22 @@ def record(op: Op, level: int, args: Sequence[Any], settings: Any, kind: type) -
     node.saved = pull.save(values, out, settings)
     for i, name in enumerate(() if op.joint else op.inputs):
         if i not in wanted and type(values[i]) is ndarray and name in pull.names:
-            watch(node, pull_for(op, tuple(wanted), values, out, watched=True), pull.names.index(name))
+            watch(node, pull.names.index(name))
     return out, node
 
 
-def pull_for(op: Op, wanted: tuple[int, ...], values: Sequence[Any], out: Any, watched: bool = False) -> Pull:
+def pull_for(op: Op, wanted: tuple[int, ...], values: Sequence[Any], out: Any) -> Pull:
     """The pullback of the call that took `values` to `out`, for the inputs numbered `wanted`.
 
     Its cotangents are fitted to their inputs where shapes or dtypes differ from the result's, and its partial
     derivatives conjugated where anything is complex.
     """
     if op.multiple:
-        return build(op, wanted, True, False, watched)
+        return build(op, wanted, True, False)
     dtype, shape = dtype_of(out), out.shape if op.kind == "elementwise" else None
     fitted, conjugate = False, dtype.kind == "c"
     for i in wanted:
         value = values[i]
         fitted = fitted or value.dtype != dtype or (shape is not None and value.shape != shape)
         conjugate = conjugate or value.dtype.kind == "c"
-    return build(op, wanted, fitted, conjugate, watched)
+    return build(op, wanted, fitted, conjugate)

@@ -14,12 +14,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 from types import CodeType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from adjoint.core.errors import InPlaceError
-from adjoint.core.pulls import Pull
+from adjoint.core.pulls import Pull, watching
 
 if TYPE_CHECKING:
     from adjoint.tape.node import Node
@@ -49,13 +49,19 @@ def exact_checks() -> Iterator[None]:
 
 
 class Probe(NamedTuple):
-    """The fingerprint of the saved value number `k`, and the line of the code that saved it."""
+    """The fingerprint of the saved value number `k`, and the place in the code that saved it."""
 
     k: int
     exact: bool
     print: bytes | int
     code: CodeType
-    line: int
+    at: int
+
+    @property
+    def line(self) -> str:
+        """File and line that saved it: looked up only when asked for, since that takes a while."""
+        lines = (line for start, stop, line in self.code.co_lines() if start <= self.at < stop)
+        return f"{self.code.co_filename}:{next(lines)}"
 
 
 def fingerprint(array: np.ndarray, exact: bool) -> bytes | int:
@@ -72,27 +78,27 @@ def _sample(shape: tuple[int, ...]) -> tuple[slice, ...]:
     return tuple(slice(None, None, (n - 1) // 3 or 1) for n in shape)
 
 
-def watch(node: Node, pull: Pull, k: int) -> None:
-    """Let `node`, whose saved value `k` is somebody's array, have `pull`, which asks for a check."""
+def watch(node: Node, k: int) -> None:
+    """Let `node`, whose saved value `k` is somebody's array, ask for a check of it."""
     exact = _exact.get()
-    node.pull = pull
-    node.probe = Probe(k, exact, fingerprint(node.saved[k], exact), *_users_line())
+    node.pull = watching(cast(Pull, node.pull))
+    node.probe = Probe(k, exact, fingerprint(node.saved[k], exact), *_users_place())
 
 
 def check(node: Node, saved: tuple[Any, ...]) -> None:
     """Raise if an array that `node` watches has changed since it was saved."""
     probe: Probe = node.probe
     if fingerprint(saved[probe.k], probe.exact) != probe.print:
-        op, line = node.pull.op.name if node.pull else "?", f"{probe.code.co_filename}:{probe.line}"
+        op, line = node.pull.op.name if node.pull else "?", probe.line
         raise InPlaceError(
             f"an array that {op} saved at {line} for its gradient has been written since. Go backward before "
             f"the write, write into a copy, or give {op} a copy: a.copy()"
         )
 
 
-def _users_line() -> tuple[CodeType, int]:
-    """Code and line of the innermost frame outside adjoint and NumPy."""
+def _users_place() -> tuple[CodeType, int]:
+    """Code and place in it of the innermost frame outside adjoint and NumPy."""
     frame = sys._getframe(2)
     while frame.f_back is not None and frame.f_globals.get("__name__", "adjoint").startswith(("adjoint", "numpy")):
         frame = frame.f_back
-    return frame.f_code, frame.f_lineno
+    return frame.f_code, frame.f_lasti
