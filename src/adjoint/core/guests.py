@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -14,8 +13,11 @@ from typing import Any
 _GUESTS = {"einops._backends": "adjoint.xp.einops"}
 
 
-class _Welcome(MetaPathFinder):
-    """Sees which modules are imported, and lets a guest's be followed by ours."""
+class _Welcome:
+    """Sees which modules are imported, and lets a guest's be followed by ours.
+
+    A finder without the base class in `importlib.abc`, whose import takes longer than that of all operations.
+    """
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None

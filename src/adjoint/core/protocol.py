@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
@@ -125,7 +124,10 @@ def array_function(function: Callable[..., Any], args: tuple[Any, ...], kwargs: 
 
 def unknown(name: str, function: Any = None) -> NotSupportedError:
     """The error for a function that has no counterpart: it names the nearest that have."""
+    import difflib  # needed for this message only
+
     module = getattr(function, "__module__", "numpy")
+
     near = difflib.get_close_matches(name, list(ENTRIES), n=3, cutoff=0.5)
     hint = f"the nearest that are: {', '.join(near)}; or " if near else ""
     return NotSupportedError(
