@@ -23,8 +23,9 @@ def test_a_parameter_shares_its_array_and_keeps_its_identity():
     with ad.no_grad():
         p += 1.0
     assert p is same
-    assert p.data is values
     assert values.tolist() == [1, 1]
+    with pytest.raises(ValueError, match="read-only"):
+        values[0] = 5.0
     assert p.requires_grad
     assert repr(p) == "Parameter([1., 1.], requires_grad=True)"
 

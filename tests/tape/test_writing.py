@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint import nn
 from adjoint.tape import writes
 from adjoint.testing import check_grads
 
@@ -245,6 +246,75 @@ class TestLeaves:
             w -= 1.0
         with pytest.raises(ad.InPlaceError, match="outside the graph"):
             loss.backward()
+
+
+class TestArraysOfTheCaller:
+    """Whatever a leaf was made of: a write behind its back fails, or has no part in the gradient."""
+
+    @pytest.mark.parametrize("made", [lambda a: ad.Tensor(a, requires_grad=True), nn.Parameter])
+    def test_a_shared_array_is_read_only_as_long_as_the_leaf_lives(self, made):
+        a = np.array([1.0, 2.0])
+        t = made(a)
+        loss = (t**3).sum()
+        assert np.shares_memory(t.numpy(), a)
+        with pytest.raises(ValueError, match="read-only"):
+            a[0] = 100.0
+        loss.backward()
+        assert t.grad.tolist() == [3.0, 12.0]
+        del t, loss
+        gc.collect()
+        a[0] = 100.0
+
+    @pytest.mark.parametrize(
+        "made",
+        [
+            lambda a: ad.tensor(a, requires_grad=True),
+            lambda a: ad.Tensor(a).requires_grad_(),
+            lambda a: ad.Tensor(a[:]).requires_grad_(),
+            lambda a: ad.Tensor(a[:], requires_grad=True),
+            lambda a: nn.Parameter(a[:]),
+            lambda a: nn.Parameter(np.broadcast_to(a, (2,))),
+            lambda a: ad.Tensor(np.from_dlpack(a), requires_grad=True),
+            lambda a: ad.from_dlpack(a).requires_grad_(),
+            lambda a: ad.Tensor(memoryview(a), requires_grad=True),
+            lambda a: nn.Parameter(a[:]).requires_grad_(False).requires_grad_(),
+        ],
+    )
+    def test_other_memory_is_copied(self, made):
+        a = np.array([1.0, 2.0])
+        t = made(a)
+        loss = (t**3).sum()
+        a[:] = 100.0
+        loss.backward()
+        assert t.grad.tolist() == [3.0, 12.0]
+        with ad.no_grad():
+            t -= 1.0
+        assert t.tolist() == [0.0, 1.0]
+
+    def test_two_leaves_of_one_array(self):
+        a = np.array([1.0, 2.0])
+        first = ad.Tensor(a, requires_grad=True)
+        second = ad.Tensor(a, requires_grad=True)
+        loss = (second**3).sum()
+        del first
+        gc.collect()
+        a[:] = 100.0
+        loss.backward()
+        assert second.grad.tolist() == [3.0, 12.0]
+
+    def test_a_parameter_of_a_tensor_shares_its_memory_and_sees_what_is_written_to_it(self):
+        t = ad.tensor([1.0, 2.0])
+        p = nn.Parameter(t)
+        assert p.data is t.data
+        loss = (p**3).sum()
+        t[0] = 100.0
+        loss.backward()
+        assert p.grad.tolist() == [3.0, 12.0]
+
+    def test_memory_that_nobody_else_has_is_not_copied(self):
+        t = ad.tensor(np.ones(3))
+        address = t.data.ctypes.data
+        assert t.requires_grad_().data.ctypes.data == address
 
 
 class TestRefused:

@@ -165,6 +165,12 @@ class TestVjp:
 
         assert ad.grad(f)(0.7) == pytest.approx(-np.sin(0.7))
 
+    def test_what_is_written_between_the_value_and_the_pullback_is_not_used(self):
+        x = np.array([1.0, 2.0])
+        value, pullback, aux = ad.vjp(lambda x: (np.exp(x), x), x, has_aux=True)
+        x[:] = value[:] = aux[:] = 100.0
+        assert pullback(np.ones(2))[0].tolist() == np.exp([1.0, 2.0]).tolist()
+
 
 class TestJacobian:
     def test_shapes(self):

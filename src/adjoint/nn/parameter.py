@@ -11,7 +11,8 @@ class Parameter(Tensor):
     """A tensor that modules find, and that optimisers write in place.
 
     Args:
-        data: a real array, whose memory is shared and not copied; a tensor; or numbers.
+        data: a tensor, whose memory is shared and not copied; an array, which is shared too, and read-only as long
+            as the parameter lives (see `Tensor`); or numbers.
         requires_grad: False freezes it.
 
     Raises:
@@ -21,7 +22,8 @@ class Parameter(Tensor):
         >>> import numpy as np
         >>> from adjoint import nn
         >>> values = np.zeros(2)
-        >>> nn.Parameter(values).data is values
+        >>> p = nn.Parameter(values)
+        >>> np.shares_memory(p.numpy(), values)
         True
     """
 

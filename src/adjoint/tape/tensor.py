@@ -24,6 +24,7 @@ from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import Node, as_array, leaf, next_order, record
 from adjoint.tape.pytorch import PyTorchNames
 from adjoint.tape.views import LONGEST_PATH, Writable, root_of
+from adjoint.tape.writes import is_elsewhere
 
 new = object.__new__
 MISSING: Any = object()
@@ -36,7 +37,8 @@ class Tensor(Leaving, Writable, PyTorchNames):
     Args:
         data: an array, which is shared and not copied, or numbers. `adjoint.tensor` copies.
         requires_grad: collect a gradient in `grad` when `backward` is called on a result. The array given is
-            then read-only, except through the tensor, as long as the graph may need it.
+            then read-only, except through the tensor, as long as the graph may need it. One that cannot be
+            made so (it shows memory of another array, or is read-only already) is copied.
         dtype: convert to this first.
 
     Raises:
@@ -61,14 +63,18 @@ class Tensor(Leaving, Writable, PyTorchNames):
             self.level, self.data, self.node = 0, _array(data), None
         if dtype is not None:
             self.data = self.data.astype(dtype, copy=False)
-        if requires_grad:
+        if not requires_grad:
+            return
+        if isinstance(data, Tensor):  # two tensors may share memory: what is written through either is noted
+            self.node = self._new_leaf()
+        elif self.data is data and data.base is None and data.flags.writeable:
+            self._lock(data)
+        else:
             self.requires_grad_()
-            # A Parameter shares its array for good: that is what it is for.
-            if type(self) is Tensor and self.data is data and data.flags.writeable and data.base is None:
-                self._lock(data)
 
     def _lock(self, array: np.ndarray) -> None:
-        """Make the caller's `array` read-only for as long as the leaf that shares its memory lives."""
+        """Share the caller's `array`, read-only there for as long as this leaf lives."""
+        self.node = self._new_leaf()
         self.data = array.view()
         array.flags.writeable = False
         weakref.finalize(self.node, array.flags.__setattr__, "writeable", True)
@@ -119,14 +125,14 @@ class Tensor(Leaving, Writable, PyTorchNames):
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Start (or, for a leaf, stop) collecting a gradient here."""
+        """Start (or, for a leaf, stop) collecting a gradient here.
+
+        From the start on, the tensor has memory of its own: a copy, if an array elsewhere shows what it has now.
+        """
         if requires_grad and self.node is None:
-            if self.dtype.kind not in "fc":
-                raise DTypeError(
-                    f"only real and complex tensors can require a gradient; this one has dtype {self.dtype}. "
-                    f"Convert it first: t.astype(float)"
-                )
-            self.node = leaf(self.shape, self.dtype)
+            self.node = self._new_leaf()
+            if is_elsewhere(self):
+                self.data = np.array(self.data)
         elif not requires_grad and self.node is not None:
             if not self.is_leaf:
                 raise GradientError(
@@ -135,6 +141,14 @@ class Tensor(Leaving, Writable, PyTorchNames):
                 )
             self.node = None
         return self
+
+    def _new_leaf(self) -> Node:
+        if self.dtype.kind not in "fc":
+            raise DTypeError(
+                f"only real and complex tensors can require a gradient; this one has dtype {self.dtype}. "
+                f"Convert it first: t.astype(float)"
+            )
+        return leaf(self.shape, self.dtype)
 
     @property
     def is_leaf(self) -> bool:
@@ -450,4 +464,5 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
         tensor([1., 2.], requires_grad=True)
     """
     values = data.numpy() if isinstance(data, Tensor) else data
-    return Tensor(np.array(values, dtype=dtype), requires_grad=requires_grad)
+    made = Tensor(np.array(values, dtype=dtype))
+    return made.requires_grad_() if requires_grad else made

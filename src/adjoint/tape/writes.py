@@ -11,6 +11,7 @@ younger than the last step, pays one comparison a node.
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
 from typing import Any, NamedTuple
@@ -63,6 +64,16 @@ def owner(array: np.ndarray) -> np.ndarray:
     while isinstance(array, np.ndarray) and array.base is not None:
         array = array.base
     return array
+
+
+def is_elsewhere(tensor: Any) -> bool:
+    """Whether anything but `tensor` may refer to its memory, and write there unseen."""
+    if not isinstance(tensor.data, np.ndarray):  # a number, or a box, which notes what is written to it
+        return False
+    if tensor.data.base is None:
+        return sys.getrefcount(tensor.data) > 2  # the tensor's, and getrefcount's argument
+    own = isinstance(tensor.data.base, np.ndarray) and sys.getrefcount(tensor.data.base) <= 2
+    return not own or sys.getrefcount(tensor.data) > 2
 
 
 def note(array: np.ndarray) -> None:

@@ -66,6 +66,10 @@ def _outputs(value: Any, level: int) -> tuple[list[Any], list[Any], Callable[[li
     return leaves, below, rebuild
 
 
+def _copied(data: Any) -> Any:
+    return np.array(data) if isinstance(data, np.ndarray) else data
+
+
 def _plain(g: Any) -> Any:
     return g[()] if isinstance(g, np.ndarray) and g.ndim == 0 else g
 
@@ -100,6 +104,8 @@ def vjp(f: Function, *args: Any, has_aux: bool = False) -> Any:
     """
     level = new_level()
     made = [_inputs(arg, level, f"argument {i}") for i, arg in enumerate(args)]
+    for tensor in (tensor for tensors, _ in made for tensor in tensors):
+        tensor.data = _copied(tensor.data)  # the caller may write into an argument before the pullback is called
     with _recording(level):
         value = f(*(rebuild(list(tensors)) for tensors, rebuild in made))
     aux = None
@@ -124,7 +130,7 @@ def vjp(f: Function, *args: Any, has_aux: bool = False) -> Any:
         pulled = iter(_pull(leaves, cotangents, flat, level, retain=True))
         return tuple(rebuild([next(pulled) for _ in tensors]) for tensors, rebuild in made)
 
-    value = rebuild_value([_plain(x) for x in below])
+    value = rebuild_value([_plain(_copied(x)) for x in below])
     return (value, pullback, aux) if has_aux else (value, pullback)
 
 
@@ -136,7 +142,7 @@ def _with_aux(value: Any) -> tuple[Any, Any]:
 
 def _rebuilt(tree: Any, level: int) -> Any:
     leaves, rebuild = flatten(tree)
-    return rebuild([x.data if isinstance(x, Tensor) and x.level == level else x for x in leaves])
+    return rebuild([_copied(x.data) if isinstance(x, Tensor) and x.level == level else x for x in leaves])
 
 
 def value_and_grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
