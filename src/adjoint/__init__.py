@@ -30,6 +30,9 @@ from adjoint.core.op import call as call
 from adjoint.core.pulls import NotDifferentiable as NotDifferentiable
 from adjoint.core.registry import operation as _operation
 from adjoint.tape.custom import op as op
+from adjoint.tape.hooks import save_as as save_as
+from adjoint.tape.hooks import save_on_disk as save_on_disk
+from adjoint.tape.hooks import saved_tensors_hooks as saved_tensors_hooks
 from adjoint.tape.modes import enable_grad as enable_grad
 from adjoint.tape.modes import is_grad_enabled as is_grad_enabled
 from adjoint.tape.modes import no_grad as no_grad

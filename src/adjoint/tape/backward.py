@@ -19,6 +19,7 @@ from adjoint.core.cotangents import Lazy
 from adjoint.core.errors import GraphFreedError
 from adjoint.core.pulls import Pull, fit
 from adjoint.tape import writes
+from adjoint.tape.hooks import Packed, unpacked
 from adjoint.tape.node import Node
 from adjoint.tape.watch import check
 
@@ -50,7 +51,7 @@ def backward(
         pull: Any = node.pull
         saved, parents = node.saved if node.order < last_write else past.saved(node), node.parents
         if pull.special:
-            g = _prepared(node, pull, g, saved, node in owned)
+            g, saved = _prepared(node, pull, g, saved, node in owned, past)
         shares = pull(g, saved if rebox is None else rebox(node, saved))
         if not retain_graph:
             node.pull, node.parents, node.saved = freed, (), ()  # type: ignore[assignment]  # a Pull
@@ -75,11 +76,15 @@ def backward(
     return {leaf: _finished(g, leaf, leaf in owned) for leaf, g in waiting.items()}
 
 
-def _prepared(node: Node, pull: Pull, g: Any, saved: tuple[Any, ...], owned: bool) -> Any:
-    """The cotangent for a rule that writes into it, or whose saved values may have been written."""
+def _prepared(
+    node: Node, pull: Pull, g: Any, saved: tuple[Any, ...], owned: bool, past: writes.Past
+) -> tuple[Any, tuple[Any, ...]]:
+    """Cotangent and saved values of a rule that writes into the one, or whose others were packed or may be written."""
     if pull.watched:
+        if type(node.saved) is Packed:
+            saved = past.saved(node, unpacked(node))
         check(node, saved)
-    return np.array(g) if pull.consumes and type(g) is ndarray and not owned else g
+    return np.array(g) if pull.consumes and type(g) is ndarray and not owned else g, saved
 
 
 def is_own(c: Any, g: Any) -> bool:

@@ -17,7 +17,7 @@ from adjoint.core.op import Op
 from adjoint.core.pulls import NotDifferentiable, Pull, build
 from adjoint.core.registry import operation
 from adjoint.tape.modes import recording_floor
-from adjoint.tape.node import Node, as_array, next_order, pull_for
+from adjoint.tape.node import Node, as_array, next_order, observed, pull_for
 from adjoint.tape.watch import watch
 
 Way = Callable[..., Any]
@@ -55,7 +55,9 @@ def source_of(op: Op, symbol: str | None = None, method: bool = False) -> str:
     body += ["t = new(Tensor)", "t.level = level", f"t.data = out = {forward}"]
     if not _is_ufunc(op):
         body += ["if type(out) not in arrays:", "    t.data = out = as_array(out)"]
-    body += ["if level < recording_floor():", "    t.node = None"]
+    nodes = "".join(f"{node}, " for node in _NODES[:count])
+    body += ["if level < (floor := recording_floor()):"]
+    body += [f"    t.node = None if type(floor) is int else observed(op, level, ({values},), ({nodes}), out, settings)"]
     for wanted in _choices(op):
         body += [f"elif {' and '.join(f'{_NODES[i]} is not None' for i in wanted)}:"]
         body += _indented(_recorded(op, wanted, f"({values},)"))
@@ -180,7 +182,8 @@ def short_way(op: Op, tensor: type, otherwise: Way, view: Way, symbol: str | Non
         "otherwise": otherwise,
         "view": view,
         "watch": watch,
-        "recording_floor": recording_floor.get,
+        "recording_floor": recording_floor.raw,
+        "observed": observed,
         "next_order": next_order,
         "plain": _PLAIN,
         "arrays": _ARRAYS,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar, Token
 from functools import wraps
+from types import MappingProxyType
 from typing import Any, ParamSpec, TypeVar, overload
 
 P = ParamSpec("P")
@@ -12,8 +13,62 @@ R = TypeVar("R")
 
 NEVER = 1 << 62
 
-# Tensors of this level and above are recorded. A context variable: each thread and task has its own.
-recording_floor: ContextVar[int] = ContextVar("recording_floor", default=0)
+# Is told of each new node: the node, the operation's arguments, the numbers of those on the tape, and the result.
+Observer = Callable[[Any, Any, tuple[int, ...], Any], None]
+
+
+class Observed(int):
+    """The floor `floor`, with `observers` of each node that is written above it.
+
+    As a number it is above every level. So the short ways, which compare with it anyway, turn aside, and
+    where nothing is observed they pay nothing.
+    """
+
+    floor: int
+    observers: Mapping[str, Observer]
+
+    @classmethod
+    def of(cls, floor: int, observers: Mapping[str, Observer]) -> int:
+        """`floor` with `observers`; a plain number if there are none."""
+        if not observers:
+            return floor
+        mode = cls(NEVER + 1)
+        mode.floor, mode.observers = floor, observers
+        return mode
+
+
+class RecordingFloor:
+    """Tensors of this level and above are recorded. A context variable: each thread and task has its own.
+
+    `raw` gives what the variable holds: the floor, or while nodes are observed, an `Observed`.
+    """
+
+    def __init__(self) -> None:
+        self._mode: ContextVar[int] = ContextVar("recording_floor", default=0)
+        self.raw = self._mode.get
+        self.reset = self._mode.reset
+
+    def get(self) -> int:
+        """The floor."""
+        mode = self.raw()
+        return mode.floor if isinstance(mode, Observed) else mode
+
+    def set(self, floor: int) -> Token[int]:
+        """Move the floor; whoever observes goes on observing."""
+        return self._mode.set(Observed.of(floor, self.observers()))
+
+    def observers(self) -> Mapping[str, Observer]:
+        """Those who are told of each new node, by the kind of observer."""
+        mode = self.raw()
+        return mode.observers if isinstance(mode, Observed) else NOBODY
+
+    def observe(self, kind: str, observer: Observer) -> Token[int]:
+        """Tell `observer` of each new node from now on, instead of an earlier one of the same `kind`."""
+        return self._mode.set(Observed.of(self.get(), {**self.observers(), kind: observer}))
+
+
+NOBODY: Mapping[str, Observer] = MappingProxyType({})
+recording_floor = RecordingFloor()
 
 
 class set_grad_enabled:  # noqa: N801 - PyTorch's name, and used like a function

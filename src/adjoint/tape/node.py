@@ -11,7 +11,7 @@ from numpy import asarray, ndarray
 from adjoint.core.box import apply
 from adjoint.core.op import Op
 from adjoint.core.pulls import Pull, build, dtype_of
-from adjoint.tape.modes import recording_floor
+from adjoint.tape.modes import Observed, recording_floor
 from adjoint.tape.watch import watch
 
 # Sequence numbers fall from -1, because `heapq` pops the smallest: the latest node comes first.
@@ -77,18 +77,49 @@ def record(op: Op, level: int, args: Sequence[Any], settings: Any, kind: type) -
         else:
             values.append(arg)
     out = apply(op, values, settings)
-    if not parents or op.kind == "constant" or level < recording_floor.get():
+    mode = recording_floor.raw()
+    if not parents or op.kind == "constant" or (level < mode and (type(mode) is int or level < recording_floor.get())):
         return out, None
+    return out, written(op, values, tuple(wanted), tuple(parents), out, settings, mode)
+
+
+def written(
+    op: Op,
+    values: Sequence[Any],
+    wanted: tuple[int, ...],
+    parents: tuple[Node, ...],
+    out: Any,
+    settings: Any,
+    mode: int,
+) -> Node:
+    """The node of the call that took `values` to `out`, and `parents` those of the inputs numbered `wanted`."""
     if op.joint:
-        settings = {**settings, "needs": tuple(wanted)}
-    pull = pull_for(op, tuple(wanted), values, out)
+        settings = {**settings, "needs": wanted}
+    pull = pull_for(op, wanted, values, out)
     node = Node()
-    node.order, node.pull, node.parents = next_order(), pull, tuple(parents)
+    node.order, node.pull, node.parents = next_order(), pull, parents
     node.saved = pull.save(values, out, settings)
     for i, name in enumerate(() if op.joint else op.inputs):
         if i not in wanted and type(values[i]) is ndarray and name in pull.names:
             watch(node, pull.names.index(name))
-    return out, node
+    if isinstance(mode, Observed):
+        observe(node, values, wanted, out)
+    return node
+
+
+def observed(op: Op, level: int, values: Sequence[Any], nodes: Sequence[Node | None], out: Any, settings: Any) -> Any:
+    """What a short way does for its node while nodes are observed; None where none is to be recorded."""
+    wanted = tuple(i for i, node in enumerate(nodes) if node is not None)
+    if not wanted or level < recording_floor.get():
+        return None
+    parents = tuple(node for node in nodes if node is not None)
+    return written(op, values, wanted, parents, out, settings, recording_floor.raw())
+
+
+def observe(node: Node, values: Sequence[Any], wanted: tuple[int, ...], out: Any) -> None:
+    """Tell the observers of a new node."""
+    for observer in recording_floor.observers().values():
+        observer(node, values, wanted, out)
 
 
 def pull_for(op: Op, wanted: tuple[int, ...], values: Sequence[Any], out: Any) -> Pull:

@@ -21,7 +21,7 @@ from adjoint.ops.methods import ArrayBox, plain_index
 from adjoint.ops.writing import Path, overwrite
 from adjoint.tape import writes
 from adjoint.tape.modes import recording_floor
-from adjoint.tape.node import Node, next_order
+from adjoint.tape.node import Node, next_order, observe
 
 if TYPE_CHECKING:
     from adjoint.tape.tensor import Tensor
@@ -98,6 +98,8 @@ def _node(root: Tensor, path: Path, index: Any, value: Any, value_node: Node | N
     node.parents = tuple(parent for parent in parents.values() if parent is not None)
     settings = {"path": path, "index": index, "repeats": may_repeat(index)}
     node.saved = pull.save((value, root.data), root.data, settings)
+    if recording_floor.observers():
+        observe(node, (value, root.data), wanted, root.data)
     return node
 
 

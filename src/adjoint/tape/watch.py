@@ -87,8 +87,8 @@ def watch(node: Node, k: int) -> None:
 
 def check(node: Node, saved: tuple[Any, ...]) -> None:
     """Raise if an array that `node` watches has changed since it was saved."""
-    probe: Probe = node.probe
-    if fingerprint(saved[probe.k], probe.exact) != probe.print:
+    probe: Probe | None = node.probe
+    if probe is not None and fingerprint(saved[probe.k], probe.exact) != probe.print:
         op, line = node.pull.op.name if node.pull else "?", probe.line
         raise InPlaceError(
             f"an array that {op} saved at {line} for its gradient has been written since. Go backward before "

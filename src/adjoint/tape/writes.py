@@ -76,6 +76,14 @@ def is_elsewhere(tensor: Any) -> bool:
     return not own or sys.getrefcount(tensor.data) > 2
 
 
+def reference(array: np.ndarray) -> weakref.ref[Any] | None:
+    """A weak reference to the owner of an array's memory; None if it takes none, such as bytes."""
+    try:
+        return weakref.ref(owner(array))
+    except TypeError:
+        return None
+
+
 def note(array: np.ndarray) -> None:
     """Note that `array` has just been written, over values that are gone."""
     _append(array, Ellipsis, None)
@@ -116,13 +124,13 @@ class Past:
     def __init__(self) -> None:
         self._copies: dict[int, tuple[np.ndarray, list[Write]]] = {}
 
-    def saved(self, node: Node) -> tuple[Any, ...]:
-        """What `node` saved, with the values that it saved.
+    def saved(self, node: Node, values: tuple[Any, ...] | None = None) -> tuple[Any, ...]:
+        """What `node` saved (or `values`, unpacked from it), with the values that it saved.
 
         Raises:
             InPlaceError: if these were covered by a write outside the tape.
         """
-        return tuple(self._value(v, node, k) for k, v in enumerate(node.saved))
+        return tuple(self._value(v, node, k) for k, v in enumerate(node.saved if values is None else values))
 
     def _value(self, value: Any, node: Node, k: int) -> Any:
         if isinstance(value, tuple):  # several results, or any number of arguments
