@@ -134,6 +134,15 @@ class TestLeaving:
         with pytest.raises(ad.LeavesGraphError, match=r"t\.detach\(\)"):
             leave(make())
 
+    @pytest.mark.parametrize("same", [np.array_equal, np.array_equiv])
+    @pytest.mark.parametrize("pick", [lambda t: t, lambda t: t[0]])
+    def test_lists_of_tensors_are_compared_by_value(self, same, pick):
+        t = pick(in_graph())
+        assert same([t, t], [t, t])
+        assert same([t, t], [t.numpy(), t])
+        assert not same([t, t], [t, t + 1])
+        assert ad.grad(lambda x: x * same([x], [x]))(2.0) == 1.0
+
     def test_constants_convert(self):
         t = ad.tensor([1.0, 2.0])
         assert np.asarray(t).tolist() == [1.0, 2.0]
