@@ -368,7 +368,14 @@ def write_through_view():
         v *= 10
         return y
 
+    def literally(x):
+        y = (x * 1).reshape(2, 1)  # whose y[0] is a view
+        v = y[0]
+        v *= 10
+        return y[:, 0]
+
     written("write_through_view", program)
+    written("write_through_view", literally)
 
 
 def setitem_overwrite():
