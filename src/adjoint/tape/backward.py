@@ -115,7 +115,7 @@ def _added(total: Any, c: Any, node: Node, owned: set[Node], consumed: bool) -> 
 
 
 def _finished(g: Any, leaf: Node, owned: bool) -> Any:
-    """A leaf's cotangent in its own shape and dtype, in memory that nothing else refers to."""
+    """A leaf's cotangent in its own shape and dtype, in memory that nothing else refers to; through its hooks."""
     if isinstance(g, Lazy):
         g, owned = g.dense(), True
     if g.shape != leaf.shape or g.dtype != leaf.dtype:
@@ -123,7 +123,7 @@ def _finished(g: Any, leaf: Node, owned: bool) -> Any:
         owned = False
     if isinstance(g, np.ndarray | np.generic) and not owned:
         g = np.array(g)
-    return g
+    return leaf.saved[0](g) if leaf.saved else g
 
 
 def freed(*_: Any) -> Sequence[Any]:

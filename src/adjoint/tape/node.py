@@ -25,7 +25,7 @@ class Node:
         order: minus the sequence number. Creation order is a topological order.
         pull: takes the cotangent of the result to one cotangent a parent. None for a leaf.
         parents: the nodes of those inputs that are on the tape.
-        saved: the values that `pull` names, and nothing else.
+        saved: the values that `pull` names, and nothing else; of a leaf, its hooks.
         grad: the gradient collected here: leaves, and results after `retain_grad`.
         shape, dtype: what a leaf's gradient must look like.
         probe: what to check a saved array of somebody else's against; only where `pull` is watched.

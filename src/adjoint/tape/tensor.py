@@ -22,6 +22,7 @@ from adjoint.tape.fast import eligible, install, short_way
 from adjoint.tape.leaving import Leaving
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import Node, as_array, leaf, next_order, record
+from adjoint.tape.observing import Observable, collected
 from adjoint.tape.pytorch import PyTorchNames
 from adjoint.tape.views import LONGEST_PATH, Writable, root_of
 from adjoint.tape.writes import is_elsewhere
@@ -31,7 +32,7 @@ MISSING: Any = object()
 _collecting = threading.Lock()
 
 
-class Tensor(Leaving, Writable, PyTorchNames):
+class Tensor(Leaving, Writable, Observable, PyTorchNames):
     """An n-dimensional array that records the operations applied to it.
 
     Args:
@@ -170,23 +171,6 @@ class Tensor(Leaving, Writable, PyTorchNames):
                 raise ShapeError(f"a gradient has its tensor's shape {self.shape}; got {value.shape}")
         self.node.grad = value
 
-    def retain_grad(self) -> None:
-        """Keep the gradient of this intermediate value too, in `grad`."""
-        node = self.node
-        if node is None:
-            raise GradientError("retain_grad() on a tensor that requires no gradient; t.requires_grad_() first")
-        if node.pull is None or hasattr(node, "grad"):
-            return
-        node.grad, pull, level = None, node.pull, self.level
-
-        def keeping(g: Any, saved: Any) -> Any:
-            kept = g if isinstance(g, Tensor) else wrap(np.array(g) if level == 0 else g, None, level)
-            node.grad = kept if node.grad is None else node.grad + kept
-            return pull(g, saved)
-
-        keeping.__dict__.update(pull.__dict__)
-        node.pull = keeping  # type: ignore[assignment]  # the same function, with the facts copied
-
     def backward(self, gradient: Any = None, retain_graph: bool = True, create_graph: bool = False) -> None:
         """Add the gradient of this tensor to `grad` of every leaf that it was computed from.
 
@@ -220,6 +204,9 @@ class Tensor(Leaving, Writable, PyTorchNames):
         with _collecting:  # two threads may add to one leaf
             for target, g in found.items():
                 self._collect(target, g, create_graph)
+        for target in found:
+            if target.saved:
+                collected(target)
 
     def _collect(self, target: Node, g: Any, create_graph: bool) -> None:
         """Add `g` to the gradient that the leaf `target` holds."""
