@@ -13,6 +13,7 @@ from adjoint.core.constructors import linear as linear
 from adjoint.core.constructors import reduction as reduction
 from adjoint.core.errors import AdjointError as AdjointError
 from adjoint.core.errors import ArgumentError as ArgumentError
+from adjoint.core.errors import BatchedValueError as BatchedValueError
 from adjoint.core.errors import DataError as DataError
 from adjoint.core.errors import DivergedError as DivergedError
 from adjoint.core.errors import DTypeError as DTypeError
@@ -29,6 +30,8 @@ from adjoint.core.guests import expect_guests as _expect_guests
 from adjoint.core.op import call as call
 from adjoint.core.pulls import NotDifferentiable as NotDifferentiable
 from adjoint.core.registry import operation as _operation
+from adjoint.tape.checkpoint import checkpoint as checkpoint
+from adjoint.tape.checkpoint import checkpoint_sequential as checkpoint_sequential
 from adjoint.tape.custom import op as op
 from adjoint.tape.hooks import save_as as save_as
 from adjoint.tape.hooks import save_on_disk as save_on_disk
@@ -37,12 +40,22 @@ from adjoint.tape.modes import enable_grad as enable_grad
 from adjoint.tape.modes import is_grad_enabled as is_grad_enabled
 from adjoint.tape.modes import no_grad as no_grad
 from adjoint.tape.modes import set_grad_enabled as set_grad_enabled
+from adjoint.tape.policies import save_everything as save_everything
+from adjoint.tape.policies import save_matmuls as save_matmuls
+from adjoint.tape.policies import save_nothing as save_nothing
+from adjoint.tape.policies import save_only_names as save_only_names
 from adjoint.tape.tensor import Tensor as Tensor
 from adjoint.tape.tensor import tensor as tensor
 from adjoint.tape.watch import exact_checks as exact_checks
+from adjoint.transforms.batch import vmap as vmap
+from adjoint.transforms.forward import hvp as hvp
+from adjoint.transforms.forward import jvp as jvp
+from adjoint.transforms.forward import linearize as linearize
+from adjoint.transforms.jacobians import hessian as hessian
+from adjoint.transforms.jacobians import jacfwd as jacfwd
+from adjoint.transforms.jacobians import jacobian as jacobian
+from adjoint.transforms.jacobians import jacrev as jacrev
 from adjoint.transforms.reverse import grad as grad
-from adjoint.transforms.reverse import hessian as hessian
-from adjoint.transforms.reverse import jacobian as jacobian
 from adjoint.transforms.reverse import value_and_grad as value_and_grad
 from adjoint.transforms.reverse import vjp as vjp
 

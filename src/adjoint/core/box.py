@@ -22,10 +22,42 @@ class Box:
 
     __slots__ = ("level",)
     level: int
+    #: Whether this box holds one value a sample, of many samples.
+    per_sample = False
 
     def process(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
         """Carry out `op`, where this box has the highest level among `args`."""
         raise NotImplementedError
+
+    @property
+    def held(self) -> Any:
+        """The array that this box is made of, on the level below."""
+        raise NotImplementedError
+
+    def settled(self) -> Any:
+        """What stands for this box: another one that it only holds, or itself."""
+        return self
+
+
+def settled(arg: Any, level: int) -> Any:
+    """`arg`, or the box of `level` that it only holds: an array of one kind that was written with another's values."""
+    return arg.settled() if isinstance(arg, Box) and arg.level == level else arg
+
+
+def varies(x: Any) -> bool:
+    """Whether `x` is a value for each of many samples, at whatever level."""
+    while isinstance(x, Box):
+        if x.per_sample:
+            return True
+        x = x.held
+    return False
+
+
+def raw(x: Any) -> Any:
+    """The numbers of any array or box; of all samples, inside vmap. For questions such as whether any is 0."""
+    while isinstance(x, Box):
+        x = x.held
+    return x
 
 
 def apply(op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:

@@ -121,16 +121,27 @@ def reduction(
     inner = tuple(n for n in names if n != "g")
     saved = tuple(dict.fromkeys(("g", *inner, "a_shape", "axis", "keepdims")))
 
+    def slope(given: dict[str, Any]) -> Any:
+        if "out" in given:
+            given["out"] = unreduced(given["out"], given["a_shape"], given["axis"], given["keepdims"])
+        slopes: Any = partial
+        return slopes(**{n: given[n] for n in inner})
+
     def cotangent(*values: Any) -> Any:
         given = dict(zip(saved, values, strict=True))
         shape, axis, keepdims = given["a_shape"], given["axis"], given["keepdims"]
         if not callable(partial):
             return spread(given["g"] * partial, shape, axis, keepdims)
-        g = unreduced(given["g"], shape, axis, keepdims)
-        if "out" in given:
-            given["out"] = unreduced(given["out"], shape, axis, keepdims)
-        factor: Any = partial(**{n: given[n] for n in inner})
-        return g * (np.conj(factor) if factor.dtype.kind == "c" else factor)
+        factor = slope(given)
+        return unreduced(given["g"], shape, axis, keepdims) * (np.conj(factor) if factor.dtype.kind == "c" else factor)
+
+    along = ("t", *dict.fromkeys(("out", *saved[1:])))
+
+    def tangent(*values: Any) -> Any:
+        given = dict(zip(along, values, strict=True))
+        real = given["out"].dtype.kind != "c"
+        terms = given["t"] * slope(given)
+        return np.sum(np.real(terms) if real else terms, axis=given["axis"], keepdims=given["keepdims"])
 
     return _made(
         Op(
@@ -139,6 +150,7 @@ def reduction(
             inputs=("a",),
             settings={"axis": None, "keepdims": False, **(settings or {})},
             rules=(Rule(spread if partial == 1 else cotangent, saved),),
+            jvps=(Rule(tangent, along),) if callable(partial) else (),
             kind="reduction" if callable(partial) else "linear",
             answers=_answers(forward, answers),
             samples=samples or _along_axes(domain),
@@ -188,6 +200,9 @@ def general(
     *answers: Callable[..., Any],
     vjp: RuleLike = None,
     vjps: Sequence[RuleLike] = (),
+    jvp: Callable[..., Any] | None = None,
+    jvps: Sequence[Callable[..., Any] | None] = (),
+    batch: Callable[..., Any] | str | None = None,
     linear: bool = False,
     multiple: bool = False,
     flags: Sequence[str] = (),
@@ -200,7 +215,13 @@ def general(
         answers: the NumPy callables that mean this function.
         vjp: the cotangent of the only array: a function of ``g`` and of what else it needs.
         vjps: one such rule an array. For a function of any number of arrays (``*xs``), `vjp` gives a sequence.
-        linear: the function is linear, so `vjp` is its transpose and forward mode is the function itself.
+        jvp, jvps: the tangent of the result, in the same way: functions of ``t`` and of what else they need. If not
+            given, forward mode follows from the gradient rule, at about three times its cost.
+        batch: the same function of a stack of samples, if calling it for one after another is too slow: a function
+            of the stacked arrays and the settings that it names; or ``"leading"`` for a function that takes stacks
+            as it is, ``"axes"`` for one that does so once its axes are counted from 1. See `adjoint.batch.rules`.
+        linear: the function is linear in all its arrays together, so `vjp` is its transpose and forward mode is the
+            function itself. One that is linear in each of them has the flag ``multilinear``.
         multiple: the function gives a tuple of arrays; its rules take `g` as a list of cotangents, one an
             output, plain zeros for an output that was not used, and `out` as that tuple.
     """
@@ -218,6 +239,8 @@ def general(
                 inputs=arrays or (f"*{many}",),
                 settings=settings,
                 rules=tuple(map(_rule, vjps or (vjp,))),
+                jvps=tuple(None if rule is None else rule_of(rule) for rule in jvps or (jvp,)) if jvps or jvp else (),
+                batch=batch,
                 kind="linear" if linear else "general",
                 joint=many is not None,
                 multiple=multiple,
@@ -234,12 +257,13 @@ def general(
 def linear(
     *answers: Callable[..., Any],
     transpose: RuleLike,
+    batch: Callable[..., Any] | str | None = None,
     flags: Sequence[str] = (),
     samples: Samples | None = None,
     errors: Samples | None = None,
 ) -> Callable[[Callable[..., Any]], Op]:
     """Decorate a linear function, stating its transpose. See `general`."""
-    return general(*answers, vjp=transpose, linear=True, flags=flags, samples=samples, errors=errors)
+    return general(*answers, vjp=transpose, batch=batch, linear=True, flags=flags, samples=samples, errors=errors)
 
 
 def composite(
@@ -266,17 +290,20 @@ def in_place(
     return composite(*answers, samples=samples, errors=errors, flags=("in_place",))
 
 
-def constant(*functions: Callable[..., Any], flags: Sequence[str] = ()) -> list[Op]:
+def constant(*functions: Callable[..., Any], flags: Sequence[str] = (), batch: str | None = None) -> list[Op]:
     """Functions whose result does not vary with small changes of its input; they give plain arrays.
 
-    With the flag ``creates`` the result is an array of the same kind as the argument, to be written into.
+    With the flag ``creates`` the result is an array of the same kind as the argument, to be written into; with
+    ``once`` it is the same for all samples of a batch. `batch` is as for `general`, or ``"elementwise"``.
     """
     made = []
     for function in functions:
         names = ("x", "y")[: function.nin] if isinstance(function, np.ufunc) else ("*xs",)
         name = f"{function.__name__}_of" if function in (np.ndim, np.shape, np.size) else function.__name__
         forward = function if isinstance(function, np.ufunc) else _on_values(function)
-        made.append(_made(Op(name, forward, names, kind="constant", flags=frozenset(flags), answers=(function,))))
+        made.append(
+            _made(Op(name, forward, names, kind="constant", flags=frozenset(flags), answers=(function,), batch=batch))
+        )
     return made
 
 

@@ -43,6 +43,10 @@ class LeavesGraphError(AdjointError, TypeError):
     """A conversion to plain numbers would silently drop the graph."""
 
 
+class BatchedValueError(AdjointError, TypeError):
+    """Inside vmap, something was asked that has one answer a sample, not one for all."""
+
+
 class InPlaceError(AdjointError, RuntimeError):
     """A write in place would make a gradient wrong."""
 

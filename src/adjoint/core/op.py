@@ -70,6 +70,9 @@ class Op:
         inputs: names of the array arguments; a single ``"*xs"`` takes any number of them.
         settings: the other arguments with their defaults.
         rules: one gradient rule an input; or one rule for all inputs, if `joint`.
+        jvps: forward mode, where it is not derived: one rule an input, which names ``t`` (that input's tangent)
+            and gives its share of the result's; or one rule for all inputs, if `joint`.
+        batch: how a stack of samples is computed at once, where that is not derived. See `adjoint.batch.rules`.
         kind: what the derived rules (forward mode, batching) and rewrites read.
         flags: ``commutative``, ``idempotent`` …, for rewrites; ``real`` refuses derivatives by complex numbers.
         answers: the NumPy callables for which this operation stands.
@@ -80,6 +83,8 @@ class Op:
     forward: Callable[..., Any]
     inputs: tuple[str, ...]
     rules: tuple[Rule, ...] = ()
+    jvps: tuple[Rule | None, ...] = ()
+    batch: Callable[..., Any] | str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     kind: Kind = "general"
     joint: bool = False

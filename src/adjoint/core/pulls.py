@@ -139,7 +139,7 @@ def _joint(op: Op, fitted: bool) -> Pull:
 def _compile(
     op: Op, names: list[str], body: str, scope: dict[str, Any], wanted: tuple[int, ...], *, fresh: bool
 ) -> Pull:
-    values = "".join(f"{_where(op, name)}, " for name in names)
+    values = "".join(f"{where(op, name)}, " for name in names)
     unpack = f"    {', '.join(names)}, = saved\n" if names else ""
     source = f"def save(args, out, settings):\n    return ({values})\ndef pull(g, saved):\n{unpack}    {body}\n"
     scope |= {"shape_of": shape_of, "dtype_of": dtype_of}
@@ -151,7 +151,7 @@ def _compile(
     return cast(Pull, pull)
 
 
-def _where(op: Op, name: str) -> str:
+def where(op: Op, name: str) -> str:
     """Where the forward call has the value that a rule names."""
     if name in ("out", "g"):
         return "out"

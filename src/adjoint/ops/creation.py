@@ -13,8 +13,9 @@ from adjoint.core.errors import ArgumentError
 from adjoint.core.op import call
 from adjoint.core.protocol import detached
 
-constant(np.ix_, np.tril_indices_from, np.triu_indices_from, np.diag_indices_from)
-constant(np.unravel_index, np.ravel_multi_index, np.isin, np.common_type, np.min_scalar_type)
+constant(np.tril_indices_from, np.triu_indices_from, np.diag_indices_from, flags=("once",))
+constant(np.common_type, np.min_scalar_type, flags=("once",))
+constant(np.ix_, np.unravel_index, np.ravel_multi_index, np.isin)
 constant(np.array_repr, np.array_str, np.array2string)
 constant(np.save, np.savez, np.savez_compressed, np.savetxt)
 

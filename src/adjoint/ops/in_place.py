@@ -11,7 +11,7 @@ from adjoint.core.constructors import in_place
 from adjoint.core.errors import LeavesGraphError
 from adjoint.core.op import call
 from adjoint.core.registry import REDUCTIONS
-from adjoint.ops.indexing import scatter_add
+from adjoint.ops.indexing import scatter
 
 
 def _target(a: Any, function: str) -> None:
@@ -96,9 +96,7 @@ def accumulate_at(a: Any, ufunc: np.ufunc, index: Any, value: Any) -> None:
     """``np.add.at(a, index, value)`` and ``np.subtract.at``: repeated indices count every time."""
     _target(a, f"{ufunc.__name__}.at")
     region = np.shape(np.empty(a.shape, bool)[index])
-    a += scatter_add(
-        np.broadcast_to(value if ufunc is np.add else -value, region), index=index, shape=a.shape, repeats=True
-    )
+    a += scatter(np.broadcast_to(value if ufunc is np.add else -value, region), index, a.shape)
 
 
 REDUCTIONS |= {

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from types import EllipsisType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint.core.constructors import composite, linear
+from adjoint.core.box import Box, varies
+from adjoint.core.constructors import composite, general, linear
 from adjoint.core.cotangents import Scattered
+from adjoint.core.errors import BatchedValueError
 from adjoint.core.op import call
 
 _BASIC = (int, np.integer, slice, EllipsisType, type(None))
@@ -22,8 +26,40 @@ def may_repeat(index: Any) -> bool:
     return False
 
 
+def numbers_at(shape: tuple[int, ...], index: Any) -> Any:
+    """Which elements of an array of `shape`, counted in C order, `index` names."""
+    return np.arange(math.prod(shape)).reshape(shape)[index]
+
+
+def is_basic(index: Any) -> bool:
+    """Whether `index` consists of numbers, slices, Ellipsis and None alone."""
+    return all(isinstance(part, _BASIC) for part in (index if isinstance(index, tuple) else (index,)))
+
+
+def _within(index: Any) -> Any:
+    """`index` of a sample, in a stack of them."""
+    return (slice(None), *(index if isinstance(index, tuple) else (index,)))
+
+
+def _read_each(a: Any, index: Any, repeats: bool) -> Any:
+    if is_basic(index):
+        return a[_within(index)]
+    chosen = numbers_at(a.shape[1:], index)
+    return getitem(np.reshape(a, (a.shape[0], -1)), index=(slice(None), chosen), repeats=repeats)
+
+
+def _scatter_each(value: Any, index: Any, shape: tuple[int, ...], repeats: bool) -> Any:
+    n = value.shape[0]
+    if is_basic(index):
+        return scatter_add(value, index=_within(index), shape=(n, *shape), repeats=repeats)
+    chosen = numbers_at(shape, index)
+    flat = scatter_add(value, index=(slice(None), chosen), shape=(n, math.prod(shape)), repeats=repeats)
+    return np.reshape(flat, (n, *shape))
+
+
 @linear(
     transpose=lambda g, index: g[index],
+    batch=_scatter_each,
     samples=lambda r: [
         call(r(2), index=(slice(1, 3),), shape=(4,)),
         call(r(3), index=(np.array([0, 2, 0]),), shape=(4,), repeats=True),
@@ -34,6 +70,139 @@ def scatter_add(value: Any, /, index: Any = (), shape: Any = (), repeats: bool =
     return Scattered(value, index, shape, np.result_type(value), repeats).dense()
 
 
+def read(a: Any, index: Any) -> Any:
+    """``a[index]``, where the index may differ between samples."""
+    parts = index if isinstance(index, tuple) else (index,)
+    if any(isinstance(part, Box) for part in parts):
+        form, places = _apart(parts)
+        return pick(a, *places, form=form)
+    return getitem(a, index=index, repeats=may_repeat(index))
+
+
+def scatter(value: Any, index: Any, shape: tuple[int, ...], repeats: bool = True) -> Any:
+    """Zeros of `shape` with `value` added at `index`, which may differ between samples."""
+    parts = index if isinstance(index, tuple) else (index,)
+    if any(isinstance(part, Box) for part in parts):
+        form, places = _apart(parts)
+        return place_at(value, *places, form=form, shape=shape)
+    return scatter_add(value, index=index, shape=shape, repeats=repeats)
+
+
+class Place(NamedTuple):
+    """Stands in an index for one of the arrays of numbers that an operation takes."""
+
+    number: int
+
+
+def _apart(parts: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[Any]]:
+    """An index as its form and the boxes in it."""
+    form: list[Any] = []
+    places: list[Any] = []
+    for part in parts:
+        if not isinstance(part, Box):
+            form.append(part)
+            continue
+        if part.dtype.kind not in "iu":  # type: ignore[attr-defined]  # every box has a dtype
+            raise BatchedValueError(
+                "inside vmap, an index that differs between samples must be made of integers; for a mask, choose with "
+                "np.where(mask, x, 0.0) instead of x[mask]"
+            )
+        form.append(Place(len(places)))
+        places.append(part)
+    return tuple(form), places
+
+
+def together(form: tuple[Any, ...], places: Sequence[Any]) -> tuple[Any, ...]:
+    """The index of this `form` with its arrays of numbers put in."""
+    return tuple(places[part.number] if isinstance(part, Place) else part for part in form)
+
+
+def chosen_each(
+    shape: tuple[int, ...], form: tuple[Any, ...], places: Sequence[Any], stacked: Sequence[bool], n: int
+) -> Any:
+    """Which elements each of `n` samples of `shape` names, counted in C order: an array with one row a sample."""
+    ranks = [np.ndim(p) - s for p, s in zip(places, stacked, strict=True)]
+    most = max(ranks)
+    lined_up = [
+        np.reshape(p, (n, *(1,) * (most - rank), *p.shape[1:])) if s else p
+        for p, s, rank in zip(places, stacked, ranks, strict=True)
+    ]
+
+    def with_rows(count: int) -> tuple[int, ...]:
+        zeros = [
+            np.zeros((count, *p.shape[1:]) if s else np.shape(p), int) for p, s in zip(lined_up, stacked, strict=True)
+        ]
+        return np.shape(np.empty(shape)[together(form, zeros)])
+
+    # NumPy has its rules for where the axes of an index go: see which one grows with the number of samples.
+    front = next(i for i, (a, b) in enumerate(zip(with_rows(2), with_rows(3), strict=True)) if a != b)
+    return np.moveaxis(read(np.arange(math.prod(shape)).reshape(shape), together(form, lined_up)), front, 0)
+
+
+def _rows(chosen: Any, n: int) -> Any:
+    return np.arange(n).reshape(n, *(1,) * (np.ndim(chosen) - 1))
+
+
+def _pick_each(xs: Sequence[Any], form: Any, stacked: tuple[bool, ...], n: int) -> Any:
+    a, *places = xs
+    shape = np.shape(a)[1:] if stacked[0] else np.shape(a)
+    if not any(stacked[1:]):
+        return pick(a, *places, form=(slice(None), *form))
+    chosen = chosen_each(shape, form, places, stacked[1:], n)
+    if not stacked[0]:
+        return read(np.reshape(a, -1), chosen)
+    return read(np.reshape(a, (n, -1)), (_rows(chosen, n), chosen))
+
+
+def _place_each(xs: Sequence[Any], form: Any, shape: tuple[int, ...], stacked: tuple[bool, ...], n: int) -> Any:
+    value, *places = xs
+    if not any(stacked[1:]):
+        return place_at(value, *places, form=(slice(None), *form), shape=(n, *shape))
+    chosen = chosen_each(shape, form, places, stacked[1:], n)
+    value = value if stacked[0] else np.broadcast_to(value, (n, *np.shape(value)))
+    return np.reshape(scatter(value, (_rows(chosen, n), chosen), (n, math.prod(shape))), (n, *shape))
+
+
+def _picked(a: Any, xs: Sequence[Any], form: Any) -> Any:
+    return pick(a, *xs[1:], form=form)
+
+
+def _placed_at(value: Any, xs: Sequence[Any], form: Any, shape: tuple[int, ...]) -> Any:
+    return place_at(value, *xs[1:], form=form, shape=shape)
+
+
+def _unpick(g: Any, xs: Sequence[Any], form: Any) -> list[Any]:
+    return [_placed_at(g, xs, form, np.shape(xs[0]))] + [None] * (len(xs) - 1)
+
+
+@general(
+    vjp=_unpick,
+    jvp=lambda t, xs, form: _picked(t[0], xs, form),
+    batch=_pick_each,
+    samples=lambda r: [
+        call(r(4), np.array([0, 2, 0]), form=(Place(0),)),
+        call(r(3, 4), np.array([0, 2]), np.array([[1], [3]]), form=(Place(0), Place(1))),
+        call(r(3, 4, 2), np.array([0, 2]), np.array([1]), form=(Place(0), slice(1, 3), Place(1))),
+    ],
+)
+def pick(*xs: Any, form: Any = ()) -> Any:
+    """``a[index]`` for arrays ``a, *places``; the index has the form `form`, with `places` in their places."""
+    a, *places = xs
+    return a[together(form, places)]
+
+
+@general(
+    vjp=lambda g, xs, form: [_picked(g, xs, form)] + [None] * (len(xs) - 1),
+    jvp=lambda t, xs, form, shape: _placed_at(t[0], xs, form, shape),
+    batch=_place_each,
+    samples=lambda r: [call(r(3), np.array([0, 2, 0]), form=(Place(0),), shape=(4,))],
+)
+def place_at(*xs: Any, form: Any = (), shape: Any = ()) -> Any:
+    """Zeros of `shape` with a value added at an index: the transpose of `pick`."""
+    value, *places = xs
+    return Scattered(value, together(form, places), shape, np.result_type(value), True).dense()
+
+
 def _scatter(g: Any, a_shape: tuple[int, ...], index: Any, repeats: bool) -> Any:
     if isinstance(g, np.ndarray | np.generic):  # added in place, straight into the cotangent of `a`
         return Scattered(g, index, a_shape, g.dtype, repeats)
@@ -42,6 +211,7 @@ def _scatter(g: Any, a_shape: tuple[int, ...], index: Any, repeats: bool) -> Any
 
 @linear(
     transpose=_scatter,
+    batch=_read_each,
     samples=lambda r: [
         call(r(4), index=2),
         call(r(3, 4), index=(slice(None), slice(None, None, -2))),
@@ -62,7 +232,7 @@ def put_along_axis(g: Any, index: Any, shape: tuple[int, ...], axis: int) -> Any
     """Zeros of `shape` with `g` added along `axis` at `index`: the transpose of `numpy.take_along_axis`."""
     places = np.indices(index.shape, sparse=True)
     where = tuple(index if i == axis % len(shape) else place for i, place in enumerate(places))
-    return scatter_add(g, index=where, shape=shape, repeats=True)
+    return scatter(g, where, shape)
 
 
 @composite(
@@ -80,7 +250,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     shape[axis] = 1
     indices = np.broadcast_to(indices, np.broadcast_shapes(np.shape(indices), tuple(shape)))
     places = np.indices(indices.shape, sparse=True)
-    return arr[tuple(indices if i == axis % len(shape) else place for i, place in enumerate(places))]
+    return read(arr, tuple(indices if i == axis % len(shape) else place for i, place in enumerate(places)))
 
 
 @composite(
@@ -97,10 +267,10 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     if axis is None:
         a, axis = np.ravel(a), 0
     n = np.shape(a)[axis]
-    indices = np.asarray(indices)
+    indices = indices if isinstance(indices, Box) else np.asarray(indices)
     if mode == "wrap":
         indices = indices % n
     elif mode == "clip":
         indices = np.clip(indices, 0, n - 1)
-    index = indices if indices.ndim else int(indices)
-    return a[(slice(None),) * (axis % np.ndim(a)) + (index,)]
+    index = indices if indices.ndim or varies(indices) else int(indices)
+    return read(a, (slice(None),) * (axis % np.ndim(a)) + (index,))

@@ -12,6 +12,7 @@ from adjoint.core.constructors import composite, general, linear
 from adjoint.core.errors import NotSupportedError, ShapeError
 from adjoint.core.op import call
 from adjoint.core.protocol import store
+from adjoint.ops.shape import counted_from_one
 
 
 def _slices(g: Any, xs_shapes: tuple[tuple[int, ...], ...], axis: int) -> list[Any]:
@@ -26,6 +27,7 @@ def _slices(g: Any, xs_shapes: tuple[tuple[int, ...], ...], axis: int) -> list[A
 
 @general(
     vjp=_slices,
+    batch=lambda xs, axis: np.concatenate(xs, axis=counted_from_one(axis)),
     linear=True,
     samples=lambda r: [call(r(2, 3), r(1, 3)), call(r(2, 3), r(2, 1), r(2, 2), axis=-1)],
 )
@@ -35,6 +37,7 @@ def join(*xs: Any, axis: int = 0) -> Any:
 
 
 @general(
+    batch=lambda xs, axis: np.stack(xs, axis=counted_from_one(axis)),
     vjp=lambda g, xs_shapes, axis: [np.moveaxis(g, axis, 0)[i] for i in range(len(xs_shapes))],
     linear=True,
     samples=lambda r: [call(r(2, 3), r(2, 3)), call(r(2), r(2), r(2), axis=-1)],
@@ -176,6 +179,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> Any:
 
 @linear(
     transpose=lambda g, a_shape, widths: g[tuple(slice(b, b + n) for (b, _), n in zip(widths, a_shape, strict=True))],
+    batch=lambda a, widths: np.pad(a, ((0, 0), *widths)),
     samples=lambda r: [call(r(2, 3), widths=((1, 0), (2, 1)))],
 )
 def pad_zeros(a: Any, /, widths: Any = ()) -> Any:

@@ -47,8 +47,30 @@ def _matmul_y(g: Any, x: Any, y_shape: tuple[int, ...]) -> Any:
     return c if c.shape == y_shape else unbroadcast(c, y_shape)
 
 
+def _matmul_each(x: Any, y: Any, stacked: tuple[bool, ...]) -> Any:
+    """One product for all samples: a vector is a matrix of one row or column, other axes are lined up."""
+    rank_x, rank_y = np.ndim(x) - stacked[0], np.ndim(y) - stacked[1]
+    if stacked == (True, False) and rank_x == 1 and rank_y == 2:
+        return np.matmul(x, y)
+    if stacked == (False, True) and rank_y == 1 and rank_x == 2:
+        return np.matmul(y, np.swapaxes(x, 0, 1))
+    x = x[..., None, :] if rank_x == 1 else x
+    y = y[..., None] if rank_y == 1 else y
+    most = max(rank_x, rank_y, 2)
+    x, y = (
+        np.reshape(z, (z.shape[0], *(1,) * (most + 1 - z.ndim), *z.shape[1:])) if s else z
+        for z, s in ((x, stacked[0]), (y, stacked[1]))
+    )
+    product = np.matmul(x, y)
+    if rank_y == 1:
+        product = product[..., 0]
+    return product if rank_x > 1 else product[..., 0] if rank_y == 1 else product[..., 0, :]
+
+
 @general(
     np.matmul,
+    batch=_matmul_each,
+    flags=("multilinear",),
     vjps=(_matmul_x, _matmul_y),
     samples=lambda r: [
         call(r(3, 4), r(4, 2)),

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.box import Box
+from adjoint.core.box import Box, varies
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import Op
 from adjoint.core.protocol import array_function, array_ufunc, detached
 from adjoint.core.registry import ENTRIES, operation
-from adjoint.ops.indexing import getitem, may_repeat
+from adjoint.ops.indexing import read
 from adjoint.ops.likes import CONVERSIONS, CREATIONS, make_like
 from adjoint.ops.shape import astype as cast
 
@@ -65,6 +65,8 @@ def plain_index(index: Any) -> Any:
     if isinstance(index, tuple):
         return tuple(plain_index(i) for i in index)
     if isinstance(index, Box):
+        if varies(index):
+            return index
         if index.dtype.kind not in "iub":  # type: ignore[attr-defined]  # every box has a dtype
             raise IndexError(
                 f"an index must be made of integers or truth values; got a tensor of {index.dtype}. "  # type: ignore[attr-defined]  # as above
@@ -131,8 +133,7 @@ class ArrayBox(Box):
         return operation("round")(self, ndigits)
 
     def __getitem__(self, index: Any) -> Any:
-        index = plain_index(index)
-        return getitem(self, index=index, repeats=may_repeat(index))
+        return read(self, plain_index(index))
 
     def __len__(self) -> int:
         if not self.shape:

@@ -13,7 +13,7 @@ from adjoint.core.constructors import composite, general
 from adjoint.core.errors import ArgumentError, NotSupportedError
 from adjoint.core.op import call
 from adjoint.core.protocol import detached, in_graph, store
-from adjoint.ops.indexing import scatter_add
+from adjoint.ops.indexing import scatter
 from adjoint.ops.reductions import axes_of
 
 
@@ -26,7 +26,7 @@ def _placed(g: Any, order: Any, axis: int) -> Any:
     """`g` put where `order`, a permutation along `axis`, says."""
     places = np.indices(order.shape, sparse=True)
     index = tuple(order if i == axis % order.ndim else place for i, place in enumerate(places))
-    return scatter_add(g, index=index, shape=order.shape)
+    return scatter(g, index, order.shape, repeats=False)
 
 
 def _unpartitioned(g: Any, a: Any, out: Any, axis: int) -> Any:

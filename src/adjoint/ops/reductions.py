@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.box import Box
+from adjoint.core.box import Box, raw
 from adjoint.core.constructors import composite, linear, reduction, spread
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import call
@@ -38,7 +38,7 @@ def _ties(a: Any, out: Any, axis: Any) -> Any:
 
 def _others(a: Any, out: Any, axis: Any) -> Any:
     """For each element the product of all others along `axis`."""
-    if not np.any(np.equal(a, 0)):
+    if not np.any(raw(a) == 0):
         return out / a
     axes = axes_of(axis, np.ndim(a))
     rest = tuple(i for i in range(np.ndim(a)) if i not in axes)

@@ -105,6 +105,7 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: 
 @linear(
     np.tril,
     transpose=lambda g, k: np.tril(g, k),
+    batch="leading",
     samples=lambda r: [call(r(3, 4)), call(r(2, 3, 3), -1)],
     flags=("idempotent",),
 )
@@ -115,6 +116,7 @@ def tril(m: Any, /, k: int = 0) -> Any:
 @linear(
     np.triu,
     transpose=lambda g, k: np.triu(g, k),
+    batch="leading",
     samples=lambda r: [call(r(3, 4)), call(r(2, 3, 3), 1)],
     flags=("idempotent",),
 )

@@ -12,9 +12,28 @@ from adjoint.core.pulls import unbroadcast
 from adjoint.ops.indexing import scatter_add
 
 
+def counted_from_one(axis: Any, ndim: int = 0) -> Any:
+    """`axis` of a sample, in a stack of them of `ndim` axes. None is all but the first."""
+    if axis is None:
+        return tuple(range(1, ndim))
+    if isinstance(axis, tuple | list):
+        return tuple(counted_from_one(a, ndim) for a in axis)
+    return axis + 1 if axis >= 0 else axis
+
+
+def _reshape_each(a: Any, shape: Any, order: Any) -> Any:
+    shape = tuple(shape) if np.ndim(shape) else (shape,)
+    if order == "F":
+        return np.moveaxis(np.reshape(np.moveaxis(a, 0, -1), (*shape, a.shape[0]), order="F"), -1, 0)
+    if -1 in shape and 0 in a.shape:  # which length is meant, NumPy knows for one sample alone
+        shape = np.empty(a.shape[1:]).reshape(shape).shape
+    return np.reshape(a, (a.shape[0], *shape), order=order)
+
+
 @linear(
     np.reshape,
     transpose=lambda g, a_shape, order: np.reshape(g, a_shape, order=order),
+    batch=lambda a, shape, order: _reshape_each(a, shape, order),
     samples=lambda r: [call(r(3, 4), (2, -1)), call(r(2, 3), shape=6, order="F"), call(r(), (1,))],
     errors=lambda r: [call(r(3, 4), (5,))],
 )
@@ -33,6 +52,9 @@ def ravel(a: Any, order: Any = "C") -> Any:
     transpose=lambda g, axes: np.transpose(
         g, None if axes is None else tuple(int(i) for i in np.argsort([a % len(axes) for a in axes]))
     ),
+    batch=lambda a, axes: np.transpose(
+        a, (0, *range(a.ndim - 1, 0, -1)) if axes is None else (0, *(i % (a.ndim - 1) + 1 for i in axes))
+    ),
     samples=lambda r: [call(r(3, 4)), call(r(2, 3, 4), (1, -1, 0))],
     errors=lambda r: [call(r(3, 4), (0, 0))],
 )
@@ -40,7 +62,12 @@ def transpose(a: Any, /, axes: Any = None) -> Any:
     return np.transpose(a, axes)
 
 
-@linear(np.matrix_transpose, transpose=lambda g: np.matrix_transpose(g), samples=lambda r: [call(r(2, 3, 4))])
+@linear(
+    np.matrix_transpose,
+    transpose=lambda g: np.matrix_transpose(g),
+    batch="leading",
+    samples=lambda r: [call(r(2, 3, 4))],
+)
 def matrix_transpose(x: Any, /) -> Any:
     return np.matrix_transpose(x)
 
@@ -48,6 +75,7 @@ def matrix_transpose(x: Any, /) -> Any:
 @linear(
     np.swapaxes,
     transpose=lambda g, axis1, axis2: np.swapaxes(g, axis1, axis2),
+    batch="axes",
     samples=lambda r: [call(r(2, 3, 4), 0, -1)],
 )
 def swapaxes(a: Any, /, axis1: Any = None, axis2: Any = None) -> Any:
@@ -57,6 +85,7 @@ def swapaxes(a: Any, /, axis1: Any = None, axis2: Any = None) -> Any:
 @linear(
     np.moveaxis,
     transpose=lambda g, source, destination: np.moveaxis(g, destination, source),
+    batch="axes",
     samples=lambda r: [call(r(2, 3, 4), 0, -1), call(r(2, 3, 4), (0, 1), (-1, 0))],
 )
 def moveaxis(a: Any, /, source: Any = None, destination: Any = None) -> Any:
@@ -74,6 +103,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
 @linear(
     np.squeeze,
     transpose=lambda g, a_shape: np.reshape(g, a_shape),
+    batch=lambda a, axis: np.reshape(a, (a.shape[0], *np.squeeze(np.empty(a.shape[1:]), axis).shape)),
     samples=lambda r: [call(r(1, 3, 1)), call(r(1, 3, 1), axis=0)],
     errors=lambda r: [call(r(2, 3), axis=0)],
 )
@@ -84,15 +114,22 @@ def squeeze(a: Any, /, axis: Any = None) -> Any:
 @linear(
     np.expand_dims,
     transpose=lambda g, a_shape: np.reshape(g, a_shape),
+    batch="axes",
     samples=lambda r: [call(r(3, 4), 1), call(r(3, 4), (0, -1))],
 )
 def expand_dims(a: Any, /, axis: Any = 0) -> Any:
     return np.expand_dims(a, axis)
 
 
+def _broadcast_each(array: Any, shape: Any) -> Any:
+    n, extra = array.shape[0], len(shape) - array.ndim + 1
+    return np.broadcast_to(np.reshape(array, (n, *(1,) * extra, *array.shape[1:])), (n, *shape))
+
+
 @linear(
     np.broadcast_to,
     transpose=lambda g, array_shape: unbroadcast(g, array_shape),
+    batch=lambda array, shape: _broadcast_each(array, shape if np.ndim(shape) else (shape,)),
     samples=lambda r: [call(r(3, 1), (2, 3, 4)), call(r(), (2,))],
     errors=lambda r: [call(r(3), (2,))],
 )
@@ -109,6 +146,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
 @linear(
     np.flip,
     transpose=lambda g, axis: np.flip(g, axis),
+    batch="axes",
     samples=lambda r: [call(r(3, 4)), call(r(3, 4), axis=1), call(r(2, 3, 4), (0, 2))],
 )
 def flip(m: Any, /, axis: Any = None) -> Any:
@@ -128,6 +166,11 @@ def fliplr(m: Any) -> Any:
 @linear(
     np.roll,
     transpose=lambda g, shift, axis: np.roll(g, tuple(-s for s in shift) if isinstance(shift, tuple) else -shift, axis),
+    batch=lambda a, shift, axis: (
+        np.reshape(np.roll(np.reshape(a, (a.shape[0], -1)), shift, 1), a.shape)
+        if axis is None
+        else np.roll(a, shift, counted_from_one(axis))
+    ),
     samples=lambda r: [call(r(3, 4), 2), call(r(3, 4), 1, axis=1), call(r(3, 4), (1, 2), axis=(0, 1))],
 )
 def roll(a: Any, /, shift: Any = 0, axis: Any = None) -> Any:
@@ -137,6 +180,7 @@ def roll(a: Any, /, shift: Any = 0, axis: Any = None) -> Any:
 @linear(
     np.rot90,
     transpose=lambda g, k, axes: np.rot90(g, -k, axes),
+    batch="axes",
     samples=lambda r: [call(r(3, 4)), call(r(2, 3, 4), 3, (1, 2))],
 )
 def rot90(m: Any, /, k: int = 1, axes: Any = (0, 1)) -> Any:
@@ -209,11 +253,11 @@ def _each(function: Any, arrays: tuple[Any, ...]) -> Any:
     return function(arrays[0]) if len(arrays) == 1 else tuple(map(function, arrays))
 
 
-@linear(np.copy, transpose=lambda g: np.copy(g), samples=lambda r: [call(r(3, 4))])
+@linear(np.copy, transpose=lambda g: np.copy(g), batch="leading", samples=lambda r: [call(r(3, 4))])
 def copy(a: Any, /, order: Any = "K", subok: bool = False) -> Any:
     return np.copy(a, order=order)
 
 
-@linear(np.astype, transpose=lambda g: g, samples=lambda r: [call(r(3, 4), np.float64)])
+@linear(np.astype, transpose=lambda g: g, batch="leading", samples=lambda r: [call(r(3, 4), np.float64)])
 def astype(x: Any, /, dtype: Any = None, copy: bool = True, device: Any = None) -> Any:
     return x.astype(dtype, copy=copy)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from adjoint.core.box import Box
 from adjoint.core.constructors import general
 from adjoint.core.op import Op, call
-from adjoint.core.pulls import unbroadcast
+from adjoint.core.pulls import dtype_of, unbroadcast
+from adjoint.ops.indexing import may_repeat, read
 
 # How a view was made from its root: the operations, with their settings, one after another.
 Path = tuple[tuple[Op, dict[str, Any]], ...]
@@ -40,14 +43,17 @@ def set_region(a: np.ndarray, path: Path, index: Any, value: Any) -> None:
 def _last_writes(shape: tuple[int, ...], index: Any, count: tuple[int, ...]) -> Any:
     """Which of the written values stay: where an index names an element twice, the last one does."""
     numbers = np.arange(int(np.prod(count))).reshape(count)
-    last = np.zeros(shape, int)
-    last[index] = numbers
-    return last[index] == numbers
+    last = written(np.zeros(shape, int), (), index, numbers)
+    return np.equal(read(last, index), numbers)
+
+
+def _is_plain(index: Any) -> bool:
+    return not any(isinstance(part, Box) for part in (index if isinstance(index, tuple) else (index,)))
 
 
 def _of_value(g: Any, value_shape: tuple[int, ...], path: Path, index: Any, repeats: bool) -> Any:
     region = follow(g, path)
-    c = region[index]
+    c = read(region, index)
     if repeats:
         c = np.where(_last_writes(region.shape, index, c.shape), c, np.zeros_like(c))
     # A copy: the other rule writes zeros into g.
@@ -55,14 +61,47 @@ def _of_value(g: Any, value_shape: tuple[int, ...], path: Path, index: Any, repe
 
 
 def _of_array(g: Any, path: Path, index: Any) -> Any:
-    if isinstance(g, np.ndarray):
+    if isinstance(g, np.ndarray) and _is_plain(index):
         set_region(g, path, index, 0)  # g is this rule's own: see "consumes"
         return g
-    return overwrite(np.zeros((), g.dtype), g, path=path, index=index)
+    return written(g, path, index, np.zeros((), g.dtype))
+
+
+def _overwrite_each(
+    value: Any, a: Any, path: Path, index: Any, repeats: bool, stacked: tuple[bool, ...], n: int
+) -> Any:
+    """The same in every array of a stack: its elements are found by their numbers."""
+    a = a if stacked[1] else np.broadcast_to(a, (n, *np.shape(a)))
+    chosen = follow(np.arange(math.prod(a.shape[1:])).reshape(a.shape[1:]), path)[index]
+    if stacked[0]:  # lined up with the elements, from the right
+        own = value.shape[1:]
+        own = own[max(len(own) - chosen.ndim, 0) :]
+        value = np.reshape(value, (n, *(1,) * (chosen.ndim - len(own)), *own))
+    flat = overwrite(value, np.reshape(a, (n, -1)), index=(slice(None), chosen), repeats=repeats)
+    return np.reshape(flat, a.shape)
+
+
+def written(a: Any, path: Path, index: Any, value: Any) -> Any:
+    """`a` with `value` at `index` of the view that `path` leads to; the index may differ between samples."""
+    if _is_plain(index):
+        return overwrite(value, a, path=path, index=index, repeats=may_repeat(index))
+    region = follow(a, path)
+    mask: Any = index[0] if isinstance(index, tuple) and len(index) == 1 else index
+    if not isinstance(mask, tuple) and dtype_of(mask).kind == "b" and np.ndim(value) == 0:
+        return overwrite(np.where(mask, value, region), a, path=path, index=...)
+    # One sample's elements by their numbers: the value where an element is named, what was there elsewhere.
+    chosen = np.reshape(read(np.arange(region.size).reshape(region.shape), index), -1)
+    value = np.reshape(np.broadcast_to(value, np.shape(read(np.empty(region.shape), index))), -1)
+    flat = np.reshape(region, -1)
+    for i in range(chosen.shape[0]):
+        flat = np.where(np.equal(np.arange(region.size), chosen[i]), value[i], flat)
+    return overwrite(np.reshape(flat, region.shape), a, path=path, index=...)
 
 
 @general(
     vjps=(_of_value, _of_array),
+    batch=_overwrite_each,
+    linear=True,
     flags=("consumes",),
     samples=lambda r: [
         call(r(2), r(4), index=slice(1, 3)),

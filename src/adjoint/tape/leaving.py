@@ -36,7 +36,7 @@ class Leaving(ArrayBox):
     def numpy(self) -> np.ndarray:
         """The values as a NumPy array; read-only where a graph holds them."""
         data = self.data
-        array: np.ndarray = data.numpy() if isinstance(data, Leaving) else np.asarray(data)
+        array: np.ndarray = data.numpy() if isinstance(data, Box) else np.asarray(data)  # type: ignore[attr-defined]  # every box has numpy()
         if self.node is not None and array.flags.writeable:
             array = array.view()
             array.flags.writeable = False

@@ -15,8 +15,8 @@ from adjoint.core.errors import DTypeError, GradientError, ShapeError
 from adjoint.core.op import Op
 from adjoint.core.protocol import array_ufunc
 from adjoint.core.registry import ANSWERS
+from adjoint.ops.writable import Writable, shows
 from adjoint.ops.writing import Path
-from adjoint.tape import writes
 from adjoint.tape.backward import backward, freed, walk
 from adjoint.tape.fast import eligible, install, short_way
 from adjoint.tape.leaving import Leaving
@@ -24,7 +24,7 @@ from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import Node, as_array, leaf, next_order, record
 from adjoint.tape.observing import Observable, collected
 from adjoint.tape.pytorch import PyTorchNames
-from adjoint.tape.views import LONGEST_PATH, Writable, root_of
+from adjoint.tape.views import LONGEST_PATH, root_of, write
 from adjoint.tape.writes import is_elsewhere
 
 new = object.__new__
@@ -98,7 +98,7 @@ class Tensor(Leaving, Writable, Observable, PyTorchNames):
             return wrap(out, None, level) if "creates" in op.flags else out
         if op.multiple:
             return _outputs(out, node, level)
-        if len(args) == 1 and _shows(out, self):
+        if len(args) == 1 and shows(out, self.data):
             return _view(out, node, self, op, settings)
         return wrap(out, node, level)
 
@@ -112,6 +112,20 @@ class Tensor(Leaving, Writable, Observable, PyTorchNames):
                 _short_ways[ufunc] = _short_way(op)  # type: ignore[assignment]  # eligible: it has one
                 return self.__array_ufunc__(ufunc, method, x, y)
         return array_ufunc(ufunc, method, (x, *rest) if y is MISSING else (x, y, *rest), kwargs)
+
+    @property
+    def held(self) -> Any:
+        return self.data
+
+    def settled(self) -> Any:
+        data = self.data
+        return data.settled() if self.node is None and isinstance(data, Box) and data.level == self.level else self
+
+    def _write(self, index: Any, value: Any) -> None:
+        write(self, index, value)
+
+    def _is_number(self) -> bool:
+        return isinstance(self.data, np.generic)
 
     def constant(self, answer: Any) -> Any:
         return answer if isinstance(answer, Box) else wrap(answer, None, 0)
@@ -272,7 +286,8 @@ class Tensor(Leaving, Writable, Observable, PyTorchNames):
 
     def detach(self) -> Tensor:
         """The same values, sharing memory, without history."""
-        return wrap(self.data, None, self.level)
+        data = self.data
+        return wrap(data.detach() if isinstance(data, Box) else data, None, self.level)  # type: ignore[attr-defined]  # every box has detach()
 
     # -- Looking at it ------------------------------------------------------------------------------
 
@@ -383,13 +398,6 @@ def wrap(data: Any, node: Node | None, level: int) -> Tensor:
     return tensor
 
 
-def _shows(out: Any, tensor: Tensor) -> bool:
-    """Whether `out` lies in the memory of `tensor`."""
-    if type(out) is np.ndarray:
-        return out.base is not None and writes.owner(out) is writes.owner(tensor.data)
-    return isinstance(out, View) and out.root is root_of(tensor.data)[0]
-
-
 def _outputs(outs: Sequence[Any], node: Node | None, level: int) -> tuple[Tensor, ...]:
     """Tensors for the several results of one operation; each hands its cotangent to the one node."""
     if node is None:
@@ -422,8 +430,8 @@ def _short_way(op: Op) -> Callable[..., Any] | None:
         return top.recorded(op, args, settings) if isinstance(top, Tensor) else apply(op, args, settings)
 
     def view(tensor: Tensor, of: Tensor, settings: Mapping[str, Any]) -> Tensor:
-        shows = _shows(tensor.data, of)
-        return _view(tensor.data, tensor.node, of, op, settings) if shows else tensor
+        shown = shows(tensor.data, of.data)
+        return _view(tensor.data, tensor.node, of, op, settings) if shown else tensor
 
     if "short way" not in op.pulls:
         op.pulls["short way"] = short_way(op, Tensor, otherwise, view) if eligible(op) else None

@@ -9,16 +9,15 @@ there, and asks the root whenever it is used: if the root has been written since
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from adjoint.core.box import Box
-from adjoint.core.errors import DTypeError, InPlaceError, ShapeError
+from adjoint.core.errors import DTypeError, InPlaceError
 from adjoint.core.pulls import build
 from adjoint.ops.indexing import may_repeat
-from adjoint.ops.methods import ArrayBox, plain_index
-from adjoint.ops.writing import Path, overwrite
+from adjoint.ops.writing import Path, overwrite, written
 from adjoint.tape import writes
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import Node, next_order, observe
@@ -63,7 +62,7 @@ def write(tensor: Tensor, index: Any, value: Any) -> None:
     changes = recording and (root.node is not None or value_node is not None)
     node = _node(root, path, index, value, value_node) if changes else None
     if isinstance(root.data, Box) or isinstance(value, Box):
-        root.data = overwrite(value, root.data, path=path, index=index, repeats=may_repeat(index))
+        root.data = written(root.data, path, index, value)
     else:
         _write_values(root, tensor, index, value, recording)
     if changes:
@@ -81,7 +80,7 @@ def _promote(root: Tensor, level: int) -> None:
 
 def _unwrapped(value: Any, level: int) -> tuple[Any, Node | None]:
     # A constant tensor of whatever level is as good as its data.
-    if isinstance(value, Box) and (value.level == level or getattr(value, "node", value) is None):
+    if isinstance(value, Box) and hasattr(value, "node") and (value.level == level or value.node is None):
         return value.data, value.node  # type: ignore[attr-defined]  # a Tensor
     return value, None
 
@@ -124,59 +123,3 @@ def _write_values(root: Tensor, tensor: Tensor, index: Any, value: Any, recordin
 
 # Without the GIL reference counts are split between threads, so there every write keeps what it covers.
 _counts_exactly = getattr(sys, "_is_gil_enabled", lambda: True)()
-
-
-class Writable(ArrayBox):
-    """Assignment and the operators that work in place."""
-
-    __slots__ = ()
-    data: Any
-
-    def assign(self, value: Any, index: Any = ...) -> Any:
-        """``t[index] = value``: the history of `value` becomes part of this tensor's."""
-        write(cast(Any, self), plain_index(index), value)
-        return self
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        write(cast(Any, self), plain_index(index), value)
-
-    def __iadd__(self, other: Any) -> Any:
-        return self._update(np.add, other)
-
-    def __isub__(self, other: Any) -> Any:
-        return self._update(np.subtract, other)
-
-    def __imul__(self, other: Any) -> Any:
-        return self._update(np.multiply, other)
-
-    def __itruediv__(self, other: Any) -> Any:
-        return self._update(np.true_divide, other)
-
-    def __ifloordiv__(self, other: Any) -> Any:
-        return self._update(np.floor_divide, other)
-
-    def __imod__(self, other: Any) -> Any:
-        return self._update(np.remainder, other)
-
-    def __ipow__(self, other: Any) -> Any:
-        return self._update(np.power, other)
-
-    def __imatmul__(self, other: Any) -> Any:
-        return self._update(np.matmul, other)
-
-    def _update(self, ufunc: np.ufunc, other: Any) -> Any:
-        value = ufunc(self, other)
-        if isinstance(self.data, np.generic):  # a number, as NumPy's: the name moves on to a new one
-            return value
-        if value.shape != self.shape:
-            raise ShapeError(
-                f"np.{ufunc.__name__} in place: the result has shape {value.shape}, the tensor {self.shape}; "
-                f"write t = np.{ufunc.__name__}(t, u)"
-            )
-        if not np.can_cast(value.dtype, self.dtype, "same_kind"):
-            raise DTypeError(
-                f"np.{ufunc.__name__} in place: the result has dtype {value.dtype}, which does not fit into a tensor "
-                f"of {self.dtype}; write t = np.{ufunc.__name__}(t, u)"
-            )
-        write(cast(Any, self), ..., value)
-        return self

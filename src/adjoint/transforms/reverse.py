@@ -1,4 +1,4 @@
-"""Reverse-mode transforms: `vjp`, `grad`, `value_and_grad`, `jacobian`, `hessian`.
+"""Reverse-mode transforms: `vjp`, `grad`, `value_and_grad`.
 
 Each call opens a level of its own, wraps the arguments as tensors of that level, runs the function, and
 goes backward. Whatever the arguments were made of (arrays, or tensors of an outer level) is what the
@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from adjoint.core.box import Box, new_level
+from adjoint.core.box import Box, new_level, settled
 from adjoint.core.errors import ArgumentError, DTypeError, GradientError, ShapeError
 from adjoint.core.pulls import dtype_of
 from adjoint.core.trees import flatten, paths
@@ -62,6 +62,7 @@ def _as_float(x: Any) -> str:
 def _outputs(value: Any, level: int) -> tuple[list[Any], list[Any], Callable[[list[Any]], Any]]:
     """The leaves of a function's value: as they are, on the level below, and the way back."""
     leaves, rebuild = flatten(value)
+    leaves = [settled(x, level) for x in leaves]
     below = [x.data if isinstance(x, Tensor) and x.level == level else x for x in leaves]
     return leaves, below, rebuild
 
@@ -186,6 +187,8 @@ def value_and_grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> 
         aux = None
         if has_aux:
             value, aux = _with_aux(value)
+        value = settled(value, level)
+        value = settled(value, level)
         seed = _scalar(value)
         flat = [tensor for tensors, _ in made for tensor in tensors]
         pulled = iter(_pull([value], [seed], flat, level, retain=False))
@@ -230,70 +233,3 @@ def grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
         return (gradient, value[1]) if has_aux else gradient
 
     return wrapped
-
-
-def jacobian(f: Function, argnums: int = 0) -> Function:
-    """A function that gives all first derivatives of `f`, by one backward pass an output element.
-
-    Returns:
-        A function with the arguments of `f`. For an array argument and an array value the Jacobian has shape
-        ``value.shape + argument.shape``; for trees it is a tree like the value, of trees like the argument.
-
-    Example:
-        >>> import numpy as np, adjoint as ad
-        >>> ad.jacobian(lambda x: x**2)(np.array([1.0, 2.0]))
-        array([[2., 0.],
-               [0., 4.]])
-    """
-
-    @wraps(f)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
-        def inner(x: Any) -> Any:
-            call = list(args)
-            call[argnums] = x
-            return f(*call, **kwargs)
-
-        value, pullback = vjp(inner, args[argnums])
-        outputs, rebuild_value = flatten(value)
-        leaves, rebuild_input = flatten(args[argnums])
-        blocks = []
-        for k, out in enumerate(outputs):
-            rows = []
-            for i in range(int(np.prod(np.shape(out)))):
-                seeds = [np.zeros(np.shape(o), np.result_type(o)) for o in outputs]
-                seeds[k].reshape(-1)[i] = 1
-                rows.append(flatten(pullback(rebuild_value(seeds))[0])[0])
-            columns = zip(_columns(rows, args[argnums]), leaves, strict=True)
-            blocks.append(rebuild_input([_stacked(column, x, np.shape(out)) for column, x in columns]))
-        return rebuild_value(blocks)
-
-    return wrapped
-
-
-def _columns(rows: list[list[Any]], argument: Any) -> list[list[Any]]:
-    """The rows of a Jacobian, sorted by leaf of the argument."""
-    return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in flatten(argument)[0]]
-
-
-def _stacked(column: list[Any], like: Any, shape: tuple[int, ...]) -> Any:
-    """One block of a Jacobian from its rows: of shape ``shape + like.shape``."""
-    if not column:
-        return np.zeros(shape + np.shape(like))
-    stacked = np.stack([np.conj(c) if np.iscomplexobj(c) else c for c in column])
-    return np.reshape(stacked, shape + np.shape(like))[()]
-
-
-def hessian(f: Function, argnums: int = 0) -> Function:
-    """A function that gives all second derivatives of a function with one number as its value.
-
-    Returns:
-        A function with the arguments of `f`; for an array argument of shape s the Hessian has shape ``s + s``,
-        for a tree it is a tree of trees.
-
-    Example:
-        >>> import numpy as np, adjoint as ad
-        >>> ad.hessian(lambda x: x[0] ** 2 * x[1])(np.array([2.0, 3.0]))
-        array([[6., 4.],
-               [4., 0.]])
-    """
-    return jacobian(grad(f, argnums), argnums)

@@ -1,0 +1,1 @@
+"""Batching: arrays with one axis set aside."""

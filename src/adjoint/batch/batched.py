@@ -1,0 +1,130 @@
+"""`Batched`: many arrays of one shape, with which a program for a single one computes at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from adjoint.batch.rules import stacked_result
+from adjoint.core.box import Box, apply, settled
+from adjoint.core.errors import BatchedValueError
+from adjoint.core.op import Op
+from adjoint.ops.writable import Layered
+
+
+class Batched(Layered):
+    """One sample of a stack of them: its shape and dtype are those of a single sample.
+
+    `adjoint.vmap` makes them. The layers are the data and whether they are a stack, with the samples along the
+    first axis, or one array for all samples.
+    """
+
+    __slots__ = ()
+    per_sample = True
+
+    def process(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
+        level = self.level
+        values: list[Any] = []
+        stacked: list[bool] = []
+        n = 0
+        for arg in args:
+            arg = settled(arg, level)
+            is_stacked = False
+            if isinstance(arg, Batched) and (arg.level == level or not arg.layers[1]):
+                arg, is_stacked = arg.layers
+                if is_stacked:
+                    n = arg.shape[0]
+            values.append(arg)
+            stacked.append(is_stacked)
+        if not any(stacked):
+            out = apply(op, values, settings)
+            keep = op.kind != "constant" or "creates" in op.flags
+            return _wrapped(op, out, False, level) if keep else out
+        if "once" in op.flags:
+            return apply(op, [x[0] if s else x for x, s in zip(values, stacked, strict=True)], settings)
+        out = _wrapped(op, stacked_result(op, values, settings, tuple(stacked), n), True, level)
+        return self.viewed(out, op, settings) if len(args) == 1 and not op.multiple else out
+
+    def _constant(self, array: Any) -> tuple[Any, ...]:
+        return array, False
+
+    def constant(self, answer: Any) -> Any:
+        return answer
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        data, is_stacked = self.layers
+        return data.shape[1:] if is_stacked else data.shape  # type: ignore[no-any-return]  # an array's or a box's
+
+    @property
+    def dtype(self) -> Any:
+        return self.layers[0].dtype
+
+    def _is_number(self) -> bool:
+        return not self.shape
+
+    @property
+    def requires_grad(self) -> bool:
+        """Always true: the values of many samples can not be taken for those of one."""
+        return True
+
+    def detach(self) -> Any:
+        """The same samples without history."""
+        data, is_stacked = self.layers
+        return Batched.of((data.detach() if isinstance(data, Box) else data, is_stacked), self.level)  # type: ignore[attr-defined]  # every box has detach()
+
+    def __bool__(self) -> bool:
+        data, is_stacked = self.layers
+        if not is_stacked:
+            return bool(data)
+        answers = {bool(data[i]) for i in range(data.shape[0])}
+        if len(answers) > 1:
+            raise BatchedValueError(
+                "inside vmap, a condition is true for some samples and false for others, so `if` and `while` can not "
+                "branch on it. Compute both sides and choose: np.where(condition, a, b)"
+            )
+        return answers == {True}
+
+    def _one(self, call: str) -> NoReturn:
+        raise BatchedValueError(
+            f"{call}: inside vmap this is a value for each of many samples, not one. Stay with arrays (NumPy functions "
+            f"and t itself work), or call the function for one sample after another"
+        )
+
+    def numpy(self) -> np.ndarray:
+        """Refused: there is one value a sample."""
+        self._one("t.numpy()")
+
+    def item(self, *index: int) -> Any:
+        """Refused: there is one value a sample."""
+        self._one("t.item()")
+
+    def tolist(self) -> Any:
+        """Refused: there is one value a sample."""
+        self._one("t.tolist()")
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        self._one("np.asarray(t), or writing t into a plain array (make that one with np.zeros_like(t))")
+
+    def __float__(self) -> float:
+        self._one("float(t)")
+
+    def __int__(self) -> int:
+        self._one("int(t)")
+
+    def __complex__(self) -> complex:
+        self._one("complex(t)")
+
+    def __index__(self) -> int:  # noqa: PLE0305 - it raises
+        self._one("using t as an index of a plain array or a list (np.take(a, t, axis=0) works)")
+
+    def __repr__(self) -> str:
+        return f"batched({self.layers[0]!r})"
+
+
+def _wrapped(op: Op, out: Any, is_stacked: bool, level: int) -> Any:
+    if op.multiple or isinstance(out, tuple | list):
+        return tuple(Batched.of((x, is_stacked), level) for x in out)
+    return Batched.of((out if hasattr(out, "dtype") else np.asarray(out), is_stacked), level)

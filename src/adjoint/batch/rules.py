@@ -1,0 +1,124 @@
+"""How an operation acts on a stack of samples at once.
+
+Every rule takes the arguments with the axis of the samples in front, or without one where an argument is the
+same for all (`stacked` says which), and gives the stacked result. Most follow from the operation's kind:
+
+- elementwise: the samples' axes are lined up, and NumPy broadcasts;
+- a reduction, and what says ``batch="axes"``: axes are counted from 1 instead of 0;
+- ``batch="leading"``: the function takes stacks as it is, as all of NumPy's linear algebra does;
+- a function ``batch=lambda a, axes: …`` of the stacked arrays (all of them stacked) and the settings that it names.
+  If it names ``stacked`` too, arguments that are the same for all samples come as they are;
+- anything else is called for one sample after another: right, and as slow as a loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.box import apply
+from adjoint.core.errors import BatchedValueError
+from adjoint.core.op import Op, parameters
+from adjoint.ops.shape import counted_from_one
+
+Rule = Callable[[Op, Sequence[Any], Mapping[str, Any], tuple[bool, ...], int], Any]
+_AXES = ("axis", "axes", "axis1", "axis2", "source", "destination")
+_DEFAULT = {"argsort": -1, "argpartition": -1}
+
+
+def stacked_result(op: Op, args: Sequence[Any], settings: Mapping[str, Any], stacked: tuple[bool, ...], n: int) -> Any:
+    """The results of `op` for `n` samples, stacked along a first axis."""
+    return _rule_of(op)(op, args, settings, stacked, n)
+
+
+def _rule_of(op: Op) -> Rule:
+    rule: Rule | None = op.pulls.get("batch")
+    if rule is None:
+        rule = op.pulls["batch"] = _chosen(op)
+    return rule
+
+
+def _chosen(op: Op) -> Rule:
+    if callable(op.batch):
+        return _stated(op.batch)
+    ufunc = isinstance(op.forward, np.ufunc) and op.forward.signature is None
+    if op.batch == "elementwise" or op.kind == "elementwise" or (ufunc and not op.settings):
+        return elementwise
+    if op.batch == "axes" or {"axis", "keepdims"} <= op.settings.keys():
+        return along_axes
+    if "creates" in op.flags:
+        return created
+    return leading if op.batch == "leading" else one_by_one
+
+
+def _stated(function: Callable[..., Any]) -> Rule:
+    """The rule that an operation's own block states."""
+    names = parameters(function)
+
+    def rule(op: Op, args: Sequence[Any], settings: Mapping[str, Any], stacked: tuple[bool, ...], n: int) -> Any:
+        if "stacked" not in names:
+            args = [everywhere(x, is_stacked, n) for x, is_stacked in zip(args, stacked, strict=True)]
+        arrays = {op.inputs[0][1:]: args} if op.inputs[0][0] == "*" else dict(zip(op.inputs, args, strict=True))
+        given: dict[str, Any] = {**settings, **arrays, "stacked": stacked, "n": n}
+        return function(**{name: given[name] for name in names})
+
+    return rule
+
+
+def everywhere(x: Any, is_stacked: bool, n: int) -> Any:
+    """`x` stacked: repeated, without a copy, if it is one and the same for all samples."""
+    return x if is_stacked else np.broadcast_to(x, (n, *np.shape(x)))
+
+
+def elementwise(op: Op, args: Sequence[Any], settings: Mapping[str, Any], stacked: tuple[bool, ...], n: int) -> Any:
+    """Line up the samples' own axes from the right, with the axis of the samples in front of all."""
+    ranks = [np.ndim(x) - is_stacked for x, is_stacked in zip(args, stacked, strict=True)]
+    most = max(ranks)
+    lined_up = [
+        x.reshape((n, *(1,) * (most - rank), *x.shape[1:])) if is_stacked and rank < most else x
+        for x, is_stacked, rank in zip(args, stacked, ranks, strict=True)
+    ]
+    return apply(op, lined_up, settings)
+
+
+def along_axes(op: Op, args: Sequence[Any], settings: Mapping[str, Any], stacked: tuple[bool, ...], n: int) -> Any:
+    """Count axes from 1. No axis at all means all but the first."""
+    a, *rest = args
+    given = {**settings, **({"axis": rest[0]} if rest else {})}
+    if op.kind == "constant" and given.get("axis", _DEFAULT.get(op.name)) is None:  # argmax takes one axis at most
+        if given.get("keepdims"):
+            return one_by_one(op, args, settings, stacked, n)
+        a, given["axis"] = np.reshape(a, (n, -1)), 0
+    moved = {name: counted_from_one(value, np.ndim(a)) if name in _AXES else value for name, value in given.items()}
+    return apply(op, (a,), moved)
+
+
+def created(op: Op, args: Sequence[Any], settings: Mapping[str, Any], stacked: tuple[bool, ...], n: int) -> Any:
+    """An array to write into, one a sample."""
+    model, *rest = args
+    if stacked[0] and settings.get("shape") is None:
+        return apply(op, args, settings)
+    sample = apply(op, (model[0] if stacked[0] else model, *rest), settings)
+    return np.copy(np.broadcast_to(sample, (n, *np.shape(sample))))
+
+
+def leading(op: Op, args: Sequence[Any], settings: Mapping[str, Any], stacked: tuple[bool, ...], n: int) -> Any:
+    """The function takes stacks as it is."""
+    return apply(op, [everywhere(x, s, n) for x, s in zip(args, stacked, strict=True)], settings)
+
+
+def one_by_one(op: Op, args: Sequence[Any], settings: Mapping[str, Any], stacked: tuple[bool, ...], n: int) -> Any:
+    """A loop over the samples."""
+    results = [apply(op, [x[i] if s else x for x, s in zip(args, stacked, strict=True)], settings) for i in range(n)]
+    if op.multiple:
+        return tuple(np.stack(column) for column in zip(*results, strict=True))
+    shapes = {np.shape(x) for x in results}
+    if isinstance(results[0], tuple) or len(shapes) > 1:
+        raise BatchedValueError(
+            f"{op.name} inside vmap gives results of different shapes for different samples "
+            f"({', '.join(map(str, sorted(shapes)))}), which do not fit into one array. Use a form whose "
+            f"shape does not depend on the values: np.where(mask, x, 0.0) instead of x[mask]"
+        )
+    return np.stack(results)

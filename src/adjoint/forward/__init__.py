@@ -1,0 +1,1 @@
+"""Forward mode: arrays that carry a tangent along."""

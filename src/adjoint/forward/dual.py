@@ -1,0 +1,134 @@
+"""`Dual`: an array that carries its derivative in one direction along, through whatever is done with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.box import Box, apply, settled
+from adjoint.core.errors import LeavesGraphError
+from adjoint.core.op import Op
+from adjoint.forward.push import build, shaped
+from adjoint.ops.writable import Layered
+
+
+class Dual(Layered):
+    """A value, the `primal`, with a `tangent` of its shape and dtype: the derivative of the value.
+
+    `adjoint.jvp` makes them. Without a tangent it is a constant of whatever level its primal is.
+    """
+
+    __slots__ = ()
+
+    @property
+    def primal(self) -> Any:
+        return self.layers[0]
+
+    @property
+    def tangent(self) -> Any:
+        """The derivative; None for a constant."""
+        return self.layers[1]
+
+    def process(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
+        level = self.level
+        values: list[Any] = []
+        tangents: list[Any] = []
+        wanted: list[int] = []
+        for i, arg in enumerate(args):
+            arg = settled(arg, level)
+            if isinstance(arg, Dual):
+                primal, tangent = arg.layers
+                if arg.level == level or tangent is None:
+                    arg = primal
+                    if tangent is not None:
+                        tangents.append(tangent)
+                        wanted.append(i)
+            values.append(arg)
+        out = apply(op, values, settings)
+        if op.kind == "constant":
+            return Dual.of((out, None), level) if "creates" in op.flags else out
+        if not wanted:
+            return tuple(Dual.of((x, None), level) for x in out) if op.multiple else Dual.of((out, None), level)
+        real = all(x.dtype.kind != "c" for x in (*tangents, *(out if op.multiple else (out,))))
+        given = [x if hasattr(x, "dtype") else np.asarray(x) for x in values]
+        tangent = build(op, tuple(wanted), real)(given, out, settings, *tangents)
+        if op.multiple:
+            return tuple(dual(x, t, level) for x, t in zip(out, tangent, strict=True))
+        result = dual(out, tangent, level)
+        return self.viewed(result, op, settings) if len(args) == 1 else result
+
+    def _constant(self, array: Any) -> tuple[Any, ...]:
+        return array, None
+
+    def _is_number(self) -> bool:
+        return isinstance(self.primal, np.generic)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.layers[0].shape  # type: ignore[no-any-return]  # an array or a box
+
+    @property
+    def dtype(self) -> Any:
+        return self.layers[0].dtype
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether a derivative is lost if this is taken for its value alone."""
+        primal, tangent = self.layers
+        return tangent is not None or (isinstance(primal, Box) and bool(getattr(primal, "requires_grad", True)))
+
+    def detach(self) -> Any:
+        """The same values, as a constant."""
+        primal = self.primal
+        return Dual.of((primal.detach() if isinstance(primal, Box) else primal, None), self.level)  # type: ignore[attr-defined]  # every box has detach()
+
+    def numpy(self) -> np.ndarray:
+        """The values as a NumPy array; without the tangent."""
+        primal = self.primal
+        return primal.numpy() if isinstance(primal, Box) else np.asarray(primal)  # type: ignore[attr-defined]  # every box has numpy()
+
+    def item(self, *index: int) -> Any:
+        """The value as a Python number."""
+        return self.numpy().item(*index)
+
+    def tolist(self) -> Any:
+        """The values as nested lists of Python numbers."""
+        return self.numpy().tolist()
+
+    def _leaving(self, call: str) -> Any:
+        if self.requires_grad:
+            raise LeavesGraphError(
+                f"{call} would silently drop this array's tangent, and with it the derivative. If that is meant, say "
+                f"so: t.detach(), t.numpy() or t.item(). If not, use NumPy functions that understand such arrays; and "
+                f"to collect results in an array, make it one of them: out = np.zeros_like(t), then out[i] = t[i]"
+            )
+        return self.primal
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self._leaving("np.asarray(t)"), dtype=dtype, copy=copy)
+
+    def __float__(self) -> float:
+        return float(self._leaving("float(t)"))
+
+    def __int__(self) -> int:
+        return int(self._leaving("int(t)"))
+
+    def __complex__(self) -> complex:
+        return complex(self._leaving("complex(t)"))
+
+    def __index__(self) -> int:
+        return self._leaving("using t as an index").__index__()  # type: ignore[no-any-return]  # an array's
+
+    def __repr__(self) -> str:
+        return f"dual({self.primal!r}, tangent={self.tangent!r})"
+
+
+def dual(primal: Any, tangent: Any, level: int) -> Dual:
+    """`primal` with its `tangent`, brought to its shape and dtype; whole numbers carry none."""
+    if not hasattr(primal, "dtype"):
+        primal = np.asarray(primal)[()]
+    if primal.dtype.kind not in "fc":
+        return Dual.of((primal, None), level)
+    return Dual.of((primal, shaped(tangent, primal)), level)

@@ -1,0 +1,158 @@
+"""Forward rules. What an operation does to tangents follows from what its block says already.
+
+For ``multiply`` with both inputs varying, the function written here reads ::
+
+    def push(args, out, settings, t0, t1):
+        return t0 * rule0(args[1]) + t1 * rule1(args[0])
+
+An elementwise operation multiplies by its partial derivatives, a linear one is applied to the tangents, one
+that is linear in each argument to each tangent in turn. Everything else has a gradient rule, which is linear in
+the cotangent; its own transpose is the forward rule (`transposed`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.box import apply, new_level
+from adjoint.core.errors import NotDifferentiableError
+from adjoint.core.op import Op
+from adjoint.core.pulls import NO_RULE, NotDifferentiable, dtype_of, shape_of, where
+from adjoint.tape.backward import backward
+from adjoint.tape.modes import recording_floor
+from adjoint.tape.node import leaf, pull_for
+from adjoint.tape.tensor import wrap
+
+Push = Callable[..., Any]
+
+
+def build(op: Op, wanted: tuple[int, ...], real: bool) -> Push:
+    """The forward rule of `op` where the inputs numbered `wanted` vary; `real`: nothing is complex."""
+    key = ("push", wanted, real)
+    push: Push | None = op.pulls.get(key)
+    if push is None:
+        push = op.pulls[key] = _written(op, wanted, real)
+    return push
+
+
+def _written(op: Op, wanted: tuple[int, ...], real: bool) -> Push:
+    _refuse(op, wanted)
+    scope: dict[str, Any] = {"op": op, "apply": apply, "zeros": _zeros, "transposed": transposed}
+    scope |= {"shape_of": shape_of, "dtype_of": dtype_of, "along": _along, "at": _at, "added": _added}
+    tangents = {i: f"t{i}" for i in wanted}
+    if op.joint and op.jvps:
+        terms = [_explicit(op, 0, f"[{_spread(tangents)}]", scope)]
+    elif op.kind == "linear":
+        given = "zeros(args, {" + ", ".join(f"{i}: {t}" for i, t in tangents.items()) + "})"
+        terms = [f"apply(op, {given}, settings)"]
+    else:
+        terms = [_term(op, i, t, scope, real) for i, t in tangents.items()]
+    total = terms[0]
+    for term in terms[1:]:
+        total = f"added({total}, {term})" if op.multiple else f"{total} + {term}"
+    source = f"def push(args, out, settings, {', '.join(tangents.values())}):\n    return {total}\n"
+    exec(compile(source, f"<forward rule of {op.name}>", "exec"), scope)
+    push: Push = scope["push"]
+    return push
+
+
+def _refuse(op: Op, wanted: tuple[int, ...]) -> None:
+    for i in wanted:
+        function = (op.rules[0 if op.joint else i] if op.rules else NO_RULE).function
+        if isinstance(function, NotDifferentiable):
+            name = op.inputs[0 if op.joint else i]
+            raise NotDifferentiableError(
+                f"{op.name} has no derivative with respect to `{name}`: {function.why}. Take it out of the graph "
+                f"first: {name}.detach()"
+            )
+
+
+def _term(op: Op, i: int, t: str, scope: dict[str, Any], real: bool) -> str:
+    """The share of input number `i` in the result's tangent."""
+    if op.jvps and op.jvps[i] is not None:
+        return _explicit(op, i, t, scope)
+    if "multilinear" in op.flags:
+        return f"apply(op, at(args, {i}, {t}), settings)"
+    if op.kind != "elementwise" or op.multiple:
+        return f"transposed(op, {i}, args, out, settings, {t})"
+    function, names = op.rules[i]
+    if not callable(function):
+        return t if function == 1 else f"-{t}" if function == -1 else f"{t} * {function!r}"
+    scope[f"rule{i}"] = function
+    if "g" not in names:
+        return f"{t} * rule{i}({', '.join(where(op, name) for name in names)})"
+    g = t if real else "g"
+    called = f"rule{i}({', '.join(g if name == 'g' else where(op, name) for name in names)})"
+    return called if real else f"along(lambda g: {called}, {t}, out)"
+
+
+def _explicit(op: Op, i: int, t: str, scope: dict[str, Any]) -> str:
+    rule = op.jvps[i]
+    assert rule is not None
+    scope[f"rule{i}"] = rule.function
+    return f"rule{i}({', '.join(t if name == 't' else where(op, name) for name in rule.names)})"
+
+
+def _spread(tangents: Mapping[int, str]) -> str:
+    return ", ".join(tangents.get(i, "None") for i in range(max(tangents) + 1))
+
+
+def _zeros(args: Sequence[Any], tangents: Mapping[int, Any]) -> list[Any]:
+    """The tangents of all `args`: zeros for those that do not vary."""
+    return [tangents[i] if i in tangents else np.zeros_like(x) for i, x in enumerate(args)]
+
+
+def _at(args: Sequence[Any], i: int, t: Any) -> list[Any]:
+    return [t if k == i else x for k, x in enumerate(args)]
+
+
+def _added(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
+    return [x + y for x, y in zip(a, b, strict=True)]
+
+
+def _along(rule: Callable[[Any], Any], t: Any, out: Any) -> Any:
+    """The tangent of an elementwise function of a complex number from its gradient rule.
+
+    With f_z and f_z̄ the derivatives by z and by its conjugate, the rule takes g to ``conj(f_z) g + f_z̄ conj(g)``,
+    and the tangent of t is ``f_z t + f_z̄ conj(t)``; both factors are read off the rule at 1 and i.
+    """
+    one = rule(np.ones_like(out))
+    if out.dtype.kind != "c":
+        return np.real(np.conj(one) * t)
+    i = rule(np.ones_like(out) * 1j)
+    if t.dtype.kind != "c":
+        return (one + 1j * i) * t
+    return (np.conj(one - 1j * i) * t + (one + 1j * i) * np.conj(t)) / 2.0
+
+
+def transposed(op: Op, i: int, args: Sequence[Any], out: Any, settings: Mapping[str, Any], t: Any) -> Any:
+    """The tangent of the result for tangent `t` of input `i`: the transpose of the gradient rule.
+
+    The rule is recorded on a cotangent of zeros, and the record gone through backward from `t`.
+    """
+    level = new_level()
+    token = recording_floor.set(min(recording_floor.get(), level))
+    try:
+        outs = out if op.multiple else (out,)
+        cotangents = [wrap(np.zeros_like(x), leaf(shape_of(x), dtype_of(x)), level) for x in outs]
+        values = [x if hasattr(x, "dtype") else np.asarray(x) for x in args]
+        pull = pull_for(op, (i,), values, out)
+        saved = pull.save(values, out, {**settings, "needs": (i,)} if op.joint else settings)
+        pulled = pull(cotangents if op.multiple else cotangents[0], saved)[0]
+        found = backward({pulled.node: t}) if getattr(pulled, "node", None) is not None else {}
+    finally:
+        recording_floor.reset(token)
+    tangents = [found[c.node] if c.node in found else np.zeros_like(x) for c, x in zip(cotangents, outs, strict=True)]
+    return tangents if op.multiple else tangents[0]
+
+
+def shaped(t: Any, out: Any) -> Any:
+    """Tangent `t` in the shape and dtype of the result, where an input was repeated or promoted."""
+    if shape_of(t) != out.shape:
+        t = np.broadcast_to(t, out.shape)
+    if dtype_of(t) != out.dtype:
+        t = (np.real(t) if dtype_of(t).kind == "c" and out.dtype.kind != "c" else t).astype(out.dtype)
+    return t

@@ -1,0 +1,124 @@
+"""`vmap`: a function of one sample becomes one of many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from adjoint.batch.batched import Batched
+from adjoint.core.box import Box, new_level, settled
+from adjoint.core.errors import ArgumentError, ShapeError
+from adjoint.core.trees import flatten, paths
+
+Function = Callable[..., Any]
+
+
+def vmap(f: Function, in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None = None) -> Function:
+    """A function that does for a stack of samples what `f` does for one, all at once and not in a loop.
+
+    Args:
+        f: takes arrays or trees of arrays, gives the same. It sees one sample.
+        in_axes: along which axis of each argument the samples lie: a number for all, or a tuple with one entry an
+            argument: a number, None for an argument that all samples share, or a tree of these that is a prefix of
+            the argument's. Keyword arguments are shared.
+        out_axes: along which axis of the results to put the samples: a number, or a tree that is a prefix of the
+            value's; None for a result that is the same for all samples.
+        axis_size: how many samples there are, if no argument says it.
+
+    Returns:
+        A function with the arguments of `f`.
+
+    Raises:
+        ShapeError: if arguments disagree about the number of samples, or lack the axis.
+        BatchedValueError: where `f` wants one number for what is one number a sample: ``float(t)``, or ``if`` on a
+            condition that differs between samples.
+
+    Random numbers that `f` draws from a generator are the same for all samples; pass samples' own as an argument.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> ad.vmap(np.dot)(np.eye(2), np.array([[1.0, 2.0], [3.0, 4.0]]))
+        array([1., 4.])
+        >>> per_sample = ad.vmap(ad.grad(lambda w, x: np.dot(w, x) ** 2), in_axes=(None, 0))
+        >>> per_sample(np.array([1.0, 1.0]), np.array([[1.0, 0.0], [2.0, 1.0]]))
+        array([[ 2.,  0.],
+               [12.,  6.]])
+    """
+
+    @wraps(f)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        axes = tuple(in_axes) if isinstance(in_axes, tuple | list) else (in_axes,) * len(args)
+        if len(axes) != len(args):
+            raise ArgumentError(f"vmap: in_axes has {len(axes)} entries for {len(args)} arguments; give one each")
+        level = new_level()
+        sizes: dict[int, str] = {}
+        boxed = []
+        for i, (arg, axis) in enumerate(zip(args, axes, strict=True)):
+            boxed.append(_boxed(arg, axis, level, f"argument {i}", sizes))
+        if axis_size is not None:
+            sizes.setdefault(axis_size, "axis_size")
+        if len(sizes) > 1:
+            said = ", ".join(f"{size} along {who}" for size, who in sizes.items())
+            raise ShapeError(f"vmap: the arguments disagree about the number of samples: {said}")
+        if not sizes:
+            raise ArgumentError("vmap: no argument has an axis of samples, so their number is unknown; give in_axes, "
+                                "or axis_size=n")  # fmt: skip
+        (n,) = sizes
+        return _unboxed(f(*boxed, **kwargs), out_axes, level, n)
+
+    return wrapped
+
+
+def _boxed(tree: Any, axes: Any, level: int, name: str, sizes: dict[int, str]) -> Any:
+    """The tree with its arrays as batched ones, where they have an axis of samples."""
+    leaves, rebuild = flatten(tree)
+    if axes is None:
+        return tree
+    chosen = _spread(axes, tree, len(leaves), "in_axes", name)
+    boxed = []
+    for k, (leaf, axis) in enumerate(zip(leaves, chosen, strict=True)):
+        x: Any = leaf
+        if axis is not None:
+            x = x if isinstance(x, Box) else np.asarray(x)
+            where = f"axis {axis} of {name}{paths(tree)[k]}"
+            if not -x.ndim <= axis < x.ndim:
+                raise ShapeError(f"vmap: {where} has no such axis: its shape is {x.shape}. For an argument that all "
+                                 f"samples share, in_axes is None")  # fmt: skip
+            sizes.setdefault(x.shape[axis], where)
+            x = np.moveaxis(x, axis, 0)
+            x = Batched.of((np.ascontiguousarray(x) if isinstance(x, np.ndarray) else x, True), level)
+        boxed.append(x)
+    return rebuild(boxed)
+
+
+def _spread(axes: Any, tree: Any, count: int, what: str, name: str) -> list[int | None]:
+    """One axis a leaf of `tree`, from the prefix of it that `axes` is."""
+    if axes is None or isinstance(axes, int):
+        return [axes] * count
+    import optree
+
+    flatten(tree)  # makes dataclasses known
+    try:
+        return optree.broadcast_prefix(axes, tree, none_is_leaf=True, namespace="adjoint")
+    except ValueError as error:
+        raise ArgumentError(f"vmap: {what} of {name} must be a number, None, or a tree of these that is a prefix of "
+                            f"it; {error}") from error  # fmt: skip
+
+
+def _unboxed(tree: Any, axes: Any, level: int, n: int) -> Any:
+    leaves, rebuild = flatten(tree)
+    results = []
+    for x, axis in zip(leaves, _spread(axes, tree, len(leaves), "out_axes", "the value"), strict=True):
+        x = settled(x, level)
+        data, stacked = x.layers if isinstance(x, Batched) and x.level == level else (x, False)
+        if axis is None:
+            if stacked:
+                raise ArgumentError("vmap: out_axes is None for a result that differs between samples; give it an axis")
+            results.append(data)
+        else:
+            data = data if stacked else np.broadcast_to(data, (n, *np.shape(data)))
+            results.append(data if axis == 0 else np.moveaxis(data, 0, axis))
+    return rebuild(results)

@@ -1,0 +1,163 @@
+"""Whole derivatives: `jacobian` (by rows, `jacrev`; by columns, `jacfwd`) and `hessian`.
+
+Rows or columns are computed all at once: the pullback, or the tangent, of a stack of unit vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.box import Box
+from adjoint.core.errors import ArgumentError
+from adjoint.core.pulls import dtype_of
+from adjoint.core.trees import flatten
+from adjoint.transforms.batch import vmap
+from adjoint.transforms.forward import jvp
+from adjoint.transforms.reverse import grad, vjp
+
+Function = Callable[..., Any]
+
+
+def jacrev(f: Function, argnums: int = 0, chunk_size: int | None = None) -> Function:
+    """A function that gives all first derivatives of `f`, by reverse mode: for many inputs and few outputs.
+
+    Args:
+        f: takes arrays or trees of arrays, gives the same.
+        argnums: the number of the argument to differentiate by.
+        chunk_size: how many rows to compute at once, to bound memory; all of them if not given.
+
+    Returns:
+        A function with the arguments of `f`. For an array argument and an array value the Jacobian has shape
+        ``value.shape + argument.shape``; for trees it is a tree like the value, of trees like the argument.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> ad.jacrev(lambda x: x**2)(np.array([1.0, 2.0]))
+        array([[2., 0.],
+               [0., 4.]])
+    """
+
+    @wraps(f)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        value, pullback = vjp(_of_one(f, argnums, args, kwargs), args[argnums])
+        outputs, rebuild_value = flatten(value)
+        leaves, rebuild = flatten(args[argnums])
+
+        def pulled(*seeds: Any) -> list[Any]:
+            return flatten(pullback(rebuild_value(list(seeds)))[0])[0]
+
+        columns = _stacks(pulled, outputs, chunk_size)
+        blocks = []
+        for out, part in zip(outputs, _parts(outputs), strict=True):
+            rows = [np.conj(c[part]) if c.dtype.kind == "c" else c[part] for c in columns]
+            blocks.append(
+                rebuild([np.reshape(c, np.shape(out) + np.shape(x))[()] for c, x in zip(rows, leaves, strict=True)])
+            )
+        return rebuild_value(blocks)
+
+    return wrapped
+
+
+jacobian = jacrev
+
+
+def jacfwd(f: Function, argnums: int = 0, chunk_size: int | None = None) -> Function:
+    """A function that gives all first derivatives of `f`, by forward mode: for few inputs and many outputs.
+
+    Args, result and errors are those of `jacrev`.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> ad.jacfwd(lambda t: np.stack([np.cos(t), np.sin(t)]))(0.0)
+        array([-0.,  1.])
+    """
+
+    @wraps(f)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        inner = _of_one(f, argnums, args, kwargs)
+        leaves, rebuild = flatten(args[argnums])
+        leaves = [x if isinstance(x, Box) else np.asarray(x) for x in leaves]
+        shape: list[Any] = []
+
+        def pushed(*seeds: Any) -> list[Any]:
+            _, tangent = jvp(inner, (rebuild(list(leaves)),), (rebuild(list(seeds)),))
+            found, back = flatten(tangent)
+            shape[:] = [back]
+            return found
+
+        columns = _stacks(pushed, leaves, chunk_size)
+        blocks = []
+        for column in columns:
+            moved = [np.moveaxis(column[part], 0, -1) for part in _parts(leaves)]
+            out = np.shape(column)[1:]
+            blocks.append(rebuild([np.reshape(c, out + np.shape(x))[()] for c, x in zip(moved, leaves, strict=True)]))
+        return shape[0](blocks)
+
+    return wrapped
+
+
+def hessian(f: Function, argnums: int = 0, chunk_size: int | None = None) -> Function:
+    """A function that gives all second derivatives of a function with one number as its value.
+
+    Forward mode over reverse mode: the columns of the gradient's Jacobian, all at once.
+
+    Returns:
+        A function with the arguments of `f`; for an array argument of shape s the Hessian has shape ``s + s``,
+        for a tree it is a tree of trees.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> ad.hessian(lambda x: x[0] ** 2 * x[1])(np.array([2.0, 3.0]))
+        array([[6., 4.],
+               [4., 0.]])
+    """
+    return jacfwd(grad(f, argnums), argnums, chunk_size)
+
+
+def _of_one(f: Function, argnum: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
+    """`f` of its argument number `argnum` alone."""
+    if not -len(args) <= argnum < len(args):
+        raise ArgumentError(f"argnums={argnum}: the call has {len(args)} positional argument(s)")
+
+    def inner(x: Any) -> Any:
+        call = list(args)
+        call[argnum] = x
+        return f(*call, **kwargs)
+
+    return inner
+
+
+def _stacks(f: Function, likes: list[Any], chunk: int | None) -> list[Any]:
+    """What `f` gives for each unit vector of the space of `likes`, stacked."""
+    total = sum(_size(x) for x in likes)
+    chunks = []
+    for start in range(0, total, chunk or max(total, 1)):
+        count = min(chunk or total, total - start)
+        chunks.append(vmap(f)(*_units(likes, start, count)))
+    if not chunks:  # nothing varies: see what `f` would give
+        return [np.zeros((0, *np.shape(x)), dtype_of(x)) for x in f(*likes)]
+    return chunks[0] if len(chunks) == 1 else [np.concatenate(column) for column in zip(*chunks, strict=True)]
+
+
+def _units(likes: list[Any], start: int, count: int) -> Iterator[np.ndarray]:
+    """`count` unit vectors of the space of `likes` from number `start` on: one stack a leaf."""
+    for x in likes:
+        size = _size(x)
+        yield np.eye(count, size, -start, dtype_of(x)).reshape(count, *np.shape(x))
+        start -= size
+
+
+def _parts(likes: list[Any]) -> Iterator[slice]:
+    """Where each leaf's elements lie among those of all."""
+    start = 0
+    for x in likes:
+        yield slice(start, start + _size(x))
+        start += _size(x)
+
+
+def _size(x: Any) -> int:
+    return int(np.prod(np.shape(x), dtype=int))
