@@ -1,7 +1,8 @@
-"""Optimisers, which write parameters in place, and gradient clipping."""
+"""Optimisers, which write parameters in place; the same as pure functions; and gradient clipping."""
 
 from __future__ import annotations
 
+from adjoint.optim import functional as functional
 from adjoint.optim.adam import Adam as Adam
 from adjoint.optim.adam import AdamW as AdamW
 from adjoint.optim.clip import clip_grad_norm as clip_grad_norm

@@ -1,0 +1,188 @@
+"""Optimisers as pure functions: what a step computes can be differentiated, by its settings and its start.
+
+    rule = optim.functional.adam(lr)
+    state = rule.init(params)
+    params, state = rule.update(params, ad.grad(loss)(params), state)
+
+Nothing is written in place. Parameters and gradients are trees; a setting is a number, a tensor, or a tree like the
+parameters. The steps are those of `optim.SGD` and `optim.Adam`, which are faster, and not differentiable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjoint.core.errors import ArgumentError
+from adjoint.core.trees import flatten
+
+State = Any
+
+
+class Rule(NamedTuple):
+    """An optimiser: ``init(params)`` gives the first state, ``update(params, grads, state)`` new params and state."""
+
+    init: Callable[[Any], State]
+    update: Callable[[Any, Any, State], tuple[Any, State]]
+
+
+def sgd(lr: Any, momentum: Any = 0.0, weight_decay: Any = 0.0, nesterov: bool = False) -> Rule:
+    """Gradient descent; the formula and the settings are those of `optim.SGD`.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> from adjoint.optim import functional
+        >>> def end(lr):  # of two steps down x**2: x = (1 - 2 lr)**2
+        ...     rule, x = functional.sgd(lr), 1.0
+        ...     state = rule.init(x)
+        ...     for _ in range(2):
+        ...         x, state = rule.update(x, 2 * x, state)
+        ...     return x
+        >>> ad.grad(end)(0.25)
+        np.float64(-2.0)
+    """
+
+    def init(params: Any) -> State:
+        return [np.zeros_like(p) for p in flatten(params)[0]]
+
+    def update(params: Any, grads: Any, state: State) -> tuple[Any, State]:
+        leaves, rebuild = flatten(params)
+        rates, momenta, decays = (_each(setting, leaves) for setting in (lr, momentum, weight_decay))
+        found, velocities = [], []
+        for p, g, v, rate, mu, decay in zip(leaves, _like(grads, leaves), state, rates, momenta, decays, strict=True):
+            g = g + decay * p
+            v = mu * v + g
+            found.append(p - rate * (g + mu * v if nesterov else v))
+            velocities.append(v)
+        return rebuild(found), velocities
+
+    return Rule(init, update)
+
+
+def adam(
+    lr: Any, betas: tuple[Any, Any] = (0.9, 0.999), eps: Any = 1e-8, weight_decay: Any = 0.0, decoupled: bool = False
+) -> Rule:
+    """Adam; the formula and the settings are those of `optim.Adam`, or with `decoupled` of `optim.AdamW`.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> from adjoint.optim import functional
+        >>> def end(lr):  # the first step has the length lr, whatever the gradient
+        ...     rule = functional.adam(lr)
+        ...     return rule.update(1.0, 123.0, rule.init(1.0))[0]
+        >>> ad.grad(end)(0.5).round(6)
+        np.float64(-1.0)
+    """
+    b1, b2 = betas
+
+    def init(params: Any) -> State:
+        zeros = [np.zeros_like(p) for p in flatten(params)[0]]
+        return 0, zeros, zeros
+
+    def update(params: Any, grads: Any, state: State) -> tuple[Any, State]:
+        leaves, rebuild = flatten(params)
+        t = state[0] + 1
+        found, means, squares = [], [], []
+        rates, decays = _each(lr, leaves), _each(weight_decay, leaves)
+        for p, g, m, v, rate, decay in zip(leaves, _like(grads, leaves), *state[1:], rates, decays, strict=True):
+            if decoupled:
+                p = p - rate * decay * p
+            else:
+                g = g + decay * p
+            m, v = b1 * m + (1 - b1) * g, b2 * v + (1 - b2) * g * g
+            found.append(p - rate * (m / (1 - b1**t)) / (_root(v / (1 - b2**t)) + eps))
+            means.append(m)
+            squares.append(v)
+        return rebuild(found), (t, means, squares)
+
+    return Rule(init, update)
+
+
+def lbfgs(lr: Any = 1.0, history: int = 10) -> Rule:
+    """L-BFGS with steps of a given length (Nocedal and Wright, Numerical Optimization, 2006, algorithm 7.4).
+
+    The first step is shortened to at most `lr`, as the curvature is not known yet. A change of the gradient that does
+    not go along with the step is left out.
+
+    Args:
+        lr: the factor of a step; 1 is Newton's.
+        history: how many steps to remember.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> from adjoint.optim import functional
+        >>> loss = lambda x: np.sum(np.array([1.0, 10.0]) * x**2)
+        >>> rule, x = functional.lbfgs(), np.ones(2)
+        >>> state = rule.init(x)
+        >>> for _ in range(12):
+        ...     x, state = rule.update(x, ad.grad(loss)(x), state)
+        >>> bool(loss(x) < 1e-12)
+        True
+    """
+    if history < 1:
+        raise ArgumentError(f"lbfgs: history is at least 1; got {history}")
+
+    def init(params: Any) -> State:
+        return None, ()
+
+    def update(params: Any, grads: Any, state: State) -> tuple[Any, State]:
+        leaves, rebuild = flatten(params)
+        gradient = _like(grads, leaves)
+        last, pairs = state
+        scale: Any = 1.0
+        if last is None:
+            scale = 1.0 / np.maximum(1.0, sum(np.sum(np.abs(g)) for g in gradient))
+        else:
+            s, y = (
+                [new - old for new, old in zip(*both, strict=True)] for both in ((leaves, last[0]), (gradient, last[1]))
+            )
+            along = _dot(s, y)
+            if along > 1e-10:
+                pairs = (*pairs, (s, y, 1.0 / along))[-history:]
+            if pairs:
+                scale = 1.0 / (pairs[-1][2] * _dot(pairs[-1][1], pairs[-1][1]))
+        direction, weights = gradient, []
+        for s, y, curvature in reversed(pairs):
+            weights.append(curvature * _dot(s, direction))
+            direction = _plus(direction, -weights[-1], y)
+        direction = [scale * d for d in direction]
+        for (s, y, curvature), weight in zip(pairs, reversed(weights), strict=True):
+            direction = _plus(direction, weight - curvature * _dot(y, direction), s)
+        found = [p - rate * d for p, rate, d in zip(leaves, _each(lr, leaves), direction, strict=True)]
+        return rebuild(found), ((leaves, gradient), pairs)
+
+    return Rule(init, update)
+
+
+def _root(x: Any) -> Any:
+    """The square root; at 0 its derivative is taken as 0, so that a parameter without a gradient stays out of it."""
+    positive = x > 0
+    return np.where(positive, np.sqrt(np.where(positive, x, 1.0)), 0.0)
+
+
+def _each(setting: Any, leaves: list[Any]) -> list[Any]:
+    """A setting for each leaf of the parameters."""
+    found, _ = flatten(setting)
+    if len(found) not in (1, len(leaves)):
+        raise ArgumentError(f"a setting is one number, or a tree like the parameters, with {len(leaves)} leaves; "
+                            f"got {len(found)}")  # fmt: skip
+    return found * len(leaves) if len(found) < len(leaves) else found
+
+
+def _like(grads: Any, leaves: list[Any]) -> list[Any]:
+    found, _ = flatten(grads)
+    if len(found) != len(leaves) or any(np.shape(g) != np.shape(p) for g, p in zip(found, leaves, strict=True)):
+        shapes = [np.shape(p) for p in leaves]
+        raise ArgumentError(f"gradients have the structure and shapes of the parameters, {shapes}; "
+                            f"got {[np.shape(g) for g in found]}")  # fmt: skip
+    return found
+
+
+def _dot(a: list[Any], b: list[Any]) -> Any:
+    return sum(np.sum(x * y) for x, y in zip(a, b, strict=True))
+
+
+def _plus(a: list[Any], weight: Any, b: list[Any]) -> list[Any]:
+    return [x + weight * y for x, y in zip(a, b, strict=True)]
