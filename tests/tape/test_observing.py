@@ -172,7 +172,7 @@ def test_hooks_make_no_cycles():
         y = x * 2
         y.retain_grad()
         y.register_hook(print)
-        node, fate = weakref.ref(y.node), weakref.ref(x)
+        node, fate = weakref.ref(x.node), weakref.ref(x)  # y's node holds that of x
         x.register_post_accumulate_grad_hook(print)
         del x, y
         assert node() is None and fate() is None

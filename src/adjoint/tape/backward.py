@@ -114,7 +114,7 @@ def _added(total: Any, c: Any, node: Node, owned: set[Node], consumed: bool) -> 
     return total
 
 
-def _finished(g: Any, leaf: Node, owned: bool) -> Any:
+def _finished(g: Any, leaf: Any, owned: bool) -> Any:
     """A leaf's cotangent in its own shape and dtype, in memory that nothing else refers to; through its hooks."""
     if isinstance(g, Lazy):
         g, owned = g.dense(), True

@@ -86,7 +86,8 @@ class saved_tensors_hooks:  # noqa: N801 - PyTorch's name, and used like a funct
                 raise ArgumentError(f"saved_tensors_hooks(pack, unpack): {name} must be a function; got {function!r}")
         self.pack, self.unpack, self.leaves = pack, unpack, leaves
         self._tokens: list[Token[int]] = []
-        self._handles: weakref.WeakKeyDictionary[Node, weakref.ref[Handle]] = weakref.WeakKeyDictionary()
+        # By the id of the node, which lives as long as its handle does: who holds the handle has the node as parent.
+        self._handles: weakref.WeakValueDictionary[int, Handle] = weakref.WeakValueDictionary()
 
     def __enter__(self) -> None:
         self._tokens.append(recording_floor.observe("saved", self._observe))
@@ -119,11 +120,9 @@ class saved_tensors_hooks:  # noqa: N801 - PyTorch's name, and used like a funct
             return value
         if node is None:  # somebody's array, which may have been overwritten since it was last packed
             return Handle(value, self.pack, self.unpack)
-        ref = self._handles.get(node)
-        handle = None if ref is None else ref()
+        handle = self._handles.get(id(node))
         if handle is None or handle.source() is not value or handle.moment != writes.latest():
-            handle = Handle(value, self.pack, self.unpack)
-            self._handles[node] = weakref.ref(handle)
+            handle = self._handles[id(node)] = Handle(value, self.pack, self.unpack)
         return handle
 
 

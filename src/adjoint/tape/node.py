@@ -19,7 +19,7 @@ next_order = count(-1, -1).__next__
 
 
 class Node:
-    """One recorded operation; or a leaf, where gradients collect.
+    """One recorded operation; or a `Leaf`, where gradients collect.
 
     Attributes:
         order: minus the sequence number. Creation order is a topological order.
@@ -27,18 +27,15 @@ class Node:
         parents: the nodes of those inputs that are on the tape.
         saved: the values that `pull` names, and nothing else; of a leaf, its hooks.
         grad: the gradient collected here: leaves, and results after `retain_grad`.
-        shape, dtype: what a leaf's gradient must look like.
         probe: what to check a saved array of somebody else's against; only where `pull` is watched.
     """
 
-    __slots__ = ("__weakref__", "dtype", "grad", "order", "parents", "probe", "pull", "saved", "shape")
+    __slots__ = ("grad", "order", "parents", "probe", "pull", "saved")
     order: int
     pull: Pull | None
     parents: tuple[Node, ...]
     saved: tuple[Any, ...]
     grad: Any
-    shape: tuple[int, ...]
-    dtype: Any
     probe: Any
 
     def __repr__(self) -> str:
@@ -46,9 +43,17 @@ class Node:
         return f"<node {-self.order}: {what}>"
 
 
-def leaf(shape: tuple[int, ...], dtype: Any) -> Node:
-    """A node without parents: the end of a backward pass, where a gradient is kept."""
-    node = Node()
+class Leaf(Node):
+    """A node without parents: the end of a backward pass, where a gradient of this `shape` and `dtype` is kept."""
+
+    __slots__ = ("__weakref__", "dtype", "shape")
+    shape: tuple[int, ...]
+    dtype: Any
+
+
+def leaf(shape: tuple[int, ...], dtype: Any) -> Leaf:
+    """A new leaf, for a tensor of this `shape` and `dtype`."""
+    node = Leaf()
     node.order, node.pull, node.parents, node.saved = next_order(), None, (), ()
     node.grad, node.shape, node.dtype = None, shape, dtype
     return node

@@ -44,7 +44,8 @@ class Hooks:
     """The hooks of one node, called in the order in which they came; then its gradient is kept, if asked for."""
 
     def __init__(self, tensor: Tensor, node: Node) -> None:
-        self.level, self.like, self.node = tensor.level, type(tensor.detach()), weakref.ref(node)
+        self.level, self.like = tensor.level, type(tensor.detach())
+        self.tensor, self.order = weakref.ref(tensor), node.order
         self.before: dict[int, Hook] = {}
         self.after: dict[int, Hook] = {}
         self.keeps = False
@@ -57,8 +58,9 @@ class Hooks:
             given = hook(shown)
             if given is not None and given is not shown:
                 g = self._taken(given, g, own)
-        if self.keeps:
-            node: Any = self.node()
+        tensor = self.tensor() if self.keeps else None
+        node = None if tensor is None else tensor.node
+        if node is not None and node.order == self.order:  # else nobody can ask for it any more
             kept = g if isinstance(g, self.like) else self._shown(g, writeable=True)
             node.grad = kept if node.grad is None else node.grad + kept
         return g
