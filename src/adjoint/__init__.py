@@ -44,6 +44,7 @@ from adjoint.tape.policies import save_everything as save_everything
 from adjoint.tape.policies import save_matmuls as save_matmuls
 from adjoint.tape.policies import save_nothing as save_nothing
 from adjoint.tape.policies import save_only_names as save_only_names
+from adjoint.tape.scan import checkpoint_scan as checkpoint_scan
 from adjoint.tape.tensor import Tensor as Tensor
 from adjoint.tape.tensor import tensor as tensor
 from adjoint.tape.watch import exact_checks as exact_checks
@@ -58,6 +59,9 @@ from adjoint.transforms.jacobians import jacrev as jacrev
 from adjoint.transforms.reverse import grad as grad
 from adjoint.transforms.reverse import value_and_grad as value_and_grad
 from adjoint.transforms.reverse import vjp as vjp
+from adjoint.transforms.sparse import sparse_hessian as sparse_hessian
+from adjoint.transforms.sparse import sparse_jacobian as sparse_jacobian
+from adjoint.transforms.sparse import sparsity as sparsity
 
 if TYPE_CHECKING:
     from adjoint import data as data

@@ -20,6 +20,7 @@ from adjoint.ops import (  # noqa: F401 - imported for what they register
     likes,
     linalg,
     linear,
+    naming,
     nan_reductions,
     neural,
     norms,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy import ndarray
@@ -22,6 +22,13 @@ from adjoint.tape import writes
 from adjoint.tape.hooks import Packed, unpacked
 from adjoint.tape.node import Node
 from adjoint.tape.watch import check
+
+
+class Resumed(NamedTuple):
+    """What a pullback gives that has just recorded the graph it stands for: nodes of that, and their cotangents."""
+
+    nodes: Sequence[Node]
+    cotangents: Sequence[Any]
 
 
 def backward(
@@ -41,6 +48,7 @@ def backward(
     heap = sorted((node.order, node) for node in waiting if node.pull is not None)
     last_write, past = writes.latest(), writes.Past()
     node: Node | None = None
+    parents: Sequence[Node]
     while heap or node is not None:
         if node is None:
             node = heappop(heap)[1]
@@ -60,6 +68,9 @@ def backward(
             if not heap or parents[0].order < heap[0][0]:  # it would come off the heap at once
                 (node,), (g,) = parents, shares
                 continue
+        if pull.special and type(shares) is Resumed:
+            parents, shares = shares
+            last_write, past = writes.latest(), writes.Past()  # the new graph may have written, and reused memory
         for parent, c in zip(parents, shares):  # noqa: B905 - one share a parent; strict= costs 5 % here
             if parent in waiting:
                 total = waiting[parent]

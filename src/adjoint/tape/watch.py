@@ -48,6 +48,11 @@ def exact_checks() -> Iterator[None]:
         _exact.reset(token)
 
 
+def is_exact() -> bool:
+    """Whether arrays are to be compared whole."""
+    return _exact.get()
+
+
 class Probe(NamedTuple):
     """The fingerprint of the saved value number `k`, and the place in the code that saved it."""
 

@@ -59,6 +59,13 @@ def latest() -> int:
     return _latest[0]
 
 
+def last(array: np.ndarray) -> int:
+    """The order of the latest write to the memory of `array`; 0 if none is known."""
+    held = owner(array)
+    found = _written.get(id(held))
+    return found[1][-1].order if found is not None and found[0]() is held else 0
+
+
 def owner(array: np.ndarray) -> np.ndarray:
     """The object that owns an array's memory."""
     while isinstance(array, np.ndarray) and array.base is not None:

@@ -1,0 +1,405 @@
+"""Less memory for more time: `checkpoint` keeps what a function is given, and runs it again when its gradient is due.
+
+The function runs as always, recorded. Then the nodes of its results are replaced by one that stands for that whole
+graph, which is dropped. When the backward pass comes to it, the function runs once more, and the pass goes on
+through the new graph: it is younger than all that waits, so its nodes come next, as those of the first would have.
+Every cotangent is therefore added in the same order as without `checkpoint`, bit for bit; what the function closes over
+gets its share, because the new graph hangs on the same nodes; and a second derivative needs nothing of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import WRAPPER_ASSIGNMENTS, update_wrapper
+from itertools import pairwise
+from typing import Any, NamedTuple, ParamSpec, TypeVar, cast, overload
+
+import numpy as np
+
+from adjoint.core.cotangents import Lazy
+from adjoint.core.errors import ArgumentError, GradientError, InPlaceError
+from adjoint.core.op import Op
+from adjoint.core.trees import flatten
+from adjoint.ops.writing import Path
+from adjoint.tape import writes
+from adjoint.tape.backward import Resumed
+from adjoint.tape.modes import NEVER, recording_floor
+from adjoint.tape.node import Node, next_order
+from adjoint.tape.policies import Policy, Replay, Watching, save_everything, save_nothing
+from adjoint.tape.reach import State
+from adjoint.tape.tensor import Tensor, View
+from adjoint.tape.views import root_of
+from adjoint.tape.watch import fingerprint, is_exact
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class _Place(NamedTuple):
+    """Where a tensor stood among the arguments: its root, the way from there, and what a view showed."""
+
+    root: int
+    path: Path
+    data: Any
+    node: Node | None
+
+
+class Arguments:
+    """The arguments of a call, to make them once more: their tree, their arrays, and what on the tape they were.
+
+    Attributes:
+        arrays: the data of tensors, and other arrays: what must be kept.
+    """
+
+    def __init__(self, given: Any) -> None:
+        leaves, self._rebuild = flatten(given)
+        roots: dict[int, Tensor] = {}
+        self._leaves = [self._placed(leaf, roots) if isinstance(leaf, Tensor) else leaf for leaf in leaves]
+        self._roots = [(type(root), root.level, root.node) for root in roots.values()]
+        self._exact = is_exact()
+        plain = [leaf for leaf in leaves if isinstance(leaf, np.ndarray)]
+        self._prints = [fingerprint(array, self._exact) for array in plain]
+        self.arrays: tuple[Any, ...] = (*(root.data for root in roots.values()), *plain)
+
+    def _placed(self, tensor: Tensor, roots: dict[int, Tensor]) -> _Place:
+        # Not the tensor itself: it may come to hold a history that leads back here.
+        root, path = root_of(tensor)
+        roots.setdefault(id(root), root)
+        shown = (tensor.data, tensor.node) if path else (None, None)
+        return _Place(list(roots).index(id(root)), path, *shown)
+
+    def again(self, arrays: Sequence[Any], what: str) -> Any:
+        """The arguments as they were, around `arrays`: those that were kept, with the values they had.
+
+        Raises:
+            InPlaceError: if one that is not a tensor's has other values.
+        """
+        for array, mark in zip(arrays[len(self._roots) :], self._prints, strict=True):
+            if fingerprint(array, self._exact) != mark:
+                raise InPlaceError(
+                    f"{what} must run again for its gradient, but an array that it was given has been written since. "
+                    f"Go backward before the write, or give it a copy: a.copy()"
+                )
+        made = [
+            _tensor(kind, data, node, level) for (kind, level, node), data in zip(self._roots, arrays, strict=False)
+        ]
+        return self._rebuild([self._again(x, made) if isinstance(x, _Place) else x for x in self._leaves])
+
+    def _again(self, place: _Place, made: list[Tensor]) -> Tensor:
+        root = made[place.root]
+        if not place.path:
+            return root
+        view: View = object.__new__(View)
+        view.root, view.path, view._data, view._node = root, place.path, place.data, place.node
+        view._seen = (root.node, root.data) if root.data is self.arrays[place.root] else (None, None)
+        return view
+
+
+def _tensor(kind: type, data: Any, node: Node | None, level: int) -> Tensor:
+    tensor: Tensor = object.__new__(kind)
+    tensor.data, tensor.node, tensor.level = data, node, level
+    return tensor
+
+
+class Given(Lazy):
+    """The cotangent `value` of result number `i` of `count`; the others have none."""
+
+    __slots__ = ("count", "i", "value")
+
+    def __init__(self, i: int, value: Any, count: int) -> None:
+        self.i, self.value, self.count = i, value, count
+
+    def dense(self) -> list[Any]:
+        return self.add_to([None] * self.count)
+
+    def add_to(self, total: list[Any]) -> list[Any]:
+        total[self.i] = self.value if total[self.i] is None else total[self.i] + self.value
+        return total
+
+
+def stand_in(op: Op, order: int, parents: tuple[Node, ...], saved: tuple[Any, ...], pull: Callable[..., Any]) -> Node:
+    """A node for a graph that is made when a cotangent comes: ``pull(cotangents, saved)`` makes it."""
+    facts = {"op": op, "names": ("arguments", "kept", "needs"), "wanted": tuple(range(len(parents)))}
+    node = Node()
+    node.order, node.parents, node.saved = order, parents, (*saved, ())
+    node.pull = cast(Any, _with_facts(pull, special=True, **facts))
+    return node
+
+
+def result_of(node: Node, i: int, count: int) -> Node:
+    """The node of result number `i` of what `node` stands for."""
+
+    def pull(g: Any, saved: tuple[()]) -> tuple[Given]:
+        return (Given(i, g, count),)
+
+    result = Node()
+    result.order, result.parents, result.saved = next_order(), (node,), ()
+    result.pull = cast(Any, _with_facts(pull, special=False, op=cast(Any, node.pull).op, names=(), wanted=(0,)))
+    return result
+
+
+def _with_facts(pull: Any, **facts: Any) -> Any:
+    pull.__dict__.update(fresh=False, watched=False, consumes=False, twin=None, source="", **facts)
+    return pull
+
+
+def boundary(nodes: Sequence[Node], mark: int) -> tuple[Node, ...]:
+    """The nodes older than `mark` on which the younger ones that lead to `nodes` hang."""
+    inside, outside = list(dict.fromkeys(nodes)), set[Node]()
+    seen = set(inside)
+    for node in inside:
+        for parent in node.parents:
+            if parent not in seen:
+                seen.add(parent)
+                (inside.append if parent.order < mark else outside.add)(parent)
+    return tuple(sorted(outside, key=lambda node: node.order))
+
+
+def inner_roots(leaves: Sequence[Any], mark: int) -> dict[int, Tensor]:
+    """The tensors among `leaves`, or whose memory they show, whose history is younger than `mark`: by index."""
+    found: dict[int, Tensor] = {}
+    seen: set[int] = set()
+    for i, leaf in enumerate(leaves):
+        if isinstance(leaf, Tensor):
+            root = root_of(leaf)[0]
+            node = root.node
+            if id(root) not in seen and node is not None and node.order < mark and node.pull is not None:
+                seen.add(id(root))
+                found[i] = root
+    return found
+
+
+@contextmanager
+def recording_from(floor: int) -> Iterator[None]:
+    """Record as it was done when the floor was `floor`."""
+    token = recording_floor.set(floor)
+    try:
+        yield
+    finally:
+        recording_floor.reset(token)
+
+
+def values_of(tensor: Tensor) -> Any:
+    """The numbers in a tensor, at the bottom of its levels."""
+    data: Any = tensor.data
+    while isinstance(data, Tensor):
+        data = data.data
+    return data
+
+
+def print_of(tensor: Tensor, exact: bool) -> Any:
+    """The fingerprint of the numbers in a tensor, to tell whether they come out the same again."""
+    data = values_of(tensor)
+    return fingerprint(np.asarray(data), exact) if isinstance(data, np.ndarray | np.generic) else None
+
+
+def check_unwritten(arrays: Iterable[Any], now: int, mark: int, what: str) -> None:
+    """Raise if one of `arrays` was written after `mark` and before `now`."""
+    if writes.latest() > mark:
+        return
+    if any(isinstance(array, np.ndarray) and now < writes.last(array) < mark for array in arrays):
+        raise InPlaceError(
+            f"{what} must run again for its gradient, but a value that it uses (a parameter, say) has been written "
+            f"since. Go backward before the write"
+        )
+
+
+class Call:
+    """One call of a checkpointed function: made once, and again whenever its gradient is due."""
+
+    def __init__(self, function: Callable[..., Any], op: Op, policy: Policy, args: Any, kwargs: Any) -> None:
+        self.function, self.op = function, op
+        self.mark, self.floor, self.exact = next_order(), recording_floor.get(), is_exact()
+        self.arguments = Arguments((args, kwargs))
+        self.state = State(function, (args, kwargs))
+        self.kept: tuple[Any, ...] = ()
+        self.watching = None if policy is save_nothing else Watching(policy)
+
+    def first(self, args: Any, kwargs: Any) -> Any:
+        """Call the function, and let its results hang on a node that stands for the graph behind them."""
+        if self.watching is None:
+            value = self.function(*args, **kwargs)
+        else:
+            with self.watching:
+                value = self.function(*args, **kwargs)
+            self.kept = self.watching.values()
+        self.state.settle(self.mark)
+        leaves = self._leaves(value, args, kwargs)
+        roots = inner_roots(leaves, self.mark)
+        self.prints = {i: print_of(root, self.exact) for i, root in roots.items()}
+        for level in {root.level for root in roots.values()}:
+            self._replace({i: root for i, root in roots.items() if root.level == level})
+        for leaf in leaves:
+            if isinstance(leaf, View):
+                _ = leaf.node  # takes its path from the new history
+        return value
+
+    def _leaves(self, value: Any, args: Any, kwargs: Any) -> list[Any]:
+        # The arguments too: the function may have written into them.
+        return flatten(value)[0] + flatten((args, kwargs))[0]
+
+    def _replace(self, roots: dict[int, Tensor]) -> None:
+        """Hang `roots`, which are of one level, on a new node, and drop the graph that they came from."""
+        nodes: dict[Node, int] = {}
+        for i, root in roots.items():
+            nodes.setdefault(cast(Node, root.node), i)
+        indices = tuple(nodes.values())
+        node = stand_in(
+            self.op,
+            self.mark,
+            boundary(list(nodes), self.mark),
+            (self.arguments.arrays, self.kept),
+            lambda g, saved: self.again(g, saved, indices),
+        )
+        results = {old: result_of(node, k, len(nodes)) for k, old in enumerate(nodes)}
+        for root in roots.values():
+            root.node = results[cast(Node, root.node)]
+
+    def again(self, g: list[Any], saved: tuple[Any, ...], indices: tuple[int, ...]) -> Resumed:
+        """Call the function again; the cotangents `g` of its results `indices` go to the graph that this makes."""
+        arrays, kept, _ = saved
+        args, kwargs = self.arguments.again(arrays, self.op.name)
+        now, written = next_order(), writes.latest() < self.mark
+        with self.state.restored(), recording_from(self.floor):
+            if self.watching is None:
+                value = self.function(*args, **kwargs)
+            else:
+                with Replay(self.watching, kept) as replay:
+                    value = self.function(*replay.arguments(args), **replay.arguments(kwargs))
+        leaves = self._leaves(value, args, kwargs)
+        nodes = [self._same(leaves, i) for i in indices]
+        if written:
+            check_unwritten(self._used(nodes, now), now, self.mark, self.op.name)
+        pairs = [(node, c) for node, c in zip(nodes, g, strict=True) if c is not None]
+        return Resumed([node for node, _ in pairs], [c for _, c in pairs])
+
+    def _same(self, leaves: Sequence[Any], i: int) -> Node:
+        """The node of result number `i`, which must have come out as it did the first time."""
+        root = root_of(leaves[i])[0] if i < len(leaves) and isinstance(leaves[i], Tensor) else None
+        if root is None or root.node is None or print_of(root, self.exact) != self.prints[i]:
+            raise GradientError(
+                f"{self.op.name} ran again for its gradient, and did not give what it gave the first time. What it "
+                f"reads was changed in between, or it draws random numbers from a source that is not found: give the "
+                f"generator as an argument"
+            )
+        return root.node
+
+    def _used(self, nodes: Sequence[Node], now: int) -> Iterator[Any]:
+        """Arrays that the second run used, other than its arguments."""
+        ours = {id(writes.owner(array)) for array in self.arguments.arrays if isinstance(array, np.ndarray)}
+        used = [values_of(tensor) for tensor in self.state.parameters]
+        inside = dict.fromkeys(nodes)
+        stack = list(inside)
+        while stack:
+            node = stack.pop()
+            used += node.saved
+            fresh = [parent for parent in node.parents if parent.order < now and parent not in inside]
+            inside |= dict.fromkeys(fresh)
+            stack += fresh
+        return (a for a in used if isinstance(a, np.ndarray) and id(writes.owner(a)) not in ours)
+
+
+@overload
+def checkpoint(function: Callable[P, R], *, policy: Policy = ...) -> Callable[P, R]: ...
+@overload
+def checkpoint(function: None = None, *, policy: Policy = ...) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+def checkpoint(function: Any = None, *given: Any, policy: Policy = save_nothing) -> Any:
+    """A function that does what `function` does, and keeps none of its inner values: they are computed again.
+
+    ``ad.checkpoint(f)`` is a function, which is then called; ``@ad.checkpoint`` and ``@ad.checkpoint(policy=…)``
+    decorate one. Gradients are the same bit for bit, of any order, and in any nesting; also those of parameters and
+    tensors that `function` closes over. Random numbers are the same, drawn from generators that are arguments,
+    attributes, closed over, or global, and from ``np.random``; the second run leaves no trace in them, or in the
+    attributes and buffers of modules.
+
+    Args:
+        function: takes and gives trees of tensors, and anything else; also an `nn.Module`. It must do the same when
+            it is called again; what it changes elsewhere (a list that it appends to) is changed twice.
+        policy: which inner values to keep all the same: `ad.save_nothing`, `ad.save_everything`, `ad.save_matmuls`,
+            ``ad.save_only_names(…)``, or a function of an operation and its settings.
+
+    Raises:
+        ArgumentError: if arguments of `function` are given here.
+        InPlaceError: in the backward pass, if what it uses was overwritten and cannot be had back.
+        GradientError: in the backward pass, if the second run gives other values.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> block = ad.checkpoint(lambda x: np.tanh(np.sin(x) * 2))
+        >>> ad.grad(lambda x: np.sum(block(block(x))))(np.zeros(2))
+        array([4., 4.])
+    """
+    if given:
+        name = getattr(function, "__name__", "f")
+        raise ArgumentError(
+            f"checkpoint takes the function only, and gives a function back. Call that one: "
+            f"ad.checkpoint({name})({', '.join('…' for _ in given)})"
+        )
+    if function is None:
+        return lambda function: checkpoint(function, policy=policy)
+    if not callable(function) or not callable(policy):
+        raise ArgumentError(f"checkpoint(function, policy=…) takes two functions; got {function!r} and {policy!r}")
+    if policy is save_everything:
+        return function
+    op = Op(name=f"checkpoint({name_of(function)})", forward=function, inputs=("function",))
+
+    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+        if recording_floor.get() >= NEVER:
+            return function(*args, **kwargs)
+        return Call(function, op, policy, args, kwargs).first(args, kwargs)
+
+    # Not what is in its __dict__: a module is a function too, and that would be its parameters.
+    return update_wrapper(checkpointed, function, [a for a in WRAPPER_ASSIGNMENTS if hasattr(function, a)], ())
+
+
+def name_of(function: Any) -> str:
+    """What messages call a function."""
+    return getattr(function, "__name__", type(function).__name__)
+
+
+def checkpoint_sequential(
+    functions: Sequence[Callable[[Any], Any]], segments: int, x: Any, *, policy: Policy = save_nothing
+) -> Any:
+    """``functions[-1](… functions[0](x))``, with all but the last of `segments` pieces checkpointed.
+
+    Args:
+        functions: one after another; also an `nn.Sequential`.
+        segments: into how many pieces of about equal length to cut. About the square root of ``len(functions)`` needs
+            the least memory: the values between pieces, and those inside of one.
+        x: what the first function is given.
+        policy: as in `checkpoint`.
+
+    Raises:
+        ArgumentError: if there are fewer functions than `segments`, or fewer than one of either.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> ad.grad(lambda x: ad.checkpoint_sequential([np.sin] * 9, 3, x))(0.5)
+        np.float64(0.37284410319009405)
+    """
+    functions = list(functions)
+    if not 1 <= segments <= len(functions):
+        raise ArgumentError(
+            f"checkpoint_sequential cuts {len(functions)} functions into pieces: segments must be from 1 to "
+            f"{len(functions)}; got {segments}"
+        )
+    edges = [k * len(functions) // segments for k in range(segments + 1)]
+    for start, stop in pairwise(edges[:-1]):
+        x = checkpoint(_Chain(functions[start:stop]), policy=policy)(x)
+    return _Chain(functions[edges[-2] :])(x)
+
+
+class _Chain:
+    """Functions one after another, as one."""
+
+    def __init__(self, functions: Sequence[Callable[[Any], Any]]) -> None:
+        self.functions = functions
+        self.__name__ = (
+            name_of(functions[0]) if len(functions) == 1 else f"{name_of(functions[0])} … {name_of(functions[-1])}"
+        )
+
+    def __call__(self, x: Any) -> Any:
+        for function in self.functions:
+            x = function(x)
+        return x

@@ -1,0 +1,186 @@
+"""What a function can reach: the random generators, changeable objects and parameters that it uses when it runs.
+
+A function that is run a second time must draw the same random numbers, find its modules as they were, and leave
+both as the first run left them. Nobody says what a function uses; but it can be found from its arguments, from
+what it closes over, and from the global names in its code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from types import BuiltinMethodType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjoint.core.box import Box
+from adjoint.core.op import Op
+from adjoint.core.trees import flatten
+from adjoint.tape import writes
+from adjoint.tape.tensor import Tensor, View
+
+MISSING: Any = object()
+# Packages whose functions use no global state, but for NumPy's own generator.
+_OURS = ("adjoint.", "numpy.", "scipy.", "builtins.")
+_PLAIN = (np.ndarray, np.generic, int, float, complex, str, bytes, type(None), type, Op, CodeType)
+
+
+class Reached(NamedTuple):
+    """What was found: generators, objects with attributes, and tensors."""
+
+    generators: list[Any]
+    objects: list[Any]
+    tensors: list[Tensor]
+
+
+def reach(*things: Any) -> Reached:
+    """Everything that `things` refer to: containers, closures, global names, and attributes, to any depth."""
+    found = Reached([], [], [])
+    seen: set[int] = set()
+    stack = list(things)
+    while stack:
+        thing = stack.pop()
+        if isinstance(thing, _PLAIN) or id(thing) in seen:
+            continue
+        seen.add(id(thing))
+        if isinstance(thing, Tensor):
+            found.tensors.append(thing)
+        elif isinstance(thing, np.random.Generator | np.random.RandomState):
+            found.generators.append(thing)
+        elif isinstance(thing, dict):
+            stack += thing.values()
+        elif isinstance(thing, list | tuple | set | frozenset):
+            stack += thing
+        elif isinstance(thing, FunctionType):
+            stack += _used_by(thing)
+        elif isinstance(thing, MethodType):
+            stack += (thing.__self__, thing.__func__)
+        elif isinstance(thing, BuiltinMethodType):
+            stack.append(thing.__self__)  # np.random.rand is a method of NumPy's own generator
+        elif isinstance(thing, partial):
+            stack += (thing.func, thing.args, thing.keywords)
+        elif hasattr(thing, "__dict__") and not isinstance(thing, Box | ModuleType) and not _is_numpys(type(thing)):
+            found.objects.append(thing)
+            stack += vars(thing).values()
+            stack += _methods(type(thing))
+    return found
+
+
+def _used_by(function: FunctionType) -> Iterator[Any]:
+    """What a Python function closes over, has as defaults, and names in its code: globals, and what is in modules."""
+    if _is_ours(function):
+        return
+    for cell in function.__closure__ or ():
+        try:
+            yield cell.cell_contents
+        except ValueError:  # a name without a value yet
+            continue
+    yield from function.__defaults__ or ()
+    yield from (function.__kwdefaults__ or {}).values()
+    codes = [function.__code__]
+    for code in codes:
+        spaces = [function.__globals__]
+        for space in spaces:  # `np.random.rand`: a global, what it has of these names, and so on
+            named = [space[name] for name in code.co_names if name in space]
+            spaces += (vars(x) for x in named if isinstance(x, ModuleType) and vars(x) not in spaces)
+            yield from named
+        codes += (const for const in code.co_consts if isinstance(const, CodeType))
+
+
+def _methods(kind: type) -> Iterator[Any]:
+    """The methods of a user's class, which may use global names."""
+    for base in kind.__mro__[:-1]:
+        if not _is_ours(base):
+            yield from (value for value in vars(base).values() if isinstance(value, FunctionType))
+
+
+def _is_ours(thing: Any) -> bool:
+    """Whether a function or class is of a library, and uses nothing of the user's by global names."""
+    return f"{thing.__module__}.".startswith(_OURS)
+
+
+def _is_numpys(kind: type) -> bool:
+    return f"{kind.__module__}.".startswith(("numpy.", "builtins."))
+
+
+class Source(NamedTuple):
+    """A source of random numbers: how to ask for its state and how to set it."""
+
+    get: Callable[[], Any]
+    set: Callable[[Any], None]
+
+    @classmethod
+    def of(cls, generator: Any) -> Source:
+        if isinstance(generator, np.random.Generator):
+            bits = generator.bit_generator
+            return cls(lambda: bits.state, lambda state: setattr(bits, "state", state))
+        return cls(lambda: generator.get_state(legacy=False), generator.set_state)
+
+
+class State:
+    """The state in which `function` is called, to call it in once more.
+
+    Attributes:
+        changed: buffers that the first run wrote.
+        parameters: tensors on the tape that were found, other than the arguments'.
+    """
+
+    def __init__(self, function: Any, args: Any) -> None:
+        found, given = reach(function, args), {id(leaf) for leaf in flatten(args)[0]}
+        self._sources = [(s, s.get()) for s in map(Source.of, found.generators)]
+        self._attributes = [(thing, dict(vars(thing))) for thing in found.objects]
+        self.changed: list[np.ndarray] = []
+        self.parameters = [t for t in found.tensors if t.node is not None and id(t) not in given]
+
+    def settle(self, since: int) -> None:
+        """The first run is over: forget sources that it did not draw from, note the buffers that it wrote."""
+        self._sources = [(s, state) for s, state in self._sources if not _same(state, s.get())]
+        self.changed = [t.data for t in self._buffers() if writes.last(t.data) < since]
+
+    def _buffers(self) -> Iterator[Any]:
+        """Tensors without a history among the attributes of what was found."""
+        for thing, _ in self._attributes:
+            for value in vars(thing).values():
+                if isinstance(value, Tensor) and not isinstance(value, View) and value.node is None:
+                    if isinstance(value.data, np.ndarray):
+                        yield value
+
+    @contextmanager
+    def restored(self) -> Iterator[None]:
+        """The state of the first run's beginning; afterwards, the one that there is now."""
+        random = [(source, source.get()) for source, _ in self._sources]
+        attributes = [(thing, dict(vars(thing))) for thing, _ in self._attributes]
+        buffers = [(tensor, tensor.data) for tensor in self._buffers()]
+        arrays = [v for _, d in attributes for v in d.values() if isinstance(v, np.ndarray) and v.flags.writeable]
+        values = [(array, np.array(array)) for array in (*self.changed, *arrays)]
+        _set(self._sources, self._attributes)
+        try:
+            yield
+        finally:
+            _set(random, attributes)
+            for tensor, data in buffers:
+                tensor.data = data
+            for array, old in values:
+                array[...] = old
+
+
+def _set(sources: list[tuple[Source, Any]], attributes: list[tuple[Any, dict[str, Any]]]) -> None:
+    """Set states and attributes; only those that differ, since other threads may look at the others."""
+    for source, state in sources:
+        source.set(state)
+    for thing, wanted in attributes:
+        own = vars(thing)
+        for name in own.keys() - wanted.keys():
+            del own[name]
+        for name, value in wanted.items():
+            if own.get(name, MISSING) is not value:
+                own[name] = value
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether two states of a generator are equal."""
+    if isinstance(a, dict):
+        return all(_same(a[key], b[key]) for key in a)
+    return bool(np.array_equal(a, b)) if isinstance(a, np.ndarray) else bool(a == b)
