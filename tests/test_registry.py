@@ -331,6 +331,7 @@ NOT_COMPLEX = {
     "eigen": "eigenvectors are defined up to a complex factor",
     "symmetric_eigen": "the samples are not Hermitian any more",
     "thin_svd": "singular vectors are defined up to a complex factor",
+    "unitary_factor_and_svd": "as thin_svd",
     "eig": "eigenvectors are defined up to a complex factor",
     "eigh": "the samples are not Hermitian any more",
     "gradient": "a spacing is real",

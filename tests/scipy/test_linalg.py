@@ -189,7 +189,7 @@ def test_bands():
         (lambda t: linalg.expm(t[:2]), ad.ShapeError, "square"),
         (lambda t: linalg.solve(t, np.ones(4)), ad.ShapeError, "right side of shape"),
         (lambda t: linalg.solve(t, np.ones(3), assume_a="magic"), ad.ArgumentError, "assume_a"),
-        (lambda t: linalg.solve(t * 0, np.ones(3)), np.linalg.LinAlgError, "singular"),
+        (lambda t: linalg.solve(t * 0, np.ones(3)), np.linalg.LinAlgError, "[Ss]ingular"),
         (lambda t: linalg.solve_triangular(t, np.ones(3), trans=7), ad.ArgumentError, "trans"),
         (lambda t: linalg.lu_solve(linalg.lu_factor(t), np.ones(3), trans=7), ad.ArgumentError, "trans"),
         (lambda t: linalg.solve_sylvester(t, t, t[:2]), ad.ShapeError, "right side"),

@@ -14,7 +14,8 @@ import numpy as np
 from adjoint.core.constructors import composite, general
 from adjoint.core.errors import ArgumentError, NotSupportedError
 from adjoint.core.op import call
-from adjoint.ops.linalg import hermitian
+from adjoint.core.protocol import in_graph
+from adjoint.ops.factors import cholesky_cotangent, hermitian, unused
 
 
 class EighResult(NamedTuple):
@@ -44,11 +45,6 @@ class SVDResult(NamedTuple):
     U: Any
     S: Any
     Vh: Any
-
-
-def _unused(g: Any) -> bool:
-    """Whether an output has no use: its cotangent is the plain zeros that stand for none."""
-    return isinstance(g, np.ndarray) and not g.any()
 
 
 def _positive(r: Any, *shape: int) -> Any:
@@ -82,15 +78,7 @@ def _gaps(values: Any) -> Any:
 # -- Cholesky ---------------------------------------------------------------------------------------
 
 
-def _cholesky_cotangent(g: Any, out: Any) -> Any:
-    """I. Murray, Differentiation of the Cholesky decomposition, 2016, equation 8."""
-    inverse = np.linalg.inv(out)
-    inner = np.tril(np.matmul(hermitian(out), g))
-    inner = inner - _diagonal(np.diagonal(inner, axis1=-2, axis2=-1)) / 2
-    return _symmetric(np.matmul(np.matmul(hermitian(inverse), inner), inverse))
-
-
-@general(vjp=_cholesky_cotangent, samples=lambda r: [call(_positive(r, 3, 3)), call(_positive(r, 2, 3, 3))])
+@general(vjp=cholesky_cotangent, samples=lambda r: [call(_positive(r, 3, 3)), call(_positive(r, 2, 3, 3))])
 def cholesky_factor(a: Any, /) -> Any:
     return np.linalg.cholesky(_symmetric(a))
 
@@ -124,7 +112,7 @@ def _square(name: str, a: Any) -> Any:
 def _eigh_cotangent(g: Any, out: Any) -> Any:
     (gw, gv), (w, v) = g, out
     inner = _diagonal(gw)
-    if not _unused(gv):
+    if not unused(gv):
         n = np.shape(w)[-1]
         inner = inner + np.where(np.eye(n, dtype=bool), 0.0, np.matmul(hermitian(v), gv)) / _gaps(w)
     return _symmetric(np.matmul(np.matmul(v, inner), hermitian(v)))
@@ -168,7 +156,9 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:  # noqa: N803 - NumPy's name
 )
 def eigvalsh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803 - NumPy's name
     """Eigenvalues of the Hermitian part of `a`; where some are equal, the gradient is still finite."""
-    return symmetric_eigenvalues(_triangle("eigvalsh", a, UPLO), uplo=UPLO)
+    a = _triangle("eigvalsh", a, UPLO)
+    # The gradient takes the vectors; they cost less now than later.
+    return symmetric_eigen(a, uplo=UPLO)[0] if in_graph(a) else symmetric_eigenvalues(a, uplo=UPLO)
 
 
 def _eig_cotangent(g: Any, out: Any) -> Any:
@@ -176,7 +166,7 @@ def _eig_cotangent(g: Any, out: Any) -> Any:
     (gw, gv), (w, v) = g, out
     vh = hermitian(v)
     inner = _diagonal(gw)
-    if not _unused(gv):
+    if not unused(gv):
         n = np.shape(w)[-1]
         along = np.real(np.sum(np.conj(v) * gv, axis=-2))
         turned = np.matmul(vh, gv) - np.matmul(vh, v) * along[..., None, :]
@@ -246,13 +236,13 @@ def qr(a: Any, mode: str = "reduced") -> Any:
 # -- Singular values --------------------------------------------------------------------------------
 
 
-def _svd_cotangent(g: Any, out: Any) -> Any:
+def svd_cotangent(g: Any, out: Any) -> Any:
     """J. Townsend, Differentiating the singular value decomposition, 2016; complex phases as they turn freely."""
     (gu, gs, gvh), (u, s, vh) = g, out
     uh, v = hermitian(u), hermitian(vh)
     inner = _diagonal(gs)
     total = 0.0
-    if not (_unused(gu) and _unused(gvh)):
+    if not (unused(gu) and unused(gvh)):
         gv = hermitian(gvh)
         gaps = _gaps(s) * (s[..., None, :] + s[..., :, None]) if np.shape(s)[-1] > 1 else np.ones_like(inner)
         gaps = np.where(np.eye(np.shape(s)[-1], dtype=bool), 1.0, gaps)
@@ -271,24 +261,31 @@ def _svd_cotangent(g: Any, out: Any) -> Any:
     return total + np.matmul(np.matmul(u, inner), vh)
 
 
-@general(vjp=_svd_cotangent, multiple=True, samples=lambda r: [call(r(4, 2)), call(r(2, 2, 3)), call(r(3, 3))])
+@general(vjp=svd_cotangent, multiple=True, samples=lambda r: [call(r(4, 2)), call(r(2, 2, 3)), call(r(3, 3))])
 def thin_svd(a: Any, /) -> Any:
     return tuple(np.linalg.svd(a, full_matrices=False))
 
 
-def _svdvals_cotangent(g: Any, x: Any) -> Any:
-    u, _, vh = thin_svd(x)
+def _svdvals_cotangent(g: Any, a: Any) -> Any:
+    u, _, vh = thin_svd(a)
     return np.matmul(u * g[..., None, :], vh)
 
 
-@general(
+@general(vjp=_svdvals_cotangent, samples=lambda r: [call(r(3, 3)), call(r(2, 4)), call(r(3, 2) + 1j * r(3, 2))])
+def singular_values(a: Any, /) -> Any:
+    return np.linalg.svd(a, compute_uv=False)
+
+
+@composite(
     np.linalg.svdvals,
-    vjp=_svdvals_cotangent,
     samples=lambda r: [call(r(3, 3)), call(r(2, 4)), call(r(2, 3, 2)), call(r(3, 2) + 1j * r(3, 2))],
     errors=lambda r: [call(r(3))],
 )
 def svdvals(x: Any, /) -> Any:
-    return np.linalg.svd(x, compute_uv=False)
+    """`numpy.linalg.svdvals`; where some are equal, the gradient is still finite."""
+    if np.ndim(x) < 2:
+        raise np.linalg.LinAlgError(f"np.linalg.svdvals takes matrices, alone or in a stack; got shape {np.shape(x)}")
+    return thin_svd(x)[1] if in_graph(x) else singular_values(x)
 
 
 @composite(

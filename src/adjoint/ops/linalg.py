@@ -12,21 +12,11 @@ import numpy as np
 from adjoint.core.constructors import composite, constant, general
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.op import call
-from adjoint.core.pulls import unbroadcast
+from adjoint.core.pulls import shape_of, unbroadcast
+from adjoint.ops.factors import common, conj, hermitian, lu_cotangent, lu_of, lu_solved, routine, unused, well_posed
 from adjoint.ops.linear import vecdot
 
 constant(np.linalg.matrix_rank)
-
-
-def hermitian(x: Any) -> Any:
-    """Transposed and, if complex, conjugated."""
-    x = np.swapaxes(x, -1, -2)
-    return np.conj(x) if x.dtype.kind == "c" else x
-
-
-def well_posed(r: Any, *shape: int) -> Any:
-    """A sample matrix far from singular."""
-    return r(*shape) + 4 * np.eye(shape[-1])
 
 
 def _solve_a(g: Any, a: Any, b_shape: Any, out: Any) -> Any:
@@ -45,8 +35,50 @@ def _solve_b(g: Any, a: Any, b_shape: Any) -> Any:
 
 
 @general(
-    np.linalg.solve,
     vjps=(_solve_a, _solve_b),
+    samples=lambda r: [
+        call(well_posed(r, 2, 3, 3), r(3)),
+        call(well_posed(r, 3, 3), r(2, 3, 1)),
+        call(well_posed(r, 2, 3, 3) + 1j * r(2, 3, 3), r(2, 3, 1)),
+    ],
+)
+def stacked_solve(a: Any, b: Any, /) -> Any:
+    return np.linalg.solve(a, b)
+
+
+def _solved_cotangents(g: Any, arrays: Any, out: Any, needs: Any) -> list[Any]:
+    """By the factors that there are; where those vary, by the matrix itself."""
+    a, (x, lu, pivots), (gx, g_lu, _) = arrays[0], out, g
+    if isinstance(lu, np.ndarray) and isinstance(pivots, np.ndarray):
+        h = lu_solved(lu, gx, pivots=pivots, trans=2)
+    else:
+        h = np.linalg.solve(hermitian(a), gx)
+    if 0 not in needs:
+        return [None, h]
+    c = (-h)[:, None] * conj(x) if len(x.shape) == 1 else np.matmul(-h, hermitian(x))
+    return [c if unused(g_lu) else c + lu_cotangent(g_lu, lu, pivots), h]
+
+
+@general(
+    vjp=_solved_cotangents,
+    multiple=True,
+    samples=lambda r: [
+        call(well_posed(r, 3, 3), r(3, 2)),
+        call(well_posed(r, 3, 3), r(3)),
+        call(well_posed(r, 2, 2) + 1j * r(2, 2), r(2, 1) + 1j * r(2, 1)),
+    ],
+)
+def solve_keeping_factors(*arrays: Any) -> Any:
+    """The solution `x` of ``a @ x = b`` for `arrays` a and b, and the factors that its gradient needs again."""
+    a, b = arrays
+    lu, pivots = lu_of(np.asarray(a, common(a, b)))
+    if not lu.diagonal().all():
+        raise np.linalg.LinAlgError("Singular matrix")
+    return lu_solved(lu, b, pivots=pivots), lu, pivots
+
+
+@composite(
+    np.linalg.solve,
     samples=lambda r: [
         call(well_posed(r, 3, 3), r(3)),
         call(well_posed(r, 3, 3), r(3, 2)),
@@ -56,8 +88,12 @@ def _solve_b(g: Any, a: Any, b_shape: Any) -> Any:
     ],
     errors=lambda r: [call(np.ones((2, 2)), r(2)), call(r(2, 3), r(2)), call(well_posed(r, 3, 3), r(2))],
 )
-def solve(a: Any, b: Any, /) -> Any:
-    return np.linalg.solve(a, b)
+def solve(a: Any, b: Any) -> Any:
+    """`numpy.linalg.solve`; of one matrix, the gradient takes the factors that the solution was found with."""
+    shape, right = shape_of(a), shape_of(b)
+    if len(shape) == 2 and shape[0] == shape[1] and len(right) in (1, 2) and right[0] == shape[0]:
+        return solve_keeping_factors(a, b)[0]
+    return stacked_solve(a, b)
 
 
 @general(
@@ -87,14 +123,50 @@ def _cofactors(a: Any) -> Any:
 
 
 def _det_cotangent(g: Any, a: Any, out: Any) -> Any:
-    singular = np.any(np.equal(out, 0))
-    slope = _cofactors(a) if singular else out[..., None, None] * np.swapaxes(np.linalg.inv(a), -1, -2)
-    return g[..., None, None] * (np.conj(slope) if slope.dtype.kind == "c" else slope).astype(a.dtype)
+    if np.any(np.equal(out, 0)):
+        return g[..., None, None] * conj(_cofactors(a)).astype(a.dtype)
+    return (g * conj(out))[..., None, None] * hermitian(np.linalg.inv(a))
 
 
-@general(
+@general(vjp=_det_cotangent, samples=lambda r: [call(r(2, 3, 3)), call(r(2, 2, 2) + 1j * r(2, 2, 2))])
+def stacked_det(a: Any, /) -> Any:
+    return np.linalg.det(a)
+
+
+def _inverse(a: Any, lu: Any, pivots: Any) -> Any:
+    """The inverse, by the factors that there are; where those vary, by the matrix itself."""
+    if not isinstance(lu, np.ndarray) or not isinstance(pivots, np.ndarray) or not lu.size:
+        return np.linalg.inv(a)
+    inverse, singular = routine("getri", lu.dtype)(lu, pivots.astype(np.int32), lwork=64 * lu.shape[0])
+    if singular:
+        raise np.linalg.LinAlgError("Singular matrix")
+    return inverse
+
+
+def _sign_of(lu: Any, pivots: Any) -> Any:
+    """The sign, or phase, of the determinant."""
+    d = lu.diagonal()
+    odd = np.count_nonzero(pivots != np.arange(len(pivots))) % 2
+    return np.prod(d / np.where(d == 0, 1, np.abs(d))) * (1 - 2 * odd)
+
+
+def _det_keeping(g: Any, a: Any, out: Any) -> Any:
+    (g_det, g_lu, _), (det, lu, pivots) = g, out
+    singular = np.equal(det, 0)
+    c = g_det * conj(_cofactors(a)) if singular else (g_det * conj(det)) * hermitian(_inverse(a, lu, pivots))
+    return c if unused(g_lu) else c + lu_cotangent(g_lu, lu, pivots)
+
+
+@general(vjp=_det_keeping, multiple=True, samples=lambda r: [call(well_posed(r, 3, 3)), call(r(2, 2) + 1j * r(2, 2))])
+def det_keeping_factors(a: Any, /) -> Any:
+    """The determinant, and the factors that its gradient needs again."""
+    lu, pivots = lu_of(a)
+    odd = np.count_nonzero(pivots != np.arange(len(pivots))) % 2
+    return np.prod(lu.diagonal()) * (1 - 2 * odd), lu, pivots
+
+
+@composite(
     np.linalg.det,
-    vjp=_det_cotangent,
     samples=lambda r: [
         call(r(3, 3)),
         call(r(2, 3, 3)),
@@ -104,8 +176,10 @@ def _det_cotangent(g: Any, a: Any, out: Any) -> Any:
     ],
     errors=lambda r: [call(r(2, 3)), call(r(3))],
 )
-def det(a: Any, /) -> Any:
-    return np.linalg.det(a)
+def det(a: Any) -> Any:
+    """`numpy.linalg.det`; where it is 0, the gradient is the matrix of cofactors."""
+    shape = shape_of(a)
+    return det_keeping_factors(a)[0] if len(shape) == 2 and shape[0] == shape[1] else stacked_det(a)
 
 
 class SlogdetResult(NamedTuple):
@@ -115,19 +189,38 @@ class SlogdetResult(NamedTuple):
     logabsdet: Any
 
 
-def _slogdet_cotangent(g: Any, a: Any, out: Any) -> Any:
-    gs, gl = g
-    factor = gl - 1j * np.imag(np.conj(gs) * out[0]) if a.dtype.kind == "c" else gl
-    return factor[..., None, None] * hermitian(np.linalg.inv(a))
+def _slogdet_factor(g: Any, a: Any, sign: Any) -> Any:
+    gs, gl = g[:2]
+    return gl - 1j * np.imag(np.conj(gs) * sign) if a.dtype.kind == "c" else gl
 
 
 @general(
-    vjp=_slogdet_cotangent,
+    vjp=lambda g, a, out: _slogdet_factor(g, a, out[0])[..., None, None] * hermitian(np.linalg.inv(a)),
     multiple=True,
-    samples=lambda r: [call(well_posed(r, 3, 3)), call(well_posed(r, 2, 2) + 1j * r(2, 2))],
+    samples=lambda r: [call(well_posed(r, 2, 3, 3)), call(well_posed(r, 2, 2) + 1j * r(2, 2))],
 )
 def sign_and_logdet(a: Any, /) -> Any:
     return tuple(np.linalg.slogdet(a))
+
+
+def _slogdet_keeping(g: Any, a: Any, out: Any) -> Any:
+    sign, _, lu, pivots = out
+    c = _slogdet_factor(g, a, sign) * hermitian(_inverse(a, lu, pivots))
+    return c if unused(g[2]) else c + lu_cotangent(g[2], lu, pivots)
+
+
+@general(
+    vjp=_slogdet_keeping,
+    multiple=True,
+    samples=lambda r: [call(well_posed(r, 3, 3)), call(well_posed(r, 2, 2) + 1j * r(2, 2))],
+)
+def slogdet_keeping_factors(a: Any, /) -> Any:
+    """Sign and logarithm, and the factors that their gradient needs again."""
+    lu, pivots = lu_of(a)
+    with np.errstate(divide="ignore"):
+        logarithm = np.sum(np.log(np.abs(lu.diagonal())))
+    sign = _sign_of(lu, pivots)
+    return (sign if logarithm != -np.inf else sign * 0), logarithm, lu, pivots
 
 
 @composite(
@@ -136,6 +229,9 @@ def sign_and_logdet(a: Any, /) -> Any:
     errors=lambda r: [call(r(2, 3))],
 )
 def slogdet(a: Any) -> SlogdetResult:
+    shape = shape_of(a)
+    if len(shape) == 2 and shape[0] == shape[1]:
+        return SlogdetResult(*slogdet_keeping_factors(a)[:2])
     return SlogdetResult(*sign_and_logdet(a))
 
 

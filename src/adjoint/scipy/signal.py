@@ -225,6 +225,14 @@ def _filter_cotangents(g: Any, arrays: Any, out: Any, needs: Any) -> list[Any]:
     """With h the cotangent of ``b x + zi``, which drives the recursion, that of y in ``a y = b x + zi``."""
     b, a, x, zi = arrays
     order = a.shape[0] - 1
+    if needs == (2,):  # the same filter, backward in time
+        start = np.zeros(order, g.dtype)
+        return [
+            None,
+            None,
+            _fitted(np.flip(rational_filter(conj(b), conj(a), np.flip(g, -1), start), -1), x.shape),
+            None,
+        ]
     h = _backward_in_time(g, a)
     none = np.zeros(1, h.dtype)
     cotangents: list[Any] = [None] * 4

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, NotSupportedError
+from adjoint.ops.factors import triangular_solve
 from adjoint.scipy.arrays import adjoint_of, array, square
-from adjoint.scipy.linalg.solving import triangular_solve
 
 
 def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:

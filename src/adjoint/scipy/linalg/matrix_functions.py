@@ -15,7 +15,8 @@ from scipy import linalg
 from adjoint.core.constructors import general
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.op import call
-from adjoint.ops.linalg import well_posed
+from adjoint.ops.decompositions import svd_cotangent
+from adjoint.ops.factors import routine, unused, well_posed
 from adjoint.scipy.arrays import adjoint_of, array, square
 
 # From this size on SciPy's own method is quicker than the exponential of the blocks.
@@ -202,27 +203,38 @@ def _alike(*matrices: Any) -> list[Any]:
     return [m if m.shape[:-2] == batch else np.broadcast_to(m, batch + m.shape[-2:]) for m in matrices]
 
 
-def _back_sylvester(g: Any, a: Any, b: Any) -> Any:
-    return sylvester(adjoint_of(a), adjoint_of(b), g)
+def _sylvester_cotangents(g: Any, matrices: Any, out: Any, needs: Any) -> list[Any]:
+    a, b, _ = matrices
+    s = sylvester(adjoint_of(a), adjoint_of(b), g)
+    return [
+        np.matmul(-s, adjoint_of(out)) if 0 in needs else None,
+        np.matmul(adjoint_of(out), -s) if 1 in needs else None,
+        s,
+    ]
 
 
 @general(
-    vjps=(
-        lambda g, a, b, out: -np.matmul(_back_sylvester(g, a, b), adjoint_of(out)),
-        lambda g, a, b, out: -np.matmul(adjoint_of(out), _back_sylvester(g, a, b)),
-        lambda g, a, b: _back_sylvester(g, a, b),
-    ),
+    vjp=_sylvester_cotangents,
     samples=lambda r: [
         call(well_posed(r, 3, 3), well_posed(r, 2, 2), r(3, 2)),
         call(well_posed(r, 2, 2, 2), well_posed(r, 2, 3, 3), r(2, 2, 3)),
         call(well_posed(r, 2, 2) + 1j * r(2, 2), well_posed(r, 2, 2) + 0j, r(2, 2) + 1j * r(2, 2)),
     ],
 )
-def sylvester(a: Any, b: Any, q: Any, /) -> Any:
+def sylvester(*matrices: Any) -> Any:
+    a, b, q = matrices
     if q.ndim == 2:
-        return linalg.solve_sylvester(a, b, q)
+        return _doubled(a, q) if a is b else linalg.solve_sylvester(a, b, q)
     rows = zip(*(m.reshape(-1, *m.shape[-2:]) for m in (a, b, q)), strict=True)
     return np.stack([linalg.solve_sylvester(*row) for row in rows]).reshape(q.shape)
+
+
+def _doubled(a: Any, q: Any) -> Any:
+    """The `x` of ``a @ x + x @ a = q``: one Schur decomposition is enough."""
+    dtype = np.result_type(a, q)
+    t, u = linalg.schur(a.astype(dtype, copy=False), output="complex" if dtype.kind == "c" else "real")
+    x, scale, _ = routine("trsyl", t.dtype)(t, t, adjoint_of(u) @ q @ u)
+    return u @ (x * scale) @ adjoint_of(u)
 
 
 def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
@@ -235,8 +247,30 @@ def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
         array([[0.5, 0. ],
                [0. , 0.5]])
     """
-    a = square("solve_continuous_lyapunov", a)
-    return solve_sylvester(a, adjoint_of(a), q)
+    a, q = square("solve_continuous_lyapunov", a), array(q)
+    if a.ndim > 2 or q.shape != a.shape:
+        return solve_sylvester(a, adjoint_of(a), q)
+    return lyapunov(a, q)
+
+
+def _lyapunov_cotangents(g: Any, matrices: Any, out: Any, needs: Any) -> list[Any]:
+    s = lyapunov(adjoint_of(matrices[0]), g)
+    if 0 not in needs:
+        return [None, s]
+    return [-(np.matmul(s, adjoint_of(out)) + np.matmul(adjoint_of(s), out)), s]
+
+
+@general(
+    vjp=_lyapunov_cotangents,
+    samples=lambda r: [
+        call(well_posed(r, 3, 3), r(3, 3)),
+        call(well_posed(r, 2, 2) + 1j * r(2, 2), r(2, 2) + 1j * r(2, 2)),
+    ],
+)
+def lyapunov(*matrices: Any) -> Any:
+    """The `x` of ``a @ x + x @ a^H = q`` for `matrices` a and q."""
+    a, q = matrices
+    return linalg.solve_continuous_lyapunov(a, q).astype(np.result_type(a, q), copy=False)
 
 
 def solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Any:
@@ -300,7 +334,7 @@ def sqrtm(A: Any) -> Any:  # noqa: N803 - SciPy's name
 
 
 @general(
-    vjp=lambda g, out: sylvester(adjoint_of(out), adjoint_of(out), g),
+    vjp=lambda g, out: _around(adjoint_of(out), g),
     samples=lambda r: [
         call(well_posed(r, 3, 3)),
         call(well_posed(r, 2, 2, 2)),
@@ -310,6 +344,11 @@ def sqrtm(A: Any) -> Any:  # noqa: N803 - SciPy's name
 def matrix_root(a: Any, /) -> Any:
     result = _each(linalg.sqrtm, a)
     return result.astype(np.result_type(a, np.complex64) if result.dtype.kind == "c" else a.dtype, copy=False)
+
+
+def _around(a: Any, g: Any) -> Any:
+    """The `x` of ``a @ x + x @ a = g``, from one and the same matrix."""
+    return sylvester(a, a, g)
 
 
 def polar(a: Any, side: str = "right") -> tuple[Any, Any]:
@@ -341,19 +380,34 @@ def polar(a: Any, side: str = "right") -> tuple[Any, Any]:
 
 def _unitary_cotangent(g: Any, a: Any, out: Any) -> Any:
     """With p = u^H a: du = u w + (1 - u u^H) da p^-1, where p w + w p = u^H da - da^H u."""
-    p = np.matmul(adjoint_of(out), a)
-    inner = np.matmul(adjoint_of(out), g)
-    turned = sylvester(p, p, inner - adjoint_of(inner))
-    c = np.matmul(out, turned)
+    g, (u, w, s, vh) = g[0], out
+    inner = np.matmul(adjoint_of(u), g)
+    odd = inner - adjoint_of(inner)
+    p = np.matmul(adjoint_of(u), a)
+    if isinstance(s, np.ndarray) and isinstance(vh, np.ndarray):  # p = v s v^H
+        odd = np.matmul(np.matmul(vh, odd), vh.conj().T) / (s[:, None] + s)
+        c = np.matmul(w, np.matmul(odd, vh))
+    else:
+        c = np.matmul(u, _around(p, odd))
     if a.shape[0] > a.shape[1]:
-        c = c + adjoint_of(np.linalg.solve(p, adjoint_of(g - np.matmul(out, inner))))
+        c = c + adjoint_of(np.linalg.solve(p, adjoint_of(g - np.matmul(u, inner))))
     return c
 
 
-@general(vjp=_unitary_cotangent, samples=lambda r: [call(r(3, 3)), call(r(4, 2)), call(r(2, 2) + 1j * r(2, 2))])
-def unitary_factor(a: Any, /) -> Any:
-    w, _, vh = np.linalg.svd(a, full_matrices=False)
-    return w @ vh
+def _polar_cotangent(g: Any, a: Any, out: Any) -> Any:
+    c = _unitary_cotangent(g, a, out)
+    return c if all(map(unused, g[1:])) else c + svd_cotangent(g[1:], out[1:])
+
+
+@general(vjp=_polar_cotangent, multiple=True, samples=lambda r: [call(r(3, 3)), call(r(4, 2))])
+def unitary_factor_and_svd(a: Any, /) -> Any:
+    """The unitary factor, and the singular vectors and values that it is made of, which its gradient needs again."""
+    w, s, vh = np.linalg.svd(a, full_matrices=False)
+    return w @ vh, w, s, vh
+
+
+def unitary_factor(a: Any) -> Any:
+    return unitary_factor_and_svd(a)[0]
 
 
 # -- Functions of the exponential ---------------------------------------------------------------------

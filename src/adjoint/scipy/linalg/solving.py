@@ -14,9 +14,8 @@ from scipy import linalg
 from adjoint.core.constructors import general
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import call
-from adjoint.core.pulls import unbroadcast
-from adjoint.ops.linalg import well_posed
-from adjoint.scipy.arrays import adjoint_of, conj, fitting, plain, square
+from adjoint.ops.factors import cholesky_solved, fitted, lu_solved, packed_lu, triangular_solve, well_posed
+from adjoint.scipy.arrays import adjoint_of, fitting, plain, square
 
 Trans = Literal[0, 1, 2, "N", "T", "C"]
 _TRANSPOSED: dict[Any, int] = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
@@ -59,7 +58,9 @@ def solve(
     if kind is None:
         raise ArgumentError(f"scipy.linalg.solve: assume_a is one of {', '.join(map(repr, _KINDS))}; got {assume_a!r}")
     a = np.swapaxes(a, -1, -2) if transposed else a
-    if kind in ("upper", "lower"):
+    if kind == "gen" and a.ndim == 2 and columns.ndim == 2:
+        x = np.linalg.solve(a, columns)
+    elif kind in ("upper", "lower"):
         x = triangular_solve(a, columns, lower=(kind == "lower") != transposed, trans=0)
     else:
         x = solve_assuming(_PARTS[kind](a), columns, kind=kind)
@@ -86,23 +87,15 @@ _PARTS: dict[str, Any] = {
 }
 
 
-def _assumed_back(g: Any, a: Any, kind: str) -> Any:
-    return solve_assuming(adjoint_of(a), g, kind=kind)
-
-
-def _assumed_a(g: Any, a: Any, out: Any, kind: str) -> Any:
-    return _fitted(-np.matmul(_assumed_back(g, a, kind), adjoint_of(out)), a.shape)
-
-
-def _fitted(c: Any, shape: Any) -> Any:
-    return c if c.shape == shape else unbroadcast(c, shape)
+def _assumed_cotangents(g: Any, arrays: Any, out: Any, needs: Any, kind: str) -> list[Any]:
+    a, b = arrays
+    h = solve_assuming(adjoint_of(a), g, kind=kind)
+    c = fitted(np.matmul(-h, adjoint_of(out)), a.shape) if 0 in needs else None
+    return [c, fitted(h, b.shape)]
 
 
 @general(
-    vjps=(
-        _assumed_a,
-        lambda g, a, b_shape, kind: _fitted(_assumed_back(g, a, kind), b_shape),
-    ),
+    vjp=_assumed_cotangents,
     samples=lambda r: [
         call(well_posed(r, 3, 3), r(3, 2)),
         call(well_posed(r, 2, 3, 3), r(3, 1), kind="gen"),
@@ -110,9 +103,9 @@ def _fitted(c: Any, shape: Any) -> Any:
     ],
     errors=lambda r: [call(r(2, 3), r(2, 1)), call(r(3, 3), r(2, 1))],
 )
-def solve_assuming(a: Any, b: Any, /, kind: str = "gen") -> Any:
-    """``a @ x = b`` by the method that suits a matrix of `kind`."""
-    return linalg.solve(a, b, assume_a=kind)
+def solve_assuming(*arrays: Any, kind: str = "gen") -> Any:
+    """The `x` of ``a @ x = b`` for `arrays` a and b, by the method that suits a matrix of `kind`."""
+    return linalg.solve(*arrays, assume_a=kind)
 
 
 # -- Triangles ----------------------------------------------------------------------------------------
@@ -152,45 +145,6 @@ def solve_triangular(
         raise ArgumentError(f"solve_triangular: trans is 0 ('N'), 1 ('T') or 2 ('C'); got {trans!r}")
     x = triangular_solve(a, columns, trans=_TRANSPOSED[trans], lower=lower, unit_diagonal=unit_diagonal)
     return x[..., 0] if vector else x
-
-
-def _back(g: Any, a: Any, trans: int, lower: bool, unit_diagonal: bool) -> Any:
-    """The cotangent of the right side: the equation with the conjugate transpose."""
-    if trans == 1:  # the conjugate of the transpose's transpose
-        return triangular_solve(conj(a), g, trans=0, lower=lower, unit_diagonal=unit_diagonal)
-    return triangular_solve(a, g, trans=2 - trans, lower=lower, unit_diagonal=unit_diagonal)
-
-
-def _triangular_a(g: Any, a: Any, out: Any, trans: int, lower: bool, unit_diagonal: bool) -> Any:
-    g_b = _back(g, a, trans, lower, unit_diagonal)
-    if trans == 0:
-        c = np.matmul(g_b, adjoint_of(out))
-    else:
-        c = np.matmul(out, adjoint_of(g_b))
-        c = conj(c) if trans == 1 else c
-    return _fitted(-_triangle(c, lower, unit_diagonal), a.shape)
-
-
-def _triangle(c: Any, lower: bool, unit_diagonal: bool) -> Any:
-    return np.tril(c, -int(unit_diagonal)) if lower else np.triu(c, int(unit_diagonal))
-
-
-@general(
-    vjps=(
-        _triangular_a,
-        lambda g, a, b_shape, trans, lower, unit_diagonal: _fitted(_back(g, a, trans, lower, unit_diagonal), b_shape),
-    ),
-    samples=lambda r: [
-        call(well_posed(r, 3, 3), r(3, 2), lower=True),
-        call(well_posed(r, 3, 3), r(3, 2), trans=1),
-        call(well_posed(r, 3, 3), r(3, 1), lower=True, unit_diagonal=True),
-        call(well_posed(r, 2, 3, 3), r(3, 1)),
-        *(call(well_posed(r, 2, 2) + 1j * r(2, 2), r(2, 1) + 1j * r(2, 1), trans=trans) for trans in (0, 1, 2)),
-    ],
-    errors=lambda r: [call(np.zeros((2, 2)), r(2, 1)), call(r(2, 3), r(2, 1))],
-)
-def triangular_solve(a: Any, b: Any, /, trans: int = 0, lower: bool = False, unit_diagonal: bool = False) -> Any:
-    return linalg.solve_triangular(a, b, trans, lower, unit_diagonal)
 
 
 # -- Cholesky factors ---------------------------------------------------------------------------------
@@ -235,8 +189,7 @@ def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, 
     """
     c, lower = c_and_lower
     c, columns, vector = fitting("scipy.linalg.cho_solve", c, b)
-    half = triangular_solve(c, columns, trans=0 if lower else 2, lower=lower)
-    x = triangular_solve(c, half, trans=2 if lower else 0, lower=lower)
+    x = cholesky_solved(c, columns, lower=bool(lower))
     return x[..., 0] if vector else x
 
 
@@ -257,40 +210,6 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> t
     return lu, plain(pivots).astype(np.int32)
 
 
-def _order(pivots: Any) -> Any:
-    """The rows' order that a series of exchanges leads to."""
-    order = np.broadcast_to(np.arange(pivots.shape[-1]), pivots.shape).copy()
-    for i in range(pivots.shape[-1]):
-        j = pivots[..., i : i + 1]
-        there = np.take_along_axis(order, j, -1)
-        np.put_along_axis(order, j, order[..., i : i + 1].copy(), -1)
-        order[..., i : i + 1] = there
-    return order
-
-
-def _lu_cotangent(g: Any, out: Any) -> Any:
-    """S. Walter and L. Lehmann, Algorithmic differentiation of linear algebra functions, 2010."""
-    g, (lu, pivots) = g[0], out
-    upper = np.triu(lu)
-    below = np.tril(g, -1)
-    inner = np.tril(below + np.matmul(adjoint_of(np.tril(lu, -1)), below), -1)
-    inner = inner + np.triu(np.matmul(np.triu(g), adjoint_of(upper)))
-    inner = triangular_solve(lu, inner, trans=2, lower=True, unit_diagonal=True)
-    inner = adjoint_of(triangular_solve(upper, adjoint_of(inner)))
-    back = np.argsort(_order(plain(pivots).astype(int)), axis=-1)
-    return np.take_along_axis(inner, back[..., None], axis=-2)
-
-
-@general(
-    vjp=_lu_cotangent,
-    multiple=True,
-    samples=lambda r: [call(r(3, 3)), call(r(2, 2, 2)), call(r(2, 2) + 1j * r(2, 2))],
-)
-def packed_lu(a: Any, /) -> Any:
-    lu, pivots = linalg.lu_factor(a)
-    return lu, pivots.astype(lu.real.dtype)  # every output of an operation is real or complex
-
-
 def lu_solve(
     lu_and_piv: tuple[Any, Any], b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
 ) -> Any:
@@ -309,18 +228,7 @@ def lu_solve(
     """
     lu, pivots = lu_and_piv
     lu, columns, vector = fitting("scipy.linalg.lu_solve", lu, b)
-    order = _order(plain(pivots))
-    batch = np.broadcast_shapes(lu.shape[:-2], columns.shape[:-2])
-    columns = np.broadcast_to(columns, batch + columns.shape[-2:])
-    if trans == 0:
-        columns = np.take_along_axis(columns, np.broadcast_to(order[..., None], (*batch, order.shape[-1], 1)), axis=-2)
-        half = triangular_solve(lu, columns, lower=True, unit_diagonal=True)
-        x = triangular_solve(lu, half)
-    elif trans in (1, 2):
-        half = triangular_solve(lu, columns, trans=trans)
-        x = triangular_solve(lu, half, trans=trans, lower=True, unit_diagonal=True)
-        back = np.broadcast_to(np.argsort(order, axis=-1)[..., None], (*batch, order.shape[-1], 1))
-        x = np.take_along_axis(x, back, axis=-2)
-    else:
+    if trans not in (0, 1, 2):
         raise ArgumentError(f"lu_solve: trans is 0, 1 (transposed) or 2 (conjugate transposed); got {trans!r}")
+    x = lu_solved(lu, columns, pivots=plain(pivots), trans=trans)
     return x[..., 0] if vector else x
