@@ -118,10 +118,16 @@ class Given(Lazy):
         return total
 
 
+class StandIn(Node):
+    """A node that may be referred to weakly."""
+
+    __slots__ = ("__weakref__",)
+
+
 def stand_in(op: Op, order: int, parents: tuple[Node, ...], saved: tuple[Any, ...], pull: Callable[..., Any]) -> Node:
     """A node for a graph that is made when a cotangent comes: ``pull(cotangents, saved)`` makes it."""
     facts = {"op": op, "names": ("arguments", "kept", "needs"), "wanted": tuple(range(len(parents)))}
-    node = Node()
+    node = StandIn()
     node.order, node.parents, node.saved = order, parents, (*saved, ())
     node.pull = cast(Any, _with_facts(pull, special=True, **facts))
     return node
