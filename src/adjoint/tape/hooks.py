@@ -221,7 +221,7 @@ def save_as(dtype: Any) -> saved_tensors_hooks:
         ...     y = np.sum(np.exp(x))
         >>> y.backward()
         >>> x.grad
-        tensor([2.71875, 7.390625])
+        tensor([2.71875 , 7.390625])
     """
     small = np.dtype(dtype)
     if small.kind != "f":
