@@ -16,7 +16,7 @@ ALLOWED = {
     "core": set(),
     "ops": {"core"},
     "tape": {"ops", "core"},
-    "forward": {"tape", "ops", "core"},
+    "forward": {"batch", "tape", "ops", "core"},
     "batch": {"ops", "core"},
     "transforms": {"tape", "forward", "batch", "ops", "core"},
     "xp": {"transforms", "tape", "ops", "core"},

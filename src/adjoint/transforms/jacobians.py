@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.box import Box
+from adjoint.batch.batched import Batched
+from adjoint.core.box import Box, new_level, settled
 from adjoint.core.errors import ArgumentError
 from adjoint.core.pulls import dtype_of
 from adjoint.core.trees import flatten
+from adjoint.forward.structure import Diagonal
 from adjoint.transforms.batch import vmap
 from adjoint.transforms.forward import jvp
 from adjoint.transforms.reverse import grad, vjp
@@ -134,6 +136,8 @@ def _of_one(f: Function, argnum: int, args: tuple[Any, ...], kwargs: dict[str, A
 def _stacks(f: Function, likes: list[Any], chunk: int | None) -> list[Any]:
     """What `f` gives for each unit vector of the space of `likes`, stacked."""
     total = sum(_size(x) for x in likes)
+    if len(likes) == 1 and total > 1 and not chunk:
+        return _from_diagonal(f, likes[0])
     chunks = []
     for start in range(0, total, chunk or max(total, 1)):
         count = min(chunk or total, total - start)
@@ -143,11 +147,22 @@ def _stacks(f: Function, likes: list[Any], chunk: int | None) -> list[Any]:
     return chunks[0] if len(chunks) == 1 else [np.concatenate(column) for column in zip(*chunks, strict=True)]
 
 
+def _from_diagonal(f: Function, like: Any) -> list[Any]:
+    """The same for one array: what stays diagonal on the way is not written out before the end."""
+    level = new_level()
+    results = []
+    for x in f(Diagonal.of((np.ones(np.shape(like), dtype_of(like)),), level)):
+        x = settled(x, level)
+        mine = isinstance(x, Batched) and x.level == level
+        results.append(x.layers[0] if mine else np.broadcast_to(x, (_size(like), *np.shape(x))))
+    return results
+
+
 def _units(likes: list[Any], start: int, count: int) -> Iterator[np.ndarray]:
     """`count` unit vectors of the space of `likes` from number `start` on: one stack a leaf."""
     for x in likes:
         size = _size(x)
-        yield np.eye(count, size, -start, dtype_of(x)).reshape(count, *np.shape(x))
+        yield np.eye(count, size, start, dtype_of(x)).reshape(count, *np.shape(x))
         start -= size
 
 
