@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -15,22 +16,39 @@ from adjoint.core.trees import flatten
 from adjoint.scipy.arrays import array
 
 
+class Packed:
+    """The real numbers in `tree` as one `vector`, and the ways back, which leave everything else as it is."""
+
+    def __init__(self, tree: Any) -> None:
+        leaves, self._rebuild = flatten(tree)
+        self._places = [i for i, x in enumerate(leaves) if _is_real(x)]
+        varying = [leaves[i] for i in self._places]
+        self._forms = [(np.shape(x), np.result_type(x)) for x in varying]
+        self._others = [None if i in self._places else x for i, x in enumerate(leaves)]
+        self.vector = np.concatenate([np.ravel(array(x)) for x in varying]) if varying else np.zeros(0)
+
+    def pieces(self, vector: Any) -> list[Any]:
+        """The arrays that are in `vector` one after another."""
+        start, pieces = 0, []
+        for shape, dtype in self._forms:
+            stop = start + math.prod(shape)
+            piece = np.reshape(vector[start:stop], shape)
+            pieces.append(piece if piece.dtype == dtype else piece.astype(dtype))
+            start = stop
+        return pieces
+
+    def tree(self, pieces: Sequence[Any]) -> Any:
+        """The tree with these arrays in the places of its own."""
+        leaves = list(self._others)
+        for i, piece in zip(self._places, pieces, strict=True):
+            leaves[i] = piece
+        return self._rebuild(leaves)
+
+
 def packed(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """The real numbers in `tree` as one vector, and the way back, which leaves everything else as it is."""
-    leaves, rebuild = flatten(tree)
-    varying = [i for i, x in enumerate(leaves) if _is_real(x)]
-    shapes = [np.shape(leaves[i]) for i in varying]
-    dtypes = [np.result_type(leaves[i]) for i in varying]
-    ends = np.cumsum([0, *(int(np.prod(s)) for s in shapes)])
-
-    def unpack(vector: Any) -> Any:
-        given = list(leaves)
-        for k, i in enumerate(varying):
-            piece = np.reshape(vector[ends[k] : ends[k + 1]], shapes[k])
-            given[i] = piece if piece.dtype == dtypes[k] else piece.astype(dtypes[k])
-        return rebuild(given)
-
-    return np.concatenate([np.ravel(array(leaves[i])) for i in varying]) if varying else np.zeros(0), unpack
+    """The real numbers in `tree` as one vector, and the way back."""
+    made = Packed(tree)
+    return made.vector, lambda vector: made.tree(made.pieces(vector))
 
 
 def _is_real(x: Any) -> bool:
@@ -50,6 +68,8 @@ def numbers(tree: Any) -> Any:
 
 def vector(value: Any) -> Any:
     """What a user's function gave, an array or a sequence of numbers and tensors, as a vector."""
+    if type(value) is np.ndarray and value.ndim == 1 and value.dtype.kind == "f":
+        return value
     if isinstance(value, tuple | list):
         value = np.stack([array(v) for v in value])
     value = array(value)
@@ -62,6 +82,8 @@ def closed(name: str, value: Any) -> Any:
     Raises:
         LeavesGraphError: if it does.
     """
+    if type(value) is np.ndarray:
+        return value
     if in_graph(value):
         raise LeavesGraphError(
             f"{name}: the function uses a tensor that is none of its arguments, and its gradient would be lost; pass "
