@@ -12,6 +12,7 @@ from adjoint.core.constructors import general as general
 from adjoint.core.constructors import linear as linear
 from adjoint.core.constructors import reduction as reduction
 from adjoint.core.errors import AdjointError as AdjointError
+from adjoint.core.errors import AnomalyError as AnomalyError
 from adjoint.core.errors import ArgumentError as ArgumentError
 from adjoint.core.errors import BatchedValueError as BatchedValueError
 from adjoint.core.errors import DataError as DataError
@@ -36,6 +37,7 @@ from adjoint.tape.custom import op as op
 from adjoint.tape.hooks import save_as as save_as
 from adjoint.tape.hooks import save_on_disk as save_on_disk
 from adjoint.tape.hooks import saved_tensors_hooks as saved_tensors_hooks
+from adjoint.tape.lines import source_lines as source_lines
 from adjoint.tape.modes import enable_grad as enable_grad
 from adjoint.tape.modes import is_grad_enabled as is_grad_enabled
 from adjoint.tape.modes import no_grad as no_grad
@@ -71,10 +73,19 @@ if TYPE_CHECKING:
     from adjoint import testing as testing
     from adjoint import train as train
     from adjoint import xp as xp
+    from adjoint.tape.anomaly import detect_anomaly as detect_anomaly
+    from adjoint.tape.saved import saved as saved
+    from adjoint.tape.trace import trace_backward as trace_backward
     from adjoint.xp import from_dlpack as from_dlpack
 
 __version__ = "0.1.0"
 _ROOMS = frozenset({"data", "io", "nn", "optim", "scipy", "testing", "train", "xp"})
+_TOOLS = {
+    "detect_anomaly": "adjoint.tape.anomaly",
+    "from_dlpack": "adjoint.xp",
+    "saved": "adjoint.tape.saved",
+    "trace_backward": "adjoint.tape.trace",
+}
 _expect_guests()
 
 
@@ -82,8 +93,8 @@ def __getattr__(name: str) -> Any:
     """Heavy rooms load on first use; every operation is also ``ad.<name>``."""
     if name in _ROOMS:
         return import_module(f"adjoint.{name}")
-    if name == "from_dlpack":
-        return import_module("adjoint.xp").from_dlpack
+    if name in _TOOLS:
+        return getattr(import_module(_TOOLS[name]), name)
     if not name.startswith("_"):
         try:
             return _operation(name)

@@ -175,6 +175,7 @@ def test_hooks_make_no_cycles():
         node, fate = weakref.ref(x.node), weakref.ref(x)  # y's node holds that of x
         x.register_post_accumulate_grad_hook(print)
         del x, y
-        assert node() is None and fate() is None
+        assert node() is None
+        assert fate() is None
     finally:
         gc.enable()

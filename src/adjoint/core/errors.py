@@ -13,10 +13,13 @@ AdjointError
 ├── ArgumentError           (ValueError)    any other unusable argument
 ├── GradientMismatchError   (AssertionError) a gradient differs from what its function's values say
 ├── DataError               (ValueError)    a file or data set that cannot be used
+├── AnomalyError            (ArithmeticError)  nan or an infinity came into being (`detect_anomaly`)
 └── DivergedError           (ArithmeticError)  the loss of a training became nan, or far too large
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 
 class AdjointError(Exception):
@@ -73,6 +76,20 @@ class GradientMismatchError(AdjointError, AssertionError):
 
 class DataError(AdjointError, ValueError):
     """A file or a data set that cannot be used."""
+
+
+class AnomalyError(AdjointError, ArithmeticError):
+    """Nan or an infinity came into being.
+
+    Attributes:
+        op: the operation in which it did.
+        line: where that stands: file and line; empty if unknown.
+        inputs: what its inputs held: a name, shape, dtype, range and counts for each.
+    """
+
+    op: str
+    line: str
+    inputs: tuple[Any, ...]
 
 
 class DivergedError(AdjointError, ArithmeticError):

@@ -278,7 +278,7 @@ class Call:
         if written:
             check_unwritten(self._used(nodes, now), now, self.mark, self.op.name)
         pairs = [(node, c) for node, c in zip(nodes, g, strict=True) if c is not None]
-        return Resumed([node for node, _ in pairs], [c for _, c in pairs])
+        return Resumed(tuple(node for node, _ in pairs), [c for _, c in pairs])
 
     def _same(self, leaves: Sequence[Any], i: int) -> Node:
         """The node of result number `i`, which must have come out as it did the first time."""

@@ -138,6 +138,14 @@ def unpacked(node: Node) -> tuple[Any, ...]:
     return saved
 
 
+def held_bytes(handle: Handle) -> int:
+    """Bytes of memory that a packed array still takes, as far as arrays in its place tell."""
+    kept = handle.packed
+    return sum(
+        array.nbytes for array in (kept if isinstance(kept, tuple | list) else (kept,)) if hasattr(array, "nbytes")
+    )
+
+
 def _unpacked(value: Any, what: str) -> Any:
     if type(value) is tuple:
         return tuple(_unpacked(v, what) for v in value)

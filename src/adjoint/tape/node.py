@@ -43,6 +43,13 @@ class Node:
         return f"<node {-self.order}: {what}>"
 
 
+class ObservedNode(Node):
+    """A node that was written while nodes were observed: `place` is where in the user's code, if lines are noted."""
+
+    __slots__ = ("__weakref__", "place")
+    place: Any
+
+
 class Leaf(Node):
     """A node without parents: the end of a backward pass, where a gradient of this `shape` and `dtype` is kept."""
 
@@ -101,13 +108,14 @@ def written(
     if op.joint:
         settings = {**settings, "needs": wanted}
     pull = pull_for(op, wanted, values, out)
-    node = Node()
+    is_observed = isinstance(mode, Observed)
+    node = ObservedNode() if is_observed else Node()
     node.order, node.pull, node.parents = next_order(), pull, parents
     node.saved = pull.save(values, out, settings)
     for i, name in enumerate(() if op.joint else op.inputs):
         if i not in wanted and type(values[i]) is ndarray and name in pull.names:
             watch(node, pull.names.index(name))
-    if isinstance(mode, Observed):
+    if is_observed:
         observe(node, values, wanted, out)
     return node
 

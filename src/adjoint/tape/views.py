@@ -20,7 +20,7 @@ from adjoint.ops.indexing import may_repeat
 from adjoint.ops.writing import Path, overwrite, written
 from adjoint.tape import writes
 from adjoint.tape.modes import recording_floor
-from adjoint.tape.node import Node, next_order, observe
+from adjoint.tape.node import Node, ObservedNode, next_order, observe
 
 if TYPE_CHECKING:
     from adjoint.tape.tensor import Tensor
@@ -92,7 +92,7 @@ def _node(root: Tensor, path: Path, index: Any, value: Any, value_node: Node | N
     wanted = tuple(i for i, parent in parents.items() if parent is not None)
     fitted = value_node is not None and value.dtype != root.dtype
     pull = build(overwrite, wanted, fitted, False)
-    node = Node()
+    node = ObservedNode() if recording_floor.observers() else Node()
     node.order, node.pull = next_order(), pull
     node.parents = tuple(parent for parent in parents.values() if parent is not None)
     settings = {"path": path, "index": index, "repeats": may_repeat(index)}

@@ -8,18 +8,17 @@ finds a buffer that was filled anew; inside `exact_checks` it is a hash of all o
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
-from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from adjoint.core.errors import InPlaceError
 from adjoint.core.pulls import Pull, watching
+from adjoint.tape.lines import Place, line_of, users_place
 
 if TYPE_CHECKING:
     from adjoint.tape.node import Node
@@ -59,14 +58,7 @@ class Probe(NamedTuple):
     k: int
     exact: bool
     print: bytes | int
-    code: CodeType
-    at: int
-
-    @property
-    def line(self) -> str:
-        """File and line that saved it: looked up only when asked for, since that takes a while."""
-        lines = (line for start, stop, line in self.code.co_lines() if start <= self.at < stop)
-        return f"{self.code.co_filename}:{next(lines)}"
+    place: Place
 
 
 def fingerprint(array: np.ndarray, exact: bool) -> bytes | int:
@@ -87,23 +79,15 @@ def watch(node: Node, k: int) -> None:
     """Let `node`, whose saved value `k` is somebody's array, ask for a check of it."""
     exact = _exact.get()
     node.pull = watching(cast(Pull, node.pull))
-    node.probe = Probe(k, exact, fingerprint(node.saved[k], exact), *_users_place())
+    node.probe = Probe(k, exact, fingerprint(node.saved[k], exact), users_place())
 
 
 def check(node: Node, saved: tuple[Any, ...]) -> None:
     """Raise if an array that `node` watches has changed since it was saved."""
     probe: Probe | None = node.probe
     if probe is not None and fingerprint(saved[probe.k], probe.exact) != probe.print:
-        op, line = node.pull.op.name if node.pull else "?", probe.line
+        op, line = node.pull.op.name if node.pull else "?", line_of(probe.place)
         raise InPlaceError(
             f"an array that {op} saved at {line} for its gradient has been written since. Go backward before "
             f"the write, write into a copy, or give {op} a copy: a.copy()"
         )
-
-
-def _users_place() -> tuple[CodeType, int]:
-    """Code and place in it of the innermost frame outside adjoint and NumPy."""
-    frame = sys._getframe(2)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "adjoint").startswith(("adjoint", "numpy")):
-        frame = frame.f_back
-    return frame.f_code, frame.f_lasti

@@ -1,0 +1,62 @@
+"""Which line of the user's an operation stands on: kept as a place in compiled code, looked up when asked for."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import CodeType
+from typing import TYPE_CHECKING, Any, cast
+
+from adjoint.tape.modes import recording_floor
+
+if TYPE_CHECKING:
+    from adjoint.tape.node import Node, ObservedNode
+
+Place = tuple[CodeType, int]
+
+
+def users_place() -> Place:
+    """Code and place in it of the innermost frame outside adjoint and NumPy."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "adjoint.").startswith(("adjoint.", "numpy.")):
+        frame = frame.f_back
+    return frame.f_code, frame.f_lasti
+
+
+def line_of(place: Place) -> str:
+    """File and line of a place, the file relative to the current folder if it lies there."""
+    code, at = place
+    lines = (line for start, stop, line in code.co_lines() if start <= at < stop)
+    folder = os.path.join(os.getcwd(), "")
+    return f"{code.co_filename.removeprefix(folder)}:{next(lines)}"
+
+
+def line_of_node(node: Node) -> str:
+    """The line that wrote `node`; empty if that was not noted."""
+    place: Place | None = getattr(node, "place", None)
+    return "" if place is None else line_of(place)
+
+
+@contextmanager
+def source_lines() -> Iterator[None]:
+    """Note with each operation the line that it stands on: for `adjoint.saved` and `adjoint.trace_backward`.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> x = ad.tensor([1.0, 2.0], requires_grad=True)
+        >>> with ad.source_lines():
+        ...     y = np.sum(np.sin(x))
+        >>> ad.saved(y)[0].line
+        '...py:...'
+    """
+    token = recording_floor.observe("line", _note)
+    try:
+        yield
+    finally:
+        recording_floor.reset(token)
+
+
+def _note(node: Node, values: Sequence[Any], wanted: tuple[int, ...], out: Any) -> None:
+    cast("ObservedNode", node).place = users_place()
