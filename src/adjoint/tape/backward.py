@@ -20,19 +20,15 @@ from adjoint.core.errors import GraphFreedError
 from adjoint.core.pulls import Pull, fit
 from adjoint.tape import writes
 from adjoint.tape.hooks import Packed, unpacked
-from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import Node
 from adjoint.tape.watch import check
-
-# Runs the rule of a node on a cotangent and saved values.
-Run = Callable[[Node, Pull, Any, tuple[Any, ...]], Sequence[Any]]
 
 
 class Resumed(NamedTuple):
     """What a pullback gives that has just recorded the graph it stands for: nodes of that, and their cotangents."""
 
     nodes: tuple[Node, ...]
-    cotangents: Sequence[Any]
+    cotangents: tuple[Any, ...]
 
 
 def backward(
@@ -50,7 +46,7 @@ def backward(
     """
     waiting, owned = dict(cotangents), set[Node]()
     heap = sorted((node.order, node) for node in waiting if node.pull is not None)
-    last_write, past, run = writes.latest(), writes.Past(), _way_of_running(rebox)
+    last_write, past = writes.latest(), writes.Past()
     node: Node | None = None
     while heap or node is not None:
         if node is None:
@@ -63,7 +59,7 @@ def backward(
         saved, parents = node.saved if node.order < last_write else past.saved(node), node.parents
         if pull.special:
             g, saved = _prepared(node, pull, g, saved, node in owned, past)
-        shares = pull(g, saved) if run is None else run(node, pull, g, saved)
+        shares = pull(g, saved if rebox is None else rebox(node, saved))
         if not retain_graph:
             node.pull, node.parents, node.saved = freed, (), ()  # type: ignore[assignment]  # a Pull
         node = None
@@ -72,7 +68,7 @@ def backward(
                 (node,), (g,) = parents, shares
                 continue
         if pull.special and type(shares) is Resumed:
-            (parents, shares), last_write, past = shares, writes.latest(), writes.Past()  # it may reuse memory
+            (parents, shares), last_write, past = shares, writes.latest(), writes.Past()  # it may have written
         for parent, c in zip(parents, shares):  # noqa: B905 - one share a parent; strict= costs 5 % here
             if parent in waiting:
                 total = waiting[parent]
@@ -87,27 +83,6 @@ def backward(
                 if (parent.pull is None and pull.fresh and is_own(c, g)) or (pull.special and pull.consumes and c is g):
                     owned.add(parent)
     return {leaf: _finished(g, leaf, leaf in owned) for leaf, g in waiting.items()}
-
-
-def _way_of_running(rebox: Callable[[Node, tuple[Any, ...]], tuple[Any, ...]] | None) -> Run | None:
-    """What runs the rules: for a pass that is itself recorded, or observed; None if the pass simply calls them."""
-    if rebox is None and type(recording_floor.raw()) is int:
-        return None
-    run: Run | None = None
-    if rebox is not None:
-
-        def run(node: Node, pull: Pull, g: Any, saved: tuple[Any, ...]) -> Sequence[Any]:
-            return pull(g, rebox(node, saved))
-
-    for observer in recording_floor.observers().values():
-        around: Callable[[Run], Run] | None = getattr(observer, "around", None)
-        if around is not None:
-            run = around(run or _simply)
-    return run
-
-
-def _simply(node: Node, pull: Pull, g: Any, saved: tuple[Any, ...]) -> Sequence[Any]:
-    return pull(g, saved)
 
 
 def _prepared(

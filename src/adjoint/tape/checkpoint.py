@@ -267,6 +267,7 @@ class Call:
         arrays, kept, _ = saved
         args, kwargs = self.arguments.again(arrays, self.op.name)
         now, written = next_order(), writes.latest() < self.mark
+        check_unwritten(map(values_of, self.state.parameters), now, self.mark, self.op.name)
         with self.state.restored(), recording_from(self.floor):
             if self.watching is None:
                 value = self.function(*args, **kwargs)
@@ -278,7 +279,7 @@ class Call:
         if written:
             check_unwritten(self._used(nodes, now), now, self.mark, self.op.name)
         pairs = [(node, c) for node, c in zip(nodes, g, strict=True) if c is not None]
-        return Resumed(tuple(node for node, _ in pairs), [c for _, c in pairs])
+        return Resumed(tuple(node for node, _ in pairs), tuple(c for _, c in pairs))
 
     def _same(self, leaves: Sequence[Any], i: int) -> Node:
         """The node of result number `i`, which must have come out as it did the first time."""
@@ -294,7 +295,7 @@ class Call:
     def _used(self, nodes: Sequence[Node], now: int) -> Iterator[Any]:
         """Arrays that the second run used, other than its arguments."""
         ours = {id(writes.owner(array)) for array in self.arguments.arrays if isinstance(array, np.ndarray)}
-        used = [values_of(tensor) for tensor in self.state.parameters]
+        used: list[Any] = []
         inside = dict.fromkeys(nodes)
         stack = list(inside)
         while stack:
@@ -314,10 +315,10 @@ def checkpoint(function: Any = None, *given: Any, policy: Policy = save_nothing)
     """A function that does what `function` does, and keeps none of its inner values: they are computed again.
 
     ``ad.checkpoint(f)`` is a function, which is then called; ``@ad.checkpoint`` and ``@ad.checkpoint(policy=…)``
-    decorate one. Gradients are the same bit for bit, of any order, and in any nesting; also those of parameters and
-    tensors that `function` closes over. Random numbers are the same, drawn from generators that are arguments,
-    attributes, closed over, or global, and from ``np.random``; the second run leaves no trace in them, or in the
-    attributes and buffers of modules.
+    decorate one. Gradients are the same bit for bit, in any nesting, also those of parameters and tensors that
+    `function` closes over; second and higher derivatives are the same to rounding. Random numbers are the same, drawn
+    from generators that are arguments, attributes, closed over, or global, and from ``np.random``; the second run
+    leaves no trace in them, or in the attributes and buffers of modules.
 
     Args:
         function: takes and gives trees of tensors, and anything else; also an `nn.Module`. It must do the same when

@@ -142,7 +142,7 @@ class Scan:
                 f"not found"
             )
         pairs = [(cast(Node, root_of(leaf)[0].node), c) for leaf, c in zip(leaves, g, strict=True) if c is not None]
-        return Resumed(tuple(node for node, _ in pairs), [c for _, c in pairs])
+        return Resumed(tuple(node for node, _ in pairs), tuple(c for _, c in pairs))
 
     def _x(self, t: int) -> Any:
         leaves, rebuild = flatten(self.xs.again())
