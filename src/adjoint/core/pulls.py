@@ -67,17 +67,22 @@ def build(op: Op, wanted: tuple[int, ...], fitted: bool, conjugate: bool) -> Pul
     `fitted`: some input's shape or dtype differs from the output's, so cotangents are summed and cast
     back. `conjugate`: values are complex, so partial derivatives are conjugated.
     """
-    if conjugate and "real" in op.flags:
-        raise DTypeError(
-            f"{op.name} has a derivative for real numbers only; got complex ones. Take np.real, np.imag or np.abs of "
-            f"them first"
-        )
+    refuse_complex(op, conjugate)
     key = (wanted if not op.joint else (), fitted, conjugate)
     pull: Pull | None = op.pulls.get(key)
     if pull is None:
         pull = op.pulls[key] = _joint(op, fitted) if op.joint else _separate(op, *key)
         pull.watched, pull.special, pull.twin = False, pull.consumes, None
     return pull
+
+
+def refuse_complex(op: Op, is_complex: bool) -> None:
+    """Raise if `op` is to be differentiated by complex numbers, and has a derivative for real ones only."""
+    if is_complex and "real" in op.flags:
+        raise DTypeError(
+            f"{op.name} has a derivative for real numbers only; got complex ones. Take np.real, np.imag or np.abs of "
+            f"them first"
+        )
 
 
 def watching(pull: Pull) -> Pull:

@@ -20,7 +20,7 @@ import numpy as np
 from adjoint.core.box import apply, new_level
 from adjoint.core.errors import NotDifferentiableError
 from adjoint.core.op import Op
-from adjoint.core.pulls import NO_RULE, NotDifferentiable, dtype_of, shape_of, where
+from adjoint.core.pulls import NO_RULE, NotDifferentiable, dtype_of, refuse_complex, shape_of, where
 from adjoint.tape.backward import backward
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import leaf, pull_for
@@ -39,7 +39,7 @@ def build(op: Op, wanted: tuple[int, ...], real: bool) -> Push:
 
 
 def _written(op: Op, wanted: tuple[int, ...], real: bool) -> Push:
-    _refuse(op, wanted)
+    _refuse(op, wanted, real)
     scope: dict[str, Any] = {"op": op, "apply": apply, "zeros": _zeros, "transposed": transposed}
     scope |= {"shape_of": shape_of, "dtype_of": dtype_of, "along": _along, "at": _at, "added": _added}
     tangents = {i: f"t{i}" for i in wanted}
@@ -59,7 +59,8 @@ def _written(op: Op, wanted: tuple[int, ...], real: bool) -> Push:
     return push
 
 
-def _refuse(op: Op, wanted: tuple[int, ...]) -> None:
+def _refuse(op: Op, wanted: tuple[int, ...], real: bool) -> None:
+    refuse_complex(op, not real)
     for i in wanted:
         function = (op.rules[0 if op.joint else i] if op.rules else NO_RULE).function
         if isinstance(function, NotDifferentiable):

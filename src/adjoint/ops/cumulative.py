@@ -62,15 +62,26 @@ running_max = _extreme(np.maximum, "running_max")
 running_min = _extreme(np.minimum, "running_min")
 
 
-def _logsumexp_cotangent(g: Any, a: Any, out: Any, axis: int) -> Any:
-    """sum over j >= i of g[j] exp(a[i] - out[j])."""
-    a, out, g = (np.moveaxis(x, axis, -1) for x in (a, out, g))
+def _shares(a: Any, out: Any) -> Any:
+    """exp(a[i] - out[j]) for i <= j, else 0. Of the first result the first element is all, also where it is -inf."""
     n = np.shape(a)[-1]
-    weights = np.where(np.tri(n, dtype=bool).T, np.exp(a[..., :, None] - out[..., None, :]), 0)
-    return np.moveaxis(np.sum(weights * g[..., None, :], axis=-1), -1, axis)
+    first = np.zeros((n, n), bool)
+    first[:1, :1] = True
+    shares = np.exp(a[..., :, None] - out[..., None, :])
+    return np.where(first, 1.0, np.where(np.tri(n, dtype=bool).T, shares, 0))
 
 
-@general(vjp=_logsumexp_cotangent, samples=lambda r: [call(r(5)), call(r(3, 4), axis=0)])
+def _logsumexp_cotangent(g: Any, a: Any, out: Any, axis: int) -> Any:
+    a, out, g = (np.moveaxis(x, axis, -1) for x in (a, out, g))
+    return np.moveaxis(np.sum(_shares(a, out) * g[..., None, :], axis=-1), -1, axis)
+
+
+def _logsumexp_tangent(t: Any, a: Any, out: Any, axis: int) -> Any:
+    a, out, t = (np.moveaxis(x, axis, -1) for x in (a, out, t))
+    return np.moveaxis(np.sum(_shares(a, out) * t[..., :, None], axis=-2), -1, axis)
+
+
+@general(vjp=_logsumexp_cotangent, jvp=_logsumexp_tangent, samples=lambda r: [call(r(5)), call(r(3, 4), axis=0)])
 def running_logsumexp(a: Any, /, axis: int = -1) -> Any:
     return np.logaddexp.accumulate(a, axis=axis)
 

@@ -11,6 +11,7 @@ from adjoint.core.errors import ArgumentError, GradientMismatchError
 from adjoint.testing.coordinates import to_arrays, to_vector
 from adjoint.testing.differences import Estimate, along, jacobian
 from adjoint.testing.problem import Problem, problem_of
+from adjoint.transforms.forward import jvp
 
 FULL = 200
 DIRECTIONS = 4
@@ -56,7 +57,8 @@ def check_grads(
         args: its arguments, a tuple (or a single one). Real and complex arrays and Python floats vary;
             whole numbers, truth values, strings and None are passed on.
         kwargs: its keyword arguments; of these, arrays vary and Python numbers do not.
-        modes: which derivatives to check; names in `adjoint.testing.CHECKERS`.
+        modes: which derivatives to check: ``"rev"`` (reverse mode) and ``"fwd"`` (forward mode; its second order
+            is forward over reverse).
         order: 1 for first derivatives, 2 for second ones too, and so on.
         eps: the step of the differences; chosen by what the function needs if not given.
         rtol, atol: each entry may be off by ``atol + rtol * abs(numeric)``; 1e-6 and 1e-8 if not given.
@@ -128,7 +130,37 @@ def check_reverse(problem: Problem, tolerance: Tolerance, rng: np.random.Generat
     compare(problem, np.array([v @ gradient for v in directions]), numeric, places.__getitem__, tolerance)
 
 
-CHECKERS: dict[str, Checker] = {"rev": check_reverse}
+def check_forward(problem: Problem, tolerance: Tolerance, rng: np.random.Generator) -> None:
+    """Compare forward mode with differences: every column of small problems, directions of large ones."""
+    x = to_vector(problem.point)
+    inputs = problem.size[0]
+    if inputs <= FULL:
+        directions, places = list(np.eye(inputs)), [f" / d {problem.input_label(j)}" for j in range(inputs)]
+    else:
+        few = rng.choice(inputs, COORDINATES, replace=False)
+        directions = [*rng.standard_normal((DIRECTIONS, inputs)), *(np.eye(1, inputs, int(j))[0] for j in few)]
+        places = [f" along random direction {k}" for k in range(DIRECTIONS)]
+        places += [f" / d {problem.input_label(int(j))}" for j in few]
+    for v, place in zip(directions, places, strict=True):
+        ours = to_vector(_pushed(problem, v))
+        numeric = along(problem.value, x, v, tolerance.eps)
+        entries = [f"d {problem.output_label(i)}{place}" for i in range(len(ours))]
+        compare(problem, ours, numeric, entries.__getitem__, tolerance)
+
+
+CHECKERS: dict[str, Checker] = {"rev": check_reverse, "fwd": check_forward}
+
+
+def _pushed(problem: Problem, v: np.ndarray) -> list[Any]:
+    """The tangents of all outputs for the inputs' coordinates `v`; each of its output's shape and dtype."""
+    _, tangents = jvp(lambda *xs: problem.function(*xs), problem.point, to_arrays(v, problem.point))
+    for k, (out, t) in enumerate(zip(problem.outputs, tangents, strict=True)):
+        if np.shape(t) != out.shape or t.dtype != out.dtype:
+            raise GradientMismatchError(
+                f"{problem.title}, {problem.what}: the tangent of output {k} has shape {np.shape(t)} and dtype "
+                f"{t.dtype}; it must have those of the output, {out.shape} and {out.dtype}"
+            )
+    return list(tangents)
 
 
 def _pulled(problem: Problem, pullback: Callable[..., Any], w: np.ndarray) -> list[Any]:
