@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Sequence
+from inspect import CO_VARARGS, unwrap
 from typing import Any, TypeVar
 
 import numpy as np
@@ -227,22 +227,18 @@ def general(
     """
 
     def decorate(forward: Callable[..., Any]) -> Op:
-        arguments = inspect.signature(forward).parameters.values()
-        arrays = tuple(p.name for p in arguments if p.kind is p.POSITIONAL_ONLY)
-        many = next((p.name for p in arguments if p.kind is p.VAR_POSITIONAL), None)
-        kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-        settings = {p.name: None if p.default is p.empty else p.default for p in arguments if p.kind in kinds}
+        arrays, many, settings = _arguments(forward)
         return _made(
             Op(
                 name=forward.__name__.strip("_"),
                 forward=forward,
-                inputs=arrays or (f"*{many}",),
+                inputs=arrays or many,
                 settings=settings,
                 rules=tuple(map(_rule, vjps or (vjp,))),
                 jvps=tuple(None if rule is None else rule_of(rule) for rule in jvps or (jvp,)) if jvps or jvp else (),
                 batch=batch,
                 kind="linear" if linear else "general",
-                joint=many is not None,
+                joint=bool(many),
                 multiple=multiple,
                 flags=frozenset(flags),
                 answers=answers,
@@ -252,6 +248,21 @@ def general(
         )
 
     return decorate
+
+
+def _arguments(forward: Any) -> tuple[tuple[str, ...], tuple[str, ...], dict[str, Any]]:
+    """The arrays of ``def f(a, b, /, axis=None)`` or of ``def f(*xs, axis=None)``, and the settings with defaults.
+
+    Read off the code, in a tenth of the time that `inspect.signature` takes: this is done at import.
+    """
+    forward = unwrap(forward)
+    code, before = forward.__code__, forward.__defaults__ or ()
+    names, fixed = code.co_varnames, code.co_argcount + code.co_kwonlyargcount
+    defaults = dict(zip(reversed(names[: code.co_argcount]), reversed(before), strict=False))
+    defaults |= forward.__kwdefaults__ or {}
+    many = (f"*{names[fixed]}",) if code.co_flags & CO_VARARGS else ()
+    settings = {name: defaults.get(name) for name in names[code.co_posonlyargcount : fixed]}
+    return names[: code.co_posonlyargcount], many, settings
 
 
 def linear(
