@@ -20,8 +20,12 @@ from adjoint.core.errors import GraphFreedError
 from adjoint.core.pulls import Pull, fit
 from adjoint.tape import writes
 from adjoint.tape.hooks import Packed, unpacked
+from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import Node
 from adjoint.tape.watch import check
+
+# Runs the rule of a node on a cotangent and saved values.
+Run = Callable[[Node, Pull, Any, tuple[Any, ...]], Sequence[Any]]
 
 
 class Resumed(NamedTuple):
@@ -46,7 +50,7 @@ def backward(
     """
     waiting, owned = dict(cotangents), set[Node]()
     heap = sorted((node.order, node) for node in waiting if node.pull is not None)
-    last_write, past = writes.latest(), writes.Past()
+    last_write, past, run = writes.latest(), writes.Past(), _way_of_running(rebox)
     node: Node | None = None
     while heap or node is not None:
         if node is None:
@@ -59,7 +63,7 @@ def backward(
         saved, parents = node.saved if node.order < last_write else past.saved(node), node.parents
         if pull.special:
             g, saved = _prepared(node, pull, g, saved, node in owned, past)
-        shares = pull(g, saved if rebox is None else rebox(node, saved))
+        shares = pull(g, saved) if run is None else run(node, pull, g, saved)
         if not retain_graph:
             node.pull, node.parents, node.saved = freed, (), ()  # type: ignore[assignment]  # a Pull
         node = None
@@ -83,6 +87,27 @@ def backward(
                 if (parent.pull is None and pull.fresh and is_own(c, g)) or (pull.special and pull.consumes and c is g):
                     owned.add(parent)
     return {leaf: _finished(g, leaf, leaf in owned) for leaf, g in waiting.items()}
+
+
+def _way_of_running(rebox: Callable[[Node, tuple[Any, ...]], tuple[Any, ...]] | None) -> Run | None:
+    """What runs the rules: for a pass that is itself recorded, or observed; None if the pass simply calls them."""
+    if rebox is None and type(recording_floor.raw()) is int:
+        return None
+    run: Run | None = None
+    if rebox is not None:
+
+        def run(node: Node, pull: Pull, g: Any, saved: tuple[Any, ...]) -> Sequence[Any]:
+            return pull(g, rebox(node, saved))
+
+    for observer in recording_floor.observers().values():
+        around: Callable[[Run], Run] | None = getattr(observer, "around", None)
+        if around is not None:
+            run = around(run or _simply)
+    return run
+
+
+def _simply(node: Node, pull: Pull, g: Any, saved: tuple[Any, ...]) -> Sequence[Any]:
+    return pull(g, saved)
 
 
 def _prepared(
