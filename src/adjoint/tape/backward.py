@@ -32,7 +32,7 @@ class Resumed(NamedTuple):
     """What a pullback gives that has just recorded the graph it stands for: nodes of that, and their cotangents."""
 
     nodes: tuple[Node, ...]
-    cotangents: tuple[Any, ...]
+    cotangents: Sequence[Any]
 
 
 def backward(
@@ -72,7 +72,7 @@ def backward(
                 (node,), (g,) = parents, shares
                 continue
         if pull.special and type(shares) is Resumed:
-            (parents, shares), last_write, past = shares, writes.latest(), writes.Past()  # it may have written
+            (parents, shares), last_write, past = shares, writes.latest(), writes.Past()  # it may reuse memory
         for parent, c in zip(parents, shares):  # noqa: B905 - one share a parent; strict= costs 5 % here
             if parent in waiting:
                 total = waiting[parent]
