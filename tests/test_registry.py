@@ -332,6 +332,7 @@ NOT_COMPLEX = {
     "symmetric_eigen": "the samples are not Hermitian any more",
     "thin_svd": "singular vectors are defined up to a complex factor",
     "unitary_factor_and_svd": "as thin_svd",
+    "least_squares": "as thin_svd",
     "eig": "eigenvectors are defined up to a complex factor",
     "eigh": "the samples are not Hermitian any more",
     "gradient": "a spacing is real",

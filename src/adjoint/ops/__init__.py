@@ -17,6 +17,7 @@ from adjoint.ops import (  # noqa: F401 - imported for what they register
     in_place,
     indexing,
     joining,
+    least_squares,
     likes,
     linalg,
     linear,

@@ -235,66 +235,6 @@ def slogdet(a: Any) -> SlogdetResult:
     return SlogdetResult(*sign_and_logdet(a))
 
 
-def _pinv_cotangent(g: Any, a: Any, out: Any) -> Any:
-    """Golub and Pereyra, The differentiation of pseudo-inverses, 1973; the rank stays what it is."""
-    ah, ph, gh = hermitian(a), hermitian(out), hermitian(g)
-    pph, php = np.matmul(out, ph), np.matmul(ph, out)
-    first = np.matmul(gh, pph)
-    last = np.matmul(php, gh)
-    return (
-        first
-        - np.matmul(ph, np.matmul(ah, first))
-        + last
-        - np.matmul(np.matmul(last, ah), ph)
-        - np.matmul(np.matmul(ph, g), ph)
-    )
-
-
-@general(
-    vjp=_pinv_cotangent,
-    samples=lambda r: [call(r(4, 2)), call(r(2, 2, 3)), call(r(3, 2) + 1j * r(3, 2))],
-)
-def pseudo_inverse(a: Any, /, rcond: Any = None, hermitian: bool = False) -> Any:
-    return np.linalg.pinv(a, rcond=rcond, hermitian=hermitian)
-
-
-@composite(np.linalg.pinv, samples=lambda r: [call(r(4, 2)), call(r(2, 2, 3)), call(r(3, 2), rcond=1e-10)])
-def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
-    """`numpy.linalg.pinv`; its derivative is that at constant rank."""
-    rtol = None if rtol is np._NoValue else rtol
-    return pseudo_inverse(a, rcond=rcond if rtol is None else rtol, hermitian=hermitian)
-
-
-@composite(
-    np.linalg.lstsq,
-    samples=lambda r: [
-        call(r(4, 2), r(4)),
-        call(r(4, 2), r(4, 3)),
-        call(r(2, 4), r(2)),
-        call(r(3, 3), r(3), rcond=1e-9),
-    ],
-    errors=lambda r: [call(r(4, 2), r(3)), call(r(4), r(4))],
-)
-def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
-    """`numpy.linalg.lstsq`: the solution, the residuals, the rank and the singular values."""
-    if np.ndim(a) != 2 or np.ndim(b) not in (1, 2) or np.shape(a)[0] != np.shape(b)[0]:
-        raise ShapeError(
-            f"np.linalg.lstsq takes a matrix (m, n) and a right side (m,) or (m, k); got shapes {np.shape(a)} and "
-            f"{np.shape(b)}"
-        )
-    m, n = np.shape(a)
-    least = np.finfo(np.result_type(a, b)).eps
-    rcond = least * max(m, n) if rcond is None else least if rcond == -1 else rcond
-    x = np.matmul(np.linalg.pinv(a, rcond), b)
-    s = np.linalg.svdvals(a)
-    rank = np.int32(np.sum(np.greater(s, rcond * s[0])))
-    if rank == n and m > n:
-        residuals = np.atleast_1d(np.sum(np.square(np.abs(b - np.matmul(a, x))), axis=0))
-    else:
-        residuals = np.zeros(0, s.dtype)
-    return x, residuals, rank, s
-
-
 @composite(
     np.linalg.cond,
     samples=lambda r: [call(r(3, 3)), call(r(2, 4, 3)), *(call(r(3, 3), p=p) for p in (2, -2, 1, np.inf, "fro"))],

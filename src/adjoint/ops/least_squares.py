@@ -1,0 +1,125 @@
+"""Least squares and the pseudo-inverse; their derivatives are those at constant rank.
+
+Rules: G. Golub and V. Pereyra, The differentiation of pseudo-inverses and nonlinear least squares problems, 1973.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.constructors import composite, general
+from adjoint.core.errors import ShapeError
+from adjoint.core.op import call
+from adjoint.ops.decompositions import svd_cotangent
+from adjoint.ops.factors import hermitian, unused
+
+
+def _pinv_cotangent(g: Any, a: Any, out: Any) -> Any:
+    ah, ph, gh = hermitian(a), hermitian(out), hermitian(g)
+    pph, php = np.matmul(out, ph), np.matmul(ph, out)
+    first = np.matmul(gh, pph)
+    last = np.matmul(php, gh)
+    return (
+        first
+        - np.matmul(ph, np.matmul(ah, first))
+        + last
+        - np.matmul(np.matmul(last, ah), ph)
+        - np.matmul(np.matmul(ph, g), ph)
+    )
+
+
+@general(
+    vjp=_pinv_cotangent,
+    samples=lambda r: [call(r(4, 2)), call(r(2, 2, 3)), call(r(3, 2) + 1j * r(3, 2))],
+)
+def pseudo_inverse(a: Any, /, rcond: Any = None, hermitian: bool = False) -> Any:
+    return np.linalg.pinv(a, rcond=rcond, hermitian=hermitian)
+
+
+@composite(np.linalg.pinv, samples=lambda r: [call(r(4, 2)), call(r(2, 2, 3)), call(r(3, 2), rcond=1e-10)])
+def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
+    """`numpy.linalg.pinv`; its derivative is that at constant rank."""
+    rtol = None if rtol is np._NoValue else rtol
+    return pseudo_inverse(a, rcond=rcond if rtol is None else rtol, hermitian=hermitian)
+
+
+def _reciprocals(s: Any, rcond: float) -> Any:
+    """One over each singular value that counts."""
+    kept = s > rcond * s[..., :1]
+    return np.where(kept, 1 / np.where(kept, s, 1), 0).astype(s.dtype)
+
+
+def _least_squares_cotangents(g: Any, arrays: Any, out: Any, needs: Any, rcond: float) -> list[Any]:
+    """With p the pseudo-inverse and r = b - a x: dx = p (db - da x) + p p^H da^H r + (1 - p a) da^H p^H x."""
+    (a, b), (x, u, s, vh), gx = arrays, out, g[0]
+    if all(isinstance(part, np.ndarray) for part in (u, s, vh)):
+        # p is the product of these two, from right to left; its conjugate transpose, from left to right.
+        factors = [hermitian(vh) * _reciprocals(s, rcond), hermitian(u)]
+    else:
+        factors = [np.linalg.pinv(a, rcond)]
+
+    def p(y: Any) -> Any:
+        return reduce(lambda y, m: np.matmul(m, y), reversed(factors), y)
+
+    def ph(y: Any) -> Any:
+        return reduce(lambda y, m: np.matmul(hermitian(m), y), factors, y)
+
+    gb = ph(gx)
+    if 0 not in needs:
+        return [None, gb]
+    y, w, r, across = ph(x), p(gb), b - np.matmul(a, x), gx - p(np.matmul(a, gx))
+    left, right = [-gb, r, y], [x, w, across]
+    if len(x.shape) == 1:
+        left, right = ([v[:, None] for v in side] for side in (left, right))
+    c = np.matmul(np.concatenate(left, axis=-1), hermitian(np.concatenate(right, axis=-1)))
+    return [c if all(map(unused, g[1:])) else c + svd_cotangent(g[1:], out[1:]), gb]
+
+
+@general(
+    vjp=_least_squares_cotangents,
+    multiple=True,
+    samples=lambda r: [
+        call(r(4, 2), r(4), rcond=1e-9),
+        call(r(4, 2), r(4, 3), rcond=1e-9),
+        call(r(2, 4), r(2), rcond=1e-9),
+    ],
+)
+def least_squares(*arrays: Any, rcond: float = 0.0) -> Any:
+    """The solution of least norm for `arrays` a and b, and the singular values and vectors of a that gave it."""
+    a, b = arrays
+    u, s, vh = np.linalg.svd(a, full_matrices=False)
+    y = np.matmul(hermitian(u), b)
+    weights = _reciprocals(s, rcond)
+    return np.matmul(hermitian(vh), (y.T * weights).T), u, s, vh
+
+
+@composite(
+    np.linalg.lstsq,
+    samples=lambda r: [
+        call(r(4, 2), r(4)),
+        call(r(4, 2), r(4, 3)),
+        call(r(2, 4), r(2)),
+        call(r(3, 3), r(3), rcond=1e-9),
+    ],
+    errors=lambda r: [call(r(4, 2), r(3)), call(r(4), r(4))],
+)
+def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
+    """`numpy.linalg.lstsq`: the solution, the residuals, the rank and the singular values."""
+    if np.ndim(a) != 2 or np.ndim(b) not in (1, 2) or np.shape(a)[0] != np.shape(b)[0]:
+        raise ShapeError(
+            f"np.linalg.lstsq takes a matrix (m, n) and a right side (m,) or (m, k); got shapes {np.shape(a)} and "
+            f"{np.shape(b)}"
+        )
+    m, n = np.shape(a)
+    least = np.finfo(np.result_type(a, b)).eps
+    rcond = least * max(m, n) if rcond is None else least if rcond == -1 else rcond
+    x, _, s, _ = least_squares(a, b, rcond=float(rcond))
+    rank = np.int32(np.sum(np.greater(s, rcond * s[0])))
+    if rank == n and m > n:
+        residuals = np.atleast_1d(np.sum(np.square(np.abs(b - np.matmul(a, x))), axis=0))
+    else:
+        residuals = np.zeros(0, s.dtype)
+    return x, residuals, rank, s
