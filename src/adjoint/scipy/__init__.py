@@ -12,7 +12,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-MODULES = ("integrate", "interpolate", "linalg", "signal", "sparse", "special", "stats")
+MODULES = ("integrate", "interpolate", "linalg", "optimize", "signal", "sparse", "special", "stats")
 
 
 def __getattr__(name: str) -> Any:

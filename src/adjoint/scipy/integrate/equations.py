@@ -16,7 +16,8 @@ from scipy.optimize import OptimizeResult
 
 from adjoint.core.errors import ArgumentError, NotSupportedError, ShapeError
 from adjoint.scipy.arrays import array, plain
-from adjoint.scipy.integrate.parameters import boxed, closed, numbers, packed, vector
+from adjoint.scipy.integrate.jacobians import checked, for_scipy
+from adjoint.scipy.integrate.parameters import Packed, boxed, closed, numbers, vector
 from adjoint.scipy.integrate.steps import METHODS, taken_again
 from adjoint.tape.custom import op
 from adjoint.tape.modes import no_grad
@@ -37,6 +38,7 @@ def solve_ivp(
     args: Any = None,
     *,
     gradient: str | None = None,
+    jac: Any = None,
     **options: Any,
 ) -> Any:
     """`scipy.integrate.solve_ivp`: solve ``dy/dt = fun(t, y, *args)``.
@@ -52,6 +54,8 @@ def solve_ivp(
         gradient: "direct", through the steps taken (RK45 and RK23; the default for these): exact for what was
             computed, memory grows with the steps. "adjoint", by the backward equation (any method; the default for the
             others): memory grows with the output times; exact as far as the tolerances go.
+        jac: for Radau, BDF and LSODA, the Jacobian of `fun` by y: "auto", derived; "sparse", derived as a sparse
+            matrix (Radau and BDF); ``jac(t, y, *args)``; a matrix; if not given, SciPy takes differences.
         options: SciPy's: `rtol`, `atol`, `max_step`, …
 
     Returns:
@@ -71,11 +75,15 @@ def solve_ivp(
     args = () if args is None else tuple(args) if isinstance(args, tuple | list) else (args,)
     y0 = np.atleast_1d(array(np.stack(list(y0)) if isinstance(y0, list | tuple) and boxed(y0) else y0))
     start, stop = t_span
+    if jac is not None:
+        checked(jac, method)
+        options["jac"] = jac
     everything = (start, stop, y0, args, t_eval)
     if not boxed(everything) and not boxed(fun(start, y0, *args)):
         return integrate.solve_ivp(
-            fun, (start, stop), y0, method, t_eval, dense_output, events, vectorized, args or None, **options
-        )
+            fun, (start, stop), y0, method, t_eval, dense_output, events, vectorized, args or None,
+            **for_scipy(options, fun, args),
+        )  # fmt: skip
     if dense_output or events is not None:
         raise NotSupportedError(
             "solve_ivp of tensors has no events= and no dense_output=; give the times of interest as t_eval="
@@ -102,7 +110,7 @@ def _plain_solution(
     with no_grad():
         return integrate.solve_ivp(
             values, tuple(float(plain(t)) for t in span), plain(y0), method, None if t_eval is None else plain(t_eval),
-            **options,
+            **for_scipy(options, fun, args),
         )  # fmt: skip
 
 
@@ -146,21 +154,26 @@ def _by_adjoint(
 
 
 def _states(fun: Field, y0: Any, times: Any, method: str, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    theta, unpack = packed(args)
-    f = lambda t, y, th: vector(fun(t, y, *unpack(th)))  # noqa: E731 - a function of vectors, for the gate
-    return flow(y0, theta, times, f=f, method=method, options=options)
+    packed = Packed(args)
+    f = lambda t, y, pieces: vector(fun(t, y, *packed.tree(pieces)))  # noqa: E731 - of vectors, for the gate
+    if callable(jac := options.get("jac")):
+        options = options | {"jac": lambda t, y, pieces: jac(t, y, *packed.tree(pieces))}
+    return flow(y0, packed.vector, times, f=f, pieces=packed.pieces, method=method, options=options)
 
 
 @op
-def flow(y0: Any, theta: Any, times: Any, f: Any = None, method: Any = "RK45", options: Any = None) -> Any:
-    """The states at `times`, as rows; the first is `y0`."""
+def flow(
+    y0: Any, theta: Any, times: Any, f: Any = None, pieces: Any = None, method: Any = "RK45", options: Any = None
+) -> Any:
+    """The states at `times`, as rows; the first is `y0`. `f` takes the parameters in pieces of the vector `theta`."""
+    given = pieces(theta)
 
     def values(t: float, y: Any) -> Any:
-        return closed("solve_ivp", f(t, y, theta))
+        return closed("solve_ivp", f(t, y, given))
 
     if times.shape[0] == 1 or times[0] == times[-1]:
         return np.repeat(y0[None], times.shape[0], axis=0)
-    solution = integrate.solve_ivp(values, (times[0], times[-1]), y0, method, times, **options)
+    solution = integrate.solve_ivp(values, (times[0], times[-1]), y0, method, times, **for_scipy(options, f, (given,)))
     if not solution.success:
         raise ArgumentError(f"solve_ivp stopped at t = {solution.t[-1] if len(solution.t) else times[0]:g}: "
                             f"{solution.message}")  # fmt: skip
@@ -168,29 +181,32 @@ def flow(y0: Any, theta: Any, times: Any, f: Any = None, method: Any = "RK45", o
 
 
 @flow.backward
-def _flow_cotangents(g: Any, y0: Any, theta: Any, times: Any, out: Any, f: Any, method: Any, options: Any) -> Any:
+def _flow_cotangents(
+    g: Any, y0: Any, theta: Any, times: Any, out: Any, f: Any, pieces: Any, method: Any, options: Any
+) -> Any:
     n, p, last = y0.shape[0], theta.shape[0], times.shape[0] - 1
 
-    def backward(t: Any, z: Any, th: Any) -> Any:
+    def backward(t: Any, z: Any, given: Any) -> Any:
         """State, its cotangent, and that of the parameters, all in one."""
-        value, pullback = vjp(lambda y, th: f(t, y, th), z[:n], th)
-        by_state, by_parameters = pullback(z[n : 2 * n])
-        return np.concatenate([value, -by_state, -by_parameters])
+        value, pullback = vjp(lambda y, given: f(t, y, given), z[:n], given)
+        by_state, by_pieces = pullback(z[n : 2 * n])
+        return np.concatenate([value, -by_state, *(-np.ravel(c).astype(theta.dtype, copy=False) for c in by_pieces)])
 
+    given = pieces(theta)
     options = {name: value for name, value in options.items() if name not in ("first_step", "jac", "jac_sparsity")}
     if np.ndim(options.get("atol", 0.0)):
         options["atol"] = float(np.min(options["atol"]))
     cotangent, by_parameters = g[last], np.zeros(p, theta.dtype)
     by_times: list[Any] = [None] * (last + 1)
     for i in range(last, 0, -1):
-        by_times[i] = np.sum(g[i] * f(times[i], out[i], theta))
+        by_times[i] = np.sum(g[i] * f(times[i], out[i], given))
         z = np.concatenate([out[i], cotangent, by_parameters])
-        z = flow(z, theta, times[i - 1 : i + 1][::-1], f=backward, method=method, options=options)[1]
+        z = flow(z, theta, times[i - 1 : i + 1][::-1], f=backward, pieces=pieces, method=method, options=options)[1]
         cotangent, by_parameters = z[n : 2 * n], z[2 * n :]
         if i > 1:
             cotangent = cotangent + g[i - 1]
     if last:
-        by_times[0] = -np.sum(cotangent * f(times[0], y0, theta))
+        by_times[0] = -np.sum(cotangent * f(times[0], y0, given))
         cotangent = cotangent + g[0]
     else:
         by_times[0] = np.zeros((), times.dtype)

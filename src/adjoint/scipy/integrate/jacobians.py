@@ -1,0 +1,48 @@
+"""The Jacobian of an equation's right side, for the solvers that step implicitly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from adjoint.core.errors import ArgumentError
+from adjoint.scipy.arrays import plain
+from adjoint.scipy.derivatives import SparseJacobian, jacobian_of, pulled
+from adjoint.scipy.integrate.parameters import vector
+
+METHODS = ("Radau", "BDF", "LSODA")
+
+
+def checked(jac: Any, method: Any) -> None:
+    """Refuse a Jacobian that the method, or this function, has no use for.
+
+    Raises:
+        ArgumentError: as it says.
+    """
+    if method not in METHODS and isinstance(method, str):
+        raise ArgumentError(f"solve_ivp: {method} takes no jac; {', '.join(METHODS)} do")
+    if isinstance(jac, str) and jac not in ("auto", "sparse"):
+        raise ArgumentError(
+            f"solve_ivp: jac is 'auto' or 'sparse' (derived), jac(t, y, *args) or a matrix; got {jac!r}"
+        )
+    if isinstance(jac, str) and jac == "sparse" and method == "LSODA":
+        raise ArgumentError("solve_ivp: LSODA takes no sparse jac; Radau and BDF do")
+
+
+def for_scipy(options: dict[str, Any], fun: Callable[..., Any], args: tuple[Any, ...]) -> dict[str, Any]:
+    """`options` with a Jacobian that SciPy takes: of ``fun(t, y, *args)`` by y, for plain arguments."""
+    jac = options.get("jac")
+    if isinstance(jac, str):
+        sparse = SparseJacobian()
+
+        def derived(t: float, y: Any, *_: Any) -> Any:  # SciPy may hand over args again
+            field = lambda y: vector(fun(t, y, *args))  # noqa: E731 - of the state alone
+            if jac == "sparse":
+                return sparse(field, y)
+            value, pullback = pulled(field, y)
+            return jacobian_of(pullback, value, y.shape[0])
+
+        return options | {"jac": derived}
+    if callable(jac):
+        return options | {"jac": lambda t, y, *_: plain(jac(t, y, *args))}
+    return options

@@ -1,0 +1,227 @@
+"""A user's function of a tree as a function of a vector, whose graph at the last point is kept.
+
+SciPy asks for a value and for its derivatives in separate calls. A value records; a derivative asked for at the same
+point, byte for byte, goes back through that record; without one nothing goes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.box import Box
+from adjoint.core.errors import DTypeError, GradientError, LeavesGraphError, ShapeError
+from adjoint.core.protocol import in_graph
+from adjoint.core.pulls import dtype_of
+from adjoint.core.trees import flatten, is_leaf, paths
+from adjoint.scipy import derivatives
+from adjoint.scipy.arrays import plain
+from adjoint.scipy.optimize.layout import Layout
+
+
+@dataclass
+class Counts:
+    """How often the function ran, and how often a pass went back through it."""
+
+    forward: int = 0
+    backward: int = 0
+    products: int = 0
+
+
+@dataclass
+class Posed:
+    """``f(tree, *args)`` of the tree that `layout` describes.
+
+    Attributes:
+        f: the user's function.
+        layout: of its first argument.
+        name: what messages call it, such as "minimize: f".
+    """
+
+    f: Callable[..., Any]
+    layout: Layout
+    name: str
+
+    def number(self, x: Any, args: Any) -> Any:
+        """The value, one real number, as float64."""
+        value = self.f(self.layout.unravel(x), *args)
+        shape = shape_of(value)
+        if shape is None or int(np.prod(shape)) != 1:
+            found = f"shape {shape}" if shape is not None else f"a {type(value).__name__}"
+            raise ShapeError(f"{self.name} must give one number; it gave {found}. Reduce it: np.sum(…), np.mean(…)")
+        if isinstance(x, Box) and dtype_of(value).kind in "iub":
+            raise DTypeError(
+                f"{self.name} gave {dtype_of(value)}, which does not vary smoothly, so there is no gradient to follow; "
+                f"methods without gradients, such as Nelder-Mead, can do"
+            )
+        return self._real(np.reshape(value, ()), "")
+
+    def vector(self, x: Any, args: Any) -> Any:
+        """The values, an array or a tree of arrays of real numbers, as one float64 vector."""
+        value = self.f(self.layout.unravel(x), *args)
+        leaves, _ = flatten(value)
+        parts = [np.reshape(self._real(leaf, path), (-1,)) for leaf, path in zip(leaves, paths(value), strict=True)]
+        if not parts:
+            raise ShapeError(f"{self.name} must give numbers, an array or a tree of arrays; it gave {value!r}")
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def _real(self, value: Any, path: str) -> Any:
+        value = value if isinstance(value, Box) else np.asarray(value)
+        dtype = dtype_of(value)
+        if dtype.kind not in "fiub":
+            hint = " (np.abs(z) ** 2; np.stack([z.real, z.imag]))" if dtype.kind == "c" else ""
+            raise DTypeError(f"{self.name} must give real numbers{hint}; value{path} has dtype {dtype}")
+        return value if dtype == np.float64 else value.astype(np.float64)
+
+
+def shape_of(value: Any) -> tuple[int, ...] | None:
+    """The shape of an array or number; None for anything else."""
+    return np.shape(value) if is_leaf(value) else None
+
+
+class Kept:
+    """A function of a vector that knows its last point.
+
+    Args:
+        function: ``function(x)`` gives a number or a vector.
+        layout: names what is not finite.
+        name: what messages call it.
+        record: False if nobody will ask for a derivative.
+    """
+
+    def __init__(self, function: Callable[[Any], Any], layout: Layout, name: str, record: bool = True) -> None:
+        self.function, self.layout, self.name, self.record = function, layout, name, record
+        self.counts = Counts()
+        self._value: Any = None
+        self._pull: Any = None
+        self._known: dict[str, tuple[bytes, Any]] = {}
+        self._key = b""
+
+    def value(self, x: Any) -> Any:
+        """The value at `x`, recorded."""
+        return self._at(x)[0]
+
+    def _at(self, x: Any) -> tuple[Any, Any]:
+        key = np.asarray(x, np.float64).tobytes()
+        if key != self._key:
+            point = np.array(x, np.float64)  # the solver may write into its own
+            self._key, self._value, self._pull = b"", None, None  # frees the last graph before the next is made
+            self.counts.forward += 1
+            value, pull = derivatives.pulled(self.function, point) if self.record else (self.function(point), None)
+            if in_graph(value):
+                raise LeavesGraphError(
+                    f"{self.name} uses a tensor that is none of its arguments, and its gradient would be lost. Pass it "
+                    f"as one, args=(…,), or if it is a constant here, t.detach()"
+                )
+            self._value, self._pull = plain(value)[()], pull
+            if not self.counts.backward and self.counts.forward == 1 and not np.all(np.isfinite(self._value)):
+                raise GradientError(
+                    f"{self.name} is {_shown(self._value)} at the starting point; start where it is finite"
+                )
+            self._key = key
+        return self._value, self._pull
+
+    def once(self, what: str, x: Any, compute: Callable[[Any], Any]) -> Any:
+        """``compute(x)``, kept until another point is asked for."""
+        key = np.asarray(x, np.float64).tobytes()
+        known = self._known.get(what)
+        if known is None or known[0] != key:
+            known = self._known[what] = (key, compute(np.array(x, np.float64)))
+        return known[1]
+
+    def finite(self, derivative: Any, value: Any) -> Any:
+        """A derivative whose last axis is that of the parameters.
+
+        Raises:
+            GradientError: if it is not finite where the value is.
+        """
+        bad = ~np.isfinite(derivative)
+        if bad.any() and np.all(np.isfinite(value)):
+            mask = bad.reshape(-1, bad.shape[-1]).any(axis=0)
+            raise GradientError(
+                f"{self.name} is finite, but its derivative by {self.layout.where(mask)} is not. Look for a root or a "
+                f"logarithm at 0, or for np.where with a branch that is nan; bounds keep the solver away"
+            )
+        return derivative
+
+
+def _shown(value: Any) -> str:
+    return str(value) if np.ndim(value) == 0 else f"not finite in element {int(np.argmax(~np.isfinite(value)))}"
+
+
+class Objective(Kept):
+    """A function with one number as its value: gradient, Hessian, and products with it."""
+
+    def fun(self, x: Any) -> float:
+        return float(self.value(x))
+
+    def jac(self, x: Any) -> Any:
+        """The gradient, through the graph of the value."""
+        return self.once("gradient", x, self._gradient).copy()
+
+    def _gradient(self, x: Any) -> Any:
+        value, pull = self._at(x)
+        self.counts.backward += 1
+        return self.finite(plain(pull(np.float64(1.0))), value)
+
+    def hessp(self, x: Any, v: Any) -> Any:
+        """The product of the Hessian with `v`; the linearisation is kept until another point is asked for."""
+        self.counts.products += 1
+        return self._products(x)(np.array(v, np.float64).ravel())
+
+    def _products(self, x: Any) -> Callable[[Any], Any]:
+        product: Callable[[Any], Any] = self.once("curvature", x, lambda x: derivatives.curvature(self.function, x)[1])
+        return product
+
+    def hess(self, x: Any) -> Any:
+        """The Hessian, symmetric."""
+        self.counts.products += self.layout.size
+        h = plain(derivatives.matrix(self._products(x), self.layout.size))
+        return (h + h.T) * 0.5
+
+
+class Residuals(Kept):
+    """A function with a vector as its value: Jacobian, and products with it."""
+
+    _by_pattern: derivatives.SparseJacobian | None = None
+
+    def fun(self, x: Any) -> Any:
+        return np.array(self.value(x))
+
+    def jac(self, x: Any) -> Any:
+        """The Jacobian (m, n)."""
+        return self.once("jacobian", x, self._dense)
+
+    def operator(self, x: Any) -> Any:
+        """The Jacobian as a `scipy.sparse.linalg.LinearOperator`."""
+        value, pull = self._at(x)
+        self.counts.backward += 1
+        return derivatives.operator(pull, value, self.layout.size)
+
+    def sparse(self, x: Any) -> Any:
+        """The Jacobian as a `scipy.sparse` array. Its pattern is found once, and `f` runs for a few directions anew."""
+        return self.once("sparse", x, self._sparse)
+
+    def _sparse(self, x: Any) -> Any:
+        self._by_pattern = self._by_pattern or derivatives.SparseJacobian()
+        self.counts.backward += 1
+        found = self._by_pattern(self.function, x)
+        bad = found.indices[~np.isfinite(found.data)]
+        self.finite(np.where(np.isin(np.arange(self.layout.size), bad), np.nan, 0.0), self.value(x))
+        return found
+
+    def _dense(self, x: Any) -> Any:
+        value, pull = self._at(x)
+        self.counts.backward += 1
+        return self.finite(derivatives.jacobian_of(pull, value, self.layout.size), value)
+
+    def weighted(self, x: Any, weights: Any) -> Any:
+        """The Hessian of the sum of the values times `weights`, as an operator (trust-constr asks for this)."""
+        from scipy.sparse.linalg import LinearOperator
+
+        w, n = np.array(weights), self.layout.size
+        product = derivatives.curvature(lambda x: np.sum(self.function(x) * w), np.array(x))[1]
+        return LinearOperator((n, n), matvec=lambda v: product(np.ravel(v)), dtype=np.float64)
