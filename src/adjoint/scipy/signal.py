@@ -9,13 +9,13 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy import signal
+from scipy import fft, signal
 
 from adjoint.core.constructors import general
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.op import call
 from adjoint.core.pulls import unbroadcast
-from adjoint.scipy.arrays import array, conj
+from adjoint.scipy.arrays import array, conj, plain
 
 # -- Convolution --------------------------------------------------------------------------------------
 
@@ -39,6 +39,7 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> An
         array([2., 1.])
     """
     a, v = _pair("convolve", in1, in2, mode, method)
+    in_shape = a.shape
     if mode == "valid":
         if any(n < m for n, m in zip(a.shape, v.shape, strict=True)):
             a, v = v, a
@@ -47,9 +48,17 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> An
                 f"convolve, mode='valid': one array must be at least as long as the other along every axis; got shapes "
                 f"{v.shape} and {a.shape}"
             )
-        return convolution(a, v, mode="valid", method=method)
-    full = convolution(a, v, mode="full", method=method)
-    return full if mode == "full" else _middle(full, a.shape)
+    if method == "auto":
+        method = signal.choose_conv_method(plain(a), plain(v), mode)
+    if method == "fft" and a.ndim and a.size and v.size:
+        full, shape = convolution_by_spectra(a, v), list(in_shape)
+        if mode == "valid":
+            shape = [n - m + 1 for n, m in zip(a.shape, v.shape, strict=True)]
+        return full if mode == "full" else _middle(full, tuple(shape))
+    if mode == "valid":
+        return convolution(a, v, mode="valid", method="direct")
+    full = convolution(a, v, mode="full", method="direct")
+    return full if mode == "full" else _middle(full, in_shape)
 
 
 def _pair(name: str, in1: Any, in2: Any, mode: str, method: str) -> tuple[Any, Any]:
@@ -67,6 +76,39 @@ def _pair(name: str, in1: Any, in2: Any, mode: str, method: str) -> tuple[Any, A
 def _middle(full: Any, shape: tuple[int, ...]) -> Any:
     starts = [(m - n) // 2 for n, m in zip(shape, full.shape, strict=True)]
     return full[tuple(slice(k, k + n) for k, n in zip(starts, shape, strict=True))]
+
+
+def _spectral(arrays: Any) -> tuple[Any, Any]:
+    """The transform to spectra long enough for all terms, and the way back to the first elements of an array."""
+    a, v = arrays
+    real, axes = all(x.dtype.kind != "c" for x in arrays), range(a.ndim)
+    lengths = [fft.next_fast_len(n + m - 1, real) for n, m in zip(a.shape, v.shape, strict=True)]
+    forward, back = (np.fft.rfftn, np.fft.irfftn) if real else (np.fft.fftn, np.fft.ifftn)
+    return (
+        lambda x: forward(x, lengths, axes),
+        lambda x, shape: back(x, lengths, axes)[tuple(map(slice, shape))],
+    )
+
+
+def _spectra_cotangents(g: Any, arrays: Any, needs: Any) -> list[Any]:
+    forward, back = _spectral(arrays)
+    spectrum = forward(g)
+    return [back(spectrum * np.conj(forward(arrays[1 - i])), arrays[i].shape) if i in needs else None for i in (0, 1)]
+
+
+@general(
+    vjp=_spectra_cotangents,
+    samples=lambda r: [
+        call(r(5), r(3)),
+        call(r(2, 4), r(3, 2)),
+        call(r(3) + 1j * r(3), r(2) + 1j * r(2)),
+    ],
+)
+def convolution_by_spectra(*arrays: Any) -> Any:
+    """All terms of the convolution of two `arrays`, by Fourier transforms."""
+    a, v = arrays
+    forward, back = _spectral(arrays)
+    return back(forward(a) * forward(v), [n + m - 1 for n, m in zip(a.shape, v.shape, strict=True)])
 
 
 def _turned(x: Any) -> Any:
