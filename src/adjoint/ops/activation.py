@@ -188,6 +188,8 @@ def shifted(a: np.ndarray, axis: Any) -> np.ndarray:
 
 @general(
     vjp=lambda g, out, axis: out * (g - np.add.reduce(g * out, axis=axis, keepdims=True)),
+    jvp=lambda t, out, axis: out * (t - np.add.reduce(t * out, axis=axis, keepdims=True)),
+    batch="axes",
     samples=lambda r: [call(r(5)), call(r(3, 4)), call(r(3, 4), axis=0), call(r(2, 3, 4), (0, 2))],
     errors=lambda r: [call(r(3), axis=1)],
     flags=("real",),
@@ -200,6 +202,8 @@ def softmax(a: Any, /, axis: Any = -1) -> Any:
 
 @general(
     vjp=lambda g, out, axis: g - np.exp(out) * np.add.reduce(g, axis=axis, keepdims=True),
+    jvp=lambda t, out, axis: t - np.add.reduce(np.exp(out) * t, axis=axis, keepdims=True),
+    batch="axes",
     samples=lambda r: [call(r(5)), call(r(3, 4)), call(r(3, 4), axis=0), call(r(2, 3, 4), (0, 2))],
     errors=lambda r: [call(r(3), axis=1)],
     flags=("real",),

@@ -13,9 +13,19 @@ from adjoint.core.errors import ArgumentError
 from adjoint.core.op import call
 
 
+def _convolved_each(a: Any, v: Any) -> Any:
+    """Each sample's terms as products of one matrix of windows."""
+    if a.shape[1] < v.shape[1]:
+        a, v = v, a
+    m = v.shape[1]
+    padded = np.pad(a, ((0, 0), (m - 1, m - 1)))
+    return np.matmul(windows_of(padded, m, axis=1), np.flip(v, 1)[..., None])[..., 0]
+
+
 @general(
     vjps=(lambda g, v: np.correlate(g, v, "valid"), lambda g, a: np.correlate(g, a, "valid")),
-    flags=("commutative",),
+    batch=_convolved_each,
+    flags=("commutative", "multilinear"),
     samples=lambda r: [call(r(5), r(3)), call(r(2), r(4)), call(r(3), r(1))],
 )
 def convolve_full(a: Any, v: Any, /) -> Any:
@@ -77,6 +87,9 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
 
 @linear(
     transpose=lambda g, window_shape, axis: windows_of(g, window_shape, axis),
+    batch=lambda windows, shape, window_shape, axis, n: overlap_add(
+        windows, shape=(n, *shape), window_shape=window_shape, axis=tuple(i + 1 for i in axis)
+    ),
     samples=lambda r: [call(r(3, 3), shape=(5,), window_shape=(3,), axis=(0,))],
 )
 def overlap_add(windows: Any, /, shape: Any = (), window_shape: Any = (), axis: Any = ()) -> Any:
@@ -95,6 +108,7 @@ def overlap_add(windows: Any, /, shape: Any = (), window_shape: Any = (), axis: 
     transpose=lambda g, x_shape, window_shape, axis: overlap_add(
         g, shape=x_shape, window_shape=window_shape, axis=axis
     ),
+    batch="axes",
     samples=lambda r: [call(r(5), window_shape=(3,), axis=(0,)), call(r(3, 4), window_shape=(2, 2), axis=(0, 1))],
 )
 def windows(x: Any, /, window_shape: Any = (), axis: Any = ()) -> Any:

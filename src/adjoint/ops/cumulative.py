@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.box import raw
 from adjoint.core.constructors import composite, general, linear
 from adjoint.core.op import call
 from adjoint.core.protocol import store
@@ -18,25 +19,38 @@ def _to_end(g: Any, axis: int) -> Any:
     return np.flip(np.cumsum(np.flip(g, axis), axis=axis), axis)
 
 
-@linear(transpose=lambda g, axis: _to_end(g, axis), samples=lambda r: [call(r(5)), call(r(3, 4), axis=0)])
+@linear(transpose=lambda g, axis: _to_end(g, axis), batch="axes", samples=lambda r: [call(r(5)), call(r(3, 4), axis=0)])
 def running_sum(a: Any, /, axis: int = -1) -> Any:
     return np.add.accumulate(a, axis=axis)
 
 
 def _product_cotangent(g: Any, a: Any, out: Any, axis: int) -> Any:
     """sum over j >= i of g[j] times the product of a[0..j] without a[i]."""
-    if not np.any(np.equal(a, 0)):
+    if not np.any(raw(a) == 0):
         return _to_end(g * np.conj(out), axis) / np.conj(a)
-    # With a zero about, dividing it out again would lose the other factors: leave out each in turn.
-    last = np.moveaxis(a, axis, -1)
-    n = last.shape[-1]
-    without = np.where(np.eye(n, dtype=bool), np.ones_like(last[..., :1, None]), last[..., None, :])
-    products = np.where(np.tri(n, dtype=bool).T, np.cumprod(without, axis=-1), 0)
+    products = _products_without_one(np.moveaxis(a, axis, -1))
+    products = np.conj(products) if products.dtype.kind == "c" else products
     return np.moveaxis(np.sum(np.moveaxis(g, axis, -1)[..., None, :] * products, axis=-1), -1, axis)
+
+
+def _products_without_one(a: Any) -> Any:
+    """The product of a[0..j] without a[i]. With a zero about, dividing it out would lose the other factors."""
+    n = a.shape[-1]
+    without = np.where(np.eye(n, dtype=bool), np.ones_like(a[..., :1, None]), a[..., None, :])
+    return np.where(np.tri(n, dtype=bool).T, np.cumprod(without, axis=-1), 0)
+
+
+def _product_tangent(t: Any, a: Any, out: Any, axis: int) -> Any:
+    if not np.any(np.equal(a, 0)):
+        return out * np.cumsum(t / a, axis=axis)
+    products = _products_without_one(np.moveaxis(a, axis, -1))
+    return np.moveaxis(np.sum(np.moveaxis(t, axis, -1)[..., :, None] * products, axis=-2), -1, axis)
 
 
 @general(
     vjp=_product_cotangent,
+    jvp=_product_tangent,
+    batch="axes",
     samples=lambda r: [call(r(5)), call(r(3, 4), axis=0), call(np.array([2.0, 0.0, 3.0, 0.0, 1.0]))],
 )
 def running_product(a: Any, /, axis: int = -1) -> Any:
@@ -44,18 +58,24 @@ def running_product(a: Any, /, axis: int = -1) -> Any:
 
 
 def _extreme(ufunc: np.ufunc, name: str) -> Any:
-    def vjp(g: Any, a: Any, out: Any, axis: int) -> Any:
+    def places(a: Any, out: Any, axis: int) -> Any:
         # Where the running extreme stands: the latest element that equals it.
         shape = [1] * np.ndim(a)
         shape[axis] = -1
         here = np.where(np.equal(a, out), np.reshape(np.arange(np.shape(a)[axis]), shape), 0)
-        return put_along_axis(g, np.maximum.accumulate(here, axis=axis), np.shape(a), axis)
+        return np.maximum.accumulate(here, axis=axis)
+
+    def vjp(g: Any, a: Any, out: Any, axis: int) -> Any:
+        return put_along_axis(g, places(a, out, axis), np.shape(a), axis)
+
+    def jvp(t: Any, a: Any, out: Any, axis: int) -> Any:
+        return np.take_along_axis(t, places(a, out, axis), axis)
 
     def forward(a: Any, /, axis: int = -1) -> Any:
         return ufunc.accumulate(a, axis=axis)
 
     forward.__name__ = name
-    return general(vjp=vjp, samples=lambda r: [call(r(5)), call(r(3, 4), axis=0)])(forward)
+    return general(vjp=vjp, jvp=jvp, batch="axes", samples=lambda r: [call(r(5)), call(r(3, 4), axis=0)])(forward)
 
 
 running_max = _extreme(np.maximum, "running_max")
@@ -81,7 +101,12 @@ def _logsumexp_tangent(t: Any, a: Any, out: Any, axis: int) -> Any:
     return np.moveaxis(np.sum(_shares(a, out) * t[..., :, None], axis=-2), -1, axis)
 
 
-@general(vjp=_logsumexp_cotangent, jvp=_logsumexp_tangent, samples=lambda r: [call(r(5)), call(r(3, 4), axis=0)])
+@general(
+    vjp=_logsumexp_cotangent,
+    jvp=_logsumexp_tangent,
+    batch="axes",
+    samples=lambda r: [call(r(5)), call(r(3, 4), axis=0)],
+)
 def running_logsumexp(a: Any, /, axis: int = -1) -> Any:
     return np.logaddexp.accumulate(a, axis=axis)
 

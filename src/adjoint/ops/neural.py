@@ -22,12 +22,23 @@ def _conjugate(x: Any) -> Any:
     return np.conj(x) if x.dtype.kind == "c" else x
 
 
+def _affine_each(x: Any, w: Any, b: Any, stacked: tuple[bool, ...], n: int) -> Any:
+    if not any(stacked[1:]):  # many rows through the same layer
+        return affine(x, w, b)
+    rows = x[..., None, :] if np.ndim(x) - stacked[0] == 1 else x
+    rows = np.reshape(rows, (n if stacked[0] else 1, -1, rows.shape[-1]))
+    out = np.matmul(rows, np.swapaxes(w, -1, -2)) + b[..., None, :]
+    return np.reshape(out, (n, *x.shape[stacked[0] : -1], out.shape[-1]))
+
+
 @general(
     vjps=(
         lambda g, w: g @ _conjugate(w),
         lambda g, x: np.dot(_rows(g).T, _conjugate(_rows(x))),  # for one row, several times as fast as matmul
         lambda g: np.add.reduce(_rows(g), axis=0),
     ),
+    jvps=(lambda t, w: np.matmul(t, w.T), lambda t, x: np.matmul(x, t.T), lambda t: t),
+    batch=_affine_each,
     samples=lambda r: [
         call(r(3, 4), r(2, 4), r(2)),
         call(r(4), r(2, 4), r(2)),
@@ -46,11 +57,16 @@ def affine(x: Any, w: Any, b: Any, /) -> Any:
     return np.add(out, b, out=out) if out.dtype == b.dtype else out + b
 
 
+def _standardized(g: Any, a: Any, out: Any, axis: Any, eps: float) -> Any:
+    mean = np.mean(g, axis=axis, keepdims=True)
+    slope = np.mean(g * out, axis=axis, keepdims=True)
+    return (g - mean - out * slope) / np.sqrt(np.var(a, axis=axis, keepdims=True) + eps)
+
+
 @general(
-    vjp=lambda g, a, out, axis, eps: (
-        (g - np.mean(g, axis=axis, keepdims=True) - out * np.mean(g * out, axis=axis, keepdims=True))
-        / np.sqrt(np.var(a, axis=axis, keepdims=True) + eps)
-    ),
+    vjp=_standardized,
+    jvp=lambda t, a, out, axis, eps: _standardized(t, a, out, axis, eps),  # its Jacobian is symmetric
+    batch="axes",
     samples=lambda r: [call(r(3, 4)), call(r(2, 3, 4), (-2, -1)), call(r(3, 4), 0, 0.1)],
     flags=("real",),
 )
@@ -75,13 +91,23 @@ def _likelihood_cotangent(g: Any, a: Any, labels: Any, mean: bool) -> Any:
         p[_at(labels)] -= 1
         p *= g
         return p
-    hot = np.zeros(a.shape, a.dtype)
-    hot[_at(labels)] = 1
-    return (p - hot) * g
+    return (p - np.equal(labels[..., None], np.arange(a.shape[-1]))) * g
+
+
+def _likelihood_each(a: Any, labels: Any, mean: bool) -> Any:
+    loss = negative_log_likelihood(a, labels)
+    return np.mean(loss, axis=tuple(range(1, np.ndim(loss)))) if mean and np.ndim(loss) > 1 else loss
+
+
+def _likelihood_tangent(t: Any, a: Any, labels: Any, mean: bool) -> Any:
+    loss = np.sum(softmax(a) * t, axis=-1) - t[_at(labels)]
+    return reduce_mean(loss) if mean else loss
 
 
 @general(
     vjps=(_likelihood_cotangent, None),
+    jvps=(_likelihood_tangent, None),
+    batch=_likelihood_each,
     samples=lambda r: [
         call(r(3, 4), np.array([0, 3, 1])),
         call(r(4), np.array(2)),

@@ -19,8 +19,20 @@ def _direction(g: Any, a: Any, out: Any, axis: Any, keepdims: bool) -> Any:
     return a * (g / np.where(np.equal(out, 0), 1.0, out))
 
 
+def _along(t: Any, a: Any, out: Any, axis: Any, keepdims: bool) -> Any:
+    """The real part of the inner product of t and a / |a|."""
+    units = _direction(np.ones_like(out), a, out, axis, keepdims)
+    return _product(units, t, axis, keepdims)
+
+
+def _product(a: Any, t: Any, axis: Any, keepdims: bool) -> Any:
+    terms = np.real(np.conj(a) * t) if a.dtype.kind == "c" else a * t
+    return np.sum(terms, axis=axis, keepdims=keepdims)
+
+
 @general(
     vjp=_direction,
+    jvp=_along,
     samples=lambda r: [
         call(r(5)),
         call(r(3, 4), axis=1),
@@ -45,6 +57,9 @@ def _p_direction(g: Any, a: Any, out: Any, ord: float, axis: Any, keepdims: bool
 
 @general(
     vjp=_p_direction,
+    jvp=lambda t, a, out, ord, axis, keepdims: _product(
+        _p_direction(np.ones_like(out), a, out, ord, axis, keepdims), t, axis, keepdims
+    ),
     samples=lambda r: [
         call(r(5), ord=3.0),
         call(r(3, 4), ord=1.5, axis=1),

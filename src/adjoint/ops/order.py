@@ -37,13 +37,24 @@ def _unpartitioned(g: Any, a: Any, out: Any, axis: int) -> Any:
 
 @general(
     vjp=lambda g, a, axis, kind: _placed(g, np.argsort(a, axis=axis, kind=kind), axis),
+    jvp=lambda t, a, axis, kind: np.take_along_axis(t, np.argsort(a, axis=axis, kind=kind), axis),
+    batch="axes",
     samples=lambda r: [call(r(5)), call(r(3, 4), axis=0)],
 )
 def sort_along(a: Any, /, axis: int = -1, kind: Any = None) -> Any:
     return np.sort(a, axis=axis, kind=kind)
 
 
-@general(vjp=_unpartitioned, samples=lambda r: [call(r(5), kth=2), call(r(3, 4), kth=(0, 2), axis=0)])
+def _partitioned(t: Any, a: Any, out: Any, axis: int) -> Any:
+    return _placed(np.take_along_axis(t, np.argsort(a, axis=axis), axis), np.argsort(out, axis=axis), axis)
+
+
+@general(
+    vjp=_unpartitioned,
+    jvp=_partitioned,
+    batch="axes",
+    samples=lambda r: [call(r(5), kth=2), call(r(3, 4), kth=(0, 2), axis=0)],
+)
 def partition_along(a: Any, /, kth: Any = 0, axis: int = -1) -> Any:
     return np.partition(a, kth, axis=axis)
 
@@ -98,8 +109,22 @@ def _shares(g: Any, a: Any, out: Any) -> Any:
     return total
 
 
+def _ranked_each(a: Any, ranks: Any) -> Any:
+    each = ranks if isinstance(ranks, tuple) else np.broadcast_to(ranks, a.shape[:1] + ranks.shape)
+    return order_statistics(a, ranks=each)
+
+
+def _mean_of_equals(t: Any, a: Any, out: Any) -> Any:
+    """Each rank's tangent: the mean over all elements of that value."""
+    won = np.equal(a[..., None, :], out[..., :, None])
+    with np.errstate(invalid="ignore"):  # as above
+        return np.sum(np.where(won, t[..., None, :], 0.0), axis=-1) / np.sum(won, axis=-1).astype(out.dtype)
+
+
 @general(
     vjp=_shares,
+    jvp=_mean_of_equals,
+    batch=_ranked_each,
     samples=lambda r: [
         call(r(5), ranks=(0, 3, 3)),
         call(r(2, 5), ranks=(2,)),
