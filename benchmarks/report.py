@@ -17,7 +17,7 @@ TIMES, NONE = "\N{MULTIPLICATION SIGN}", "\N{EN DASH}"
 def shown(value: float, unit: str) -> str:
     """A figure with its unit: ``12.3 µs``."""
     if unit == "B":
-        return f"{value:.0f} B"
+        return f"{value:.0f} B" if value < 1e5 else f"{value / 1e6:.3g} MB"
     for scale, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")):
         if value >= scale:
             return f"{value / scale:.3g} {name}"
@@ -42,8 +42,9 @@ def verdicts(row: Row) -> list[tuple[bool, str]]:
 
 
 def columns(rows: Sequence[Row]) -> list[str]:
-    """The peers that any of these rows has."""
-    return [peer for peer in PEERS if any(peer in row.samples for row in rows)]
+    """The peers that any of these rows has; and what else is compared there, after them."""
+    found = list(dict.fromkeys(peer for row in rows for peer in row.samples))
+    return [peer for peer in PEERS if peer in found] + [peer for peer in found if peer not in PEERS]
 
 
 def cell(row: Row, peer: str) -> str:
