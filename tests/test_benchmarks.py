@@ -13,7 +13,7 @@ from benchmarks import __main__ as command
 from benchmarks import report
 from benchmarks.harness import Budget, Case, Row, interleaved, plain
 from benchmarks.peers import PEERS, installed
-from benchmarks.workloads import deep
+from benchmarks.workloads import deep, equations, linalg
 
 # What the peers warn about when they are imported is their own affair.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -48,6 +48,24 @@ def test_adjoint_and_numpy_are_always_there(name: str) -> None:
         assert {budget.peer for budget in case.budgets} <= PEERS.keys()
         assert case.per >= 1
     assert {"adjoint", "NumPy"} <= import_module(f"benchmarks.workloads.{name}").EVERYONE.keys()
+
+
+def test_gradients_beside_plain_calls_have_the_shapes_of_their_arguments() -> None:
+    for name, plain_call, ours, arrays, _ in linalg.rows(8):
+        calls = linalg.programs(plain_call, ours, arrays)
+        gradients = calls["adjoint"]()
+        assert [g.shape for g in gradients] == [a.shape for a in arrays], name
+        assert all(np.isfinite(g.numpy()).all() and np.any(g.numpy()) for g in gradients), name
+        theirs, mine = calls["NumPy"](), linalg.listed(ours(*arrays))
+        for a, b in zip(theirs, mine, strict=True):
+            np.testing.assert_allclose(np.abs(a), np.abs(b), rtol=1e-8, atol=1e-8, err_msg=name)
+
+
+def test_equations_have_the_gradient_of_the_augmented_one() -> None:
+    for case in equations.cases(small=True):
+        calls = case.build()
+        for ours, theirs in zip(calls["adjoint"](), calls["NumPy"](), strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the memory of the process from /proc")

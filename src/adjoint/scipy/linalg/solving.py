@@ -96,6 +96,7 @@ def _assumed_cotangents(g: Any, arrays: Any, out: Any, needs: Any, kind: str) ->
 
 @general(
     vjp=_assumed_cotangents,
+    batch="leading",
     samples=lambda r: [
         call(well_posed(r, 3, 3), r(3, 2)),
         call(well_posed(r, 2, 3, 3), r(3, 1), kind="gen"),
@@ -166,8 +167,7 @@ def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finit
         array([[0.5 , 0.  ],
                [0.  , 0.25]])
     """
-    a = square("scipy.linalg.cholesky", a)
-    return np.linalg.cholesky((a + adjoint_of(a)) * 0.5, upper=not lower)
+    return np.linalg.cholesky(square("scipy.linalg.cholesky", a), upper=not lower)
 
 
 def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, bool]:
