@@ -111,10 +111,10 @@ def _square(name: str, a: Any) -> Any:
 
 def _eigh_cotangent(g: Any, out: Any) -> Any:
     (gw, gv), (w, v) = g, out
-    inner = _diagonal(gw)
-    if not unused(gv):
-        n = np.shape(w)[-1]
-        inner = inner + np.where(np.eye(n, dtype=bool), 0.0, np.matmul(hermitian(v), gv)) / _gaps(w)
+    if unused(gv):
+        return np.matmul(v * gw[..., None, :], hermitian(v))
+    eye = np.eye(np.shape(w)[-1], dtype=bool)
+    inner = _diagonal(gw) + np.where(eye, 0.0, np.matmul(hermitian(v), gv)) / _gaps(w)
     return _symmetric(np.matmul(np.matmul(v, inner), hermitian(v)))
 
 
@@ -240,24 +240,25 @@ def svd_cotangent(g: Any, out: Any) -> Any:
     """J. Townsend, Differentiating the singular value decomposition, 2016; complex phases as they turn freely."""
     (gu, gs, gvh), (u, s, vh) = g, out
     uh, v = hermitian(u), hermitian(vh)
+    if unused(gu) and unused(gvh):
+        return np.matmul(u * gs[..., None, :], vh)
     inner = _diagonal(gs)
     total = 0.0
-    if not (unused(gu) and unused(gvh)):
-        gv = hermitian(gvh)
-        gaps = _gaps(s) * (s[..., None, :] + s[..., :, None]) if np.shape(s)[-1] > 1 else np.ones_like(inner)
-        gaps = np.where(np.eye(np.shape(s)[-1], dtype=bool), 1.0, gaps)
-        ju, jv = np.matmul(uh, gu), np.matmul(vh, gv)
-        ku, kv = (ju - hermitian(ju)) / gaps, (jv - hermitian(jv)) / gaps
-        off = ku * s[..., None, :] + s[..., :, None] * kv
-        off = np.where(np.eye(np.shape(s)[-1], dtype=bool), 0.0, off)
-        inner = inner + off
-        if u.dtype.kind == "c":
-            inner = inner + _diagonal(1j * np.imag(np.diagonal(ju, axis1=-2, axis2=-1)) / s)
-        m, n = np.shape(u)[-2], np.shape(vh)[-1]
-        if m > np.shape(s)[-1]:
-            total = total + np.matmul((gu - np.matmul(u, ju)) / s[..., None, :], vh)
-        if n > np.shape(s)[-1]:
-            total = total + np.matmul(u / s[..., None, :], hermitian(gv - np.matmul(v, jv)))
+    gv = hermitian(gvh)
+    gaps = _gaps(s) * (s[..., None, :] + s[..., :, None]) if np.shape(s)[-1] > 1 else np.ones_like(inner)
+    gaps = np.where(np.eye(np.shape(s)[-1], dtype=bool), 1.0, gaps)
+    ju, jv = np.matmul(uh, gu), np.matmul(vh, gv)
+    ku, kv = (ju - hermitian(ju)) / gaps, (jv - hermitian(jv)) / gaps
+    off = ku * s[..., None, :] + s[..., :, None] * kv
+    off = np.where(np.eye(np.shape(s)[-1], dtype=bool), 0.0, off)
+    inner = inner + off
+    if u.dtype.kind == "c":
+        inner = inner + _diagonal(1j * np.imag(np.diagonal(ju, axis1=-2, axis2=-1)) / s)
+    m, n = np.shape(u)[-2], np.shape(vh)[-1]
+    if m > np.shape(s)[-1]:
+        total = total + np.matmul((gu - np.matmul(u, ju)) / s[..., None, :], vh)
+    if n > np.shape(s)[-1]:
+        total = total + np.matmul(u / s[..., None, :], hermitian(gv - np.matmul(v, jv)))
     return total + np.matmul(np.matmul(u, inner), vh)
 
 

@@ -48,13 +48,19 @@ def inverse_fourier(a: Any, /, axis: int = -1, norm: Any = None) -> Any:
 
 def _twice(g: Any, n: int, axis: int, factor: float) -> Any:
     """Weight the terms of a half spectrum that stand for two: all but the first, and the last if `n` is even."""
-    weights = np.full(g.shape[axis], factor, np.finfo(g.dtype).dtype)
-    weights[0] = 1
-    if n % 2 == 0:
-        weights[n // 2] = 1
-    shape = [1] * len(g.shape)
-    shape[axis] = -1
-    return g * weights.reshape(shape)
+    return weighted_half(g, n=n, axis=axis, factor=factor)
+
+
+@linear(
+    transpose=lambda g, n, axis, factor: _twice(g, n, axis, factor),
+    samples=lambda r: [call(_z(r, 3), n=4, factor=0.5), call(_z(r, 3, 2), n=5, axis=0, factor=2.0)],
+)
+def weighted_half(a: Any, /, n: int = 1, axis: int = -1, factor: float = 1.0) -> Any:
+    out = np.multiply(a, factor)
+    for k in {0, n // 2} if n % 2 == 0 else {0}:
+        place = (*(slice(None),) * (axis % a.ndim), k)
+        out[place] = a[place]
+    return out
 
 
 @linear(
