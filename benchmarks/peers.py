@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
 from importlib.metadata import version
@@ -21,6 +21,17 @@ PEERS = {
     "autograd": "autograd",
 }
 
+# The function of a workload that makes a peer's program.
+_MAKERS = {
+    "adjoint": "with_adjoint",
+    "NumPy": "by_hand",
+    "PyTorch": "with_torch",
+    "JAX jit": "with_jit",
+    "JAX": "with_jax",
+    "MyGrad": "with_mygrad",
+    "autograd": "with_autograd",
+}
+
 _THREADS = ("OMP", "OPENBLAS", "MKL", "VECLIB", "NUMEXPR")
 
 
@@ -36,6 +47,11 @@ def one_thread() -> None:
 def installed(peer: str) -> bool:
     """Whether the module of `peer` is here; it is not imported."""
     return find_spec(PEERS[peer]) is not None
+
+
+def everyone(workload: Mapping[str, Any]) -> dict[str, Any]:
+    """The programs of a workload by peer, from the names of its module: ``everyone(globals())``."""
+    return {peer: workload[maker] for peer, maker in _MAKERS.items() if maker in workload}
 
 
 @cache

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness import Budget, Call, Case, programs
-from benchmarks.peers import load
+from benchmarks.peers import everyone, load
 
 TITLE = "Chain of operations"
 ABOUT = "`x * c`, `sin`, `x + c`, `tanh`, over and over; time per operation. Forward means: with its tape."
@@ -117,15 +117,7 @@ def with_autograd(x: np.ndarray, count: int, backward: bool) -> Call:
     return step
 
 
-EVERYONE = {
-    "adjoint": with_adjoint,
-    "NumPy": by_hand,
-    "PyTorch": with_torch,
-    "JAX jit": with_jit,
-    "JAX": with_jax,
-    "MyGrad": with_mygrad,
-    "autograd": with_autograd,
-}
+EVERYONE = everyone(globals())
 # Un-jitted JAX traces and compiles anew in each call; one size shows what that costs.
 WITHOUT_JAX = {peer: builder for peer, builder in EVERYONE.items() if peer != "JAX"}
 

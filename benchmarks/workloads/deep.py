@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness import Budget, Case, Samples, fresh
-from benchmarks.peers import installed, load, one_thread
+from benchmarks.peers import everyone, installed, load, one_thread
 
 TITLE = "Deep chains"
 ABOUT = (
@@ -81,13 +81,7 @@ def with_autograd(x: np.ndarray, count: int) -> Run:
     return lambda: autograd.make_vjp(program)(x), lambda made: made[0](np.ones_like(x))
 
 
-EVERYONE = {
-    "adjoint": with_adjoint,
-    "NumPy": by_hand,
-    "PyTorch": with_torch,
-    "MyGrad": with_mygrad,
-    "autograd": with_autograd,
-}
+EVERYONE = everyone(globals())
 PHASES = ("forward", "backward", "teardown")
 
 

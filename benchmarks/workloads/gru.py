@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness import Budget, Call, Case, programs
-from benchmarks.peers import load
+from benchmarks.peers import everyone, load
 
 TITLE = "Unrolled GRU"
 ABOUT = (
@@ -117,14 +117,7 @@ def with_autograd(arrays: list[np.ndarray], xs: list[np.ndarray], h: np.ndarray)
     return lambda: f(arrays)
 
 
-EVERYONE = {
-    "adjoint": with_adjoint,
-    "NumPy": by_hand,
-    "PyTorch": with_torch,
-    "JAX jit": with_jit,
-    "MyGrad": with_mygrad,
-    "autograd": with_autograd,
-}
+EVERYONE = everyone(globals())
 
 
 def cases(small: bool = False) -> Iterator[Case]:

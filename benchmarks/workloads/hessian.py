@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness import Call, Case, programs
-from benchmarks.peers import load
+from benchmarks.peers import everyone, load
 
 TITLE = "Hessian"
 ABOUT = "Rosenbrock's function of n variables; the whole matrix. MyGrad has no second derivatives."
@@ -58,14 +58,7 @@ def with_autograd(x: np.ndarray) -> Call:
     return lambda: [f(x)]
 
 
-EVERYONE = {
-    "adjoint": with_adjoint,
-    "NumPy": by_hand,
-    "PyTorch": with_torch,
-    "JAX jit": with_jit,
-    "JAX": with_jax,
-    "autograd": with_autograd,
-}
+EVERYONE = everyone(globals())
 
 
 def cases(small: bool = False) -> Iterator[Case]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness import Budget, Call, Case, programs
-from benchmarks.peers import load
+from benchmarks.peers import everyone, load
 
 TITLE = "Training step of a small network"
 ABOUT = (
@@ -184,14 +184,7 @@ def with_autograd(arrays: Arrays, x: np.ndarray, labels: np.ndarray, optimizer: 
     return step
 
 
-EVERYONE = {
-    "adjoint": with_adjoint,
-    "NumPy": by_hand,
-    "PyTorch": with_torch,
-    "JAX jit": with_jit,
-    "MyGrad": with_mygrad,
-    "autograd": with_autograd,
-}
+EVERYONE = everyone(globals())
 
 
 def cases(small: bool = False) -> Iterator[Case]:

@@ -115,19 +115,8 @@ def _ddof(ddof: Any, correction: Any) -> Any:
 
 
 @composite(np.nanstd, samples=lambda r: [*_whole(r), call(_gaps(r), axis=1, ddof=1)])
-def nanstd(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: float = 0,
-    keepdims: Any = False,
-    *,
-    where: Any = True,
-    mean: Any = None,
-    correction: Any = None,
-) -> Any:
-    variance = nanvar(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
+def nanstd(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, *args: Any, **options: Any) -> Any:
+    variance = nanvar(a, axis, dtype, None, *args, **options)
     # Where all elements are equal the root has no slope; 0, as for np.std.
     flat = np.equal(variance, 0)
     return store(np.where(flat, 0.0, np.sqrt(np.where(flat, 1.0, variance))), out)

@@ -282,19 +282,8 @@ def quantile(
     samples=lambda r: [call(r(5), 30), call(r(3, 4), q=[25.0, 50.0], axis=1, method="weibull")],
     errors=lambda r: [call(r(3), 101)],
 )
-def percentile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-    *,
-    weights: Any = None,
-) -> Any:
-    q = _as_fraction(q, np.result_type(a), 100.0)
-    return store(_quantile(a, q, axis, method, keepdims, weights), out)
+def percentile(a: Any, q: Any, *args: Any, **options: Any) -> Any:
+    return quantile(a, _as_fraction(q, np.result_type(a), 100.0), *args, **options)
 
 
 @composite(np.median, samples=lambda r: [call(r(5)), call(r(3, 4), axis=1), call(r(2, 3, 4), (0, 1), keepdims=True)])
@@ -334,19 +323,8 @@ def nanquantile(
 
 
 @composite(np.nanpercentile, samples=lambda r: [call(np.where(np.eye(3, 4), np.nan, r(3, 4)), 30, axis=0)])
-def nanpercentile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: Any = False,
-    *,
-    weights: Any = None,
-) -> Any:
-    q = _as_fraction(q, np.result_type(a), 100.0)
-    return store(_nanquantile(a, q, axis, method, bool(keepdims), weights), out)
+def nanpercentile(a: Any, q: Any, *args: Any, **options: Any) -> Any:
+    return nanquantile(a, _as_fraction(q, np.result_type(a), 100.0), *args, **options)
 
 
 @composite(
