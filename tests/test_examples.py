@@ -70,6 +70,29 @@ def test_epidemic():
     assert_allclose(ad.grad(result["loss"])(at), differences(result["loss"], at), rtol=1e-4)
 
 
+def test_fit_ode():
+    example = load("fit_ode")
+    result = example["main"]()
+    published = {"birth": 0.55, "hunt": 0.028, "feed": 0.024, "death": 0.80}  # C. Howard, 2009, rounded
+    for name, rate in published.items():
+        assert abs(result["rates"][name] - rate) < result["errors"]["rates"][name] * rate
+    fit = result["fit"]
+    assert fit.forward <= fit.nfev + 1
+    shifted = lambda v: example["populations"]({"rates": fit.x["rates"], "start": v}, np.arange(4.0))[:, -1]
+    at = fit.x["start"]
+    assert_allclose(ad.jacobian(shifted)(at), differences(shifted, at).T, rtol=1e-3)  # the solver chooses other steps
+
+
+def test_learn_learning_rates():
+    result = load("learn_learning_rates")["main"](rounds=30)
+    before, after = result["new"]
+    assert after < before / 3
+    objective, settings = result["objective"], result["settings"]
+    along = lambda m: objective(settings | {"momentum": m})
+    at = settings["momentum"]
+    assert_allclose(ad.grad(objective)(settings)["momentum"], (along(at + 1e-6) - along(at - 1e-6)) / 2e-6, rtol=1e-4)
+
+
 def differences(f, at, h=1e-6):
     """The gradient of `f` by central differences."""
     return np.array([(f(at + h * e) - f(at - h * e)) / (2 * h) for e in np.eye(len(at))])

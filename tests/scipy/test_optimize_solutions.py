@@ -95,6 +95,14 @@ def test_auto_is_dense_where_it_must_be():
     assert result.jac.shape == (n, n)
 
 
+def test_many_residuals_go_by_columns():
+    t = np.linspace(0.0, 1.0, 300)
+    f = lambda p: p["a"] * np.sin(p["b"] * t) - 2.0 * np.sin(3.0 * t)
+    result = least_squares(f, {"a": 1.0, "b": 2.0})
+    assert_allclose(result.vector, [2.0, 3.0])
+    assert_allclose(result.jac, np.stack([np.sin(3 * t), 2 * t * np.cos(3 * t)], axis=1), atol=1e-6)
+
+
 def test_more_unknowns_than_residuals_go_by_rows():
     f = lambda p: np.stack([np.sum(p["x"]), p["x"][0] * p["x"][1] - 2.0])
     result = least_squares(f, {"x": np.ones(5)})

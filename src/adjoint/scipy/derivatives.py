@@ -44,9 +44,9 @@ def matrix(product: Function, n: int) -> Any:
 
 
 def jacobian_of(pullback: Function, like: Any, n: int) -> Any:
-    """The Jacobian (m, n) from its pullback, by rows or by columns, whichever are fewer."""
+    """The Jacobian (m, n) from its pullback, by rows, or where these are many by columns."""
     m = np.shape(like)[0]
-    if m <= n:
+    if m <= max(n, CHUNK):  # one sweep of rows is less than the transpose of the pullback and a sweep of columns
         return np.swapaxes(matrix(pullback, m), 0, 1)
     return matrix(pushed(pullback, like), n)
 
