@@ -14,6 +14,7 @@ from scipy import linalg
 from adjoint.core.constructors import general
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import call
+from adjoint.ops.decompositions import cholesky_factor
 from adjoint.ops.factors import cholesky_solved, fitted, lu_solved, packed_lu, triangular_solve, well_posed
 from adjoint.scipy.arrays import adjoint_of, fitting, plain, square
 
@@ -96,7 +97,7 @@ def _assumed_cotangents(g: Any, arrays: Any, out: Any, needs: Any, kind: str) ->
 
 @general(
     vjp=_assumed_cotangents,
-    batch="leading",
+    batch="elementwise",
     samples=lambda r: [
         call(well_posed(r, 3, 3), r(3, 2)),
         call(well_posed(r, 2, 3, 3), r(3, 1), kind="gen"),
@@ -167,7 +168,8 @@ def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finit
         array([[0.5 , 0.  ],
                [0.  , 0.25]])
     """
-    return np.linalg.cholesky(square("scipy.linalg.cholesky", a), upper=not lower)
+    factor = cholesky_factor(square("scipy.linalg.cholesky", a))
+    return factor if lower else adjoint_of(factor)
 
 
 def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, bool]:
