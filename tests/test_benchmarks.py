@@ -13,7 +13,7 @@ from benchmarks import __main__ as command
 from benchmarks import report
 from benchmarks.harness import Budget, Case, Row, interleaved, plain
 from benchmarks.peers import PEERS, installed
-from benchmarks.workloads import deep, equations, linalg
+from benchmarks.workloads import checkpoint, deep, equations, linalg
 
 # What the peers warn about when they are imported is their own affair.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -76,6 +76,16 @@ def test_deep_chains_have_one_gradient() -> None:
         expected, x = expected * np.cos(x[0]), np.sin(x)
     for peer in filter(installed, deep.EVERYONE):
         assert deep.once(peer, 300)["gradient"] == pytest.approx(expected, rel=1e-12), peer
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the memory of the process from /proc")
+def test_checkpointed_chains_have_one_gradient_and_the_least_memory() -> None:
+    expected = checkpoint.step("adjoint", 4)()
+    for peer in filter(checkpoint.there, checkpoint.EVERYONE):
+        for ours, theirs in zip(expected, plain(checkpoint.step(peer, 4)()), strict=True):
+            np.testing.assert_allclose(ours.numpy(), theirs, rtol=1e-9, atol=1e-9)
+    found = checkpoint.measure(16, ("adjoint", checkpoint.WITHOUT))["live"]
+    assert found["adjoint"][0] < 1.25 * found[checkpoint.OPTIMUM][0] < 0.8 * found[checkpoint.WITHOUT][0]
 
 
 def test_peers_take_turns() -> None:

@@ -7,7 +7,7 @@ import gc
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -108,10 +108,10 @@ def once(peer: str, n: int) -> dict[str, float]:
     return {"live": live, "peak": most_resident() - before}
 
 
-def measure(n: int) -> dict[str, Samples]:
-    """Both figures of every peer; memory needs no second round."""
+def measure(n: int, peers: Iterable[str] = EVERYONE) -> dict[str, Samples]:
+    """Both figures of each of `peers`; memory needs no second round."""
     found: dict[str, Samples] = {what: {} for what in ("live", "peak")}
-    for peer in filter(there, EVERYONE):
+    for peer in filter(there, peers):
         result = fresh("-m", __name__, peer, str(n))
         for what, samples in found.items():
             if result is not None:

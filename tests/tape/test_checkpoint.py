@@ -520,6 +520,25 @@ def test_what_a_policy_keeps_may_be_overwritten_inside():
     assert same(gradients(loss, x), gradients(loss, x))
 
 
+PRODUCTS = {
+    "matmul": lambda x: x @ x,
+    "dot": lambda x: np.dot(x, x),
+    "einsum": lambda x: np.einsum("ij,kj->ik", x, x),
+    "linear": nn.Linear(3, 3, rng=0),
+    "convolve": lambda x: np.convolve(x[0], x[1]),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products_are_kept_by_the_policy_for_them(name):
+    x = leaf(r(3, 3))
+    y = ad.checkpoint(lambda x: np.tanh(np.sin(PRODUCTS[name](x))), policy=ad.save_matmuls)(x)
+    stand_in = y.node.parents[0]
+    (kept,) = stand_in.saved[stand_in.pull.names.index("kept")]
+    np.testing.assert_array_equal(np.reshape(kept, y.shape), PRODUCTS[name](x).numpy())
+    assert same(gradients(np.sum(y), x), gradients(np.sum(np.tanh(np.sin(PRODUCTS[name](x)))), x))
+
+
 @pytest.mark.parametrize(("segments", "again"), [(1, 0), (3, 6), (9, 8)])
 def test_the_last_segment_is_not_run_again(segments, again):
     f = Counter(np.sin)
