@@ -248,7 +248,7 @@ class _Told:
                 stop = self.callback(tree)
         except StopIteration:
             stop = True
-        if stop is True:
+        if isinstance(stop, bool | np.bool) and stop:  # not any object that counts as true
             self.stopped = x
             raise StopIteration
         return False
