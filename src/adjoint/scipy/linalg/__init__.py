@@ -11,6 +11,9 @@ from adjoint.scipy.linalg.decompositions import svd as svd
 from adjoint.scipy.linalg.decompositions import svdvals as svdvals
 from adjoint.scipy.linalg.least_squares import lstsq as lstsq
 from adjoint.scipy.linalg.least_squares import pinv as pinv
+from adjoint.scipy.linalg.matrix_equations import solve_continuous_lyapunov as solve_continuous_lyapunov
+from adjoint.scipy.linalg.matrix_equations import solve_discrete_lyapunov as solve_discrete_lyapunov
+from adjoint.scipy.linalg.matrix_equations import solve_sylvester as solve_sylvester
 from adjoint.scipy.linalg.matrix_functions import coshm as coshm
 from adjoint.scipy.linalg.matrix_functions import cosm as cosm
 from adjoint.scipy.linalg.matrix_functions import expm as expm
@@ -19,9 +22,6 @@ from adjoint.scipy.linalg.matrix_functions import logm as logm
 from adjoint.scipy.linalg.matrix_functions import polar as polar
 from adjoint.scipy.linalg.matrix_functions import sinhm as sinhm
 from adjoint.scipy.linalg.matrix_functions import sinm as sinm
-from adjoint.scipy.linalg.matrix_functions import solve_continuous_lyapunov as solve_continuous_lyapunov
-from adjoint.scipy.linalg.matrix_functions import solve_discrete_lyapunov as solve_discrete_lyapunov
-from adjoint.scipy.linalg.matrix_functions import solve_sylvester as solve_sylvester
 from adjoint.scipy.linalg.matrix_functions import sqrtm as sqrtm
 from adjoint.scipy.linalg.solving import cho_factor as cho_factor
 from adjoint.scipy.linalg.solving import cho_solve as cho_solve

@@ -1,0 +1,155 @@
+"""Equations that are linear in a matrix: Sylvester's and Lyapunov's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from adjoint.core.constructors import general
+from adjoint.core.errors import ShapeError
+from adjoint.core.op import call
+from adjoint.ops.factors import routine, well_posed
+from adjoint.scipy.arrays import adjoint_of, array, square
+
+
+def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
+    """`scipy.linalg.solve_sylvester`: the `x` of ``a @ x + x @ b = q``.
+
+    Args:
+        a, b, q: (m, m), (n, n), (m, n), or stacks of these.
+
+    Raises:
+        ShapeError: if shapes do not fit.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> from adjoint.scipy.linalg import solve_sylvester
+        >>> ad.grad(lambda a: solve_sylvester(a, [[1.0]], [[6.0]])[0, 0])(np.array([[2.0]]))
+        array([[-0.66666667]])
+    """
+    a, b, q = square("solve_sylvester", a), square("solve_sylvester", b), array(q)
+    if q.ndim < 2 or q.shape[-2:] != (a.shape[-1], b.shape[-1]):
+        raise ShapeError(
+            f"solve_sylvester: a of shape {a.shape} and b of shape {b.shape} take a right side of shape "
+            f"{(*q.shape[:-2], a.shape[-1], b.shape[-1])}; got {q.shape}"
+        )
+    return sylvester(*_alike(a, b, q))
+
+
+def _alike(*matrices: Any) -> list[Any]:
+    """Stacks of matrices, all with the same leading axes."""
+    batch = np.broadcast_shapes(*(m.shape[:-2] for m in matrices))
+    return [m if m.shape[:-2] == batch else np.broadcast_to(m, batch + m.shape[-2:]) for m in matrices]
+
+
+def _sylvester_cotangents(g: Any, matrices: Any, out: Any, needs: Any) -> list[Any]:
+    a, b, _ = matrices
+    s = sylvester(adjoint_of(a), adjoint_of(b), g)
+    return [
+        np.matmul(-s, adjoint_of(out)) if 0 in needs else None,
+        np.matmul(adjoint_of(out), -s) if 1 in needs else None,
+        s,
+    ]
+
+
+@general(
+    vjp=_sylvester_cotangents,
+    batch="leading",
+    samples=lambda r: [
+        call(well_posed(r, 3, 3), well_posed(r, 2, 2), r(3, 2)),
+        call(well_posed(r, 2, 2, 2), well_posed(r, 2, 3, 3), r(2, 2, 3)),
+        call(well_posed(r, 2, 2) + 1j * r(2, 2), well_posed(r, 2, 2) + 0j, r(2, 2) + 1j * r(2, 2)),
+    ],
+)
+def sylvester(*matrices: Any) -> Any:
+    a, b, q = matrices
+    if q.ndim == 2:
+        return _doubled(a, q) if a is b else linalg.solve_sylvester(a, b, q)
+    rows = zip(*(m.reshape(-1, *m.shape[-2:]) for m in (a, b, q)), strict=True)
+    return np.stack([linalg.solve_sylvester(*row) for row in rows]).reshape(q.shape)
+
+
+def _doubled(a: Any, q: Any) -> Any:
+    """The `x` of ``a @ x + x @ a = q``: one Schur decomposition is enough."""
+    dtype = np.result_type(a, q)
+    t, u = linalg.schur(a.astype(dtype, copy=False), output="complex" if dtype.kind == "c" else "real")
+    x, scale, _ = routine("trsyl", t.dtype)(t, t, adjoint_of(u) @ q @ u)
+    return u @ (x * scale) @ adjoint_of(u)
+
+
+def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
+    """`scipy.linalg.solve_continuous_lyapunov`: the `x` of ``a @ x + x @ a^H = q``, all (..., n, n).
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> from adjoint.scipy.linalg import solve_continuous_lyapunov
+        >>> ad.grad(lambda q: np.trace(solve_continuous_lyapunov(np.eye(2), q)))(np.eye(2))
+        array([[0.5, 0. ],
+               [0. , 0.5]])
+    """
+    a, q = square("solve_continuous_lyapunov", a), array(q)
+    if a.ndim > 2 or q.shape != a.shape:
+        return solve_sylvester(a, adjoint_of(a), q)
+    return lyapunov(a, q)
+
+
+def _lyapunov_cotangents(g: Any, matrices: Any, out: Any, needs: Any) -> list[Any]:
+    s = lyapunov(adjoint_of(matrices[0]), g)
+    if 0 not in needs:
+        return [None, s]
+    return [-(np.matmul(s, adjoint_of(out)) + np.matmul(adjoint_of(s), out)), s]
+
+
+@general(
+    vjp=_lyapunov_cotangents,
+    samples=lambda r: [
+        call(well_posed(r, 3, 3), r(3, 3)),
+        call(well_posed(r, 2, 2) + 1j * r(2, 2), r(2, 2) + 1j * r(2, 2)),
+    ],
+)
+def lyapunov(*matrices: Any) -> Any:
+    """The `x` of ``a @ x + x @ a^H = q`` for `matrices` a and q."""
+    a, q = matrices
+    return linalg.solve_continuous_lyapunov(a, q).astype(np.result_type(a, q), copy=False)
+
+
+def solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Any:
+    """`scipy.linalg.solve_discrete_lyapunov`: the `x` of ``a @ x @ a^H - x + q = 0``, all (n, n).
+
+    Args:
+        method: "direct" or "bilinear", as SciPy's; chosen by size if not given.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> from adjoint.scipy.linalg import solve_discrete_lyapunov
+        >>> ad.grad(lambda a: solve_discrete_lyapunov(a, [[1.0]])[0, 0])(np.array([[0.5]]))  # of 1 / (1 - a²)
+        array([[1.77777778]])
+    """
+    a, q = square("solve_discrete_lyapunov", a), square("solve_discrete_lyapunov", q)
+    if a.shape != q.shape or a.ndim != 2:
+        raise ShapeError(f"solve_discrete_lyapunov takes two matrices of one shape (n, n); got {a.shape} and {q.shape}")
+    return discrete_lyapunov(a, q, method=method)
+
+
+def _discrete_q(g: Any, a: Any, method: Any) -> Any:
+    return discrete_lyapunov(adjoint_of(a), g, method=method)
+
+
+def _discrete_a(g: Any, a: Any, out: Any, method: Any) -> Any:
+    s = _discrete_q(g, a, method)
+    sa = np.matmul(s, a)
+    return np.matmul(sa, adjoint_of(out)) + np.matmul(np.matmul(adjoint_of(s), a), out)
+
+
+@general(
+    vjps=(_discrete_a, _discrete_q),
+    samples=lambda r: [
+        call(r(3, 3) / 8, r(3, 3)),
+        call(r(2, 2) / 8 + 1j * r(2, 2) / 8, r(2, 2) + 1j * r(2, 2)),
+        call(r(2, 2) / 8, r(2, 2), method="bilinear"),
+    ],
+)
+def discrete_lyapunov(a: Any, q: Any, /, method: str | None = None) -> Any:
+    return linalg.solve_discrete_lyapunov(a, q, method).astype(np.result_type(a, q), copy=False)
