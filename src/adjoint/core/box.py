@@ -24,6 +24,10 @@ class Box:
     level: int
     #: Whether this box holds one value a sample, of many samples.
     per_sample = False
+    #: The kinds of numbers with which this box may stand in an index; of others, the values do.
+    in_index = ""
+    #: Whether what an operation keeps of its work will be used again, on the way back.
+    goes_back = False
 
     def process(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
         """Carry out `op`, where this box has the highest level among `args`."""
@@ -49,14 +53,23 @@ def varies(x: Any) -> bool:
     while isinstance(x, Box):
         if x.per_sample:
             return True
+        x = None if x.held is x else x.held
+    return False
+
+
+def stays_in_index(x: Any) -> bool:
+    """Whether `x` may stand in an index as it is: its values differ between samples, or between calls."""
+    while isinstance(x, Box):
+        if x.in_index:
+            return x.dtype.kind in x.in_index  # type: ignore[attr-defined]  # every box has a dtype
         x = x.held
     return False
 
 
 def raw(x: Any) -> Any:
     """The numbers of any array or box; of all samples, inside vmap. For questions such as whether any is 0."""
-    while isinstance(x, Box):
-        x = x.held
+    while isinstance(x, Box) and (held := x.held) is not x:
+        x = held
     return x
 
 
@@ -69,6 +82,12 @@ def apply(op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
     if top is None:
         return op.forward(*args, **settings)
     return top.process(op, args, settings)
+
+
+def goes_back(*args: Any) -> bool:
+    """Whether a call with `args` is recorded, so that its gradient rule may run later."""
+    top = outermost(args)
+    return top is not None and top.goes_back
 
 
 def outermost(args: Sequence[Any]) -> Box | None:

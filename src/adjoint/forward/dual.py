@@ -126,9 +126,9 @@ class Dual(Layered):
 
 
 def dual(primal: Any, tangent: Any, level: int) -> Dual:
-    """`primal` with its `tangent`, brought to its shape and dtype; whole numbers carry none."""
+    """`primal` with its `tangent` (None for a constant) in its shape and dtype; whole numbers carry none."""
     if not hasattr(primal, "dtype"):
         primal = np.asarray(primal)[()]
-    if primal.dtype.kind not in "fc":
+    if tangent is None or primal.dtype.kind not in "fc":
         return Dual.of((primal, None), level)
     return Dual.of((primal, shaped(tangent, primal)), level)

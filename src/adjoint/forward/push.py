@@ -41,10 +41,11 @@ def build(op: Op, wanted: tuple[int, ...], real: bool) -> Push:
 def _written(op: Op, wanted: tuple[int, ...], real: bool) -> Push:
     _refuse(op, wanted, real)
     scope: dict[str, Any] = {"op": op, "apply": apply, "zeros": _zeros, "transposed": transposed}
-    scope |= {"shape_of": shape_of, "dtype_of": dtype_of, "along": _along, "at": _at, "added": _added}
+    scope |= {"shape_of": shape_of, "dtype_of": dtype_of, "along": _along, "at": _at, "added": _added, "every": _every}
     tangents = {i: f"t{i}" for i in wanted}
     if op.joint and op.jvps:
-        terms = [_explicit(op, 0, f"[{_spread(tangents)}]", scope)]
+        given = ", ".join(f"{i}: {t}" for i, t in tangents.items())
+        terms = [_explicit(op, 0, f"every(args, {{{given}}})", scope)]
     elif op.kind == "linear":
         given = "zeros(args, {" + ", ".join(f"{i}: {t}" for i, t in tangents.items()) + "})"
         terms = [f"apply(op, {given}, settings)"]
@@ -97,8 +98,9 @@ def _explicit(op: Op, i: int, t: str, scope: dict[str, Any]) -> str:
     return f"rule{i}({', '.join(t if name == 't' else where(op, name) for name in rule.names)})"
 
 
-def _spread(tangents: Mapping[int, str]) -> str:
-    return ", ".join(tangents.get(i, "None") for i in range(max(tangents) + 1))
+def _every(args: Sequence[Any], tangents: Mapping[int, Any]) -> list[Any]:
+    """The tangents of all `args`: None for those that do not vary."""
+    return [tangents.get(i) for i in range(len(args))]
 
 
 def _zeros(args: Sequence[Any], tangents: Mapping[int, Any]) -> list[Any]:

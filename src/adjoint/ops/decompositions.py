@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adjoint.core.box import goes_back
 from adjoint.core.constructors import composite, general
 from adjoint.core.errors import ArgumentError, NotSupportedError
 from adjoint.core.op import call
-from adjoint.core.protocol import in_graph
-from adjoint.ops.factors import cholesky_cotangent, hermitian, unused
+from adjoint.ops.factors import cholesky_cotangent, cholesky_tangent, hermitian, unused
 
 
 class EighResult(NamedTuple):
@@ -78,7 +78,11 @@ def _gaps(values: Any) -> Any:
 # -- Cholesky ---------------------------------------------------------------------------------------
 
 
-@general(vjp=cholesky_cotangent, samples=lambda r: [call(_positive(r, 3, 3)), call(_positive(r, 2, 3, 3))])
+@general(
+    vjp=cholesky_cotangent,
+    jvp=cholesky_tangent,
+    samples=lambda r: [call(_positive(r, 3, 3)), call(_positive(r, 2, 3, 3))],
+)
 def cholesky_factor(a: Any, /) -> Any:
     return np.linalg.cholesky(_symmetric(a))
 
@@ -118,7 +122,23 @@ def _eigh_cotangent(g: Any, out: Any) -> Any:
     return _symmetric(np.matmul(np.matmul(v, inner), hermitian(v)))
 
 
-@general(vjp=_eigh_cotangent, multiple=True, samples=lambda r: [call(_positive(r, 3, 3)), call(_positive(r, 2, 3, 3))])
+def _on_diagonal(x: Any) -> Any:
+    return np.diagonal(x, axis1=-2, axis2=-1)
+
+
+def _eigh_tangents(t: Any, out: Any) -> tuple[Any, Any]:
+    w, v = out
+    inner = np.matmul(np.matmul(hermitian(v), _symmetric(t)), v)
+    apart = np.where(np.eye(np.shape(w)[-1], dtype=bool), 0.0, inner) / _gaps(w)
+    return np.real(_on_diagonal(inner)), np.matmul(v, apart)
+
+
+@general(
+    vjp=_eigh_cotangent,
+    jvp=_eigh_tangents,
+    multiple=True,
+    samples=lambda r: [call(_positive(r, 3, 3)), call(_positive(r, 2, 3, 3))],
+)
 def symmetric_eigen(a: Any, /, uplo: Any = "L") -> Any:
     return tuple(np.linalg.eigh(_symmetric(a), uplo))
 
@@ -128,7 +148,16 @@ def _eigvalsh_cotangent(g: Any, a: Any) -> Any:
     return np.matmul(v * g[..., None, :], hermitian(v))
 
 
-@general(vjp=_eigvalsh_cotangent, samples=lambda r: [call(_positive(r, 3, 3)), call(_positive(r, 2, 3, 3))])
+def _eigvalsh_tangent(t: Any, a: Any) -> Any:
+    _, v = symmetric_eigen(a)
+    return np.real(np.sum(np.conj(v) * np.matmul(_symmetric(t), v), axis=-2))
+
+
+@general(
+    vjp=_eigvalsh_cotangent,
+    jvp=_eigvalsh_tangent,
+    samples=lambda r: [call(_positive(r, 3, 3)), call(_positive(r, 2, 3, 3))],
+)
 def symmetric_eigenvalues(a: Any, /, uplo: Any = "L") -> Any:
     return np.linalg.eigvalsh(_symmetric(a), uplo)
 
@@ -158,7 +187,7 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803 - NumPy's name
     """Eigenvalues of the Hermitian part of `a`; where some are equal, the gradient is still finite."""
     a = _triangle("eigvalsh", a, UPLO)
     # The gradient takes the vectors; they cost less now than later.
-    return symmetric_eigen(a, uplo=UPLO)[0] if in_graph(a) else symmetric_eigenvalues(a, uplo=UPLO)
+    return symmetric_eigen(a, uplo=UPLO)[0] if goes_back(a) else symmetric_eigenvalues(a, uplo=UPLO)
 
 
 def _eig_cotangent(g: Any, out: Any) -> Any:
@@ -175,7 +204,20 @@ def _eig_cotangent(g: Any, out: Any) -> Any:
     return np.linalg.solve(vh, np.matmul(inner, vh))
 
 
-@general(vjp=_eig_cotangent, multiple=True, samples=lambda r: [call(r(3, 3) / 8 + np.diag([1.0, 2.0, 4.0]))])
+def _eig_tangents(t: Any, out: Any) -> tuple[Any, Any]:
+    w, v = out
+    inner = np.linalg.solve(v, np.matmul(t, v))
+    turned = np.matmul(v, np.where(np.eye(np.shape(w)[-1], dtype=bool), 0.0, inner) / _gaps(w))
+    along = np.real(np.sum(np.conj(v) * turned, axis=-2, keepdims=True))  # the length stays 1
+    return _on_diagonal(inner), turned - v * along
+
+
+@general(
+    vjp=_eig_cotangent,
+    jvp=_eig_tangents,
+    multiple=True,
+    samples=lambda r: [call(r(3, 3) / 8 + np.diag([1.0, 2.0, 4.0]))],
+)
 def eigen(a: Any, /) -> Any:
     return tuple(np.linalg.eig(a))
 
@@ -207,7 +249,18 @@ def _qr_cotangent(g: Any, out: Any) -> Any:
     return hermitian(np.linalg.solve(r, hermitian(gq + np.matmul(q, middle))))
 
 
-@general(vjp=_qr_cotangent, multiple=True, samples=lambda r: [call(r(4, 3)), call(r(2, 3, 3))])
+def _qr_tangents(t: Any, out: Any) -> tuple[Any, Any]:
+    q, r = out
+    w = hermitian(np.linalg.solve(hermitian(r), hermitian(t)))
+    m = np.matmul(hermitian(q), w)
+    below = np.tril(m, -1)
+    turn = below - hermitian(below)
+    if m.dtype.kind == "c":  # the diagonal of r stays real
+        turn = turn + _diagonal(1j * np.imag(_on_diagonal(m)))
+    return w + np.matmul(q, turn - m), np.matmul(m - turn, r)
+
+
+@general(vjp=_qr_cotangent, jvp=_qr_tangents, multiple=True, samples=lambda r: [call(r(4, 3)), call(r(2, 3, 3))])
 def tall_qr(a: Any, /) -> Any:
     return tuple(np.linalg.qr(a))
 
@@ -262,7 +315,31 @@ def svd_cotangent(g: Any, out: Any) -> Any:
     return total + np.matmul(np.matmul(u, inner), vh)
 
 
-@general(vjp=svd_cotangent, multiple=True, samples=lambda r: [call(r(4, 2)), call(r(2, 2, 3)), call(r(3, 3))])
+def svd_tangents(t: Any, out: Any) -> tuple[Any, Any, Any]:
+    u, s, vh = out
+    uh, v, k = hermitian(u), hermitian(vh), np.shape(s)[-1]
+    tv, thu = np.matmul(t, v), np.matmul(hermitian(t), u)
+    inner = np.matmul(uh, tv)
+    turned, eye = hermitian(inner), np.eye(k, dtype=bool)
+    gaps = np.where(eye, 1.0, _gaps(s) * (s[..., None, :] + s[..., :, None]))
+    left = np.where(eye, 0.0, inner * s[..., None, :] + s[..., :, None] * turned) / gaps
+    right = np.where(eye, 0.0, s[..., :, None] * inner + turned * s[..., None, :]) / gaps
+    if u.dtype.kind == "c":
+        left = left + _diagonal(1j * np.imag(_on_diagonal(inner)) / s)
+    tu, tvs = np.matmul(u, left), np.matmul(v, right)
+    if np.shape(u)[-2] > k:
+        tu = tu + (tv - np.matmul(u, inner)) / s[..., None, :]
+    if np.shape(vh)[-1] > k:
+        tvs = tvs + (thu - np.matmul(v, turned)) / s[..., None, :]
+    return tu, np.real(_on_diagonal(inner)), hermitian(tvs)
+
+
+@general(
+    vjp=svd_cotangent,
+    jvp=svd_tangents,
+    multiple=True,
+    samples=lambda r: [call(r(4, 2)), call(r(2, 2, 3)), call(r(3, 3))],
+)
 def thin_svd(a: Any, /) -> Any:
     return tuple(np.linalg.svd(a, full_matrices=False))
 
@@ -272,7 +349,16 @@ def _svdvals_cotangent(g: Any, a: Any) -> Any:
     return np.matmul(u * g[..., None, :], vh)
 
 
-@general(vjp=_svdvals_cotangent, samples=lambda r: [call(r(3, 3)), call(r(2, 4)), call(r(3, 2) + 1j * r(3, 2))])
+def _svdvals_tangent(t: Any, a: Any) -> Any:
+    u, _, vh = thin_svd(a)
+    return np.real(np.sum(np.conj(u) * np.matmul(t, hermitian(vh)), axis=-2))
+
+
+@general(
+    vjp=_svdvals_cotangent,
+    jvp=_svdvals_tangent,
+    samples=lambda r: [call(r(3, 3)), call(r(2, 4)), call(r(3, 2) + 1j * r(3, 2))],
+)
 def singular_values(a: Any, /) -> Any:
     return np.linalg.svd(a, compute_uv=False)
 
@@ -286,7 +372,7 @@ def svdvals(x: Any, /) -> Any:
     """`numpy.linalg.svdvals`; where some are equal, the gradient is still finite."""
     if np.ndim(x) < 2:
         raise np.linalg.LinAlgError(f"np.linalg.svdvals takes matrices, alone or in a stack; got shape {np.shape(x)}")
-    return thin_svd(x)[1] if in_graph(x) else singular_values(x)
+    return thin_svd(x)[1] if goes_back(x) else singular_values(x)
 
 
 @composite(

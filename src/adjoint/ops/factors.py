@@ -106,8 +106,21 @@ def _triangular_cotangents(
     return [fitted(c, a.shape), fitted(h, b.shape)]
 
 
+def _triangular_tangent(t: Any, arrays: Any, out: Any, trans: int, lower: bool, unit_diagonal: bool = False) -> Any:
+    """From ``da x + a dx = db``."""
+    (ta, tb), a = t, arrays[0]
+    if ta is not None:
+        k = int(unit_diagonal)
+        ta = np.tril(ta, -k) if lower else np.triu(ta, k)
+        ta = (ta, np.swapaxes(ta, -1, -2), hermitian(ta))[trans]
+        share = np.matmul(-ta, out)
+        tb = share if tb is None else share + tb
+    return triangular_solve(a, tb, trans=trans, lower=lower, unit_diagonal=unit_diagonal)
+
+
 @general(
     vjp=_triangular_cotangents,
+    jvp=_triangular_tangent,
     samples=lambda r: [
         call(well_posed(r, 3, 3), r(3, 2), lower=True),
         call(well_posed(r, 3, 3), r(3, 2), trans=1),
@@ -222,8 +235,22 @@ def _lu_by_blocks(g: Any, lu: Any) -> Any:
     return out
 
 
+def lu_tangent(t: Any, lu: Any, pivots: Any) -> Any:
+    """The tangent of the packed factors: the triangles of ``L^-1 da U^-1``, each times its factor."""
+    zeros = np.equal(np.diagonal(lu, axis1=-2, axis2=-1), 0)
+    if zeros.any():  # the factors of a singular matrix have no derivative
+        lu = np.where(zeros[..., None] & np.eye(lu.shape[-1], dtype=bool), np.nan, lu)
+    rows: Any = pivots if isinstance(pivots, np.ndarray) else pivots.numpy()
+    inner = np.take_along_axis(t, rows_order(rows)[..., None], axis=-2)
+    inner = triangular_solve(lu, inner, lower=True, unit_diagonal=True)
+    inner = hermitian(triangular_solve(lu, hermitian(inner), trans=2))
+    below = np.tril(inner, -1)
+    return below + np.matmul(np.tril(lu, -1), below) + np.matmul(np.triu(inner), np.triu(lu))
+
+
 @general(
     vjp=lambda g, out: lu_cotangent(g[0], *out),
+    jvp=lambda t, out: (lu_tangent(t, *out), None),
     multiple=True,
     samples=lambda r: [call(r(3, 3)), call(r(2, 2, 2)), call(r(2, 2) + 1j * r(2, 2))],
 )
@@ -255,8 +282,33 @@ def _lu_solved_cotangents(g: Any, arrays: Any, out: Any, needs: Any, pivots: Any
     return [fitted(c, lu.shape), fitted(h_b, arrays[1].shape)]
 
 
+def _lu_solved_tangent(t: Any, arrays: Any, out: Any, pivots: Any, trans: int) -> Any:
+    """With x the solution and y what stands between the factors: each factor's equation, varied."""
+    (t_lu, tb), lu, x = t, arrays[0], out
+    share = None if tb is None else lu_solved(lu, tb, pivots=pivots, trans=trans)
+    if t_lu is None:
+        return share
+    vector = len(x.shape) == 1
+    x = x[:, None] if vector else x
+    below, above = np.tril(t_lu, -1), np.triu(t_lu)
+    if trans == 0:
+        y = triangular_solve(lu, np.matmul(-below, np.matmul(np.triu(lu), x)), lower=True, unit_diagonal=True)
+        c = triangular_solve(lu, y - np.matmul(above, x))
+    else:
+        turned = hermitian if trans == 2 else np.matrix_transpose
+        order = np.broadcast_to(rows_order(pivots)[..., None], (*x.shape[:-1], 1))
+        x = np.take_along_axis(x, order, axis=-2)
+        y = x + np.matmul(turned(np.tril(lu, -1)), x)
+        y = triangular_solve(lu, np.matmul(-turned(above), y), trans=trans)
+        c = triangular_solve(lu, y - np.matmul(turned(below), x), trans=trans, lower=True, unit_diagonal=True)
+        c = np.take_along_axis(c, np.argsort(order, axis=-2), axis=-2)
+    c = c[:, 0] if vector else c
+    return c if share is None else c + share
+
+
 @general(
     vjp=_lu_solved_cotangents,
+    jvp=_lu_solved_tangent,
     samples=lambda r: [
         call(well_posed(r, 3, 3), r(3, 1), pivots=np.array([1, 1, 2])),
         call(well_posed(r, 3, 3), r(3, 2), pivots=np.array([2, 2, 2]), trans=1),
@@ -303,8 +355,18 @@ def _cholesky_solved_cotangents(g: Any, arrays: Any, out: Any, needs: Any, lower
     return [fitted(triangle(inner, lower), c.shape), fitted(h, b.shape)]
 
 
+def _cholesky_solved_tangent(t: Any, arrays: Any, out: Any, lower: bool) -> Any:
+    (c, b), (tc, tb), first, last = arrays, t, 0 if lower else 2, 2 if lower else 0
+    if tc is None:
+        return cholesky_solved(c, tb, lower=lower)
+    half = triangular_solve(c, b, trans=first, lower=lower)
+    tb = _triangular_tangent((tc, tb), (c, b), half, first, lower)
+    return _triangular_tangent((tc, tb), (c, half), out, last, lower)
+
+
 @general(
     vjp=_cholesky_solved_cotangents,
+    jvp=_cholesky_solved_tangent,
     samples=lambda r: [
         call(well_posed(r, 3, 3), r(3, 1), lower=True),
         call(well_posed(r, 3, 3), r(3, 2)),
@@ -328,6 +390,14 @@ def cholesky_cotangent(g: Any, out: Any) -> Any:
     inner = hermitian(triangular_solve(out, inner, trans=2, lower=True))
     inner = triangular_solve(out, inner, trans=2, lower=True)
     return (inner + hermitian(inner)) / 2
+
+
+def cholesky_tangent(t: Any, out: Any) -> Any:
+    """Equation 4 there: L times the lower half of ``L^-1 da L^-H``."""
+    inner = triangular_solve(out, (t + hermitian(t)) / 2, lower=True)
+    inner = hermitian(triangular_solve(out, hermitian(inner), lower=True))
+    half = np.tril(inner, -1) + np.diagonal(inner, axis1=-2, axis2=-1)[..., None] * np.eye(out.shape[-1]) / 2
+    return np.matmul(out, half)
 
 
 def _by_blocks(g: Any, factor: Any) -> Any:

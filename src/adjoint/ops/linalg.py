@@ -9,11 +9,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adjoint.core.box import goes_back
 from adjoint.core.constructors import composite, constant, general
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.op import call
 from adjoint.core.pulls import shape_of, unbroadcast
-from adjoint.ops.factors import common, conj, hermitian, lu_cotangent, lu_of, lu_solved, routine, unused, well_posed
+from adjoint.ops.factors import (
+    common,
+    conj,
+    hermitian,
+    lu_cotangent,
+    lu_of,
+    lu_solved,
+    lu_tangent,
+    routine,
+    unused,
+    well_posed,
+)
 from adjoint.ops.linear import vecdot
 
 constant(np.linalg.matrix_rank)
@@ -34,8 +46,15 @@ def _solve_b(g: Any, a: Any, b_shape: Any) -> Any:
     return c if c.shape == b_shape else unbroadcast(c, b_shape)
 
 
+def _solve_tangent_a(t: Any, a: Any, b_shape: Any, out: Any) -> Any:
+    if len(b_shape) == 1:
+        return np.linalg.solve(a, np.matmul(-t, out[..., None]))[..., 0]
+    return np.linalg.solve(a, np.matmul(-t, out))
+
+
 @general(
     vjps=(_solve_a, _solve_b),
+    jvps=(_solve_tangent_a, lambda t, a: np.linalg.solve(a, t)),
     samples=lambda r: [
         call(well_posed(r, 2, 3, 3), r(3)),
         call(well_posed(r, 3, 3), r(2, 3, 1)),
@@ -59,8 +78,19 @@ def _solved_cotangents(g: Any, arrays: Any, out: Any, needs: Any) -> list[Any]:
     return [c if unused(g_lu) else c + lu_cotangent(g_lu, lu, pivots), h]
 
 
+def _solved_tangents(t: Any, arrays: Any, out: Any) -> Any:
+    (ta, tb), a, (x, lu, pivots) = t, arrays[0], out
+    if ta is not None:
+        share = np.matmul(-ta, x)
+        tb = share if tb is None else share + tb
+    plain = isinstance(lu, np.ndarray) and isinstance(pivots, np.ndarray)
+    tx = lu_solved(lu, tb, pivots=pivots) if plain else np.linalg.solve(a, tb)
+    return tx, None if ta is None else lu_tangent(ta, lu, pivots), None
+
+
 @general(
     vjp=_solved_cotangents,
+    jvp=_solved_tangents,
     multiple=True,
     samples=lambda r: [
         call(well_posed(r, 3, 3), r(3, 2)),
@@ -91,7 +121,8 @@ def solve_keeping_factors(*arrays: Any) -> Any:
 def solve(a: Any, b: Any) -> Any:
     """`numpy.linalg.solve`; of one matrix, the gradient takes the factors that the solution was found with."""
     shape, right = shape_of(a), shape_of(b)
-    if len(shape) == 2 and shape[0] == shape[1] and len(right) in (1, 2) and right[0] == shape[0]:
+    square = len(shape) == 2 and shape[0] == shape[1] and len(right) in (1, 2) and right[0] == shape[0]
+    if square and goes_back(a, b):
         return solve_keeping_factors(a, b)[0]
     return stacked_solve(a, b)
 
@@ -99,6 +130,7 @@ def solve(a: Any, b: Any) -> Any:
 @general(
     np.linalg.inv,
     vjp=lambda g, out: -np.matmul(np.matmul(hermitian(out), g), hermitian(out)),
+    jvp=lambda t, out: np.matmul(np.matmul(-out, t), out),
     samples=lambda r: [
         call(well_posed(r, 3, 3)),
         call(well_posed(r, 2, 3, 3)),
@@ -128,7 +160,17 @@ def _det_cotangent(g: Any, a: Any, out: Any) -> Any:
     return (g * conj(out))[..., None, None] * hermitian(np.linalg.inv(a))
 
 
-@general(vjp=_det_cotangent, samples=lambda r: [call(r(2, 3, 3)), call(r(2, 2, 2) + 1j * r(2, 2, 2))])
+def _sum_of_products(a: Any, t: Any) -> Any:
+    return np.sum(a * t, axis=(-2, -1))
+
+
+def _det_tangent(t: Any, a: Any, out: Any) -> Any:
+    if np.any(np.equal(out, 0)):
+        return _sum_of_products(_cofactors(a), t)
+    return out * _sum_of_products(np.matrix_transpose(np.linalg.inv(a)), t)
+
+
+@general(vjp=_det_cotangent, jvp=_det_tangent, samples=lambda r: [call(r(2, 3, 3)), call(r(2, 2, 2) + 1j * r(2, 2, 2))])
 def stacked_det(a: Any, /) -> Any:
     return np.linalg.det(a)
 
@@ -157,7 +199,16 @@ def _det_keeping(g: Any, a: Any, out: Any) -> Any:
     return c if unused(g_lu) else c + lu_cotangent(g_lu, lu, pivots)
 
 
-@general(vjp=_det_keeping, multiple=True, samples=lambda r: [call(well_posed(r, 3, 3)), call(r(2, 2) + 1j * r(2, 2))])
+def _det_keeping_tangent(t: Any, a: Any, out: Any) -> Any:
+    return _det_tangent(t, a, out[0]), lu_tangent(t, out[1], out[2]), None
+
+
+@general(
+    vjp=_det_keeping,
+    jvp=_det_keeping_tangent,
+    multiple=True,
+    samples=lambda r: [call(well_posed(r, 3, 3)), call(r(2, 2) + 1j * r(2, 2))],
+)
 def det_keeping_factors(a: Any, /) -> Any:
     """The determinant, and the factors that its gradient needs again."""
     lu, pivots = lu_of(a)
@@ -179,7 +230,8 @@ def det_keeping_factors(a: Any, /) -> Any:
 def det(a: Any) -> Any:
     """`numpy.linalg.det`; where it is 0, the gradient is the matrix of cofactors."""
     shape = shape_of(a)
-    return det_keeping_factors(a)[0] if len(shape) == 2 and shape[0] == shape[1] else stacked_det(a)
+    keeping = len(shape) == 2 and shape[0] == shape[1] and goes_back(a)
+    return det_keeping_factors(a)[0] if keeping else stacked_det(a)
 
 
 class SlogdetResult(NamedTuple):
@@ -194,7 +246,15 @@ def _slogdet_factor(g: Any, a: Any, sign: Any) -> Any:
     return gl - 1j * np.imag(np.conj(gs) * sign) if a.dtype.kind == "c" else gl
 
 
+def _slogdet_tangents(t: Any, a: Any, out: Any) -> tuple[Any, Any]:
+    turn = _sum_of_products(np.matrix_transpose(np.linalg.inv(a)), t)
+    if a.dtype.kind == "c":
+        return out[0] * (1j * np.imag(turn)), np.real(turn)
+    return np.zeros_like(turn), turn
+
+
 @general(
+    jvp=_slogdet_tangents,
     vjp=lambda g, a, out: _slogdet_factor(g, a, out[0])[..., None, None] * hermitian(np.linalg.inv(a)),
     multiple=True,
     samples=lambda r: [call(well_posed(r, 2, 3, 3)), call(well_posed(r, 2, 2) + 1j * r(2, 2))],
@@ -211,6 +271,7 @@ def _slogdet_keeping(g: Any, a: Any, out: Any) -> Any:
 
 @general(
     vjp=_slogdet_keeping,
+    jvp=lambda t, a, out: (*_slogdet_tangents(t, a, out), lu_tangent(t, out[2], out[3]), None),
     multiple=True,
     samples=lambda r: [call(well_posed(r, 3, 3)), call(well_posed(r, 2, 2) + 1j * r(2, 2))],
 )
@@ -230,7 +291,7 @@ def slogdet_keeping_factors(a: Any, /) -> Any:
 )
 def slogdet(a: Any) -> SlogdetResult:
     shape = shape_of(a)
-    if len(shape) == 2 and shape[0] == shape[1]:
+    if len(shape) == 2 and shape[0] == shape[1] and goes_back(a):
         return SlogdetResult(*slogdet_keeping_factors(a)[:2])
     return SlogdetResult(*sign_and_logdet(a))
 

@@ -54,6 +54,7 @@ class Tensor(Leaving, Writable, Observable, PyTorchNames):
     """
 
     __slots__ = ("__weakref__", "data", "node")
+    goes_back = True
     data: Any
     node: Node | None
 
