@@ -23,6 +23,7 @@ class Batched(Layered):
 
     __slots__ = ()
     per_sample = True
+    in_index = "iub"
 
     def process(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
         level = self.level
@@ -45,7 +46,7 @@ class Batched(Layered):
         if "once" in op.flags:
             return apply(op, [x[0] if s else x for x, s in zip(values, stacked, strict=True)], settings)
         out = _wrapped(op, stacked_result(op, values, settings, tuple(stacked), n), True, level)
-        return self.viewed(out, op, settings) if len(args) == 1 and not op.multiple else out
+        return self.viewed(out, op, settings) if len(args) == 1 and isinstance(out, Batched) else out
 
     def _constant(self, array: Any) -> tuple[Any, ...]:
         return array, False

@@ -7,7 +7,10 @@ same for all (`stacked` says which), and gives the stacked result. Most follow f
 - a reduction, and what says ``batch="axes"``: axes are counted from 1 instead of 0;
 - ``batch="leading"``: the function takes stacks as it is, as all of NumPy's linear algebra does;
 - a function ``batch=lambda a, axes: …`` of the stacked arrays (all of them stacked) and the settings that it names.
-  If it names ``stacked`` too, arguments that are the same for all samples come as they are;
+  If it names ``stacked`` too, arguments that are the same for all samples come as they are. It may answer
+  NotImplemented, for the last way;
+- ``batch="columns"``: what does the same to each column of its last argument, a matrix, takes all samples' columns
+  at once, if nothing else is stacked;
 - anything else is called for one sample after another: right, and as slow as a loop.
 """
 
@@ -50,7 +53,7 @@ def _chosen(op: Op) -> Rule:
         return along_axes
     if "creates" in op.flags:
         return created
-    return leading if op.batch == "leading" else one_by_one
+    return {"leading": leading, "columns": columns}.get(str(op.batch), one_by_one)
 
 
 def _stated(function: Callable[..., Any]) -> Rule:
@@ -60,9 +63,11 @@ def _stated(function: Callable[..., Any]) -> Rule:
     def rule(op: Op, args: Sequence[Any], settings: Mapping[str, Any], stacked: tuple[bool, ...], n: int) -> Any:
         if "stacked" not in names:
             args = [everywhere(x, is_stacked, n) for x, is_stacked in zip(args, stacked, strict=True)]
+            stacked = (True,) * len(args)
         arrays = {op.inputs[0][1:]: args} if op.inputs[0][0] == "*" else dict(zip(op.inputs, args, strict=True))
-        given: dict[str, Any] = {**settings, **arrays, "stacked": stacked, "n": n}
-        return function(**{name: given[name] for name in names})
+        given: dict[str, Any] = {**settings, **arrays, "stacked": stacked, "n": n, "settings": settings}
+        out = function(**{name: given[name] for name in names})
+        return one_by_one(op, args, settings, stacked, n) if out is NotImplemented else out
 
     return rule
 
@@ -109,13 +114,27 @@ def leading(op: Op, args: Sequence[Any], settings: Mapping[str, Any], stacked: t
     return apply(op, [everywhere(x, s, n) for x, s in zip(args, stacked, strict=True)], settings)
 
 
+def columns(op: Op, args: Sequence[Any], settings: Mapping[str, Any], stacked: tuple[bool, ...], n: int) -> Any:
+    """The columns of all samples as those of one matrix."""
+    *same, x = args
+    if any(stacked[:-1]):
+        return one_by_one(op, args, settings, stacked, n)
+    beside = np.reshape(np.moveaxis(x, 0, 1), (x.shape[1], -1))
+    out = apply(op, (*same, beside), settings)
+    return np.moveaxis(np.reshape(out, (out.shape[0], n, -1)), 1, 0)
+
+
 def one_by_one(op: Op, args: Sequence[Any], settings: Mapping[str, Any], stacked: tuple[bool, ...], n: int) -> Any:
     """A loop over the samples."""
     results = [apply(op, [x[i] if s else x for x, s in zip(args, stacked, strict=True)], settings) for i in range(n)]
-    if op.multiple:
-        return tuple(np.stack(column) for column in zip(*results, strict=True))
+    if isinstance(results[0], tuple):
+        return tuple(_stack(op, column) for column in zip(*results, strict=True))
+    return _stack(op, results)
+
+
+def _stack(op: Op, results: Sequence[Any]) -> Any:
     shapes = {np.shape(x) for x in results}
-    if isinstance(results[0], tuple) or len(shapes) > 1:
+    if len(shapes) > 1:
         raise BatchedValueError(
             f"{op.name} inside vmap gives results of different shapes for different samples "
             f"({', '.join(map(str, sorted(shapes)))}), which do not fit into one array. Use a form whose "

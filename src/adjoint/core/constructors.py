@@ -301,7 +301,9 @@ def in_place(
     return composite(*answers, samples=samples, errors=errors, flags=("in_place",))
 
 
-def constant(*functions: Callable[..., Any], flags: Sequence[str] = (), batch: str | None = None) -> list[Op]:
+def constant(
+    *functions: Callable[..., Any], flags: Sequence[str] = (), batch: Callable[..., Any] | str | None = None
+) -> list[Op]:
     """Functions whose result does not vary with small changes of its input; they give plain arrays.
 
     With the flag ``creates`` the result is an array of the same kind as the argument, to be written into; with

@@ -10,7 +10,8 @@ import numpy as np
 from adjoint.core.constructors import composite, elementwise
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.op import call
-from adjoint.ops.order import values_of
+from adjoint.ops.indexing import read
+from adjoint.ops.order import on_values
 from adjoint.ops.reductions import axes_of
 
 
@@ -185,9 +186,10 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     n = xp.shape[0]
     if n > 1:
         i = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, n - 2)
-        wide = xp[i + 1] - xp[i]
+        start = read(xp, i)
+        wide = read(xp, i + 1) - start
         wide = np.where(np.equal(wide, 0), 1.0, wide)
-        inside = fp[i] + (x - xp[i]) * ((fp[i + 1] - fp[i]) / wide)
+        inside = read(fp, i) + (x - start) * ((read(fp, i + 1) - read(fp, i)) / wide)
         inside = np.where(np.equal(x, xp[-1]), fp[-1], inside)
     return np.where(np.less(x, xp[0]), low, np.where(np.greater(x, xp[-1]), high, inside))
 
@@ -195,8 +197,11 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
 @composite(np.unwrap, samples=lambda r: [call(r(5) * 5), call(r(2, 4) * 5, axis=0), call(r(5) * 5, period=2.5)])
 def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 2 * math.pi) -> Any:
     """`numpy.unwrap`: whole periods are added, so the gradient is that of `p`."""
-    plain = values_of(p)
-    return p + (np.unwrap(plain, discont, axis, period=period) - plain)
+
+    def unwrap(p: Any) -> Any:
+        return np.unwrap(p, discont, axis, period=period) - p
+
+    return p + on_values(unwrap, p)
 
 
 def _i1(x: Any) -> Any:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from adjoint.core.constructors import constant, elementwise
+from adjoint.ops.shape import counted_from_one
 
 
 def _share(mine: Any, other: Any, out: Any) -> Any:
@@ -24,15 +26,39 @@ minimum = elementwise(np.minimum, partials=_shares, domain=_apart, flags=("commu
 fmax = elementwise(np.fmax, partials=_shares, domain=_apart, flags=("commutative", "idempotent"))
 fmin = elementwise(np.fmin, partials=_shares, domain=_apart, flags=("commutative", "idempotent"))
 
+
+def each_element(function: Callable[..., Any], k: int) -> Callable[..., Any]:
+    """The batch rule of a `function` of each element of its argument number `k`, while the others are shared."""
+
+    def batch(xs: Any, stacked: tuple[bool, ...], settings: Any) -> Any:
+        alone = [i for i, yes in enumerate(stacked) if yes] == [k]
+        return function(*xs, **settings) if alone else NotImplemented
+
+    return batch
+
+
+def _partitioned_each(xs: Any, stacked: tuple[bool, ...], settings: Any) -> Any:
+    a, *rest = xs
+    given = dict(zip(("kth", "axis", "kind"), rest, strict=False)) | settings
+    axis = given.pop("axis", -1)
+    if axis is None:
+        a, axis = np.reshape(a, (a.shape[0], -1)), 0
+    return np.argpartition(a, axis=counted_from_one(axis), **given)
+
+
 (not_equal,) = constant(np.not_equal)
 constant(np.equal, np.less, np.less_equal, np.greater, np.greater_equal)
 constant(np.logical_and, np.logical_or, np.logical_not, np.logical_xor)
 constant(np.isnan, np.isinf, np.isfinite, np.isnat)
 constant(np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert, np.left_shift, np.right_shift)
-constant(np.bitwise_count, np.packbits, np.unpackbits)
+constant(np.bitwise_count)
+constant(np.packbits, np.unpackbits, batch="axes")
 constant(np.argmax, np.argmin, np.argsort, np.nanargmax, np.nanargmin, batch="axes")
 constant(np.all, np.any, np.count_nonzero, batch="axes")
-constant(np.argpartition, np.argwhere, np.nonzero, np.flatnonzero, np.searchsorted, np.digitize, np.lexsort)
+constant(np.argpartition, batch=_partitioned_each)
+constant(np.searchsorted, batch=each_element(np.searchsorted, 1))
+constant(np.digitize, batch=each_element(np.digitize, 0))
+constant(np.argwhere, np.nonzero, np.flatnonzero, np.lexsort)
 constant(np.isclose, np.isposinf, np.isneginf, np.isreal, np.iscomplex, batch="elementwise")
 constant(np.allclose, np.array_equal, np.array_equiv)
 constant(np.shape, np.ndim, np.size, np.isrealobj, np.iscomplexobj, flags=("once",))

@@ -21,7 +21,7 @@ def _z(r: Any, *shape: int) -> Any:
     return r(*shape) + 1j * r(*shape)
 
 
-@linear(np.real, transpose=lambda g: g, samples=lambda r: [call(_z(r, 3)), call(r(2, 3)), call(_z(r))])
+@linear(np.real, transpose=lambda g: g, batch="leading", samples=lambda r: [call(_z(r, 3)), call(r(2, 3)), call(_z(r))])
 def real(val: Any, /) -> Any:
     return np.real(val)
 
@@ -29,6 +29,7 @@ def real(val: Any, /) -> Any:
 @linear(
     np.imag,
     transpose=lambda g, val_dtype: g * 1j if val_dtype.kind == "c" else np.zeros_like(g),
+    batch="leading",
     samples=lambda r: [call(_z(r, 3)), call(r(2, 3)), call(_z(r))],
 )
 def imag(val: Any, /) -> Any:
@@ -90,7 +91,7 @@ def nan_to_num(
     return np.where(np.isneginf(x), float(limits.min) if neginf is None else neginf, x)
 
 
-@general(vjp=lambda g: np.zeros_like(g), samples=lambda r: [call(r(3, 4, low=0.1, high=0.4))])
+@general(vjp=lambda g: np.zeros_like(g), batch="leading", samples=lambda r: [call(r(3, 4, low=0.1, high=0.4))])
 def rounded(a: Any, /, decimals: int = 0) -> Any:
     return np.round(a, decimals)
 

@@ -12,10 +12,13 @@ from adjoint.core.constructors import composite, constant
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import call
 from adjoint.core.protocol import detached
+from adjoint.ops.comparison import each_element
 
 constant(np.tril_indices_from, np.triu_indices_from, np.diag_indices_from, flags=("once",))
 constant(np.common_type, np.min_scalar_type, flags=("once",))
-constant(np.ix_, np.unravel_index, np.ravel_multi_index, np.isin)
+constant(np.ix_, np.ravel_multi_index)
+constant(np.unravel_index, batch=each_element(np.unravel_index, 0))
+constant(np.isin, batch=each_element(np.isin, 0))
 constant(np.array_repr, np.array_str, np.array2string)
 constant(np.save, np.savez, np.savez_compressed, np.savetxt)
 

@@ -10,8 +10,9 @@ import numpy as np
 from adjoint.core.box import Box
 from adjoint.core.constructors import composite
 from adjoint.core.op import call
-from adjoint.ops.indexing import scatter_add
-from adjoint.ops.order import values_of
+from adjoint.core.protocol import detached
+from adjoint.ops.indexing import scatter
+from adjoint.ops.order import on_values
 
 
 @composite(
@@ -21,30 +22,29 @@ from adjoint.ops.order import values_of
 )
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     """`numpy.bincount`; differentiable in `weights`."""
-    x = values_of(x)
-    counts = np.bincount(x, None if weights is None else values_of(weights), minlength)
+
+    def bincount(x: Any, weights: Any) -> Any:
+        return np.bincount(x, weights, minlength)
+
+    counts = on_values(bincount, x, weights)
     if not isinstance(weights, Box):
         return counts
-    return scatter_add(_flat(weights).astype(float), index=x, shape=counts.shape, repeats=True)
+    return scatter(_flat(weights).astype(float), detached(x), np.shape(counts))
 
 
 def _flat(x: Any) -> Any:
     return np.ravel(x)
 
 
-def _plain(x: Any) -> Any:
-    return values_of(x) if isinstance(x, Box) else x
-
-
 def _ends(a: Any, bins: Any, range: Any, edges: Any) -> Any:
     """`edges` as what they were made from: bins that were given, or the smallest and the largest element."""
     if isinstance(bins, Box):
         return bins
-    if not isinstance(a, Box) or range is not None or np.ndim(bins) or not values_of(a).size:
+    if not isinstance(a, Box) or range is not None or np.ndim(bins) or not np.size(a):
         return edges
     low: Any = np.min(a)  # type: ignore[call-overload]  # NumPy's types know no box
     high: Any = np.max(a)  # type: ignore[call-overload]  # as above
-    margin = 0.5 if np.equal(low, high) else 0.0
+    margin = np.where(np.equal(low, high), 0.5, 0.0)
     return np.linspace(low - margin, high + margin, len(edges))
 
 
@@ -60,14 +60,15 @@ def _histogram(
         place = np.searchsorted(borders, column, side="right") - 1
         # The last bin has both of its ends.
         place = np.where(column == borders[-1], len(borders) - 2, place)
-        inside &= (place >= 0) & (place < len(borders) - 1)
-        places.append(place)
-    at = np.flatnonzero(inside)
-    result = scatter_add(weights[at], index=tuple(place[at] for place in places), shape=np.shape(counts), repeats=True)
+        here = (place >= 0) & (place < len(borders) - 1)
+        inside = inside & here
+        places.append(np.where(here, place, 0))
+    weights = np.where(inside, weights, 0.0)
+    result = scatter(weights, tuple(places), np.shape(counts))
     if density:
         for i, borders in enumerate(ends):
             result = result / np.reshape(np.diff(borders), tuple(-1 if k == i else 1 for k, _ in enumerate(ends)))
-        result = result / np.sum(weights[at])
+        result = result / np.sum(weights)
     return result
 
 
@@ -75,7 +76,10 @@ def _histogram(
     np.histogram_bin_edges, samples=lambda r: [call(r(5), 3), call(r(2, 3), "sqrt"), call(r(3), r(1) + np.arange(3.0))]
 )
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
-    return _ends(a, bins, range, np.histogram_bin_edges(values_of(a), _plain(bins), range, _plain(weights)))
+    def histogram_bin_edges(a: Any, bins: Any, weights: Any) -> Any:
+        return np.histogram_bin_edges(a, bins, range, weights)
+
+    return _ends(a, bins, range, on_values(histogram_bin_edges, a, bins, weights))
 
 
 @composite(
@@ -88,9 +92,12 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
 )
 def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
     """`numpy.histogram`; differentiable in `weights`, and the edges in what they were made from."""
-    column = values_of(a).reshape(-1)
-    shaped = None if weights is None else values_of(weights).reshape(-1)
-    counts, edges = np.histogram(column, _plain(bins), range, density, shaped)
+
+    def histogram(column: Any, bins: Any, weights: Any) -> Any:
+        return np.histogram(column, bins, range, density, weights)
+
+    column: Any = np.ravel(detached(a))
+    counts, edges = on_values(histogram, column, bins, None if weights is None else np.ravel(weights))
     ends = _ends(a, bins, range, edges)
     return _histogram([column], counts, [edges], [ends], weights, density), ends
 
@@ -108,8 +115,14 @@ def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: Any = N
     columns = [np.ravel(sample)] if np.ndim(columns[0]) == 0 else columns
     each = [bins] * len(columns) if np.ndim(bins) == 0 else list(bins)
     ranges = [None] * len(columns) if range is None else list(range)
-    plain = [values_of(column) for column in columns]
-    counts, edges = np.histogramdd(np.stack(plain, axis=-1), [_plain(b) for b in each], range, density, _plain(weights))
+    plain = [detached(column) for column in columns]
+    d = len(columns)
+
+    def histogramdd(*given: Any) -> Any:
+        counts, edges = np.histogramdd(np.stack(given[:d], axis=-1), given[d : 2 * d], range, density, given[-1])
+        return counts, *edges
+
+    counts, *edges = on_values(histogramdd, *plain, *each, weights)
     ends = tuple(map(_ends, columns, each, ranges, edges))
     return _histogram(plain, counts, edges, ends, weights, density), ends
 

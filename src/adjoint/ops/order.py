@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from adjoint.core.box import Box
+from adjoint.core.box import Box, apply, raw, varies
 from adjoint.core.constructors import composite, general
 from adjoint.core.errors import ArgumentError, NotSupportedError
-from adjoint.core.op import call
+from adjoint.core.op import Op, call
 from adjoint.core.protocol import detached, in_graph, store
 from adjoint.ops.indexing import scatter
 from adjoint.ops.reductions import axes_of
@@ -20,6 +21,13 @@ from adjoint.ops.reductions import axes_of
 def values_of(x: Any) -> np.ndarray:
     """The numbers alone, of any array or box."""
     return x.numpy() if isinstance(x, Box) else np.asarray(x)  # type: ignore[attr-defined]  # every box has numpy()
+
+
+def on_values(function: Callable[..., Any], *xs: Any) -> Any:
+    """`function` of the numbers alone; inside vmap, of one sample's after another's."""
+    if any(map(varies, xs)):
+        return apply(Op(function.__name__.strip("_"), function, ("*xs",), kind="constant"), xs, {})
+    return function(*(x.numpy() if isinstance(x, Box) else x for x in xs))  # type: ignore[attr-defined]  # see above
 
 
 def _placed(g: Any, order: Any, axis: int) -> Any:
@@ -109,11 +117,6 @@ def _shares(g: Any, a: Any, out: Any) -> Any:
     return total
 
 
-def _ranked_each(a: Any, ranks: Any) -> Any:
-    each = ranks if isinstance(ranks, tuple) else np.broadcast_to(ranks, a.shape[:1] + ranks.shape)
-    return order_statistics(a, ranks=each)
-
-
 def _mean_of_equals(t: Any, a: Any, out: Any) -> Any:
     """Each rank's tangent: the mean over all elements of that value."""
     won = np.equal(a[..., None, :], out[..., :, None])
@@ -124,20 +127,22 @@ def _mean_of_equals(t: Any, a: Any, out: Any) -> Any:
 @general(
     vjp=_shares,
     jvp=_mean_of_equals,
-    batch=_ranked_each,
-    samples=lambda r: [
-        call(r(5), ranks=(0, 3, 3)),
-        call(r(2, 5), ranks=(2,)),
-        call(r(2, 5), ranks=np.array([[0, 1], [4, 2]])),
-    ],
+    batch="leading",
+    samples=lambda r: [call(r(5), ranks=(0, 3, 3)), call(r(2, 5), ranks=(2,))],
 )
 def order_statistics(a: Any, /, ranks: Any = (0,)) -> Any:
-    """The elements that sorting along the last axis would bring to `ranks`; nan counts as largest.
+    """The elements that sorting along the last axis would bring to `ranks`; nan counts as largest."""
+    return np.partition(a, sorted(set(ranks)), axis=-1)[..., list(ranks)]
 
-    `ranks` are whole numbers, the same for all rows, or an array with a row of them for each row of `a`.
-    """
-    if isinstance(ranks, tuple):
-        return np.partition(a, sorted(set(ranks)), axis=-1)[..., list(ranks)]
+
+@general(
+    vjps=(_shares, None),
+    jvps=(_mean_of_equals, None),
+    batch="leading",
+    samples=lambda r: [call(r(2, 5), np.array([[0, 1], [4, 2]]))],
+)
+def statistics_of_rows(a: Any, ranks: Any, /) -> Any:
+    """The same for `ranks` with a row of whole numbers for each row of `a`."""
     return np.take_along_axis(np.sort(a, axis=-1), ranks, axis=-1)
 
 
@@ -187,23 +192,25 @@ def _as_fraction(q: Any, dtype: Any, scale: float = 1.0) -> Any:
     if not isinstance(q, Box):
         q = np.asarray(q, dtype if isinstance(q, int | float) and dtype.kind == "f" else None)
     q = q / scale if scale != 1 else q
-    if np.any(q < 0) or np.any(q > 1):
+    if np.any(raw(q) < 0) or np.any(raw(q) > 1):
         raise ValueError(f"quantiles lie in [0, {int(scale)}]; got {detached(q * scale)}")
     return q
 
 
 def _interpolated(rows: Any, position: Any) -> Any:
     """Elements of sorted `rows` at `position`, of shape ``(k,)`` or ``rows.shape[:-1] + (k,)``."""
-    where = values_of(position)
-    whole = np.floor(where)
+    where: Any = detached(position)
+    whole: Any = np.floor(where)
     low = whole.astype(int)
     high = np.minimum(low + 1, np.shape(rows)[-1] - 1)
     k = low.shape[-1]
     both = np.concatenate([low, high], axis=-1)
-    ranks = tuple(both.tolist()) if low.ndim == 1 else both
-    found = order_statistics(rows, ranks=ranks)
+    if low.ndim == 1 and not varies(both):
+        found = order_statistics(rows, ranks=tuple(values_of(both).tolist()))
+    else:
+        found = statistics_of_rows(rows, np.broadcast_to(both, (*np.shape(rows)[:-1], 2 * k)))
     start = found[..., :k]
-    if np.array_equal(where, whole) and not isinstance(position, Box):
+    if not isinstance(position, Box) and np.array_equal(where, whole):
         return start
     return start + (found[..., k:] - start) * (position - whole)
 
@@ -218,8 +225,8 @@ def _quantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, weights: A
         result = _interpolated(rows, _position(n, flat, method))
     else:
         result = _weighted(rows, flat, _rows(_like(weights, a, axis), axis)[0], method)
-    if rows.dtype.kind in "fc" and (lost := np.isnan(rows).any(axis=-1)).any():
-        result = np.where(lost[..., None], np.nan, result)
+    if rows.dtype.kind in "fc" and np.any(np.isnan(raw(rows))):
+        result = np.where(np.isnan(rows).any(axis=-1)[..., None], np.nan, result)
     return _finished(result, q, kept, keepdims)
 
 
@@ -243,8 +250,12 @@ def _weighted(rows: Any, q: Any, weights: Any, method: str) -> Any:
     """NumPy's weighted quantile of the ranks tells which element it is."""
     order = np.argsort(rows, axis=-1, kind="stable")
     ranks = np.argsort(order, axis=-1).astype(float)
-    flat = values_of(weights)  # a step function of the weights
-    found = np.quantile(ranks, _constant(q, method), axis=-1, weights=flat, method=method)  # type: ignore[call-overload]  # any str
+    q = _constant(q, method)
+
+    def steps(ranks: Any, weights: Any) -> Any:
+        return np.quantile(ranks, q, axis=-1, weights=weights, method=method)  # type: ignore[call-overload]  # any str
+
+    found: Any = on_values(steps, ranks, weights)  # a step function of the weights
     return np.take_along_axis(rows, np.take_along_axis(order, np.moveaxis(found, 0, -1).astype(int), -1), -1)
 
 
@@ -294,8 +305,8 @@ def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
         return store(np.mean(a, axis=axis, keepdims=keepdims), out)
     ranks = (n // 2,) if n % 2 else (n // 2 - 1, n // 2)
     result = np.mean(order_statistics(rows, ranks=ranks), axis=-1)
-    if rows.dtype.kind in "fc" and (lost := np.isnan(rows).any(axis=-1)).any():
-        result = np.where(lost, np.nan, result)
+    if rows.dtype.kind in "fc" and np.any(np.isnan(raw(rows))):
+        result = np.where(np.isnan(rows).any(axis=-1), np.nan, result)
     return store(np.reshape(result, kept) if keepdims else result, out)
 
 
@@ -344,16 +355,12 @@ def _nanquantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, weights
         raise NotSupportedError("nanquantile with weights on a tensor; drop the nan first: x[~np.isnan(x)]")
     rows, kept = _rows(a, axis)
     counts = np.sum(~np.isnan(rows), axis=-1)
-    if not counts.all():
+    if not np.all(raw(counts)):
         warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=3)
     flat = np.reshape(q, -1)
-    by_count = {int(n): _position(int(n), flat, method) for n in np.unique(counts) if n}
-    if isinstance(q, Box):
-        blank = flat * 0.0
-        each = [by_count.get(int(n), blank) for n in np.ravel(counts)]
-        position = np.reshape(np.stack(each), (*counts.shape, -1))
-    else:
-        position = np.zeros((*counts.shape, flat.shape[0]), flat.dtype)
-        for n, at in by_count.items():
-            position[counts == n] = at
+    position = flat * 0.0
+    for n in np.unique(raw(counts)):
+        if n:
+            position = np.where(np.equal(counts, n)[..., None], _position(int(n), flat, method), position)
+    position = np.broadcast_to(position, (*np.shape(counts), np.shape(flat)[0]))
     return _finished(_interpolated(rows, position), q, kept, keepdims)

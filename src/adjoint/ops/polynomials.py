@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.box import raw
 from adjoint.core.constructors import composite
-from adjoint.core.errors import ArgumentError, NotSupportedError
+from adjoint.core.errors import ArgumentError, BatchedValueError, NotSupportedError
 from adjoint.core.op import call
 from adjoint.ops.order import values_of
 
@@ -34,7 +35,7 @@ def poly(seq_of_zeros: Any) -> Any:
     for i in range(zeros.shape[0]):
         shifted = np.concatenate([result, np.zeros((1,), zeros.dtype)])
         result = shifted - np.concatenate([np.zeros((1,), zeros.dtype), result * zeros[i]])
-    plain = values_of(zeros)
+    plain = raw(zeros)
     paired = plain.dtype.kind == "c" and np.array_equal(np.sort(plain), np.sort(plain.conjugate()))
     return np.real(result) if paired else result
 
@@ -46,7 +47,13 @@ def roots(p: Any) -> Any:
     p = _row(p)
     if p.ndim != 1:
         raise ArgumentError(f"np.roots takes one row of coefficients; got an array of shape {p.shape}")
-    kept = np.flatnonzero(values_of(p))
+    given = np.not_equal(raw(p).reshape(-1, p.shape[0]), 0)  # a row a sample, inside vmap
+    kept = np.flatnonzero(given.any(axis=0))
+    if not given[:, kept[:1]].all() or not given[:, kept[-1:]].all():
+        raise BatchedValueError(
+            "np.roots inside vmap: the first or the last coefficient is 0 for some samples only, so the number of "
+            "roots differs. Call it for one sample after another"
+        )
     if not kept.size:
         return np.array([])
     at_zero = p.shape[0] - int(kept[-1]) - 1
@@ -71,9 +78,9 @@ def polydiv(u: Any, v: Any) -> Any:
         quotient.append(factor)
         parts = [u[:k], u[k : k + n + 1] - factor * v, u[k + n + 1 :]]
         u = np.concatenate(parts)
-    plain = values_of(u)
+    plain = raw(u)
     first = 0
-    while first < plain.shape[0] - 1 and np.allclose(plain[first], 0, rtol=1e-14):
+    while first < u.shape[0] - 1 and np.allclose(plain[..., first], 0, rtol=1e-14):
         first += 1
     return np.stack(quotient) if quotient else np.zeros((1,), np.result_type(u, v)), u[first:]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from adjoint.core.constructors import composite
 from adjoint.core.op import call
-from adjoint.ops.order import values_of
+from adjoint.ops.order import on_values
 
 
 class UniqueAllResult(NamedTuple):
@@ -51,10 +51,11 @@ def unique(
     equal_nan: bool = True,
     sorted: bool = True,
 ) -> Any:
-    unique_of: Any = np.unique  # its overloads know no bool that is not written out
-    _, index, *rest = unique_of(
-        values_of(ar), True, return_inverse, return_counts, axis, equal_nan=equal_nan, sorted=sorted
-    )
+    def unique(ar: Any) -> Any:
+        unique_of: Any = np.unique  # its overloads know no bool that is not written out
+        return unique_of(ar, True, return_inverse, return_counts, axis, equal_nan=equal_nan, sorted=sorted)
+
+    _, index, *rest = on_values(unique, ar)
     values = np.take(ar, index, axis=axis)
     extra = ([index] if return_index else []) + rest
     return (values, *extra) if extra else values
@@ -67,20 +68,20 @@ def unique_values(x: Any, /) -> Any:
 
 @composite(np.unique_all, samples=lambda r: [call(r(2, 3))])
 def unique_all(x: Any, /) -> UniqueAllResult:
-    found = np.unique_all(values_of(x))
-    return UniqueAllResult(np.take(x, found.indices), *found[1:])
+    found = on_values(np.unique_all, x)
+    return UniqueAllResult(np.take(x, found[1]), *found[1:])
 
 
 @composite(np.unique_counts, samples=lambda r: [call(r(2, 3))])
 def unique_counts(x: Any, /) -> UniqueCountsResult:
-    found = np.unique_all(values_of(x))
-    return UniqueCountsResult(np.take(x, found.indices), found.counts)
+    _, at, _, counts = on_values(np.unique_all, x)
+    return UniqueCountsResult(np.take(x, at), counts)
 
 
 @composite(np.unique_inverse, samples=lambda r: [call(r(2, 3))])
 def unique_inverse(x: Any, /) -> UniqueInverseResult:
-    found = np.unique_all(values_of(x))
-    return UniqueInverseResult(np.take(x, found.indices), found.inverse_indices)
+    _, at, inverse, _ = on_values(np.unique_all, x)
+    return UniqueInverseResult(np.take(x, at), inverse)
 
 
 def _distinct(x: Any, assume_unique: bool = False) -> Any:
@@ -93,8 +94,12 @@ def _distinct(x: Any, assume_unique: bool = False) -> Any:
 )
 def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
     """`numpy.intersect1d`; the values are those of `ar1`."""
-    _, first, second = np.intersect1d(values_of(ar1), values_of(ar2), assume_unique, return_indices=True)
-    values = np.ravel(ar1)[first]
+
+    def intersect1d(a: Any, b: Any) -> Any:
+        return np.intersect1d(a, b, assume_unique, return_indices=True)
+
+    _, first, second = on_values(intersect1d, ar1, ar2)
+    values = np.take(ar1, first)
     return (values, first, second) if return_indices else values
 
 
@@ -105,13 +110,18 @@ def union1d(ar1: Any, ar2: Any) -> Any:
 
 @composite(np.setdiff1d, samples=lambda r: [call(r(5), r(2)), call(r(3), r(2), assume_unique=True)])
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    def setdiff1d(own: Any, other: Any) -> Any:
+        return np.flatnonzero(~np.isin(own, other, assume_unique=True))
+
     own = _distinct(ar1, assume_unique)
-    return own[~np.isin(values_of(own), values_of(ar2), assume_unique=True)]
+    return np.take(own, on_values(setdiff1d, own, ar2))
 
 
 @composite(np.setxor1d, samples=lambda r: [call(r(3), r(2)), call(r(3), r(2), assume_unique=True)])
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    def setxor1d(both: Any) -> Any:
+        apart = both[1:] != both[:-1]
+        return np.flatnonzero(np.append(True, apart) & np.append(apart, True))
+
     both = np.sort(np.concatenate([_distinct(ar1, assume_unique), _distinct(ar2, assume_unique)]))
-    plain = values_of(both)
-    apart = plain[1:] != plain[:-1]
-    return both[np.append(True, apart) & np.append(apart, True)]
+    return np.take(both, on_values(setxor1d, both))

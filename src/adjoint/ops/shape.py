@@ -16,7 +16,7 @@ def counted_from_one(axis: Any, ndim: int = 0) -> Any:
     """`axis` of a sample, in a stack of them of `ndim` axes. None is all but the first."""
     if axis is None:
         return tuple(range(1, ndim))
-    if isinstance(axis, tuple | list):
+    if isinstance(axis, tuple | list | range):
         return tuple(counted_from_one(a, ndim) for a in axis)
     return axis + 1 if axis >= 0 else axis
 
@@ -195,9 +195,18 @@ def _untile(g: Any, A_shape: tuple[int, ...], reps: Any) -> Any:  # noqa: N803 -
     return np.reshape(np.sum(np.reshape(g, pairs), axis=tuple(range(0, len(pairs), 2))), A_shape)
 
 
+def _tile_each(A: Any, reps: Any) -> Any:  # noqa: N803 - NumPy's name
+    reps = tuple(reps) if np.ndim(reps) else (int(reps),)
+    missing = len(reps) + 1 - A.ndim
+    if missing > 0:
+        A = np.reshape(A, (A.shape[0], *(1,) * missing, *A.shape[1:]))
+    return np.tile(A, (1,) * (A.ndim - len(reps)) + reps)
+
+
 @linear(
     np.tile,
     transpose=_untile,
+    batch=_tile_each,
     samples=lambda r: [call(r(3), 2), call(r(2, 3), (2, 1, 2)), call(r(2, 3), 2)],
 )
 def tile(A: Any, /, reps: Any = 1) -> Any:  # noqa: N803 - NumPy's name
@@ -217,6 +226,11 @@ def _unrepeat(g: Any, a_shape: tuple[int, ...], repeats: Any, axis: Any) -> Any:
 @linear(
     np.repeat,
     transpose=_unrepeat,
+    batch=lambda a, repeats, axis: (
+        np.repeat(np.reshape(a, (a.shape[0], -1)), repeats, 1)
+        if axis is None
+        else np.repeat(a, repeats, counted_from_one(axis))
+    ),
     samples=lambda r: [call(r(3), 2), call(r(2, 3), [1, 2, 0], axis=1), call(r(2, 3), 2)],
 )
 def repeat(a: Any, /, repeats: Any = 1, axis: Any = None) -> Any:

@@ -126,8 +126,16 @@ def _convolution_v(g: Any, a: Any, mode: str, method: str) -> Any:
     return np.flip(convolution(conj(a), np.flip(g), mode="valid", method=method))
 
 
+def _convolved_each(a: Any, v: Any, mode: str, method: str, stacked: tuple[bool, ...]) -> Any:
+    """With a kernel that samples share, they are rows."""
+    if all(stacked) or (mode == "valid" and stacked[1]):
+        return NotImplemented
+    return convolution(a if stacked[0] else a[None], v if stacked[1] else v[None], mode=mode, method=method)
+
+
 @general(
     vjps=(_convolution_a, _convolution_v),
+    batch=_convolved_each,
     samples=lambda r: [
         call(r(5), r(3)),
         call(r(5), r(3), mode="valid"),
@@ -298,8 +306,21 @@ def _fitted(c: Any, shape: tuple[int, ...]) -> Any:
     return c if c.shape == shape else unbroadcast(c, shape)
 
 
+def _filtered_each(arrays: Any, stacked: tuple[bool, ...]) -> Any:
+    """With coefficients that samples share, they are rows."""
+    if any(stacked[:2]):
+        return NotImplemented
+    ranks = [np.ndim(x) - s for x, s in zip(arrays, stacked, strict=True)]
+    x, zi = (
+        np.reshape(x, (x.shape[0], *(1,) * (max(ranks[2:]) - rank), *x.shape[1:])) if s else x
+        for x, s, rank in zip(arrays[2:], stacked[2:], ranks[2:], strict=True)
+    )
+    return rational_filter(*arrays[:2], x, zi)
+
+
 @general(
     vjp=_filter_cotangents,
+    batch=_filtered_each,
     samples=lambda r: [
         call(r(3), np.array([1.0, -0.5, 0.2]), r(6), r(2)),
         call(r(3), np.array([1.0, -0.5, 0.2]), r(2, 4), r(2, 2)),

@@ -192,6 +192,7 @@ def _sample_pattern() -> Pattern:
 
 @general(
     vjps=(_values_cotangent, _product_x),
+    batch="columns",
     samples=lambda r: [
         call(r(5), r(3, 2), pattern=_sample_pattern()),
         call(r(5), r(3, 2), pattern=_sample_pattern(), transposed=True),
@@ -270,6 +271,7 @@ def _solution_values(g: Any, values: Any, out: Any, pattern: Pattern, form: str)
 
 @general(
     vjps=(_solution_values, _solution_b),
+    batch="columns",
     samples=lambda r: [
         *(call(r(5) + 4, r(3, 2), pattern=_sample_pattern(), form=form) for form in "NT"),
         *(call(r(5) + 4j, r(3, 1) + 1j * r(3, 1), pattern=_sample_pattern(), form=form) for form in "NTHC"),

@@ -72,7 +72,10 @@ def _shares(g: Any, weights: tuple[float, ...], needs: tuple[int, ...]) -> list[
 
 
 @general(
-    vjp=_shares, linear=True, samples=lambda r: [call(r(3), r(3), weights=(0.5, -2.0)), call(r(2, 2), weights=(3.0,))]
+    vjp=_shares,
+    batch="leading",
+    linear=True,
+    samples=lambda r: [call(r(3), r(3), weights=(0.5, -2.0)), call(r(2, 2), weights=(3.0,))],
 )
 def weighted_sum(*xs: Any, weights: tuple[float, ...] = ()) -> Any:
     """The sum of arrays of one shape, each times its weight, in one operation."""
