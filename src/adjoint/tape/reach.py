@@ -22,6 +22,7 @@ from adjoint.tape import writes
 from adjoint.tape.tensor import Tensor, View
 
 MISSING: Any = object()
+MOST = 10_000  # a longer container is data, and looking through it would take long
 # Packages whose functions use no global state, but for NumPy's own generator.
 _OURS = ("adjoint.", "numpy.", "scipy.", "builtins.")
 _PLAIN = (np.ndarray, np.generic, int, float, complex, str, bytes, type(None), type, Op, CodeType)
@@ -49,10 +50,9 @@ def reach(*things: Any) -> Reached:
             found.tensors.append(thing)
         elif isinstance(thing, np.random.Generator | np.random.RandomState):
             found.generators.append(thing)
-        elif isinstance(thing, dict):
-            stack += thing.values()
-        elif isinstance(thing, list | tuple | set | frozenset):
-            stack += thing
+        elif isinstance(thing, dict | list | tuple | set | frozenset):
+            if len(thing) <= MOST:
+                stack += thing.values() if isinstance(thing, dict) else thing
         elif isinstance(thing, FunctionType):
             stack += _used_by(thing)
         elif isinstance(thing, MethodType):
@@ -163,7 +163,8 @@ class State:
             for tensor, data in buffers:
                 tensor.data = data
             for array, old in values:
-                array[...] = old
+                if not np.array_equal(array, old, equal_nan=array.dtype.kind in "fc"):
+                    array[...] = old
 
 
 def _set(sources: list[tuple[Source, Any]], attributes: list[tuple[Any, dict[str, Any]]]) -> None:
