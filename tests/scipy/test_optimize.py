@@ -386,6 +386,12 @@ def test_problem_speaks_to_any_solver():
     assert value == p.fun(x)
 
 
+def test_problem_may_begin_where_the_function_is_not_finite():
+    p = problem(lambda x: np.sum(np.where(x < 1, x**2, np.inf)), np.zeros(2))
+    assert p.fun(np.ones(2)) == np.inf
+    assert p.fun(np.zeros(2)) == 0.0
+
+
 def test_problem_of_several_numbers_has_a_jacobian():
     p = problem(lambda q: {"a": q["x"] ** 2, "b": np.sum(q["x"]) * q["y"]}, {"x": np.array([1.0, 2.0]), "y": 3.0})
     j = np.array([[2.0, 0.0, 0.0], [0.0, 4.0, 0.0], [3.0, 3.0, 3.0]])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 import scipy.integrate
@@ -10,7 +12,7 @@ from numpy.testing import assert_allclose
 
 import adjoint as ad
 from adjoint.scipy import integrate
-from adjoint.scipy.optimize import least_squares, minimize, root
+from adjoint.scipy.optimize import least_squares, minimize, problem, root
 from adjoint.testing import check_grads
 
 rng = np.random.default_rng(0)
@@ -108,6 +110,28 @@ def test_more_unknowns_than_residuals_go_by_rows():
     result = least_squares(f, {"x": np.ones(5)})
     assert_allclose(f(result.x), 0, atol=1e-8)
     assert result.jac.shape == (2, 5)
+
+
+def test_a_jacobian_that_scipy_scales_in_place_is_its_own():
+    p = problem(decay, {"size": 1.0, "rate": 1.0}, (DATA,))
+    j = p.jac(p.x0)
+    j *= 0.0
+    assert np.all(p.jac(p.x0) != 0.0, axis=0).any()
+
+
+@pytest.mark.skipif("callback" not in inspect.signature(scipy.optimize.least_squares).parameters, reason="SciPy 1.16")
+def test_a_callback_of_least_squares_sees_the_tree_and_stops():
+    seen = []
+
+    def stop(p):
+        seen.append(p)
+        if len(seen) == 2:
+            raise StopIteration
+
+    result = least_squares(decay, {"size": 1.0, "rate": 1.0}, (DATA,), callback=stop)
+    assert set(seen[0]) == {"size", "rate"}
+    assert len(seen) == 2
+    assert not result.success
 
 
 @pytest.mark.parametrize(
@@ -281,6 +305,15 @@ def test_a_large_minimum_goes_by_products():
     exact = lambda t: np.sum(np.linalg.solve(a.T @ a + t * np.eye(n), a.T @ np.ones(400)) ** 2)
     assert_allclose(ad.grad(norm)(0.5), ad.grad(exact)(0.5), rtol=1e-6)
     assert_allclose(ad.grad(ad.grad(norm))(0.5), ad.grad(ad.grad(exact))(0.5), rtol=1e-5)
+
+
+def test_a_large_minimum_with_bounds_goes_by_products():
+    n = 300
+    target = np.linspace(-2.0, 2.0, n)
+    f = lambda x, t: np.sum((x - t * target) ** 2) + 0.1 * np.sum((x[1:] - x[:-1]) ** 2)
+    total = lambda t: np.sum(minimize(f, np.zeros(n), (t,), bounds=(-1.0, None), tol=1e-14).x ** 2)
+    h = 1e-4
+    assert ad.grad(total)(0.9) == pytest.approx((total(0.9 + h) - total(0.9 - h)) / (2 * h), rel=1e-4)
 
 
 def test_a_large_root_goes_by_products():

@@ -90,10 +90,18 @@ class Kept:
         layout: names what is not finite.
         name: what messages call it.
         record: False if nobody will ask for a derivative.
+        is_start: whether the first point is where a solver starts, so that the value must be finite.
     """
 
-    def __init__(self, function: Callable[[Any], Any], layout: Layout, name: str, record: bool = True) -> None:
-        self.function, self.layout, self.name, self.record = function, layout, name, record
+    def __init__(
+        self,
+        function: Callable[[Any], Any],
+        layout: Layout,
+        name: str,
+        record: bool = True,
+        is_start: bool = True,
+    ) -> None:
+        self.function, self.layout, self.name, self.record, self.is_start = function, layout, name, record, is_start
         self.counts = Counts()
         self._value: Any = None
         self._pull: Any = None
@@ -117,7 +125,8 @@ class Kept:
                     f"as one, args=(…,), or if it is a constant here, t.detach()"
                 )
             self._value, self._pull = plain(value)[()], pull
-            if not self.counts.backward and self.counts.forward == 1 and not np.all(np.isfinite(self._value)):
+            first, self.is_start = self.is_start, False
+            if first and not np.all(np.isfinite(self._value)):
                 raise GradientError(
                     f"{self.name} is {_shown(self._value)} at the starting point; start where it is finite"
                 )
@@ -193,7 +202,7 @@ class Residuals(Kept):
 
     def jac(self, x: Any) -> Any:
         """The Jacobian (m, n)."""
-        return self.once("jacobian", x, self._dense)
+        return self.once("jacobian", x, self._dense).copy()  # SciPy scales its own in place, for robust losses
 
     def operator(self, x: Any) -> Any:
         """The Jacobian as a `scipy.sparse.linalg.LinearOperator`."""
@@ -203,7 +212,7 @@ class Residuals(Kept):
 
     def sparse(self, x: Any) -> Any:
         """The Jacobian as a `scipy.sparse` array. Its pattern is found once, and `f` runs for a few directions anew."""
-        return self.once("sparse", x, self._sparse)
+        return self.once("sparse", x, self._sparse).copy()
 
     def _sparse(self, x: Any) -> Any:
         self._by_pattern = self._by_pattern or derivatives.SparseJacobian()

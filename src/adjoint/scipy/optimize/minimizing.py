@@ -69,7 +69,7 @@ def minimize(
     Returns:
         SciPy's `OptimizeResult`, where `x` and the gradient are trees like `params`, of the same dtypes; and also
         `vector`, the solution as SciPy saw it; `forward`, `backward` and `products`, how often `f` ran, how often
-        a pass went back through it, and how many Hessian products were taken.
+        a pass went back through it, and how many Hessian products were taken. `hess_inv` is that of the vector.
 
     Raises:
         DTypeError, ShapeError: if `params` or the value of `f` are not what they must be; the leaf is named.

@@ -87,7 +87,7 @@ def problem(f: Callable[..., Any], params: Any, args: Any = (), *, bounds: Any =
         value = f(layout.unravel(layout.x0.copy()), *plain_args)
     shape = shape_of(value)
     if shape is not None and int(np.prod(shape)) == 1:
-        objective = Objective(lambda x: posed.number(x, plain_args), layout, posed.name)
+        objective = Objective(lambda x: posed.number(x, plain_args), layout, posed.name, is_start=False)
         return Problem(layout, bounds_of(layout, bounds), objective)
-    residuals = Residuals(lambda x: posed.vector(x, plain_args), layout, posed.name)
+    residuals = Residuals(lambda x: posed.vector(x, plain_args), layout, posed.name, is_start=False)
     return Problem(layout, bounds_of(layout, bounds), residuals)
