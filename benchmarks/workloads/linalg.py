@@ -13,9 +13,9 @@ from benchmarks.peers import load
 TITLE = "Gradient beside the plain call"
 ABOUT = (
     "NumPy's or SciPy's own call on arrays, beside the call on tensors and the way back to every argument, from a "
-    "cotangent that is given. The mathematics asks for more than three times where a solution reads one triangle once, "
-    "and the gradient by the matrix is as large as the matrix (the rows `vector`), and more than that where an inverse is "
-    "needed (determinants) or a Fréchet derivative (expm, logm)."
+    "cotangent that is given. Rows without a budget: a "
+    "solution for one `vector` only reads its matrix, whose gradient is to be written; a determinant's gradient is an "
+    "inverse, twice the work of the factors; that of expm is a Fréchet derivative."
 )
 EVERYONE = {"adjoint": None, "NumPy": None}
 
