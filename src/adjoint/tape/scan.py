@@ -17,9 +17,9 @@ from adjoint.core.errors import ArgumentError, GradientError, ShapeError
 from adjoint.core.op import Op
 from adjoint.core.trees import flatten
 from adjoint.tape import revolve, writes
+from adjoint.tape.arguments import Arguments
 from adjoint.tape.backward import Resumed
 from adjoint.tape.checkpoint import (
-    Arguments,
     boundary,
     check_unwritten,
     inner_roots,
