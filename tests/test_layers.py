@@ -19,6 +19,7 @@ ALLOWED = {
     "forward": {"batch", "tape", "ops", "core"},
     "batch": {"ops", "core"},
     "transforms": {"tape", "forward", "batch", "ops", "core"},
+    "graph": {"tape", "ops", "core"},
     "xp": {"transforms", "tape", "ops", "core"},
     "scipy": {"transforms", "tape", "ops", "core"},
     "nn": {"tape", "ops", "core", "io"},

@@ -81,6 +81,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 _ROOMS = frozenset({"data", "io", "nn", "optim", "scipy", "testing", "train", "xp"})
 _TOOLS = {
+    "Graph": "adjoint.graph",
+    "capture": "adjoint.graph",
     "detect_anomaly": "adjoint.tape.anomaly",
     "from_dlpack": "adjoint.xp",
     "saved": "adjoint.tape.saved",

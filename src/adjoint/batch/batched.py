@@ -119,7 +119,7 @@ class Batched(Layered):
         self._one("complex(t)")
 
     def __index__(self) -> int:  # noqa: PLE0305 - it raises
-        self._one("using t as an index of a plain array or a list (np.take(a, t, axis=0) works)")
+        self._one("using t as an index of a plain array or a list (ad.take(a, t, axis=0) works)")
 
     def __repr__(self) -> str:
         return f"batched({self.layers[0]!r})"

@@ -54,6 +54,10 @@ class InPlaceError(AdjointError, RuntimeError):
     """A write in place would make a gradient wrong."""
 
 
+class GraphError(AdjointError, RuntimeError):
+    """A captured program that is not what it should be, or is run where it does not hold."""
+
+
 class RuleError(AdjointError, ValueError):
     """A gradient rule returned something of the wrong count, shape or dtype."""
 

@@ -16,8 +16,10 @@ from adjoint.ops.neural import huber_cost, logit_cross_entropy, negative_log_lik
 from adjoint.ops.reductions import reduce_mean
 
 
-def _out_of_range(labels: np.ndarray, classes: int) -> bool:
+def _out_of_range(labels: Any, classes: int) -> bool:
     """Whether a class number is negative or too large; a negative one, read without its sign, is very large."""
+    if not isinstance(labels, np.ndarray):
+        return bool(np.any(np.logical_or(labels < 0, labels >= classes)))
     return bool(labels.size) and int(np.maximum.reduce(labels.view(f"u{labels.itemsize}"), axis=None)) >= classes
 
 
@@ -190,7 +192,7 @@ def _expected(log_p: Any, target: Any) -> Any:
 def _from_labels(
     logits: Any, labels: Any, weight: Any, ignore_index: int, reduction: str, label_smoothing: float
 ) -> Any:
-    labels, classes = np.asarray(labels), logits.shape[-1]
+    labels, classes = _array(labels), logits.shape[-1]
     if labels.shape != logits.shape[:-1]:
         raise ShapeError(
             f"cross_entropy: logits (…, classes) of shape {logits.shape} need class numbers of shape "

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint.core.box import Box, varies
+from adjoint.core.box import Box, stays_in_index
 from adjoint.core.constructors import composite, general, linear
 from adjoint.core.cotangents import Scattered
 from adjoint.core.errors import BatchedValueError
@@ -272,5 +272,5 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
         indices = indices % n
     elif mode == "clip":
         indices = np.clip(indices, 0, n - 1)
-    index = indices if indices.ndim or varies(indices) else int(indices)
+    index = indices if indices.ndim or stays_in_index(indices) else int(indices)
     return read(a, (slice(None),) * (axis % np.ndim(a)) + (index,))

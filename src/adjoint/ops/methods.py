@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.box import Box, varies
+from adjoint.core.box import Box, stays_in_index
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import Op
 from adjoint.core.protocol import array_function, array_ufunc, detached
@@ -65,7 +65,7 @@ def plain_index(index: Any) -> Any:
     if isinstance(index, tuple):
         return tuple(plain_index(i) for i in index)
     if isinstance(index, Box):
-        if varies(index):
+        if stays_in_index(index):
             return index
         if index.dtype.kind not in "iub":  # type: ignore[attr-defined]  # every box has a dtype
             raise IndexError(

@@ -10,7 +10,7 @@ import numpy as np
 from adjoint.core.box import Box
 from adjoint.core.constructors import general
 from adjoint.core.op import Op, call
-from adjoint.core.pulls import dtype_of, unbroadcast
+from adjoint.core.pulls import dtype_of, shape_of, unbroadcast
 from adjoint.ops.indexing import may_repeat, read
 
 # How a view was made from its root: the operations, with their settings, one after another.
@@ -83,6 +83,14 @@ def _overwrite_each(
 
 def written(a: Any, path: Path, index: Any, value: Any) -> Any:
     """`a` with `value` at `index` of the view that `path` leads to; the index may differ between samples."""
+    if (
+        index is ...
+        and not path
+        and isinstance(value, Box)
+        and dtype_of(value) == a.dtype
+        and shape_of(value) == a.shape
+    ):
+        return value
     if _is_plain(index):
         return overwrite(value, a, path=path, index=index, repeats=may_repeat(index))
     region = follow(a, path)

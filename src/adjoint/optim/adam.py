@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -61,7 +60,8 @@ class Adam(Optimizer):
         lr, (b1, b2), decay = group["lr"], group["betas"], group["weight_decay"]
         mean, square = state["mean"], state["square"]
         state["step"] += 1
-        t = int(state["step"])
+        step: Any = state["step"]
+        t = int(step) if isinstance(step, np.ndarray) else step
         if decay and self.decoupled:
             data *= 1 - lr * decay
         elif decay:
@@ -81,11 +81,16 @@ class Adam(Optimizer):
             scratch *= 1 - b2
         square += scratch
         np.sqrt(square, out=scratch)
-        scratch *= 1 / math.sqrt(1 - b2**t)
+        scratch *= _factor(1 / (1 - b2**t) ** 0.5, data)
         scratch += group["eps"]
         np.divide(mean, scratch, out=scratch)
-        scratch *= lr / (1 - b1**t)
+        scratch *= _factor(lr / (1 - b1**t), data)
         data -= scratch
+
+
+def _factor(x: Any, data: Any) -> Any:
+    """`x` as a factor that leaves the dtype of `data` as it is; a Python number does."""
+    return x if isinstance(x, float) else x.astype(data.dtype)
 
 
 class AdamW(Adam):

@@ -104,7 +104,7 @@ class Optimizer:
                 grad, data = p.grad, p.data
                 if grad is None:
                     continue
-                if not isinstance(grad.data, np.ndarray):
+                if grad.requires_grad or grad.level != p.level:
                     raise GradientError(
                         f"{self._name} needs gradients that are plain arrays; this one is {type(grad.data).__name__}. "
                         f"Step outside of grad, vjp and the like"
@@ -113,7 +113,8 @@ class Optimizer:
                 if state is None:
                     state = self._state[id(p)] = self.start(data, group)
                 self.update(data, grad.data, state, group, self._scratch_for(p, data))
-                writes.note(data)
+                if isinstance(data, np.ndarray):
+                    writes.note(data)
 
     def start(self, data: np.ndarray, group: Group) -> dict[str, np.ndarray]:
         """The state of a parameter before its first step."""
@@ -127,6 +128,8 @@ class Optimizer:
 
     def _scratch_for(self, p: Tensor, data: np.ndarray) -> np.ndarray:
         """A view of one buffer, as large as the largest parameter, that all parameters of a dtype share."""
+        if not isinstance(data, np.ndarray):
+            return np.zeros_like(data)
         view = self._scratch.get(id(p))
         if view is None or view.shape != data.shape or view.dtype != data.dtype:
             buffer = self._buffers.get(p.dtype)
@@ -135,6 +138,18 @@ class Optimizer:
                 buffer = self._buffers[p.dtype] = np.empty(max(q.size for q in everything), p.dtype)
             view = self._scratch[id(p)] = buffer[: p.size].reshape(p.shape)
         return view
+
+    def prepare(self) -> None:
+        """Make the state of all parameters, which otherwise their first step makes."""
+        for group in self.param_groups:
+            for p in group["params"]:
+                if id(p) not in self._state:
+                    self._state[id(p)] = self.start(p.data, group)
+
+    def state_arrays(self) -> dict[str, dict[str, np.ndarray]]:
+        """The state of each parameter, as it is: what a captured step reads and writes."""
+        order = [p for group in self.param_groups for p in group["params"]]
+        return {f"{self._name.lower()}[{i}]": self._state[id(p)] for i, p in enumerate(order) if id(p) in self._state}
 
     def state_dict(self) -> dict[str, Any]:
         """Copies of all state, and the settings; `adjoint.io.save` takes it.

@@ -1,0 +1,234 @@
+"""`Node`: one value of a program. Equal values are one node.
+
+A node is known by its operation, its inputs themselves (not by what they are called), its settings, shape and
+dtype. Whoever asks for such a node gets the one that exists. The table of nodes holds none of them: a node
+lives as long as something uses it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import count
+from types import CodeType
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from adjoint.core.op import NO_SETTINGS, Op
+
+Place = tuple[CodeType, int]
+_next_number = count().__next__
+
+
+class _Entry(ref):  # type: ignore[type-arg]  # of a class that comes below
+    """A node in the table, which goes when the node does."""
+
+    __slots__ = ("key",)
+    key: Any
+
+
+def _forget(entry: Any) -> None:
+    if _table.get(entry.key) is entry:  # and no later node of the same key
+        del _table[entry.key]
+
+
+_lock = threading.Lock()
+_table: dict[Any, Any] = {}
+
+
+class Node:
+    """A value: an input, a constant, what an operation makes of other nodes, or one of several results.
+
+    Attributes:
+        number: grows with each node, so that inputs come before what uses them.
+        op: the operation; None for an input, a constant and a part.
+        args: the nodes that it uses.
+        settings: the operation's settings.
+        shape, dtype: of the value. None for an input that may be anything, as in expressions, and what is made of it;
+            for an operation with several results, a tuple of them.
+        value: of a constant, the array or number; of an input, its name; of a part, which result of its only
+            argument it is.
+        place: the place in the user's code that made it, or None; see `adjoint.tape.lines`.
+    """
+
+    __slots__ = ("__weakref__", "args", "dtype", "number", "op", "place", "settings", "shape", "value")
+    op: Op | None
+    args: tuple[Node, ...]
+    settings: Mapping[str, Any]
+    shape: Any
+    dtype: Any
+    value: Any
+    place: Place | None
+    number: int
+
+    def __init__(
+        self,
+        op: Op | None,
+        args: tuple[Node, ...],
+        settings: Mapping[str, Any],
+        shape: Any,
+        dtype: Any,
+        value: Any,
+        place: Place | None,
+    ) -> None:
+        self.op, self.args, self.settings, self.shape, self.dtype = op, args, settings, shape, dtype
+        self.value, self.place, self.number = value, place, _next_number()
+
+    @property
+    def kind(self) -> str:
+        """``"input"``, ``"constant"``, ``"part"`` or ``"call"``."""
+        if self.op is not None:
+            return "call"
+        if self.args:
+            return "part"
+        return "input" if type(self.value) is Name else "constant"
+
+    @property
+    def label(self) -> str:
+        """What pictures call it: the operation, the name of an input, or the constant's value."""
+        if self.op is not None:
+            return str(self.op.name)
+        return f"[{self.value}]" if self.args else str(self.value)
+
+    def __repr__(self) -> str:
+        return f"<node {self.number}: {self.label}{'' if self.shape is None else f' {self.shape}'}>"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a node is pickled with its graph or expression; pickle that one")
+
+
+class Name(str):
+    """The name of an input."""
+
+    __slots__ = ()
+
+
+def call(
+    op: Op,
+    args: tuple[Node, ...],
+    settings: Mapping[str, Any] = NO_SETTINGS,
+    shape: Any = None,
+    dtype: Any = None,
+    place: Callable[[], Place | None] | None = None,
+) -> Node:
+    """The node of `op` applied to `args`. Random draws are never one, even where they look alike."""
+    if op.flags and "random" in op.flags:
+        return Node(op, args, settings, shape, dtype, None, place() if place else None)
+    key = (op, args, shape, dtype, frozen(settings)) if settings else (op, args, shape, dtype)
+    entry = _table.get(key)
+    node: Node | None = entry() if entry is not None else None
+    if node is not None:
+        return node
+    return _entered(key, Node(op, args, settings, shape, dtype, None, place() if place else None))
+
+
+def _entered(key: Any, node: Node) -> Node:
+    """`node`, now in the table; or the one that another thread has put there meanwhile."""
+    entry: Any = _Entry(node, _forget)
+    entry.key = key
+    other = _table.setdefault(key, entry)
+    if other is entry:
+        return node
+    with _lock:
+        found: Node | None = _table[key]()
+        if found is None:
+            _table[key] = entry
+            return node
+    return found
+
+
+def part(node: Node, i: int) -> Node:
+    """Result number `i` of an operation that has several."""
+    return _known(
+        ("part", node, i), lambda: Node(None, (node,), NO_SETTINGS, node.shape[i], node.dtype[i], i, node.place)
+    )
+
+
+def constant(value: Any) -> Node:
+    """The node of a constant: known by its value, bit for bit, its dtype and shape.
+
+    Python's numbers stay what they are, because NumPy promotes them less than its own.
+    """
+    if isinstance(value, bool | int | float | complex) and not isinstance(value, np.generic):
+        dtype: Any = np.asarray(value).dtype
+        return _known((type(value), bits_of(value)), lambda: Node(None, (), NO_SETTINGS, (), dtype, value, None))
+    array = np.asarray(value)
+    key = ("constant", array.dtype.str, array.shape, array.tobytes(), isinstance(value, np.generic))
+    return _known(key, lambda: Node(None, (), NO_SETTINGS, array.shape, array.dtype, _kept(value), None))
+
+
+def _kept(value: Any) -> Any:
+    """A copy that nobody writes."""
+    if isinstance(value, np.generic):
+        return value
+    array: np.ndarray = np.array(value)
+    array.flags.writeable = False
+    return array
+
+
+def placeholder(name: str, shape: Any = None, dtype: Any = None) -> Node:
+    """A new input; two inputs of one name are two."""
+    return Node(None, (), NO_SETTINGS, shape, dtype, Name(name), None)
+
+
+def variable(name: str) -> Node:
+    """The input called `name` of expressions, in which it may be anything: there is one of each name."""
+    return _known(("variable", name), lambda: Node(None, (), NO_SETTINGS, None, None, Name(name), None))
+
+
+def _known(key: Any, make: Callable[[], Node]) -> Node:
+    entry = _table.get(key)
+    node: Node | None = entry() if entry is not None else None
+    return _entered(key, make()) if node is None else node
+
+
+def bits_of(number: Any) -> Any:
+    """Something that tells numbers apart that are equal for Python, such as 0.0 and -0.0, and finds nan again."""
+    if isinstance(number, float):
+        return number.hex()
+    return (number.real.hex(), number.imag.hex()) if isinstance(number, complex) else number
+
+
+def frozen(x: Any) -> Any:
+    """Settings as something that can be looked up: equal for equal settings, and only for these."""
+    kind = type(x)
+    if kind is int or kind is bool or kind is float or kind is complex:
+        return kind, bits_of(x)
+    if kind is str or x is None or kind is np.dtype:
+        return x
+    if isinstance(x, Mapping):
+        return tuple((name, frozen(x[name])) for name in sorted(x))
+    if kind is slice:
+        return slice, frozen(x.start), frozen(x.stop), frozen(x.step)
+    if isinstance(x, tuple | list):
+        return (kind, *map(frozen, x))
+    if isinstance(x, np.ndarray | np.generic):
+        return kind, x.dtype.str, x.shape, x.tobytes()
+    return kind, x if kind.__hash__ is not None else id(x)
+
+
+def in_order(outputs: Iterable[Node]) -> list[Node]:
+    """All nodes that lead to `outputs`, each after what it uses."""
+    seen = set(outputs)
+    stack = list(seen)
+    while stack:
+        for arg in stack.pop().args:
+            if arg not in seen:
+                seen.add(arg)
+                stack.append(arg)
+    return sorted(seen, key=_number)
+
+
+def _number(node: Node) -> int:
+    return node.number
+
+
+def uses(nodes: Sequence[Node]) -> dict[Node, list[Node]]:
+    """Who uses each of `nodes`, once for every use."""
+    users: dict[Node, list[Node]] = {node: [] for node in nodes}
+    for node in nodes:
+        for arg in node.args:
+            users[arg].append(node)
+    return users
