@@ -1,0 +1,80 @@
+"""Sample calls as functions of the arrays in them that vary, and the gradients of these functions."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjoint.core.box import Box
+from adjoint.core.op import Call
+from adjoint.core.protocol import detached
+from adjoint.core.registry import Composite, Entry
+from adjoint.core.trees import flatten
+from adjoint.testing.samples import samples
+
+
+class Case(NamedTuple):
+    """One sample call of an operation, as a function `f` of those of its arguments that vary."""
+
+    entry: Entry
+    f: Callable[..., Any]
+    arrays: list[Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+def cases(entry: Entry) -> list[Case]:
+    """The sample calls of `entry`, each as a case."""
+    return [case_of(entry, sample) for sample in samples(entry)]
+
+
+def case_of(entry: Entry, sample: Call) -> Case:
+    """The case for one sample call: its real and complex arrays vary, Python numbers are settings."""
+    leaves, rebuild = flatten((sample.args, sample.kwargs))
+    varying = [i for i, x in enumerate(leaves) if isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "fc"]
+
+    def f(*values: Any) -> Any:
+        given = list(leaves)
+        for i, value in zip(varying, values, strict=True):
+            given[i] = value
+        args, kwargs = rebuild(given)
+        plain = writes(entry) and not any(isinstance(value, Box) for value in values)
+        return carried_out(entry, entry.answers[0] if plain else entry, args, kwargs)
+
+    f.__name__ = entry.name
+    return Case(entry, f, [leaves[i] for i in varying], *sample)
+
+
+def writes(entry: Entry) -> bool:
+    """Whether `entry` writes into its first argument, and gives nothing back."""
+    return isinstance(entry, Composite) and inspect.signature(entry.function).return_annotation == "None"
+
+
+def carried_out(entry: Entry, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The value of a call; of one that writes into its first argument, that argument: a copy of ours."""
+    if not writes(entry):
+        return function(*args, **kwargs)
+    target = np.copy(args[0])
+    assert function(target, *args[1:], **kwargs) is None
+    return target
+
+
+def outputs(value: Any) -> list[np.ndarray]:
+    """The arrays of a value, boxes made plain."""
+    return [np.asarray(detached(x)) for x in flatten(value)[0]]
+
+
+def weighted(case: Case, arrays: Sequence[Any]) -> Any:
+    """The real sum of all outputs, each with weights of its own; so that it has one gradient."""
+    total = 0.0
+    for k, out in enumerate(flatten(case.f(*arrays))[0]):
+        kind = np.result_type(detached(out)).kind
+        places = np.reshape(np.arange(int(np.prod(np.shape(out))), dtype=np.float32) + k, np.shape(out))
+        if kind in "fc":
+            total = total + np.sum(np.real(out) * np.cos(places))
+        if kind == "c":
+            total = total + np.sum(np.imag(out) * np.sin(places))
+    return total
