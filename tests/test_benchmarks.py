@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from benchmarks import __main__ as command
 from benchmarks import report
 from benchmarks.harness import Budget, Case, Row, interleaved, plain
 from benchmarks.peers import PEERS, installed
-from benchmarks.workloads import checkpoint, deep, equations, linalg
+from benchmarks.workloads import checkpoint, deep, equations, linalg, memory
 
 # What the peers warn about when they are imported is their own affair.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -130,3 +131,10 @@ def test_wrong_arguments_are_explained(
         command.main()
     assert stopped.value.code == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="Linux keeps this account")
+def test_memory_is_that_of_the_arrays() -> None:
+    """Twenty operations keep ten arrays of 8 MB for the way back, and a few more are there at once."""
+    (most,) = memory.measure("chain", 1_000_000, 1)["adjoint"]
+    assert 80e6 < most < 112e6

@@ -22,21 +22,21 @@ BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 Arrays = list[np.ndarray]
 
 
-def with_adjoint(arrays: Arrays, x: np.ndarray, labels: np.ndarray, optimizer: str) -> Call:
+def with_adjoint(arrays: Arrays, x: np.ndarray, labels: np.ndarray, optimizer: str, **options: Any) -> Call:
     nn, optim = load("adjoint.nn"), load("adjoint.optim")
     model = _model(nn, arrays, np.float32)
     for p, a in zip(model.parameters(), arrays, strict=True):
         p.data[...] = a
-    return _step(model, nn.cross_entropy, getattr(optim, optimizer), load("adjoint").Tensor(x), labels)
+    return _step(model, nn.cross_entropy, getattr(optim, optimizer), load("adjoint").Tensor(x), labels, options)
 
 
-def with_torch(arrays: Arrays, x: np.ndarray, labels: np.ndarray, optimizer: str) -> Call:
+def with_torch(arrays: Arrays, x: np.ndarray, labels: np.ndarray, optimizer: str, **options: Any) -> Call:
     torch = load("torch")
     model = _model(torch.nn, arrays, torch.float32)
     for p, a in zip(model.parameters(), arrays, strict=True):
         p.data.copy_(torch.from_numpy(a))
     loss, rule = torch.nn.functional.cross_entropy, getattr(torch.optim, optimizer)
-    return _step(model, loss, rule, torch.from_numpy(x), torch.from_numpy(labels))
+    return _step(model, loss, rule, torch.from_numpy(x), torch.from_numpy(labels), options)
 
 
 def _model(nn: Any, arrays: Arrays, dtype: Any) -> Any:
@@ -44,14 +44,14 @@ def _model(nn: Any, arrays: Arrays, dtype: Any) -> Any:
     return nn.Sequential(nn.Linear(inputs, hidden, dtype=dtype), nn.ReLU(), nn.Linear(hidden, outputs, dtype=dtype))
 
 
-def _step(model: Any, loss: Callable[..., Any], rule: Callable[..., Any], x: Any, labels: Any) -> Call:
+def _step(model: Any, loss: Callable[..., Any], rule: Callable[..., Any], x: Any, labels: Any, options: Any) -> Call:
     """The loop that PyTorch taught everyone, which is ours too."""
     parameters = list(model.parameters())
     optimizer = rule(parameters, lr=RATE)
 
     def step() -> Any:
         optimizer.zero_grad()
-        loss(model(x), labels).backward()
+        loss(model(x), labels).backward(**options)
         optimizer.step()
         return [p.grad for p in parameters]
 
