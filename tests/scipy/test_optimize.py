@@ -214,6 +214,14 @@ def test_bounds_are_trees(bounds, expected, method):
     assert_allclose([result.x["a"], *result.x["b"]], expected, atol=1e-5)
 
 
+@pytest.mark.parametrize("method", ["L-BFGS-B", "TNC", "SLSQP"])
+def test_equal_bounds_hold_a_number_and_its_slope_is_known(method):
+    f = lambda p: (p["a"] - 1.0) ** 2 + (p["b"] - 2.0) ** 2
+    result = minimize(f, {"a": 0.0, "b": 0.0}, bounds={"a": (0.5, 0.5)}, method=method)
+    assert result.x == pytest.approx({"a": 0.5, "b": 2.0})
+    assert result.jac == pytest.approx({"a": -1.0, "b": 0.0}, abs=1e-6)
+
+
 def test_bounds_of_a_pair_and_of_one_array():
     f = lambda p: (p[0] - 5.0) ** 2 + (p[1] - 5.0) ** 2
     assert minimize(f, (0.5, 0.5), bounds=((0, 1), (0, 2))).x == pytest.approx((1, 2))
@@ -352,6 +360,17 @@ def test_what_cannot_be_minimised_is_named(f, params, error, words):
 def test_what_a_method_does_not_take_is_refused(options, words):
     with pytest.raises((ad.ArgumentError, ad.ShapeError), match=words):
         minimize(SQUARE, X, **options)
+
+
+@pytest.mark.parametrize("method", ["BFGS", "Nelder-Mead"])
+def test_a_trained_model_is_a_constant_under_no_grad(method):
+    w = ad.tensor([1.0, 2.0], requires_grad=True)
+    f = lambda p: np.sum((p["x"] - w) ** 2)
+    with pytest.raises(ad.LeavesGraphError, match="detach"):
+        minimize(f, X, method=method)
+    with ad.no_grad():
+        assert_allclose(minimize(f, X, method=method).x["x"], [1.0, 2.0], atol=1e-4)
+    assert w.grad is None
 
 
 def test_complex_numbers_have_no_bounds():

@@ -253,6 +253,17 @@ def test_tensors_without_a_transform():
     assert isinstance(plain, np.ndarray)
 
 
+def test_complex_and_single_precision_arguments():
+    near = lambda z: minimize(lambda x, z: np.abs(x - z**2) ** 2, 0j, (z,), tol=1e-12).x
+    assert_allclose(ad.grad(lambda z: np.abs(near(z)) ** 2)(1 + 2j), ad.grad(lambda z: np.abs(z**2) ** 2)(1 + 2j))
+    zero = lambda z: root(lambda x, z: np.stack([(x - z**2).real, (x - z**2).imag]), 0j, (z,)).x
+    assert_allclose(ad.grad(lambda z: zero(z).imag)(1 + 2j), ad.grad(lambda z: (z**2).imag)(1 + 2j))
+    t = ad.tensor(np.float32(2.0), requires_grad=True)
+    minimize(lambda x, t: (x - t * t) ** 2, np.float32(0.0), (t,)).x.backward()
+    assert t.grad.dtype == np.float32
+    assert t.grad.item() == pytest.approx(4.0, rel=1e-4)
+
+
 def test_the_minimal_value_has_a_gradient_too():
     lowest = lambda t: minimize(valley, np.zeros(2), ({"t": t, "c": THETA["c"]},), tol=1e-10).fun
     h = 1e-4

@@ -14,8 +14,10 @@ from scipy.sparse.linalg import LinearOperator, gmres, minres
 from adjoint.core.box import raw, varies
 from adjoint.core.errors import GradientError
 from adjoint.core.protocol import in_graph
-from adjoint.core.trees import flatten
+from adjoint.core.pulls import dtype_of
+from adjoint.core.trees import flatten, is_leaf
 from adjoint.scipy.derivatives import matrix, pulled
+from adjoint.scipy.integrate.parameters import packed
 from adjoint.tape.custom import op
 
 DENSE = 256  # a larger system is solved by products only
@@ -25,6 +27,19 @@ Condition = Callable[[Any, Any], Any]
 def is_followed(tree: Any) -> bool:
     """Whether there is something in `tree` that solutions must be functions of: in a graph, or one of many samples."""
     return any(in_graph(x) or varies(x) for x in flatten(tree)[0])
+
+
+def as_vector(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
+    """The real and complex numbers in `tree` as one real vector, and the way back."""
+    leaves, rebuild = flatten(tree)
+    split = [dtype_of(x).kind == "c" if is_leaf(x) else False for x in leaves]
+    vector, unpack = packed([(np.real(x), np.imag(x)) if s else x for x, s in zip(leaves, split, strict=True)])
+
+    def back(vector: Any) -> Any:
+        parts = zip(unpack(vector), split, strict=True)
+        return rebuild([part[0] + 1j * part[1] if s else part for part, s in parts])
+
+    return vector, back
 
 
 @op

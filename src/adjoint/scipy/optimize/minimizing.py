@@ -14,11 +14,11 @@ from scipy.optimize import HessianUpdateStrategy, OptimizeResult
 from adjoint.core.box import varies
 from adjoint.core.errors import ArgumentError, NotSupportedError
 from adjoint.scipy.arrays import plain
-from adjoint.scipy.integrate.parameters import numbers, packed
+from adjoint.scipy.integrate.parameters import numbers
 from adjoint.scipy.optimize.bounds import bounds_of
 from adjoint.scipy.optimize.constraints import Constraint, constraints_of
 from adjoint.scipy.optimize.functions import Objective, Posed
-from adjoint.scipy.optimize.implicit import is_followed, solution
+from adjoint.scipy.optimize.implicit import as_vector, is_followed, solution
 from adjoint.scipy.optimize.kkt import INTERIOR, NEAR, Optimality
 from adjoint.scipy.optimize.layout import Layout
 from adjoint.transforms.reverse import grad
@@ -116,6 +116,9 @@ def minimize(
             found = OptimizeResult(x=x, fun=objective.fun(x), nit=told.steps)
         if told is not None and told.stopped is not None:
             found.update(success=False, status=99, message="`callback` stopped the minimisation.")
+        slope = found.get("jac")
+        if record and isinstance(slope, np.ndarray) and slope.shape == (layout.size,) and np.isnan(slope).any():
+            found.jac = objective.jac(found.x)  # SciPy leaves out numbers whose bounds are equal
         found.update(objective.counts.__dict__)
         return found
 
@@ -145,7 +148,7 @@ def differentiable(
         bounds, conditions: what restricts the minimum.
         near: how close to a bound counts as at it.
     """
-    theta, unpack = packed(everything)
+    theta, unpack = as_vector(everything)
     found: list[OptimizeResult] = []
     known: dict[bytes, Optimality] = {}
     restricted = bounds is not None or bool(conditions)

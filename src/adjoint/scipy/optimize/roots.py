@@ -12,9 +12,9 @@ from scipy.optimize import OptimizeResult
 from adjoint.core.box import varies
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.scipy.arrays import plain
-from adjoint.scipy.integrate.parameters import numbers, packed
+from adjoint.scipy.integrate.parameters import numbers
 from adjoint.scipy.optimize.functions import Posed, Residuals
-from adjoint.scipy.optimize.implicit import is_followed, solution
+from adjoint.scipy.optimize.implicit import as_vector, is_followed, solution
 from adjoint.scipy.optimize.layout import Layout
 
 WITH_JACOBIAN = ("hybr", "lm")
@@ -93,7 +93,7 @@ def root(
         found.vector = np.array(found.x)
         found.x = layout.unravel(found.vector.copy())
         return found
-    theta, unpack = packed(args)
+    theta, unpack = as_vector(args)
     kept: list[OptimizeResult] = []
 
     def solved(theta: Any) -> Any:
