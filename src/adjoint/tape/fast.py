@@ -16,7 +16,7 @@ import numpy as np
 from adjoint.core.op import Op
 from adjoint.core.pulls import NotDifferentiable, Pull, build
 from adjoint.core.registry import operation
-from adjoint.tape.modes import recording_floor
+from adjoint.tape.modes import NEVER, recording_floor
 from adjoint.tape.node import Node, as_array, next_order, observed, pull_for
 from adjoint.tape.watch import watch
 
@@ -57,7 +57,7 @@ def source_of(op: Op, symbol: str | None = None, method: bool = False) -> str:
         body += ["if type(out) not in arrays:", "    t.data = out = as_array(out)"]
     nodes = "".join(f"{node}, " for node in _NODES[:count])
     body += ["if level < (floor := recording_floor()):"]
-    body += [f"    t.node = None if type(floor) is int else observed(op, level, ({values},), ({nodes}), out, settings)"]
+    body += [f"    t.node = None if floor <= NEVER else observed(op, level, ({values},), ({nodes}), out, settings)"]
     for wanted in _choices(op):
         body += [f"elif {' and '.join(f'{_NODES[i]} is not None' for i in wanted)}:"]
         body += _indented(_recorded(op, wanted, f"({values},)"))
@@ -184,6 +184,7 @@ def short_way(op: Op, tensor: type, otherwise: Way, view: Way, symbol: str | Non
         "watch": watch,
         "recording_floor": recording_floor.raw,
         "observed": observed,
+        "NEVER": NEVER,
         "next_order": next_order,
         "plain": _PLAIN,
         "arrays": _ARRAYS,

@@ -11,7 +11,7 @@ from numpy import asarray, ndarray
 from adjoint.core.box import apply
 from adjoint.core.op import Op
 from adjoint.core.pulls import Pull, build, dtype_of
-from adjoint.tape.modes import Observed, recording_floor
+from adjoint.tape.modes import NEVER, recording_floor
 from adjoint.tape.watch import watch
 
 # Sequence numbers fall from -1, because `heapq` pops the smallest: the latest node comes first.
@@ -90,7 +90,7 @@ def record(op: Op, level: int, args: Sequence[Any], settings: Any, kind: type) -
             values.append(arg)
     out = apply(op, values, settings)
     mode = recording_floor.raw()
-    if not parents or op.kind == "constant" or (level < mode and (type(mode) is int or level < recording_floor.get())):
+    if not parents or op.kind == "constant" or (level < mode and (mode <= NEVER or level < recording_floor.get())):
         return out, None
     return out, written(op, values, tuple(wanted), tuple(parents), out, settings, mode)
 
@@ -108,7 +108,7 @@ def written(
     if op.joint:
         settings = {**settings, "needs": wanted}
     pull = pull_for(op, wanted, values, out)
-    is_observed = isinstance(mode, Observed)
+    is_observed = mode > NEVER
     node = ObservedNode() if is_observed else Node()
     node.order, node.pull, node.parents = next_order(), pull, parents
     node.saved = pull.save(values, out, settings)
