@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
 from adjoint.core.constructors import composite, elementwise
 from adjoint.core.errors import ArgumentError, ShapeError
@@ -16,7 +17,7 @@ from adjoint.ops.reductions import axes_of
 
 
 def _part(axis: int, ndim: int, start: int | None, stop: int | None) -> tuple[slice, ...]:
-    return (*(slice(None),) * (axis % ndim), slice(start, stop))
+    return (*(slice(None),) * normalize_axis_index(axis, ndim), slice(start, stop))
 
 
 def _array(x: Any) -> Any:

@@ -6,6 +6,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.lib.stride_tricks import sliding_window_view as windows_of
 
 from adjoint.core.constructors import composite, general, linear
@@ -79,6 +80,8 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
     errors=lambda r: [call(r(0), r(2)), call(r(2, 2), r(2))],
 )
 def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
+    if not np.ndim(a) or not np.ndim(v):
+        raise ArgumentError(f"np.correlate takes two vectors; got shapes {np.shape(a)} and {np.shape(v)}")
     a, v, mode = _vectors("correlate", a, v, mode)
     if v.shape[0] > a.shape[0] and mode != "full":  # the middle of an even number of terms lies to the other side
         return np.conj(np.correlate(v, a, mode))[::-1]
@@ -127,10 +130,8 @@ def sliding_window_view(
     if writeable:
         raise ArgumentError("sliding_window_view of a tensor is read-only: its windows share elements. Copy it first")
     shape = tuple(window_shape) if np.ndim(window_shape) else (int(window_shape),)
-    if axis is None:
-        axes = tuple(range(np.ndim(x)))
-    else:
-        axes = tuple(int(i) % np.ndim(x) for i in (axis if np.ndim(axis) else (axis,)))
+    n = np.ndim(x)
+    axes = tuple(range(n)) if axis is None else normalize_axis_tuple(axis, n, allow_duplicate=True)
     return windows(x, window_shape=shape, axis=axes)
 
 
@@ -149,15 +150,24 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:  # no
     if np.ndim(x) != 1:
         raise ArgumentError(f"np.vander takes a vector; got {np.ndim(x)} dimensions")
     n = np.shape(x)[0] if N is None else N
+    if n == 0:
+        return np.zeros((np.shape(x)[0], 0), np.result_type(x))
     columns = [np.ones_like(x)]
     for _ in range(1, n):
         columns.append(columns[-1] * x)
-    return np.stack((columns if increasing else columns[::-1])[: n or None], axis=1)
+    return np.stack(columns if increasing else columns[::-1], axis=1)
 
 
 @composite(np.polymul, samples=lambda r: [call(r(3), r(2))])
 def polymul(a1: Any, a2: Any) -> Any:
-    return np.convolve(a1, a2)
+    return np.convolve(_leading(a1), _leading(a2))
+
+
+def _leading(a: Any) -> Any:
+    """Coefficients from the first that is not 0; one 0 if all of them are."""
+    a = np.atleast_1d(a)
+    trimmed = np.trim_zeros(a, "f")
+    return trimmed if trimmed.shape[0] else np.zeros(1, a.dtype)
 
 
 @composite(np.polyadd, samples=lambda r: [call(r(3), r(2))])

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
 from adjoint.core.box import Box
 from adjoint.core.constructors import composite, constant
@@ -75,6 +76,8 @@ def linspace(
     start, width = start * 1.0, stop * 1.0 - start
     weights = weights.astype(np.result_type(width))
     values = start + np.reshape(weights, (-1,) + (1,) * np.ndim(width)) * width
+    if endpoint and num > 1:  # `stop` itself, not what rounding makes of it
+        values = np.concatenate([values[:-1], np.broadcast_to(stop * 1.0, (1, *np.shape(width)))])
     values = np.moveaxis(values, 0, axis) if axis != 0 else values
     values = values if dtype is None else values.astype(dtype)
     return (values, width / intervals if intervals > 0 else np.nan * width) if retstep else values
@@ -146,7 +149,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     arr, values = _array(arr), _array(values)
     if axis is None:
         arr, axis = np.ravel(arr), 0
-    axis %= arr.ndim
+    axis = normalize_axis_index(axis, arr.ndim)
     n = arr.shape[axis]
     values = np.reshape(values, (1,) * (arr.ndim - values.ndim) + values.shape)
     index = np.arange(n)[obj] if isinstance(obj, slice) else np.asarray(obj)
@@ -183,7 +186,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
     """`func1d` of each row along `axis`, put together again."""
     last = np.moveaxis(_array(arr), axis, -1)
     shape = last.shape[:-1]
-    rows = np.reshape(last, (-1, last.shape[-1]))
+    rows = np.reshape(last, (int(np.prod(shape)), last.shape[-1]))
     results = [_array(func1d(rows[i], *args, **kwargs)) for i in range(rows.shape[0])]
     if not results:
         raise ArgumentError(f"np.apply_along_axis: an array of shape {np.shape(arr)} has no rows along axis {axis}")

@@ -147,6 +147,7 @@ def cumulative_prod(
 
 
 def _cumulative(f: Any, x: Any, axis: Any, dtype: Any, out: Any, initial: bool, first: int) -> Any:
+    x = np.atleast_1d(x)
     axis = 0 if axis is None and np.ndim(x) == 1 else axis
     if axis is None:
         raise ValueError("axis must be given for arrays of more than one dimension: axis=0")

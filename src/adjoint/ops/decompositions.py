@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint.core.box import goes_back
+from adjoint.core.box import goes_back, raw
 from adjoint.core.constructors import composite, general
 from adjoint.core.errors import ArgumentError, NotSupportedError
 from adjoint.core.op import call
@@ -246,7 +246,9 @@ def _qr_cotangent(g: Any, out: Any) -> Any:
     m = np.matmul(r, hermitian(gr)) - np.matmul(hermitian(gq), q)
     below = np.tril(m, -1)
     middle = below + hermitian(below) + _diagonal(np.real(np.diagonal(m, axis1=-2, axis2=-1)))
-    return hermitian(np.linalg.solve(r, hermitian(gq + np.matmul(q, middle))))
+    independent = np.all(np.diagonal(r, axis1=-2, axis2=-1), axis=-1)[..., None, None]
+    r = np.where(independent, r, np.eye(np.shape(r)[-1]).astype(r.dtype))
+    return np.where(independent, hermitian(np.linalg.solve(r, hermitian(gq + np.matmul(q, middle)))), np.nan)
 
 
 def _qr_tangents(t: Any, out: Any) -> tuple[Any, Any]:
@@ -341,12 +343,15 @@ def svd_tangents(t: Any, out: Any) -> tuple[Any, Any, Any]:
     samples=lambda r: [call(r(4, 2)), call(r(2, 2, 3)), call(r(3, 3))],
 )
 def thin_svd(a: Any, /) -> Any:
+    if not np.all(np.isfinite(a)):  # which LAPACK may never return from
+        raise np.linalg.LinAlgError("SVD did not converge: there are infinities or NaN in the matrix")
     return tuple(np.linalg.svd(a, full_matrices=False))
 
 
 def _svdvals_cotangent(g: Any, a: Any) -> Any:
-    u, _, vh = thin_svd(a)
-    return np.matmul(u * g[..., None, :], vh)
+    finite = np.all(np.isfinite(a), axis=(-2, -1), keepdims=True)
+    u, _, vh = thin_svd(np.where(finite, a, 0.0))
+    return np.where(finite, np.matmul(u * g[..., None, :], vh), np.nan)
 
 
 def _svdvals_tangent(t: Any, a: Any) -> Any:
@@ -372,7 +377,7 @@ def svdvals(x: Any, /) -> Any:
     """`numpy.linalg.svdvals`; where some are equal, the gradient is still finite."""
     if np.ndim(x) < 2:
         raise np.linalg.LinAlgError(f"np.linalg.svdvals takes matrices, alone or in a stack; got shape {np.shape(x)}")
-    return thin_svd(x)[1] if goes_back(x) else singular_values(x)
+    return thin_svd(x)[1] if goes_back(x) and np.all(raw(np.isfinite(x))) else singular_values(x)
 
 
 @composite(

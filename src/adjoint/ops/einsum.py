@@ -61,6 +61,8 @@ class Plan(NamedTuple):
 )
 def einsum(*operands: Any, out: Any = None, optimize: Any = True, **options: Any) -> Any:
     """`numpy.einsum`, all forms. Contractions of two operands become matrix products."""
+    if unknown := options.keys() - {"dtype", "order", "casting"}:
+        raise ArgumentError(f"np.einsum has no argument {', '.join(sorted(unknown))!r}")
     subscripts, arrays = _read(operands)
     plan = plan_of(subscripts, tuple(np.shape(a) for a in arrays))
     terms = list(plan.terms)

@@ -8,7 +8,7 @@ import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.constructors import in_place
-from adjoint.core.errors import LeavesGraphError
+from adjoint.core.errors import ArgumentError, LeavesGraphError, ShapeError
 from adjoint.core.op import call
 from adjoint.core.registry import REDUCTIONS
 from adjoint.ops.indexing import scatter
@@ -45,6 +45,8 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
 def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
     _target(a, "put")
     ind = np.ravel(ind)
+    if not np.size(v):
+        return
     places = np.unravel_index(np.arange(a.size).take(ind, mode=mode), a.shape)
     a[places] = np.resize(v, ind.shape)
 
@@ -53,12 +55,18 @@ def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
 def place(arr: Any, mask: Any, vals: Any) -> None:
     _target(arr, "place")
     at = np.nonzero(np.reshape(mask, arr.shape))
+    if not np.size(vals) and at[0].size:
+        raise ArgumentError("np.place: there are places to fill, and no values to fill them with")
     arr[at] = np.resize(vals, at[0].shape)
 
 
 @in_place(np.putmask, samples=lambda r: [call(r(2, 2), np.array([[True, False], [True, True]]), r(2))])
 def putmask(a: Any, mask: Any, values: Any) -> None:
     _target(a, "putmask")
+    if np.shape(mask) != np.shape(a):
+        raise ShapeError(f"np.putmask: mask and data must be of one shape; got {np.shape(mask)} and {np.shape(a)}")
+    if not np.size(values):
+        return
     at = np.nonzero(mask)
     a[at] = np.resize(values, a.shape)[at]
 
@@ -89,6 +97,8 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     numbers = np.zeros(a.shape, int)
     np.fill_diagonal(numbers, 1, wrap)
     at = np.nonzero(numbers)
+    if not np.size(val):
+        return
     a[at] = np.resize(val, at[0].shape)
 
 

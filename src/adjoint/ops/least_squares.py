@@ -117,7 +117,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     least = np.finfo(np.result_type(a, b)).eps
     rcond = least * max(m, n) if rcond is None else least if rcond == -1 else rcond
     x, _, s, _ = least_squares(a, b, rcond=float(rcond))
-    rank = np.int32(np.sum(np.greater(s, rcond * s[0])))
+    rank = np.int32(np.sum(np.greater(s, rcond * s[:1])))
     if rank == n and m > n:
         residuals = np.atleast_1d(np.sum(np.square(np.abs(b - np.matmul(a, x))), axis=0))
     else:

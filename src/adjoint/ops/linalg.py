@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint.core.box import goes_back
+from adjoint.core.box import goes_back, raw
 from adjoint.core.constructors import composite, constant, general
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.op import call
+from adjoint.core.protocol import detached
 from adjoint.core.pulls import shape_of, unbroadcast
 from adjoint.ops.factors import (
     common,
@@ -255,7 +256,7 @@ def _slogdet_tangents(t: Any, a: Any, out: Any) -> tuple[Any, Any]:
 
 @general(
     jvp=_slogdet_tangents,
-    vjp=lambda g, a, out: _slogdet_factor(g, a, out[0])[..., None, None] * hermitian(np.linalg.inv(a)),
+    vjp=lambda g, a, out: _slogdet_factor(g, a, out[0])[..., None, None] * hermitian(_inverse_or_nan(a)),
     multiple=True,
     samples=lambda r: [call(well_posed(r, 2, 3, 3)), call(well_posed(r, 2, 2) + 1j * r(2, 2))],
 )
@@ -265,7 +266,8 @@ def sign_and_logdet(a: Any, /) -> Any:
 
 def _slogdet_keeping(g: Any, a: Any, out: Any) -> Any:
     sign, _, lu, pivots = out
-    c = _slogdet_factor(g, a, sign) * hermitian(_inverse(a, lu, pivots))
+    inverse = _inverse(a, lu, pivots) if np.any(raw(sign)) or not a.shape[-1] else np.full(np.shape(a), np.nan, a.dtype)
+    c = _slogdet_factor(g, a, sign) * hermitian(inverse)
     return c if unused(g[2]) else c + lu_cotangent(g[2], lu, pivots)
 
 
@@ -304,11 +306,23 @@ def slogdet(a: Any) -> SlogdetResult:
 def cond(x: Any, p: Any = None) -> Any:
     if np.ndim(x) < 2:
         raise ArgumentError(f"np.linalg.cond takes a matrix or a stack of them; got {np.ndim(x)} dimension(s)")
+    if 0 in np.shape(x)[-2:]:
+        raise np.linalg.LinAlgError(f"np.linalg.cond is not defined on empty arrays; got shape {np.shape(x)}")
+    axes = (-2, -1)
     if p is None or p in (2, -2):
         s = np.linalg.svdvals(x)
-        return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
-    axes = (-2, -1)
-    return np.linalg.norm(x, p, axis=axes) * np.linalg.norm(np.linalg.inv(x), p, axis=axes)
+        result = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+    else:
+        result = np.linalg.norm(x, p, axis=axes) * np.linalg.norm(_inverse_or_nan(x), p, axis=axes)
+    hopeless = np.logical_and(np.isnan(result), ~np.any(np.isnan(x), axis=axes))  # singular, or infinite
+    return np.where(hopeless, np.inf, result) if np.any(raw(hopeless)) else result
+
+
+def _inverse_or_nan(x: Any) -> Any:
+    singular = np.equal(detached(np.linalg.slogdet(x)[0]), 0)[..., None, None]
+    if not np.any(raw(singular)):
+        return np.linalg.inv(x)
+    return np.where(singular, np.nan, np.linalg.inv(np.where(singular, np.eye(np.shape(x)[-1]), x)))
 
 
 @composite(

@@ -13,6 +13,11 @@ from adjoint.core.protocol import store
 from adjoint.core.pulls import unbroadcast
 
 
+def _as_matrix(x: Any, columns: int) -> Any:
+    """All rows of a stack of matrices, one below the other; of empty ones too."""
+    return np.reshape(x, (int(np.prod(np.shape(x)[:-1])), columns))
+
+
 def _t(x: Any) -> Any:
     """Swap the last two axes, and conjugate: what a matrix becomes when it changes sides."""
     x = x.T if x.ndim == 2 else np.swapaxes(x, -1, -2)
@@ -41,7 +46,7 @@ def _matmul_y(g: Any, x: Any, y_shape: tuple[int, ...]) -> Any:
         c = np.squeeze(np.matmul(_t(x), g[..., None]), -1)
     elif len(y_shape) == 2 and np.ndim(x) > 2:
         # One large product instead of a batch of small ones that are then summed.
-        c = np.matmul(_t(np.reshape(x, (-1, np.shape(x)[-1]))), np.reshape(g, (-1, y_shape[-1])))
+        c = np.matmul(_t(_as_matrix(x, np.shape(x)[-1])), _as_matrix(g, y_shape[-1]))
     else:
         c = np.matmul(_t(x), g)
     return c if c.shape == y_shape else unbroadcast(c, y_shape)
@@ -120,6 +125,8 @@ def vdot(a: Any, b: Any) -> Any:
 
 @composite(np.vecdot, samples=lambda r: [call(r(2, 3), r(3)), call(r(3, 2), r(3, 1), axis=0)])
 def vecdot(x1: Any, x2: Any, /, axis: int = -1) -> Any:
+    if not np.ndim(x1) or not np.ndim(x2):
+        raise ShapeError(f"np.vecdot takes vectors, alone or in a stack; got shapes {np.shape(x1)} and {np.shape(x2)}")
     return np.sum(np.conj(x1) * x2 if np.iscomplexobj(x1) else x1 * x2, axis=axis)
 
 

@@ -15,7 +15,7 @@ from adjoint.ops.reductions import reduce_mean
 
 def _rows(x: Any) -> Any:
     """A batch of any shape as the rows of one matrix."""
-    return x if x.ndim == 2 else np.reshape(x, (-1, x.shape[-1]))
+    return x if x.ndim == 2 else np.reshape(x, (int(np.prod(x.shape[:-1])), x.shape[-1]))
 
 
 def _conjugate(x: Any) -> Any:

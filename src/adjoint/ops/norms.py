@@ -80,7 +80,7 @@ def _vector(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     if ord == 1:
         return np.sum(np.abs(x), axis=axis, keepdims=keepdims)
     if np.isinf(ord):
-        return (np.max if ord > 0 else np.min)(np.abs(x), axis=axis, keepdims=keepdims)
+        return (_largest if ord > 0 else np.min)(np.abs(x), axis=axis, keepdims=keepdims)
     return p_norm(x, ord=ord, axis=axis, keepdims=keepdims)
 
 
@@ -90,15 +90,22 @@ def _matrix(x: Any, ord: Any, axis: tuple[int, int], keepdims: bool) -> Any:
     if ord in (1, -1, np.inf, -np.inf):
         rows, columns = axis if ord in (1, -1) else axis[::-1]
         sums = np.sum(np.abs(x), axis=rows, keepdims=True)
-        result = (np.max if ord > 0 else np.min)(sums, axis=columns, keepdims=True)
+        result = (_largest if ord > 0 else np.min)(sums, axis=columns, keepdims=True)
     elif ord in (2, -2, "nuc"):
         s = np.linalg.svdvals(np.moveaxis(x, axis, (-2, -1)))
-        reduce: Any = {2: np.max, -2: np.min, "nuc": np.sum}[ord]
+        reduce: Any = {2: _largest, -2: np.min, "nuc": np.sum}[ord]
         result = reduce(s, axis=-1)
         return np.expand_dims(result, tuple(sorted(axis))) if keepdims else result
     else:
         raise ArgumentError(f"the norm of a matrix takes ord='fro', 'nuc', 1, -1, 2, -2, inf or -inf; got {ord!r}")
     return result if keepdims else np.squeeze(result, axis)
+
+
+def _largest(x: Any, axis: Any, keepdims: bool = False) -> Any:
+    """The largest of numbers that are not negative; 0 of none."""
+    if not np.size(x):
+        return np.max(x, axis=axis, keepdims=keepdims, initial=0.0)
+    return np.max(x, axis=axis, keepdims=keepdims)
 
 
 def _floating(x: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -185,7 +186,7 @@ def _rows(a: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
     if rest + axes != tuple(range(len(shape))):
         a = np.transpose(a, rest + axes)
     kept = tuple(1 if i in axes else n for i, n in enumerate(shape))
-    return np.reshape(a, (*(shape[i] for i in rest), -1 if 0 not in shape else 0)), kept
+    return np.reshape(a, (*(shape[i] for i in rest), math.prod(shape[i] for i in axes))), kept
 
 
 def _as_fraction(q: Any, dtype: Any, scale: float = 1.0) -> Any:
@@ -197,12 +198,15 @@ def _as_fraction(q: Any, dtype: Any, scale: float = 1.0) -> Any:
     return q
 
 
-def _interpolated(rows: Any, position: Any) -> Any:
-    """Elements of sorted `rows` at `position`, of shape ``(k,)`` or ``rows.shape[:-1] + (k,)``."""
+def _interpolated(rows: Any, position: Any, last: Any = None) -> Any:
+    """Elements of sorted `rows` at `position`, of shape ``(k,)`` or ``rows.shape[:-1] + (k,)``.
+
+    `last` are the highest ranks to look at, if not the rows' own.
+    """
     where: Any = detached(position)
     whole: Any = np.floor(where)
     low = whole.astype(int)
-    high = np.minimum(low + 1, np.shape(rows)[-1] - 1)
+    high = np.minimum(low + 1, np.shape(rows)[-1] - 1 if last is None else last)
     k = low.shape[-1]
     both = np.concatenate([low, high], axis=-1)
     if low.ndim == 1 and not varies(both):
@@ -212,7 +216,9 @@ def _interpolated(rows: Any, position: Any) -> Any:
     start = found[..., :k]
     if not isinstance(position, Box) and np.array_equal(where, whole):
         return start
-    return start + (found[..., k:] - start) * (position - whole)
+    stop, part = found[..., k:], position - whole
+    # From the nearer side, as NumPy does: exact at both ends, and right next to an infinity.
+    return np.where(where - whole < 0.5, start + (stop - start) * part, stop - (stop - start) * (1 - part))
 
 
 def _quantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, weights: Any = None) -> Any:
@@ -354,6 +360,8 @@ def _nanquantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, weights
     if weights is not None:
         raise NotSupportedError("nanquantile with weights on a tensor; drop the nan first: x[~np.isnan(x)]")
     rows, kept = _rows(a, axis)
+    if not np.shape(rows)[-1]:
+        rows = np.full((*np.shape(rows)[:-1], 1), np.nan, np.result_type(rows))
     counts = np.sum(~np.isnan(rows), axis=-1)
     if not np.all(raw(counts)):
         warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=3)
@@ -363,4 +371,5 @@ def _nanquantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, weights
         if n:
             position = np.where(np.equal(counts, n)[..., None], _position(int(n), flat, method), position)
     position = np.broadcast_to(position, (*np.shape(counts), np.shape(flat)[0]))
-    return _finished(_interpolated(rows, position), q, kept, keepdims)
+    last = np.maximum(counts - 1, 0)[..., None]
+    return _finished(_interpolated(rows, position, last), q, kept, keepdims)

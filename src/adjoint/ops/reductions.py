@@ -19,12 +19,18 @@ def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
     """`axis` as a tuple of numbers from 0."""
     if axis is None:
         return tuple(range(ndim))
-    return tuple(a % ndim if ndim else a for a in (axis if isinstance(axis, tuple) else (axis,)))
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    for a in axes:
+        if ndim and not -ndim <= a < ndim:
+            raise np.exceptions.AxisError(a, ndim)
+    return tuple(a % ndim if ndim else a for a in axes)
 
 
 def count_along(shape: tuple[int, ...], axis: Any) -> int:
     """How many elements a reduction of an array of `shape` over `axis` takes together."""
     total = 1
+    if not shape:  # NumPy lets a number be reduced along axis 0
+        return total
     for a in axes_of(axis, len(shape)):
         total *= shape[a]
     return total
@@ -110,6 +116,8 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, r
     if b is None and not return_sign:
         return reduce_logsumexp(a, axis=axis, keepdims=keepdims)
     b = 1.0 if b is None else b
+    if np.shape(a) != np.shape(b):
+        a = np.broadcast_to(a, np.broadcast_shapes(np.shape(a), np.shape(b)))
     a = a if isinstance(b, Box) else np.where(np.equal(b, 0), -np.inf, a)
     top = np.max(detached(a), axis=axis, keepdims=True, initial=-np.inf)
     top = np.where(np.isfinite(top), top, 0.0)

@@ -241,7 +241,9 @@ def repeat(a: Any, /, repeats: Any = 1, axis: Any = None) -> Any:
 def resize(a: Any, new_shape: Any) -> Any:
     size = int(np.prod(new_shape))
     flat = np.ravel(a)
-    return np.reshape(flat[np.arange(size) % max(flat.size, 1)], new_shape)
+    if not flat.size:
+        return np.zeros(new_shape, flat.dtype)
+    return np.reshape(flat[np.arange(size) % flat.size], new_shape)
 
 
 @composite(np.atleast_1d, samples=lambda r: [call(r()), call(r(2, 3))])

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from adjoint.core.box import raw
 from adjoint.core.constructors import composite, constant, elementwise
+from adjoint.core.errors import ArgumentError
 from adjoint.core.op import Op, call
 from adjoint.core.pulls import NotDifferentiable
 from adjoint.core.registry import ANSWERS, operation
@@ -162,6 +164,10 @@ def polygamma(n: int, x: Any) -> Any:
 @composite(special.multigammaln, samples=lambda r: [call(r(3, 4, low=2.5, high=4), 3)])
 def multigammaln(a: Any, d: int) -> Any:
     """The logarithm of the multivariate gamma function of dimension `d`, as SciPy's."""
+    if np.any(raw(np.less_equal(a, (d - 1) / 2))):
+        raise ArgumentError(
+            f"scipy.special.multigammaln: every element of `a` must be above (d - 1) / 2 = {(d - 1) / 2}"
+        )
     return d * (d - 1) / 4 * math.log(math.pi) + sum(gammaln(a - i / 2) for i in range(d))
 
 

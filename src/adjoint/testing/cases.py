@@ -13,6 +13,7 @@ from adjoint.core.op import Call
 from adjoint.core.protocol import detached
 from adjoint.core.registry import Composite, Entry
 from adjoint.core.trees import flatten
+from adjoint.tape.tensor import Tensor
 from adjoint.testing.samples import samples
 
 
@@ -24,6 +25,12 @@ class Case(NamedTuple):
     arrays: list[Any]
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
+
+    def with_arrays(self, arrays: Sequence[Any]) -> Call:
+        """The same call with `arrays` in place of those that vary."""
+        leaves, rebuild = flatten((self.args, self.kwargs))
+        places = [next((k for k, a in enumerate(self.arrays) if a is x), None) for x in leaves]
+        return Call(*rebuild([x if k is None else arrays[k] for x, k in zip(leaves, places, strict=True)]))
 
 
 def cases(entry: Entry) -> list[Case]:
@@ -78,3 +85,15 @@ def weighted(case: Case, arrays: Sequence[Any]) -> Any:
         if kind == "c":
             total = total + np.sum(np.imag(out) * np.sin(places))
     return total
+
+
+def gradients(case: Case, arrays: Sequence[Any]) -> list[Any]:
+    """The gradient of `weighted` by each of `arrays`: by backward, into leaf tensors."""
+    leaves = [Tensor(a, requires_grad=True) for a in arrays]  # as they lie in memory: `tensor` would copy
+    total = weighted(case, leaves)
+    if not isinstance(total, Tensor) or not total.requires_grad:
+        return [np.zeros_like(a) for a in arrays]
+    total.backward()
+    return [
+        np.zeros_like(a) if leaf.grad is None else leaf.grad.numpy() for leaf, a in zip(leaves, arrays, strict=True)
+    ]

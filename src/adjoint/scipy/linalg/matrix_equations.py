@@ -65,6 +65,10 @@ def _sylvester_cotangents(g: Any, matrices: Any, out: Any, needs: Any) -> list[A
 )
 def sylvester(*matrices: Any) -> Any:
     a, b, q = matrices
+    if a.shape[-2:] != 2 * q.shape[-2:-1] or b.shape[-2:] != 2 * q.shape[-1:]:  # LAPACK would read beyond the arrays
+        raise ShapeError(
+            f"scipy.linalg.solve_sylvester takes a (m, m), b (n, n), q (m, n); got {a.shape}, {b.shape} and {q.shape}"
+        )
     if q.ndim == 2:
         return _doubled(a, q) if a is b else linalg.solve_sylvester(a, b, q)
     rows = zip(*(m.reshape(-1, *m.shape[-2:]) for m in (a, b, q)), strict=True)

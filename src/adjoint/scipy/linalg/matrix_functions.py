@@ -203,7 +203,7 @@ def sqrtm(A: Any) -> Any:  # noqa: N803 - SciPy's name
     ],
 )
 def matrix_root(a: Any, /) -> Any:
-    result = _each(linalg.sqrtm, a)
+    result = _each(linalg.sqrtm, np.asarray_chkfinite(a))
     return result.astype(np.result_type(a, np.complex64) if result.dtype.kind == "c" else a.dtype, copy=False)
 
 
@@ -263,7 +263,7 @@ def _polar_cotangent(g: Any, a: Any, out: Any) -> Any:
 @general(vjp=_polar_cotangent, batch="leading", multiple=True, samples=lambda r: [call(r(3, 3)), call(r(4, 2))])
 def unitary_factor_and_svd(a: Any, /) -> Any:
     """The unitary factor, and the singular vectors and values that it is made of, which its gradient needs again."""
-    w, s, vh = np.linalg.svd(a, full_matrices=False)
+    w, s, vh = np.linalg.svd(np.asarray_chkfinite(a), full_matrices=False)
     return w @ vh, w, s, vh
 
 
