@@ -3,3 +3,5 @@
 from adjoint.graph.capture import capture as capture
 from adjoint.graph.graph import Graph as Graph
 from adjoint.graph.node import Node as Node
+from adjoint.graph.rewrite import Report as Report
+from adjoint.graph.rewrite import Rule as Rule

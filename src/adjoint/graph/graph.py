@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from adjoint.core.errors import ArgumentError, GraphError
 from adjoint.graph.node import Node, in_order
 from adjoint.graph.symbol import Guard
 from adjoint.tape.lines import line_of
+
+if TYPE_CHECKING:
+    from adjoint.graph.rewrite import Report, Rule
 
 
 class Graph:
@@ -149,6 +152,25 @@ class Graph:
             written=self.written,
             name=self.name,
         )
+
+    def rewritten(self, rules: Iterable[Rule] | None = None, report: Report | None = None) -> Graph:
+        """The same program, simpler: with `rules` applied wherever they fit.
+
+        Args:
+            rules: those of `adjoint.graph.rules`: `SAFE` if not given, which leave every result bit for bit (and
+                log(softmax) more accurate); `UNSAFE` and `COMMUTATIVE` are asked for: ``rules=SAFE + UNSAFE``.
+            report: a `Report` to be filled with what was replaced where.
+
+        Example:
+            >>> import adjoint as ad
+            >>> graph = ad.capture(lambda x, y: -(-x) * 1.0 - (-y), 1.0, 2.0)
+            >>> len(graph), len(graph.rewritten())
+            (8, 3)
+        """
+        from adjoint.graph.rewrite import rewritten
+        from adjoint.graph.rules import SAFE
+
+        return rewritten(self, SAFE if rules is None else rules, report)
 
     def __str__(self) -> str:
         from adjoint.graph.text import listing

@@ -30,8 +30,9 @@ class _Entry(ref):  # type: ignore[type-arg]  # of a class that comes below
 
 
 def _forget(entry: Any) -> None:
-    if _table.get(entry.key) is entry:  # and no later node of the same key
-        del _table[entry.key]
+    key = entry.key
+    if _table.get(key) is entry:  # and no later node of the same key
+        del _table[key]
 
 
 _lock = threading.Lock()

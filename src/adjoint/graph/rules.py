@@ -1,0 +1,259 @@
+"""The rewrites. Those in `SAFE` leave every bit of every result as it is, for nan, infinities and -0.0 too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.box import apply
+from adjoint.core.registry import operation
+from adjoint.graph.node import Node, constant
+from adjoint.graph.rewrite import Rule, made_call, on
+
+FOLDED = 65_536  # a constant of more elements is computed when it is needed
+
+
+def _call(name: str, *args: Node, **settings: Any) -> Node:
+    op: Any = operation(name)
+    return made_call(op, args, {**op.settings, **settings})
+
+
+@on()
+def _constants(node: Node) -> Node | None:
+    """What depends on constants alone is one."""
+    assert node.op is not None
+    if not node.args or node.op.multiple or "random" in node.op.flags or any(a.kind != "constant" for a in node.args):
+        return None
+    if node.shape is not None and np.prod(node.shape) > FOLDED:
+        return None
+    with np.errstate(all="ignore"):
+        out = apply(node.op, [arg.value for arg in node.args], node.settings)
+    return constant(out if isinstance(out, np.ndarray) else np.asarray(out)[()])
+
+
+def _order(axes: Any, ndim: int) -> tuple[int, ...]:
+    return tuple(reversed(range(ndim))) if axes is None else tuple(a % ndim for a in axes)
+
+
+@on("transpose")
+def _transposes(node: Node) -> Node | None:
+    """Two transposes are one, and one that moves nothing is none."""
+    (x,) = node.args
+    if x.shape is None:
+        return None
+    order = _order(node.settings["axes"], len(x.shape))
+    if order == tuple(range(len(x.shape))):
+        return x
+    if x.op is node.op:
+        inner = _order(x.settings["axes"], len(x.shape))
+        return _call("transpose", x.args[0], axes=tuple(inner[i] for i in order))
+    return None
+
+
+@on("swapaxes", "moveaxis", "matrix_transpose")
+def _other_transposes(node: Node) -> Node | None:
+    """Every way of moving axes is a transpose."""
+    (x,) = node.args
+    if x.shape is None or node.op is None:
+        return None
+    numbers = np.empty(tuple(range(2, 2 + len(x.shape))), bool)  # each axis has a length of its own
+    moved = apply(node.op, [numbers], node.settings).shape if numbers.size < 10**6 else None
+    return None if moved is None else _call("transpose", x, axes=tuple(n - 2 for n in moved))
+
+
+@on("reshape")
+def _reshapes(node: Node) -> Node | None:
+    """Two reshapes are one, and one to the same shape is none."""
+    (x,) = node.args
+    if x.shape is None or node.settings.get("order") != "C":
+        return None
+    if x.shape == node.shape:
+        return x
+    if x.op is node.op and x.settings.get("order") == "C":
+        return _call("reshape", x.args[0], shape=node.shape)
+    return None
+
+
+@on("expand_dims", "squeeze")
+def _reshapes_by_other_names(node: Node) -> Node | None:
+    """Adding and dropping axes of length 1 is a reshape."""
+    return None if node.shape is None else _call("reshape", node.args[0], shape=node.shape)
+
+
+@on("broadcast_to")
+def _broadcasts(node: Node) -> Node | None:
+    """Two broadcasts are one, and one to the same shape is none."""
+    (x,) = node.args
+    if x.shape == node.shape:
+        return x
+    return _call("broadcast_to", x.args[0], shape=node.shape) if x.op is node.op else None
+
+
+@on()
+def _broadcasts_go_outwards(node: Node) -> Node | None:
+    """An elementwise operation comes before its argument is repeated, not after."""
+    assert node.op is not None
+    if node.op.kind != "elementwise" or node.op.multiple or node.shape is None:
+        return None
+    spread = operation("broadcast_to")
+    if not any(arg.op is spread for arg in node.args):
+        return None
+    args = tuple(arg.args[0] if arg.op is spread else arg for arg in node.args)
+    inner = made_call(node.op, args, node.settings)
+    if inner.dtype != node.dtype:
+        return None
+    return inner if inner.shape == node.shape else _call("broadcast_to", inner, shape=node.shape)
+
+
+@on("astype")
+def _conversions(node: Node) -> Node | None:
+    """To the dtype that it has; or to a wider one and back."""
+    (x,) = node.args
+    if x.dtype is None or x.dtype == node.dtype:
+        return x if x.dtype is not None else None
+    if x.op is node.op and x.args[0].dtype == node.dtype and np.can_cast(node.dtype, x.dtype, "safe"):
+        return x.args[0]
+    return None
+
+
+@on("copy", "positive")
+def _copies(node: Node) -> Node | None:
+    """Values are never written, so a copy is the value itself."""
+    return node.args[0]
+
+
+@on("choose_either")
+def _choices(node: Node) -> Node | None:
+    """Between equal things, or by a condition that is always the same."""
+    condition, x, y = node.args
+    if x is y:
+        return x
+    if condition.kind != "constant":
+        return None
+    if np.all(condition.value):
+        return _as_large(x, node)
+    return None if np.any(condition.value) else _as_large(y, node)
+
+
+def _as_large(x: Node, node: Node) -> Node | None:
+    if node.shape is None or x.shape == node.shape:
+        return x
+    return None if x.dtype != node.dtype else _call("broadcast_to", x, shape=node.shape)
+
+
+@on("getitem")
+def _whole_arrays(node: Node) -> Node | None:
+    """An index that takes everything."""
+    index = node.settings["index"]
+    parts = index if isinstance(index, tuple) else (index,)
+    everything = all(part is Ellipsis or (isinstance(part, slice) and part == slice(None)) for part in parts)
+    return node.args[0] if everything and node.args[0].shape == node.shape else None
+
+
+def _rules() -> list[Rule]:
+    of = Rule.of
+    return [
+        of("times one", lambda x: x * 1, lambda x: x),
+        of("by one", lambda x: x / 1, lambda x: x),
+        of("less zero", lambda x: x - 0, lambda x: x),
+        of("plus minus zero", lambda x: x + -0.0, lambda x: x),
+        of("power one", lambda x: x**1, lambda x: x),
+        of("times minus one", lambda x: x * -1, lambda x: -x),
+        of("by minus one", lambda x: x / -1, lambda x: -x),
+        of("minus minus", lambda x: np.negative(-x), lambda x: x),
+        of("minus a negative", lambda x, y: x - (-y), lambda x, y: x + y),
+        of("plus a negative", lambda x, y: x + (-y), lambda x, y: x - y),
+        of("product of negatives", lambda x, y: (-x) * (-y), lambda x, y: x * y),
+        of("quotient of negatives", lambda x, y: (-x) / (-y), lambda x, y: x / y),
+        of("negative factor", lambda x, y: (-x) * y, lambda x, y: -(x * y)),
+        of("negative numerator", lambda x, y: (-x) / y, lambda x, y: -(x / y)),
+        of("absolute of a negative", lambda x: np.abs(-x), lambda x: np.abs(x)),
+        of("absolute twice", lambda x: np.abs(np.abs(x)), lambda x: np.abs(x)),
+        of("square of a negative", lambda x: np.square(-x), lambda x: np.square(x)),
+        of("cosine of a negative", lambda x: np.cos(-x), lambda x: np.cos(x)),
+        of("conjugate twice", lambda x: np.conj(np.conj(x)), lambda x: x),
+        of("larger of one", lambda x: np.maximum(x, x), lambda x: x),
+        of("smaller of one", lambda x: np.minimum(x, x), lambda x: x),
+    ]
+
+
+def _unsafe_rules() -> list[Rule]:
+    of = Rule.of
+    return [
+        of("plus zero", lambda x: x + 0, lambda x: x, "-0.0 + 0 is 0.0"),
+        of("zero less", lambda x: 0 - x, lambda x: -x, "0 - 0.0 is 0.0, not -0.0"),
+        of("negative difference", lambda x, y: -(x - y), lambda x, y: y - x, "the sign of 0"),
+        of("difference of equals", lambda x: x - x, lambda x: x * 0, "inf - inf and nan - nan are nan"),
+        of("quotient of equals", lambda x: x / x, lambda x: x**0, "0 / 0, inf / inf and nan / nan are nan"),
+        of("by and times", lambda x, y: x / y * y, lambda x, y: x, "rounding, 0, infinities"),
+        of("times and by", lambda x, y: x * y / y, lambda x, y: x, "rounding, overflow, 0, infinities"),
+        of("exponential of logarithm", lambda x: np.exp(np.log(x)), lambda x: x, "rounding, negative numbers"),
+        of("logarithm of exponential", lambda x: np.log(np.exp(x)), lambda x: x, "rounding, overflow"),
+        of("root of a square", lambda x: np.sqrt(np.square(x)), lambda x: np.abs(x), "overflow, underflow"),
+        of("common factor", lambda x, y, z: x * y + x * z, lambda x, y, z: x * (y + z), "rounding, overflow"),
+        of("sum of equals", lambda x: x + x, lambda x: 2.0 * x, "nothing, in binary; the operation is another"),
+        of("product of equals", lambda x: x * x, lambda x: np.square(x), "nothing; the operation is another"),
+    ]
+
+
+@on("add", "multiply", why="(x + a) + b as x + (a + b): rounding, overflow")
+def _constants_together(node: Node) -> Node | None:
+    op: Any = node.op
+    for x, c in (node.args, node.args[::-1]):
+        if c.kind == "constant" and x.op == op:
+            for y, d in (x.args, x.args[::-1]):
+                if d.kind == "constant":
+                    with np.errstate(all="ignore"):
+                        both = constant(apply(op, [d.value, c.value], node.settings))
+                    return made_call(op, (y, both), node.settings)
+    return None
+
+
+@on("multiply", why="0 * inf and 0 * nan are nan, 0 * -1 is -0.0")
+def _times_zero(node: Node) -> Node | None:
+    for arg in node.args:
+        if arg.kind == "constant" and not np.any(arg.value):
+            return constant(np.zeros(node.shape or (), node.dtype)[()])
+    return None
+
+
+@on("log", why="more accurate, and right where the softmax is 0")
+def _logarithm_of_softmax(node: Node) -> Node | None:
+    (x,) = node.args
+    if x.op is not operation("softmax"):
+        return None
+    return _call("log_softmax", x.args[0], axis=x.settings["axis"])
+
+
+@on(why="sums and products of two, the older first: the same value, but for the payload of nan")
+def _commutative_order(node: Node) -> Node | None:
+    assert node.op is not None
+    if "commutative" not in node.op.flags or len(node.args) != 2 or node.args[0].number <= node.args[1].number:
+        return None
+    return made_call(node.op, node.args[::-1], node.settings)
+
+
+#: Every bit stays as it is.
+EXACT: list[Rule] = [
+    *_constants,
+    *_transposes,
+    *_other_transposes,
+    *_reshapes,
+    *_reshapes_by_other_names,
+    *_broadcasts,
+    *_broadcasts_go_outwards,
+    *_conversions,
+    *_copies,
+    *_choices,
+    *_whole_arrays,
+    *_rules(),
+]
+#: More accurate than what they replace.
+STABLE: list[Rule] = _logarithm_of_softmax
+#: On by default.
+SAFE: list[Rule] = EXACT + STABLE
+#: Equal for real numbers, not for floating-point ones: each says what changes.
+UNSAFE: list[Rule] = _unsafe_rules() + _constants_together + _times_zero
+#: One order for the two arguments of a sum or product, so that x + y and y + x are one node.
+COMMUTATIVE: list[Rule] = _commutative_order
