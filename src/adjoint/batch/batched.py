@@ -7,14 +7,15 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from adjoint.batch.fast import short_way
 from adjoint.batch.rules import stacked_result
 from adjoint.core.box import Box, apply, settled
 from adjoint.core.errors import BatchedValueError
 from adjoint.core.op import Op
-from adjoint.ops.writable import Layered
+from adjoint.ops.short import Shortened, Way
 
 
-class Batched(Layered):
+class Batched(Shortened):
     """One sample of a stack of them: its shape and dtype are those of a single sample.
 
     `adjoint.vmap` makes them. The layers are the data and whether they are a stack, with the samples along the
@@ -25,7 +26,11 @@ class Batched(Layered):
     per_sample = True
     in_index = "iub"
 
-    def process(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
+    @classmethod
+    def short_way(cls, op: Op, otherwise: Way) -> Way | None:
+        return None if op.batch else short_way(op, cls, otherwise)
+
+    def processed(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
         level = self.level
         values: list[Any] = []
         stacked: list[bool] = []

@@ -7,19 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.box import Box, apply, outermost, settled
+from adjoint.core.box import Box, apply, settled
 from adjoint.core.errors import LeavesGraphError
-from adjoint.core.op import NO_SETTINGS, Op
-from adjoint.core.protocol import array_ufunc
-from adjoint.core.registry import ANSWERS
-from adjoint.forward.fast import Way, eligible, install, short_way
+from adjoint.core.op import Op
+from adjoint.forward.fast import short_way
 from adjoint.forward.push import build, shaped
-from adjoint.ops.writable import Layered
-
-MISSING: Any = object()
+from adjoint.ops.short import Shortened, Way
 
 
-class Dual(Layered):
+class Dual(Shortened):
     """A value, the `primal`, with a `tangent` of its shape and dtype: the derivative of the value.
 
     `adjoint.jvp` makes them. Without a tangent it is a constant of whatever level its primal is.
@@ -36,14 +32,11 @@ class Dual(Layered):
         """The derivative; None for a constant."""
         return self.layers[1]
 
-    def process(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
-        short = op.pulls.get("short way of duals", MISSING)
-        if short is MISSING:
-            short = _short_way(op)
-        return self.processed(op, args, settings) if short is None else short(*args)
+    @classmethod
+    def short_way(cls, op: Op, otherwise: Way) -> Way:
+        return short_way(op, cls, otherwise)
 
     def processed(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
-        """What `process` does, for any operation and any arguments."""
         level = self.level
         values: list[Any] = []
         tangents: list[Any] = []
@@ -67,20 +60,12 @@ class Dual(Layered):
         real = True
         for x in (*tangents, *out) if op.multiple else (*tangents, out):
             real = real and x.dtype.kind != "c"
-        given = [x if hasattr(x, "dtype") else np.asarray(x) for x in values]
+        given = values if len(wanted) == len(values) else [x if hasattr(x, "dtype") else np.asarray(x) for x in values]
         tangent = build(op, tuple(wanted), real)(given, out, settings, *tangents)
         if op.multiple:
             return tuple(dual(x, t, level) for x, t in zip(out, tangent, strict=True))
         result = dual(out, tangent, level)
         return self.viewed(result, op, settings) if len(args) == 1 else result
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        if not kwargs and method == "__call__":
-            op = ANSWERS.get(ufunc)
-            short = op.pulls.get("short way of duals") if type(op) is Op else None
-            if short is not None:
-                return short(*inputs)
-        return array_ufunc(ufunc, method, inputs, kwargs)
 
     def _constant(self, array: Any) -> tuple[Any, ...]:
         return array, None
@@ -146,25 +131,6 @@ class Dual(Layered):
 
     def __repr__(self) -> str:
         return f"dual({self.primal!r}, tangent={self.tangent!r})"
-
-
-def _short_way(op: Op) -> Way | None:
-    """The short way of `op`; None if it has none."""
-    way = None
-    if eligible(op):
-
-        def otherwise(*args: Any) -> Any:
-            top = outermost(args)
-            if isinstance(top, Dual):
-                return top.processed(op, args, NO_SETTINGS)
-            return apply(op, args, NO_SETTINGS)
-
-        way = short_way(op, Dual, otherwise)
-    op.pulls["short way of duals"] = way
-    return way
-
-
-install(Dual, _short_way)
 
 
 def dual(primal: Any, tangent: Any, level: int) -> Dual:

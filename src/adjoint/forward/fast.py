@@ -1,40 +1,20 @@
 """The short way of forward mode: an elementwise function of one or two inputs, for real arrays.
 
-What `Dual.process` does for any call, this does for duals of one level, with plain arrays and numbers among them,
+What `Dual.processed` does for any call, this does for duals of one level, with plain arrays and numbers among them,
 and without a loop over arguments. Any other call is handed on to `otherwise`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from adjoint.core.op import NO_SETTINGS, Op
-from adjoint.core.pulls import NotDifferentiable
-from adjoint.core.registry import operation
 from adjoint.forward.push import build, shaped
+from adjoint.ops.short import ARRAYS, PLAIN, Way
 
-Way = Callable[..., Any]
-
-_ARRAYS = frozenset((np.ndarray, np.float64, np.float32))
-_PLAIN = _ARRAYS | {float, int}
 _FLOATS = frozenset((np.dtype(np.float64), np.dtype(np.float32)))
-_OPERATORS = {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "pow": "power"}
-
-
-def eligible(op: Any) -> bool:
-    """Whether `op` has a short way."""
-    return (
-        isinstance(op, Op)
-        and op.kind == "elementwise"
-        and isinstance(op.forward, np.ufunc)
-        and not (op.multiple or op.settings)
-        and len(op.inputs) <= 2
-        and bool(op.rules)
-        and not any(isinstance(rule.function, NotDifferentiable) for rule in op.rules)
-    )
 
 
 def short_way(op: Op, kind: Any, otherwise: Way) -> Way:
@@ -50,7 +30,7 @@ def _of_one(op: Op, kind: Any, otherwise: Way) -> Way:
             return otherwise(x)
         p, t = x._layers if x._base is None else x.layers
         if (
-            t is None or type(p) not in _ARRAYS or p.dtype not in _FLOATS
+            t is None or type(p) not in ARRAYS or p.dtype not in _FLOATS
         ):  # the absolute value of a complex number is real
             return otherwise(x)
         out = forward(p)
@@ -75,18 +55,18 @@ def _of_two(op: Op, kind: Any, otherwise: Way) -> Way:
         if type(x) is kind:
             level = x.level
             p, t = x._layers if x._base is None else x.layers
-            if t is None or type(p) not in _ARRAYS:
+            if t is None or type(p) not in ARRAYS:
                 return otherwise(x, y)
-        elif type(x) not in _PLAIN:
+        elif type(x) not in PLAIN:
             return otherwise(x, y)
         if type(y) is kind:
             if t is not None and level != y.level:
                 return otherwise(x, y)
             level = y.level
             q, u = y._layers if y._base is None else y.layers
-            if u is None or type(q) not in _ARRAYS:
+            if u is None or type(q) not in ARRAYS:
                 return otherwise(x, y)
-        elif type(y) not in _PLAIN:
+        elif type(y) not in PLAIN:
             return otherwise(x, y)
         out = forward(p, q)
         if out.dtype not in _FLOATS:
@@ -104,29 +84,3 @@ def _of_two(op: Op, kind: Any, otherwise: Way) -> Way:
         return dual
 
     return short
-
-
-def install(kind: Any, way: Callable[[Op], Way | None]) -> None:
-    """Give the class `kind` its arithmetic; each operator looks its short way up when it is first used."""
-    for name, op in _OPERATORS.items():
-        for method in (f"__{name}__", f"__r{name}__"):
-            setattr(kind, method, _first_use(kind, method, op, way))
-
-
-def _first_use(kind: Any, method: str, name: str, way: Callable[[Op], Way | None]) -> Way:
-    slow = getattr(kind, method)
-
-    def first(self: Any, other: Any) -> Any:
-        op: Any = operation(name)
-        short: Any = way(op)
-
-        def forward(self: Any, other: Any) -> Any:
-            return short(self, other) if type(other) in _PLAIN or type(other) is kind else slow(self, other)
-
-        def reflected(self: Any, other: Any) -> Any:
-            return short(other, self) if type(other) in _PLAIN else slow(self, other)
-
-        setattr(kind, method, reflected if method.startswith("__r") else forward)
-        return getattr(self, method)(other)
-
-    return first

@@ -47,7 +47,9 @@ def _written(op: Op, wanted: tuple[int, ...], real: bool) -> Push:
         given = ", ".join(f"{i}: {t}" for i, t in tangents.items())
         terms = [_explicit(op, 0, f"every(args, {{{given}}})", scope)]
     elif op.kind == "linear":
-        given = "zeros(args, {" + ", ".join(f"{i}: {t}" for i, t in tangents.items()) + "})"
+        given = f"({', '.join(tangents.values())},)"
+        if op.joint or len(wanted) < len(op.inputs):
+            given = "zeros(args, {" + ", ".join(f"{i}: {t}" for i, t in tangents.items()) + "})"
         terms = [f"apply(op, {given}, settings)"]
     else:
         terms = [_term(op, i, t, scope, real) for i, t in tangents.items()]

@@ -1,0 +1,62 @@
+"""The short way of batching: an elementwise function of stacks of samples that line up as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.op import Op
+from adjoint.ops.short import PLAIN, Way
+
+
+def short_way(op: Op, kind: Any, otherwise: Way) -> Way:
+    """The short way of `op` for the class `kind` of batched arrays."""
+    return (_of_one if len(op.inputs) == 1 else _of_two)(op.forward, kind, otherwise)
+
+
+def _of_one(forward: Callable[..., Any], kind: Any, otherwise: Way) -> Way:
+    new = object.__new__
+
+    def short(x: Any) -> Any:
+        if type(x) is not kind:
+            return otherwise(x)
+        p, stacked = x._layers if x._base is None else x.layers
+        if not stacked or type(p) is not np.ndarray:
+            return otherwise(x)
+        out = new(kind)
+        out._layers, out.level, out._base = (forward(p), True), x.level, None
+        return out
+
+    return short
+
+
+def _of_two(forward: Callable[..., Any], kind: Any, otherwise: Way) -> Way:
+    new = object.__new__
+
+    def short(x: Any, y: Any) -> Any:
+        p, q, rank, level = x, y, -1, 0
+        if type(x) is kind:
+            level = x.level
+            p, stacked = x._layers if x._base is None else x.layers
+            if not stacked or type(p) is not np.ndarray:
+                return otherwise(x, y)
+            rank = p.ndim
+        elif type(x) not in PLAIN:
+            return otherwise(x, y)
+        if type(y) is kind:
+            q, stacked = y._layers if y._base is None else y.layers
+            if not stacked or type(q) is not np.ndarray:
+                return otherwise(x, y)
+            # Of one level, both have an axis of samples; else a sample of the other must not reach up to it.
+            if (rank != q.ndim or level != y.level) if rank >= 0 else np.ndim(p) >= q.ndim:
+                return otherwise(x, y)
+            level = y.level
+        elif type(y) not in PLAIN or np.ndim(q) >= rank:
+            return otherwise(x, y)
+        out = new(kind)
+        out._layers, out.level, out._base = (forward(p, q), True), level, None
+        return out
+
+    return short
