@@ -3,14 +3,14 @@
 Every rule takes the arguments with the axis of the samples in front, or without one where an argument is the
 same for all (`stacked` says which), and gives the stacked result. Most follow from the operation's kind:
 
-- elementwise: the samples' axes are lined up, and NumPy broadcasts;
+- elementwise, and what says ``batch="elementwise"``: the samples' axes are lined up, and the function broadcasts;
 - a reduction, and what says ``batch="axes"``: axes are counted from 1 instead of 0;
 - ``batch="leading"``: the function takes stacks as it is, as all of NumPy's linear algebra does;
 - a function ``batch=lambda a, axes: …`` of the stacked arrays (all of them stacked) and the settings that it names.
   If it names ``stacked`` too, arguments that are the same for all samples come as they are. It may answer
   NotImplemented, for the last way;
 - ``batch="columns"``: what does the same to each column of its last argument, a matrix, takes all samples' columns
-  at once, if nothing else is stacked;
+  at once, if nothing else is stacked (else, with the flag ``stacks``, it takes stacks as they are);
 - anything else is called for one sample after another: right, and as slow as a loop.
 """
 
@@ -24,7 +24,7 @@ import numpy as np
 from adjoint.core.box import apply
 from adjoint.core.errors import BatchedValueError
 from adjoint.core.op import Op, parameters
-from adjoint.ops.shape import counted_from_one
+from adjoint.ops.shape import counted_from_one, lined_up
 
 Rule = Callable[[Op, Sequence[Any], Mapping[str, Any], tuple[bool, ...], int], Any]
 _AXES = ("axis", "axes", "axis1", "axis2", "source", "destination")
@@ -33,10 +33,11 @@ _DEFAULT = {"argsort": -1, "argpartition": -1}
 
 def stacked_result(op: Op, args: Sequence[Any], settings: Mapping[str, Any], stacked: tuple[bool, ...], n: int) -> Any:
     """The results of `op` for `n` samples, stacked along a first axis."""
-    return _rule_of(op)(op, args, settings, stacked, n)
+    return rule_of(op)(op, args, settings, stacked, n)
 
 
-def _rule_of(op: Op) -> Rule:
+def rule_of(op: Op) -> Rule:
+    """What is done for `op`; kept with it."""
     rule: Rule | None = op.pulls.get("batch")
     if rule is None:
         rule = op.pulls["batch"] = _chosen(op)
@@ -79,13 +80,7 @@ def everywhere(x: Any, is_stacked: bool, n: int) -> Any:
 
 def elementwise(op: Op, args: Sequence[Any], settings: Mapping[str, Any], stacked: tuple[bool, ...], n: int) -> Any:
     """Line up the samples' own axes from the right, with the axis of the samples in front of all."""
-    ranks = [np.ndim(x) - is_stacked for x, is_stacked in zip(args, stacked, strict=True)]
-    most = max(ranks)
-    lined_up = [
-        x.reshape((n, *(1,) * (most - rank), *x.shape[1:])) if is_stacked and rank < most else x
-        for x, is_stacked, rank in zip(args, stacked, ranks, strict=True)
-    ]
-    return apply(op, lined_up, settings)
+    return apply(op, lined_up(args, stacked), settings)
 
 
 def along_axes(op: Op, args: Sequence[Any], settings: Mapping[str, Any], stacked: tuple[bool, ...], n: int) -> Any:
@@ -117,11 +112,11 @@ def leading(op: Op, args: Sequence[Any], settings: Mapping[str, Any], stacked: t
 def columns(op: Op, args: Sequence[Any], settings: Mapping[str, Any], stacked: tuple[bool, ...], n: int) -> Any:
     """The columns of all samples as those of one matrix."""
     *same, x = args
-    if any(stacked[:-1]):
-        return one_by_one(op, args, settings, stacked, n)
-    beside = np.reshape(np.moveaxis(x, 0, 1), (x.shape[1], -1))
-    out = apply(op, (*same, beside), settings)
-    return np.moveaxis(np.reshape(out, (out.shape[0], n, -1)), 1, 0)
+    if any(stacked[:-1]) or max(map(np.ndim, same)) > 2 or np.ndim(x) > 3:
+        stacks = "stacks" in op.flags and np.ndim(x) - stacked[-1] > 1
+        return (elementwise if stacks else one_by_one)(op, args, settings, stacked, n)
+    out = apply(op, (*same, np.reshape(np.moveaxis(x, 0, 1), (x.shape[1], -1))), settings)
+    return np.moveaxis(np.reshape(out, (out.shape[0], n, *x.shape[2:])), 1, 0)
 
 
 def one_by_one(op: Op, args: Sequence[Any], settings: Mapping[str, Any], stacked: tuple[bool, ...], n: int) -> Any:

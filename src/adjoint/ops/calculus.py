@@ -178,7 +178,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         period = abs(period)
         x, xp = x % period, xp % period
         order = np.argsort(xp)
-        xp, fp = xp[order], fp[order]
+        xp, fp = read(xp, order), read(fp, order)
         xp = np.concatenate([xp[-1:] - period, xp, xp[:1] + period])
         fp = np.concatenate([fp[-1:], fp, fp[:1]])
         left = right = None

@@ -90,9 +90,7 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
 
 @linear(
     transpose=lambda g, window_shape, axis: windows_of(g, window_shape, axis),
-    batch=lambda windows, shape, window_shape, axis, n: overlap_add(
-        windows, shape=(n, *shape), window_shape=window_shape, axis=tuple(i + 1 for i in axis)
-    ),
+    batch=lambda windows, shape, window_shape, axis, n: _overlap_each(windows, (n, *shape), window_shape, axis),
     samples=lambda r: [call(r(3, 3), shape=(5,), window_shape=(3,), axis=(0,))],
 )
 def overlap_add(windows: Any, /, shape: Any = (), window_shape: Any = (), axis: Any = ()) -> Any:
@@ -105,6 +103,10 @@ def overlap_add(windows: Any, /, shape: Any = (), window_shape: Any = (), axis: 
             index[i] = slice(index[i].start + start, index[i].stop + start)
         total[tuple(index)] += windows[(..., *offset)]
     return total
+
+
+def _overlap_each(windows: Any, shape: Any, window_shape: Any, axis: Any) -> Any:
+    return overlap_add(windows, shape=shape, window_shape=window_shape, axis=tuple(i + 1 for i in axis))
 
 
 @linear(

@@ -81,6 +81,7 @@ def _gaps(values: Any) -> Any:
 @general(
     vjp=cholesky_cotangent,
     jvp=cholesky_tangent,
+    batch="leading",
     samples=lambda r: [call(_positive(r, 3, 3)), call(_positive(r, 2, 3, 3))],
 )
 def cholesky_factor(a: Any, /) -> Any:
@@ -137,6 +138,7 @@ def _eigh_tangents(t: Any, out: Any) -> tuple[Any, Any]:
     vjp=_eigh_cotangent,
     jvp=_eigh_tangents,
     multiple=True,
+    batch="leading",
     samples=lambda r: [call(_positive(r, 3, 3)), call(_positive(r, 2, 3, 3))],
 )
 def symmetric_eigen(a: Any, /, uplo: Any = "L") -> Any:
@@ -156,6 +158,7 @@ def _eigvalsh_tangent(t: Any, a: Any) -> Any:
 @general(
     vjp=_eigvalsh_cotangent,
     jvp=_eigvalsh_tangent,
+    batch="leading",
     samples=lambda r: [call(_positive(r, 3, 3)), call(_positive(r, 2, 3, 3))],
 )
 def symmetric_eigenvalues(a: Any, /, uplo: Any = "L") -> Any:
@@ -216,6 +219,7 @@ def _eig_tangents(t: Any, out: Any) -> tuple[Any, Any]:
     vjp=_eig_cotangent,
     jvp=_eig_tangents,
     multiple=True,
+    batch="leading",
     samples=lambda r: [call(r(3, 3) / 8 + np.diag([1.0, 2.0, 4.0]))],
 )
 def eigen(a: Any, /) -> Any:
@@ -262,7 +266,13 @@ def _qr_tangents(t: Any, out: Any) -> tuple[Any, Any]:
     return w + np.matmul(q, turn - m), np.matmul(m - turn, r)
 
 
-@general(vjp=_qr_cotangent, jvp=_qr_tangents, multiple=True, samples=lambda r: [call(r(4, 3)), call(r(2, 3, 3))])
+@general(
+    vjp=_qr_cotangent,
+    jvp=_qr_tangents,
+    multiple=True,
+    batch="leading",
+    samples=lambda r: [call(r(4, 3)), call(r(2, 3, 3))],
+)
 def tall_qr(a: Any, /) -> Any:
     return tuple(np.linalg.qr(a))
 
@@ -340,6 +350,7 @@ def svd_tangents(t: Any, out: Any) -> tuple[Any, Any, Any]:
     vjp=svd_cotangent,
     jvp=svd_tangents,
     multiple=True,
+    batch="leading",
     samples=lambda r: [call(r(4, 2)), call(r(2, 2, 3)), call(r(3, 3))],
 )
 def thin_svd(a: Any, /) -> Any:
@@ -362,6 +373,7 @@ def _svdvals_tangent(t: Any, a: Any) -> Any:
 @general(
     vjp=_svdvals_cotangent,
     jvp=_svdvals_tangent,
+    batch="leading",
     samples=lambda r: [call(r(3, 3)), call(r(2, 4)), call(r(3, 2) + 1j * r(3, 2))],
 )
 def singular_values(a: Any, /) -> Any:

@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.box import raw
 from adjoint.core.constructors import general
 from adjoint.core.op import call
 from adjoint.core.pulls import unbroadcast
+from adjoint.ops.order import on_values
 
 
 def conj(x: Any) -> Any:
@@ -121,6 +123,8 @@ def _triangular_tangent(t: Any, arrays: Any, out: Any, trans: int, lower: bool, 
 @general(
     vjp=_triangular_cotangents,
     jvp=_triangular_tangent,
+    batch="columns",
+    flags=("stacks",),
     samples=lambda r: [
         call(well_posed(r, 3, 3), r(3, 2), lower=True),
         call(well_posed(r, 3, 3), r(3, 2), trans=1),
@@ -200,10 +204,9 @@ def lu_of(a: Any) -> tuple[Any, Any]:
 def lu_cotangent(g: Any, lu: Any, pivots: Any) -> Any:
     """The cotangent of a matrix, for that of its packed factors."""
     zeros = np.equal(np.diagonal(lu, axis1=-2, axis2=-1), 0)
-    if zeros.any():  # the factors of a singular matrix have no derivative
+    if np.any(raw(zeros)):  # the factors of a singular matrix have no derivative
         lu = np.where(zeros[..., None] & np.eye(lu.shape[-1], dtype=bool), np.nan, lu)
-    rows: Any = pivots if isinstance(pivots, np.ndarray) else pivots.numpy()
-    back = np.argsort(rows_order(rows), axis=-1)
+    back: Any = np.argsort(on_values(rows_order, pivots), axis=-1)
     inner = _lu_by_blocks(g, lu) if type(g) is type(lu) is np.ndarray else _lu_whole(g, lu)
     return np.take_along_axis(inner, back[..., None], axis=-2)
 
@@ -238,10 +241,9 @@ def _lu_by_blocks(g: Any, lu: Any) -> Any:
 def lu_tangent(t: Any, lu: Any, pivots: Any) -> Any:
     """The tangent of the packed factors: the triangles of ``L^-1 da U^-1``, each times its factor."""
     zeros = np.equal(np.diagonal(lu, axis1=-2, axis2=-1), 0)
-    if zeros.any():  # the factors of a singular matrix have no derivative
+    if np.any(raw(zeros)):  # the factors of a singular matrix have no derivative
         lu = np.where(zeros[..., None] & np.eye(lu.shape[-1], dtype=bool), np.nan, lu)
-    rows: Any = pivots if isinstance(pivots, np.ndarray) else pivots.numpy()
-    inner = np.take_along_axis(t, rows_order(rows)[..., None], axis=-2)
+    inner = np.take_along_axis(t, on_values(rows_order, pivots)[..., None], axis=-2)
     inner = triangular_solve(lu, inner, lower=True, unit_diagonal=True)
     inner = hermitian(triangular_solve(lu, hermitian(inner), trans=2))
     below = np.tril(inner, -1)
@@ -252,6 +254,7 @@ def lu_tangent(t: Any, lu: Any, pivots: Any) -> Any:
     vjp=lambda g, out: lu_cotangent(g[0], *out),
     jvp=lambda t, out: (lu_tangent(t, *out), None),
     multiple=True,
+    batch="leading",
     samples=lambda r: [call(r(3, 3)), call(r(2, 2, 2)), call(r(2, 2) + 1j * r(2, 2))],
 )
 def packed_lu(a: Any, /) -> Any:
@@ -309,6 +312,8 @@ def _lu_solved_tangent(t: Any, arrays: Any, out: Any, pivots: Any, trans: int) -
 @general(
     vjp=_lu_solved_cotangents,
     jvp=_lu_solved_tangent,
+    batch="columns",
+    flags=("stacks",),
     samples=lambda r: [
         call(well_posed(r, 3, 3), r(3, 1), pivots=np.array([1, 1, 2])),
         call(well_posed(r, 3, 3), r(3, 2), pivots=np.array([2, 2, 2]), trans=1),
@@ -367,6 +372,8 @@ def _cholesky_solved_tangent(t: Any, arrays: Any, out: Any, lower: bool) -> Any:
 @general(
     vjp=_cholesky_solved_cotangents,
     jvp=_cholesky_solved_tangent,
+    batch="columns",
+    flags=("stacks",),
     samples=lambda r: [
         call(well_posed(r, 3, 3), r(3, 1), lower=True),
         call(well_posed(r, 3, 3), r(3, 2)),

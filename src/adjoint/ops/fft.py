@@ -32,6 +32,7 @@ def _z(r: Any, *shape: int) -> Any:
 
 @linear(
     transpose=lambda g, axis, norm: np.fft.ifft(g, axis=axis, norm=_opposite(norm)),
+    batch="axes",
     samples=lambda r: [call(_z(r, 4)), call(r(5)), call(_z(r, 2, 3), axis=0, norm="ortho")],
 )
 def fourier(a: Any, /, axis: int = -1, norm: Any = None) -> Any:
@@ -40,6 +41,7 @@ def fourier(a: Any, /, axis: int = -1, norm: Any = None) -> Any:
 
 @linear(
     transpose=lambda g, axis, norm: np.fft.fft(g, axis=axis, norm=_opposite(norm)),
+    batch="axes",
     samples=lambda r: [call(_z(r, 4)), call(r(5)), call(_z(r, 2, 3), axis=0, norm="ortho")],
 )
 def inverse_fourier(a: Any, /, axis: int = -1, norm: Any = None) -> Any:
@@ -53,6 +55,7 @@ def _twice(g: Any, n: int, axis: int, factor: float) -> Any:
 
 @linear(
     transpose=lambda g, n, axis, factor: _twice(g, n, axis, factor),
+    batch="axes",
     samples=lambda r: [call(_z(r, 3), n=4, factor=0.5), call(_z(r, 3, 2), n=5, axis=0, factor=2.0)],
 )
 def weighted_half(a: Any, /, n: int = 1, axis: int = -1, factor: float = 1.0) -> Any:
@@ -67,6 +70,7 @@ def weighted_half(a: Any, /, n: int = 1, axis: int = -1, factor: float = 1.0) ->
     transpose=lambda g, a_shape, axis, norm: np.fft.irfft(
         _twice(g, a_shape[axis], axis, 0.5), a_shape[axis], axis, _opposite(norm)
     ),
+    batch="axes",
     samples=lambda r: [call(r(4)), call(r(5)), call(r(4, 3), axis=0, norm="forward")],
 )
 def half_spectrum(a: Any, /, axis: int = -1, norm: Any = None) -> Any:
@@ -75,6 +79,7 @@ def half_spectrum(a: Any, /, axis: int = -1, norm: Any = None) -> Any:
 
 @linear(
     transpose=lambda g, n, axis, norm: _twice(np.fft.rfft(g, None, axis, _opposite(norm)), n, axis, 2.0),
+    batch="axes",
     samples=lambda r: [call(_z(r, 3), n=4), call(_z(r, 3), n=5), call(_z(r, 3, 2), n=4, axis=0, norm="ortho")],
 )
 def from_half_spectrum(a: Any, /, n: int = 1, axis: int = -1, norm: Any = None) -> Any:

@@ -42,7 +42,16 @@ def function_of(
         partials = [_narrowed(rule) for rule in rules] if len(inputs) > 1 else rules
         return elementwise(forward, name=name, inputs=inputs, partials=partials, answers=answers, samples=_drawn(at))
     read = tuple(Rule(rule) if isinstance(rule, NotDifferentiable) else _through(rule) for rule in rules)
-    op = Op(name, forward, inputs, read, multiple=True, answers=tuple(dict.fromkeys(answers)), samples=_drawn(at))
+    op = Op(
+        name,
+        forward,
+        inputs,
+        read,
+        batch="elementwise",
+        multiple=True,
+        answers=tuple(dict.fromkeys(answers)),
+        samples=_drawn(at),
+    )
     register(op)
     return op
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -40,7 +40,7 @@ def _ends(a: Any, bins: Any, range: Any, edges: Any) -> Any:
     """`edges` as what they were made from: bins that were given, or the smallest and the largest element."""
     if isinstance(bins, Box):
         return bins
-    if not isinstance(a, Box) or range is not None or np.ndim(bins) or not np.size(a):
+    if not isinstance(a, Box) or range is not None or np.ndim(bins) or not np.size(cast(Any, a)):
         return edges
     low: Any = np.min(a)  # type: ignore[call-overload]  # NumPy's types know no box
     high: Any = np.max(a)  # type: ignore[call-overload]  # as above

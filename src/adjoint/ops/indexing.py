@@ -136,7 +136,11 @@ def chosen_each(
 
     # NumPy has its rules for where the axes of an index go: see which one grows with the number of samples.
     front = next(i for i, (a, b) in enumerate(zip(with_rows(2), with_rows(3), strict=True)) if a != b)
-    return np.moveaxis(read(np.arange(math.prod(shape)).reshape(shape), together(form, lined_up)), front, 0)
+    return np.moveaxis(_numbers(shape, form, lined_up), front, 0)
+
+
+def _numbers(shape: tuple[int, ...], form: tuple[Any, ...], places: Sequence[Any]) -> Any:
+    return read(np.arange(math.prod(shape)).reshape(shape), together(form, places))
 
 
 def _rows(chosen: Any, n: int) -> Any:
@@ -147,7 +151,7 @@ def _pick_each(xs: Sequence[Any], form: Any, stacked: tuple[bool, ...], n: int) 
     a, *places = xs
     shape = np.shape(a)[1:] if stacked[0] else np.shape(a)
     if not any(stacked[1:]):
-        return pick(a, *places, form=(slice(None), *form))
+        return read(np.reshape(a, (n, -1)), (slice(None), _numbers(shape, form, places)))
     chosen = chosen_each(shape, form, places, stacked[1:], n)
     if not stacked[0]:
         return read(np.reshape(a, -1), chosen)
@@ -157,7 +161,8 @@ def _pick_each(xs: Sequence[Any], form: Any, stacked: tuple[bool, ...], n: int) 
 def _place_each(xs: Sequence[Any], form: Any, shape: tuple[int, ...], stacked: tuple[bool, ...], n: int) -> Any:
     value, *places = xs
     if not any(stacked[1:]):
-        return place_at(value, *places, form=(slice(None), *form), shape=(n, *shape))
+        flat = scatter(value, (slice(None), _numbers(shape, form, places)), (n, math.prod(shape)))
+        return np.reshape(flat, (n, *shape))
     chosen = chosen_each(shape, form, places, stacked[1:], n)
     value = value if stacked[0] else np.broadcast_to(value, (n, *np.shape(value)))
     return np.reshape(scatter(value, (_rows(chosen, n), chosen), (n, math.prod(shape))), (n, *shape))

@@ -33,6 +33,7 @@ def _pinv_cotangent(g: Any, a: Any, out: Any) -> Any:
 
 @general(
     vjp=_pinv_cotangent,
+    batch="leading",
     samples=lambda r: [call(r(4, 2)), call(r(2, 2, 3)), call(r(3, 2) + 1j * r(3, 2))],
 )
 def pseudo_inverse(a: Any, /, rcond: Any = None, hermitian: bool = False) -> Any:
@@ -78,8 +79,18 @@ def _least_squares_cotangents(g: Any, arrays: Any, out: Any, needs: Any, rcond: 
     return [c if all(map(unused, g[1:])) else c + svd_cotangent(g[1:], out[1:]), gb]
 
 
+def _solved_each(arrays: Any, rcond: float) -> Any:
+    a, b = arrays
+    u, s, vh = np.linalg.svd(a, full_matrices=False)
+    vector = np.ndim(b) == 2
+    y = np.matmul(hermitian(u), b[..., None] if vector else b)
+    x = np.matmul(hermitian(vh), y * _reciprocals(s, rcond)[..., None])
+    return (x[..., 0] if vector else x), u, s, vh
+
+
 @general(
     vjp=_least_squares_cotangents,
+    batch=_solved_each,
     multiple=True,
     samples=lambda r: [
         call(r(4, 2), r(4), rcond=1e-9),
@@ -117,7 +128,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     least = np.finfo(np.result_type(a, b)).eps
     rcond = least * max(m, n) if rcond is None else least if rcond == -1 else rcond
     x, _, s, _ = least_squares(a, b, rcond=float(rcond))
-    rank = np.int32(np.sum(np.greater(s, rcond * s[:1])))
+    rank = np.sum(np.greater(s, rcond * s[:1])).astype(np.int32)
     if rank == n and m > n:
         residuals = np.atleast_1d(np.sum(np.square(np.abs(b - np.matmul(a, x))), axis=0))
     else:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint.core.box import goes_back, raw
+from adjoint.core.box import goes_back, raw, varies
 from adjoint.core.constructors import composite, constant, general
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.op import call
@@ -28,8 +28,9 @@ from adjoint.ops.factors import (
     well_posed,
 )
 from adjoint.ops.linear import vecdot
+from adjoint.ops.shape import lined_up
 
-constant(np.linalg.matrix_rank)
+constant(np.linalg.matrix_rank, batch="leading")
 
 
 def _solve_a(g: Any, a: Any, b_shape: Any, out: Any) -> Any:
@@ -53,8 +54,20 @@ def _solve_tangent_a(t: Any, a: Any, b_shape: Any, out: Any) -> Any:
     return np.linalg.solve(a, np.matmul(-t, out))
 
 
+def _solved_each(a: Any, b: Any, stacked: tuple[bool, ...], n: int) -> Any:
+    vector = np.ndim(b) - stacked[1] == 1
+    columns = b[..., None] if vector else b
+    if not stacked[0] and np.ndim(a) == 2 and np.ndim(columns) == 3:  # one matrix, for all samples' columns
+        beside = np.reshape(np.moveaxis(columns, 0, 1), (columns.shape[1], -1))
+        x = np.moveaxis(np.reshape(np.linalg.solve(a, beside), (columns.shape[1], n, -1)), 1, 0)
+    else:
+        x = np.linalg.solve(*lined_up((a, columns), stacked))
+    return x[..., 0] if vector else x
+
+
 @general(
     vjps=(_solve_a, _solve_b),
+    batch=_solved_each,
     jvps=(_solve_tangent_a, lambda t, a: np.linalg.solve(a, t)),
     samples=lambda r: [
         call(well_posed(r, 2, 3, 3), r(3)),
@@ -123,7 +136,7 @@ def solve(a: Any, b: Any) -> Any:
     """`numpy.linalg.solve`; of one matrix, the gradient takes the factors that the solution was found with."""
     shape, right = shape_of(a), shape_of(b)
     square = len(shape) == 2 and shape[0] == shape[1] and len(right) in (1, 2) and right[0] == shape[0]
-    if square and goes_back(a, b):
+    if square and goes_back(a, b) and not (varies(a) or varies(b)):
         return solve_keeping_factors(a, b)[0]
     return stacked_solve(a, b)
 
@@ -132,6 +145,7 @@ def solve(a: Any, b: Any) -> Any:
     np.linalg.inv,
     vjp=lambda g, out: -np.matmul(np.matmul(hermitian(out), g), hermitian(out)),
     jvp=lambda t, out: np.matmul(np.matmul(-out, t), out),
+    batch="leading",
     samples=lambda r: [
         call(well_posed(r, 3, 3)),
         call(well_posed(r, 2, 3, 3)),
@@ -156,7 +170,7 @@ def _cofactors(a: Any) -> Any:
 
 
 def _det_cotangent(g: Any, a: Any, out: Any) -> Any:
-    if np.any(np.equal(out, 0)):
+    if np.any(raw(out) == 0):
         return g[..., None, None] * conj(_cofactors(a)).astype(a.dtype)
     return (g * conj(out))[..., None, None] * hermitian(np.linalg.inv(a))
 
@@ -171,7 +185,12 @@ def _det_tangent(t: Any, a: Any, out: Any) -> Any:
     return out * _sum_of_products(np.matrix_transpose(np.linalg.inv(a)), t)
 
 
-@general(vjp=_det_cotangent, jvp=_det_tangent, samples=lambda r: [call(r(2, 3, 3)), call(r(2, 2, 2) + 1j * r(2, 2, 2))])
+@general(
+    vjp=_det_cotangent,
+    jvp=_det_tangent,
+    batch="leading",
+    samples=lambda r: [call(r(2, 3, 3)), call(r(2, 2, 2) + 1j * r(2, 2, 2))],
+)
 def stacked_det(a: Any, /) -> Any:
     return np.linalg.det(a)
 
@@ -231,7 +250,7 @@ def det_keeping_factors(a: Any, /) -> Any:
 def det(a: Any) -> Any:
     """`numpy.linalg.det`; where it is 0, the gradient is the matrix of cofactors."""
     shape = shape_of(a)
-    keeping = len(shape) == 2 and shape[0] == shape[1] and goes_back(a)
+    keeping = len(shape) == 2 and shape[0] == shape[1] and goes_back(a) and not varies(a)
     return det_keeping_factors(a)[0] if keeping else stacked_det(a)
 
 
@@ -258,6 +277,7 @@ def _slogdet_tangents(t: Any, a: Any, out: Any) -> tuple[Any, Any]:
     jvp=_slogdet_tangents,
     vjp=lambda g, a, out: _slogdet_factor(g, a, out[0])[..., None, None] * hermitian(_inverse_or_nan(a)),
     multiple=True,
+    batch="leading",
     samples=lambda r: [call(well_posed(r, 2, 3, 3)), call(well_posed(r, 2, 2) + 1j * r(2, 2))],
 )
 def sign_and_logdet(a: Any, /) -> Any:
@@ -293,7 +313,7 @@ def slogdet_keeping_factors(a: Any, /) -> Any:
 )
 def slogdet(a: Any) -> SlogdetResult:
     shape = shape_of(a)
-    if len(shape) == 2 and shape[0] == shape[1] and goes_back(a):
+    if len(shape) == 2 and shape[0] == shape[1] and goes_back(a) and not varies(a):
         return SlogdetResult(*slogdet_keeping_factors(a)[:2])
     return SlogdetResult(*sign_and_logdet(a))
 

@@ -11,7 +11,6 @@ from adjoint.core.box import raw
 from adjoint.core.constructors import composite
 from adjoint.core.errors import ArgumentError, BatchedValueError, NotSupportedError
 from adjoint.core.op import call
-from adjoint.ops.order import values_of
 
 
 def _row(x: Any) -> Any:
@@ -135,20 +134,29 @@ def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: 
 )
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     """`numpy.trim_zeros`: a slice, chosen by the values."""
-    plain = values_of(filt)
+    shape = np.shape(filt)
     trim = trim.lower()
     if trim not in ("f", "b", "fb", "bf"):
         raise ArgumentError(f"np.trim_zeros: trim is 'f', 'b' or 'fb'; got {trim!r}")
-    at = np.argwhere(plain)
-    start = at.min(axis=0) if len(at) else np.asarray(plain.shape)
-    stop = at.max(axis=0) + 1 if len(at) else np.zeros(plain.ndim, int)
-    axes = range(plain.ndim) if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, plain.ndim)
-    return filt[
-        tuple(
-            slice(
-                int(start[i]) if i in axes and "f" in trim else None,
-                int(stop[i]) if i in axes and "b" in trim else None,
-            )
-            for i in range(plain.ndim)
+    axes = range(len(shape)) if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, len(shape))
+    found = {_extent(one, axes, trim) for one in np.reshape(raw(filt), (-1 if 0 not in shape else 1, *shape))}
+    if len(found) > 1:
+        raise BatchedValueError(
+            "np.trim_zeros inside vmap: what is left has not the same shape for all samples. Call it for one sample "
+            "after another"
         )
-    ]
+    return filt[tuple(slice(*ends) for ends in found.pop())]
+
+
+def _extent(x: Any, axes: Any, trim: str) -> tuple[tuple[int | None, int | None], ...]:
+    """Where along each axis the zeros end, and where they start again."""
+    at = np.argwhere(x)
+    start = at.min(axis=0) if len(at) else np.asarray(x.shape)
+    stop = at.max(axis=0) + 1 if len(at) else np.zeros(x.ndim, int)
+    return tuple(
+        (
+            int(start[i]) if i in axes and "f" in trim else None,
+            int(stop[i]) if i in axes and "b" in trim else None,
+        )
+        for i in range(x.ndim)
+    )

@@ -11,6 +11,7 @@ import numpy as np
 
 from adjoint.core.constructors import composite
 from adjoint.core.op import call
+from adjoint.ops.indexing import take
 from adjoint.ops.order import on_values
 
 
@@ -56,7 +57,7 @@ def unique(
         return unique_of(ar, True, return_inverse, return_counts, axis, equal_nan=equal_nan, sorted=sorted)
 
     _, index, *rest = on_values(unique, ar)
-    values = np.take(ar, index, axis=axis)
+    values = take(ar, index, axis=axis)
     extra = ([index] if return_index else []) + rest
     return (values, *extra) if extra else values
 
@@ -69,19 +70,19 @@ def unique_values(x: Any, /) -> Any:
 @composite(np.unique_all, samples=lambda r: [call(r(2, 3))])
 def unique_all(x: Any, /) -> UniqueAllResult:
     found = on_values(np.unique_all, x)
-    return UniqueAllResult(np.take(x, found[1]), *found[1:])
+    return UniqueAllResult(take(x, found[1]), *found[1:])
 
 
 @composite(np.unique_counts, samples=lambda r: [call(r(2, 3))])
 def unique_counts(x: Any, /) -> UniqueCountsResult:
     _, at, _, counts = on_values(np.unique_all, x)
-    return UniqueCountsResult(np.take(x, at), counts)
+    return UniqueCountsResult(take(x, at), counts)
 
 
 @composite(np.unique_inverse, samples=lambda r: [call(r(2, 3))])
 def unique_inverse(x: Any, /) -> UniqueInverseResult:
     _, at, inverse, _ = on_values(np.unique_all, x)
-    return UniqueInverseResult(np.take(x, at), inverse)
+    return UniqueInverseResult(take(x, at), inverse)
 
 
 def _distinct(x: Any, assume_unique: bool = False) -> Any:
@@ -99,7 +100,7 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
         return np.intersect1d(a, b, assume_unique, return_indices=True)
 
     _, first, second = on_values(intersect1d, ar1, ar2)
-    values = np.take(ar1, first)
+    values = take(ar1, first)
     return (values, first, second) if return_indices else values
 
 
@@ -114,7 +115,7 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
         return np.flatnonzero(~np.isin(own, other, assume_unique=True))
 
     own = _distinct(ar1, assume_unique)
-    return np.take(own, on_values(setdiff1d, own, ar2))
+    return take(own, on_values(setdiff1d, own, ar2))
 
 
 @composite(np.setxor1d, samples=lambda r: [call(r(3), r(2)), call(r(3), r(2), assume_unique=True)])
@@ -126,4 +127,4 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
         return np.flatnonzero(np.append(True, apart) & np.append(apart, True))
 
     both = np.sort(np.concatenate([_distinct(ar1, assume_unique), _distinct(ar2, assume_unique)]))
-    return np.take(both, on_values(setxor1d, both))
+    return take(both, on_values(setxor1d, both))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,16 @@ def counted_from_one(axis: Any, ndim: int = 0) -> Any:
     if isinstance(axis, tuple | list | range):
         return tuple(counted_from_one(a, ndim) for a in axis)
     return axis + 1 if axis >= 0 else axis
+
+
+def lined_up(xs: Sequence[Any], stacked: Sequence[bool]) -> list[Any]:
+    """Arrays, some of them stacks of samples, such that NumPy broadcasts the samples' own axes from the right."""
+    ranks = [np.ndim(x) - s for x, s in zip(xs, stacked, strict=True)]
+    most = max(ranks)
+    return [
+        np.reshape(x, (x.shape[0], *(1,) * (most - rank), *x.shape[1:])) if s and rank < most else x
+        for x, s, rank in zip(xs, stacked, ranks, strict=True)
+    ]
 
 
 def _reshape_each(a: Any, shape: Any, order: Any) -> Any:

@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 from scipy import fft, signal
 
+from adjoint.core.box import varies
 from adjoint.core.constructors import general
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.op import call
 from adjoint.core.pulls import unbroadcast
+from adjoint.ops.shape import lined_up
 from adjoint.scipy.arrays import array, conj, plain
 
 # -- Convolution --------------------------------------------------------------------------------------
@@ -49,7 +51,8 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> An
                 f"{v.shape} and {a.shape}"
             )
     if method == "auto":
-        method = signal.choose_conv_method(plain(a), plain(v), mode)
+        shown = (np.zeros(x.shape, x.dtype) if varies(x) else plain(x) for x in (a, v))
+        method = signal.choose_conv_method(*shown, mode)
     if method == "fft" and a.ndim and a.size and v.size:
         full, shape = convolution_by_spectra(a, v), list(in_shape)
         if mode == "valid":
@@ -78,16 +81,27 @@ def _middle(full: Any, shape: tuple[int, ...]) -> Any:
     return full[tuple(slice(k, k + n) for k, n in zip(starts, shape, strict=True))]
 
 
-def _spectral(arrays: Any) -> tuple[Any, Any]:
-    """The transform to spectra long enough for all terms, and the way back to the first elements of an array."""
+def _spectral(arrays: Any, start: int = 0) -> tuple[Any, Any]:
+    """The transform to spectra long enough for all terms, and the way back to the first elements of an array.
+
+    Axes before `start` are those of a stack.
+    """
     a, v = arrays
-    real, axes = all(x.dtype.kind != "c" for x in arrays), range(a.ndim)
-    lengths = [fft.next_fast_len(n + m - 1, real) for n, m in zip(a.shape, v.shape, strict=True)]
+    real, axes = all(x.dtype.kind != "c" for x in arrays), range(start, a.ndim)
+    lengths = [fft.next_fast_len(n + m - 1, real) for n, m in zip(a.shape[start:], v.shape[start:], strict=True)]
+    forward: Any
+    back: Any
     forward, back = (np.fft.rfftn, np.fft.irfftn) if real else (np.fft.fftn, np.fft.ifftn)
     return (
         lambda x: forward(x, lengths, axes),
-        lambda x, shape: back(x, lengths, axes)[tuple(map(slice, shape))],
+        lambda x, shape: back(x, lengths, axes)[(..., *map(slice, shape))],
     )
+
+
+def _by_spectra_each(arrays: Any, stacked: tuple[bool, ...]) -> Any:
+    a, v = (x if s else x[None] for x, s in zip(arrays, stacked, strict=True))
+    forward, back = _spectral((a, v), 1)
+    return back(forward(a) * forward(v), [n + m - 1 for n, m in zip(a.shape[1:], v.shape[1:], strict=True)])
 
 
 def _spectra_cotangents(g: Any, arrays: Any, needs: Any) -> list[Any]:
@@ -98,6 +112,7 @@ def _spectra_cotangents(g: Any, arrays: Any, needs: Any) -> list[Any]:
 
 @general(
     vjp=_spectra_cotangents,
+    batch=_by_spectra_each,
     samples=lambda r: [
         call(r(5), r(3)),
         call(r(2, 4), r(3, 2)),
@@ -310,12 +325,7 @@ def _filtered_each(arrays: Any, stacked: tuple[bool, ...]) -> Any:
     """With coefficients that samples share, they are rows."""
     if any(stacked[:2]):
         return NotImplemented
-    ranks = [np.ndim(x) - s for x, s in zip(arrays, stacked, strict=True)]
-    x, zi = (
-        np.reshape(x, (x.shape[0], *(1,) * (max(ranks[2:]) - rank), *x.shape[1:])) if s else x
-        for x, s, rank in zip(arrays[2:], stacked[2:], ranks[2:], strict=True)
-    )
-    return rational_filter(*arrays[:2], x, zi)
+    return rational_filter(*arrays[:2], *lined_up(arrays[2:], stacked[2:]))
 
 
 @general(

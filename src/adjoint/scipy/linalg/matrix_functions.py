@@ -246,11 +246,11 @@ def _unitary_cotangent(g: Any, a: Any, out: Any) -> Any:
     odd = inner - adjoint_of(inner)
     p = np.matmul(adjoint_of(u), a)
     if isinstance(s, np.ndarray) and isinstance(vh, np.ndarray):  # p = v s v^H
-        odd = np.matmul(np.matmul(vh, odd), vh.conj().T) / (s[:, None] + s)
+        odd = np.matmul(np.matmul(vh, odd), adjoint_of(vh)) / (s[..., :, None] + s[..., None, :])
         c = np.matmul(w, np.matmul(odd, vh))
     else:
         c = np.matmul(u, _around(p, odd))
-    if a.shape[0] > a.shape[1]:
+    if a.shape[-2] > a.shape[-1]:
         c = c + adjoint_of(np.linalg.solve(p, adjoint_of(g - np.matmul(u, inner))))
     return c
 

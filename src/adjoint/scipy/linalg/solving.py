@@ -11,11 +11,22 @@ from typing import Any, Literal
 import numpy as np
 from scipy import linalg
 
+from adjoint.core.box import varies
 from adjoint.core.constructors import general
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import call
+from adjoint.core.protocol import detached
 from adjoint.ops.decompositions import cholesky_factor
-from adjoint.ops.factors import cholesky_solved, fitted, lu_solved, packed_lu, triangular_solve, well_posed
+from adjoint.ops.factors import (
+    cholesky_solved,
+    fitted,
+    lu_solved,
+    packed_lu,
+    rows_order,
+    triangular_solve,
+    well_posed,
+)
+from adjoint.ops.order import on_values
 from adjoint.scipy.arrays import adjoint_of, fitting, plain, square
 
 Trans = Literal[0, 1, 2, "N", "T", "C"]
@@ -209,7 +220,7 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> t
                [0., 2.]])
     """
     lu, pivots = packed_lu(square("scipy.linalg.lu_factor", a))
-    return lu, plain(pivots).astype(np.int32)
+    return lu, (detached(pivots) if varies(pivots) else plain(pivots)).astype(np.int32)
 
 
 def lu_solve(
@@ -232,5 +243,17 @@ def lu_solve(
     lu, columns, vector = fitting("scipy.linalg.lu_solve", lu, b)
     if trans not in (0, 1, 2):
         raise ArgumentError(f"lu_solve: trans is 0, 1 (transposed) or 2 (conjugate transposed); got {trans!r}")
-    x = lu_solved(lu, columns, pivots=plain(pivots), trans=trans)
+    if varies(pivots):
+        x = _solved_by_triangles(lu, on_values(rows_order, pivots)[..., None], columns, trans)
+    else:
+        x = lu_solved(lu, columns, pivots=plain(pivots), trans=trans)
     return x[..., 0] if vector else x
+
+
+def _solved_by_triangles(lu: Any, order: Any, b: Any, trans: int) -> Any:
+    """The same, for rows in an `order` that differs between samples."""
+    if trans == 0:
+        half = triangular_solve(lu, np.take_along_axis(b, order, axis=-2), lower=True, unit_diagonal=True)
+        return triangular_solve(lu, half)
+    x = triangular_solve(lu, triangular_solve(lu, b, trans=trans), trans=trans, lower=True, unit_diagonal=True)
+    return np.take_along_axis(x, np.argsort(order, axis=-2), axis=-2)
