@@ -8,8 +8,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from adjoint.core.box import Box, apply
-from adjoint.core.errors import ArgumentError, NotDifferentiableError
+from adjoint.core.box import Box, apply, varies
+from adjoint.core.errors import ArgumentError, BatchedValueError, NotDifferentiableError
 
 Kind = Literal["elementwise", "reduction", "linear", "general", "constant"]
 
@@ -139,6 +139,11 @@ class Op:
 
     def _plain(self, name: str, value: Any) -> Any:
         """The numbers of a box that was given as a setting, which no gradient flows through."""
+        if varies(value):
+            raise BatchedValueError(
+                f"{self.name} takes one `{name}` for all samples of a vmap, since it is a setting; got one for each. "
+                f"Call it for one sample after another"
+            )
         if getattr(value, "requires_grad", True):
             raise NotDifferentiableError(
                 f"{self.name} has no derivative with respect to `{name}`: it is a setting. Take it out of the graph "

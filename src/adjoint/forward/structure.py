@@ -30,6 +30,7 @@ class Diagonal(Layered):
     """The n tangents of an array of n elements that are 0 but for one element each: the layer holds these elements."""
 
     __slots__ = ()
+    per_sample = True
 
     def process(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
         if op.kind == "constant":

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from adjoint.core.box import Box
+from adjoint.core.box import Box, raw
 from adjoint.core.constructors import composite, constant
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import call
@@ -107,7 +107,7 @@ def logspace(
     errors=lambda r: [call(0.0, r(), 3)],
 )
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
-    if np.any(np.equal(start, 0)) or np.any(np.equal(stop, 0)):
+    if np.any(np.equal(raw(start), 0)) or np.any(np.equal(raw(stop), 0)):
         raise ArgumentError("np.geomspace: neither end may be 0, since each value is a multiple of the one before")
     sign = np.sign(detached(start))
     logs = np.linspace(np.log(start / sign), np.log(stop / sign), num, endpoint, axis=axis)

@@ -41,7 +41,7 @@ def _products_without_one(a: Any) -> Any:
 
 
 def _product_tangent(t: Any, a: Any, out: Any, axis: int) -> Any:
-    if not np.any(np.equal(a, 0)):
+    if not np.any(raw(a) == 0):
         return out * np.cumsum(t / a, axis=axis)
     products = _products_without_one(np.moveaxis(a, axis, -1))
     return np.moveaxis(np.sum(np.moveaxis(t, axis, -1)[..., :, None] * products, axis=-2), -1, axis)

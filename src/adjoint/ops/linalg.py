@@ -180,7 +180,7 @@ def _sum_of_products(a: Any, t: Any) -> Any:
 
 
 def _det_tangent(t: Any, a: Any, out: Any) -> Any:
-    if np.any(np.equal(out, 0)):
+    if np.any(raw(out) == 0):
         return _sum_of_products(_cofactors(a), t)
     return out * _sum_of_products(np.matrix_transpose(np.linalg.inv(a)), t)
 

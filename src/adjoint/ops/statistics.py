@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.box import raw
 from adjoint.core.constructors import composite
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.op import call
@@ -32,7 +33,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
         return (result, np.full(np.shape(result), total)[()]) if returned else result
     weights = _aligned(weights, a, axis)
     total = np.sum(weights, axis=axis, keepdims=keepdims)
-    if np.any(np.equal(total, 0)):
+    if np.any(raw(total) == 0):
         raise ZeroDivisionError("np.average: the weights sum to 0 along the chosen axis, so they cannot be normalised")
     result = np.sum(a * weights, axis=axis, keepdims=keepdims) / total
     return (result, np.broadcast_to(total, np.shape(result))) if returned else result
@@ -104,7 +105,7 @@ def cov(
         twice = np.sum(weights * aweights) if aweights is not None else total
         scale = total - ddof * twice / total if ddof else total
         product = np.matmul(centred * weights, np.conj(centred).T)
-    if np.any(np.less_equal(scale, 0)):
+    if np.any(np.less_equal(raw(scale), 0)):
         raise ArgumentError(
             f"np.cov: {np.shape(x)[1]} observations with ddof={ddof} leave no degree of freedom; pass ddof=0"
         )
@@ -122,7 +123,7 @@ def _variables(m: Any, rowvar: bool) -> Any:
 
 def _weights(fweights: Any, aweights: Any, n: int) -> Any:
     for name, w in (("fweights", fweights), ("aweights", aweights)):
-        if w is not None and (np.shape(w) != (n,) or np.any(np.less(w, 0))):
+        if w is not None and (np.shape(w) != (n,) or np.any(np.less(raw(w), 0))):
             raise ShapeError(f"np.cov: {name} must be {n} numbers that are not negative; got shape {np.shape(w)}")
     if fweights is None or aweights is None:
         return aweights if fweights is None else np.asarray(fweights, float)

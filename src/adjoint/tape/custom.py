@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
 import numpy as np
 
-from adjoint.core.errors import ArgumentError, RuleError
+from adjoint.core.box import apply, outermost
+from adjoint.core.errors import ArgumentError, BatchedValueError, RuleError
 from adjoint.core.op import Op, Rule, parameters
 from adjoint.core.pulls import dtype_of
 
@@ -49,7 +50,8 @@ class Gate:
 
         def checked(*values: Any) -> tuple[Any, ...]:
             given = dict(zip(saved, values, strict=True))
-            return self._checked(rule(**{n: given[n] for n in names}), {i: given[f"{i}_shape"] for i in inputs})
+            shares = _for_samples(rule, self.name, [given[n] for n in names])
+            return self._checked(shares, {i: given[f"{i}_shape"] for i in inputs})
 
         self._op = Op(
             name=self.name,
@@ -107,6 +109,26 @@ class Gate:
 
     def __repr__(self) -> str:
         return f"<gate {self.name}>"
+
+
+def _for_samples(rule: Callable[..., Any], name: str, values: Sequence[Any]) -> Any:
+    """``rule(*values)``; inside vmap, if the rule can not take all samples at once, of one after another."""
+    top = outermost(values)
+    if top is None or not top.per_sample:
+        return rule(*values)
+    try:
+        return rule(*values)
+    except (BatchedValueError, AttributeError):  # it wants a plain array
+        there: list[bool] = []
+
+        def of_one(*values: Any) -> tuple[Any, ...]:
+            shares = rule(*values)
+            shares = shares if isinstance(shares, tuple | list) else (shares,)
+            there[:] = [share is not None for share in shares]
+            return tuple(share for share in shares if share is not None)
+
+        found = iter(apply(Op(f"the backward function of {name}", of_one, ("*values",), multiple=True), values, {}))
+        return tuple(next(found) if yes else None for yes in there)
 
 
 @overload
