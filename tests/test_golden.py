@@ -328,6 +328,44 @@ def test_edge_case_in_forward_mode(name):
         assert any(same), f"{case['program']}: tangents give {found}, expected {expected}; {case['convention']}"
 
 
+def batched_gradients(case, inputs, stacked):
+    """Value and gradients of each of two samples, by `vmap` of `vjp`; inputs that are not `stacked` are shared."""
+
+    def f(**wrt):
+        if case["derivative_order"] == 2:
+            ((key, x),) = wrt.items()
+            return ad.grad(lambda x: np.sum(evaluate(case, {key: x})))(x)
+        return evaluate(case, {**inputs, **wrt})
+
+    def pulled_back(wrt):
+        value, pullback = ad.vjp(lambda wrt: f(**wrt), wrt)
+        value = np.asarray(evaluate(case, inputs)) if case["derivative_order"] == 2 else value
+        ones = case["cotangent"] == "ones"
+        seed = np.ones(np.shape(value)) if ones else np.asarray(case["cotangent"])
+        return value, pullback(seed.astype(value.dtype))[0]
+
+    wrt = {k: np.stack([inputs[k]] * 2) if k in stacked else inputs[k] for k in case["wrt"]}
+    with np.errstate(all="ignore"):
+        return ad.vmap(pulled_back, ({k: 0 if k in stacked else None for k in wrt},))(wrt)
+
+
+@pytest.mark.parametrize("name", PURE)
+def test_edge_case_inside_vmap(name):
+    """Each of two equal samples has the case's value and gradient; stacked together, and each input alone."""
+    case = CASES[name]
+    inputs = inputs_of(case)
+    for stacked in {tuple(case["wrt"]), *((k,) for k in case["wrt"])}:
+        value, found = batched_gradients(case, inputs, stacked)
+        for i in range(2):
+            np.testing.assert_allclose(value[i], read(case["value"]), rtol=case["tol"] + 1e-11, atol=1e-9)
+            for k in case["wrt"]:
+                expected = [read(a[k]) for a in [case["gradient"], *case.get("accept_gradient_any_of", [])]]
+                same = [
+                    np.allclose(found[k][i], e, rtol=case["tol"] + 1e-11, atol=1e-9, equal_nan=True) for e in expected
+                ]
+                assert any(same), f"{case['program']}: vmap gives {found[k][i]} by {k}, expected {expected}"
+
+
 @pytest.mark.parametrize("name", REFUSED)
 @pytest.mark.parametrize("form", ["array", "tensor"])
 def test_refused_as_numpy_refuses(name, form):
