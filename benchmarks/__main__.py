@@ -9,7 +9,20 @@ from pathlib import Path
 
 from benchmarks.peers import PEERS, installed, one_thread
 
-NAMES = ("chain", "fanout", "gru", "mlp", "hessian", "linalg", "equations", "deep", "checkpoint", "memory", "imports")
+NAMES = (
+    "chain",
+    "fanout",
+    "gru",
+    "mlp",
+    "hessian",
+    "forward",
+    "linalg",
+    "equations",
+    "deep",
+    "checkpoint",
+    "memory",
+    "imports",
+)
 RESULTS = Path(__file__).parent / "results" / "eager.md"
 
 

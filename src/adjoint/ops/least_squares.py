@@ -13,7 +13,7 @@ import numpy as np
 from adjoint.core.constructors import composite, general
 from adjoint.core.errors import ShapeError
 from adjoint.core.op import call
-from adjoint.ops.decompositions import svd_cotangent
+from adjoint.ops.decompositions import svd_cotangent, svd_tangents
 from adjoint.ops.factors import hermitian, unused
 
 
@@ -31,8 +31,22 @@ def _pinv_cotangent(g: Any, a: Any, out: Any) -> Any:
     )
 
 
+def _pinv_tangent(t: Any, a: Any, out: Any) -> Any:
+    th, ph = hermitian(t), hermitian(out)
+    inner = np.matmul(np.matmul(out, ph), th)  # p p^H da^H (1 - a p) + (1 - p a) da^H p^H p - p da p
+    last = np.matmul(th, np.matmul(ph, out))
+    return (
+        inner
+        - np.matmul(np.matmul(inner, a), out)
+        + last
+        - np.matmul(out, np.matmul(a, last))
+        - np.matmul(np.matmul(out, t), out)
+    )
+
+
 @general(
     vjp=_pinv_cotangent,
+    jvp=_pinv_tangent,
     batch="leading",
     samples=lambda r: [call(r(4, 2)), call(r(2, 2, 3)), call(r(3, 2) + 1j * r(3, 2))],
 )
@@ -88,8 +102,21 @@ def _solved_each(arrays: Any, rcond: float) -> Any:
     return (x[..., 0] if vector else x), u, s, vh
 
 
+def _least_squares_tangents(t: Any, arrays: Any, out: Any, rcond: float) -> Any:
+    """By the same formula."""
+    (ta, tb), (a, b), (x, u, s, vh) = t, arrays, out
+    p = np.matmul(hermitian(vh) * _reciprocals(s, rcond)[..., None, :], hermitian(u))
+    if ta is None:
+        return np.matmul(p, tb), None, None, None
+    th, ph, r = hermitian(ta), hermitian(p), b - np.matmul(a, x)
+    across = np.matmul(th, np.matmul(ph, x))
+    share = np.matmul(p, np.matmul(ph, np.matmul(th, r)) - np.matmul(ta, x) - np.matmul(a, across)) + across
+    return share if tb is None else share + np.matmul(p, tb), *svd_tangents(ta, (u, s, vh))
+
+
 @general(
     vjp=_least_squares_cotangents,
+    jvp=_least_squares_tangents,
     batch=_solved_each,
     multiple=True,
     samples=lambda r: [

@@ -110,8 +110,18 @@ def _spectra_cotangents(g: Any, arrays: Any, needs: Any) -> list[Any]:
     return [back(spectrum * np.conj(forward(arrays[1 - i])), arrays[i].shape) if i in needs else None for i in (0, 1)]
 
 
+def _spectra_tangent(t: Any, arrays: Any) -> Any:
+    shares = [
+        convolution_by_spectra(*(tangent, arrays[1]) if i == 0 else (arrays[0], tangent))
+        for i, tangent in enumerate(t)
+        if tangent is not None
+    ]
+    return sum(shares[1:], shares[0])
+
+
 @general(
     vjp=_spectra_cotangents,
+    jvp=_spectra_tangent,
     batch=_by_spectra_each,
     samples=lambda r: [
         call(r(5), r(3)),
@@ -150,6 +160,7 @@ def _convolved_each(a: Any, v: Any, mode: str, method: str, stacked: tuple[bool,
 
 @general(
     vjps=(_convolution_a, _convolution_v),
+    flags=("multilinear",),
     batch=_convolved_each,
     samples=lambda r: [
         call(r(5), r(3)),
@@ -317,6 +328,23 @@ def _filter_cotangents(g: Any, arrays: Any, out: Any, needs: Any) -> list[Any]:
     return cotangents
 
 
+def _filter_tangent(t: Any, arrays: Any, out: Any) -> Any:
+    """From ``a y = b x + zi``: the filter 1 / a of what varies on the right side, less what does on the left."""
+    (tb, ta, tx, tz), (b, a, x, _) = t, arrays
+    one, none, start = np.zeros(a.shape[0], a.dtype), np.zeros(1, a.dtype), np.zeros(a.shape[0] - 1, out.dtype)
+    one[0] = 1.0
+    drive: Any = 0.0
+    if tb is not None:
+        drive = drive + rational_filter(tb, one, x, start)
+    if ta is not None:
+        drive = drive - rational_filter(np.concatenate([none, ta[1:]]), one, out, start)
+    found = rational_filter(one, a, drive, start) if np.ndim(drive) else 0.0
+    if tx is not None or tz is not None:
+        tx = np.zeros_like(out) if tx is None else tx
+        found = found + rational_filter(b, a, tx, start if tz is None else tz)
+    return found
+
+
 def _fitted(c: Any, shape: tuple[int, ...]) -> Any:
     return c if c.shape == shape else unbroadcast(c, shape)
 
@@ -330,6 +358,7 @@ def _filtered_each(arrays: Any, stacked: tuple[bool, ...]) -> Any:
 
 @general(
     vjp=_filter_cotangents,
+    jvp=_filter_tangent,
     batch=_filtered_each,
     samples=lambda r: [
         call(r(3), np.array([1.0, -0.5, 0.2]), r(6), r(2)),

@@ -192,6 +192,7 @@ def _sample_pattern() -> Pattern:
 
 @general(
     vjps=(_values_cotangent, _product_x),
+    flags=("multilinear",),
     batch="columns",
     samples=lambda r: [
         call(r(5), r(3, 2), pattern=_sample_pattern()),

@@ -74,7 +74,17 @@ def _banded_ab(g: Any, ab: Any, out: Any, below: int, above: int) -> Any:
     return np.stack(rows)
 
 
+def _banded_tangent(t: Any, ab: Any, out: Any, below: int, above: int) -> Any:
+    total, n = np.zeros_like(out), out.shape[0]
+    for k in range(-below, above + 1):  # the diagonal of the elements a[i, i + k]
+        row = t[above - k][max(k, 0) : n + min(k, 0), None] * out[max(k, 0) : n + min(k, 0)]
+        gap = np.zeros((min(abs(k), n), out.shape[1]), out.dtype)
+        total = total + np.concatenate([row, gap] if k >= 0 else [gap, row])
+    return banded_solve(ab, -total, below=below, above=above)
+
+
 @general(
+    jvps=(_banded_tangent, lambda t, ab, below, above: banded_solve(ab, t, below=below, above=above)),
     batch="columns",
     vjps=(_banded_ab, lambda g, ab, below, above: _banded_back(g, ab, below, above)),
     samples=lambda r: [

@@ -54,8 +54,17 @@ def _sylvester_cotangents(g: Any, matrices: Any, out: Any, needs: Any) -> list[A
     ]
 
 
+def _sylvester_tangent(t: Any, matrices: Any, out: Any) -> Any:
+    (ta, tb, tq), (a, b, _) = t, matrices
+    total: Any = 0.0 if tq is None else tq
+    total = total if ta is None else total - np.matmul(ta, out)
+    total = total if tb is None else total - np.matmul(out, tb)
+    return sylvester(a, b, total)
+
+
 @general(
     vjp=_sylvester_cotangents,
+    jvp=_sylvester_tangent,
     batch="leading",
     samples=lambda r: [
         call(well_posed(r, 3, 3), well_posed(r, 2, 2), r(3, 2)),
@@ -106,8 +115,17 @@ def _lyapunov_cotangents(g: Any, matrices: Any, out: Any, needs: Any) -> list[An
     return [-(np.matmul(s, adjoint_of(out)) + np.matmul(adjoint_of(s), out)), s]
 
 
+def _lyapunov_tangent(t: Any, matrices: Any, out: Any) -> Any:
+    (ta, tq), a = t, matrices[0]
+    if ta is None:
+        return lyapunov(a, tq)
+    share = -np.matmul(ta, out) - np.matmul(out, adjoint_of(ta))
+    return lyapunov(a, share if tq is None else share + tq)
+
+
 @general(
     vjp=_lyapunov_cotangents,
+    jvp=_lyapunov_tangent,
     samples=lambda r: [
         call(well_posed(r, 3, 3), r(3, 3)),
         call(well_posed(r, 2, 2) + 1j * r(2, 2), r(2, 2) + 1j * r(2, 2)),
@@ -147,8 +165,15 @@ def _discrete_a(g: Any, a: Any, out: Any, method: Any) -> Any:
     return np.matmul(sa, adjoint_of(out)) + np.matmul(np.matmul(adjoint_of(s), a), out)
 
 
+def _discrete_tangent(t: Any, a: Any, out: Any, method: Any) -> Any:
+    ah, th = adjoint_of(a), adjoint_of(t)
+    share = np.matmul(np.matmul(t, out), ah) + np.matmul(np.matmul(a, out), th)
+    return discrete_lyapunov(a, share, method=method)
+
+
 @general(
     vjps=(_discrete_a, _discrete_q),
+    jvps=(_discrete_tangent, lambda t, a, method: discrete_lyapunov(a, t, method=method)),
     samples=lambda r: [
         call(r(3, 3) / 8, r(3, 3)),
         call(r(2, 2) / 8 + 1j * r(2, 2) / 8, r(2, 2) + 1j * r(2, 2)),

@@ -48,6 +48,7 @@ def _by_exponential(g: Any, a: Any) -> Any:
 
 @general(
     vjp=_by_exponential,
+    jvp=lambda t, a: _exponential_tangent(t, a),
     batch="leading",
     samples=lambda r: [call(r(3, 3)), call(r(2, 2, 2)), call(r(2, 2) + 1j * r(2, 2)), call(np.zeros((2, 2)))],
     errors=lambda r: [call(r(2, 3))],
@@ -77,10 +78,24 @@ def _frechet_cotangent(g: Any, a: Any, e: Any, rule: Any) -> Any:
     return whole[..., :n, :n] + whole[..., n:, n:]
 
 
+def _exponential_tangent(t: Any, a: Any) -> Any:
+    return frechet_of_exponential(a, t)
+
+
+def _frechet_tangent(t: Any, a: Any, e: Any) -> Any:
+    """The derivative by `a` along `t` of that along `e`: a corner of that of blocks."""
+    n = a.shape[-1]
+    return frechet_of_exponential(_blocks(a, e), _blocks(t, np.zeros_like(t)))[..., :n, n:]
+
+
 @general(
     vjps=(
         lambda g, a, e: _frechet_cotangent(g, a, e, _by_exponential),
         _by_exponential,
+    ),
+    jvps=(
+        _frechet_tangent,
+        _exponential_tangent,
     ),
     batch="leading",
     samples=lambda r: [call(r(2, 2), r(2, 2)), call(r(2, 2, 2), r(2, 2, 2))],
@@ -154,10 +169,15 @@ def _by_logarithm(g: Any, a: Any) -> Any:
 
 @general(
     vjp=_by_logarithm,
+    jvp=lambda t, a: _logarithm_tangent(t, a),
     samples=lambda r: [call(well_posed(r, 2, 2)), call(well_posed(r, 2, 2) + 1j * r(2, 2))],
 )
 def matrix_logarithm(a: Any, /) -> Any:
     return _logarithm(a)
+
+
+def _logarithm_tangent(t: Any, a: Any) -> Any:
+    return frechet_of_logarithm(a, t)
 
 
 @general(
@@ -195,6 +215,7 @@ def sqrtm(A: Any) -> Any:  # noqa: N803 - SciPy's name
 
 @general(
     vjp=lambda g, out: _around(adjoint_of(out), g),
+    jvp=lambda t, out: _around(out, t),
     batch="leading",
     samples=lambda r: [
         call(well_posed(r, 3, 3)),

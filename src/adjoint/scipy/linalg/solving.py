@@ -106,8 +106,16 @@ def _assumed_cotangents(g: Any, arrays: Any, out: Any, needs: Any, kind: str) ->
     return [c, fitted(h, b.shape)]
 
 
+def _assumed_tangent(t: Any, arrays: Any, out: Any, kind: str) -> Any:
+    (ta, tb), total = t, t[1]
+    if ta is not None:
+        total = -np.matmul(ta, out) if tb is None else tb - np.matmul(ta, out)
+    return solve_assuming(arrays[0], total, kind=kind)
+
+
 @general(
     vjp=_assumed_cotangents,
+    jvp=_assumed_tangent,
     batch="elementwise",
     samples=lambda r: [
         call(well_posed(r, 3, 3), r(3, 2)),
