@@ -83,8 +83,12 @@ def _banded_tangent(t: Any, ab: Any, out: Any, below: int, above: int) -> Any:
     return banded_solve(ab, -total, below=below, above=above)
 
 
+def _banded_forth(t: Any, ab: Any, below: int, above: int) -> Any:
+    return banded_solve(ab, t, below=below, above=above)
+
+
 @general(
-    jvps=(_banded_tangent, lambda t, ab, below, above: banded_solve(ab, t, below=below, above=above)),
+    jvps=(_banded_tangent, _banded_forth),
     batch="columns",
     vjps=(_banded_ab, lambda g, ab, below, above: _banded_back(g, ab, below, above)),
     samples=lambda r: [

@@ -171,9 +171,13 @@ def _discrete_tangent(t: Any, a: Any, out: Any, method: Any) -> Any:
     return discrete_lyapunov(a, share, method=method)
 
 
+def _discrete_forth(t: Any, a: Any, method: Any) -> Any:
+    return discrete_lyapunov(a, t, method=method)
+
+
 @general(
     vjps=(_discrete_a, _discrete_q),
-    jvps=(_discrete_tangent, lambda t, a, method: discrete_lyapunov(a, t, method=method)),
+    jvps=(_discrete_tangent, _discrete_forth),
     samples=lambda r: [
         call(r(3, 3) / 8, r(3, 3)),
         call(r(2, 2) / 8 + 1j * r(2, 2) / 8, r(2, 2) + 1j * r(2, 2)),
