@@ -26,6 +26,7 @@ from adjoint.nn.losses import huber_loss as huber_loss
 from adjoint.nn.losses import l1_loss as l1_loss
 from adjoint.nn.losses import mse_loss as mse_loss
 from adjoint.nn.module import Module as Module
+from adjoint.nn.module import functional_call as functional_call
 from adjoint.nn.parameter import Parameter as Parameter
 from adjoint.ops.activation import gelu as gelu
 from adjoint.ops.activation import log_softmax as log_softmax

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.box import raw, varies
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.nn import init
 from adjoint.nn.init import Initializer, Rng
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
-from adjoint.ops.neural import affine, standardize
+from adjoint.ops.indexing import take
+from adjoint.ops.neural import affine, kept, standardize
 
 
 class Linear(Module):
@@ -89,14 +91,14 @@ class Embedding(Module):
         self.weight = Parameter(init.normal((num_embeddings, embedding_dim), rng, dtype))
 
     def forward(self, x: Any) -> Any:
-        index, count = np.asarray(x), self.weight.shape[0]
-        if index.dtype.kind not in "iu":
-            raise DTypeError(f"Embedding takes whole numbers; got {index.dtype}. Convert: x.astype(int)")
-        if index.size and not (index.min() >= 0 and index.max() < count):
+        numbers, count = np.asarray(raw(x)), self.weight.shape[0]
+        if numbers.dtype.kind not in "iu":
+            raise DTypeError(f"Embedding takes whole numbers; got {numbers.dtype}. Convert: x.astype(int)")
+        if numbers.size and not (numbers.min() >= 0 and numbers.max() < count):
             raise ArgumentError(
-                f"Embedding has symbols 0 … {count - 1}; got numbers from {index.min()} to {index.max()}"
+                f"Embedding has symbols 0 … {count - 1}; got numbers from {numbers.min()} to {numbers.max()}"
             )
-        return self.weight[index]
+        return take(self.weight, x, axis=0) if varies(x) else self.weight[numbers]
 
     def extra_repr(self) -> str:
         return ", ".join(map(str, self.weight.shape))
@@ -148,6 +150,8 @@ class LayerNorm(Module):
 class Dropout(Module):
     """While training, set each element to 0 with probability `p`, and scale the rest by 1 / (1 - p).
 
+    Inside `adjoint.vmap` each sample has a mask of its own, the one that it has in a batch.
+
     Args:
         p: the probability, from 0 to 1.
         rng: a seed or generator; the module draws from its own.
@@ -167,7 +171,7 @@ class Dropout(Module):
     def forward(self, x: Any) -> Any:
         if not self.training or self.p == 0:
             return x
-        keep = self.rng.random(np.shape(x), dtype=np.float32) >= self.p
+        keep = kept(x, p=self.p, rng=self.rng)
         return np.where(keep, x * (1 / max(1 - self.p, 1e-300)), 0.0)
 
     def extra_repr(self) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from adjoint.core.constructors import elementwise, general
 from adjoint.core.errors import ShapeError
-from adjoint.core.op import call
+from adjoint.core.op import Op, call
 from adjoint.ops.activation import shifted, sigmoid, softmax
 from adjoint.ops.reductions import reduce_mean
 
@@ -122,6 +122,15 @@ def negative_log_likelihood(a: Any, labels: Any, /, mean: bool = False) -> Any:
     s = shifted(np.asarray(a), -1)
     loss = np.log(np.add.reduce(np.exp(s), axis=-1)) - s[_at(labels)]
     return reduce_mean(loss) if mean else loss
+
+
+def _keep_mask(x: Any, /, p: float, rng: np.random.Generator) -> Any:
+    return rng.random(np.shape(x), dtype=np.float32) >= p
+
+
+# True with probability 1 - p, for each element of each sample.
+kept = Op("kept", _keep_mask, ("x",), settings={"p": 0.5, "rng": None}, kind="constant", batch="leading",
+          flags=frozenset({"random"}))  # fmt: skip
 
 
 def _logit_cross_entropy(x: Any, y: Any) -> Any:
