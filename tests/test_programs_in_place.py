@@ -64,6 +64,10 @@ def at(v, w):
     np.add.at(v, (0,) if v.ndim == 1 else ([0, 0],), np.sum(w))
 
 
+def masked_with_a_number(v, w):
+    v[v > 0.2] = np.sum(w)
+
+
 def swap(v, w):
     first = v[0] * 1
     v[0] = v[-1]
@@ -77,16 +81,24 @@ def if_positive(v, w):
         v[...] = -v
 
 
-WRITES = {f.__name__: f for f in (assign, add_to, times, masked, by_numbers, into, at, swap, if_positive)}
+FORMS = (assign, add_to, times, masked, masked_with_a_number, by_numbers, into, at, swap, if_positive)
+WRITES = {f.__name__: f for f in FORMS}
 
-step = st.tuples(
-    st.integers(0, 5),
-    st.lists(st.sampled_from(sorted(VIEWS)), max_size=3),
-    st.integers(0, 5),
-    st.sampled_from(sorted(EXPRESSIONS)),
-    st.sampled_from(sorted(WRITES)),
-    st.booleans(),
-)
+
+def step_of(writes):
+    return st.tuples(
+        st.integers(0, 5),
+        st.lists(st.sampled_from(sorted(VIEWS)), max_size=3),
+        st.integers(0, 5),
+        st.sampled_from(sorted(EXPRESSIONS)),
+        st.sampled_from(sorted(writes)),
+        st.booleans(),
+    )
+
+
+step = step_of(WRITES)
+# Neither a mask of many elements nor a branch may differ between samples.
+step_of_samples = step_of(WRITES.keys() - {"masked", "if_positive"})
 
 
 def run(steps, x):
@@ -122,3 +134,18 @@ def test_second_order(steps, seed):
     x = np.random.default_rng(seed).uniform(0.3, 0.9, (2, 2))
     if abs(run(steps, x.copy())) < 1e4:
         check_grads(lambda v: run(steps, v), (x,), order=2)
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(steps=st.lists(step_of_samples, min_size=1, max_size=5), seed=st.integers(0, 5))
+def test_inside_vmap(steps, seed):
+    xs = np.random.default_rng(seed).uniform(0.3, 0.9, (3, *SHAPE))
+    expected = [run(steps, x.copy()) for x in xs]
+    np.testing.assert_allclose(ad.vmap(lambda x: run(steps, x))(xs), expected, rtol=1e-12)
+    if np.max(np.abs(expected)) < 1e6:
+        gradient = ad.grad(lambda x: run(steps, x))
+        each = np.stack([gradient(x) for x in xs])
+        scale = max(1.0, float(np.max(np.abs(each))))
+        np.testing.assert_allclose(ad.vmap(gradient)(xs), each, rtol=1e-10, atol=1e-12 * scale)
+        outside = ad.grad(lambda xs: np.sum(ad.vmap(lambda x: run(steps, x))(xs)))(xs)
+        np.testing.assert_allclose(outside, each, rtol=1e-10, atol=1e-12 * scale)

@@ -51,8 +51,20 @@ def _is_plain(index: Any) -> bool:
     return not any(isinstance(part, Box) for part in (index if isinstance(index, tuple) else (index,)))
 
 
+def _mask_of_samples(index: Any, region: Any) -> Any:
+    """The mask that `index` is, if it differs between samples, with an axis for each of the region's; else None."""
+    mask: Any = index[0] if isinstance(index, tuple) and len(index) == 1 else index
+    if isinstance(mask, tuple) or not isinstance(mask, Box) or dtype_of(mask).kind != "b":
+        return None
+    each: Any = mask
+    return np.reshape(each, (*np.shape(each), *(1,) * (np.ndim(region) - np.ndim(each))))
+
+
 def _of_value(g: Any, value_shape: tuple[int, ...], path: Path, index: Any, repeats: bool) -> Any:
     region = follow(g, path)
+    mask = _mask_of_samples(index, region)
+    if mask is not None and not value_shape:
+        return np.sum(np.where(mask, region, np.zeros_like(region)))
     c = read(region, index)
     if repeats:
         c = np.where(_last_writes(region.shape, index, c.shape), c, np.zeros_like(c))
@@ -94,8 +106,8 @@ def written(a: Any, path: Path, index: Any, value: Any) -> Any:
     if _is_plain(index):
         return overwrite(value, a, path=path, index=index, repeats=may_repeat(index))
     region = follow(a, path)
-    mask: Any = index[0] if isinstance(index, tuple) and len(index) == 1 else index
-    if not isinstance(mask, tuple) and dtype_of(mask).kind == "b" and np.ndim(value) == 0:
+    mask = _mask_of_samples(index, region)
+    if mask is not None and np.ndim(value) == 0:
         return overwrite(np.where(mask, value, region), a, path=path, index=...)
     # One sample's elements by their numbers: the value where an element is named, what was there elsewhere.
     chosen = np.reshape(read(np.arange(region.size).reshape(region.shape), index), -1)
