@@ -18,6 +18,7 @@ from adjoint.core.errors import BatchedValueError as BatchedValueError
 from adjoint.core.errors import DataError as DataError
 from adjoint.core.errors import DivergedError as DivergedError
 from adjoint.core.errors import DTypeError as DTypeError
+from adjoint.core.errors import ExprError as ExprError
 from adjoint.core.errors import GradientError as GradientError
 from adjoint.core.errors import GradientMismatchError as GradientMismatchError
 from adjoint.core.errors import GraphFreedError as GraphFreedError
@@ -51,13 +52,19 @@ from adjoint.tape.tensor import Tensor as Tensor
 from adjoint.tape.tensor import tensor as tensor
 from adjoint.tape.watch import exact_checks as exact_checks
 from adjoint.transforms.batch import vmap as vmap
+from adjoint.transforms.custom import custom_jvp as custom_jvp
+from adjoint.transforms.custom import custom_vjp as custom_vjp
+from adjoint.transforms.custom import stop_gradient as stop_gradient
 from adjoint.transforms.forward import hvp as hvp
 from adjoint.transforms.forward import jvp as jvp
 from adjoint.transforms.forward import linearize as linearize
+from adjoint.transforms.implicit import fixed_point as fixed_point
+from adjoint.transforms.implicit import implicit_root as implicit_root
 from adjoint.transforms.jacobians import hessian as hessian
 from adjoint.transforms.jacobians import jacfwd as jacfwd
 from adjoint.transforms.jacobians import jacobian as jacobian
 from adjoint.transforms.jacobians import jacrev as jacrev
+from adjoint.transforms.linear_solve import custom_linear_solve as custom_linear_solve
 from adjoint.transforms.reverse import grad as grad
 from adjoint.transforms.reverse import value_and_grad as value_and_grad
 from adjoint.transforms.reverse import vjp as vjp
@@ -81,9 +88,11 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 _ROOMS = frozenset({"data", "io", "nn", "optim", "scipy", "testing", "train", "xp"})
 _TOOLS = {
+    "Expr": "adjoint.expr",
     "Graph": "adjoint.graph",
     "capture": "adjoint.graph",
     "detect_anomaly": "adjoint.tape.anomaly",
+    "expr": "adjoint.expr",
     "from_dlpack": "adjoint.xp",
     "saved": "adjoint.tape.saved",
     "trace_backward": "adjoint.tape.trace",

@@ -78,3 +78,37 @@ def paths(tree: Any) -> list[str]:
     flatten(tree)
     found, _, _ = optree.tree_flatten_with_path(tree, namespace=NAMESPACE)
     return ["".join(f"[{key!r}]" for key in path) for path in found]
+
+
+def matched(tree: Any, like: Any) -> list[Any]:
+    """The leaves of `tree`, one for each of `like`; None where `tree` has None for a leaf or for a whole branch.
+
+    Raises:
+        ValueError: if `tree` has another structure.
+    """
+    count = len(flatten(like)[0])
+    if tree is None:
+        return [None] * count
+    if is_leaf(like) and is_leaf(tree):
+        return [tree]
+    import optree
+
+    flatten(tree)  # makes dataclasses known
+    options: Any = {"none_is_leaf": True, "namespace": NAMESPACE}
+    branches, expected = optree.tree_flatten(tree, **options)[0], optree.tree_structure(like, **options)
+    given = optree.tree_structure(tree, **options)
+    if not given.is_prefix(expected):
+        raise ValueError(f"{_shown(tree)}, not {_shown(like)}")
+    found: list[Any] = []
+    for branch, part in zip(branches, given.flatten_up_to(like), strict=True):
+        inner = len(flatten(part)[0])
+        if branch is not None and not is_leaf(part) and not (inner == 1 and part is flatten(part)[0][0]):
+            raise ValueError(f"{_shown(tree)}, not {_shown(like)}")
+        found += [None if branch is None else branch] * inner
+    return found
+
+
+def _shown(tree: Any) -> str:
+    import optree
+
+    return str(optree.tree_map(lambda _: "*", tree, namespace=NAMESPACE)).replace("'*'", "*")

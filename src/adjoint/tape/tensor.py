@@ -98,7 +98,7 @@ class Tensor(Leaving, Writable, Observable, PyTorchNames):
         if op.kind == "constant":
             return wrap(out, None, level) if "creates" in op.flags else out
         if op.multiple:
-            return _outputs(out, node, level)
+            return outputs(out, node, level)
         if len(args) == 1 and shows(out, self.data):
             return _view(out, node, self, op, settings)
         return wrap(out, node, level)
@@ -260,7 +260,7 @@ class Tensor(Leaving, Writable, Observable, PyTorchNames):
         level, boxed = self.level, []
         for name, value in values.items():
             if name == "out":
-                value = _outputs(value, node, level) if op.multiple else wrap(value, node, level)
+                value = outputs(value, node, level) if op.multiple else wrap(value, node, level)
             elif name in op.inputs and op.inputs.index(name) in on_tape:
                 value = wrap(value, on_tape[op.inputs.index(name)], level)
             elif op.inputs[0] == f"*{name}":
@@ -399,7 +399,7 @@ def wrap(data: Any, node: Node | None, level: int) -> Tensor:
     return tensor
 
 
-def _outputs(outs: Sequence[Any], node: Node | None, level: int) -> tuple[Tensor, ...]:
+def outputs(outs: Sequence[Any], node: Node | None, level: int) -> tuple[Tensor, ...]:
     """Tensors for the several results of one operation; each hands its cotangent to the one node."""
     if node is None:
         return tuple(wrap(out, None, level) for out in outs)

@@ -1,0 +1,214 @@
+"""How a function with a derivative of its own is carried out on arrays of every kind.
+
+The outermost kind is taken off, the rest is carried out below, and what that kind does (write a node, push a tangent,
+set the samples' axis aside) is done by the function's own rule. So the rule's values are arrays of the kinds
+below, which is all that second derivatives need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from adjoint.batch.batched import Batched
+from adjoint.batch.rules import everywhere
+from adjoint.core.box import Box, outermost, settled
+from adjoint.core.errors import GradientError
+from adjoint.core.op import Op, rule_of
+from adjoint.core.protocol import in_graph
+from adjoint.core.trees import flatten
+from adjoint.forward.dual import Dual, dual
+from adjoint.ops.writable import shows
+from adjoint.tape.modes import recording_floor
+from adjoint.tape.node import written
+from adjoint.tape.tensor import Tensor, outputs, wrap
+
+Arrays = Sequence[Any]
+
+
+class Derivative(Protocol):
+    """A function of arrays, and its derivative. A cotangent or a tangent that is None is zero."""
+
+    name: str
+    ops: tuple[Op, Op]
+    #: The levels at which axes of samples are set aside.
+    aside: frozenset[int]
+
+    def value(self, xs: Arrays) -> list[Any]:
+        """The results."""
+
+    def forward(self, xs: Arrays) -> tuple[list[Any], Any]:
+        """The results, and what `backward` needs: a tree of arrays and anything else."""
+
+    def residual(self, xs: Arrays) -> Any:
+        """What `backward` needs, alone."""
+
+    def backward(self, residual: Any, gs: Arrays, wanted: Sequence[int]) -> list[Any]:
+        """The cotangents of all `xs`, of which those numbered `wanted` are used, for those of the results."""
+
+    def push(self, xs: Arrays, ts: Arrays) -> tuple[list[Any], list[Any]]:
+        """The results, and their tangents for those of `xs`."""
+
+
+def carried_out(rule: Derivative, xs: Arrays) -> list[Any]:
+    """The results of `rule` for `xs`, of whatever kinds they are."""
+    top = outermost(xs)
+    if top is not None:
+        xs = [settled(x, top.level) for x in xs]
+        top = outermost(xs)
+    if isinstance(top, Tensor):
+        return _recorded(rule, xs, top.level)
+    if isinstance(top, Dual):
+        return _pushed(rule, xs, top.level)
+    if isinstance(top, Batched):
+        return _stacked(rule, xs, top.level)
+    return rule.value(xs)
+
+
+def _recorded(rule: Derivative, xs: Arrays, level: int) -> list[Any]:
+    values, parents, wanted = [], [], []
+    for i, x in enumerate(xs):
+        if isinstance(x, Tensor) and (x.level == level or x.node is None):
+            values.append(x.data)
+            if x.node is not None:
+                parents.append(x.node)
+                wanted.append(i)
+        else:
+            values.append(x)
+    if not parents or level < recording_floor.get():
+        return [wrap(out, None, level) for out in carried_out(rule, values)]
+    outs, residual = rule.forward(values)
+    leaves, rebuild = flatten(residual)
+    _closed(rule, (*outs, *leaves), level)
+    outs = [np.copy(out) if any(out is x or shows(out, x) for x in values) else out for out in outs]
+    call = _Call(rule, leaves, rebuild, level)
+    op, settings = rule.ops[level == 0], {"residuals": call.arrays, "call": call}
+    node = written(op, values, tuple(wanted), tuple(parents), tuple(outs), settings, recording_floor.raw())
+    results = outputs(outs, node, level)
+    return [x if x.dtype.kind in "fc" else wrap(x.data, None, level) for x in results]
+
+
+class _Call:
+    """What the node of one call keeps beside the arrays of its residual."""
+
+    def __init__(self, rule: Derivative, leaves: Arrays, rebuild: Callable[..., Any], level: int) -> None:
+        self.rule, self.level, self._rebuild = rule, level, rebuild
+        self._leaves = [None if isinstance(x, np.ndarray | Box) else x for x in leaves]
+        self._places = [i for i, x in enumerate(leaves) if isinstance(x, np.ndarray | Box)]
+        self.arrays = tuple(leaves[i] for i in self._places)
+
+    def residual(self, arrays: Arrays) -> Any:
+        leaves = list(self._leaves)
+        for i, array in zip(self._places, arrays, strict=True):
+            leaves[i] = array
+        return self._rebuild(leaves)
+
+
+def operations(name: str) -> tuple[Op, Op]:
+    """What the nodes of a function with a derivative of its own refer to: at a level of its own, and at level 0.
+
+    Only at level 0 can a pass be recorded while it runs (``create_graph``); only there arguments are kept for it.
+    """
+
+    def pull(g: Any, residuals: Any, call: _Call, needs: Any) -> list[Any]:
+        return call.rule.backward(call.residual(residuals), g, needs)
+
+    def pull_again(g: Any, xs: Any, residuals: Any, call: _Call, needs: Any) -> list[Any]:
+        if any(isinstance(x, Tensor) and x.level == call.level for x in xs):  # they have come with their histories
+            return call.rule.backward(call.rule.residual(xs), g, needs)
+        return pull(g, residuals, call, needs)
+
+    empty: dict[str, Any] = {"residuals": (), "call": None}
+    own, zero = (
+        Op(name, rule, ("*xs",), (rule_of(rule),), settings=empty, joint=True, multiple=True)
+        for rule in (pull, pull_again)
+    )
+    return own, zero
+
+
+def _pushed(rule: Derivative, xs: Arrays, level: int) -> list[Any]:
+    values: list[Any] = []
+    tangents: list[Any] = []
+    for x in xs:
+        primal, tangent = x.layers if isinstance(x, Dual) else (x, None)
+        mine = isinstance(x, Dual) and (x.level == level or tangent is None)
+        values.append(primal if mine else x)
+        tangents.append(tangent if mine else None)
+    if all(t is None for t in tangents):
+        return [dual(out, None, level) for out in carried_out(rule, values)]
+    outs, pushed = rule.push(values, tangents)
+    _closed(rule, (*outs, *pushed), level)
+    return [dual(out, t, level) for out, t in zip(outs, pushed, strict=True)]
+
+
+def _stacked(rule: Derivative, xs: Arrays, level: int) -> list[Any]:
+    values: list[Any] = []
+    stacked: list[bool] = []
+    for x in xs:
+        data, is_stacked = x.layers if isinstance(x, Batched) and (x.level == level or not x.layers[1]) else (x, False)
+        values.append(data)
+        stacked.append(is_stacked)
+    if not any(stacked):
+        return [Batched.of((out, False), level) for out in carried_out(rule, values)]
+    n = next(x.shape[0] for x, is_stacked in zip(values, stacked, strict=True) if is_stacked)
+    return [Batched.of((out, True), level) for out in carried_out(_Samples(rule, tuple(stacked), level, n), values)]
+
+
+class _Samples:
+    """`rule` for `n` samples at once: of stacks, which it is given with their first axis set aside at `level`."""
+
+    def __init__(self, rule: Derivative, stacked: tuple[bool, ...], level: int, n: int) -> None:
+        self.rule, self.stacked, self.level, self.n = rule, stacked, level, n
+        self.name, self.ops, self.aside = rule.name, rule.ops, rule.aside | {level}
+
+    def _boxed(self, xs: Arrays, stacked: Arrays | None = None) -> list[Any]:
+        flags = self.stacked if stacked is None else stacked
+        pairs = zip(xs, flags, strict=True)
+        return [Batched.of((x, is_stacked), self.level) if hasattr(x, "dtype") else x for x, is_stacked in pairs]
+
+    def _layers(self, x: Any) -> tuple[Any, bool]:
+        x = settled(x, self.level)
+        return x.layers if isinstance(x, Batched) and x.level == self.level else (x, False)
+
+    def _unboxed(self, xs: Arrays) -> list[Any]:
+        return [None if x is None else everywhere(*self._layers(x), self.n) for x in xs]
+
+    def value(self, xs: Arrays) -> list[Any]:
+        return self._unboxed(self.rule.value(self._boxed(xs)))
+
+    def forward(self, xs: Arrays) -> tuple[list[Any], Any]:
+        outs, residual = self.rule.forward(self._boxed(xs))
+        return self._unboxed(outs), residual
+
+    def residual(self, xs: Arrays) -> Any:
+        return self.rule.residual(self._boxed(xs))
+
+    def backward(self, residual: Any, gs: Arrays, wanted: Sequence[int]) -> list[Any]:
+        found = self.rule.backward(residual, self._boxed(gs, [True] * len(gs)), wanted)
+        return [None if c is None else self._share(c, s) for c, s in zip(found, self.stacked, strict=True)]
+
+    def _share(self, c: Any, stacked: bool) -> Any:
+        """The cotangent of an argument from those of its samples: their sum, if it is the same for all."""
+        data, is_stacked = self._layers(c)
+        if stacked:
+            return everywhere(data, is_stacked, self.n)
+        return np.sum(data, axis=0) if is_stacked else data * float(self.n)
+
+    def push(self, xs: Arrays, ts: Arrays) -> tuple[list[Any], list[Any]]:
+        outs, pushed = self.rule.push(self._boxed(xs), self._boxed(ts))
+        return self._unboxed(outs), self._unboxed(pushed)
+
+
+def _closed(rule: Derivative, arrays: Arrays, level: int) -> None:
+    """Raise if `arrays`, computed from values below `level`, have a history at it: that of something else."""
+    for x in arrays:
+        while isinstance(x, Batched) and x.level in rule.aside:
+            x = x.held
+        if isinstance(x, Box) and x.level >= level and (in_graph(x) or x.per_sample):
+            raise GradientError(
+                f"{rule.name} uses an array that is differentiated (or differs between samples) and is none of its "
+                f"arguments: its rule says nothing about that, and the gradient would be lost. Pass it as an argument; "
+                f"or, if it is a constant, as ad.stop_gradient(t)"
+            )
