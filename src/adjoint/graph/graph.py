@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +16,24 @@ from adjoint.tape.lines import line_of
 
 if TYPE_CHECKING:
     from adjoint.graph.rewrite import Report, Rule
+
+
+class _Plan(NamedTuple):
+    """How a graph is run.
+
+    Attributes:
+        steps: for each node the function that computes it, the slot of its value, those of its arguments, those to be
+            emptied then, whether its value is looked at, and the node.
+        asked: inputs that a guard asks, and their slots.
+        outputs: their slots, and whether they must be copied, since they are not the program's own.
+    """
+
+    steps: list[tuple[Callable[..., Any], int, list[int], list[int], bool, Node]]
+    asked: list[tuple[Node, int]]
+    outputs: list[tuple[int, bool]]
+
+
+_PICTURES = "adjoint.show"  # a room above this one, loaded when a notebook asks for a picture
 
 
 class Graph:
@@ -49,7 +68,7 @@ class Graph:
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
         self._takes, self._gives = takes, gives
         self.guards, self.state, self.written, self.name = tuple(guards), state, tuple(written), name
-        self._steps: list[Any] | None = None
+        self._plan: _Plan | None = None
 
     @property
     def nodes(self) -> list[Node]:
@@ -72,10 +91,10 @@ class Graph:
         if self.state is not None:
             given += self.state.read()
         results = self.run(given)
-        if self.state is not None:
+        if self.written:
             count = len(results) - len(self.written)
-            self.state.write(dict(zip(self.written, results[count:], strict=True)))
-            results = results[:count]
+            results, new = results[:count], results[count:]
+            results = self.state.write(dict(zip(self.written, new, strict=True)), results)
         return self._gives(results) if self._gives else (results[0] if len(results) == 1 else tuple(results))
 
     def run(self, values: Sequence[Any]) -> list[Any]:
@@ -88,34 +107,38 @@ class Graph:
                     f"input {node.value} was captured with shape {node.shape}; got {np.shape(value)}. Capture the "
                     f"function once more for this shape"
                 )
-        slots: list[Any] = list(values) + [None] * self._planned()
-        for run, out, args, drop, node in self._steps or ():
-            slots[out] = run(*[slots[i] for i in args]) if args else run()
-            if node is not None:
-                self._ask(node, slots[out])
+        plan = self._plan or self._planned()
+        slots: list[Any] = [*values, *[None] * len(plan.steps)]
+        for node, i in plan.asked:
+            self._ask(node, slots[i])
+        for run, out, args, drop, asked, node in plan.steps:
+            slots[out] = value = run(*[slots[i] for i in args]) if args else run()
+            if asked:
+                _as_captured(node, value)
+                self._ask(node, value)
             for i in drop:
                 slots[i] = None
-        return [slots[i] for i in self._out]
+        return [np.array(slots[i]) if own and isinstance(slots[i], np.ndarray) else slots[i] for i, own in plan.outputs]
 
-    def _planned(self) -> int:
+    def _planned(self) -> _Plan:
         """Work out once, which slot each value goes to and when it is used for the last time."""
-        if self._steps is None:
-            place = {node: i for i, node in enumerate(self.inputs)}
-            nodes = [node for node in self.nodes if node not in place]
-            place |= {node: len(place) + k for k, node in enumerate(nodes)}
-            last = {arg: node for node in nodes for arg in node.args}
-            keep = set(self.outputs)
-            ends: dict[Node, list[int]] = {}
-            for arg, node in last.items():
-                if arg not in keep:
-                    ends.setdefault(node, []).append(place[arg])
-            guarded = {guard.node for guard in self.guards}
-            self._steps = [
-                (_runner(n), place[n], [place[a] for a in n.args], ends.get(n, ()), n if n in guarded else None)
-                for n in nodes
-            ]
-            self._out = [place[node] for node in self.outputs]
-        return len(self._steps)
+        place = {node: i for i, node in enumerate(self.inputs)}
+        nodes = [node for node in self.nodes if node not in place]
+        place |= {node: len(place) + k for k, node in enumerate(nodes)}
+        keep = set(self.outputs)
+        last = {arg: node for node in nodes for arg in (*node.args, node)}
+        ends: dict[Node, list[int]] = {node: [] for node in nodes}
+        for arg, node in last.items():
+            if arg not in keep:
+                ends[node].append(place[arg])
+        guarded = {guard.node for guard in self.guards}
+        steps = [
+            (_runner(n), place[n], [place[a] for a in n.args], ends[n], n in guarded or _depends(n), n) for n in nodes
+        ]
+        asked = [(node, i) for i, node in enumerate(self.inputs) if node in guarded]
+        outputs = [(place[node], node.kind in ("input", "constant")) for node in self.outputs]
+        self._plan = _Plan(steps, asked, outputs)
+        return self._plan
 
     def _ask(self, node: Node, value: Any) -> None:
         for guard in self.guards:
@@ -172,10 +195,30 @@ class Graph:
 
         return rewritten(self, SAFE if rules is None else rules, report)
 
+    def to_source(self) -> str:
+        """The program as a Python function that needs NumPy alone: the same values, bit for bit.
+
+        Its parameters are the leaves of the arguments and of the state that is read; it returns the outputs, and the
+        state that the program writes as a dictionary.
+
+        Example:
+            >>> import adjoint as ad
+            >>> print(ad.capture(lambda x, y: (x + y) * (x + y), 1.0, 2.0).to_source())
+            import numpy as np
+            ...
+        """
+        from adjoint.graph.source import source
+
+        return source(self)
+
     def __str__(self) -> str:
         from adjoint.graph.text import listing
 
         return listing(self)
+
+    def _repr_html_(self) -> str:
+        shown: str = import_module(_PICTURES).page(self)
+        return shown
 
     def __repr__(self) -> str:
         return f"<graph {self.name}: {len(self.inputs)} inputs, {len(self)} nodes, {len(self.outputs)} outputs>"
@@ -185,6 +228,29 @@ def _answered(question: str, value: Any) -> Any:
     """What a program gets that asks `question` of `value`."""
     kinds: dict[str, Callable[[Any], Any]] = {"bool": bool, "float": float, "int": int, "complex": complex}
     return kinds.get(question, np.asarray if question == "values" else int)(value)
+
+
+def _depends(node: Node) -> bool:
+    """Whether shape or dtype of what `node` gives may depend on values, as those of np.nonzero and np.unique do."""
+    op = node.op
+    return op is not None and op.kind in ("constant", "general") and not isinstance(op.forward, np.ufunc)
+
+
+def _as_captured(node: Node, value: Any) -> None:
+    """Refuse a value of another shape or dtype than in the capture: what follows may be another program."""
+    shape, dtype, values = node.shape, node.dtype, value
+    if shape is None or node.op is None:
+        return
+    if not isinstance(dtype, tuple):
+        shape, dtype, values = (shape,), (dtype,), (value,)
+    for s, d, x in zip(shape, dtype, values, strict=True):
+        found = np.shape(x), x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
+        if found != (s, d):
+            line = f" at {line_of(node.place)}" if node.place else ""
+            raise GraphError(
+                f"{node.op.name}{line} gave {s} {d} when the program was captured, and gives {found[0]} {found[1]} "
+                f"now, for which the program may be another one. Capture it with these arguments"
+            )
 
 
 def _runner(node: Node) -> Callable[..., Any]:

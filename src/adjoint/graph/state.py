@@ -96,9 +96,12 @@ class State:
         """The arrays as they are now."""
         return [cell.get() for cell in self.cells]
 
-    def write(self, results: dict[int, Any]) -> None:
-        """Put new values where they belong; in place, where an array is there."""
-        for i, value in results.items():
+    def write(self, new: dict[int, Any], results: list[Any]) -> list[Any]:
+        """Put `new` values where they belong; in place, where an array is there. Gives `results`, safe from that."""
+        targets = [array for i in new if isinstance(array := self._all[i].get(), np.ndarray)]
+        values = [_apart(value, targets) for value in new.values()]
+        results = [_apart(value, targets) for value in results]
+        for i, value in zip(new, values, strict=True):
             cell = self._all[i]
             array = cell.get()
             if isinstance(array, np.ndarray) and array.shape == np.shape(value) and array.flags.writeable:
@@ -106,6 +109,14 @@ class State:
                 writes.note(array)
             else:
                 cell.put(np.array(value))
+        return results
+
+
+def _apart(value: Any, targets: list[np.ndarray]) -> Any:
+    """`value`, in memory that is not about to be overwritten."""
+    if isinstance(value, np.ndarray) and any(np.may_share_memory(value, target) for target in targets):
+        return np.array(value)
+    return value
 
 
 def _of_tensor(tensor: Tensor, name: str) -> Cell:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.box import raw, varies
+from adjoint.core.box import Box, raw, varies
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.nn import init
 from adjoint.nn.init import Initializer, Rng
@@ -91,7 +91,9 @@ class Embedding(Module):
         self.weight = Parameter(init.normal((num_embeddings, embedding_dim), rng, dtype))
 
     def forward(self, x: Any) -> Any:
-        numbers, count = np.asarray(raw(x)), self.weight.shape[0]
+        numbers: Any = raw(x)
+        count = self.weight.shape[0]
+        numbers = numbers if isinstance(numbers, Box) else np.asarray(numbers)  # a box, while it is captured
         if numbers.dtype.kind not in "iu":
             raise DTypeError(f"Embedding takes whole numbers; got {numbers.dtype}. Convert: x.astype(int)")
         if numbers.size and not (numbers.min() >= 0 and numbers.max() < count):

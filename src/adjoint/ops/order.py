@@ -25,10 +25,18 @@ def values_of(x: Any) -> np.ndarray:
 
 
 def on_values(function: Callable[..., Any], *xs: Any) -> Any:
-    """`function` of the numbers alone; inside vmap, of one sample's after another's."""
-    if any(map(varies, xs)):
-        return apply(Op(function.__name__.strip("_"), function, ("*xs",), kind="constant"), xs, {})
-    return function(*(x.numpy() if isinstance(x, Box) else x for x in xs))  # type: ignore[attr-defined]  # see above
+    """`function` of the numbers alone; inside vmap, of one sample's after another's; of symbols, one operation."""
+    boxed = [i for i, x in enumerate(xs) if isinstance(x, Box)]
+    if not any(varies(x) or isinstance(raw(x), Box) for x in xs):
+        return function(*(values_of(x) if i in boxed else x for i, x in enumerate(xs)))
+
+    def of_boxed(*values: Any) -> Any:
+        given = list(xs)
+        for i, value in zip(boxed, values, strict=True):
+            given[i] = value
+        return function(*given)
+
+    return apply(Op(function.__name__.strip("_"), of_boxed, ("*xs",), kind="constant"), [xs[i] for i in boxed], {})
 
 
 def _placed(g: Any, order: Any, axis: int) -> Any:
