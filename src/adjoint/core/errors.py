@@ -11,6 +11,7 @@ AdjointError
 ├── ShapeError              (ValueError)    arguments whose shapes do not fit
 ├── DTypeError              (TypeError)     a dtype that cannot be used here
 ├── ArgumentError           (ValueError)    any other unusable argument
+│   └── ExprError                           … an expression's text, or the values given to it
 ├── GradientMismatchError   (AssertionError) a gradient differs from what its function's values say
 ├── DataError               (ValueError)    a file or data set that cannot be used
 ├── AnomalyError            (ArithmeticError)  nan or an infinity came into being (`detect_anomaly`)
@@ -72,6 +73,16 @@ class DTypeError(AdjointError, TypeError):
 
 class ArgumentError(AdjointError, ValueError):
     """An argument that cannot be used."""
+
+
+class ExprError(ArgumentError):
+    """The text of an expression that cannot be read, or values that do not fit its variables.
+
+    Attributes:
+        position: where in the text, counted in characters from 0; None if it is not about the text.
+    """
+
+    position: int | None = None
 
 
 class GradientMismatchError(AdjointError, AssertionError):
