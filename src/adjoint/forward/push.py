@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.box import apply, new_level
-from adjoint.core.errors import NotDifferentiableError
+from adjoint.core.box import apply, new_level, raw
+from adjoint.core.errors import LeavesGraphError, NotDifferentiableError
 from adjoint.core.op import Op
 from adjoint.core.pulls import NO_RULE, NotDifferentiable, dtype_of, refuse_complex, shape_of, where
 from adjoint.tape.backward import backward
@@ -146,12 +146,29 @@ def transposed(op: Op, i: int, args: Sequence[Any], out: Any, settings: Mapping[
         values = [x if hasattr(x, "dtype") else np.asarray(x) for x in args]
         pull = pull_for(op, (i,), values, out)
         saved = pull.save(values, out, {**settings, "needs": (i,)} if op.joint else settings)
-        pulled = pull(cotangents if op.multiple else cotangents[0], saved)[0]
-        found = backward({pulled.node: t}) if getattr(pulled, "node", None) is not None else {}
+        try:
+            pulled = pull(cotangents if op.multiple else cotangents[0], saved)[0]
+        except LeavesGraphError as error:
+            raise _opaque(op) from error
+        if getattr(pulled, "node", None) is not None:
+            found = backward({pulled.node: t})
+        else:  # then it must be 0, whatever the cotangent is
+            ones = [np.ones_like(x) for x in outs]
+            share, found = pull(ones if op.multiple else ones[0], saved)[0], {}
+            if share is not None and np.any(raw(share)):
+                raise _opaque(op)
     finally:
         recording_floor.reset(token)
     tangents = [found[c.node] if c.node in found else np.zeros_like(x) for c, x in zip(cotangents, outs, strict=True)]
     return tangents if op.multiple else tangents[0]
+
+
+def _opaque(op: Op) -> NotDifferentiableError:
+    return NotDifferentiableError(
+        f"{op.name}: forward mode follows from the gradient rule by transposing it, so the rule must be written in "
+        f"NumPy functions of its cotangent; this one takes its numbers out. Rewrite it, or state the forward rule too: "
+        f"ad.custom_jvp"
+    )
 
 
 def shaped(t: Any, out: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from adjoint.core.box import Box
-from adjoint.core.errors import DTypeError, ShapeError
+from adjoint.core.errors import DTypeError, LeavesGraphError, ShapeError
 from adjoint.core.op import Op
 from adjoint.ops.methods import ArrayBox, plain_index
 from adjoint.ops.writing import Path, written
@@ -133,6 +133,12 @@ class Layered(Writable):
 
     def __bool__(self) -> bool:
         return bool(self.layers[0])
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise LeavesGraphError(
+            f"a {type(self).__name__} array means something only inside the transform that made it, so it can not be "
+            f"pickled; pickle its values, t.numpy(), or what the transform returns"
+        )
 
     def __copy__(self) -> Any:
         return np.copy(self)  # type: ignore[call-overload]  # dispatches

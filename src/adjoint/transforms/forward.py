@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.box import Box, new_level, settled
+from adjoint.core.box import new_level, settled
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.core.pulls import dtype_of
-from adjoint.core.trees import flatten, paths
+from adjoint.core.trees import flatten, matched, paths
 from adjoint.forward.dual import Dual
 from adjoint.transforms.reverse import grad, vjp
 
@@ -23,12 +23,13 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: b
     Args:
         f: takes arrays or trees of arrays (dicts, lists, tuples, dataclasses), gives the same.
         primals: where to evaluate: a tuple with one entry an argument.
-        tangents: the direction, of the structure and shapes of `primals`. None stands for an argument that does not
-            vary, which may then be anything.
+        tangents: the direction, of the structure and shapes of `primals`. None stands for an argument, or a part
+            of one, that does not vary, which may then be anything.
         has_aux: `f` gives ``(value, aux)``; `aux` is passed through.
 
     Returns:
         ``(value, tangent)``, or ``(value, tangent, aux)``; the tangent has the value's structure, shapes and dtypes.
+        Where the value is a whole number or a truth value, the tangent is a real zero.
 
     Raises:
         ArgumentError: if primals and tangents are not of one structure.
@@ -60,29 +61,41 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: b
 
 
 def _carrying(primal: Any, tangent: Any, level: int, i: int) -> Any:
-    """The tree `primal` with each leaf a dual of `level`."""
+    """The tree `primal` with each leaf that varies a dual of `level`."""
     leaves, rebuild = flatten(primal)
-    given, _ = flatten(tangent)
-    if len(leaves) != len(given):
-        raise ArgumentError(f"jvp: argument {i} has {len(leaves)} arrays, its tangent {len(given)}; they must be of "
-                            f"one structure")  # fmt: skip
-    duals = []
-    for k, (x, t) in enumerate(zip(leaves, given, strict=True)):
-        x = x if isinstance(x, Box) or hasattr(x, "dtype") else np.asarray(x)[()]
-        t = t if isinstance(t, Box) or hasattr(t, "dtype") else np.asarray(t)[()]
-        where = f"argument {i}{paths(primal)[k]}"
+    found = _directions("jvp", primal, tangent, f"argument {i}")
+    return rebuild([x if t is None else Dual.of((_array(x), t), level) for x, t in zip(leaves, found, strict=True)])
+
+
+def _directions(name: str, primal: Any, tangent: Any, title: str) -> list[Any]:
+    """The leaves of `tangent`, one for each of `primal`, of its shape and dtype; None for one that does not vary."""
+    try:
+        given = matched(tangent, primal)
+    except ValueError as error:
+        raise ArgumentError(f"{name}: {title} and its tangent are not of one structure: {error}") from None
+    found: list[Any] = []
+    for k, (x, t) in enumerate(zip(flatten(primal)[0], given, strict=True)):
+        if t is None:
+            found.append(None)
+            continue
+        x, t = _array(x), _array(t)
+        where = f"{title}{paths(primal)[k]}"
         if x.dtype.kind not in "fc":
             raise DTypeError(
-                f"jvp: {where} has dtype {x.dtype}; only real and complex numbers vary. Pass floats, or None as its "
+                f"{name}: {where} has dtype {x.dtype}; only real and complex numbers vary. Pass floats, or None as its "
                 f"tangent"
             )
         if t.dtype.kind not in "fciub" or (t.dtype.kind == "c" and x.dtype.kind == "f"):
-            raise DTypeError(f"jvp: {where} has dtype {x.dtype}, its tangent {t.dtype}; convert one of them: "
+            raise DTypeError(f"{name}: {where} has dtype {x.dtype}, its tangent {t.dtype}; convert one of them: "
                              f"t.astype({x.dtype})")  # fmt: skip
         if t.shape != x.shape:
-            raise ShapeError(f"jvp: {where} has shape {x.shape}, its tangent {t.shape}; they must be equal")
-        duals.append(Dual.of((x, t if t.dtype == x.dtype else t.astype(x.dtype)), level))
-    return rebuild(duals)
+            raise ShapeError(f"{name}: {where} has shape {x.shape}, its tangent {t.shape}; they must be equal")
+        found.append(t if t.dtype == x.dtype else t.astype(x.dtype))
+    return found
+
+
+def _array(x: Any) -> Any:
+    return x if hasattr(x, "dtype") else np.asarray(x)[()]
 
 
 def _apart(tree: Any, level: int) -> tuple[Any, Any]:
@@ -104,6 +117,8 @@ def _number(x: Any) -> Any:
 
 def _zeros(x: Any) -> Any:
     kind = dtype_of(x).kind
+    if kind not in "fciub":  # a text has no tangent
+        return None
     return np.zeros_like(x, dtype=None if kind in "fc" else float)[()]
 
 
@@ -147,6 +162,11 @@ def linearize(f: Function, *primals: Any) -> tuple[Any, Function]:
     def push(*tangents: Any) -> Any:
         if len(tangents) != len(primals):
             raise ArgumentError(f"the linear map takes {len(primals)} tangents, one an argument; got {len(tangents)}")
-        return transpose(tuple(tangents))[0]
+        directions = []
+        for i, (x, t) in enumerate(zip(primals, tangents, strict=True)):
+            leaves, rebuild = flatten(x)
+            found = _directions("the linear map", x, t, f"argument {i}")
+            directions.append(rebuild([_zeros(y) if d is None else d for y, d in zip(leaves, found, strict=True)]))
+        return transpose(tuple(directions))[0]
 
     return value, push
