@@ -139,7 +139,7 @@ def _pushed(rule: Derivative, xs: Arrays, level: int) -> list[Any]:
     if all(t is None for t in tangents):
         return [dual(out, None, level) for out in carried_out(rule, values)]
     outs, pushed = rule.push(values, tangents)
-    _closed(rule, (*outs, *pushed), level)
+    _closed(rule, (*outs, *(t for t in pushed if isinstance(t, Dual | Tensor))), level)
     return [dual(out, t, level) for out, t in zip(outs, pushed, strict=True)]
 
 

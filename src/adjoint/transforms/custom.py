@@ -250,7 +250,7 @@ class _VjpCall(Call):
         except Exception as error:
             raise NotSupportedError(
                 f"forward mode of {self.name} needs the transpose of its bwd rule, which is not written in NumPy "
-                f"functions throughout ({type(error).__name__}: {error}). State a forward rule instead: ad.custom_jvp"
+                f"functions throughout ({_short(error)}). State a forward rule instead: ad.custom_jvp"
             ) from error
         pushed: list[Any] = [None] * len(outs)
         for k, t in zip(smooth, pullback([ts[i] for i in kept])[0] if kept else (), strict=False):
@@ -342,8 +342,7 @@ class _JvpCall(Call):
         except Exception as error:
             raise NotSupportedError(
                 f"the gradient of {self.name} needs the transpose of its jvp rule, whose tangent is not computed by "
-                f"NumPy functions throughout ({type(error).__name__}: {error}). State a gradient rule instead: "
-                f"ad.custom_vjp"
+                f"NumPy functions throughout ({_short(error)}). State a gradient rule instead: ad.custom_vjp"
             ) from error
         for i, c in zip(wanted, pullback([gs[k] for k in smooth])[0] if smooth else (), strict=False):
             found[i] = c
@@ -386,3 +385,8 @@ def _what(x: Any) -> str:
         return f"{type(x).__name__} of {len(x)}"
     shape = getattr(x, "shape", None)
     return type(x).__name__ if shape is None else f"one array of shape {shape}"
+
+
+def _short(error: Exception) -> str:
+    """The first sentence of an error."""
+    return f"{type(error).__name__}: {str(error).split('. ')[0]}"
