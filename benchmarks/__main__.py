@@ -16,6 +16,7 @@ NAMES = (
     "mlp",
     "hessian",
     "forward",
+    "vmap",
     "linalg",
     "equations",
     "deep",

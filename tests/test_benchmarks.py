@@ -14,7 +14,7 @@ from benchmarks import __main__ as command
 from benchmarks import report
 from benchmarks.harness import Budget, Case, Row, interleaved, plain
 from benchmarks.peers import PEERS, installed
-from benchmarks.workloads import checkpoint, deep, equations, linalg, memory
+from benchmarks.workloads import checkpoint, deep, equations, forward, linalg, memory, vmap
 
 # What the peers warn about when they are imported is their own affair.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -67,6 +67,18 @@ def test_equations_have_the_gradient_of_the_augmented_one() -> None:
         calls = case.build()
         for ours, theirs in zip(calls["adjoint"](), calls["NumPy"](), strict=True):
             np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-4)
+
+
+def test_forward_mode_is_measured_on_the_same_derivative() -> None:
+    calls = forward.chain(8)
+    (tangent,), (gradient,) = calls["adjoint"](), calls["reverse"]()
+    np.testing.assert_allclose(tangent, gradient, rtol=1e-12)  # elementwise: the Jacobian is diagonal
+    chain, mean, *worst = forward.cases(small=True)
+    assert {case.name for case in worst} == {"sin", "matmul", "sort"}
+    ratios = [Row(case, case.measure(3)).ratio("reverse") for case in worst if case.measure]
+    assert sorted(ratios, reverse=True) == ratios
+    assert min(mean.measure(3)["adjoint"]) > 0 if mean.measure else False
+    assert chain.budgets == mean.budgets == forward.BUDGETS
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the memory of the process from /proc")
@@ -138,3 +150,13 @@ def test_memory_is_that_of_the_arrays() -> None:
     """Twenty operations keep ten arrays of 8 MB for the way back, and a few more are there at once."""
     (most,) = memory.measure("chain", 1_000_000, 1)["adjoint"]
     assert 80e6 < most < 112e6
+
+
+def test_per_example_gradients_are_the_same_for_every_peer_and_average_to_the_ordinary_one() -> None:
+    (case,) = vmap.cases(small=True)
+    found = {peer: [plain(x) for x in call()] for peer, call in case.build().items()}
+    mean = found.pop("one gradient")
+    for values in found.values():
+        for ours, theirs, average in zip(found["adjoint"], values, mean, strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
+            np.testing.assert_allclose(np.mean(ours, axis=0), average, rtol=1e-9, atol=1e-12)

@@ -66,7 +66,8 @@ def _matmul_each(x: Any, y: Any, stacked: tuple[bool, ...]) -> Any:
         np.reshape(z, (z.shape[0], *(1,) * (most + 1 - z.ndim), *z.shape[1:])) if s else z
         for z, s in ((x, stacked[0]), (y, stacked[1]))
     )
-    product = np.matmul(x, y)
+    outer = x.shape[-1] == 1  # NumPy multiplies faster than BLAS
+    product = x * y if outer else np.matmul(x, y)
     if rank_y == 1:
         product = product[..., 0]
     return product if rank_x > 1 else product[..., 0] if rank_y == 1 else product[..., 0, :]

@@ -22,6 +22,12 @@ def _conjugate(x: Any) -> Any:
     return np.conj(x) if x.dtype.kind == "c" else x
 
 
+def _weight_cotangent(g: Any, x: Any) -> Any:
+    if x.ndim == 1:
+        return g[:, None] * _conjugate(x)
+    return np.dot(_rows(g).T, _conjugate(_rows(x)))  # for one row, several times as fast as matmul
+
+
 def _affine_each(x: Any, w: Any, b: Any, stacked: tuple[bool, ...], n: int) -> Any:
     if not any(stacked[1:]):  # many rows through the same layer
         return affine(x, w, b)
@@ -34,8 +40,8 @@ def _affine_each(x: Any, w: Any, b: Any, stacked: tuple[bool, ...], n: int) -> A
 @general(
     vjps=(
         lambda g, w: g @ _conjugate(w),
-        lambda g, x: np.dot(_rows(g).T, _conjugate(_rows(x))),  # for one row, several times as fast as matmul
-        lambda g: np.add.reduce(_rows(g), axis=0),
+        lambda g, x: _weight_cotangent(g, x),
+        lambda g: g if g.ndim == 1 else np.add.reduce(_rows(g), axis=0),
     ),
     jvps=(lambda t, w: np.matmul(t, w.T), lambda t, x: np.matmul(x, t.T), lambda t: t),
     batch=_affine_each,
