@@ -366,7 +366,7 @@ def product(fwd=lambda x, y: (x * y, (x, y)), bwd=lambda r, g: (g * r[1], g * r[
          "derivative; got str"),
         ({"fwd": lambda x, y: x * y},
          "the fwd rule of prod must return (value, residual); it returned one array of shape (3,)"),
-        ({"fwd": lambda x, y: ("value", None)), "prod must give arrays, or a tree of them; its value holds str"},
+        ({"fwd": lambda x, y: ("value", None)}, "prod must give arrays, or a tree of them; its value holds str"),
     ],
 )  # fmt: skip
 def test_wrong_gradient_rules(rule, words):
