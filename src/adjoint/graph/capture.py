@@ -14,7 +14,7 @@ from adjoint.core.trees import flatten, paths
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import Node, constant, placeholder
 from adjoint.graph.state import State
-from adjoint.graph.symbol import LEVEL, Symbol, guarding
+from adjoint.graph.symbol import Symbol, recording, symbol_of
 from adjoint.tape.node import leaf
 from adjoint.tape.tensor import Tensor, wrap
 
@@ -53,14 +53,14 @@ def capture(f: Callable[..., Any], *examples: Any, **named: Any) -> Graph:
     for k, (x, name) in enumerate(zip(leaves, signature, strict=True)):
         if _varies(x):
             data = x.data if isinstance(x, Tensor) else x
-            node = placeholder(name, np.shape(data), _dtype(data))
+            node = placeholder(name, np.shape(data), _dtype(data), number=type(data) in (float, complex))
             inputs.append(node)
-            symbols.append(_like(x, Symbol.of((data, node), LEVEL)))
+            symbols.append(_like(x, symbol_of(data, node)))
         else:
             fixed[k] = x
             symbols.append(x)
     state = State(f, (examples, named))
-    with state.symbolic() as cells, guarding() as guards:
+    with recording() as record, state.symbolic(record) as cells:
         args, kwargs = rebuild(symbols)
         value = f(*args, **kwargs)
         found, gives = _value(value)
@@ -71,7 +71,7 @@ def capture(f: Callable[..., Any], *examples: Any, **named: Any) -> Graph:
         [*outputs, *written.values()],
         takes=_taker(f, len(leaves), fixed, signature),
         gives=gives,
-        guards=guards,
+        guards=record.guards,
         state=state if state.inputs else None,
         written=list(written),
         name=getattr(f, "__name__", "f"),

@@ -84,7 +84,7 @@ class Node:
             return "call"
         if self.args:
             return "part"
-        return "input" if type(self.value) is Name else "constant"
+        return "input" if isinstance(self.value, Name) else "constant"
 
     @property
     def label(self) -> str:
@@ -102,6 +102,12 @@ class Node:
 
 class Name(str):
     """The name of an input."""
+
+    __slots__ = ()
+
+
+class NumberName(Name):
+    """The name of an input that is one of Python's numbers, which promotes less than NumPy's."""
 
     __slots__ = ()
 
@@ -169,9 +175,9 @@ def _kept(value: Any) -> Any:
     return array
 
 
-def placeholder(name: str, shape: Any = None, dtype: Any = None) -> Node:
-    """A new input; two inputs of one name are two."""
-    return Node(None, (), NO_SETTINGS, shape, dtype, Name(name), None)
+def placeholder(name: str, shape: Any = None, dtype: Any = None, number: bool = False) -> Node:
+    """A new input, perhaps a `number` of Python's; two inputs of one name are two."""
+    return Node(None, (), NO_SETTINGS, shape, dtype, NumberName(name) if number else Name(name), None)
 
 
 def variable(name: str) -> Node:

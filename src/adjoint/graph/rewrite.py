@@ -20,7 +20,7 @@ from adjoint.core.box import apply
 from adjoint.core.op import NO_SETTINGS, Op
 from adjoint.core.registry import operation
 from adjoint.graph.node import Node, call, constant, frozen, in_order, part, placeholder
-from adjoint.graph.symbol import LEVEL, Symbol, guarding
+from adjoint.graph.symbol import LEVEL, Symbol, is_number, recording
 
 if TYPE_CHECKING:
     from adjoint.graph.graph import Graph
@@ -80,7 +80,7 @@ def _op(name: str) -> Op:
 def _traced(f: Callable[..., Any]) -> tuple[Node, list[Node]]:
     """What `f` does with stand-ins, as a node, and the stand-ins."""
     holes = [placeholder(name, (), np.dtype(float)) for name in inspect.signature(f).parameters]
-    with guarding():
+    with recording():
         made = f(*(Symbol.of((np.float64(0.7), hole), LEVEL) for hole in holes))
     return made.node if isinstance(made, Symbol) else constant(made), holes
 
@@ -132,7 +132,14 @@ def made_call(op: Op, args: tuple[Node, ...], settings: Mapping[str, Any] = NO_S
         return call(op, args, settings)
     if op.kind == "elementwise" or (isinstance(op.forward, np.ufunc) and op.forward.signature is None):
         shape = np.broadcast_shapes(*(arg.shape for arg in args))
-        samples = [a.value if a.kind == "constant" and np.ndim(a.value) == 0 else a.dtype.type(1) for a in args]
+        samples = [
+            a.value
+            if a.kind == "constant" and np.ndim(a.value) == 0
+            else a.dtype.type(1).item()
+            if is_number(a)
+            else a.dtype.type(1)
+            for a in args
+        ]
     else:
         shape, samples = None, [np.ones(a.shape, a.dtype) for a in args]
     with np.errstate(all="ignore"):
@@ -193,12 +200,7 @@ def _pass(roots: tuple[Node, ...], by_op: Mapping[Op | None, list[Rule]], fired:
 
 def _fits(result: Node, node: Node) -> bool:
     """Whether `result` has the shape and dtype of what it replaces; what is no more than a number fits everywhere."""
-    return node.shape is None or (result.shape == node.shape and result.dtype == node.dtype and not _is_weak(result))
-
-
-def _is_weak(node: Node) -> bool:
-    """Whether a node is one of Python's numbers, which promotes less than NumPy's."""
-    return node.kind == "constant" and type(node.value) in (bool, int, float, complex)
+    return node.shape is None or (result.shape == node.shape and result.dtype == node.dtype and not is_number(result))
 
 
 def with_args(node: Node, args: tuple[Node, ...]) -> Node:

@@ -123,6 +123,21 @@ def _copies(node: Node) -> Node | None:
     return node.args[0]
 
 
+@on("not_equal")
+def _truth_of_a_truth_value(node: Node) -> Node | None:
+    """A truth value is unequal to 0 where it is true."""
+    x, zero = node.args
+    if (
+        x.dtype is None
+        or x.dtype.kind != "b"
+        or zero.kind != "constant"
+        or np.ndim(zero.value)
+        or x.shape != node.shape
+    ):
+        return None
+    return x if zero.value == 0 else None
+
+
 @on("choose_either")
 def _choices(node: Node) -> Node | None:
     """Between equal things, or by a condition that is always the same."""
@@ -245,6 +260,7 @@ EXACT: list[Rule] = [
     *_broadcasts_go_outwards,
     *_conversions,
     *_copies,
+    *_truth_of_a_truth_value,
     *_choices,
     *_whole_arrays,
     *_rules(),

@@ -11,9 +11,9 @@ import numpy as np
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.trees import flatten
 from adjoint.graph.node import Node, placeholder
-from adjoint.graph.symbol import LEVEL, Symbol
+from adjoint.graph.symbol import DRAWS, Record, Symbol, symbol_of
 from adjoint.tape import writes
-from adjoint.tape.reach import reach
+from adjoint.tape.reach import Source, reach
 from adjoint.tape.tensor import Tensor, View, wrap
 
 
@@ -50,33 +50,42 @@ class State:
         for thing in found.objects:
             cells += _of_object(thing)
         self._all = cells
-        self.cells = [cell for cell in cells if isinstance(cell.get(), np.ndarray)]
-        self.inputs = [placeholder(cell.name, c.shape, c.dtype) for cell in self.cells for c in (cell.get(),)]
+        self.cells = [cell for cell in cells if _is_kept(cell.get())]
+        self.inputs = [
+            placeholder(cell.name, np.shape(x), np.asarray(x).dtype, number=not isinstance(x, np.ndarray))
+            for cell in self.cells
+            for x in (cell.get(),)
+        ]
 
     @contextmanager
-    def symbolic(self) -> Iterator[list[Cell]]:
+    def symbolic(self, record: Record) -> Iterator[list[Cell]]:
         """For a while, symbols in place of all arrays; afterwards everything is as it was."""
         attributes = [(thing, dict(vars(thing))) for thing in self._objects]
         before = [(cell, cell.get()) for cell in self._all]
-        states = [_state_of(generator) for generator in self._generators]
+        sources = {id(generator): (s, s.get()) for generator in self._generators for s in (Source.of(generator),)}
         for cell, node in zip(self.cells, self.inputs, strict=True):
-            cell.put(Symbol.of((np.array(cell.get()), node), LEVEL))
+            value = cell.get()
+            cell.put(symbol_of(np.array(value) if isinstance(value, np.ndarray) else value, node))
         try:
             yield self._all
-            if [_state_of(generator) for generator in self._generators] != states:
-                raise NotSupportedError(
-                    "the captured function draws random numbers, which would be the same at every call of the graph; "
-                    "draw them outside and pass them as an argument"
-                )
+            for key, (source, state) in sources.items():
+                known = record.generators[key][2] if key in record.generators else {repr(state)}
+                if repr(source.get()) not in known:
+                    raise NotSupportedError(DRAWS)
         finally:
-            for cell, array in before:
-                cell.put(array)
+            for cell, value in before:
+                cell.put(value)
             for thing, values in attributes:
                 for name in vars(thing).keys() - values.keys():
                     del vars(thing)[name]
                 for name, value in values.items():
                     if vars(thing).get(name) is not value:
                         vars(thing)[name] = value
+            for source, state in sources.values():
+                source.set(state)
+            for key, (source, state, _) in record.generators.items():
+                if key not in sources:
+                    source.set(state)
 
     def written(self, cells: list[Cell], node_of: Callable[[Any], Node]) -> dict[int, Node]:
         """The new node of each cell that was written, by the cell's number."""
@@ -86,6 +95,8 @@ class State:
             now = cell.get()
             if isinstance(now, Symbol) and now.node is not read.get(cell):
                 changed[i] = now.node
+            elif not isinstance(now, Symbol) and _is_kept(now):  # what does not depend on anything
+                changed[i] = node_of(now)
         return changed
 
     def name_of(self, i: int) -> str:
@@ -108,7 +119,7 @@ class State:
                 array[...] = value
                 writes.note(array)
             else:
-                cell.put(np.array(value))
+                cell.put(type(array)(value) if type(array) in (int, float) else np.array(value))
         return results
 
 
@@ -117,6 +128,10 @@ def _apart(value: Any, targets: list[np.ndarray]) -> Any:
     if isinstance(value, np.ndarray) and any(np.may_share_memory(value, target) for target in targets):
         return np.array(value)
     return value
+
+
+def _is_kept(value: Any) -> bool:
+    return isinstance(value, np.ndarray) or type(value) in (int, float)
 
 
 def _of_tensor(tensor: Tensor, name: str) -> Cell:
@@ -135,6 +150,10 @@ def _of_gradient(tensor: Tensor, name: str) -> Cell:
 def _of_object(thing: Any) -> Iterator[Cell]:
     """The arrays among the attributes of `thing`, and in the dictionaries there."""
     arrays = getattr(thing, "state_arrays", None)
+    for k, group in enumerate(getattr(thing, "param_groups", ())):  # settings that a schedule may change
+        yield from (_of_item(f"group{k}.{name}", group, name) for name, value in group.items() if type(value) is float)
+    if hasattr(thing, "param_groups"):
+        yield _of_item("steps", vars(thing), "steps")
     places = arrays() if arrays is not None else {type(thing).__name__.lower(): vars(thing)}
     for label, place in places.items():
         for name, value in place.items():
@@ -154,7 +173,3 @@ def _names(objects: list[Any]) -> dict[int, str]:
             for name, tensor in getattr(thing, kind, dict)() if hasattr(thing, kind) else ():
                 names.setdefault(id(tensor), name) if len(names.get(id(tensor), name)) >= len(name) else None
     return names
-
-
-def _state_of(generator: Any) -> Any:
-    return repr(generator.bit_generator.state if hasattr(generator, "bit_generator") else generator.get_state())

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint.core.box import Box, apply, settled
-from adjoint.core.errors import LeavesGraphError
-from adjoint.core.op import Op
-from adjoint.graph.node import Node, call, constant, part
+from adjoint.core.errors import LeavesGraphError, NotSupportedError
+from adjoint.core.op import Op, Rule
+from adjoint.graph.node import Node, NumberName, call, constant, frozen, part
 from adjoint.ops.writable import Layered
 from adjoint.tape.lines import users_place
+from adjoint.tape.reach import Source
 
 # Below all tensors: a tensor made of symbols records its own backward pass with them.
 LEVEL = -1
@@ -29,18 +30,70 @@ class Guard(NamedTuple):
     place: Any
 
 
-_guards: ContextVar[list[Guard] | None] = ContextVar("guards", default=None)
+class Record:
+    """What a capture notes besides nodes.
+
+    Attributes:
+        guards: what the program asked of its values, in order.
+        draws: the random draws; those from one state of a generator are one, as when a checkpoint repeats them.
+        generators: those that were drawn from: each with its first state, and all that it had before or after a draw.
+    """
+
+    def __init__(self) -> None:
+        self.guards: list[Guard] = []
+        self.draws: dict[Any, Node] = {}
+        self.generators: dict[int, tuple[Source, Any, set[str]]] = {}
+
+    def before(self, source: Source, key: int) -> str:
+        """The state of a generator as a draw begins.
+
+        Raises:
+            NotSupportedError: if the program itself has drawn from it meanwhile.
+        """
+        state = source.get()
+        _, _, known = self.generators.setdefault(key, (source, state, {repr(state)}))
+        if repr(state) not in known:
+            raise NotSupportedError(DRAWS)
+        return repr(state)
+
+
+DRAWS = (
+    "the captured function draws random numbers from a generator of NumPy's, which would be the same at every call of "
+    "the graph; draw them outside and pass them as an argument, or use layers that draw, such as adjoint.nn.Dropout"
+)
+_record: ContextVar[Record | None] = ContextVar("record", default=None)
 
 
 @contextmanager
-def guarding() -> Iterator[list[Guard]]:
-    """Collect what the program asks of its values."""
-    guards: list[Guard] = []
-    token = _guards.set(guards)
+def recording() -> Iterator[Record]:
+    """Collect what the program asks of its values, and what it draws."""
+    record = Record()
+    token = _record.set(record)
     try:
-        yield guards
+        yield record
     finally:
-        _guards.reset(token)
+        _record.reset(token)
+
+
+_arrays: ContextVar[dict[int, tuple[Any, Node]] | None] = ContextVar("arrays", default=None)
+
+
+@contextmanager
+def reading(arrays: dict[int, tuple[Any, Node]]) -> Iterator[None]:
+    """Take these arrays, by identity, for inputs of the program and not for constants."""
+    token = _arrays.set(arrays)
+    try:
+        yield
+    finally:
+        _arrays.reset(token)
+
+
+def _node_of(value: Any) -> Node:
+    """The node of a value that is no symbol."""
+    arrays = _arrays.get()
+    if arrays is not None and (found := arrays.get(id(value))) is not None:
+        return found[1]
+    return constant(value)
 
 
 class Symbol(Layered):
@@ -73,6 +126,8 @@ class Symbol(Layered):
                 value, node = arg, None
             values.append(value)
             nodes.append(node)
+        if "random" in op.flags:
+            return self._drawn(op, values, nodes, settings)
         out = apply(op, values, settings)
         if "once" in op.flags:
             return out  # shapes and the like: the same for whatever values come
@@ -80,7 +135,7 @@ class Symbol(Layered):
             if op.name == "empty_like":  # what is there by chance is no constant
                 out.fill(0)
             return Symbol.of((out, constant(out)), LEVEL)
-        given = tuple(constant(v) if node is None else node for v, node in zip(values, nodes, strict=True))
+        given = tuple(_node_of(v) if node is None else node for v, node in zip(values, nodes, strict=True))
         if op.multiple or isinstance(out, tuple | list):
             whole = call(
                 op, given, settings, tuple(np.shape(x) for x in out), tuple(_dtype(x) for x in out), users_place
@@ -90,6 +145,20 @@ class Symbol(Layered):
             out = np.asarray(out)[()]
         result = Symbol.of((out, call(op, given, settings, out.shape, out.dtype, users_place)), LEVEL)
         return self.viewed(result, op, settings) if len(args) == 1 else result
+
+    def _drawn(self, op: Op, values: Sequence[Any], nodes: Sequence[Node | None], settings: Mapping[str, Any]) -> Any:
+        """Random numbers: a node of their own for each state that a generator was in."""
+        record = _record.get() or Record()
+        generator = settings["rng"]
+        source = Source.of(generator)
+        state = record.before(source, id(generator))
+        out = apply(op, values, settings)
+        record.generators[id(generator)][2].add(repr(source.get()))
+        given = tuple(constant(v) if node is None else node for v, node in zip(values, nodes, strict=True))
+        key = (op, given, frozen(settings), state)
+        if key not in record.draws:
+            record.draws[key] = call(op, given, settings, out.shape, out.dtype, users_place)
+        return Symbol.of((out, record.draws[key]), LEVEL)
 
     def _constant(self, array: Any) -> tuple[Any, ...]:
         if isinstance(array, Box):
@@ -123,13 +192,14 @@ class Symbol(Layered):
         return self
 
     def _asked(self, question: str, answer: Any) -> Any:
-        guards = _guards.get()
-        if guards is None:
+        record = _record.get()
+        if record is None:
             raise LeavesGraphError(
                 f"{question} of a symbol outside the capture that it belongs to: it was kept from there, in a global "
                 f"or an attribute. Return it from the captured function instead"
             )
-        guards.append(Guard(self.node, question, answer, users_place()))
+        if not any(guard.node is self.node and guard.question == question for guard in record.guards[-64:]):
+            record.guards.append(Guard(self.node, question, answer, users_place()))
         return answer
 
     def __bool__(self) -> bool:
@@ -169,6 +239,50 @@ class Symbol(Layered):
 
     def __repr__(self) -> str:
         return f"symbol({self.node!r})"
+
+
+# Makes one of Python's numbers of NumPy's: what follows is promoted as by Python's.
+as_python = Op("as_python", lambda x: x.item() if isinstance(x, np.generic) else x, ("x",), (Rule(1.0),),
+               kind="elementwise")  # fmt: skip
+
+
+class Number(Symbol):
+    """A symbol of one of Python's numbers. Python's operators make such of such."""
+
+    __slots__ = ()
+
+
+def _operator(name: str) -> Any:
+    of_arrays = getattr(Symbol, name)
+
+    def method(self: Number, *other: Any) -> Any:
+        out = of_arrays(self, *other)
+        if type(out) is Symbol and all(isinstance(x, Number) or type(x) in (int, float, complex) for x in other):
+            value, node = as_python(out).layers
+            return symbol_of(value.item(), node)
+        return out
+
+    return method
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
+    for _side in ("", "r"):
+        setattr(Number, f"__{_side}{_name}__", _operator(f"__{_side}{_name}__"))
+    setattr(Number, f"__i{_name}__", _operator(f"__{_name}__"))  # the name moves on to another number
+for _name in ("neg", "pos", "abs"):
+    setattr(Number, f"__{_name}__", _operator(f"__{_name}__"))
+
+
+def symbol_of(value: Any, node: Node) -> Symbol:
+    """The symbol of an array, or of one of Python's numbers."""
+    return (Number if type(value) in (int, float, complex) else Symbol).of((value, node), LEVEL)
+
+
+def is_number(node: Node) -> bool:
+    """Whether a node is one of Python's numbers, which promotes less than NumPy's."""
+    if node.args:
+        return node.op is as_python and not node.shape
+    return type(node.value) in (NumberName, bool, int, float, complex)
 
 
 def _dtype(x: Any) -> Any:

@@ -12,6 +12,7 @@ from adjoint.core.box import apply
 from adjoint.core.errors import GraphError
 from adjoint.core.op import Op
 from adjoint.graph.node import Node, frozen
+from adjoint.graph.symbol import is_number
 
 if TYPE_CHECKING:
     from adjoint.graph.graph import Graph
@@ -68,17 +69,22 @@ def _predictable(op: Op) -> bool:
 
 def _kinds(node: Node, sample: Callable[..., Any]) -> list[tuple[Any, Any]]:
     """Shape and dtype of what the operation gives for one sort of sample; nothing, if it takes no such values."""
-    values = [
-        arg.value if arg.kind == "constant" else sample(arg.shape, arg.dtype) if arg.shape else arg.dtype.type(1)
-        for arg in node.args
-    ]
     assert node.op is not None
+    values = [_value(arg, sample) for arg in node.args]
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return [_kind_of(apply(node.op, values, node.settings))]
     except (ArithmeticError, np.linalg.LinAlgError):
         return []
+
+
+def _value(arg: Node, sample: Callable[..., Any]) -> Any:
+    if arg.kind == "constant":
+        return arg.value
+    if arg.shape:
+        return sample(arg.shape, arg.dtype)
+    return arg.dtype.type(1).item() if is_number(arg) else arg.dtype.type(1)
 
 
 def _ones(shape: Any, dtype: Any) -> Any:

@@ -5,7 +5,7 @@ Each takes ``reduction="mean"`` (one number, the mean), ``"sum"`` or ``"none"`` 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -192,7 +192,8 @@ def _expected(log_p: Any, target: Any) -> Any:
 def _from_labels(
     logits: Any, labels: Any, weight: Any, ignore_index: int, reduction: str, label_smoothing: float
 ) -> Any:
-    labels, classes = _array(labels), logits.shape[-1]
+    labels = _array(labels)
+    classes = logits.shape[-1]
     if labels.shape != logits.shape[:-1]:
         raise ShapeError(
             f"cross_entropy: logits (…, classes) of shape {logits.shape} need class numbers of shape "
@@ -208,7 +209,11 @@ def _from_labels(
             )
     if label_smoothing:
         target = np.full(logits.shape, label_smoothing / classes, logits.dtype)
-        target[(*np.indices(labels.shape, sparse=True), labels)] += 1 - label_smoothing
+        if isinstance(labels, Box):
+            right = np.equal(np.expand_dims(cast(Any, labels), -1), np.arange(classes))
+            target = np.where(right, target + (1 - label_smoothing), target)
+        else:
+            target[(*np.indices(labels.shape, sparse=True), labels)] += 1 - label_smoothing
         loss = _expected(log_softmax(logits), target if weight is None else target * weight)
     else:
         if reduction == "mean" and counted is None and weight is None:

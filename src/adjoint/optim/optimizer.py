@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, GradientError, ShapeError
 from adjoint.tape import writes
 from adjoint.tape.tensor import Tensor
@@ -83,7 +84,8 @@ class Optimizer:
     @property
     def lr(self) -> float:
         """The learning rate: of the first group; set, of all."""
-        return float(self.param_groups[0]["lr"])
+        rate = self.param_groups[0]["lr"]
+        return rate if isinstance(rate, Box) else float(rate)  # type: ignore[return-value]  # a box while a step is captured
 
     @lr.setter
     def lr(self, value: float) -> None:
