@@ -6,8 +6,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from adjoint.core.box import Box
+from adjoint.core.box import Box, varies
 from adjoint.core.errors import ShapeError
+from adjoint.core.protocol import detached
 
 
 def array(x: Any) -> Any:
@@ -19,6 +20,11 @@ def array(x: Any) -> Any:
 def plain(x: Any) -> Any:
     """The numbers alone, as NumPy's."""
     return cast(Any, x).numpy() if isinstance(x, Box) else np.asarray(x)
+
+
+def constants(x: Any) -> Any:
+    """The same without history: an array of NumPy's; inside vmap, one for each sample."""
+    return detached(x) if varies(x) else plain(x)
 
 
 def adjoint_of(x: Any) -> Any:

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.box import raw
 from adjoint.core.errors import ArgumentError, NotSupportedError, ShapeError
-from adjoint.scipy.arrays import array, plain
+from adjoint.ops.indexing import read
+from adjoint.scipy.arrays import array, constants
 from adjoint.scipy.linalg.bands import solve_banded
 
 
@@ -26,7 +28,7 @@ def _samples(name: str, x: Any, y: Any, axis: int, least: int) -> tuple[Any, Any
 
 
 def _rising(name: str, x: Any) -> Any:
-    if not (np.diff(plain(x)) > 0).all():
+    if not np.all(np.diff(raw(x)) > 0):
         raise ArgumentError(f"{name}: x must rise strictly")
     return x
 
@@ -38,7 +40,7 @@ def _column(x: Any, like: Any) -> Any:
 
 def _interval(x: Any, query: Any) -> Any:
     """The number of the interval of each query, plain; the first or the last for those outside."""
-    return np.clip(np.searchsorted(plain(x), plain(query), side="right") - 1, 0, x.shape[0] - 2)
+    return np.clip(np.searchsorted(constants(x), constants(query), side="right") - 1, 0, x.shape[0] - 2)
 
 
 class interp1d:  # noqa: N801 - SciPy's name
@@ -79,8 +81,8 @@ class interp1d:  # noqa: N801 - SciPy's name
             raise NotSupportedError(f"interp1d of kind {kind!r} has no rule; kind='linear', or CubicSpline(x, y)")
         self.x, self.y = _samples("interp1d", x, y, axis, 2)
         if not assume_sorted:
-            order = np.argsort(plain(self.x), kind="stable")
-            self.x, self.y = self.x[order], self.y[order]
+            order = np.argsort(constants(self.x), kind="stable")
+            self.x, self.y = read(self.x, order), read(self.y, order)
         self.axis, self.fill_value = axis % self.y.ndim, fill_value
         given = not (isinstance(fill_value, float) and np.isnan(fill_value))
         self.bounds_error = not given if bounds_error is None else bounds_error
@@ -89,17 +91,17 @@ class interp1d:  # noqa: N801 - SciPy's name
         """The value at each of `x`, whose shape stands in the place of `axis`."""
         x = array(x)
         flat = np.reshape(x, (-1,))
-        low, high = plain(flat) < plain(self.x)[0], plain(flat) > plain(self.x)[-1]
-        outside = low.any() or high.any()
+        low, high = constants(flat) < constants(self.x)[0], constants(flat) > constants(self.x)[-1]
+        outside = np.any(raw(low) | raw(high))
         extrapolate = isinstance(self.fill_value, str)
         if outside and self.bounds_error and not extrapolate:
             raise ArgumentError(
-                f"interp1d: queries lie outside of x, {plain(self.x)[0]:g} … {plain(self.x)[-1]:g}; pass "
+                f"interp1d: queries lie outside of x, {np.min(raw(self.x)):g} … {np.max(raw(self.x)):g}; pass "
                 f"fill_value='extrapolate' or a number"
             )
         i = _interval(self.x, flat)
-        share = _column((flat - self.x[i]) / (self.x[i + 1] - self.x[i]), self.y)
-        result = self.y[i] + share * (self.y[i + 1] - self.y[i])
+        share = _column((flat - read(self.x, i)) / (read(self.x, i + 1) - read(self.x, i)), self.y)
+        result = read(self.y, i) + share * (read(self.y, i + 1) - read(self.y, i))
         if outside and not extrapolate:
             fill = self.fill_value if isinstance(self.fill_value, tuple) else (self.fill_value, self.fill_value)
             result = np.where(_column(low, result), fill[0], np.where(_column(high, result), fill[1], result))
@@ -127,12 +129,12 @@ class _Hermite:
         query = array(x)
         flat = np.reshape(query, (-1,))
         i = _interval(self.x, flat)
-        h = _column(self.x[i + 1] - self.x[i], self.y)
-        s = _column(flat - self.x[i], self.y)
-        y, slope = self.y[i], self.slopes[i]
-        rise = (self.y[i + 1] - y) / h
-        square = (3 * rise - 2 * slope - self.slopes[i + 1]) / h
-        cube = (slope + self.slopes[i + 1] - 2 * rise) / (h * h)
+        h = _column(read(self.x, i + 1) - read(self.x, i), self.y)
+        s = _column(flat - read(self.x, i), self.y)
+        y, slope = read(self.y, i), read(self.slopes, i)
+        rise = (read(self.y, i + 1) - y) / h
+        square = (3 * rise - 2 * slope - read(self.slopes, i + 1)) / h
+        cube = (slope + read(self.slopes, i + 1) - 2 * rise) / (h * h)
         if nu == 0:
             result = y + s * (slope + s * (square + s * cube))
         elif nu == 1:
@@ -143,8 +145,8 @@ class _Hermite:
             result = 6 * cube if nu == 3 else np.zeros_like(cube)
         inside = self.extrapolate if extrapolate is None else extrapolate
         if not inside:
-            values = plain(flat)
-            outside = np.logical_or(values < plain(self.x)[0], values > plain(self.x)[-1])
+            values = constants(flat)
+            outside = np.logical_or(values < constants(self.x)[0], values > constants(self.x)[-1])
             result = np.where(_column(outside, result), np.nan, result)
         return _placed(result, query.shape, self.axis)
 
@@ -344,19 +346,21 @@ class RegularGridInterpolator:
             raise ShapeError(f"RegularGridInterpolator in {d} dimensions takes queries (..., {d}); got {xi.shape}")
         shape = xi.shape[:-1] if xi.shape[-1:] == (d,) else xi.shape
         flat = np.reshape(xi, (-1, d))
-        q = plain(flat)
-        outside = np.zeros(len(q), bool)
+        q: Any = constants(flat)
+        outside: Any = np.zeros(len(q), bool)
         corners: list[tuple[Any, Any]] = [((), 1.0)]
         for k, grid in enumerate(self.grid):
-            outside |= (q[:, k] < plain(grid)[0]) | (q[:, k] > plain(grid)[-1])
+            outside = outside | (q[:, k] < constants(grid)[0]) | (q[:, k] > constants(grid)[-1])
             i = _interval(grid, flat[:, k])
-            share = (flat[:, k] - grid[i]) / (grid[i + 1] - grid[i])
+            share = (flat[:, k] - read(grid, i)) / (read(grid, i + 1) - read(grid, i))
             corners = [
                 ((*index, i + up), weight * (share if up else 1 - share)) for index, weight in corners for up in (0, 1)
             ]
-        if outside.any() and self.bounds_error:
+        anywhere = np.any(raw(outside))
+        if anywhere and self.bounds_error:
             raise ArgumentError("RegularGridInterpolator: queries lie outside of the grid; pass bounds_error=False")
-        result = sum(_column(weight, self.values[index]) * self.values[index] for index, weight in corners)
-        if outside.any() and self.fill_value is not None:
+        values = [(read(self.values, index), weight) for index, weight in corners]
+        result = sum(_column(weight, value) * value for value, weight in values)
+        if anywhere and self.fill_value is not None:
             result = np.where(_column(outside, result), self.fill_value, result)
         return np.reshape(result, (*(shape or (1,)), *self.values.shape[d:]))

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.box import raw
 from adjoint.core.errors import ArgumentError, NotDifferentiableError, NotSupportedError
 from adjoint.core.protocol import in_graph
-from adjoint.scipy.arrays import array, plain
+from adjoint.scipy.arrays import array, constants
 
 Formula = Callable[..., Any]
 
@@ -88,26 +89,26 @@ class Distribution:
         return z, [array(given[k]) for k in self.shapes], scale
 
     def _ends(self, shapes: list[Any]) -> list[Any]:
-        return [plain(end(*shapes)) if callable(end) else end for end in (self.low, self.high)]
+        return [constants(end(*shapes)) if callable(end) else end for end in (self.low, self.high)]
 
     def _well(self, shapes: list[Any], scale: Any) -> Any:
         """Whether the parameters make a distribution."""
-        well = np.greater(plain(scale), 0)
+        well = np.greater(constants(scale), 0)
         if self.valid is not None:
-            return np.logical_and(well, self.valid(*map(plain, shapes)))
+            return np.logical_and(well, self.valid(*map(constants, shapes)))
         for s in shapes:
-            well = np.logical_and(well, np.greater(plain(s), 0))
+            well = np.logical_and(well, np.greater(constants(s), 0))
         return well
 
     def _inside(self, z: Any, shapes: list[Any]) -> tuple[Any, Any, Any]:
         """Where `z` is below and above the support; and `z` with a point of the support in those places."""
         low, high = self._ends(shapes)
-        values = plain(z)
+        values = constants(z)
         below, above = np.less(values, low), np.greater(values, high)
-        if not (below.any() or above.any()):
+        if not np.any(raw(below) | raw(above)):
             return below, above, z
         # Selected before any formula sees it: a gradient of 0 times infinity would be nan.
-        within = np.where(np.isinf(high), low + 1.0, (low + high) / 2) if np.isfinite(low).all() else high - 1.0
+        within = np.where(np.isinf(high), low + 1.0, (low + high) / 2) if np.all(np.isfinite(raw(low))) else high - 1.0
         return below, above, np.where(np.logical_or(below, above), within.astype(values.dtype), z)
 
     def _cast(self, result: Any, *arrays: Any) -> Any:
@@ -126,7 +127,7 @@ class Distribution:
 
     @staticmethod
     def _chosen(where: Any, value: Any, otherwise: Any) -> Any:
-        return np.where(where, value, otherwise) if np.any(where) else otherwise
+        return np.where(where, value, otherwise) if np.any(raw(where)) else otherwise
 
     def pdf(self, x: Any, *args: Any, **kwds: Any) -> Any:
         """The density at `x`."""
@@ -194,7 +195,7 @@ class Discrete(Distribution):
     def logpmf(self, k: Any, *args: Any, **kwds: Any) -> Any:
         """The logarithm of the probability of `k`; minus infinity where `k` is no whole number."""
         density = super().logpdf(k, *args, **kwds)
-        return self._chosen(np.not_equal(plain(k), np.floor(plain(k))), -np.inf, density)
+        return self._chosen(np.not_equal(constants(k), np.floor(constants(k))), -np.inf, density)
 
     def pmf(self, k: Any, *args: Any, **kwds: Any) -> Any:
         """The probability of `k`."""
