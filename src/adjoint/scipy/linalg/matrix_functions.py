@@ -15,7 +15,7 @@ from scipy import linalg
 from adjoint.core.constructors import general
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.op import call
-from adjoint.ops.decompositions import svd_cotangent
+from adjoint.ops.decompositions import svd_cotangent, svd_tangents
 from adjoint.ops.factors import unused, well_posed
 from adjoint.scipy.arrays import adjoint_of, array, square
 from adjoint.scipy.linalg.matrix_equations import sylvester
@@ -281,7 +281,24 @@ def _polar_cotangent(g: Any, a: Any, out: Any) -> Any:
     return c if all(map(unused, g[1:])) else c + svd_cotangent(g[1:], out[1:])
 
 
-@general(vjp=_polar_cotangent, batch="leading", multiple=True, samples=lambda r: [call(r(3, 3)), call(r(4, 2))])
+def _polar_tangents(t: Any, a: Any, out: Any) -> tuple[Any, ...]:
+    """By the formula above, in the basis of the singular vectors."""
+    u, w, s, vh = out
+    inner, v = np.matmul(adjoint_of(u), t), adjoint_of(vh)
+    odd = np.matmul(np.matmul(vh, inner - adjoint_of(inner)), v) / (s[..., :, None] + s[..., None, :])
+    tu = np.matmul(np.matmul(w, odd), vh)
+    if a.shape[-2] > a.shape[-1]:
+        tu = tu + np.matmul(np.matmul(t - np.matmul(u, inner), v) / s[..., None, :], vh)
+    return tu, *svd_tangents(t, (w, s, vh))
+
+
+@general(
+    vjp=_polar_cotangent,
+    jvp=_polar_tangents,
+    batch="leading",
+    multiple=True,
+    samples=lambda r: [call(r(3, 3)), call(r(4, 2))],
+)
 def unitary_factor_and_svd(a: Any, /) -> Any:
     """The unitary factor, and the singular vectors and values that it is made of, which its gradient needs again."""
     w, s, vh = np.linalg.svd(np.asarray_chkfinite(a), full_matrices=False)
