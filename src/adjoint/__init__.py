@@ -88,11 +88,12 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 _ROOMS = frozenset({"data", "io", "nn", "optim", "scipy", "testing", "train", "xp"})
 _TOOLS = {
-    "Expr": "adjoint.expr",
+    "Expr": "adjoint.expressions",
     "Graph": "adjoint.graph",
     "capture": "adjoint.graph",
+    "compile": "adjoint.compiler.facade",
     "detect_anomaly": "adjoint.tape.anomaly",
-    "expr": "adjoint.expr",
+    "expr": "adjoint.expressions",
     "from_dlpack": "adjoint.xp",
     "saved": "adjoint.tape.saved",
     "trace_backward": "adjoint.tape.trace",

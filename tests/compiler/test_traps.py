@@ -1,0 +1,413 @@
+"""What recording systems fall into: each case gives here what the plain function gives."""
+
+import copy
+import threading
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint import nn, optim
+
+rng = np.random.default_rng(0)
+
+
+def same(a, b):
+    np.testing.assert_array_equal(np.asarray(a), np.asarray(b))
+
+
+def ways(f):
+    """How many programs were recorded."""
+    return sum(map(len, f._ways.values()))
+
+
+def test_closures_globals_and_attributes_are_read_afresh():
+    scale, weights = 2.0, np.ones(3)
+
+    class Settings:
+        def __init__(self):
+            self.power = 2.0
+            self.offset = np.zeros(3)
+
+    settings = Settings()
+
+    @ad.compile
+    def f(x):
+        return scale * (x * weights) ** settings.power + settings.offset
+
+    x = np.arange(3.0)
+    same(f(x), 2 * x**2)
+    weights[0] = 7.0  # the array that is there already
+    same(f(x + 1), 2 * ((x + 1) * weights) ** 2)
+    weights = np.full(3, 0.5)  # another one under the name
+    same(f(x), 2 * (x * 0.5) ** 2)
+    settings.offset = np.full(3, 10.0)
+    same(f(x), 2 * (x * 0.5) ** 2 + 10)
+    assert ways(f) == 1
+    scale = 3.0
+    same(f(x), 3 * (x * 0.5) ** 2 + 10)
+    settings.power = 1.0
+    same(f(x), 3 * x * 0.5 + 10)
+    settings = Settings()
+    same(f(x), 3 * (x * 0.5) ** 2)
+
+
+GLOBAL = 1.0
+
+
+def test_globals_that_are_rebound():
+    global GLOBAL  # noqa: PLW0603 - that is the trap
+    f = ad.compile(lambda x: x + GLOBAL)
+    assert f(1.0) == 2.0
+    GLOBAL = 5.0
+    assert f(1.0) == 6.0
+
+
+def test_branches_on_values():
+    @ad.compile
+    def f(x):
+        if np.sum(x) > 0:
+            return x * 2
+        return -x
+
+    x = np.array([1.0, 2.0])
+    for _ in range(2):
+        same(f(x), x * 2)
+        same(f(-x), x)
+    assert ways(f) == 2
+
+
+def test_loops_until_convergence():
+    def root(a):
+        x = a
+        while abs(x * x - a) > 1e-12:
+            x = (x + a / x) / 2
+        return x
+
+    f = ad.compile(root)
+    for a in (2.0, 3.0, 10.0, 2.5, 2.0):
+        assert f(a) == root(a)
+
+
+def test_results_are_the_callers():
+    f = ad.compile(lambda x: (x + 1, np.zeros(3)))
+    first, zeros = f(np.ones(3))
+    kept = first.copy()
+    zeros[:] = 9
+    second, again = f(np.full(3, 5.0))
+    same(first, kept)
+    same(again, np.zeros(3))
+    assert not np.shares_memory(first, second)
+
+
+def test_one_array_for_two_arguments():
+    @ad.compile
+    def f(x, y):
+        x[0] = 5.0
+        return x + y
+
+    a, b = np.ones(3), np.ones(3)
+    same(f(a, b), [6, 2, 2])
+    c = np.ones(3)
+    same(f(c, c), [10, 2, 2])
+    same(c, [5, 1, 1])
+    d = np.ones(3)
+    same(f(d, d), [10, 2, 2])
+
+
+def test_inputs_as_outputs_and_views():
+    f = ad.compile(lambda x: (x, x[1:], x.T))
+    x = rng.normal(size=(3, 2))
+    for _ in range(2):
+        a, b, c = f(x)
+        same(a, x)
+        same(b, x[1:])
+        same(c, x.T)
+    x[0, 0] = 100.0  # after the call
+    same(f(x)[0], x)
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [lambda a: a[::-1], lambda a: a[::2], np.asfortranarray, lambda a: a.T, lambda a: np.broadcast_to(a[:1], a.shape)],
+    ids=["reversed", "every other", "Fortran", "transposed", "repeated"],
+)
+def test_layouts(layout):
+    def f(x):
+        return np.tanh(x) @ x.T + np.sum(x, axis=0)[0]
+
+    compiled = ad.compile(f)
+    for a in (rng.normal(size=(4, 4)), rng.normal(size=(4, 4))):
+        x = layout(a)
+        same(compiled(x), f(x))
+    assert ways(compiled) == 1
+
+
+def test_other_shapes_and_dtypes():
+    f = ad.compile(lambda x: np.sum(x * 0.5, axis=0))
+    for x in (
+        np.ones(3),
+        np.ones((2, 3)),
+        np.ones((2, 3), np.float32),
+        np.arange(3),
+        np.float32(2.0)[None],
+        np.ones(3),
+    ):
+        found = f(x)
+        same(found, np.sum(x * 0.5, axis=0))
+        assert found.dtype == np.sum(x * 0.5, axis=0).dtype
+    assert ways(f) == 5
+
+
+def test_python_numbers():
+    f = ad.compile(lambda x, n: x * np.ones(2, np.float32) + n)
+    assert f(2.0, 1).dtype == np.float32
+    same(f(3.0, 1), [4, 4])
+    same(f(3.0, 2), [5, 5])
+    assert ways(f) == 2  # a whole number is part of the program
+
+
+def test_training_and_evaluation():
+    model = nn.Sequential(nn.Linear(3, 3, rng=0), nn.Dropout(0.5, rng=1))
+    f = ad.compile(lambda x: model(x))
+    x = np.ones((2, 3))
+    model.eval()
+    quiet = f(x).numpy()
+    same(quiet, model(x).numpy())
+    model.train()
+    assert not np.array_equal(f(x).numpy(), quiet)
+    model.eval()
+    same(f(x).numpy(), quiet)
+
+
+def test_random_numbers_are_new_and_those_of_the_plain_function():
+    x = np.ones(50)
+
+    def draws(wrap):
+        layer = nn.Dropout(0.5, rng=3)
+        f = wrap(lambda x: layer(x))
+        return [f(x).copy() for _ in range(4)]
+
+    plain, compiled = draws(lambda f: f), draws(ad.compile)
+    same(plain, compiled)
+    assert not np.array_equal(compiled[0], compiled[1])
+
+
+def test_generators_of_the_users():
+    def draws(wrap):
+        generator = np.random.default_rng(5)
+        f = wrap(lambda x: x + generator.normal(size=2))
+        return [f(np.zeros(2)) for _ in range(4)]
+
+    compiled = draws(ad.compile)
+    same(draws(lambda f: f), compiled)
+
+
+def test_a_method_of_two_instances():
+    class Scale:
+        def __init__(self, k):
+            self.k = k
+
+        @ad.compile
+        def __call__(self, x):
+            return self.k * x
+
+        @ad.compile
+        def twice(self, x):
+            return self(self(x))
+
+    a, b = Scale(2.0), Scale(3.0)
+    assert [a.twice(1.0), b.twice(1.0), a.twice(2.0), b.twice(2.0)] == [4, 9, 8, 18]
+    a.k = 5.0
+    assert a.twice(1.0) == 25
+
+
+def test_exceptions_leave_everything_as_it_was():
+    state = {"count": np.zeros(1)}
+
+    @ad.compile
+    def f(x):
+        state["count"] = state["count"] + 1
+        if np.any(x < 0):
+            raise ValueError("negative")
+        return x + state["count"]
+
+    same(f(np.ones(1)), [2])
+    with pytest.raises(ValueError, match="negative"):
+        f(-np.ones(1))
+    plain = {"count": np.array([2.0])}  # as Python does it: the count had been raised before
+    same(state["count"], plain["count"])
+    same(f(np.ones(1)), [4])
+
+
+def test_prints_and_appends_happen_at_each_call(capsys):
+    log = []
+
+    @ad.compile
+    def f(x):
+        log.append(float(np.sum(x)))
+        return x
+
+    @ad.compile
+    def g(x):
+        print("called", np.sum(x))
+        return x
+
+    for k in range(3):
+        f(np.full(2, float(k)))
+        g(np.full(2, float(k)))
+    assert log == [0.0, 2.0, 4.0]
+    assert capsys.readouterr().out.count("called") == 3
+    assert "list" in f.explain()
+    assert "print" in g.explain()
+
+
+def test_values_pulled_out():
+    @ad.compile
+    def f(x):
+        return float(np.sum(x))
+
+    for k in range(40):
+        assert f(np.full(3, float(k))) == 3.0 * k
+    assert "ways" in f.explain()
+
+
+def test_writes_into_arguments():
+    @ad.compile
+    def f(x):
+        x *= 2
+        x[0] = 7.0
+        return np.sum(x)
+
+    for _ in range(3):
+        x, y = np.arange(3.0), np.arange(3.0)
+        y *= 2
+        y[0] = 7.0
+        assert f(x) == np.sum(y)
+        same(x, y)
+
+
+def test_inputs_overwritten_after_the_call():
+    f = ad.compile(lambda x: x + 0)
+    buffer = np.ones(3)
+    results = []
+    for k in range(4):
+        buffer[:] = k
+        results.append(f(buffer))
+    same(results, np.arange(4.0)[:, None] * np.ones(3))
+
+
+def step_of(model, optimizer):
+    def step(x, y):
+        optimizer.zero_grad()
+        loss = nn.cross_entropy(model(x), y)
+        loss.backward(retain_graph=False)
+        optimizer.step()
+        return loss
+
+    return step
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda p: optim.SGD(p, lr=0.1),
+        lambda p: optim.SGD(p, lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.01),
+        lambda p: optim.Adam(p, lr=0.05),
+        lambda p: optim.AdamW(p, lr=0.05, weight_decay=0.1),
+    ],
+    ids=["sgd", "nesterov", "adam", "adamw"],
+)
+def test_a_training_step(make):
+    runs = []
+    for wrap in (lambda f: f, ad.compile):
+        model = nn.Sequential(nn.Linear(4, 8, rng=0), nn.Tanh(), nn.Linear(8, 3, rng=1)).astype(np.float32)
+        optimizer = make(model.parameters())
+        step = wrap(step_of(model, optimizer))
+        data = np.random.default_rng(0)
+        losses = []
+        for k in range(6):
+            optimizer.lr = 0.1 / (k + 1)
+            losses.append(step(data.normal(size=(5, 4)).astype(np.float32), data.integers(0, 3, 5)).item())
+        gradients = [p.grad.numpy().copy() for p in model.parameters()]
+        runs.append((losses, model.state_dict(), gradients, copy.deepcopy(optimizer.state_dict())))
+        if wrap is ad.compile:
+            assert ways(step) == 1
+    assert runs[0][0] == runs[1][0]
+    for a, b in zip(runs[0][1].values(), runs[1][1].values(), strict=True):
+        same(a, b)
+    for a, b in zip(runs[0][2], runs[1][2], strict=True):
+        same(a, b)
+    assert repr(runs[0][3]) == repr(runs[1][3])
+
+
+def test_inside_transforms_and_other_compiled_functions():
+    f = ad.compile(lambda x: np.sum(np.sin(x) * x))
+    g = ad.compile(lambda x: f(x) ** 2)
+    x = rng.normal(size=4)
+
+    def plain(x):
+        return np.sum(np.sin(x) * x)
+
+    f(x)
+    same(ad.grad(f)(x), ad.grad(plain)(x))
+    same(ad.jvp(f, (x,), (x,))[1], ad.jvp(plain, (x,), (x,))[1])
+    same(ad.vmap(f)(np.stack([x, 2 * x])), ad.vmap(plain)(np.stack([x, 2 * x])))
+    same(ad.hessian(f)(x), ad.hessian(plain)(x))
+    same(g(x), plain(x) ** 2)
+    compiled = ad.compile(ad.grad(f))
+    for k in (1.0, 2.0):
+        same(compiled(k * x), ad.grad(plain)(k * x))
+    t = ad.tensor(x, requires_grad=True)
+    y = np.exp(t)
+    f(y).backward()
+    same(t.grad.numpy(), ad.grad(lambda x: plain(np.exp(x)))(x))
+
+
+def test_threads():
+    f = ad.compile(lambda x: np.sum(np.tanh(x) ** 2))
+    inputs = [rng.normal(size=10) for _ in range(40)]
+    expected = [np.sum(np.tanh(x) ** 2) for x in inputs]
+    found = [None] * len(inputs)
+
+    def work(k):
+        for i in range(k, len(inputs), 4):
+            found[i] = f(inputs[i])
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == expected
+
+
+def test_recursion():
+    @ad.compile
+    def power(x, n):
+        return x if n == 1 else x * power(x, n - 1)
+
+    assert power(2.0, 10) == 1024.0
+    assert power(3.0, 10) == 3.0**10
+
+
+def test_trees_and_keywords():
+    @ad.compile
+    def f(params, *, x, power=2):
+        return {"y": params["w"] * x**power, "b": [params["b"]]}
+
+    for k in (1.0, 2.0):
+        found = f({"w": np.full(2, k), "b": k}, x=np.arange(2.0))
+        same(found["y"], k * np.arange(2.0) ** 2)
+        assert found["b"] == [k]
+    same(f({"w": np.ones(2), "b": 0.0}, x=np.arange(2.0), power=3)["y"], np.arange(2.0) ** 3)
+
+
+def test_no_grad_is_part_of_the_signature():
+    t = ad.tensor([1.0, 2.0], requires_grad=True)
+    f = ad.compile(lambda x: ad.grad(lambda y: np.sum(y * t))(x))
+    same(f(np.ones(2)), [1, 2])
+    with ad.no_grad():
+        same(f(np.ones(2)), [1, 2])
+        t[0] = 5.0
+    same(f(np.ones(2)), [5, 2])
