@@ -178,3 +178,17 @@ def test_tangents_of_another_dtype_are_caught():
             jvps=(rule_of(lambda t, x: 2.0 * t),), samples=lambda r: [((r(3),), {})])  # fmt: skip
     with pytest.raises(ad.GradientMismatchError):
         check_transpose(varying(op)[0], np.random.default_rng(0))
+
+
+def test_large_problems_are_checked_along_directions():
+    x = np.linspace(-1.0, 1.0, 300)
+    check_grads(np.sin, (x,), modes=("fwd", "rev"), order=1)
+    with pytest.raises(ad.GradientMismatchError, match="random direction"):
+        check_grads(WRONG["sin"], (x,), modes=("fwd",), order=1)
+
+
+def test_forward_over_reverse_is_checked_too():
+    half = Op("cube", lambda x: x**3, ("x",), (rule_of(lambda g, x: g * 3 * x * detached(x)),))
+    check_grads(half, (np.array([0.7, 1.3]),), modes=("fwd",), order=1)
+    with pytest.raises(ad.GradientMismatchError, match="second derivative"):
+        check_grads(half, (np.array([0.7, 1.3]),), modes=("fwd",), order=2)
