@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,18 @@ def _product(reflected: bool = False) -> Callable[[Any, Any], Any]:
 def is_scipy_sparse(module: str) -> bool:
     """Whether a name is that of SciPy's sparse matrices' modules."""
     return module.startswith("scipy.sparse")
+
+
+def held_out(box: Any, asker: FrameType) -> np.ndarray | None:
+    """What ``A @ t`` of a sparse matrix gets when it asks `box` for an array: one of objects; None for any other asker.
+
+    Given one of objects, it leaves the product to ``t.__rmatmul__``.
+    """
+    if asker.f_code.co_name != "_matmul_dispatch" or not is_scipy_sparse(asker.f_globals["__name__"]):
+        return None
+    held = np.empty((), object)
+    held[()] = box
+    return held
 
 
 def plain_index(index: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from adjoint.core.box import Box
 from adjoint.core.errors import LeavesGraphError
 from adjoint.core.registry import operation
-from adjoint.ops.methods import ArrayBox, is_scipy_sparse
+from adjoint.ops.methods import ArrayBox, held_out
 from adjoint.tape.node import leaf
 
 # What NumPy answers by yes or no, where no gradient can get lost: `np.array_equal([t, t], [t, t])` asks each tensor
@@ -64,13 +64,8 @@ class Leaving(ArrayBox):
         return np.asarray(self.data)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        asker = sys._getframe(1)
-        if asker.f_code.co_name == "_matmul_dispatch" and is_scipy_sparse(asker.f_globals["__name__"]):
-            # `A @ t` asks for an array first; given one of objects, it leaves the product to t.__rmatmul__.
-            box = np.empty((), object)
-            box[()] = self
-            return box
-        return np.array(self._leaving("np.asarray(t)"), dtype=dtype, copy=copy)
+        held = held_out(self, sys._getframe(1))
+        return held if held is not None else np.array(self._leaving("np.asarray(t)"), dtype=dtype, copy=copy)
 
     def __float__(self) -> float:
         return float(self._leaving("float(t)"))
