@@ -185,6 +185,10 @@ def _logarithm_tangent(t: Any, a: Any) -> Any:
         lambda g, a, e: _frechet_cotangent(g, a, e, _by_logarithm),
         _by_logarithm,
     ),
+    jvps=(
+        lambda t, a, e: _logarithm_tangent(_blocks(t, np.zeros_like(t)), _blocks(a, e))[..., : len(a), len(a) :],
+        _logarithm_tangent,
+    ),
     samples=lambda r: [call(well_posed(r, 2, 2), r(2, 2))],
 )
 def frechet_of_logarithm(a: Any, e: Any, /) -> Any:
