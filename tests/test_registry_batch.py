@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 
+import adjoint as ad
 import adjoint.scipy.linalg
 import adjoint.scipy.signal
-import adjoint.scipy.sparse  # noqa: F401 - their operations are walked too
+import adjoint.scipy.sparse
 from adjoint.batch.rules import rule_of
 from adjoint.core.op import Op
 from adjoint.core.registry import ENTRIES
+from adjoint.core.trees import flatten
 from adjoint.testing import walk
 from adjoint.testing.walk_batch import check_derivatives, check_values, stacks
 
@@ -45,3 +47,55 @@ def test_few_operations_take_one_sample_after_another():
         if isinstance(op, Op) and rule_of(op).__name__ == "one_by_one" and "once" not in op.flags
     }
     assert loops <= ONE_BY_ONE, loops - ONE_BY_ONE
+
+
+A, B = np.round(np.random.default_rng(0).standard_normal((2, 4, 3, 5)) * 2, 1)
+K = np.random.default_rng(1).integers(0, 15, (4, 3, 5))
+
+# Functions that answer with truth values or positions, of one sample's a, b and k.
+CONSTANT = {
+    "argmax": lambda a, b, k: (np.argmax(a), np.argmax(a, axis=0), np.argmax(a, 1, keepdims=True)),
+    "argsort": lambda a, b, k: (np.argsort(a), np.argsort(a, axis=0), np.argsort(a, axis=None)),
+    "argpartition": lambda a, b, k: np.argpartition(a, 2, axis=None)[2:3],
+    "argpartition along": lambda a, b, k: np.take_along_axis(a, np.argpartition(a, 1, axis=0), 0)[1],
+    "all, any": lambda a, b, k: (np.all(a > -9), np.any(a > b, axis=0), np.count_nonzero(a > b, axis=1)),
+    "searchsorted": lambda a, b, k: (np.searchsorted(np.arange(-3.0, 3.0), a), np.searchsorted(np.sort(a[0]), b)),
+    "digitize": lambda a, b, k: np.digitize(a, np.arange(-3.0, 3.0)),
+    "isin": lambda a, b, k: (np.isin(k, [1, 2, 3]), np.isin(k, k[0])),
+    "unravel_index": lambda a, b, k: np.unravel_index(k, (3, 5)),
+    "packbits": lambda a, b, k: (np.packbits(k > 7), np.packbits(k > 7, axis=1)),
+    "lexsort": lambda a, b, k: np.lexsort(a),
+    "close": lambda a, b, k: (np.isclose(a, b), np.allclose(a, a), np.array_equal(a, b)),
+    "compared": lambda a, b, k: (a > b[0], (a == b) | (a < 0), ~(a > 0), np.logical_and(a, b), np.isfinite(a)),
+    "rank": lambda a, b, k: np.linalg.matrix_rank(a),
+    "signs": lambda a, b, k: (np.sign(a), np.signbit(a), np.floor(a), np.frexp(a), k % 4, np.gcd(k, 6), k << 1),
+    "shapes": lambda a, b, k: (np.zeros(np.shape(a)), np.ones_like(a), np.full_like(a, np.ndim(a))),
+}
+
+
+@pytest.mark.parametrize("name", CONSTANT)
+def test_answers_that_vary_in_steps_are_a_loop(name):
+    f = CONSTANT[name]
+    for axes in [(0, 0, 0), (0, None, None), (None, None, 0)]:
+        args = [x if axis == 0 else x[0] for x, axis in zip((A, B, K), axes, strict=True)]
+        found = flatten(ad.vmap(f, axes)(*args))[0]
+        points = [[x if axis is None else x[i] for x, axis in zip(args, axes, strict=True)] for i in range(4)]
+        each = [flatten(f(*point))[0] for point in points]
+        for x, column in zip(found, zip(*each, strict=True), strict=True):
+            np.testing.assert_array_equal(x, np.stack(column))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a: np.nonzero(a > 0)[0],
+        lambda a: np.unique(np.round(a)),
+        lambda a: a[a > 0],
+        lambda a: np.trim_zeros(np.maximum(a[0], 0.0)),
+        lambda a: np.float64(float(a[0, 0])),
+        lambda a: a if a[0, 0] > 0 else -a,
+    ],
+)
+def test_what_depends_on_values_is_refused(f):
+    with pytest.raises(ad.BatchedValueError):
+        ad.vmap(f)(np.random.default_rng(0).standard_normal((5, 2, 4)))
