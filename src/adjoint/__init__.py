@@ -21,6 +21,7 @@ from adjoint.core.errors import DTypeError as DTypeError
 from adjoint.core.errors import ExprError as ExprError
 from adjoint.core.errors import GradientError as GradientError
 from adjoint.core.errors import GradientMismatchError as GradientMismatchError
+from adjoint.core.errors import GraphError as GraphError
 from adjoint.core.errors import GraphFreedError as GraphFreedError
 from adjoint.core.errors import InPlaceError as InPlaceError
 from adjoint.core.errors import LeavesGraphError as LeavesGraphError

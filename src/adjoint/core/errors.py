@@ -7,6 +7,7 @@ AdjointError
 ├── NotSupportedError       (TypeError)     no rule yet; the message names the nearest call
 ├── LeavesGraphError        (TypeError)     a conversion would silently drop the graph
 ├── InPlaceError            (RuntimeError)  a write would make a gradient wrong
+├── GraphError              (RuntimeError)  a captured program that is damaged, or run where it does not hold
 ├── RuleError               (ValueError)    a gradient rule returned something unusable
 ├── ShapeError              (ValueError)    arguments whose shapes do not fit
 ├── DTypeError              (TypeError)     a dtype that cannot be used here

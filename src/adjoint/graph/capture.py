@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.box import Box
-from adjoint.core.errors import ArgumentError, LeavesGraphError
+from adjoint.core.box import Box, raw
+from adjoint.core.errors import ArgumentError, LeavesGraphError, NotSupportedError
 from adjoint.core.trees import flatten, paths
 from adjoint.graph.graph import Graph
-from adjoint.graph.node import Node, constant, placeholder
+from adjoint.graph.node import Node, NumberName, constant, in_order, placeholder
 from adjoint.graph.state import State
 from adjoint.graph.symbol import Symbol, recording, symbol_of
 from adjoint.tape.node import leaf
@@ -27,7 +27,8 @@ def capture(f: Callable[..., Any], *examples: Any, **named: Any) -> Graph:
     afresh at each call of the graph and written back, as `f` would do; the capture itself leaves them as they are.
 
     Args:
-        f: takes arrays, numbers, tensors or trees of these.
+        f: takes arrays, numbers, tensors or trees of these. It runs once: what it prints or counts besides is done
+            then, and plain arrays that it closes over are constants.
         examples, named: arguments. Arrays and Python floats stand for any of their shape and dtype; whole numbers,
             truth values, strings and None stay what they are.
 
@@ -36,7 +37,8 @@ def capture(f: Callable[..., Any], *examples: Any, **named: Any) -> Graph:
 
     Raises:
         LeavesGraphError: if `f` takes values out of the graph, as np.asarray(t) does.
-        NotSupportedError: if `f` draws random numbers from a generator of NumPy's; pass them as an argument.
+        NotSupportedError: if `f` draws random numbers from a generator of NumPy's (layers such as `adjoint.nn.Dropout`
+            may: they draw anew at each call of the graph), or if this is inside another capture.
 
     Where `f` asks for a value (``if t > 0``, ``float(t)``), the graph holds for values that give the same answer;
     called with others it raises `GraphError`.
@@ -49,15 +51,15 @@ def capture(f: Callable[..., Any], *examples: Any, **named: Any) -> Graph:
     """
     signature = _names(f, examples, named)
     leaves, rebuild = flatten((examples, named))
-    inputs, symbols, fixed = [], [], {}
-    for k, (x, name) in enumerate(zip(leaves, signature, strict=True)):
+    slots: list[Any] = []
+    symbols = []
+    for x, name in zip(leaves, signature, strict=True):
         if _varies(x):
             data = x.data if isinstance(x, Tensor) else x
-            node = placeholder(name, np.shape(data), _dtype(data), number=type(data) in (float, complex))
-            inputs.append(node)
-            symbols.append(_like(x, symbol_of(data, node)))
+            slots.append(placeholder(name, np.shape(data), _dtype(data), number=type(data) in (float, complex)))
+            symbols.append(_like(x, symbol_of(data, slots[-1])))
         else:
-            fixed[k] = x
+            slots.append(x)
             symbols.append(x)
     state = State(f, (examples, named))
     with recording() as record, state.symbolic(record) as cells:
@@ -66,10 +68,13 @@ def capture(f: Callable[..., Any], *examples: Any, **named: Any) -> Graph:
         found, gives = _value(value)
         outputs = [_node_of(x) for x in found]
         written = state.written(cells, _node_of)
+    inputs = [*(slot for slot in slots if isinstance(slot, Node)), *state.inputs]
+    outputs += written.values()
+    _check_inputs(inputs, [*outputs, *(guard.node for guard in record.guards)])
     return Graph(
-        [*inputs, *state.inputs],
-        [*outputs, *written.values()],
-        takes=_taker(f, len(leaves), fixed, signature),
+        inputs,
+        outputs,
+        takes=_taker(slots, rebuild, signature),
         gives=gives,
         guards=record.guards,
         state=state if state.inputs else None,
@@ -80,7 +85,29 @@ def capture(f: Callable[..., Any], *examples: Any, **named: Any) -> Graph:
 
 def _varies(x: Any) -> bool:
     """Whether a leaf of the arguments stands for any value of its shape and dtype."""
+    data = x.data if isinstance(x, Tensor) else x
+    if isinstance(data, Box):
+        if isinstance(raw(data), Symbol):
+            raise NotSupportedError(
+                "capture inside a function that is being captured: call that function itself, which becomes part of "
+                "the same graph; or capture it before, and call its graph"
+            )
+        raise NotSupportedError(
+            f"capture takes arrays, numbers and tensors as examples; got a {type(data).__name__} of a transform. "
+            f"Capture the function before, and call its graph, which takes arrays of every kind"
+        )
     return isinstance(x, np.ndarray | np.generic | Tensor) or type(x) in (float, complex)
+
+
+def _check_inputs(inputs: list[Node], roots: list[Node]) -> None:
+    """Refuse what was kept from another capture."""
+    known = set(inputs)
+    for node in in_order(roots):
+        if node.kind == "input" and node not in known:
+            raise LeavesGraphError(
+                f"the function uses a symbol of another capture, which stands for {node.value} there: it was kept in a "
+                f"global or an attribute. Return it from that function, and pass it as an argument"
+            )
 
 
 def _dtype(x: Any) -> Any:
@@ -88,8 +115,8 @@ def _dtype(x: Any) -> Any:
 
 
 def _like(x: Any, symbol: Symbol) -> Any:
-    """`symbol` as an argument like `x`: as a tensor, if that is one."""
-    if not isinstance(x, Tensor):
+    """`symbol` as an argument like `x`: as a tensor, if that is one. Those of transforms are theirs to make."""
+    if not isinstance(x, Tensor) or x.level > 0:
         return symbol
     return wrap(symbol, None if x.node is None else leaf(x.shape, x.dtype), x.level)
 
@@ -115,7 +142,9 @@ def _value(value: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
     tensors = [isinstance(x, Tensor) for x in leaves]
 
     def gives(results: list[Any]) -> Any:
-        return rebuild([wrap(x, None, 0) if t else x for x, t in zip(results, tensors, strict=True)])
+        return rebuild(
+            [wrap(x, None, 0) if t and not isinstance(x, Box) else x for x, t in zip(results, tensors, strict=True)]
+        )
 
     return leaves, gives
 
@@ -134,17 +163,53 @@ def _node_of(x: Any) -> Node:
     return constant(x)
 
 
-def _taker(f: Any, count: int, fixed: dict[int, Any], names: list[str]) -> Callable[..., list[Any]]:
+def _taker(slots: list[Any], rebuild: Any, names: list[str]) -> Callable[..., list[Any]]:
+    """The function that makes of a call's arguments one value an input.
+
+    Args:
+        slots: for each leaf of the arguments its node, or its value if that is part of the program.
+        rebuild: what `flatten` gave beside the leaves, for the examples.
+        names: of the leaves.
+    """
+
     def takes(*args: Any, **kwargs: Any) -> list[Any]:
-        leaves, _ = flatten((args, kwargs))
-        if len(leaves) != count:
-            raise ArgumentError(f"the graph was captured for {count} arrays ({', '.join(names)}); got {len(leaves)}")
-        for k, value in fixed.items():
-            if leaves[k] != value:
+        leaves, again = flatten((args, kwargs))
+        if again.__self__ != rebuild.__self__:  # type: ignore[attr-defined]  # both are methods of optree's
+            raise ArgumentError(
+                f"the graph was captured for arguments with other leaves: {', '.join(names) or 'none'}; "
+                f"got {', '.join(_names(None, args, kwargs)) or 'none'}"
+            )
+        values = []
+        for x, slot, name in zip(leaves, slots, names, strict=True):
+            if isinstance(slot, Node):
+                values.append(_like_captured(x, slot, name))
+            elif type(x) is not type(slot) or x != slot:
                 raise ArgumentError(
-                    f"{names[k]} was {value!r} when the graph was captured, and is part of the program; got "
-                    f"{leaves[k]!r}. Capture the function once more"
+                    f"{name} was {slot!r} when the graph was captured, and is part of the program; got {x!r}. Capture "
+                    f"the function once more"
                 )
-        return [x.data if isinstance(x, Tensor) else x for k, x in enumerate(leaves) if k not in fixed]
+        return values
 
     return takes
+
+
+def _like_captured(x: Any, node: Node, name: str) -> Any:
+    """`x` as the graph takes it: a tensor that needs no gradient as its values, a number as that of its kind."""
+    if isinstance(x, Tensor) and x.node is None and x.level == 0:
+        x = x.data
+    if isinstance(x, Box):
+        return x
+    kind = type(x)
+    if isinstance(node.value, NumberName):
+        if node.dtype.kind == "f" and kind is not float and isinstance(x, int | np.integer | np.floating):
+            x = float(x)
+        elif node.dtype.kind == "c" and kind is not complex and isinstance(x, int | float | np.number):
+            x = complex(x)
+    elif kind is int or kind is float or kind is complex:
+        x = np.asarray(x)[()]
+    if _dtype(x) != node.dtype:
+        raise ArgumentError(
+            f"{name} was captured with dtype {node.dtype}; got {_dtype(x)}. Convert it, "
+            f"{name}.astype({str(node.dtype)!r}), or capture the function once more for this dtype"
+        )
+    return x

@@ -145,8 +145,7 @@ class Graph:
             if guard.node is not node:
                 continue
             answer = _answered(guard.question, value)
-            same = np.array_equal(answer, guard.answer, equal_nan=np.asarray(answer).dtype.kind in "fc")
-            if not same:
+            if answer is not guard.answer and not _alike(np.asarray(answer), np.asarray(guard.answer)):
                 raise GraphError(
                     f"the captured program asked at {line_of(guard.place)} for the {guard.question} of a value, and "
                     f"went on with {guard.answer}; it is {answer} now, for which the program may be another one. "
@@ -228,6 +227,15 @@ def _answered(question: str, value: Any) -> Any:
     """What a program gets that asks `question` of `value`."""
     kinds: dict[str, Callable[[Any], Any]] = {"bool": bool, "float": float, "int": int, "complex": complex}
     return kinds.get(question, np.asarray if question == "values" else int)(value)
+
+
+def _alike(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two answers are the same: nan as nan, 0.0 not as -0.0."""
+    if a.dtype.kind == "c":
+        return _alike(a.real, b.real) and _alike(a.imag, b.imag)
+    if a.dtype.kind != "f":
+        return np.array_equal(a, b)
+    return np.array_equal(a, b, equal_nan=True) and np.array_equal(np.signbit(a) & (a == 0), np.signbit(b) & (b == 0))
 
 
 def _depends(node: Node) -> bool:

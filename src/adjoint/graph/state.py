@@ -48,7 +48,7 @@ class State:
             _of_gradient(t, named.get(id(t), f"tensor{k}")) for k, t in enumerate(self._tensors) if t.node is not None
         ]
         for thing in found.objects:
-            cells += _of_object(thing)
+            cells += [cell for cell in _of_object(thing) if id(cell.get()) not in given]
         self._all = cells
         self.cells = [cell for cell in cells if _is_kept(cell.get())]
         self.inputs = [
@@ -98,6 +98,16 @@ class State:
             elif not isinstance(now, Symbol) and _is_kept(now):  # what does not depend on anything
                 changed[i] = node_of(now)
         return changed
+
+    def tensors(self) -> list[tuple[int, Tensor]]:
+        """The tensors that require a gradient, by the number of their input."""
+        places = {id(cell): i for i, cell in enumerate(self.cells)}
+        pairs = zip(self._all, self._tensors, strict=False)  # their cells come first
+        return [(places[id(cell)], t) for cell, t in pairs if t.node is not None and id(cell) in places]
+
+    def tensor_of(self, i: int) -> Tensor:
+        """The tensor of input number `i`."""
+        return dict(self.tensors())[i]
 
     def name_of(self, i: int) -> str:
         """The name of cell number `i`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -459,6 +459,9 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
         >>> ad.tensor([1.0, 2.0], requires_grad=True)
         tensor([1., 2.], requires_grad=True)
     """
-    values = data.numpy() if isinstance(data, Tensor) else data
-    made = Tensor(np.array(values, dtype=dtype))
+    values: Any = data.data if isinstance(data, Tensor) else data
+    if isinstance(values, Box) and values.held is values:  # a symbol
+        made = wrap(cast(Any, np.copy)(values) if dtype is None else cast(Any, values).astype(dtype), None, 0)
+    else:
+        made = Tensor(np.array(data.numpy() if isinstance(data, Tensor) else data, dtype=dtype))
     return made.requires_grad_() if requires_grad else made
