@@ -19,7 +19,7 @@ ALLOWED = {
     "forward": {"batch", "tape", "ops", "core"},
     "batch": {"ops", "core"},
     "transforms": {"tape", "forward", "batch", "ops", "core"},
-    "compiler": {"graph", "optim", "tape", "ops", "core"},
+    "compiler": {"graph", "transforms", "optim", "tape", "ops", "core"},
     "graph": {"tape", "ops", "core"},
     "expressions": {"graph", "tape", "ops", "core"},
     "xp": {"transforms", "tape", "ops", "core"},

@@ -406,8 +406,39 @@ def test_trees_and_keywords():
 def test_no_grad_is_part_of_the_signature():
     t = ad.tensor([1.0, 2.0], requires_grad=True)
     f = ad.compile(lambda x: ad.grad(lambda y: np.sum(y * t))(x))
-    same(f(np.ones(2)), [1, 2])
+    assert f(np.ones(2)).requires_grad
     with ad.no_grad():
-        same(f(np.ones(2)), [1, 2])
+        assert not f(np.ones(2)).requires_grad
         t[0] = 5.0
-    same(f(np.ones(2)), [5, 2])
+    same(f(np.ones(2)).numpy(), [5, 2])
+
+
+def test_results_go_on_in_a_users_graph():
+    model = nn.Sequential(nn.Linear(3, 4, rng=0), nn.Tanh(), nn.Linear(4, 1, rng=1))
+    scale = ad.tensor([2.0], requires_grad=True)
+
+    def f(x):
+        return model(x) * scale, np.sum(x, axis=0)
+
+    compiled = ad.compile(f)
+    for _ in range(3):
+        gradients = []
+        for g in (f, compiled):
+            for p in (*model.parameters(), scale):
+                p.grad = None
+            x = ad.tensor(np.random.default_rng(2).normal(size=(5, 3)), requires_grad=True)
+            y, total = g(np.sin(x))
+            (np.sum(y**2) + np.sum(total * 3.0) + np.sum(scale)).backward()
+            gradients.append([p.grad.numpy().copy() for p in (*model.parameters(), scale, x)])
+        for a, b in zip(*gradients, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-13)
+    leaf = ad.tensor(np.random.default_rng(2).normal(size=(5, 3)), requires_grad=True)
+    penalties = []
+    for g in (f, compiled, compiled):
+        leaf.grad = None
+        np.sum(g(leaf)[0] ** 2).backward(create_graph=True)
+        penalty = np.sum(leaf.grad**2)
+        scale.grad = None
+        penalty.backward()
+        penalties.append(scale.grad.numpy().copy())
+    np.testing.assert_allclose(penalties, penalties[:1] * 3, rtol=1e-12)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from adjoint.compiler.environment import Environment
+from adjoint.compiler.going_back import Back, operation
 from adjoint.core.box import Box, settled
-from adjoint.core.errors import LeavesGraphError, NotSupportedError
+from adjoint.core.errors import GraphFreedError, LeavesGraphError, NotSupportedError
 from adjoint.core.trees import flatten
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import Node, constant, placeholder
@@ -52,25 +53,44 @@ class Recording:
         written: Sequence[int],
         mutated: Sequence[int],
         gives: Callable[[list[Any]], Any],
+        back: Back | None = None,
     ) -> None:
         self.graph, self.leaves, self.environment, self.state = graph, leaves, environment, state
         self.written, self.mutated, self.gives = written, mutated, gives
-        self.native: Any = None
+        self.back = back
+        self._op = None if back is None else operation(graph, self._run, back)
 
     def __call__(self, leaves: Sequence[Any]) -> Any:
         """Run the program; raises `GraphError` where a guard's answer differs, and has written nothing then."""
         given = [leaves[leaf.number].data if leaf.tensor else leaves[leaf.number] for leaf in self.leaves]
         given += self.state.read()
         given += [place.read() for place in self.environment.arrays]
-        native = self.native
-        results = self.graph.run(given) if native is None else native(given)
-        count = len(results) - len(self.written) - len(self.mutated)
-        values = results[:count]
-        new = dict(zip(self.written, results[count:], strict=False))
-        values = self.state.write(new, values)
-        for number, value in zip(self.mutated, results[count + len(self.written) :], strict=True):
+        if self.back is None or self._op is None:
+            results = self._run(*given)
+        else:
+            for k, tensor in self._tensors(leaves):
+                given[k] = tensor
+            outs = self._op(*given)
+            results = tuple(x if i in self.back.alive else x.data for i, x in enumerate(outs))
+        count = len(results) - len(self.mutated) - (len(self.back.residuals) if self.back else 0)
+        for number, value in zip(self.mutated, results[count:], strict=False):
             overwrite(leaves[number], value)
-        return self.gives(values)
+        return self.gives(list(results[:count]))
+
+    def _run(self, *given: Any) -> tuple[Any, ...]:
+        """The results, what is to be written into arguments, and what the way back needs; the state is written."""
+        results = self.graph.run(given)
+        count = len(results) - len(self.written)
+        return tuple(self.state.write(dict(zip(self.written, results[count:], strict=True)), results[:count]))
+
+    def _tensors(self, leaves: Sequence[Any]) -> Iterator[tuple[int, Tensor]]:
+        """The tensors that a gradient goes back to, by the number of their input."""
+        assert self.back is not None
+        for k in self.back.sources:
+            if k < len(self.leaves):
+                yield k, leaves[self.leaves[k].number]
+            else:
+                yield k, self.state.tensor_of(k - len(self.leaves))
 
 
 def overwrite(target: Any, value: Any) -> None:
@@ -113,6 +133,10 @@ def record(
             new = {i: _value_of(cells[i].get()) for i in written}
             mutated = [k for k in symbols if symbols[k].node is not inputs[[c.number for c in chosen].index(k)]]
             mutations = [symbols[k].layers for k in mutated]
+            leaf_nodes = [(i, boxed[c.number].node) for i, c in enumerate(chosen) if c.tensor]
+            leaf_nodes += [(len(chosen) + i, t.node) for i, t in state.tensors()]
+            goes_on = any(isinstance(x, Tensor) and x.node is not None for x in found)
+            back_way = _way_back(found, leaf_nodes) if goes_on else None
             changed = environment.changed()
             drawn = [(source, source.get()) for source, _, _ in notes.generators.values()]
         if changed:
@@ -123,21 +147,35 @@ def record(
     tensors = [isinstance(x, Tensor) for x in found]
 
     def gives(results: list[Any]) -> Any:
-        return back([wrap(x, None, 0) if t else x for x, t in zip(results, tensors, strict=True)])
+        return back([_as_result(x, t) for x, t in zip(results, tensors, strict=True)])
 
     graph = Graph(
         [*inputs, *state.inputs, *held],
-        [*outputs, *written.values(), *(node for _, node in mutations)],
+        [*outputs, *(node for _, node in mutations), *(back_way.residuals if back_way else ()), *written.values()],
         guards=_once(notes.guards),
         name=getattr(f, "__name__", "f"),
     )
+    made = Recording(graph, chosen, environment, state, list(written), mutated, gives, back_way)
+    if back_way is not None:  # the result belongs to a graph of the user's, which the program makes
+        return Recorded(made(leaves), made, "")
     for source, drawn_state in drawn:
         source.set(drawn_state)
     values = state.write(new, [_value_of(x) for x in found])
     for k, (value, _) in zip(mutated, mutations, strict=True):
         overwrite(leaves[k], value)
-    made = Recording(graph, chosen, environment, state, list(written), mutated, gives)
     return Recorded(gives(values), made, "")
+
+
+def _way_back(found: Sequence[Any], leaves: Sequence[tuple[int, Any]]) -> Back | None:
+    """The way back; None if the function has gone it already, and let go of its graph."""
+    try:
+        return Back(found, leaves)
+    except GraphFreedError:
+        return None
+
+
+def _as_result(x: Any, tensor: bool) -> Any:
+    return wrap(x, None, 0) if tensor and not isinstance(x, Tensor) else x
 
 
 def _run(f: Callable[..., Any], call: Any) -> Any:

@@ -1,0 +1,95 @@
+"""The way back through a recording: a program for the values, which leaves what a second one, for gradients, needs.
+
+Both come from one run: its results are gone back from, on symbols, to the tensors that it used. Of what that gives,
+the nodes that depend on a cotangent are the second program. What these use of the others, the first one leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.box import Box
+from adjoint.core.op import Op, Rule
+from adjoint.graph.graph import Graph
+from adjoint.graph.node import Node, constant, in_order, placeholder
+from adjoint.graph.rewrite import with_args
+from adjoint.graph.symbol import LEVEL, Symbol
+from adjoint.tape.backward import backward
+from adjoint.tape.tensor import Tensor
+from adjoint.transforms.reverse import vjp
+
+
+class Back:
+    """The second program of a recording.
+
+    Attributes:
+        alive: the numbers of the results that a gradient may come back to.
+        residuals: what the first program has to leave.
+        graph: from residuals and cotangents to the cotangents of `sources`.
+        sources: which of the recording's inputs have a gradient.
+    """
+
+    def __init__(self, found: Sequence[Any], leaves: Sequence[tuple[int, Any]]) -> None:
+        self.alive = [i for i, x in enumerate(found) if isinstance(x, Tensor) and x.node is not None]
+        seeds = [placeholder(f"g{i}", found[i].shape, found[i].dtype) for i in self.alive]
+        start: dict[Any, Any] = {}
+        for i, seed in zip(self.alive, seeds, strict=True):
+            g = Symbol.of((np.ones(found[i].shape, found[i].dtype)[()], seed), LEVEL)
+            start[found[i].node] = start[found[i].node] + g if found[i].node in start else g
+        pulled = backward(start)
+        met = [(k, pulled[node]) for k, node in leaves if node in pulled]
+        self.sources = [k for k, _ in met]
+        self.residuals, self.graph = _parted([_node(c) for _, c in met], seeds)
+
+
+def _node(x: Any) -> Node:
+    return x.node if isinstance(x, Symbol) else constant(x)
+
+
+def _parted(outputs: Sequence[Node], seeds: Sequence[Node]) -> tuple[list[Node], Graph]:
+    """What does not depend on `seeds` but is needed by what does; and the program from there to `outputs`."""
+    depends = set(seeds)
+    made: dict[Node, Node] = {}
+    for node in in_order(outputs):
+        if any(arg in depends for arg in node.args):
+            depends.add(node)
+    needed = {arg for node in depends for arg in node.args if arg not in depends} | set(outputs) - depends
+    residuals = [node for node in sorted(needed, key=lambda node: node.number) if node.kind != "constant"]
+    left = [placeholder(f"r{k}", node.shape, node.dtype) for k, node in enumerate(residuals)]
+    made |= zip(residuals, left, strict=True)
+    for node in in_order(outputs):
+        if node in depends:
+            made[node] = with_args(node, tuple(made.get(arg, arg) for arg in node.args))
+    return residuals, Graph([*left, *seeds], [made.get(node, node) for node in outputs], name="back")
+
+
+def operation(graph: Graph, run: Callable[..., tuple[Any, ...]], back: Back) -> Op:
+    """The operation that the first program is: its gradient rule is the second one."""
+    count = len(back.residuals)
+
+    def again(*xs: Any) -> list[Any]:
+        results = graph.run(xs)
+        return [results[i] for i in back.alive]
+
+    def rule(g: Sequence[Any], xs: Sequence[Any], out: Sequence[Any]) -> list[Any]:
+        cotangents: list[Any] = [None] * len(xs)
+        seeds = [g[i] for i in back.alive]
+        if any(
+            isinstance(x, Box) for x in (*g, *out)
+        ):  # to be differentiated again: by its inputs, not by what is left
+            varying = [xs[k] for k in back.sources]
+
+            def of_sources(*given: Any) -> list[Any]:
+                return again(*(given[back.sources.index(k)] if k in back.sources else x for k, x in enumerate(xs)))
+
+            found: Sequence[Any] = vjp(of_sources, *varying)[1](seeds)
+        else:
+            found = back.graph.run([*out[len(out) - count :], *seeds])
+        for k, c in zip(back.sources, found, strict=True):
+            cotangents[k] = c
+        return cotangents
+
+    return Op(graph.name, run, ("*xs",), (Rule(rule, ("g", "xs", "out")),), joint=True, multiple=True)
