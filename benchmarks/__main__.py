@@ -15,6 +15,7 @@ NAMES = (
     "gru",
     "mlp",
     "hessian",
+    "sparse",
     "forward",
     "vmap",
     "linalg",

@@ -14,7 +14,7 @@ from benchmarks import __main__ as command
 from benchmarks import report
 from benchmarks.harness import Budget, Case, Row, interleaved, plain
 from benchmarks.peers import PEERS, installed
-from benchmarks.workloads import checkpoint, deep, equations, forward, linalg, memory, vmap
+from benchmarks.workloads import checkpoint, deep, equations, forward, linalg, memory, sparse, vmap
 
 # What the peers warn about when they are imported is their own affair.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -160,3 +160,14 @@ def test_per_example_gradients_are_the_same_for_every_peer_and_average_to_the_or
         for ours, theirs, average in zip(found["adjoint"], values, mean, strict=True):
             np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
             np.testing.assert_allclose(np.mean(ours, axis=0), average, rtol=1e-9, atol=1e-12)
+
+
+def test_a_sparse_jacobian_is_the_one_by_differences() -> None:
+    rows = list(sparse.cases(small=True))
+    assert [row.name.split(": ")[1] for row in rows] == ["pattern", "colours", "values, pattern known", "all of it"]
+    where, colours = rows[0].build()["adjoint"]()[0], rows[1].build()["adjoint"]()[0]
+    assert np.array_equal(np.bincount(where), np.full(196, 5))
+    assert colours.max() == 4
+    parts = rows[2].build()
+    np.testing.assert_allclose(parts["adjoint"]()[0], parts["NumPy"]()[0], rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(rows[3].build()["adjoint"]()[0], parts["adjoint"]()[0])

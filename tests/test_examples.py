@@ -93,6 +93,19 @@ def test_learn_learning_rates():
     assert_allclose(ad.grad(objective)(settings)["momentum"], (along(at + 1e-6) - along(at - 1e-6)) / 2e-6, rtol=1e-4)
 
 
+def test_conductivity():
+    example = load("conductivity")
+    result = example["main"](n=16)
+    assert result["after"] < result["before"] / 4
+    assert 0.3 < result["misfits"][-1] < 2 < result["misfits"][0]
+    u, log_k, source = np.linspace(0, 1, 256), result["found"], result["source"]
+    for argument, at in ((0, u), (1, log_k)):
+        along = lambda v, argument=argument: example["imbalance"](*((v, log_k) if argument == 0 else (u, v)), source)
+        v = np.cos(np.arange(256.0))
+        got = ad.sparse_jacobian(example["imbalance"], argument)(u, log_k, source) @ v
+        assert_allclose(got, (along(at + 1e-6 * v) - along(at - 1e-6 * v)) / 2e-6, atol=1e-7)
+
+
 def differences(f, at, h=1e-6):
     """The gradient of `f` by central differences."""
     return np.array([(f(at + h * e) - f(at - h * e)) / (2 * h) for e in np.eye(len(at))])

@@ -54,10 +54,12 @@ class Custom:
         self.fixed = (nondiff_argnums,) if isinstance(nondiff_argnums, int) else tuple(nondiff_argnums)
         self.name = getattr(function, "__name__", type(function).__name__)
         self.ops = operations(self.name)
-        try:
-            self.signature: inspect.Signature | None = inspect.signature(function)
-        except (TypeError, ValueError):  # a function of some other language
-            self.signature = None
+        self.signature: inspect.Signature | None = None
+        if not isinstance(function, np.ufunc):  # whose defaults can not be given
+            try:
+                self.signature = inspect.signature(function)
+            except (TypeError, ValueError):  # a function of some other language
+                pass
         if any(k < 0 for k in self.fixed):
             raise ArgumentError(f"{self.name}: nondiff_argnums counts from 0; got {self.fixed}")
         update_wrapper(self, function)
