@@ -8,7 +8,9 @@ import adjoint.scipy.linalg
 import adjoint.scipy.signal
 import adjoint.scipy.sparse
 from adjoint.batch.rules import rule_of
+from adjoint.core.box import raw
 from adjoint.core.op import Op
+from adjoint.core.op import rule_of as rule_of_gradient
 from adjoint.core.registry import ENTRIES
 from adjoint.core.trees import flatten
 from adjoint.testing import walk
@@ -99,3 +101,35 @@ def test_answers_that_vary_in_steps_are_a_loop(name):
 def test_what_depends_on_values_is_refused(f):
     with pytest.raises(ad.BatchedValueError):
         ad.vmap(f)(np.random.default_rng(0).standard_normal((5, 2, 4)))
+
+
+# -- The walk can fail ----------------------------------------------------------------------------------
+
+
+def made(**fields):
+    """An operation that is not in the registry, with the sample of a vector."""
+    given = {"name": "doubled", "forward": lambda a: 2 * a, "inputs": ("a",), "samples": lambda r: [((r(3),), {})]}
+    return Op(**{**given, "rules": (rule_of_gradient(lambda g: 2 * g),), **fields})
+
+
+WRONG = {
+    "other samples": made(batch=lambda a: 2 * a[::-1]),
+    "a little off": made(batch=lambda a: 2.000001 * a),
+    "another shape": made(batch=lambda a: 2 * a[:, :2]),
+    "another dtype": made(batch=lambda a: (2 * a).astype(np.float32)),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_batch_rules_are_caught(name):
+    (stack,) = stacks(WRONG[name])
+    with pytest.raises(ad.GradientMismatchError):
+        check_values(stack)
+
+
+def test_gradient_rules_that_mix_samples_are_caught():
+    mixing = made(rules=(rule_of_gradient(lambda g, a: 2 * g + np.sum(raw(a)) - np.sum(a)),))
+    (stack,) = stacks(mixing)
+    check_values(stack)
+    with pytest.raises(ad.GradientMismatchError):
+        check_derivatives(stack, np.random.default_rng(0))

@@ -40,7 +40,7 @@ def _affine_each(x: Any, w: Any, b: Any, stacked: tuple[bool, ...], n: int) -> A
 @general(
     vjps=(
         lambda g, w: g @ _conjugate(w),
-        lambda g, x: _weight_cotangent(g, x),
+        _weight_cotangent,
         lambda g: g if g.ndim == 1 else np.add.reduce(_rows(g), axis=0),
     ),
     jvps=(lambda t, w: np.matmul(t, w.T), lambda t, x: np.matmul(x, t.T), lambda t: t),
