@@ -37,6 +37,7 @@ def vmap(f: Function, in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None
             condition that differs between samples.
 
     Random numbers that `f` draws from a generator are the same for all samples; pass samples' own as an argument.
+    (`adjoint.nn.Dropout` draws them for each sample.)
 
     Example:
         >>> import numpy as np, adjoint as ad
