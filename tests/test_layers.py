@@ -22,6 +22,7 @@ ALLOWED = {
     "compiler": {"graph", "transforms", "optim", "tape", "ops", "core"},
     "graph": {"tape", "ops", "core"},
     "expressions": {"graph", "tape", "ops", "core"},
+    "pictures": {"graph", "transforms", "tape", "ops", "core"},
     "xp": {"transforms", "tape", "ops", "core"},
     "scipy": {"transforms", "tape", "ops", "core"},
     "nn": {"tape", "ops", "core", "io"},

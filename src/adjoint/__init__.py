@@ -81,6 +81,8 @@ if TYPE_CHECKING:
     from adjoint import testing as testing
     from adjoint import train as train
     from adjoint import xp as xp
+    from adjoint.pictures.adjoint_program import adjoint_source as adjoint_source
+    from adjoint.pictures.picture import show as show
     from adjoint.tape.anomaly import detect_anomaly as detect_anomaly
     from adjoint.tape.saved import saved as saved
     from adjoint.tape.trace import trace_backward as trace_backward
@@ -91,12 +93,14 @@ _ROOMS = frozenset({"data", "io", "nn", "optim", "scipy", "testing", "train", "x
 _TOOLS = {
     "Expr": "adjoint.expressions",
     "Graph": "adjoint.graph",
+    "adjoint_source": "adjoint.pictures.adjoint_program",
     "capture": "adjoint.graph",
     "compile": "adjoint.compiler.facade",
     "detect_anomaly": "adjoint.tape.anomaly",
     "expr": "adjoint.expressions",
     "from_dlpack": "adjoint.xp",
     "saved": "adjoint.tape.saved",
+    "show": "adjoint.pictures.picture",
     "trace_backward": "adjoint.tape.trace",
 }
 _expect_guests()

@@ -1,0 +1,217 @@
+"""Evaluating expressions: the forms that states come in, and the forms that results take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Self, cast
+
+import numpy as np
+
+from adjoint.core.box import Box
+from adjoint.core.errors import ExprError, ShapeError
+from adjoint.core.op import Op
+from adjoint.expressions import scalars, sweep
+from adjoint.expressions.functions import VALUES, near
+from adjoint.expressions.nodes import made, ordered
+from adjoint.expressions.plan import Plan
+from adjoint.expressions.postfix import Item
+from adjoint.expressions.quantity import LEVEL
+from adjoint.graph.node import Node, constant, variable
+
+Values = dict[str, Any]
+
+
+class Evaluated(Box):
+    """What `Expr` is to a caller: values and derivatives at states. `Expr` says which forms states have."""
+
+    roots: tuple[Node, ...]
+    variables: tuple[str, ...]
+
+    def __init__(
+        self,
+        roots: Sequence[Node],
+        variables: Sequence[str],
+        *,
+        single: bool | None = None,
+        items: list[Item] | None = None,
+    ) -> None:
+        self.roots, self.variables, self.level = tuple(roots), tuple(variables), LEVEL
+        self._single = len(self.roots) == 1 if single is None else single
+        self._items = items
+
+    @cached_property
+    def nodes(self) -> list[Node]:
+        """The unique nodes, each after what it uses."""
+        return ordered(self.roots)
+
+    def __call__(self, *states: Any, **values: Any) -> Any:
+        """The value; a tuple, where there are several results. See the class for the forms of states.
+
+        Division by zero and the like give what NumPy gives, with its warnings.
+
+        Raises:
+            ExprError: if a variable has no value, or a value no variable.
+        """
+        return self._value(*states, **values)
+
+    def gradient(self, *states: Any, **values: Any) -> Any:
+        """The derivative by each variable, from one sweep: a dictionary, or an array of the states' shape.
+
+        Example:
+            >>> import adjoint as ad
+            >>> ad.expr("(x+y) + x*(x+y)").gradient(x=2.0, y=1.0)
+            {'x': 6.0, 'y': 3.0}
+        """
+        return self._ready("gradient")(*states, **values)
+
+    def value_and_gradient(self, *states: Any, **values: Any) -> Any:
+        """The value and the gradient, which share what they have in common."""
+        return self._ready("value_and_gradient")(*states, **values)
+
+    def hessian(self, *states: Any, **values: Any) -> Any:
+        """The second derivatives: an array (k, k), or (…, k, k) for many states, in the order of `variables`."""
+        return self._general("hessian", states, values, {})
+
+    def jacobian(self, *states: Any, **values: Any) -> Any:
+        """The derivative of each of m results by each of k variables: an array (m, k), or (…, m, k).
+
+        Example:
+            >>> import adjoint as ad
+            >>> ad.expr("x*y; x + y").jacobian(x=2, y=3)
+            array([[3., 2.],
+                   [1., 1.]])
+        """
+        return self._general("jacobian", states, values, {})
+
+    @cached_property
+    def _value(self) -> Callable[..., Any]:
+        return self._compiled("value")
+
+    def _ready(self, kind: str) -> Callable[..., Any]:
+        """The function for `kind`, which from now on stands in place of the method: nothing is called in between."""
+        self.only_result(kind)
+        function = self._compiled(kind)
+        self.__dict__[kind] = function
+        return function
+
+    def _compiled(self, kind: str) -> Callable[..., Any]:
+        """For one state of floats, compiled; for anything else `_general`, to which that one turns."""
+
+        def otherwise(states: tuple[Any, ...], values: Values, more: Values) -> Any:
+            return self._general(kind, states, {n: x for n, x in values.items() if x is not None}, more)
+
+        plan = self.plan(kind)
+        if len(plan.nodes) > scalars.MAX_NODES or len(self.variables) > 250:
+            return lambda *states, **values: self._general(kind, states, values, {})
+        keys = None if kind == "value" else self.variables
+        return cast(
+            Callable[..., Any],
+            scalars.function(plan.outputs, plan.variables, self.variables, keys=keys, otherwise=otherwise),
+        )
+
+    def _general(self, kind: str, states: tuple[Any, ...], values: Values, more: Values) -> Any:
+        extra = [name for name in {**values, **more} if name not in self.variables]
+        if extra == ["e"] and constant(VALUES["e"]) in self.nodes:
+            return self._with_e()._general(kind, states, {**values, **more}, {})
+        if extra:
+            hint = near(extra[0], lambda: self.variables)
+            raise ExprError(f"{extra[0]!r} is no variable of this expression, which has {self.named()}"
+                            f"{'; ' + hint if hint else ''}")  # fmt: skip
+        given, rows = self._states(states, values)
+        results = self.plan(kind)(given)
+        count = len(self.variables)
+        if kind == "value":
+            if rows and not self._single:
+                return np.stack(results, axis=-1)
+            return results[0] if self._single else tuple(results)
+        if kind in ("hessian", "jacobian"):
+            table = np.stack([np.asarray(x) if isinstance(x, float) else x for x in results], axis=-1)
+            return np.reshape(table, (*np.shape(table)[:-1], -1, count))
+        last = results[len(results) - count :]
+        slopes: Any = np.stack(last, axis=-1) if rows else dict(zip(self.variables, last, strict=True))
+        return slopes if kind == "gradient" else (results[0], slopes)
+
+    def plan(self, kind: str) -> Plan:
+        """The program for ``"value"``, ``"gradient"``, ``"value_and_gradient"``, ``"hessian"`` or ``"jacobian"``."""
+        plans: dict[str, Plan] = self.__dict__.setdefault("_plans", {})
+        if kind not in plans:
+            plans[kind] = Plan(self._nodes_of(kind), [variable(name) for name in self.variables])
+        return plans[kind]
+
+    def _nodes_of(self, kind: str) -> Sequence[Node]:
+        wanted = [variable(name) for name in self.variables]
+        if kind == "value":
+            return self.roots
+        if kind == "jacobian":
+            return [node for root in self.roots for node in sweep.gradient(root, wanted)]
+        root = self.only_result(kind)
+        if kind == "hessian":
+            return sweep.hessian(root, wanted)
+        return [*([root] if kind == "value_and_gradient" else ()), *sweep.gradient(root, wanted)]
+
+    def only_result(self, what: str) -> Node:
+        if len(self.roots) != 1:
+            raise ExprError(f"{what} is that of one result; this expression has {len(self.roots)}: take f.jacobian(…), "
+                            f"or one of f.outputs")  # fmt: skip
+        return self.roots[0]
+
+    def named(self) -> str:
+        return ", ".join(self.variables) if self.variables else "none"
+
+    @cached_property
+    def used(self) -> frozenset[str]:
+        return frozenset(str(node.value) for node in self.nodes if node.kind == "input")
+
+    def _states(self, states: tuple[Any, ...], values: Values) -> tuple[list[Any], bool]:
+        """One value a variable; and whether they came as the rows of one array."""
+        count = len(self.variables)
+        if len(states) == 1 and isinstance(states[0], Mapping):
+            values = {**states[0], **values}
+            states = ()
+            if extra := values.keys() - set(self.variables):
+                raise ExprError(f"{min(extra)!r} is no variable of this expression, which has {self.named()}")
+        if states:
+            if values:
+                raise ExprError("states come either in order or by name, not both: f(x=2, y=3), f(2, 3) or f(array)")
+            if len(states) == 1 and (count != 1 or np.ndim(states[0]) > 1):
+                return self._columns(states[0]), True
+            if len(states) != count:
+                raise ExprError(f"this expression has {count} variables ({self.named()}); got {len(states)} values")
+            return list(states), False
+        missing = [name for name in self.variables if name not in values and name in self.used]
+        if missing:
+            calls = ", ".join(f"{name}=…" for name in missing)
+            raise ExprError(f"no value for {', '.join(missing)}; the variables are {self.named()}: add {calls}")
+        return [values.get(name, 0.0) for name in self.variables], False
+
+    def _columns(self, rows: Any) -> list[Any]:
+        rows = rows if isinstance(rows, Box) else np.asarray(rows)
+        shape, count = np.shape(rows), len(self.variables)
+        if not shape or shape[-1] != count:
+            raise ShapeError(
+                f"an array of states has a column for each of {count} variables ({self.named()}), so shape "
+                f"(n, {count}); got {shape}"
+            )
+        return [rows[..., i] for i in range(count)]
+
+    def _with_e(self) -> Self:
+        """The same with `e` as a variable: somebody gives it another value than Euler's."""
+        known = self.__dict__.setdefault("_freed", [])
+        if not known:
+            roots = self.mapped({constant(VALUES["e"]): variable("e")})
+            names = [name for name in self.variables if name < "e"]
+            sorted_ = list(self.variables) == sorted(self.variables)
+            order = [*names, "e", *self.variables[len(names) :]] if sorted_ else [*self.variables, "e"]
+            known.append(type(self)(roots, order, single=self._single))
+        return cast(Self, known[0])
+
+    def mapped(self, images: dict[Node, Node], make: Callable[[Op, Sequence[Node]], Node] = made) -> list[Node]:
+        images = dict(images)
+        for node in self.nodes:
+            if node in images:
+                continue
+            args = [images[arg] for arg in node.args]
+            same = make is made and all(a is b for a, b in zip(args, node.args, strict=True))
+            images[node] = node if node.op is None or same else make(node.op, args)
+        return [images[root] for root in self.roots]

@@ -1,0 +1,109 @@
+"""A `Plan`: several nodes, to be evaluated together, in the way that fits what comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.box import Box, apply
+from adjoint.core.errors import ShapeError
+from adjoint.expressions import blocks, scalars
+from adjoint.expressions.nodes import is_constant, is_truth, ordered
+from adjoint.graph.node import Node
+
+_NUMBERS = (int, float, np.float64, np.integer)
+
+
+class Plan:
+    """`outputs` as functions of `variables`.
+
+    Attributes:
+        nodes: all nodes, each after what it uses.
+    """
+
+    def __init__(self, outputs: Sequence[Node], variables: Sequence[Node]) -> None:
+        self.outputs, self.variables = list(outputs), list(variables)
+        self.nodes = ordered(self.outputs)
+
+    def __call__(self, values: Sequence[Any]) -> list[Any]:
+        """One result an output: floats for floats, arrays of the states' broadcast shape for arrays."""
+        if all(isinstance(x, _NUMBERS) for x in values):
+            return self.of_floats([float(x) for x in values])
+        if any(isinstance(x, Box) for x in values):
+            return self.of_any(values)
+        arrays = [np.asarray(x) for x in values]
+        try:
+            shape = np.broadcast_shapes(*(x.shape for x in arrays))
+        except ValueError:
+            shapes = ", ".join(f"{node.value}: {x.shape}" for node, x in zip(self.variables, arrays, strict=True))
+            raise ShapeError(f"the states' shapes do not broadcast: {shapes}") from None
+        strong = [x.dtype for x, given in zip(arrays, values, strict=True) if type(given) not in (int, float)]
+        plain = all(d.kind in "iub" or d == np.float64 for d in strong)
+        if plain and len(self.nodes) <= blocks.MAX_NODES:
+            return self._in_blocks(arrays, shape)
+        weak = [x if type(x) in (int, float) else array for x, array in zip(values, arrays, strict=True)]
+        return [np.array(np.broadcast_to(x, shape)) for x in self.of_any(weak)]
+
+    def of_floats(self, values: list[float]) -> list[Any]:
+        """One state of Python floats."""
+        if len(self.nodes) <= scalars.MAX_NODES:
+            try:
+                return list(self._raw(*values))
+            except scalars.FAILURES:
+                pass  # NumPy has an answer
+        return [
+            x.item() if isinstance(x, np.generic | np.ndarray) else x
+            for x in self.of_any(list(map(np.float64, values)))
+        ]
+
+    @cached_property
+    def _raw(self) -> Callable[..., tuple[Any, ...]]:
+        return scalars.raw(self.outputs, self.variables)
+
+    @cached_property
+    def _program(self) -> blocks.Program:
+        return blocks.program(self.outputs, self.variables)
+
+    def _in_blocks(self, arrays: list[Any], shape: tuple[int, ...]) -> list[Any]:
+        count = int(np.prod(shape))
+        flat = []
+        for x in arrays:
+            if x.size != 1 and x.shape != shape:
+                x = np.broadcast_to(x, shape)
+            flat.append(x.reshape(-1).astype(np.float64, copy=False))
+        results = [np.empty(count, bool if is_truth(node) else float) for node in self.outputs]
+        if count:
+            self._program(flat, results, count)
+        return [x.reshape(shape) for x in results]
+
+    def of_any(self, values: Sequence[Any]) -> list[Any]:
+        """Arrays of any kind: each node through its operation."""
+        slots: list[Any] = list(values) + [None] * len(self._steps[0])
+        for op, settings, args, out, drop in self._steps[0]:
+            slots[out] = apply(op, [slots[i] if c is None else c for i, c in args], settings)
+            for i in drop:
+                slots[i] = None
+        return [slots[i] if c is None else c for i, c in self._steps[1]]
+
+    @cached_property
+    def _steps(self) -> tuple[list[Any], list[tuple[int, Any]]]:
+        place: dict[Node, tuple[int, Any]] = {node: (i, None) for i, node in enumerate(self.variables)}
+        last = {arg: node for node in self.nodes for arg in node.args}
+        ends: dict[Node, list[Node]] = {}
+        for arg, node in last.items():
+            if arg.op is not None and arg not in self.outputs:
+                ends.setdefault(node, []).append(arg)
+        steps: list[Any] = []
+        for node in self.nodes:
+            if node in place:
+                continue
+            if is_constant(node):
+                place[node] = (-1, node.value)
+                continue
+            place[node] = (len(self.variables) + len(steps), None)
+            drop = [place[arg][0] for arg in ends.get(node, ())]
+            steps.append((node.op, node.settings, [place[arg] for arg in node.args], place[node][0], drop))
+        return steps, [place[node] for node in self.outputs]
