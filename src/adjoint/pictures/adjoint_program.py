@@ -1,0 +1,188 @@
+"""`adjoint_source`: the backward pass of a function as a program to read and run."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.errors import NotSupportedError
+from adjoint.core.pulls import Pull
+from adjoint.core.trees import flatten, paths
+from adjoint.graph.capture import capture
+from adjoint.graph.graph import Graph
+from adjoint.graph.node import Node, placeholder
+from adjoint.graph.source import Headings, Writer, source, users_line
+from adjoint.graph.symbol import Symbol
+from adjoint.tape.backward import Run
+from adjoint.tape.modes import recording_floor
+from adjoint.transforms.reverse import value_and_grad, vjp
+
+Function = Callable[..., Any]
+
+
+def adjoint_source(f: Function, *args: Any, argnums: int | Sequence[int] = 0) -> str:
+    """The gradient of `f` as straight-line NumPy source: what it computes, then how cotangents come back.
+
+    The text is a function of the arrays and floats among `args`, one parameter a leaf. It returns the value and the
+    gradient, bit for bit those of `adjoint.value_and_grad` for arguments of these shapes. Where the value of `f`
+    is not one real number, there is a last parameter ``cotangent`` (one for each array of the value), and what is
+    returned are the value and `adjoint.vjp`'s cotangents.
+
+    Args:
+        f: takes arrays, numbers or trees of these.
+        args: examples; whole numbers and strings become part of the program.
+        argnums: the number of the argument to differentiate by, or several.
+
+    Raises:
+        NotSupportedError: if `f` writes state outside of it; capture it (`adjoint.capture`) instead.
+
+    Operations that NumPy and SciPy have no call for are looked up by name in adjoint's registry.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> print(ad.adjoint_source(lambda x, y: x * y + np.sin(x), 2.0, 3.0))
+        import numpy as np
+        ...
+    """
+    chosen = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    plain = capture(f, *args)
+    if plain.written:
+        raise NotSupportedError(
+            f"adjoint_source: {plain.name} writes state outside of it, which a function of arrays cannot; use "
+            f"ad.capture({plain.name}, ...).to_source() for the whole program"
+        )
+    outputs = plain.outputs
+    several = len(outputs) != 1 or int(np.prod(outputs[0].shape)) != 1 or outputs[0].dtype.kind != "f"
+    rules = _Rules()
+    program = _pulled(f, chosen, len(args)) if several else value_and_grad(f, chosen)
+
+    def observed(*given: Any) -> Any:
+        token = recording_floor.observe("source", rules)
+        try:
+            return program(*given)
+        finally:
+            recording_floor.reset(token)
+
+    observed.__signature__ = _signature(f, len(args), several)  # type: ignore[attr-defined]  # what `inspect` reads
+    value = f(*args) if several else None
+    cotangents = [] if value is None else [flatten(value)[1]([np.ones(n.shape, n.dtype) for n in outputs])]
+    graph = capture(observed, *args, *cotangents)
+    count = len(outputs)
+    one = isinstance(argnums, int) and len(graph.outputs) == count + 1
+
+    def returned(writer: Writer) -> str:
+        names = [writer.names[node] for node in graph.outputs]
+        rest = ", ".join(names[count:])
+        gradients = rest if one else f"({rest})" if len(names) > count + 1 else f"({rest},)"
+        return ", ".join([*names[:count], gradients])
+
+    return source(
+        graph,
+        names=rules.names(graph) | _gradients(graph.outputs[count:], observed, chosen, args),
+        headings=rules.headings,
+        returns=returned,
+        name=f"{plain.name if plain.name.isidentifier() else 'f'}_and_gradient",
+    )
+
+
+def _pulled(f: Function, chosen: tuple[int, ...], count: int) -> Function:
+    """The value of `f` and its cotangents, as a function of its arguments and the value's cotangent."""
+
+    def program(*given: Any) -> Any:
+        args, cotangent = list(given[:count]), given[count]
+
+        def of(*some: Any) -> Any:
+            whole = list(args)
+            for k, x in zip(chosen, some, strict=True):
+                whole[k] = x
+            return f(*whole)
+
+        value, pullback = vjp(of, *(args[k] for k in chosen))
+        return value, pullback(cotangent)
+
+    return program
+
+
+def _signature(f: Function, count: int, several: bool) -> inspect.Signature:
+    """The parameters of `f`, by names that `capture` reads; and the cotangent."""
+    try:
+        found = list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):
+        found = []
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    names = [p.name for p in found if p.kind in (kind, inspect.Parameter.POSITIONAL_ONLY)][:count]
+    names += [f"x{i}" for i in range(len(names), count)]
+    names += ["cotangent"] * several
+    return inspect.Signature([inspect.Parameter(name, kind) for name in names])
+
+
+def _gradients(nodes: Sequence[Node], program: Any, chosen: tuple[int, ...], args: tuple[Any, ...]) -> dict[Node, str]:
+    """The gradients' names: ``d_x`` for that by x."""
+    parameters = list(inspect.signature(program).parameters)
+    leaves = [parameters[k] + path for k in chosen for path in paths(args[k])]
+    return {node: f"d_{leaf}" for node, leaf in zip(nodes, leaves, strict=True) if node.kind in ("call", "part")}
+
+
+class _Rules:
+    """Sees the operations of `f`, and the rules as they run: which nodes of the graph come from which."""
+
+    def __init__(self) -> None:
+        self._values: dict[Any, Node] = {}
+        self._steps: list[tuple[int, Any, Any]] = []
+        self._ops: dict[Any, str] = {}
+
+    def __call__(self, node: Any, values: Sequence[Any], wanted: tuple[int, ...], out: Any) -> None:
+        first = out[0] if isinstance(out, tuple | list) else out
+        if isinstance(first, Symbol):
+            whole = first.node if out is first else first.node.args[0]
+            self._values[node] = whole
+
+    def around(self, run: Run) -> Run:
+        """`run`, which runs a rule, with a note of when it did."""
+
+        def noted(node: Any, pull: Pull, g: Any, saved: tuple[Any, ...]) -> Sequence[Any]:
+            self._steps.append((placeholder("now").number, node, g))
+            self._ops[node] = pull.op.name
+            return run(node, pull, g, saved)
+
+        return noted
+
+    def names(self, graph: Graph) -> dict[Node, str]:
+        """A name for each cotangent, from that of its value."""
+        names = Writer(graph, {}).names
+        found: dict[Node, str] = {}
+        for _, step, g in self._steps:
+            value = self._values.get(step)
+            if isinstance(g, Symbol) and g.node.kind in ("call", "part") and value is not None and value in names:
+                found.setdefault(g.node, f"d_{names[value]}")
+        return found
+
+    def headings(self, writer: Writer) -> Headings:
+        """Before the backward lines of an operation: its forward line, and where that stands."""
+        first = self._steps[0][0] if self._steps else float("inf")
+        said: dict[Node, list[str]] = {}
+        last, k, pending = "", 0, list[str]()
+        calls = [node for node in writer.nodes if node.kind in ("call", "part")]
+        for node in calls:
+            if node.number < first:
+                line = users_line(node)
+                if line != last:
+                    said[node] = [f"# {line}"]
+                    last = line
+                continue
+            while k < len(self._steps) and self._steps[k][0] < node.number:
+                pending = pending if pending and not pending[0] else ["", "# Backward"] if k == 0 else pending
+                pending = [*pending, *self._heading(writer, self._steps[k][1])]
+                k += 1
+            if pending:
+                said[node] = pending
+                pending = []
+        return said
+
+    def _heading(self, writer: Writer, step: Any) -> list[str]:
+        value = self._values.get(step)
+        lines = writer.lines(writer.root(value)) if value is not None and value in writer.names else []
+        return [f"# {lines[-1]}"] if lines else [f"# {self._ops[step]}, whose value is not needed"]

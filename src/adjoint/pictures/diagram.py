@@ -1,0 +1,203 @@
+"""What every picture is made from: vertices with what is to be said of them, and where their wires come from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from adjoint.core.errors import NotSupportedError
+from adjoint.core.op import Op
+from adjoint.graph.spelling import index_text, literal
+from adjoint.tape.inside import arrays
+
+Kind = Literal["input", "constant", "call", "again", "more"]
+
+
+@dataclass(slots=True)
+class Vertex:
+    """One value of a program, and the operation that makes it.
+
+    Attributes:
+        key: its number; inputs have smaller ones.
+        kind: ``again`` stands for a value shown elsewhere, ``more`` for what is left out.
+        label: what stands in its box.
+        name: what the listing calls it.
+        inputs: keys of the vertices that it uses, once for each use.
+        op: the operation's name.
+        holds: shape and dtype.
+        value, cotangent: in short; empty where unknown.
+        line: the user's line, if known.
+        simple: whether it works number by number on one argument, so that chains of such can be one.
+        times: for the vertices of a block that is repeated, how often.
+        block: the number of that block; 0 outside of any.
+        tagged: whether a picture names it elsewhere, so that its name must be shown.
+    """
+
+    key: int
+    kind: Kind
+    label: str
+    name: str = ""
+    inputs: list[int] = field(default_factory=list)
+    op: str = ""
+    holds: str = ""
+    value: str = ""
+    cotangent: str = ""
+    line: str = ""
+    simple: bool = False
+    times: int = 1
+    block: int = 0
+    tagged: bool = False
+
+    @property
+    def holds_short(self) -> str:
+        """Shape and dtype as far as they are not those of one plain number; the name, where another place says it."""
+        said = self.holds.replace("float64", "").replace("any", "") if self.kind != "again" else ""
+        return " ".join(x for x in (self.name if self.tagged else "", said) if x)
+
+
+@dataclass(slots=True)
+class Diagram:
+    """Vertices, each after what it uses; which of them are results; and what there is to say besides."""
+
+    title: str
+    vertices: dict[int, Vertex]
+    outputs: list[int]
+    notes: list[str] = field(default_factory=list)
+
+    def users(self) -> dict[int, list[int]]:
+        """Who uses each vertex, once for every use."""
+        users: dict[int, list[int]] = {key: [] for key in self.vertices}
+        for vertex in self.vertices.values():
+            for key in vertex.inputs:
+                users[key].append(vertex.key)
+        return users
+
+    def pruned(self) -> int:
+        """Leave out what no longer leads to an output; give how many vertices that were."""
+        seen, stack = set(self.outputs), list(self.outputs)
+        while stack:
+            for key in self.vertices[stack.pop()].inputs:
+                if key not in seen:
+                    seen.add(key)
+                    stack.append(key)
+        count = len(self.vertices) - len(seen)
+        self.vertices = {key: vertex for key, vertex in self.vertices.items() if key in seen}
+        return count
+
+
+TIMES, MINUS = "\N{MULTIPLICATION SIGN}", "\N{MINUS SIGN}"
+SIGNS = {
+    "add": "+", "subtract": MINUS, "multiply": TIMES, "divide": "÷", "power": "^", "matmul": "@", "remainder": "mod",
+    "less": "<", "less_equal": "≤", "greater": ">", "greater_equal": "≥", "equal": "=", "not_equal": "≠",
+}  # fmt: skip
+_NAMES = {
+    "negative": MINUS, "reduce_sum": "sum", "reduce_prod": "prod", "reduce_max": "max", "reduce_min": "min",
+    "reduce_mean": "mean", "reduce_var": "var", "reduce_std": "std", "reduce_logsumexp": "logsumexp",
+    "choose_either": "where", "euclidean_norm": "norm", "absolute": "abs", "maximum": "max", "minimum": "min",
+    "running_sum": "cumsum", "running_product": "cumprod", "join": "concatenate", "pile": "stack",
+    "scatter_add": "place", "overwrite": "write", "stacked_solve": "solve", "stacked_det": "det",
+    "solve_keeping_factors": "solve", "det_keeping_factors": "det", "cholesky_factor": "cholesky",
+    "negative_log_likelihood": "cross entropy",
+}  # fmt: skip
+
+
+def label_of(op: Op, args: Sequence[str | None], settings: Mapping[str, Any]) -> str:
+    """What stands in an operation's box. `args` are None where a wire comes in, else a constant's text."""
+    sign = SIGNS.get(op.name)
+    if sign and len(args) == 2:
+        left, right = (arg or "" for arg in args)
+        return f"{left} {sign} {right}".strip()
+    if op.name in ("getitem", "scatter_add", "overwrite") and "index" in settings:
+        where = "" if settings.get("path") else f"[{_short(_index(settings['index']), 18)}]"
+        return where if op.name == "getitem" else f"{_NAMES[op.name]} {where}".strip()
+    if op.name == "name":
+        return str(settings.get("label", "name"))
+    name = _NAMES.get(op.name, op.name)
+    if any(args):
+        name += f"({', '.join('·' if arg is None else arg for arg in args)})"
+    said = [
+        _said(key, value) for key, value in settings.items()
+        if key not in ("path", "repeats", "keepdims", "copy", "order", "needs") and value is not None
+        and not _same(value, op.settings.get(key))
+    ]  # fmt: skip
+    return _short(" ".join([name, *said]), 30)
+
+
+def _index(index: Any) -> str:
+    try:
+        return index_text(index, lambda part: "…" if isinstance(part, np.ndarray) and part.size > 4 else _plain(part))
+    except NotSupportedError:
+        return "…"
+
+
+def _plain(part: Any) -> str:
+    return str(part.tolist()) if isinstance(part, np.ndarray) else literal(part)
+
+
+def _said(key: str, value: Any) -> str:
+    if value is True:
+        return key
+    text = str(value.name) if isinstance(value, np.dtype) else " ".join(str(value).split())
+    return text if key in ("dtype", "shape") else f"{key}={text}"
+
+
+def _same(value: Any, default: Any) -> bool:
+    return value is default or (isinstance(value, int | float | str | tuple) and bool(value == default))
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def holds(shape: Any, dtype: Any) -> str:
+    """``float64[3, 4]``; ``any`` where nothing is fixed."""
+    if shape is None:
+        return "any"
+    if isinstance(dtype, tuple):
+        return "(" + ", ".join(holds(s, d) for s, d in zip(shape, dtype, strict=True)) + ")"
+    return f"{dtype}{list(shape) if shape else ''}"
+
+
+def number(x: Any, digits: int = 4) -> str:
+    """A number in so many digits."""
+    if isinstance(x, bool | np.bool_):
+        return str(bool(x))
+    if isinstance(x, complex | np.complexfloating):
+        return f"{number(x.real)}{'+' if x.imag >= 0 else '-'}{number(abs(x.imag))}j"
+    return f"{x:.{digits}g}" if np.isfinite(x) else str(float(x))
+
+
+def summary(value: Any) -> str:
+    """An array in short: a number as it is, a few in a list, and of more the smallest and the largest."""
+    found = list(arrays(value)) if not isinstance(value, bool | int | float | complex) else [np.asarray(value)]
+    if len(found) != 1:
+        return f"{len(found)} arrays" if found else ""
+    x = np.asarray(found[0])
+    if x.size == 0:
+        return "empty"
+    if x.dtype.kind not in "biufc":
+        return str(x.dtype)
+    if x.ndim == 0:
+        return number(x[()])
+    if x.size <= 3:
+        return str([_Bare(number(item)) for item in x.reshape(-1)])
+    if x.dtype.kind == "b":
+        return f"{np.count_nonzero(x)} of {x.size} true"
+    if x.dtype.kind == "c":
+        return f"|·| ≤ {number(np.max(np.abs(x)))}"
+    if not np.all(np.isfinite(x)):
+        return f"{np.count_nonzero(~np.isfinite(x))} of {x.size} not finite"
+    low, high = np.min(x), np.max(x)
+    return f"all {number(low)}" if low == high else f"{number(low, 3)} … {number(high, 3)}"
+
+
+class _Bare(str):
+    """A text that lists print without quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)

@@ -1,0 +1,114 @@
+"""The diagram of a captured program; with values and cotangents, if it is evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.box import apply
+from adjoint.core.errors import AdjointError, ArgumentError
+from adjoint.graph.graph import Graph
+from adjoint.graph.node import Node
+from adjoint.graph.symbol import as_python
+from adjoint.graph.text import named
+from adjoint.pictures.diagram import Diagram, Vertex, holds, label_of, number, summary
+from adjoint.pictures.from_tape import Cotangents
+from adjoint.tape.lines import line_of
+from adjoint.tape.node import leaf
+from adjoint.tape.tensor import Tensor, wrap
+
+
+def diagram_of_graph(graph: Graph, given: Sequence[Any] | None) -> Diagram:
+    """The diagram of `graph`; with values where `given` has one for each input, with cotangents if one output varies.
+
+    The cotangents are those of the first output, started from 1.
+    """
+    values: Mapping[Node, Any] = {}
+    cotangents: Mapping[Node, Any] = {}
+    notes: list[str] = []
+    if given is not None:
+        values, cotangents, notes = evaluated(graph, given)
+    names = named(graph)
+    nodes = list(dict.fromkeys([*graph.inputs, *graph.nodes]))
+    # Whether a number is Python's or NumPy's is of no interest here.
+    nodes = [node for node in nodes if node.op is not as_python]
+    inline = {n for n in nodes if n.kind == "constant" and np.ndim(n.value) == 0 and n not in map(_seen, graph.outputs)}
+    vertices: dict[int, Vertex] = {}
+    for node in nodes:
+        if node in inline:
+            continue
+        vertices[node.number] = vertex = Vertex(
+            key=node.number,
+            kind="call" if node.kind == "part" else node.kind,  # type: ignore[arg-type]  # one of the kinds
+            label=_label(node, inline, names),
+            name=names[node],
+            inputs=[arg.number for arg in map(_seen, node.args) if arg not in inline],
+            op=node.op.name if node.op else f"part {node.value}" if node.args else "",
+            holds=holds(node.shape, node.dtype),
+            value=summary(values[node]) if node in values else "",
+            cotangent=summary(cotangents[node]) if node in cotangents else "",
+            line=line_of(node.place) if node.place is not None else "",
+        )
+        vertex.simple = len(vertex.inputs) == 1 and node.op is not None and node.op.kind == "elementwise"
+    outputs = list(dict.fromkeys(node.number for node in map(_seen, graph.outputs)))
+    diagram = Diagram(graph.name, vertices, outputs, notes)
+    unused = [v.name for v in vertices.values() if v.kind == "input"]
+    diagram.pruned()
+    unused = [name for name in unused if name not in {v.name for v in diagram.vertices.values()}]
+    if unused:
+        diagram.notes.append(f"not used: {', '.join(unused[:8])}{' …' * (len(unused) > 8)}")
+    return diagram
+
+
+def _seen(node: Node) -> Node:
+    """What stands for `node` in a picture."""
+    while node.op is as_python:
+        (node,) = node.args
+    return node
+
+
+def _label(node: Node, inline: set[Node], names: Mapping[Node, str]) -> str:
+    if node.op is None:
+        return f"[{node.value}]" if node.args else names[node]
+    args = [number(np.asarray(arg.value)[()]) if arg in inline else None for arg in map(_seen, node.args)]
+    return label_of(node.op, args, node.settings)
+
+
+def evaluated(graph: Graph, given: Sequence[Any]) -> tuple[dict[Node, Any], dict[Node, Any], list[str]]:
+    """Value and cotangent of each node for these inputs, and what is to be said about them."""
+    if len(given) != len(graph.inputs):
+        names = ", ".join(str(node.value) for node in graph.inputs)
+        raise ArgumentError(f"at= gives {len(given)} values; the graph takes {len(graph.inputs)}: {names}")
+    tensors: dict[Node, Any] = {}
+    for node, value in zip(graph.inputs, given, strict=True):
+        data = value.data if isinstance(value, Tensor) else value
+        data = data if isinstance(data, np.ndarray | np.generic) else np.asarray(data)[()]
+        varies = data.dtype.kind in "fc"
+        tensors[node] = wrap(data, leaf(data.shape, data.dtype), 0) if varies else data
+    for node in graph.nodes:
+        if node in tensors:
+            continue
+        if node.op is None:
+            tensors[node] = tensors[node.args[0]][node.value] if node.args else node.value
+        else:
+            tensors[node] = apply(node.op, [tensors[arg] for arg in node.args], node.settings)
+    values = {node: _plain(x) for node, x in tensors.items()}
+    result = tensors[graph.outputs[0]]
+    if not isinstance(result, Tensor) or result.node is None or result.dtype.kind not in "f":
+        return values, {}, []
+    if result.size != 1:
+        return values, {}, ["no cotangents: the first output is not one number"]
+    try:
+        found = Cotangents(result.node, np.ones(result.shape, result.dtype)[()])
+    except AdjointError as error:
+        return values, {}, [f"no cotangents: {error}"]
+    on_tape = {x.node: node for node, x in reversed(tensors.items()) if isinstance(x, Tensor) and x.node is not None}
+    return values, {node: found.of[tape] for tape, node in on_tape.items() if tape in found.of}, []
+
+
+def _plain(x: Any) -> Any:
+    if isinstance(x, tuple | list):
+        return [_plain(item) for item in x]
+    return x.data if isinstance(x, Tensor) else x

@@ -1,0 +1,186 @@
+"""`show`: a loss, a graph, an expression or a function as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from adjoint.core.errors import ArgumentError
+from adjoint.graph.capture import capture
+from adjoint.graph.graph import Graph
+from adjoint.graph.node import variable
+from adjoint.pictures import fold as folding
+from adjoint.pictures.diagram import Diagram
+from adjoint.pictures.dot import dot
+from adjoint.pictures.from_graph import diagram_of_graph
+from adjoint.pictures.from_tape import diagram_of_tape
+from adjoint.pictures.png import png
+from adjoint.pictures.scene import Scene, scene
+from adjoint.pictures.svg import svg
+from adjoint.pictures.tree import text
+from adjoint.tape.tensor import Tensor
+
+FORMATS = {"svg": ".svg", "png": ".png", "dot": ".dot", "text": ".txt"}
+
+
+class Picture:
+    """What `show` gives: ``print(picture)`` is its text, a notebook draws it, `save` writes it.
+
+    Attributes:
+        diagram: the vertices, and what there is to say besides.
+        text: a tree from the result to the inputs.
+        dot: for Graphviz.
+        svg: an image as text.
+    """
+
+    def __init__(self, diagram: Diagram) -> None:
+        self.diagram = diagram
+
+    @cached_property
+    def text(self) -> str:
+        return text(self.diagram)
+
+    @cached_property
+    def dot(self) -> str:
+        return dot(self.diagram)
+
+    @cached_property
+    def scene(self) -> Scene:
+        """Rectangles, texts and wires with their places."""
+        return scene(self.diagram)
+
+    @cached_property
+    def svg(self) -> str:
+        return svg(self.scene)
+
+    @property
+    def png(self) -> bytes:
+        """An image as bytes, drawn by Matplotlib."""
+        return png(self.scene)
+
+    def save(self, path: str | Path, format: str | None = None) -> None:
+        """Write the picture into a file, in the format that its ending says.
+
+        Raises:
+            ArgumentError: for a format that there is none of.
+        """
+        path = Path(path)
+        kind = format or next((name for name, ending in FORMATS.items() if ending == path.suffix.lower()), None)
+        if kind not in FORMATS:
+            raise ArgumentError(
+                f"show() writes {', '.join(FORMATS.values())}; got {path.name!r}"
+                + (f" and format={format!r}" if format else "")
+                + f'. Give the file one of these endings, or say format="svg" ({", ".join(FORMATS)})'
+            )
+        if kind == "png":
+            path.write_bytes(self.png)
+        else:
+            path.write_text(getattr(self, kind) + "\n", encoding="utf-8")
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"<picture of {self.diagram.title}: {len(self.diagram.vertices)} vertices>"
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def _repr_html_(self) -> str:
+        return f'<div style="overflow:auto; max-height:80vh">{self.svg}</div>'
+
+
+def show(
+    x: Any,
+    path: str | Path | None = None,
+    format: str | None = None,
+    *,
+    at: Sequence[Any] | Mapping[str, Any] | None = None,
+    names: Any = None,
+    gradient: Any = None,
+    fold: bool = True,
+    limit: int = 400,
+) -> Picture:
+    """Draw a circuit: operations, and on their wires values and cotangents.
+
+    Args:
+        x: a tensor with a graph, such as a loss; a `Graph`; an expression; or a function, with `at`.
+        path: where to write the picture: ``.svg``, ``.png`` (by Matplotlib), ``.dot`` or ``.txt``.
+        format: ``"svg"``, ``"png"``, ``"dot"`` or ``"text"``, where the path does not say.
+        at: arguments at which a graph, an expression or a function is evaluated, forward and backward; by name, for
+            an expression.
+        names: of a tensor's leaves: a dictionary of tensors, or a module, whose parameters have names.
+        gradient: the cotangent to start from; 1 for a result that is one number.
+        fold: show repeated blocks once, and chains of elementwise operations as one, in long graphs.
+        limit: how many vertices are shown at most; the rest is said to be left out.
+
+    Returns:
+        A `Picture`, with ``.text``, ``.dot``, ``.svg`` and ``.save(path)``; ``print`` it, or let a notebook draw it.
+
+    The tape keeps only what gradient rules need: a tensor's values are shown where it does. Cotangents come from a
+    backward pass that changes no ``grad``.
+
+    Raises:
+        ArgumentError: if there is nothing to draw in `x`, or for an ending that there is no format for.
+        GradientError: for a tensor without a graph.
+        NotSupportedError: for PNG without Matplotlib.
+
+    Example:
+        >>> import adjoint as ad
+        >>> x, y = ad.tensor(3.0, requires_grad=True), ad.tensor(-4.0, requires_grad=True)
+        >>> print(ad.show(x * y + x, names={"x": x, "y": y}))
+        loss   holds    value  cotangent
+        +      float64  -9     1
+        ├─ ×   float64         1
+        │  ├─ x  float64  3    -3
+        │  └─ y  float64  -4   3
+        └─ x
+    """
+    diagram = _diagram(x, at, names, gradient)
+    if fold:
+        folding.fold(diagram)
+    folding.cut(diagram, limit)
+    picture = Picture(diagram)
+    if path is not None:
+        picture.save(path, format)
+    return picture
+
+
+def _diagram(x: Any, at: Any, names: Any, gradient: Any) -> Diagram:
+    if isinstance(x, Tensor):
+        named = dict(names.named_parameters()) if hasattr(names, "named_parameters") else dict(names or {})
+        return diagram_of_tape(x, named, gradient)
+    if hasattr(x, "roots") and hasattr(x, "variables"):  # an expression, whose room is above
+        x, at = _of_expression(x, at)
+    if isinstance(x, Graph):
+        return diagram_of_graph(x, None if at is None else given_to(x, at))
+    if callable(x) and at is not None:
+        return diagram_of_graph(graph := capture(x, *at), given_to(graph, at))
+    raise ArgumentError(
+        f"show() draws a tensor with a graph, a Graph, an expression, or a function at its arguments "
+        f"(ad.show(f, at=(2.0, 3.0))); got {type(x).__name__}"
+    )
+
+
+def _of_expression(x: Any, at: Any) -> tuple[Graph, Any]:
+    graph = Graph([variable(name) for name in x.variables], x.roots, name="expression")
+    if isinstance(at, Mapping):
+        missing = [str(node.value) for node in graph.inputs if str(node.value) not in at]
+        if missing:
+            raise ArgumentError(f"at= lacks a value for {', '.join(missing)}")
+        at = [at[str(node.value)] for node in graph.inputs]
+    return graph, at
+
+
+def given_to(graph: Graph, at: Sequence[Any]) -> list[Any]:
+    """One value an input of `graph`, from the arguments of a call and the state."""
+    given = graph._takes(*at) if graph._takes else list(at)
+    return given if graph.state is None else given + graph.state.read()
+
+
+def page(graph: Graph) -> str:
+    """What a notebook shows of a graph: its listing and its picture."""
+    return f"<pre>{escape(str(graph))}</pre>{show(graph)._repr_html_()}"

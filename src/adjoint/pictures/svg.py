@@ -1,0 +1,42 @@
+"""A scene as SVG."""
+
+from __future__ import annotations
+
+from html import escape
+
+from adjoint.pictures.scene import Rect, Scene, Text, Wire, curves
+
+_FONT = "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace"
+
+
+def svg(scene: Scene) -> str:
+    """The text of an SVG image, which needs no other file."""
+    width, height = f"{scene.width:.0f}", f"{scene.height:.0f}"
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}" font-family="{escape(_FONT)}">',
+        f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
+        *map(_drawn, scene.shapes),
+        "</svg>",
+    ]
+    return "\n".join(lines)
+
+
+def _drawn(shape: Rect | Text | Wire) -> str:
+    if isinstance(shape, Wire):
+        x, y = shape.points[0]
+        path = f"M{x:.1f} {y:.1f}" + "".join(_piece(piece) for piece in curves(shape))
+        return f'<path d="{path}" fill="none" stroke="{shape.colour}"/>'
+    if isinstance(shape, Text):
+        anchor = "" if shape.anchor == "start" else f' text-anchor="{shape.anchor}"'
+        place = f'x="{shape.x:.1f}" y="{shape.y:.1f}" font-size="{shape.size:g}" fill="{shape.colour}"'
+        return f"<text {place}{anchor}>{escape(shape.text)}</text>"
+    size = f'x="{shape.x:.1f}" y="{shape.y:.1f}" width="{shape.width:.1f}" height="{shape.height:.1f}"'
+    dashes = ' stroke-dasharray="3 3"' if shape.dashed else ""
+    tip = f"<title>{escape(shape.tip)}</title>" if shape.tip else ""
+    return f'<rect {size} rx="7" fill="{shape.fill}" stroke="{shape.stroke}"{dashes}>{tip}</rect>'
+
+
+def _piece(points: tuple[tuple[float, float], ...]) -> str:
+    kind = "L" if len(points) == 2 else "C"
+    return kind + " ".join(f"{x:.1f} {y:.1f}" for x, y in points[1:])
