@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.compiler.program import straight
 from adjoint.core.box import Box
 from adjoint.core.op import Op, Rule
 from adjoint.graph.graph import Graph
@@ -43,6 +44,7 @@ class Back:
         met = [(k, pulled[node]) for k, node in leaves if node in pulled]
         self.sources = [k for k, _ in met]
         self.residuals, self.graph = _parted([_node(c) for _, c in met], seeds)
+        self.program = straight(self.graph)
 
 
 def _node(x: Any) -> Node:
@@ -87,7 +89,7 @@ def operation(graph: Graph, run: Callable[..., tuple[Any, ...]], back: Back) -> 
 
             found: Sequence[Any] = vjp(of_sources, *varying)[1](seeds)
         else:
-            found = back.graph.run([*out[len(out) - count :], *seeds])
+            found = back.program([*out[len(out) - count :], *seeds])
         for k, c in zip(back.sources, found, strict=True):
             cotangents[k] = c
         return cotangents

@@ -9,6 +9,7 @@ import numpy as np
 
 from adjoint.compiler.environment import Environment
 from adjoint.compiler.going_back import Back, operation
+from adjoint.compiler.program import straight
 from adjoint.core.box import Box, settled
 from adjoint.core.errors import GraphFreedError, LeavesGraphError, NotSupportedError
 from adjoint.core.trees import flatten
@@ -58,6 +59,7 @@ class Recording:
         self.graph, self.leaves, self.environment, self.state = graph, leaves, environment, state
         self.written, self.mutated, self.gives = written, mutated, gives
         self.back = back
+        self._program = straight(graph)
         self._op = None if back is None else operation(graph, self._run, back)
 
     def __call__(self, leaves: Sequence[Any]) -> Any:
@@ -79,7 +81,7 @@ class Recording:
 
     def _run(self, *given: Any) -> tuple[Any, ...]:
         """The results, what is to be written into arguments, and what the way back needs; the state is written."""
-        results = self.graph.run(given)
+        results = self._program(given)
         count = len(results) - len(self.written)
         return tuple(self.state.write(dict(zip(self.written, results[count:], strict=True)), results[:count]))
 

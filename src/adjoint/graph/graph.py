@@ -33,7 +33,7 @@ class _Plan(NamedTuple):
     outputs: list[tuple[int, bool]]
 
 
-_PICTURES = "adjoint.show"  # a room above this one, loaded when a notebook asks for a picture
+_PICTURES = "adjoint.pictures"  # a room above this one, loaded when a notebook asks for a picture
 
 
 class Graph:
@@ -110,12 +110,12 @@ class Graph:
         plan = self._plan or self._planned()
         slots: list[Any] = [*values, *[None] * len(plan.steps)]
         for node, i in plan.asked:
-            self._ask(node, slots[i])
+            self.ask(node, slots[i])
         for run, out, args, drop, asked, node in plan.steps:
             slots[out] = value = run(*[slots[i] for i in args]) if args else run()
             if asked:
-                _as_captured(node, value)
-                self._ask(node, value)
+                as_captured(node, value)
+                self.ask(node, value)
             for i in drop:
                 slots[i] = None
         return [np.array(slots[i]) if own and isinstance(slots[i], np.ndarray) else slots[i] for i, own in plan.outputs]
@@ -133,14 +133,20 @@ class Graph:
                 ends[node].append(place[arg])
         guarded = {guard.node for guard in self.guards}
         steps = [
-            (_runner(n), place[n], [place[a] for a in n.args], ends[n], n in guarded or _depends(n), n) for n in nodes
+            (_runner(n), place[n], [place[a] for a in n.args], ends[n], n in guarded or depends_on_values(n), n)
+            for n in nodes
         ]
         asked = [(node, i) for i, node in enumerate(self.inputs) if node in guarded]
         outputs = [(place[node], node.kind in ("input", "constant")) for node in self.outputs]
         self._plan = _Plan(steps, asked, outputs)
         return self._plan
 
-    def _ask(self, node: Node, value: Any) -> None:
+    def ask(self, node: Node, value: Any) -> None:
+        """Hold the guards of `node` against its value in this run.
+
+        Raises:
+            GraphError: if one is answered differently.
+        """
         for guard in self.guards:
             if guard.node is not node:
                 continue
@@ -238,13 +244,13 @@ def _alike(a: np.ndarray, b: np.ndarray) -> bool:
     return np.array_equal(a, b, equal_nan=True) and np.array_equal(np.signbit(a) & (a == 0), np.signbit(b) & (b == 0))
 
 
-def _depends(node: Node) -> bool:
+def depends_on_values(node: Node) -> bool:
     """Whether shape or dtype of what `node` gives may depend on values, as those of np.nonzero and np.unique do."""
     op = node.op
     return op is not None and op.kind in ("constant", "general") and not isinstance(op.forward, np.ufunc)
 
 
-def _as_captured(node: Node, value: Any) -> None:
+def as_captured(node: Node, value: Any) -> None:
     """Refuse a value of another shape or dtype than in the capture: what follows may be another program."""
     shape, dtype, values = node.shape, node.dtype, value
     if shape is None or node.op is None:

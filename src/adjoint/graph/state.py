@@ -135,9 +135,9 @@ class State:
 
 def _apart(value: Any, targets: list[np.ndarray]) -> Any:
     """`value`, in memory that is not about to be overwritten."""
-    if isinstance(value, np.ndarray) and any(np.may_share_memory(value, target) for target in targets):
-        return np.array(value)
-    return value
+    if not isinstance(value, np.ndarray) or (value.base is None and not any(value is target for target in targets)):
+        return value  # memory of its own
+    return np.array(value) if any(np.may_share_memory(value, target) for target in targets) else value
 
 
 def _is_kept(value: Any) -> bool:
