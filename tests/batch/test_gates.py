@@ -21,7 +21,7 @@ def cubed(x, w, power=3):
 
 
 @cubed.backward
-def cubed(g, x, w, power):
+def cubed_backward(g, x, w, power):
     own = np.array([math.pow(float(v), power - 1) for v in plain(x)])
     return g * own * power * float(w), np.sum(plain(g) * own * plain(x))
 
@@ -32,7 +32,7 @@ def first_only(x, y):
 
 
 @first_only.backward
-def first_only(g, y):
+def first_only_backward(g, y):
     return plain(g) * plain(y), None
 
 
@@ -74,7 +74,7 @@ def test_a_rule_of_numpy_calls_takes_all_samples_at_once():
         return x**2
 
     @square.backward
-    def square(g, x):
+    def backward(g, x):
         calls.append(1)
         return 2 * g * x
 
@@ -93,7 +93,7 @@ def test_wrong_rules_are_still_found():
         return np.asarray(plain(x))
 
     @wrong.backward
-    def wrong(g):
+    def backward(g):
         return plain(g)[:1]
 
     with pytest.raises(ad.RuleError, match="cotangent of shape"):
