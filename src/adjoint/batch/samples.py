@@ -25,14 +25,12 @@ def each_sample(function: Callable[..., Any], *args: Any) -> Any:
 
     What it gives are trees too: arrays, and anything else.
     """
-    leaves, rebuild = flatten(args)
-    apart = [x for x in leaves if isinstance(x, PerSample)]
-    if not apart:
-        try:
-            return function(*args)
-        except Exception:  # foreign code has errors of its own for what is not one number
-            if not isinstance(outermost(leaves), Batched):
-                raise
+    try:
+        return function(*args)
+    except Exception:  # foreign code has errors of its own for what is not one number
+        leaves, rebuild = flatten(args)
+        if not isinstance(outermost(leaves), Batched) and not any(isinstance(x, PerSample) for x in leaves):
+            raise
     top: Any = max([x for x in leaves if isinstance(x, Batched | PerSample)], key=lambda x: x.level)
     level = top.level
     n = len(top.items) if isinstance(top, PerSample) else _count(leaves, level)

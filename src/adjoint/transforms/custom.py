@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import update_wrapper
 from typing import Any
 
@@ -56,17 +57,18 @@ class Custom:
         self.ops = operations(self.name)
         self.signature: inspect.Signature | None = None
         if not isinstance(function, np.ufunc):  # whose defaults can not be given
-            try:
+            with suppress(TypeError, ValueError):  # a function of some other language has none
                 self.signature = inspect.signature(function)
-            except (TypeError, ValueError):  # a function of some other language
-                pass
+        given = self.signature.parameters.values() if self.signature is not None else ()
+        by_position = all(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in given)
+        self.count = len(given) if by_position else -1
         if any(k < 0 for k in self.fixed):
             raise ArgumentError(f"{self.name}: nondiff_argnums counts from 0; got {self.fixed}")
         update_wrapper(self, function)
 
     def bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """All arguments that have a position, by position and with their defaults; and those that have none."""
-        if self.signature is None:
+        if self.signature is None or (len(args) == self.count and not kwargs):
             return list(args), kwargs
         given = self.signature.bind(*args, **kwargs)
         given.apply_defaults()
@@ -104,15 +106,23 @@ class Call(Derivative):
         self.numbers = [i for i in range(len(args)) if i not in custom.fixed]
         self.fixed = [args[i] for i in custom.fixed if i < len(args)]
         self.varying = tuple(args[i] for i in self.numbers)
-        self.leaves, self._rebuild = flatten(self.varying)
-        self.boxed = any(isinstance(x, Box) for x in self.leaves)
         self.rebuilt: Callable[[list[Any]], Any] = lambda outs: outs
-        for i, arg in zip(self.numbers, self.varying, strict=True) if self.boxed else ():
+        self._rebuild: Callable[[list[Any]], Any]
+        if all(map(is_leaf, self.varying)):
+            self.leaves, self._rebuild = list(self.varying), tuple
+        else:
+            self.leaves, self._rebuild = flatten(self.varying)
+        self.boxed = any(isinstance(x, Box) for x in self.leaves)
+        if self.boxed and self._rebuild is not tuple:
+            self._check()
+
+    def _check(self) -> None:
+        for i, arg in zip(self.numbers, self.varying, strict=True):
             for x in flatten(arg)[0]:
                 if not _is_number(x):
                     raise ArgumentError(
-                        f"{self.name}: {custom.argument(i)} holds {type(x).__name__}, which is no array. If it is a "
-                        f"setting, say so: nondiff_argnums=({i},)"
+                        f"{self.name}: {self.custom.argument(i)} holds {type(x).__name__}, which is no array. If it is "
+                        f"a setting, say so: nondiff_argnums=({i},)"
                     )
 
     def called(self, xs: Arrays) -> Any:
