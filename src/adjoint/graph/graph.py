@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from adjoint.core.box import apply
 from adjoint.core.errors import ArgumentError, GraphError
+from adjoint.core.op import Op
 from adjoint.graph.node import Node, in_order
 from adjoint.graph.symbol import Guard
 from adjoint.tape.lines import line_of
@@ -18,17 +19,34 @@ if TYPE_CHECKING:
     from adjoint.graph.rewrite import Report, Rule
 
 
+class _Step(NamedTuple):
+    """One node's turn: what computes it (for a part, which one it is), from which slots, into which slot.
+
+    Attributes:
+        drop: slots to be emptied afterwards.
+        asked: the node, if its value is looked at.
+    """
+
+    op: Op | int
+    settings: Mapping[str, Any]
+    args: tuple[int, ...]
+    out: int
+    drop: tuple[int, ...]
+    asked: Node | None
+
+
 class _Plan(NamedTuple):
     """How a graph is run.
 
     Attributes:
-        steps: for each node the function that computes it, the slot of its value, those of its arguments, those to be
-            emptied then, whether its value is looked at, and the node.
+        constants: what the slots after the inputs hold at the start; None for what is computed.
+        steps: one for each node to be computed, in order.
         asked: inputs that a guard asks, and their slots.
         outputs: their slots, and whether they must be copied, since they are not the program's own.
     """
 
-    steps: list[tuple[Callable[..., Any], int, list[int], list[int], bool, Node]]
+    constants: list[Any]
+    steps: list[_Step]
     asked: list[tuple[Node, int]]
     outputs: list[tuple[int, bool]]
 
@@ -108,14 +126,17 @@ class Graph:
                     f"function once more for this shape"
                 )
         plan = self._plan or self._planned()
-        slots: list[Any] = [*values, *[None] * len(plan.steps)]
+        slots: list[Any] = [*values, *plan.constants]
         for node, i in plan.asked:
             self.ask(node, slots[i])
-        for run, out, args, drop, asked, node in plan.steps:
-            slots[out] = value = run(*[slots[i] for i in args]) if args else run()
-            if asked:
-                as_captured(node, value)
-                self.ask(node, value)
+        for op, settings, args, out, drop, asked in plan.steps:
+            if type(op) is int:
+                slots[out] = slots[args[0]][op]
+            else:
+                slots[out] = value = apply(op, [slots[i] for i in args], settings)  # type: ignore[arg-type]  # no int
+                if asked is not None:
+                    as_captured(asked, value)
+                    self.ask(asked, value)
             for i in drop:
                 slots[i] = None
         return [np.array(slots[i]) if own and isinstance(slots[i], np.ndarray) else slots[i] for i, own in plan.outputs]
@@ -124,21 +145,33 @@ class Graph:
         """Work out once, which slot each value goes to and when it is used for the last time."""
         place = {node: i for i, node in enumerate(self.inputs)}
         nodes = [node for node in self.nodes if node not in place]
-        place |= {node: len(place) + k for k, node in enumerate(nodes)}
-        keep = set(self.outputs)
-        last = {arg: node for node in nodes for arg in (*node.args, node)}
-        ends: dict[Node, list[int]] = {node: [] for node in nodes}
-        for arg, node in last.items():
-            if arg not in keep:
-                ends[node].append(place[arg])
+        place |= {node: i for i, node in enumerate(nodes, len(place))}
+        last = dict(zip(place, place.values(), strict=True))  # the last that uses it; itself, if none does
+        for node in nodes:
+            for arg in node.args:
+                last[arg] = place[node]
+        drops: dict[int, tuple[int, ...]] = {}
+        keep = {*self.outputs, *(node for node in nodes if not node.args and node.op is None)}
+        for node, user in last.items():
+            if node not in keep:
+                drops[user] = (*drops.get(user, ()), place[node])
         guarded = {guard.node for guard in self.guards}
         steps = [
-            (_runner(n), place[n], [place[a] for a in n.args], ends[n], n in guarded or depends_on_values(n), n)
-            for n in nodes
+            _Step(
+                node.value if node.op is None else node.op,
+                node.settings,
+                tuple(place[arg] for arg in node.args),
+                place[node],
+                drops.get(place[node], ()),
+                node if node in guarded or depends_on_values(node) else None,
+            )
+            for node in nodes
+            if node.kind != "constant"
         ]
+        constants = [node.value if node.kind == "constant" else None for node in nodes]
         asked = [(node, i) for i, node in enumerate(self.inputs) if node in guarded]
         outputs = [(place[node], node.kind in ("input", "constant")) for node in self.outputs]
-        self._plan = _Plan(steps, asked, outputs)
+        self._plan = _Plan(constants, steps, asked, outputs)
         return self._plan
 
     def ask(self, node: Node, value: Any) -> None:
@@ -265,12 +298,3 @@ def as_captured(node: Node, value: Any) -> None:
                 f"{node.op.name}{line} gave {s} {d} when the program was captured, and gives {found[0]} {found[1]} "
                 f"now, for which the program may be another one. Capture it with these arguments"
             )
-
-
-def _runner(node: Node) -> Callable[..., Any]:
-    """The function that computes `node` from its arguments' values, on arrays of any kind."""
-    if node.op is None:
-        value = node.value
-        return (lambda whole: whole[value]) if node.args else (lambda: value)
-    op, settings = node.op, node.settings
-    return lambda *args: apply(op, args, settings)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
+from operator import attrgetter
 from types import CodeType
 from typing import Any
 from weakref import ref
@@ -123,11 +124,19 @@ def call(
     """The node of `op` applied to `args`. Random draws are never one, even where they look alike."""
     if op.flags and "random" in op.flags:
         return Node(op, args, settings, shape, dtype, None, place() if place else None)
-    key = (op, args, shape, dtype, frozen(settings)) if settings else (op, args, shape, dtype)
+    # Numbers in place of nodes: a key that holds no objects is nothing to the garbage collector.
+    key: Any
+    if len(args) == 2:
+        key = (id(op), args[0].number, args[1].number, shape, dtype)
+    else:
+        key = (id(op), *[arg.number for arg in args], shape, dtype)
+    if settings:
+        key = (key, frozen(settings))
     entry = _table.get(key)
-    node: Node | None = entry() if entry is not None else None
-    if node is not None:
-        return node
+    if entry is not None:
+        node: Node | None = entry()
+        if node is not None:
+            return node
     return _entered(key, Node(op, args, settings, shape, dtype, None, place() if place else None))
 
 
@@ -225,11 +234,7 @@ def in_order(outputs: Iterable[Node]) -> list[Node]:
             if arg not in seen:
                 seen.add(arg)
                 stack.append(arg)
-    return sorted(seen, key=_number)
-
-
-def _number(node: Node) -> int:
-    return node.number
+    return sorted(seen, key=attrgetter("number"))
 
 
 def uses(nodes: Sequence[Node]) -> dict[Node, list[Node]]:
