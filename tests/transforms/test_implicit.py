@@ -181,6 +181,26 @@ def test_what_is_said_of_roots():
             derivative(ad.implicit_root(lambda a: 0.0, lambda z, a: 0.0 * z + 0.0 * a))(2.0)
 
 
+def test_single_precision_through_scipys_solvers():
+    m, ecc = np.float32(1.0), np.float32(0.3)
+    value, (by_mean, by_ecc) = ad.value_and_grad(anomaly, (0, 1))(m, ecc)
+    assert value.dtype == by_mean.dtype == by_ecc.dtype == np.float32
+    assert_allclose(by_mean, 1 / (1 - 0.3 * np.cos(value)), rtol=1e-5)
+    k, b = np.array([1, 2, 4], np.float32), np.ones(3, np.float32)
+    solution = lambda k, b: ad.custom_linear_solve(lambda x: k * x, b, by_cg_singly, symmetric=True)
+    x, pullback = ad.vjp(solution, k, b)
+    assert x.dtype == np.float32
+    assert_allclose(x, b / k, rtol=1e-5)
+    for got, expected in zip(pullback(b), (-b / k**2, 1 / k), strict=True):
+        assert got.dtype == np.float32
+        assert_allclose(got, expected, rtol=1e-5)
+
+
+def by_cg_singly(matvec, b):
+    assert b.dtype == np.float32
+    return cg(LinearOperator((len(b), len(b)), matvec=matvec, dtype=b.dtype), b, rtol=1e-6)[0]
+
+
 # -- Fixed points --------------------------------------------------------------------------------------
 
 

@@ -142,7 +142,12 @@ class Call(Derivative):
         for x in leaves:
             if not _is_number(x):
                 raise RuleError(f"{self.name} must give arrays, or a tree of them; its value holds {type(x).__name__}")
-        return [as_array(x)[()] if isinstance(x, float | int | complex) else as_array(x) for x in leaves]
+        return [as_array(x) if hasattr(x, "dtype") else self._number(x) for x in leaves]
+
+    def _number(self, x: Any) -> Any:
+        """A Python number as one of NumPy's, in the arguments' precision: foreign code knows no other numbers."""
+        given = [x.dtype for x in self.leaves if hasattr(x, "dtype") and x.dtype.kind in "fc"]
+        return np.asarray(x, np.result_type(*given, x) if given else None)[()]
 
     def value(self, xs: Arrays) -> list[Any]:
         return self.results(each_sample(self.called, list(xs)))
