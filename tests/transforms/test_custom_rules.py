@@ -2,6 +2,7 @@
 
 import ctypes
 import ctypes.util
+import weakref
 from functools import partial
 
 import numpy as np
@@ -215,6 +216,35 @@ def test_settings_by_number_and_by_name():
     assert ad.grad(power)(3.0) == 6
     assert ad.grad(lambda x: power(x=x, n=3))(2.0) == 12
     assert_allclose(ad.vmap(ad.grad(power))(POINT), 2 * POINT)
+
+
+def test_methods():
+    class Spring:
+        stiffness = 3.0
+
+        @ad.custom_jvp(nondiff_argnums=0)
+        def energy(self, x):
+            return self.stiffness * x**2 / 2
+
+        energy.defjvp(lambda self, p, t: (self.energy(p[0]), self.stiffness * p[0] * t[0]))
+
+    assert ad.grad(Spring().energy)(2.0) == 6
+    assert ad.grad(ad.grad(Spring().energy))(2.0) == 3
+
+
+def test_nothing_is_kept_but_the_residual():
+    sign = ad.custom_vjp(lambda x: np.abs(x))
+    sign.defvjp(lambda x: (np.abs(x), x > 0), lambda positive, g: (np.where(positive, g, -g),))
+    arguments = []
+
+    def f(x):
+        doubled = x * 2.0
+        arguments.append(weakref.ref(doubled.data))
+        return sign(doubled)
+
+    _, pullback = ad.vjp(f, POINT)
+    assert arguments[0]() is None
+    assert_allclose(pullback(np.ones(3))[0], 2 * np.sign(POINT))
 
 
 def test_whole_numbers_are_constants():

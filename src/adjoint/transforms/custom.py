@@ -6,10 +6,7 @@ follows from a rule for the other one: the derivative is linear, so it can be tr
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from functools import update_wrapper
 from typing import Any
 
 import numpy as np
@@ -17,10 +14,10 @@ import numpy as np
 from adjoint.batch.samples import each_sample
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, NotSupportedError, RuleError
-from adjoint.core.pulls import dtype_of, shape_of
-from adjoint.core.trees import flatten, is_leaf, map_tree, matched, paths
-from adjoint.tape.node import as_array
-from adjoint.transforms.carried import Arrays, Derivative, carried_out, operations
+from adjoint.core.pulls import dtype_of
+from adjoint.core.trees import map_tree
+from adjoint.transforms.calls import Call, Custom, fitting, taken, what
+from adjoint.transforms.carried import Arrays, carried_out
 from adjoint.transforms.reverse import vjp
 
 Function = Callable[..., Any]
@@ -43,125 +40,12 @@ def stop_gradient(tree: Any) -> Any:
     return map_tree(lambda x: x.detach() if isinstance(x, Box) else x, tree)  # type: ignore[attr-defined]  # every box has detach()
 
 
-class Custom:
-    """What `custom_vjp` and `custom_jvp` have in common: the function, and which of its arguments vary."""
-
-    __name__: str
-
-    def __init__(self, function: Function, nondiff_argnums: Sequence[int] | int) -> None:
-        if not callable(function):
-            raise ArgumentError(f"{type(self).__name__} decorates a function; got {function!r}")
-        self.function = function
-        self.fixed = (nondiff_argnums,) if isinstance(nondiff_argnums, int) else tuple(nondiff_argnums)
-        self.name = getattr(function, "__name__", type(function).__name__)
-        self.ops = operations(self.name)
-        self.signature: inspect.Signature | None = None
-        if not isinstance(function, np.ufunc):  # whose defaults can not be given
-            with suppress(TypeError, ValueError):  # a function of some other language has none
-                self.signature = inspect.signature(function)
-        given = self.signature.parameters.values() if self.signature is not None else ()
-        by_position = all(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in given)
-        self.count = len(given) if by_position else -1
-        if any(k < 0 for k in self.fixed):
-            raise ArgumentError(f"{self.name}: nondiff_argnums counts from 0; got {self.fixed}")
-        update_wrapper(self, function)
-
-    def bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """All arguments that have a position, by position and with their defaults; and those that have none."""
-        if self.signature is None or (len(args) == self.count and not kwargs):
-            return list(args), kwargs
-        given = self.signature.bind(*args, **kwargs)
-        given.apply_defaults()
-        return list(given.args), given.kwargs
-
-    def argument(self, i: int) -> str:
-        """What messages call argument number `i`."""
-        names = list(self.signature.parameters) if self.signature is not None else []
-        return f"argument {i}" + (f" (`{names[i]}`)" if i < len(names) else "")
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if all(is_leaf(x) and not isinstance(x, Box) for x in args) and not kwargs:
-            return self.function(*args)
-        made = self.call(*self.bound(args, kwargs))
-        if not made.boxed:
-            return self.function(*args, **kwargs)
-        results = carried_out(made, made.leaves)
-        return made.rebuilt(results)  # known by now
-
-    def call(self, args: list[Any], settings: dict[str, Any]) -> Call:
-        raise NotImplementedError
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name}>"
-
-
-class Call(Derivative):
-    """One call: the arguments that vary as one list of arrays, the others as they are."""
-
-    aside: frozenset[int] = frozenset()
-
-    def __init__(self, custom: Any, args: list[Any], settings: dict[str, Any]) -> None:
-        self.custom, self.args, self.settings = custom, args, settings
-        self.name, self.ops = custom.name, custom.ops
-        self.numbers = [i for i in range(len(args)) if i not in custom.fixed]
-        self.fixed = [args[i] for i in custom.fixed if i < len(args)]
-        self.varying = tuple(args[i] for i in self.numbers)
-        self.rebuilt: Callable[[list[Any]], Any] = lambda outs: outs
-        self._rebuild: Callable[[list[Any]], Any]
-        if all(map(is_leaf, self.varying)):
-            self.leaves, self._rebuild = list(self.varying), tuple
-        else:
-            self.leaves, self._rebuild = flatten(self.varying)
-        self.boxed = any(isinstance(x, Box) for x in self.leaves)
-        if self.boxed and self._rebuild is not tuple:
-            self._check()
-
-    def _check(self) -> None:
-        for i, arg in zip(self.numbers, self.varying, strict=True):
-            for x in flatten(arg)[0]:
-                if not _is_number(x):
-                    raise ArgumentError(
-                        f"{self.name}: {self.custom.argument(i)} holds {type(x).__name__}, which is no array. If it is "
-                        f"a setting, say so: nondiff_argnums=({i},)"
-                    )
-
-    def called(self, xs: Arrays) -> Any:
-        """The function's own value."""
-        args = list(self.args)
-        for i, arg in zip(self.numbers, self._rebuild(list(xs)), strict=True):
-            args[i] = arg
-        return self.custom.function(*args, **self.settings)
-
-    def arguments(self, xs: Arrays) -> Any:
-        """`xs` as the varying arguments."""
-        return self._rebuild(list(xs))
-
-    def results(self, value: Any) -> list[Any]:
-        """The arrays in the function's value."""
-        leaves, self.rebuilt = flatten(value)
-        for x in leaves:
-            if not _is_number(x):
-                raise RuleError(f"{self.name} must give arrays, or a tree of them; its value holds {type(x).__name__}")
-        return [as_array(x) if hasattr(x, "dtype") else self._number(x) for x in leaves]
-
-    def _number(self, x: Any) -> Any:
-        """A Python number as one of NumPy's, in the arguments' precision: foreign code knows no other numbers."""
-        given = [x.dtype for x in self.leaves if hasattr(x, "dtype") and x.dtype.kind in "fc"]
-        return np.asarray(x, np.result_type(*given, x) if given else None)[()]
-
-    def value(self, xs: Arrays) -> list[Any]:
-        return self.results(each_sample(self.called, list(xs)))
-
-
-def _is_number(x: Any) -> bool:
-    return hasattr(x, "dtype") or isinstance(x, float | int | complex)
-
-
 class custom_vjp(Custom):  # noqa: N801 - used like a function, and JAX's name
     """A function with a gradient rule of its own; a decorator.
 
     Args:
-        function: takes arrays or trees of arrays, gives the same. What it does is not looked at: it may be any code.
+        function: takes arrays or trees of arrays, gives the same. What it does is not looked at: it may be any code
+            that does not write into its arguments.
         nondiff_argnums: the numbers of arguments that are settings. Arguments that can only be given by name are
             settings too.
 
@@ -216,7 +100,7 @@ class _VjpCall(Call):
             args[i] = arg
         pair = each_sample(lambda args: self.custom.fwd(*args, **taken(self.custom.fwd, self.settings)), args)
         if not isinstance(pair, tuple) or len(pair) != 2:
-            raise RuleError(f"the fwd rule of {self.name} must return (value, residual); it returned {_what(pair)}")
+            raise RuleError(f"the fwd rule of {self.name} must return (value, residual); it returned {what(pair)}")
         return self.results(pair[0]), pair[1]
 
     def residual(self, xs: Arrays) -> Any:
@@ -229,7 +113,7 @@ class _VjpCall(Call):
         if not isinstance(shares, tuple | list):
             raise RuleError(
                 f"the bwd rule of {self.name} must return a tuple with one cotangent an argument, ({self._names()},); "
-                f"it returned {_what(shares)}"
+                f"it returned {what(shares)}"
             )
         if len(shares) != len(self.numbers):
             raise RuleError(
@@ -239,7 +123,7 @@ class _VjpCall(Call):
         found: list[Any] = []
         for i, arg, share in zip(self.numbers, self.varying, shares, strict=True):
             where = f"the cotangent that the bwd rule of {self.name} returned for {self.custom.argument(i)}"
-            found += _fitting(where, share, arg)
+            found += fitting(where, share, arg)
         return found
 
     def _names(self) -> str:
@@ -336,9 +220,9 @@ class _JvpCall(Call):
             lambda xs, ts: rule(*self.fixed, xs, ts, **settings), self.arguments(xs), self.arguments(zeros)
         )
         if not isinstance(pair, tuple) or len(pair) != 2:
-            raise RuleError(f"the jvp rule of {self.name} must return (value, tangent); it returned {_what(pair)}")
+            raise RuleError(f"the jvp rule of {self.name} must return (value, tangent); it returned {what(pair)}")
         outs = self.results(pair[0])
-        return outs, _fitting(f"the tangent that the jvp rule of {self.name} returned", pair[1], pair[0])
+        return outs, fitting(f"the tangent that the jvp rule of {self.name} returned", pair[1], pair[0])
 
     def backward(self, residual: Any, gs: Arrays, wanted: Sequence[int]) -> list[Any]:
         found: list[Any] = [None] * len(residual)
@@ -364,44 +248,6 @@ class _JvpCall(Call):
         for i, c in zip(wanted, pullback([gs[k] for k in smooth])[0] if smooth else (), strict=False):
             found[i] = c
         return found
-
-
-def taken(rule: Any, settings: dict[str, Any]) -> dict[str, Any]:
-    """Those of `settings` that `rule` takes by name."""
-    if not settings:
-        return settings
-    parameters = inspect.signature(rule).parameters
-    every = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-    return {name: value for name, value in settings.items() if every or name in parameters}
-
-
-def _fitting(where: str, tree: Any, like: Any) -> list[Any]:
-    """The arrays in `tree`, which must have the structure, shapes and kinds of numbers of `like`; None is zero."""
-    try:
-        found = matched(tree, like)
-    except ValueError as error:
-        raise RuleError(f"{where} has another structure: {error}") from None
-    leaves = flatten(like)[0]
-    for k, (c, x) in enumerate(zip(found, leaves, strict=True)):
-        if c is None:
-            continue
-        if not _is_number(c):
-            raise RuleError(f"{where}{paths(like)[k]} must be an array, or None for no derivative; got {_what(c)}")
-        kind, shape = dtype_of(c).kind, shape_of(c)
-        wanted = dtype_of(x)
-        if shape != shape_of(x):
-            raise RuleError(f"{where}{paths(like)[k]} has shape {shape}; it must have shape {shape_of(x)}")
-        if wanted.kind in "fc" and (kind not in "fc" or (kind == "c" and wanted.kind == "f")):
-            raise RuleError(f"{where}{paths(like)[k]} has dtype {dtype_of(c)}; it must be of the kind of {wanted}")
-    pairs = zip(found, leaves, strict=True)
-    return [None if c is None or dtype_of(x).kind not in "fc" else as_array(c) for c, x in pairs]
-
-
-def _what(x: Any) -> str:
-    if isinstance(x, tuple | list):
-        return f"{type(x).__name__} of {len(x)}"
-    shape = getattr(x, "shape", None)
-    return type(x).__name__ if shape is None else f"one array of shape {shape}"
 
 
 def _short(error: Exception) -> str:

@@ -16,8 +16,9 @@ from adjoint.core.box import raw
 from adjoint.core.errors import DivergedError, GradientError, ShapeError
 from adjoint.core.trees import flatten
 from adjoint.transforms.batch import vmap
+from adjoint.transforms.calls import Call, Custom, taken
 from adjoint.transforms.carried import Arrays, carried_out
-from adjoint.transforms.custom import Call, Custom, stop_gradient, taken
+from adjoint.transforms.custom import stop_gradient
 from adjoint.transforms.forward import jvp
 from adjoint.transforms.linear_solve import Ravelled, custom_linear_solve
 from adjoint.transforms.reverse import vjp
