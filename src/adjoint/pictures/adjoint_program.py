@@ -27,9 +27,9 @@ def adjoint_source(f: Function, *args: Any, argnums: int | Sequence[int] = 0) ->
     """The gradient of `f` as straight-line NumPy source: what it computes, then how cotangents come back.
 
     The text is a function of the arrays and floats among `args`, one parameter a leaf. It returns the value and the
-    gradient, bit for bit those of `adjoint.value_and_grad` for arguments of these shapes. Where the value of `f`
-    is not one real number, there is a last parameter ``cotangent`` (one for each array of the value), and what is
-    returned are the value and `adjoint.vjp`'s cotangents.
+    gradient for arguments of these shapes, bit for bit those of the captured `adjoint.value_and_grad`. Where the value
+    of `f` is not one real number, there is a last parameter ``cotangent`` (one for each array of the value), and what
+    is returned are the value and `adjoint.vjp`'s cotangents.
 
     Args:
         f: takes arrays, numbers or trees of these.

@@ -33,6 +33,7 @@ class Vertex:
         simple: whether it works number by number on one argument, so that chains of such can be one.
         times: for the vertices of a block that is repeated, how often.
         block: the number of that block; 0 outside of any.
+        result: of an output, what it is called.
         tagged: whether a picture names it elsewhere, so that its name must be shown.
     """
 
@@ -50,12 +51,14 @@ class Vertex:
     times: int = 1
     block: int = 0
     tagged: bool = False
+    result: str = ""
 
     @property
     def holds_short(self) -> str:
-        """Shape and dtype as far as they are not those of one plain number; the name, where another place says it."""
+        """Shape and dtype, if not those of one plain number; the name, if another place says it; and a result's."""
         said = self.holds.replace("float64", "").replace("any", "") if self.kind != "again" else ""
-        return " ".join(x for x in (self.name if self.tagged else "", said) if x)
+        parts = (self.name if self.tagged else "", said, f"→ {self.result}" if self.result else "")
+        return " ".join(part for part in parts if part)
 
 
 @dataclass(slots=True)

@@ -24,13 +24,16 @@ def diagram_of_graph(graph: Graph, given: Sequence[Any] | None) -> Diagram:
     """The diagram of `graph`; with values where `given` has one for each input, with cotangents if one output varies.
 
     The cotangents are those of the first output, started from 1.
+
+    Raises:
+        GraphError: if the program would have taken another way for these values.
     """
     values: Mapping[Node, Any] = {}
     cotangents: Mapping[Node, Any] = {}
     notes: list[str] = []
     if given is not None:
         values, cotangents, notes = evaluated(graph, given)
-    names = named(graph)
+    names, lines = named(graph), dict[Any, str]()
     nodes = list(dict.fromkeys([*graph.inputs, *graph.nodes]))
     # Whether a number is Python's or NumPy's is of no interest here.
     nodes = [node for node in nodes if node.op is not as_python]
@@ -49,10 +52,23 @@ def diagram_of_graph(graph: Graph, given: Sequence[Any] | None) -> Diagram:
             holds=holds(node.shape, node.dtype),
             value=summary(values[node]) if node in values else "",
             cotangent=summary(cotangents[node]) if node in cotangents else "",
-            line=line_of(node.place) if node.place is not None else "",
+            line=""
+            if node.place is None
+            else lines.get(node.place) or lines.setdefault(node.place, line_of(node.place)),
         )
         vertex.simple = len(vertex.inputs) == 1 and node.op is not None and node.op.kind == "elementwise"
     outputs = list(dict.fromkeys(node.number for node in map(_seen, graph.outputs)))
+    for i, node in enumerate(graph.outputs):
+        k = i - (len(graph.outputs) - len(graph.written))
+        name = (
+            graph.state.name_of(graph.written[k])
+            if k >= 0
+            else str(i)
+            if len(graph.outputs) - len(graph.written) > 1
+            else ""
+        )
+        vertex = vertices[_seen(node).number]
+        vertex.result = ", ".join(x for x in (vertex.result, name) if x)
     diagram = Diagram(graph.name, vertices, outputs, notes)
     unused = [v.name for v in vertices.values() if v.kind == "input"]
     diagram.pruned()
@@ -81,6 +97,8 @@ def evaluated(graph: Graph, given: Sequence[Any]) -> tuple[dict[Node, Any], dict
     if len(given) != len(graph.inputs):
         names = ", ".join(str(node.value) for node in graph.inputs)
         raise ArgumentError(f"at= gives {len(given)} values; the graph takes {len(graph.inputs)}: {names}")
+    if graph.guards:
+        graph.run(given)
     tensors: dict[Node, Any] = {}
     for node, value in zip(graph.inputs, given, strict=True):
         data = value.data if isinstance(value, Tensor) else value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from textwrap import wrap
 from typing import NamedTuple
 
 from adjoint.pictures.diagram import TIMES, Diagram, Vertex
@@ -60,7 +61,7 @@ def scene(diagram: Diagram) -> Scene:
     placed = layout(diagram)
     if any(box.vertex.tagged for box in placed.boxes() if box.vertex):  # their names need room
         placed = layout(diagram)
-    head = _head(diagram)
+    head = _head(diagram, max(90, int(placed.width / SMALL)))
     left, top = MARGIN, MARGIN + 18 * len(head) + 8
     shapes: list[Rect | Text | Wire] = []
     for i, line in enumerate(head):
@@ -75,7 +76,7 @@ def scene(diagram: Diagram) -> Scene:
     return Scene(width, top + placed.height + MARGIN, shapes)
 
 
-def _head(diagram: Diagram) -> list[list[tuple[str, str]]]:
+def _head(diagram: Diagram, letters: int) -> list[list[tuple[str, str]]]:
     """Lines of coloured texts above the picture: what the colours mean, and the notes."""
     first = [(diagram.title, INK)]
     vertices = diagram.vertices.values()
@@ -83,7 +84,7 @@ def _head(diagram: Diagram) -> list[list[tuple[str, str]]]:
         first.append(("   values above the wires", VALUE))
     if any(v.cotangent for v in vertices):
         first.append(("   cotangents below", COTANGENT))
-    return [first, *([(note, PALE)] for note in diagram.notes)]
+    return [first, *([(line, PALE)] for note in diagram.notes for line in wrap(note, letters))]
 
 
 def _coloured(line: list[tuple[str, str]], x: float, y: float) -> list[Text]:

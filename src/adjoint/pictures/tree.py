@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from textwrap import wrap
 
 from adjoint.pictures.diagram import TIMES, Diagram, Vertex
 from adjoint.tape.tables import table
@@ -24,37 +25,47 @@ def text(diagram: Diagram) -> str:
     columns = {head: cells for head, cells in columns.items() if any(cells)}
     head = [diagram.title if name == "" else name for name in columns]
     lines = table(head, list(zip(*columns.values(), strict=True)))
-    return "\n".join([lines, *diagram.notes])
+    return "\n".join([lines, *(line for note in diagram.notes for line in wrap(note, 120))])
 
 
 def _rows(diagram: Diagram) -> Iterator[tuple[str, Vertex | None]]:
     """Each line's tree with what it stands for; None where it only refers to another line."""
     users = diagram.users()
     shared = {key for key, uses in users.items() if len(uses) > 1 and diagram.vertices[key].inputs}
-    seen: set[int] = set()
+    seen, continued = set[int](), set[int]()
     roots = list(diagram.outputs)
     for root in roots:
+        if root in seen and root not in continued:  # its line says so
+            continue
         stack = [(root, "", "", 0)]
         while stack:
             key, lead, below, depth = stack.pop()
             vertex = diagram.vertices[key]
-            label = _label(vertex)
-            named = key in shared or key in roots[len(diagram.outputs) :]
+            named = key in shared or key in continued
+            label = _label(vertex, named)
             if key in seen:
-                yield lead + (f"{vertex.name or label} (above)" if vertex.inputs else label), None
+                yield lead + (f"{_name(vertex)} (above)" if vertex.inputs else label), None
                 continue
             if depth >= DEEP and vertex.inputs:
                 roots.append(key)
-                yield f"{lead}{vertex.name or label} (below)", None
+                continued.add(key)
+                yield f"{lead}{_name(vertex)} (below)", None
                 continue
             seen.add(key)
-            named = named and not vertex.tagged and bool(vertex.name) and vertex.name != label
-            yield lead + (f"{vertex.name} = {label}" if named else label), vertex
+            yield lead + label, vertex
             for i, k in reversed(list(enumerate(vertex.inputs))):
                 last = i == len(vertex.inputs) - 1
                 stack.append((k, below + ("└─ " if last else "├─ "), below + ("   " if last else "│  "), depth + 1))
 
 
-def _label(vertex: Vertex) -> str:
-    name = f"{vertex.name} = {vertex.label}" if vertex.tagged else vertex.label
-    return f"{name}  {TIMES} {vertex.times}" if vertex.times > 1 and vertex.kind == "call" else name
+def _name(vertex: Vertex) -> str:
+    return vertex.name or vertex.label
+
+
+def _label(vertex: Vertex, named: bool) -> str:
+    label = vertex.label
+    if (named or vertex.tagged) and vertex.name not in ("", label):
+        label = f"{vertex.name} = {label}"
+    if vertex.result:
+        label = f"{vertex.result} ← {label}"
+    return f"{label}  {TIMES} {vertex.times}" if vertex.times > 1 and vertex.kind == "call" else label
