@@ -53,19 +53,13 @@ from adjoint.tape.tensor import Tensor as Tensor
 from adjoint.tape.tensor import tensor as tensor
 from adjoint.tape.watch import exact_checks as exact_checks
 from adjoint.transforms.batch import vmap as vmap
-from adjoint.transforms.custom import custom_jvp as custom_jvp
-from adjoint.transforms.custom import custom_vjp as custom_vjp
-from adjoint.transforms.custom import stop_gradient as stop_gradient
 from adjoint.transforms.forward import hvp as hvp
 from adjoint.transforms.forward import jvp as jvp
 from adjoint.transforms.forward import linearize as linearize
-from adjoint.transforms.implicit import fixed_point as fixed_point
-from adjoint.transforms.implicit import implicit_root as implicit_root
 from adjoint.transforms.jacobians import hessian as hessian
 from adjoint.transforms.jacobians import jacfwd as jacfwd
 from adjoint.transforms.jacobians import jacobian as jacobian
 from adjoint.transforms.jacobians import jacrev as jacrev
-from adjoint.transforms.linear_solve import custom_linear_solve as custom_linear_solve
 from adjoint.transforms.reverse import grad as grad
 from adjoint.transforms.reverse import value_and_grad as value_and_grad
 from adjoint.transforms.reverse import vjp as vjp
@@ -86,21 +80,33 @@ if TYPE_CHECKING:
     from adjoint.tape.anomaly import detect_anomaly as detect_anomaly
     from adjoint.tape.saved import saved as saved
     from adjoint.tape.trace import trace_backward as trace_backward
+    from adjoint.transforms.custom import custom_jvp as custom_jvp
+    from adjoint.transforms.custom import custom_vjp as custom_vjp
+    from adjoint.transforms.custom import stop_gradient as stop_gradient
+    from adjoint.transforms.implicit import fixed_point as fixed_point
+    from adjoint.transforms.implicit import implicit_root as implicit_root
+    from adjoint.transforms.linear_solve import custom_linear_solve as custom_linear_solve
     from adjoint.xp import from_dlpack as from_dlpack
 
 __version__ = "0.1.0"
 _ROOMS = frozenset({"data", "io", "nn", "optim", "scipy", "testing", "train", "xp"})
 _TOOLS = {
-    "Expr": "adjoint.expressions",
-    "Graph": "adjoint.graph",
     "adjoint_source": "adjoint.pictures.adjoint_program",
     "capture": "adjoint.graph",
     "compile": "adjoint.compiler.facade",
+    "custom_jvp": "adjoint.transforms.custom",
+    "custom_linear_solve": "adjoint.transforms.linear_solve",
+    "custom_vjp": "adjoint.transforms.custom",
     "detect_anomaly": "adjoint.tape.anomaly",
+    "Expr": "adjoint.expressions",
     "expr": "adjoint.expressions",
+    "fixed_point": "adjoint.transforms.implicit",
     "from_dlpack": "adjoint.xp",
+    "Graph": "adjoint.graph",
+    "implicit_root": "adjoint.transforms.implicit",
     "saved": "adjoint.tape.saved",
     "show": "adjoint.pictures.picture",
+    "stop_gradient": "adjoint.transforms.custom",
     "trace_backward": "adjoint.tape.trace",
 }
 _expect_guests()
