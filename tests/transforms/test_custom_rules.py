@@ -3,6 +3,8 @@
 import ctypes
 import ctypes.util
 import weakref
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -270,6 +272,31 @@ def test_no_gradient_is_none():
     f.defvjp(lambda x, y: (x * y, y), lambda y, g: (g * y, None))
     assert ad.grad(f, (0, 1))(2.0, 3.0) == (3.0, 0.0)
     assert ad.jvp(f, (2.0, 3.0), (1.0, 1.0)) == (6.0, 3.0)
+
+
+def test_dataclasses_with_branches_that_have_no_gradient():
+    line = ad.custom_vjp(lambda p, x: (p.slope * x, [p.shift + x]))
+    both = lambda r, g: (Line(g[0] * r[1], g[1][0]), g[0] * r[0].slope + g[1][0])
+    line.defvjp(lambda p, x: ((p.slope * x, [p.shift + x]), (p, x)), both)
+    goal = lambda p: line(p, 3.0)[0] * line(p, 2.0)[1][0]
+    assert ad.grad(goal)(Line(2.0, 1.0)) == Line(9.0, 6.0)
+    assert ad.jvp(lambda p: line(p, 3.0), (Line(2.0, 1.0),), (Line(1.0, 1.0),))[1] == (3.0, [1.0])
+    line.defvjp(line.fwd, lambda r, g: (Line(None, g[1][0]), None))
+    assert ad.grad(goal)(Line(2.0, 1.0)) == Line(0.0, 6.0)
+    line.defvjp(line.fwd, lambda r, g: (None, g[0]))
+    assert ad.grad(goal)(Line(2.0, 1.0)) == Line(0.0, 0.0)
+
+
+@dataclass
+class Line:
+    slope: object
+    shift: object
+
+
+def test_threads_do_not_meet():
+    with ThreadPoolExecutor(8) as pool:
+        found = pool.map(lambda k: ad.grad(lambda x: softplus(softplus(x)))(float(k)), range(16))
+    assert_allclose(list(found), [ad.grad(lambda x: twice_by_hand(twice_by_hand(x)))(float(k)) for k in range(16)])
 
 
 def test_writes_do_not_change_what_was_kept():
