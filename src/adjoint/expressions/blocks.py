@@ -105,9 +105,9 @@ class _Writer:
         elif exponent in _POWERS:
             names = {"x": args[0], "o": out}
             for function, given in _POWERS[exponent]:
-                self.lines.append(f"{self.function(function)}({', '.join(names[c] for c in given)}, {out})")
+                self.lines.append(f"{self.function(function)}({', '.join(names[c] for c in given)}, out={out})")
         elif isinstance(node.op.forward, np.ufunc):
-            self.lines.append(f"{self.function(node.op.forward)}({', '.join(args)}, {out})")
+            self.lines.append(f"{self.function(node.op.forward)}({', '.join(args)}, out={out})")
         elif target is None:
             self.lines.append(f"copyto({out}, {self.function(node.op.forward)}({', '.join(args)}))")
         else:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from adjoint.core.box import apply
 from adjoint.core.errors import ExprError
 from adjoint.core.registry import Composite
 from adjoint.expressions.functions import SUMS, VALUES, Function, near, op_called
-from adjoint.expressions.nodes import as_number, is_constant, made, number
+from adjoint.expressions.nodes import ARITHMETIC, as_number, is_constant, made, number
 from adjoint.expressions.postfix import Item
 from adjoint.expressions.quantity import Quantity, node_of
 from adjoint.expressions.tokens import complaint, shown
@@ -58,7 +61,11 @@ class Built:
             elif kind == "name":
                 stack.append(self._name(value, at))
             elif kind == "call":
-                stack[-arity:] = [called(value, stack[-arity:])]
+                if arity == 2:
+                    y = stack.pop()
+                    stack[-1] = called(value, (stack[-1], y))
+                else:
+                    stack[-arity:] = [called(value, stack[-arity:])]
             elif kind == "let":
                 self._let(value, at, stack.pop())
             elif kind == "result":
@@ -146,15 +153,18 @@ class Built:
                     known[n] = n.value
                 else:
                     try:
-                        known[n] = float(apply(n.op, [known[arg] for arg in n.args], n.settings))
+                        with np.errstate(all="ignore"):
+                            known[n] = float(apply(n.op, [known[arg] for arg in n.args], n.settings))
                     except (ArithmeticError, ValueError, TypeError) as error:
                         raise ExprError(f"a bound of a sum cannot be computed: {error}") from None
         return known[node]
 
 
-def called(function: Function, args: list[Node]) -> Node:
+def called(function: Function, args: Sequence[Node]) -> Node:
     """The node of a function of the text, applied to `args`."""
     op = function.op
+    if op in ARITHMETIC:
+        return made(op, args)
     if isinstance(op, Composite):
         return node_of(op(*map(Quantity, args)))
     if len(args) > len(op.inputs):  # min and max of several

@@ -45,7 +45,7 @@ class Evaluated(Box):
         """The unique nodes, each after what it uses."""
         return ordered(self.roots)
 
-    def __call__(self, *states: Any, **values: Any) -> Any:
+    def __call__(self, /, *states: Any, **values: Any) -> Any:
         """The value; a tuple, where there are several results. See the class for the forms of states.
 
         Division by zero and the like give what NumPy gives, with its warnings.
@@ -55,7 +55,7 @@ class Evaluated(Box):
         """
         return self._value(*states, **values)
 
-    def gradient(self, *states: Any, **values: Any) -> Any:
+    def gradient(self, /, *states: Any, **values: Any) -> Any:
         """The derivative by each variable, from one sweep: a dictionary, or an array of the states' shape.
 
         Example:
@@ -65,15 +65,15 @@ class Evaluated(Box):
         """
         return self._ready("gradient")(*states, **values)
 
-    def value_and_gradient(self, *states: Any, **values: Any) -> Any:
+    def value_and_gradient(self, /, *states: Any, **values: Any) -> Any:
         """The value and the gradient, which share what they have in common."""
         return self._ready("value_and_gradient")(*states, **values)
 
-    def hessian(self, *states: Any, **values: Any) -> Any:
+    def hessian(self, /, *states: Any, **values: Any) -> Any:
         """The second derivatives: an array (k, k), or (…, k, k) for many states, in the order of `variables`."""
         return self._general("hessian", states, values, {})
 
-    def jacobian(self, *states: Any, **values: Any) -> Any:
+    def jacobian(self, /, *states: Any, **values: Any) -> Any:
         """The derivative of each of m results by each of k variables: an array (m, k), or (…, m, k).
 
         Example:
@@ -107,7 +107,7 @@ class Evaluated(Box):
         keys = None if kind == "value" else self.variables
         return cast(
             Callable[..., Any],
-            scalars.function(plan.outputs, plan.variables, self.variables, keys=keys, otherwise=otherwise),
+            scalars.function(plan.outputs, plan.variables, keys=keys, single=self._single, otherwise=otherwise),
         )
 
     def _general(self, kind: str, states: tuple[Any, ...], values: Values, more: Values) -> Any:

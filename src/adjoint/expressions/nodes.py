@@ -13,8 +13,10 @@ from adjoint.graph.node import Node, call, constant
 
 ADD, SUBTRACT, MULTIPLY, DIVIDE = (op_called(name) for name in ("add", "subtract", "multiply", "divide"))
 NEGATIVE, POWER, WHERE = op_called("negative"), op_called("power"), op_called("choose_either")
+ARITHMETIC = frozenset((ADD, SUBTRACT, MULTIPLY, DIVIDE, POWER))
 _NOT_EQUAL = op_called("not_equal")
 _CONNECTIVES = frozenset(op_called(name) for name in CONNECTIVES)
+_PARTICULAR = _CONNECTIVES | {WHERE, NEGATIVE, _NOT_EQUAL}
 _EXACT = 1 << 40
 
 
@@ -66,17 +68,24 @@ def as_truth(node: Node) -> Node:
 
 def made(op: Op, args: Sequence[Node]) -> Node:
     """The node of `op`, as it is written. Only the minus of a written number is part of that number."""
+    if op in _PARTICULAR:
+        return _particular(op, args)
+    for x in args:
+        if x.op in TRUTHS or type(x.value) is bool:
+            return call(op, tuple(map(as_number, args)))
+    return call(op, tuple(args))
+
+
+def _particular(op: Op, args: Sequence[Node]) -> Node:
     if op is WHERE:
         condition, x, y = args
         return call(op, (as_truth(condition), as_number(x), as_number(y)))
-    if op in _CONNECTIVES:
-        return call(op, tuple(map(as_truth, args)))
     if op is _NOT_EQUAL and args[1] is ZERO and is_truth(args[0]):
         return args[0]
-    given = tuple([as_number(x) if x.op in TRUTHS or type(x.value) is bool else x for x in args])
-    if op is NEGATIVE and type(given[0].value) is float and not given[0].args:
-        return number(-given[0].value)
-    return call(op, given)
+    if op in _CONNECTIVES:
+        return call(op, tuple(map(as_truth, args)))
+    given = tuple(map(as_number, args))
+    return number(-given[0].value) if op is NEGATIVE and is_constant(given[0]) else call(op, given)
 
 
 def _both(x: Node, y: Node) -> Node | None:

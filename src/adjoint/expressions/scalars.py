@@ -74,18 +74,20 @@ POWERS = {2.0: "{0} * {0}", 3.0: "{0} * {0} * {0}", -1.0: "1.0 / {0}", -2.0: "1.
 def function(
     outputs: Sequence[Node],
     variables: Sequence[Node],
-    names: Sequence[str],
     *,
     keys: Sequence[str] | None,
+    single: bool,
     otherwise: Any,
 ) -> Any:
-    """A function of keywords `names`, which gives the values of `outputs`; the last of them by `keys`, if there are.
+    """A function of keywords named as the variables, which gives the values of `outputs`.
 
-    Whatever is not a call with one Python float for each name, or fails, goes to ``otherwise(rest, given)``.
+    The last of them come in a dictionary by `keys`, if there are some; a `single` one comes by itself.
+    Whatever is not a call with one number for each name, or fails, goes to ``otherwise(rest, given, more)``.
     """
     body, scope, used = _lines(outputs, variables)
+    names = [str(node.value) for node in variables]
     given = [f"v{i}" for i in range(len(names))]
-    result = _result(used, keys, scope)
+    result = _result(used, keys, single, scope)
     by_name = ", ".join(f"key{i}: {name}" for i, name in enumerate(given))
     scope |= {f"key{i}": name for i, name in enumerate(names)}
     scope |= {"otherwise": otherwise, "failures": FAILURES, "numbers": _NUMBERS}
@@ -136,9 +138,9 @@ def _renamed(made: FunctionType, names: Sequence[str]) -> FunctionType:
     return function
 
 
-def _result(used: list[str], keys: Sequence[str] | None, scope: dict[str, Any]) -> str:
+def _result(used: list[str], keys: Sequence[str] | None, single: bool, scope: dict[str, Any]) -> str:
     if keys is None:
-        return used[0] if len(used) == 1 else f"({''.join(f'{x}, ' for x in used)})"
+        return used[0] if single else f"({''.join(f'{x}, ' for x in used)})"
     scope |= {f"name{i}": key for i, key in enumerate(keys)}
     pairs = ", ".join(f"name{i}: {x}" for i, x in enumerate(used[len(used) - len(keys) :]))
     return f"({used[0]}, {{{pairs}}})" if len(used) > len(keys) else f"{{{pairs}}}"

@@ -17,7 +17,7 @@ _SHOWN = 60  # characters of the text that an error shows on each side
 _TOKEN = re.compile(
     r"(?P<space>[^\S\n]+|\#[^\n]*)"
     r"|(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
-    r"|(?P<name>[^\W\d]\w*)"
+    r"|(?P<name>[^\W\d](?:\w|[^\x00-\x7f\s\u2212\u00b7\u00d7\u2264\u2265\u2260])*)"
     r"|(?P<sign>\*\*|<=|>=|==|!=|[-+*/^<>=(),;\n\u2212\u00b7\u00d7\u2264\u2265\u2260])"
 )
 # Typeset signs: minus, the point and the cross of products, and comparisons.
@@ -41,12 +41,12 @@ def tokens(text: str) -> list[Token]:
     if len(text) > MAX_LENGTH:
         raise ExprError(f"the text has {len(text)} characters; at most {MAX_LENGTH} are read")
     found: list[Token] = []
-    at, match = 0, _TOKEN.match
-    while at < len(text):
-        m = match(text, at)
-        if m is None:
-            raise complaint(text, at, f"{shown(text[at])} has no meaning here", expected="a number, a name or a sign")
-        kind, word = m.lastgroup, m.group()
+    end = 0
+    for m in _TOKEN.finditer(text):
+        at = m.start()
+        if at != end:
+            break
+        kind, word, end = m.lastgroup, m.group(), m.end()
         if kind == "sign":
             word = _SAME.get(word, word)
             found.append(Token(word, word, at))
@@ -55,7 +55,8 @@ def tokens(text: str) -> list[Token]:
             found.append(Token("number", word, at))
         elif kind == "name":
             found.append(Token("name", _name(text, word, at), at))
-        at = m.end()
+    if end != len(text):
+        raise complaint(text, end, f"{shown(text[end])} has no meaning here", expected="a number, a name or a sign")
     found.append(Token("end", "", len(text)))
     return found
 
@@ -77,7 +78,11 @@ def _name(text: str, word: str, at: int) -> str:
         bad = next(i for i in range(len(word)) if not word[: i + 1].isidentifier())
         hint = "; write a power with ^, as in x^2" if word[bad] in "²³¹⁰⁴⁵⁶⁷⁸⁹" else ""
         raise complaint(text, at + bad, f"{shown(word[bad])} cannot be part of a name{hint}")
-    return unicodedata.normalize("NFKC", word)
+    usual = unicodedata.normalize("NFKC", word)
+    again = _TOKEN.fullmatch(usual)
+    if again is None or again.lastgroup != "name" or not usual.isidentifier():
+        raise complaint(text, at, f"{shown(word)} cannot be a name")
+    return usual
 
 
 def shown(text: str) -> str:
