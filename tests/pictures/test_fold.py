@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.pictures.fold import runs
+from adjoint.graph.repeats import runs
 
 rng = np.random.default_rng(0)
 PARAMETERS = {name: 0.3 * rng.normal(size=shape) for name, shape in

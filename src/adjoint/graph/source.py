@@ -138,6 +138,8 @@ class Writer:
 
 def identifier(text: str) -> str:
     """`text` as a name in Python: ``params['w']`` becomes ``params_w``."""
+    if text == "<lambda>":
+        return "f"
     name = re.sub(r"\W+", "_", text).strip("_") or "f"
     return f"_{name}" if name[0].isdigit() or keyword.iskeyword(name) else name
 

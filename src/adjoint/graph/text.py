@@ -2,34 +2,78 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from adjoint.core.errors import NotSupportedError
 from adjoint.graph.node import Node
+from adjoint.graph.repeats import runs
+from adjoint.graph.spelling import literal
 from adjoint.tape.lines import line_of
 
 if TYPE_CHECKING:
     from adjoint.graph.graph import Graph
 
 
-def listing(graph: Graph) -> str:
-    """``f(x: float64[3]):``, a line ``let`` for each value with its shape and the user's line, and what is returned."""
+LONG = 100  # lines from which on repetitions are shown once
+
+
+def listing(graph: Graph, fold: bool = True) -> str:
+    """A graph as a program: a line ``let`` for each value, with its shape and dtype and the user's line.
+
+    Args:
+        graph: what to list.
+        fold: of long graphs, show what repeats itself once, and say so.
+    """
     names = named(graph)
     head = ", ".join(f"{names[node]}: {kind_of(node)}" for node in graph.inputs)
+    calls = [node for node in graph.nodes if node.kind in ("call", "part")]
+    shown = _folded(calls, names) if fold and len(calls) > LONG else list(calls)
+    used = {arg for row in shown if isinstance(row, Node) for arg in row.args} | set(graph.outputs)
+    constants = [node for node in graph.nodes if node.kind == "constant" and node in used and np.ndim(node.value)]
     rows = [
-        (f"  let {names[node]}: {kind_of(node)} = {expression(node, names)}", line_of(node.place) if node.place else "")
-        for node in graph.nodes
-        if node.kind in ("call", "part")
+        (f"  let {names[row]}: {kind_of(row)} = {expression(row, names)}", line_of(row.place) if row.place else "")
+        if isinstance(row, Node)
+        else (row, "")
+        for row in shown
     ]
-    width = max((len(text) for text, _ in rows), default=0)
-    body = [f"{text:<{min(width, 88)}}  # {line}" if line else text for text, line in rows]
-    guards = [f"  where {g.question}({names[g.node]}) is {g.answer}" for g in graph.guards]
+    width = max((len(text) for text, line in rows if line), default=0)
     count = len(graph.outputs) - len(graph.written)
-    result = [f"  return {', '.join(names[node] for node in graph.outputs[:count])}"]
-    writes = [f"  write {graph.state.name_of(i)} = {names[node]}"
-              for i, node in zip(graph.written, graph.outputs[count:], strict=True)]  # fmt: skip
-    return "\n".join([f"{graph.name}({head}):", *body, *guards, *writes, *result])
+    writes = zip(graph.written, graph.outputs[count:], strict=True)
+    return "\n".join(
+        [
+            f"{graph.name}({head}):",
+            *(f"  const {names[node]}: {kind_of(node)} = {_in_short(node.value)}" for node in constants),
+            *(f"{text:<{min(width, 88)}}  # {line}" if line else text for text, line in rows),
+            *(f"  where {g.question}({names[g.node]}) is {g.answer}" for g in graph.guards),
+            *(f"  write {graph.state.name_of(i)} = {names[node]}" for i, node in writes),
+            f"  return {', '.join(names[node] for node in graph.outputs[:count])}",
+        ]
+    )
+
+
+def _folded(calls: Sequence[Node], names: Mapping[Node, str]) -> list[Node | str]:
+    """The nodes to be listed, of each repetition those of its first turn, and a line in place of the others."""
+    numbers: dict[Any, int] = {}
+    codes = [numbers.setdefault((node.op, node.shape, len(node.args)), len(numbers)) for node in calls]
+    rows: list[Node | str] = []
+    done = 0
+    for start, period, times in runs(codes):
+        rows += calls[done : start + period]
+        done = start + period * times
+        lines = f"the {period} lines above" if period > 1 else "the line above"
+        rows.append(f"  … {lines}, {times - 1} times more, up to {names[calls[done - 1]]}")
+    return [*rows, *calls[done:]]
+
+
+def _in_short(array: np.ndarray) -> str:
+    """The numbers of an array in one line, many of them left out."""
+    if array.size > 1 and array.tobytes() == array.flat[0].tobytes() * array.size:
+        return f"all {array.flat[0]}"
+    text = np.array2string(array, threshold=8, edgeitems=2, precision=4, separator=", ")
+    return _shown(" ".join(text.split()), 60)
 
 
 def named(graph: Graph) -> dict[Node, str]:
@@ -61,7 +105,7 @@ def expression(node: Node, names: dict[Node, str]) -> str:
     if node.op is None:
         return f"{args}[{node.value}]"
     settings = "".join(
-        f", {name}={_shown(value)}" for name, value in node.settings.items() if _worth_saying(node, name)
+        f", {name}={_setting(value)}" for name, value in node.settings.items() if _worth_saying(node, name)
     )
     return f"{node.op.name}({args}{settings})"
 
@@ -75,9 +119,15 @@ def _worth_saying(node: Node, name: str) -> bool:
     )
 
 
-def _shown(value: Any) -> str:
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 40 else f"{text[:37]}..."
+def _setting(value: Any) -> str:
+    try:
+        return _shown(literal(value), 40)
+    except NotSupportedError:
+        return _shown(" ".join(repr(value).split()), 40)
+
+
+def _shown(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def kind_of(node: Node) -> str:

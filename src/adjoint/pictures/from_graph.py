@@ -69,7 +69,7 @@ def diagram_of_graph(graph: Graph, given: Sequence[Any] | None) -> Diagram:
         )
         vertex = vertices[_seen(node).number]
         vertex.result = ", ".join(x for x in (vertex.result, name) if x)
-    diagram = Diagram(graph.name, vertices, outputs, notes)
+    diagram = Diagram(graph.name if graph.name.isidentifier() else "f", vertices, outputs, notes)
     unused = [v.name for v in vertices.values() if v.kind == "input"]
     diagram.pruned()
     unused = [name for name in unused if name not in {v.name for v in diagram.vertices.values()}]

@@ -99,13 +99,13 @@ def _layers(diagram: Diagram, boxes: dict[int, Box]) -> list[list[Box]]:
     """Each box in its layer, wired only from the layer before: through places of wires, or by its name there."""
     for key, vertex in diagram.vertices.items():
         boxes[key].layer = 1 + max((boxes[k].layer for k in vertex.inputs), default=-1)
-    first: dict[int, int] = {}
-    for key, vertex in diagram.vertices.items():
-        for k in vertex.inputs:
-            first[k] = min(first.get(k, boxes[key].layer), boxes[key].layer)
-    for key, vertex in diagram.vertices.items():
-        if not vertex.inputs and key in first:  # what is given stands beside its first use
-            boxes[key].layer = first[key] - 1
+    users = diagram.users()
+    for key, vertex in reversed(diagram.vertices.items()):
+        # What needs only what is given stands beside its first use; so does what is not used soon.
+        later = min((boxes[k].layer for k in users[key]), default=0) - 1
+        alone = all(not diagram.vertices[k].inputs for k in vertex.inputs)
+        if later > boxes[key].layer and (alone or (later - boxes[key].layer > REACH and len(set(vertex.inputs)) == 1)):
+            boxes[key].layer = later
     layers: list[list[Box]] = [[] for _ in range(1 + max((box.layer for box in boxes.values()), default=0))]
     for box in boxes.values():
         layers[box.layer].append(box)
