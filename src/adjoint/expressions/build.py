@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.box import apply
 from adjoint.core.errors import ExprError
 from adjoint.core.registry import Composite
 from adjoint.expressions.functions import SUMS, VALUES, Function, near, op_called
@@ -154,7 +153,7 @@ class Built:
                 else:
                     try:
                         with np.errstate(all="ignore"):
-                            known[n] = float(apply(n.op, [known[arg] for arg in n.args], n.settings))
+                            known[n] = float(n.op.forward(*(np.float64(known[arg]) for arg in n.args)))
                     except (ArithmeticError, ValueError, TypeError) as error:
                         raise ExprError(f"a bound of a sum cannot be computed: {error}") from None
         return known[node]

@@ -174,10 +174,10 @@ class Evaluated(Box):
         if states:
             if values:
                 raise ExprError("states come either in order or by name, not both: f(x=2, y=3), f(2, 3) or f(array)")
-            if len(states) == 1 and (count != 1 or np.ndim(states[0]) > 1):
+            if len(states) == 1 and np.ndim(states[0]) > (count == 1):
                 return self._columns(states[0]), True
             if len(states) != count:
-                raise ExprError(f"this expression has {count} variables ({self.named()}); got {len(states)} values")
+                raise ExprError(f"this expression has {count} variables ({self.named()}); got {len(states)}")
             return list(states), False
         missing = [name for name in self.variables if name not in values and name in self.used]
         if missing:

@@ -143,7 +143,7 @@ class Expr(Evaluated):
         Example:
             >>> import adjoint as ad
             >>> print(ad.expr("x_1^2/sqrt(2*pi)").latex)
-            \\frac{x_{1}^{2}}{\\sqrt{2 \\cdot \\pi}}
+            \\frac{x_{1}^{2}}{\\sqrt{2 \\, \\pi}}
         """
         from adjoint.expressions.text import latex
 

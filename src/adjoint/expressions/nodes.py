@@ -125,7 +125,7 @@ def reduced(op: Op, args: Sequence[Node]) -> Node:
 def value_of(op: Op, args: Sequence[Node]) -> Node | None:
     """What `op` makes of constants; None if that is not a number."""
     with np.errstate(all="ignore"):
-        out = op.forward(*[arg.value for arg in args])
+        out = op.forward(*[np.float64(arg.value) if type(arg.value) is float else arg.value for arg in args])
     if isinstance(out, np.bool_ | bool):
         return constant(bool(out))
     return number(out) if np.ndim(out) == 0 and math.isfinite(out) else None

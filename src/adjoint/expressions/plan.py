@@ -33,7 +33,8 @@ class Plan:
         if all(isinstance(x, _NUMBERS) for x in values):
             return self.of_floats([float(x) for x in values])
         if any(isinstance(x, Box) for x in values):
-            return self.of_any(values)
+            shape = np.broadcast_shapes(*map(np.shape, values))
+            return [x if np.shape(x) == shape else np.broadcast_to(x, shape) for x in self.of_any(values)]
         arrays = [np.asarray(x) for x in values]
         try:
             shape = np.broadcast_shapes(*(x.shape for x in arrays))
@@ -102,6 +103,11 @@ class Plan:
                 continue
             if is_constant(node):
                 place[node] = (-1, node.value)
+                continue
+            assert node.op is not None
+            constants = [place[arg][1] for arg in node.args]
+            if None not in constants:  # worked out now; a Python float, so that float32 stays float32
+                place[node] = (-1, np.asarray(node.op.forward(*map(np.asarray, constants))).item())
                 continue
             place[node] = (len(self.variables) + len(steps), None)
             drop = [place[arg][0] for arg in ends.get(node, ())]

@@ -207,7 +207,7 @@ def _literal(value: Any) -> str:
 
 def _by_numpy(op: Op) -> Callable[..., float]:
     forward = op.forward
-    return lambda *args: float(forward(*args))
+    return lambda *args: float(forward(*map(np.float64, args)))  # some functions take Python's for narrow ones
 
 
 _POWER = op_called("power")

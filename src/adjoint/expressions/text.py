@@ -152,7 +152,7 @@ def _latex_parts(node: Node, taken: set[str]) -> tuple[int, Sequence[Part]]:
     if name == "divide":
         return PRODUCT, (r"\frac{", (args[0], ANYTHING), "}{", (args[1], ANYTHING), "}")
     if name == "multiply":
-        sign = r" \cdot " if is_constant(args[1]) else r" \, "
+        sign = r" \cdot " if is_constant(args[1]) and args[1].value not in VALUES.values() else r" \, "
         return PRODUCT, ((args[0], PRODUCT), sign, (args[1], SIGN + 1))
     if name in _INFIX:
         strength, sign = _INFIX[name]
