@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from adjoint.core.box import apply
+from adjoint.core.errors import GraphError
 from adjoint.core.op import NO_SETTINGS, Op
 from adjoint.core.registry import operation
 from adjoint.graph.node import Node, call, constant, frozen, in_order, part, placeholder
@@ -35,38 +36,48 @@ class Rule:
         op: the operation that it looks at; None for every one.
         function: takes a node to what it may be replaced by, or None.
         why: what it says, and if it changes values, how.
-        pattern, result: of a rule made by `of`.
+        examples: functions of arrays (any arrays of three axes will do) in whose graphs it fits.
     """
 
     name: str
     op: Op | None
     function: Callable[[Node], Node | None]
     why: str = ""
-    pattern: Callable[..., Any] | None = None
-    result: Callable[..., Any] | None = None
+    examples: tuple[Callable[..., Any], ...] = ()
 
     @classmethod
-    def of(cls, name: str, pattern: Callable[..., Any], result: Callable[..., Any], why: str = "") -> Rule:
-        """The rule that replaces what looks like `pattern` by `result`, two functions of the same parameters."""
+    def of(
+        cls, name: str, pattern: Callable[..., Any], result: Callable[..., Any], why: str = "", kinds: str = "fciub"
+    ) -> Rule:
+        """The rule that replaces what looks like `pattern` by `result`, two functions of the same parameters.
+
+        It fits where the arrays that they take have the dtype of what they give, of one of the `kinds`: a narrower
+        integer could overflow before it is converted, or not.
+        """
         before, holes = _traced(pattern)
         after, filled = _traced(result)
 
         def function(node: Node) -> Node | None:
+            if node.dtype is not None and node.dtype.kind not in kinds:
+                return None
             for bound in _matches(before, node, {}, set(holes)):
-                values = {hole: bound[own] for hole, own in zip(filled, holes, strict=True) if own in bound}
-                return instance(after, values)
+                if all(own.dtype == node.dtype for own in bound.values()):
+                    values = {hole: bound[own] for hole, own in zip(filled, holes, strict=True) if own in bound}
+                    return instance(after, values)
             return None
 
-        return cls(name, before.op, function, why, pattern, result)
+        return cls(name, before.op, function, why, (pattern,))
 
 
-def on(*names: str, why: str = "") -> Callable[[Callable[[Node], Node | None]], list[Rule]]:
+def on(
+    *names: str, why: str = "", examples: Iterable[Callable[..., Any]] = ()
+) -> Callable[[Callable[[Node], Node | None]], list[Rule]]:
     """Decorate a function that replaces a call of the operations called `names`."""
 
     def decorate(function: Callable[[Node], Node | None]) -> list[Rule]:
         title = function.__name__.strip("_").replace("_", " ")
         reason = why or inspect.getdoc(function) or ""
-        return [Rule(title, _op(name), function, reason) for name in names] or [Rule(title, None, function, reason)]
+        return [Rule(title, _op(name) if name else None, function, reason, tuple(examples)) for name in names or ("",)]
 
     return decorate
 
@@ -141,7 +152,7 @@ def made_call(op: Op, args: tuple[Node, ...], settings: Mapping[str, Any] = NO_S
             for a in args
         ]
     else:
-        shape, samples = None, [np.ones(a.shape, a.dtype) for a in args]
+        shape, samples = None, [np.broadcast_to(a.dtype.type(1), a.shape) for a in args]
     with np.errstate(all="ignore"):
         out = np.asarray(apply(op, samples, settings))
     return call(op, args, settings, out.shape if shape is None else shape, out.dtype)
@@ -164,33 +175,53 @@ class Report(list[Fired]):
 
 
 def rewritten(graph: Graph, rules: Iterable[Rule], report: Report | None = None) -> Graph:
-    """`graph` with `rules` applied wherever they fit, until none does."""
+    """`graph` with `rules` applied wherever they fit, until none does.
+
+    Raises:
+        GraphError: if rules undo each other, so that there is no end; it names them.
+    """
     by_op: dict[Op | None, list[Rule]] = {}
     for rule in rules:
         by_op.setdefault(rule.op, []).append(rule)
     roots = (*graph.outputs, *(guard.node for guard in graph.guards))
-    while True:
+    narrow = any(kind in _NARROW for node in in_order(roots) for kind in _kinds(node))
+    for _ in range(PASSES):
         fired = Report()
-        new = _pass(roots, by_op, fired)
+        new = _pass(roots, by_op, narrow, fired)
         if report is not None:
             report += fired
         if new == roots:
             break
         roots = new
+    else:
+        raise GraphError(f"no end of rewriting after {PASSES} passes; these rules undo each other:\n{fired}")
     count = len(graph.outputs)
     guards = [guard._replace(node=node) for guard, node in zip(graph.guards, roots[count:], strict=True)]
     return graph.replaced(roots[:count], guards)
 
 
-def _pass(roots: tuple[Node, ...], by_op: Mapping[Op | None, list[Rule]], fired: Report) -> tuple[Node, ...]:
+PASSES = 1000  # one is enough for most programs
+
+
+# Beside arrays of these it matters whether a number is Python's.
+_NARROW = {np.dtype(kind) for kind in ("f2", "f4", "c8", "i1", "i2", "i4", "u1", "u2", "u4", "u8")}
+
+
+def _kinds(node: Node) -> tuple[Any, ...]:
+    return node.dtype if isinstance(node.dtype, tuple) else (node.dtype,)
+
+
+def _pass(
+    roots: tuple[Node, ...], by_op: Mapping[Op | None, list[Rule]], narrow: bool, fired: Report
+) -> tuple[Node, ...]:
     """One way through the program, from the inputs on."""
     made: dict[Node, Node] = {}
     everywhere = by_op.get(None, [])
     for node in in_order(roots):
-        new = with_args(node, tuple(made[arg] for arg in node.args))
+        new = with_args(node, tuple([made[arg] for arg in node.args]))
         for rule in (*by_op.get(new.op, ()), *everywhere) if new.op is not None else ():
             result = rule.function(new)
-            if result is not None and result is not new and _fits(result, new):
+            if result is not None and result is not new and _fits(result, new, narrow):
                 fired.append(Fired(rule.name, node, result))
                 new = result
                 break
@@ -198,9 +229,14 @@ def _pass(roots: tuple[Node, ...], by_op: Mapping[Op | None, list[Rule]], fired:
     return tuple(made[root] for root in roots)
 
 
-def _fits(result: Node, node: Node) -> bool:
-    """Whether `result` has the shape and dtype of what it replaces; what is no more than a number fits everywhere."""
-    return node.shape is None or (result.shape == node.shape and result.dtype == node.dtype and not is_number(result))
+def _fits(result: Node, node: Node, narrow: bool) -> bool:
+    """Whether `result` has the shape and dtype of what it replaces, and promotes like it where that matters."""
+    if node.shape is None:
+        return True
+    same = result.shape == node.shape and result.dtype == node.dtype
+    return same and (
+        is_number(result) == is_number(node) if narrow else result.kind == "input" or not is_number(result)
+    )
 
 
 def with_args(node: Node, args: tuple[Node, ...]) -> Node:

@@ -1,4 +1,7 @@
-"""The rewrites. Those in `SAFE` leave every bit of every result as it is, for nan, infinities and -0.0 too."""
+"""The rewrites. Those in `EXACT` leave every bit of what they replace as it is, for nan, infinities and -0.0 too.
+
+What lies in memory otherwise than before (a view instead of a copy) a later sum may add up in another order.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from adjoint.core.box import apply
 from adjoint.core.registry import operation
 from adjoint.graph.node import Node, constant
 from adjoint.graph.rewrite import Rule, made_call, on
+from adjoint.graph.symbol import is_number
 
 FOLDED = 65_536  # a constant of more elements is computed when it is needed
 
@@ -19,7 +23,7 @@ def _call(name: str, *args: Node, **settings: Any) -> Node:
     return made_call(op, args, {**op.settings, **settings})
 
 
-@on()
+@on(examples=[lambda x: x * np.exp(np.ones_like(x))])
 def _constants(node: Node) -> Node | None:
     """What depends on constants alone is one."""
     assert node.op is not None
@@ -29,14 +33,17 @@ def _constants(node: Node) -> Node | None:
         return None
     with np.errstate(all="ignore"):
         out = apply(node.op, [arg.value for arg in node.args], node.settings)
-    return constant(out if isinstance(out, np.ndarray) else np.asarray(out)[()])
+    return constant(out if isinstance(out, np.ndarray) or is_number(node) else np.asarray(out)[()])
 
 
 def _order(axes: Any, ndim: int) -> tuple[int, ...]:
     return tuple(reversed(range(ndim))) if axes is None else tuple(a % ndim for a in axes)
 
 
-@on("transpose")
+@on(
+    "transpose",
+    examples=[lambda x: np.transpose(np.transpose(x, (1, 2, 0)), (0, 2, 1)), lambda x: np.transpose(x, (0, 1, -1))],
+)
 def _transposes(node: Node) -> Node | None:
     """Two transposes are one, and one that moves nothing is none."""
     (x,) = node.args
@@ -51,7 +58,12 @@ def _transposes(node: Node) -> Node | None:
     return None
 
 
-@on("swapaxes", "moveaxis", "matrix_transpose")
+@on(
+    "swapaxes",
+    "moveaxis",
+    "matrix_transpose",
+    examples=[lambda x: np.swapaxes(x, 0, -1), lambda x: np.moveaxis(x, 0, 1), lambda x: np.matrix_transpose(x)],
+)
 def _other_transposes(node: Node) -> Node | None:
     """Every way of moving axes is a transpose."""
     (x,) = node.args
@@ -62,7 +74,7 @@ def _other_transposes(node: Node) -> Node | None:
     return None if moved is None else _call("transpose", x, axes=tuple(n - 2 for n in moved))
 
 
-@on("reshape")
+@on("reshape", examples=[lambda x: np.reshape(np.reshape(x, -1), (-1, 2)), lambda x: np.reshape(x, np.shape(x))])
 def _reshapes(node: Node) -> Node | None:
     """Two reshapes are one, and one to the same shape is none."""
     (x,) = node.args
@@ -75,13 +87,19 @@ def _reshapes(node: Node) -> Node | None:
     return None
 
 
-@on("expand_dims", "squeeze")
+@on("expand_dims", "squeeze", examples=[lambda x: np.expand_dims(x, 1), lambda x: np.squeeze(x[:, None], 1)])
 def _reshapes_by_other_names(node: Node) -> Node | None:
     """Adding and dropping axes of length 1 is a reshape."""
     return None if node.shape is None else _call("reshape", node.args[0], shape=node.shape)
 
 
-@on("broadcast_to")
+@on(
+    "broadcast_to",
+    examples=[
+        lambda x: np.broadcast_to(np.broadcast_to(x, (1, *np.shape(x))), (2, *np.shape(x))),
+        lambda x: np.broadcast_to(x, np.shape(x)),
+    ],
+)
 def _broadcasts(node: Node) -> Node | None:
     """Two broadcasts are one, and one to the same shape is none."""
     (x,) = node.args
@@ -90,7 +108,7 @@ def _broadcasts(node: Node) -> Node | None:
     return _call("broadcast_to", x.args[0], shape=node.shape) if x.op is node.op else None
 
 
-@on()
+@on(examples=[lambda x, y: np.hypot(np.broadcast_to(x, (2, *np.shape(x))), y)])
 def _broadcasts_go_outwards(node: Node) -> Node | None:
     """An elementwise operation comes before its argument is repeated, not after."""
     assert node.op is not None
@@ -106,24 +124,31 @@ def _broadcasts_go_outwards(node: Node) -> Node | None:
     return inner if inner.shape == node.shape else _call("broadcast_to", inner, shape=node.shape)
 
 
-@on("astype")
+@on("astype", examples=[lambda x: x.astype(x.dtype), lambda x: x.astype(np.float64).astype(np.float32)])
 def _conversions(node: Node) -> Node | None:
     """To the dtype that it has; or to a wider one and back."""
     (x,) = node.args
     if x.dtype is None or x.dtype == node.dtype:
         return x if x.dtype is not None else None
-    if x.op is node.op and x.args[0].dtype == node.dtype and np.can_cast(node.dtype, x.dtype, "safe"):
+    if x.op is node.op and x.args[0].dtype == node.dtype and _holds(x.dtype, node.dtype):
         return x.args[0]
     return None
 
 
-@on("copy", "positive")
+def _holds(wide: Any, narrow: Any) -> bool:
+    """Whether every value of one dtype is one of the other's. For NumPy, float64 holds int64, which it does not."""
+    if narrow.kind in "iu" and wide.kind in "fc":
+        return bool(narrow.itemsize * 8 <= np.finfo(wide).nmant + 1)
+    return np.can_cast(narrow, wide, "safe")
+
+
+@on("copy", "positive", examples=[lambda x: np.copy(x), lambda x: +x])
 def _copies(node: Node) -> Node | None:
     """Values are never written, so a copy is the value itself."""
     return node.args[0]
 
 
-@on("not_equal")
+@on("not_equal", examples=[lambda x: np.not_equal(np.greater(x, 0), 0)])
 def _truth_of_a_truth_value(node: Node) -> Node | None:
     """A truth value is unequal to 0 where it is true."""
     x, zero = node.args
@@ -138,7 +163,14 @@ def _truth_of_a_truth_value(node: Node) -> Node | None:
     return x if zero.value == 0 else None
 
 
-@on("choose_either")
+@on(
+    "choose_either",
+    examples=[
+        lambda x, y: np.where(np.greater(y, 0), x, x),
+        lambda x, y: np.where(np.ones(np.shape(x), bool), x, y),
+        lambda x, y: np.where(np.zeros(np.shape(x), bool), x, y),
+    ],
+)
 def _choices(node: Node) -> Node | None:
     """Between equal things, or by a condition that is always the same."""
     condition, x, y = node.args
@@ -157,7 +189,7 @@ def _as_large(x: Node, node: Node) -> Node | None:
     return None if x.dtype != node.dtype else _call("broadcast_to", x, shape=node.shape)
 
 
-@on("getitem")
+@on("getitem", examples=[lambda x: x[...], lambda x: x[:, :], lambda x: x[()]])
 def _whole_arrays(node: Node) -> Node | None:
     """An index that takes everything."""
     index = node.settings["index"]
@@ -167,26 +199,28 @@ def _whole_arrays(node: Node) -> Node | None:
 
 
 def _rules() -> list[Rule]:
-    of = Rule.of
+    """Where complex numbers are left out, their products and quotients have other zeros, or nan beside infinities."""
+    of, real = Rule.of, "fiub"
     return [
-        of("times one", lambda x: x * 1, lambda x: x),
-        of("by one", lambda x: x / 1, lambda x: x),
+        of("times one", lambda x: x * 1, lambda x: x, kinds=real),
+        of("by one", lambda x: x / 1, lambda x: x, kinds=real),
         of("less zero", lambda x: x - 0, lambda x: x),
-        of("plus minus zero", lambda x: x + -0.0, lambda x: x),
-        of("power one", lambda x: x**1, lambda x: x),
-        of("times minus one", lambda x: x * -1, lambda x: -x),
-        of("by minus one", lambda x: x / -1, lambda x: -x),
+        of("plus minus zero", lambda x: x + -0.0, lambda x: x, kinds=real),
+        of("power one", lambda x: x**1, lambda x: x, kinds=real),
+        of("times minus one", lambda x: x * -1, lambda x: -x, kinds="fi"),
+        of("by minus one", lambda x: x / -1, lambda x: -x, kinds=real),
         of("minus minus", lambda x: np.negative(-x), lambda x: x),
         of("minus a negative", lambda x, y: x - (-y), lambda x, y: x + y),
         of("plus a negative", lambda x, y: x + (-y), lambda x, y: x - y),
         of("product of negatives", lambda x, y: (-x) * (-y), lambda x, y: x * y),
-        of("quotient of negatives", lambda x, y: (-x) / (-y), lambda x, y: x / y),
-        of("negative factor", lambda x, y: (-x) * y, lambda x, y: -(x * y)),
-        of("negative numerator", lambda x, y: (-x) / y, lambda x, y: -(x / y)),
-        of("absolute of a negative", lambda x: np.abs(-x), lambda x: np.abs(x)),
+        of("quotient of negatives", lambda x, y: (-x) / (-y), lambda x, y: x / y, kinds=real),
+        of("negative factor", lambda x, y: (-x) * y, lambda x, y: -(x * y), kinds=real),
+        of("negative numerator", lambda x, y: (-x) / y, lambda x, y: -(x / y), kinds=real),
+        of("negative denominator", lambda x, y: x / (-y), lambda x, y: -(x / y), kinds=real),
+        of("absolute of a negative", lambda x: np.abs(-x), lambda x: np.abs(x), kinds="fi"),
         of("absolute twice", lambda x: np.abs(np.abs(x)), lambda x: np.abs(x)),
         of("square of a negative", lambda x: np.square(-x), lambda x: np.square(x)),
-        of("cosine of a negative", lambda x: np.cos(-x), lambda x: np.cos(x)),
+        of("cosine of a negative", lambda x: np.cos(-x), lambda x: np.cos(x), kinds=real),
         of("conjugate twice", lambda x: np.conj(np.conj(x)), lambda x: x),
         of("larger of one", lambda x: np.maximum(x, x), lambda x: x),
         of("smaller of one", lambda x: np.minimum(x, x), lambda x: x),
@@ -199,7 +233,7 @@ def _unsafe_rules() -> list[Rule]:
         of("plus zero", lambda x: x + 0, lambda x: x, "-0.0 + 0 is 0.0"),
         of("zero less", lambda x: 0 - x, lambda x: -x, "0 - 0.0 is 0.0, not -0.0"),
         of("negative difference", lambda x, y: -(x - y), lambda x, y: y - x, "the sign of 0"),
-        of("difference of equals", lambda x: x - x, lambda x: x * 0, "inf - inf and nan - nan are nan"),
+        of("difference of equals", lambda x: x - x, lambda x: x * 0, "x * 0 is -0.0 for a negative x"),
         of("quotient of equals", lambda x: x / x, lambda x: x**0, "0 / 0, inf / inf and nan / nan are nan"),
         of("by and times", lambda x, y: x / y * y, lambda x, y: x, "rounding, 0, infinities"),
         of("times and by", lambda x, y: x * y / y, lambda x, y: x, "rounding, overflow, 0, infinities"),
@@ -207,12 +241,22 @@ def _unsafe_rules() -> list[Rule]:
         of("logarithm of exponential", lambda x: np.log(np.exp(x)), lambda x: x, "rounding, overflow"),
         of("root of a square", lambda x: np.sqrt(np.square(x)), lambda x: np.abs(x), "overflow, underflow"),
         of("common factor", lambda x, y, z: x * y + x * z, lambda x, y, z: x * (y + z), "rounding, overflow"),
-        of("sum of equals", lambda x: x + x, lambda x: 2.0 * x, "nothing, in binary; the operation is another"),
-        of("product of equals", lambda x: x * x, lambda x: np.square(x), "nothing; the operation is another"),
+        of(
+            "sum of equals",
+            lambda x: x + x,
+            lambda x: 2.0 * x,
+            "the operation; for complex numbers, nan beside infinities",
+        ),
+        of("product of equals", lambda x: x * x, lambda x: np.square(x), "nothing but the operation"),
     ]
 
 
-@on("add", "multiply", why="(x + a) + b as x + (a + b): rounding, overflow")
+@on(
+    "add",
+    "multiply",
+    why="(x + a) + b as x + (a + b): rounding, overflow",
+    examples=[lambda x: (0.1 + x) + 0.2, lambda x: 0.3 * (x * 0.7)],
+)
 def _constants_together(node: Node) -> Node | None:
     op: Any = node.op
     for x, c in (node.args, node.args[::-1]):
@@ -225,7 +269,7 @@ def _constants_together(node: Node) -> Node | None:
     return None
 
 
-@on("multiply", why="0 * inf and 0 * nan are nan, 0 * -1 is -0.0")
+@on("multiply", why="0 * inf and 0 * nan are nan, 0 * -1 is -0.0", examples=[lambda x: x * 0])
 def _times_zero(node: Node) -> Node | None:
     for arg in node.args:
         if arg.kind == "constant" and not np.any(arg.value):
@@ -233,7 +277,12 @@ def _times_zero(node: Node) -> Node | None:
     return None
 
 
-@on("log", why="more accurate, and right where the softmax is 0")
+def _log_of_softmax(x: Any) -> Any:
+    softmax: Any = operation("softmax")
+    return np.log(softmax(x))
+
+
+@on("log", why="more accurate, and right where the softmax is 0", examples=[_log_of_softmax])
 def _logarithm_of_softmax(node: Node) -> Node | None:
     (x,) = node.args
     if x.op is not operation("softmax"):
@@ -241,7 +290,10 @@ def _logarithm_of_softmax(node: Node) -> Node | None:
     return _call("log_softmax", x.args[0], axis=x.settings["axis"])
 
 
-@on(why="sums and products of two, the older first: the same value, but for the payload of nan")
+@on(
+    why="sums and products of two, the older first: the same value, but for the payload of nan",
+    examples=[lambda x, y: y * x],
+)
 def _commutative_order(node: Node) -> Node | None:
     assert node.op is not None
     if "commutative" not in node.op.flags or len(node.args) != 2 or node.args[0].number <= node.args[1].number:

@@ -126,6 +126,8 @@ class Symbol(Layered):
                 value, node = arg, None
             values.append(value)
             nodes.append(node)
+        if any(map(_promotes_less, args)):
+            _as_pythons(args, values, nodes)
         if "random" in op.flags:
             return self._drawn(op, values, nodes, settings)
         out = apply(op, values, settings)
@@ -247,9 +249,30 @@ as_python = Op("as_python", lambda x: x.item() if isinstance(x, np.generic) else
 
 
 class Number(Symbol):
-    """A symbol of one of Python's numbers. Python's operators make such of such."""
+    """A symbol of one of Python's numbers. Python's operators make such of such.
+
+    Its node, if computed, gives one of NumPy's; where that makes a difference, `as_python` is put in between.
+    """
 
     __slots__ = ()
+
+
+def _promotes_less(x: Any) -> bool:
+    return type(x) is Number and not is_number(x.node)
+
+
+def _as_pythons(args: Sequence[Any], values: Sequence[Any], nodes: list[Node]) -> None:
+    """Make Python's numbers of those in `args`, if an array beside them could keep a narrower dtype."""
+    beside = [
+        _dtype(value)
+        for arg, value in zip(args, values, strict=True)
+        if not isinstance(arg, Number) and type(value) not in (bool, int, float, complex)
+    ]
+    if all(dtype in (float, complex) for dtype in beside):
+        return
+    for i, arg in enumerate(args):
+        if _promotes_less(arg):
+            nodes[i] = call(as_python, (nodes[i],), {}, (), nodes[i].dtype, users_place)
 
 
 def _operator(name: str) -> Any:
@@ -258,8 +281,7 @@ def _operator(name: str) -> Any:
     def method(self: Number, *other: Any) -> Any:
         out = of_arrays(self, *other)
         if type(out) is Symbol and all(isinstance(x, Number) or type(x) in (int, float, complex) for x in other):
-            value, node = as_python(out).layers
-            return symbol_of(value.item(), node)
+            return symbol_of(out.value.item(), out.node)
         return out
 
     return method
