@@ -71,6 +71,21 @@ def into_zeros(x):
     return y
 
 
+def views_of_a_constant(x):
+    y = np.zeros_like(x)
+    first, last = y[:2], y[::-1]
+    first += x[:2] ** 2
+    last.reshape(2, 2)[0][:] = x[1:3] * x[0]
+    return y + first[0]
+
+
+def a_view_of_what_is_written_later(x):
+    y = np.zeros_like(x)
+    row = y.reshape(2, 2)[1]
+    y[:] = x * x
+    return row * x[:2]
+
+
 def a_constant_first(x):
     y = np.ones_like(x)
     before = np.sum(y * y)
@@ -112,7 +127,7 @@ def sorted_in_place(x):
 
 
 WRITES = [through_a_view, through_views_of_views, base_after_view, other_view_after_view, overlapping, out_of_a_ufunc,
-          into_zeros, a_constant_first, a_number_over_it, masks_and_lists, its_own_operand, swapped,
+          into_zeros, views_of_a_constant, a_view_of_what_is_written_later, a_constant_first, a_number_over_it, masks_and_lists, its_own_operand, swapped,
           sorted_in_place]  # fmt: skip
 
 

@@ -58,7 +58,10 @@ class Dual(Shortened):
         if op.kind == "constant":
             return Dual.of((out, None), level) if "creates" in op.flags else out
         if not wanted:
-            return tuple(Dual.of((x, None), level) for x in out) if op.multiple else Dual.of((out, None), level)
+            if op.multiple:
+                return tuple(Dual.of((x, None), level) for x in out)
+            constant = Dual.of((out, None), level)
+            return self.viewed(constant, op, settings) if len(args) == 1 else constant
         real = True
         for x in (*tangents, *out) if op.multiple else (*tangents, out):
             real = real and x.dtype.kind != "c"
