@@ -18,6 +18,7 @@ import numpy as np
 from adjoint.core.box import Box
 from adjoint.core.op import Op
 from adjoint.optim.optimizer import Optimizer
+from adjoint.tape.reach import is_machinery
 from adjoint.tape.tensor import Tensor
 
 MISSING: Any = object()
@@ -152,6 +153,8 @@ class Environment:
             yield from (Place(thing, i, f"[{i}]") for i in range(len(thing)))
         elif isinstance(thing, set):
             self._contained(thing)
+        elif is_machinery(type(thing)):
+            yield from _Listed(getattr(thing, "__wrapped__", None)).places()  # of a compiled function, the function
         elif hasattr(thing, "__dict__") and not isinstance(thing, type | BuiltinFunctionType):
             yield from (Place(vars(thing), key, f"{type(thing).__name__}.{key}") for key in vars(thing))
             yield from _Listed(*_methods(type(thing))).places()

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import inspect
 import threading
 from collections.abc import Callable, Sequence
-from functools import update_wrapper
-from typing import Any
+from functools import partial, update_wrapper
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from adjoint.compiler.backend import Runner, say
 from adjoint.compiler.recording import Recording, record
 from adjoint.core.box import Box
-from adjoint.core.errors import GraphError
+from adjoint.core.errors import ArgumentError, GraphError
 from adjoint.core.trees import flatten
+from adjoint.graph.graph import Graph
+from adjoint.graph.node import frozen
+from adjoint.tape.lines import line_of
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.tensor import Tensor
 
@@ -24,12 +29,13 @@ MOST_WAYS = 16
 class Compiled:
     """A function that records itself. Made by `adjoint.compile`."""
 
-    def __init__(self, f: Callable[..., Any], static: Sequence[str] = ()) -> None:
+    def __init__(self, f: Callable[..., Any], options: Options) -> None:
         update_wrapper(self, f)
-        self.function, self.static = f, frozenset(static)
+        self.function, self.options = f, options
         self._ways: dict[Any, list[Recording]] = {}
         self._reasons: dict[Any, str] = {}
         self._bound: WeakKeyDictionary[Any, Compiled] = WeakKeyDictionary()
+        self._fixed: dict[Any, Compiled] = {}
         self._lock = threading.RLock()
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -37,10 +43,12 @@ class Compiled:
         if instance is None:
             return self
         if instance not in self._bound:
-            self._bound[instance] = Compiled(self.function.__get__(instance, owner), tuple(self.static))
+            self._bound[instance] = Compiled(self.function.__get__(instance, owner), self.options)
         return self._bound[instance]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.options.static:
+            return self._with_static(args, kwargs)
         leaves, rebuild = flatten((args, kwargs))
         key = self._signature(leaves, args, kwargs)
         if key is None or key in self._reasons:
@@ -52,6 +60,22 @@ class Compiled:
                 except GraphError:  # another way through the function
                     continue
         return self._recorded(key, leaves, rebuild)
+
+    def _with_static(self, args: Any, kwargs: Any) -> Any:
+        """The function of the other arguments, compiled for these values of the static ones."""
+        bound = inspect.signature(self.function).bind(*args, **kwargs)
+        bound.apply_defaults()
+        missing = self.options.static - bound.arguments.keys()
+        if missing:
+            raise ArgumentError(
+                f"compile: static names {', '.join(sorted(missing))}, which is no argument of {self.function!r}; it "
+                f"has {', '.join(bound.arguments)}"
+            )
+        values = {name: bound.arguments.pop(name) for name in sorted(self.options.static)}
+        key = frozen(values)
+        if key not in self._fixed:
+            self._fixed[key] = Compiled(partial(self.function, **values), self.options._replace(static=frozenset()))
+        return self._fixed[key](**bound.arguments)
 
     def _signature(self, leaves: Sequence[Any], args: Any, kwargs: Any) -> Any:
         """What a recording depends on: structure, kinds of arrays, static values, aliases. None: do not record."""
@@ -76,7 +100,7 @@ class Compiled:
     def _recorded(self, key: Any, leaves: Sequence[Any], rebuild: Callable[[list[Any]], Any]) -> Any:
         varies = [isinstance(x, np.ndarray | np.generic | Tensor) or type(x) in (float, complex) for x in leaves]
         with self._lock:
-            value, recording, reason = record(self.function, leaves, rebuild, varies)
+            value, recording, reason = record(self.function, leaves, rebuild, varies, self.options.runner)
             ways = self._ways.setdefault(key, [])
             ways[:] = [way for way in ways if way.environment.holds()]
             if recording is not None:
@@ -85,15 +109,108 @@ class Compiled:
                 self._reasons[key] = reason or f"it went {MOST_WAYS} different ways for arguments of one kind"
         return value
 
+    @property
+    def _latest(self) -> Recording:
+        for ways in reversed(self._ways.values()):
+            if ways:
+                return ways[-1]
+        raise ArgumentError(f"{self.__name__} has not been recorded; call it first: {self.explain()}")  # type: ignore[attr-defined]  # as its function is called
+
+    @property
+    def graph(self) -> Graph:
+        """The program that was recorded last."""
+        return self._latest.graph
+
+    @property
+    def llvm(self) -> str:
+        """The LLVM text of the program that was recorded last."""
+        return self._native().llvm  # type: ignore[no-any-return]  # a text
+
+    @property
+    def assembly(self) -> str:
+        """The machine's instructions for the program that was recorded last."""
+        return self._native().assembly  # type: ignore[no-any-return]  # a text
+
+    def _native(self) -> Any:
+        runner = self._latest.runner
+        if runner.native is None:
+            raise ArgumentError(
+                f"there is no native code: {runner.reason or 'it is being made; compile with wait=True'}"
+            )
+        return runner.native
+
     def explain(self) -> str:
-        """What was recorded: signatures, ways through the function, and why something was not."""
+        """What was recorded: signatures, ways through the function, what runs natively, and why something does not."""
         lines = [f"{getattr(self.function, '__name__', 'f')}: {len(self._ways)} signature(s)"]
         for ways in self._ways.values():
-            lines += [f"  {way.graph!r}, {len(way.graph.guards)} guard(s)" for way in ways]
+            for way in ways:
+                lines.append(f"  {way.graph!r}, {len(way.graph.guards)} guard(s)")
+                lines += [
+                    f"    asks {guard.question} at {line_of(guard.place)}: {guard.answer}" for guard in way.graph.guards
+                ]
+                lines += [f"    {line}" for line in _plan(way.runner)]
         lines += [f"  runs as it is, because {reason}" for reason in self._reasons.values()]
         return "\n".join(lines)
 
 
-def compile(f: Callable[..., Any] | None = None, *, static: Sequence[str] = ()) -> Any:
-    """Record `f` at its first call, and run the recording from then on."""
-    return (lambda g: Compiled(g, static)) if f is None else Compiled(f, static)
+class Options(NamedTuple):
+    """What was asked of `compile`."""
+
+    wait: bool = False
+    backend: str = "native"
+    static: frozenset[str] = frozenset()
+    fastmath: bool = False
+
+    def runner(self, graph: Graph) -> Runner:
+        """What runs `graph`."""
+        say(2, lambda: str(graph))
+        return Runner(graph, self.backend, self.wait, self.fastmath)
+
+
+def _plan(runner: Runner) -> list[str]:
+    """How a program is run, step by step."""
+    if runner.native is None:
+        return [f"by NumPy: {runner.reason or 'native code is being made'}"]
+    return [f"{runner.native.arena_bytes} bytes for values in between", *map(str, runner.native.steps)]
+
+
+def compile(
+    f: Callable[..., Any] | None = None,
+    *,
+    wait: bool = False,
+    backend: str = "native",
+    static: Sequence[str] = (),
+    fastmath: bool = False,
+) -> Any:
+    """Record `f` when it is called, and run the recording from then on, as native code.
+
+    The first call with arguments of one kind (structure, shapes, dtypes, static values) runs `f` and keeps what it did;
+    native code is made beside it. `f` may be a loss, a gradient, or a whole training step that calls
+    ``loss.backward()`` and ``optimizer.step()``: tensors, arrays and settings that it finds outside its arguments are
+    read at each call, and what it writes is written.
+
+    Args:
+        f: takes and gives arrays, numbers, tensors, or trees of these; or a module.
+        wait: make native code before the first call returns.
+        backend: "native", or "numpy" for a recording that is run by NumPy.
+        static: names of arguments that are part of the program, although they are numbers or arrays.
+        fastmath: let LLVM reorder sums and neglect nan, infinities and the sign of 0.
+
+    Returns:
+        A function like `f`, with ``explain()``, ``graph``, ``llvm`` and ``assembly``. It can be differentiated: its
+        results go on in a graph, and inside `grad`, `jvp`, `vmap` and other compiled functions it is what `f` is.
+
+    What `f` asks of values (``if t > 0``, ``float(t)``) is asked again at each call; on another answer another way
+    through `f` is recorded. What Python has to do at each call (prints, appends to lists) makes `f` run as it is;
+    ``explain()`` says so.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> slope = ad.compile(ad.grad(lambda x: np.sum(x * np.sin(x))), wait=True)
+        >>> slope(np.zeros(3)), slope(np.ones(3)).round(6)
+        (array([0., 0., 0.]), array([1.381773, 1.381773, 1.381773]))
+    """
+    if backend not in ("native", "numpy"):
+        raise ArgumentError(f'compile: backend is "native" or "numpy"; got {backend!r}')
+    options = Options(wait, backend, frozenset(static), fastmath)
+    return (lambda g: Compiled(g, options)) if f is None else Compiled(f, options)

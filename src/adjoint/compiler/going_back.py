@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.compiler.program import straight
 from adjoint.core.box import Box
 from adjoint.core.op import Op, Rule
 from adjoint.graph.graph import Graph
@@ -44,7 +43,6 @@ class Back:
         met = [(k, pulled[node]) for k, node in leaves if node in pulled]
         self.sources = [k for k, _ in met]
         self.residuals, self.graph = _parted([_node(c) for _, c in met], seeds)
-        self.program = straight(self.graph)
 
 
 def _node(x: Any) -> Node:
@@ -68,7 +66,7 @@ def _parted(outputs: Sequence[Node], seeds: Sequence[Node]) -> tuple[list[Node],
     return residuals, Graph([*left, *seeds], [made.get(node, node) for node in outputs], name="back")
 
 
-def operation(graph: Graph, run: Callable[..., tuple[Any, ...]], back: Back) -> Op:
+def operation(graph: Graph, run: Callable[..., tuple[Any, ...]], back: Back, runner: Any) -> Op:
     """The operation that the first program is: its gradient rule is the second one."""
     count = len(back.residuals)
 
@@ -89,7 +87,7 @@ def operation(graph: Graph, run: Callable[..., tuple[Any, ...]], back: Back) -> 
 
             found: Sequence[Any] = vjp(of_sources, *varying)[1](seeds)
         else:
-            found = back.program([*out[len(out) - count :], *seeds])
+            found = runner.run([*out[len(out) - count :], *seeds])
         for k, c in zip(back.sources, found, strict=True):
             cotangents[k] = c
         return cotangents

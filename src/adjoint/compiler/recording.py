@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adjoint.compiler.backend import Runner
 from adjoint.compiler.environment import Environment
 from adjoint.compiler.going_back import Back, operation
-from adjoint.compiler.program import straight
 from adjoint.core.box import Box, settled
 from adjoint.core.errors import GraphFreedError, LeavesGraphError, NotSupportedError
 from adjoint.core.trees import flatten
@@ -54,13 +54,15 @@ class Recording:
         written: Sequence[int],
         mutated: Sequence[int],
         gives: Callable[[list[Any]], Any],
-        back: Back | None = None,
+        back: Back | None,
+        make: Callable[[Graph], Runner],
     ) -> None:
         self.graph, self.leaves, self.environment, self.state = graph, leaves, environment, state
         self.written, self.mutated, self.gives = written, mutated, gives
         self.back = back
-        self._program = straight(graph)
-        self._op = None if back is None else operation(graph, self._run, back)
+        self.runner = make(graph)
+        self.back_runner = None if back is None else make(back.graph)
+        self._op = None if back is None else operation(graph, self._run, back, self.back_runner)
 
     def __call__(self, leaves: Sequence[Any]) -> Any:
         """Run the program; raises `GraphError` where a guard's answer differs, and has written nothing then."""
@@ -81,7 +83,7 @@ class Recording:
 
     def _run(self, *given: Any) -> tuple[Any, ...]:
         """The results, what is to be written into arguments, and what the way back needs; the state is written."""
-        results = self._program(given)
+        results = self.runner.run(given)
         count = len(results) - len(self.written)
         return tuple(self.state.write(dict(zip(self.written, results[count:], strict=True)), results[:count]))
 
@@ -103,7 +105,11 @@ def overwrite(target: Any, value: Any) -> None:
 
 
 def record(
-    f: Callable[..., Any], leaves: Sequence[Any], rebuild: Callable[[list[Any]], Any], varies: Sequence[bool]
+    f: Callable[..., Any],
+    leaves: Sequence[Any],
+    rebuild: Callable[[list[Any]], Any],
+    varies: Sequence[bool],
+    make: Callable[[Graph], Runner],
 ) -> Recorded:
     """Run `f` on symbols, once, with all its effects; and keep the program.
 
@@ -157,7 +163,7 @@ def record(
         guards=_once(notes.guards),
         name=getattr(f, "__name__", "f"),
     )
-    made = Recording(graph, chosen, environment, state, list(written), mutated, gives, back_way)
+    made = Recording(graph, chosen, environment, state, list(written), mutated, gives, back_way, make)
     if back_way is not None:  # the result belongs to a graph of the user's, which the program makes
         return Recorded(made(leaves), made, "")
     for source, drawn_state in drawn:

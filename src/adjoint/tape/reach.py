@@ -61,6 +61,8 @@ def reach(*things: Any) -> Reached:
             stack.append(thing.__self__)  # np.random.rand is a method of NumPy's own generator
         elif isinstance(thing, partial):
             stack += (thing.func, thing.args, thing.keywords)
+        elif is_machinery(type(thing)):
+            stack.append(getattr(thing, "__wrapped__", None))  # of a compiled function, the function
         elif hasattr(thing, "__dict__") and not isinstance(thing, Box | ModuleType) and not _is_numpys(type(thing)):
             found.objects.append(thing)
             stack += vars(thing).values()
@@ -99,6 +101,12 @@ def _methods(kind: type) -> Iterator[Any]:
 def _is_ours(thing: Any) -> bool:
     """Whether a function or class is of a library, and uses nothing of the user's by global names."""
     return f"{thing.__module__}.".startswith(_OURS)
+
+
+def is_machinery(kind: type) -> bool:
+    """Whether a class is adjoint's own, and no layer or optimiser: its attributes are nobody's state."""
+    module = f"{kind.__module__}."
+    return module.startswith(("adjoint.", "llvmlite.")) and not module.startswith(("adjoint.nn.", "adjoint.optim."))
 
 
 def _is_numpys(kind: type) -> bool:
