@@ -1,0 +1,126 @@
+"""Products of matrices by BLAS, through the addresses that SciPy keeps for Cython."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from typing import NamedTuple
+
+from adjoint.native.engine import Function
+from adjoint.native.views import View
+
+
+@cache
+def address(name: str) -> int:
+    """Where BLAS's routine called `name` begins, which takes 32-bit integers."""
+    from scipy.linalg import cython_blas
+
+    capsule = cython_blas.__pyx_capi__[name]
+    get_name, get = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
+    get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    signature = get_name(capsule)
+    if b"int *" not in signature:
+        raise ImportError(f"{name} takes other integers here: {signature!r}")
+    return int(get(capsule, signature))
+
+
+class Product(NamedTuple):
+    """A stack of products: what is read, and the numbers that say how; `write` makes the code for it."""
+
+    operands: list[View]
+    numbers: list[int]
+
+
+def product(x: View, y: View, out: tuple[int, ...]) -> Product | list[int]:
+    """How BLAS computes ``x @ y``; if it cannot, which of the two must be copied into rows first."""
+    left = _matrices(x, row=True)
+    right = _matrices(y, row=False)
+    stack = out[: max(len(x.shape), len(y.shape), 2) - 2]
+    wrong = [i for i, m in enumerate((left, right)) if m is None or _batch(m, stack) is None]
+    if wrong or left is None or right is None:
+        return wrong
+    (rows, inner), (_, columns) = left.shape[-2:], right.shape[-2:]
+    (x_trans, x_lead), (y_trans, y_lead) = _layout(left), _layout(right)
+    count, batches = 1, [0, 0]
+    for n in stack:
+        count *= n
+    if count > 1:
+        batches = [_batch(left, stack) or 0, _batch(right, stack) or 0]
+    numbers = [ord(x_trans), ord(y_trans), rows, columns, inner, x_lead, y_lead, max(columns, 1), count,
+               *batches, rows * columns]  # fmt: skip
+    return Product([left, right], numbers)
+
+
+def _matrices(view: View, row: bool) -> View | None:
+    """A view as matrices, one of whose last two axes goes from element to element; None if it is not so."""
+    if len(view.shape) == 1:
+        (n,), (s,) = view.shape, view.strides
+        view = view._replace(shape=(1, n) if row else (n, 1), strides=(n * max(s, 1), s) if row else (s, 1))
+    (rows, columns), (down, along) = view.shape[-2:], view.strides[-2:]
+    by_rows = (along == 1 or columns == 1) and (down >= columns or rows == 1)
+    by_columns = (down == 1 or rows == 1) and (along >= rows or columns == 1)
+    return view if by_rows or by_columns else None
+
+
+def _layout(view: View) -> tuple[str, int]:
+    """For BLAS, which counts columns first: how it sees the matrix, and how far its lines lie apart."""
+    (rows, columns), (down, along) = view.shape[-2:], view.strides[-2:]
+    if (along == 1 or columns == 1) and (down >= columns or rows == 1):
+        return "N", max(down if rows > 1 else columns, columns, 1)
+    return "T", max(along if columns > 1 else rows, rows, 1)
+
+
+def _batch(view: View, stack: tuple[int, ...]) -> int | None:
+    """How far the matrices of a stack lie apart; None if that differs."""
+    missing = len(stack) - (len(view.shape) - 2)
+    shape, strides = (1,) * missing + view.shape[:-2], (0,) * missing + view.strides[:-2]
+    step, size = None, 1
+    for n, length, stride in zip(reversed(stack), reversed(shape), reversed(strides), strict=True):
+        if n == 1:
+            continue
+        here = 0 if length == 1 else stride
+        if step is None:
+            step = here
+        elif here != step * size:
+            return None
+        size *= n
+    return step or 0
+
+
+def write(dtype: str) -> Function:
+    """The code that hands a product to BLAS. Row by row, C = A B is for BLAS the transposed C' = B' A'."""
+    letter, kind, one, size = ("s", "float", "1.0", 4) if dtype == "f4" else ("d", "double", "1.0", 8)
+    lines = ["  %alpha = alloca " + kind, "  %beta = alloca " + kind]
+    lines += [f"  store {kind} {one}, ptr %alpha", f"  store {kind} 0.0, ptr %beta"]
+    for i in range(3):
+        lines += [
+            f"  %ws{i} = getelementptr i64, ptr %p, i64 {2 * i}",
+            f"  %w{i} = load i64, ptr %ws{i}",
+            f"  %ba{i} = getelementptr ptr, ptr %b, i64 %w{i}",
+            f"  %a{i} = load ptr, ptr %ba{i}",
+            f"  %os{i} = getelementptr i64, ptr %p, i64 {2 * i + 1}",
+            f"  %o{i} = load i64, ptr %os{i}",
+            f"  %m{i} = getelementptr i8, ptr %a{i}, i64 %o{i}",
+        ]
+    names = ["tx", "ty", "rows", "columns", "inner", "lx", "ly", "lc"]
+    lines += [f"  %{name}.at = getelementptr i64, ptr %p, i64 {6 + i}" for i, name in enumerate(names)]
+    for i, name in enumerate(["count", "sx", "sy", "sc"]):
+        lines += [f"  %{name}.at = getelementptr i64, ptr %p, i64 {14 + i}", f"  %{name} = load i64, ptr %{name}.at"]
+    lines += ["  br label %head", "head:", "  %i = phi i64 [ 0, %0 ], [ %j, %head ]"]
+    for i, name in enumerate(["sx", "sy", "sc"]):
+        lines += [
+            f"  %d{i} = mul i64 %i, %{name}",
+            f"  %e{i} = mul i64 %d{i}, {size}",
+            f"  %p{i} = getelementptr i8, ptr %m{i}, i64 %e{i}",
+        ]
+    arguments = "%ty.at %tx.at %columns.at %rows.at %inner.at %alpha %p1 %ly.at %p0 %lx.at %beta %p2 %lc.at".split()
+    lines += [
+        f"  call void inttoptr (i64 {address(letter + 'gemm')} to ptr)({', '.join(f'ptr {a}' for a in arguments)})",
+        "  %j = add i64 %i, 1",
+        "  %more = icmp ult i64 %j, %count",
+        "  br i1 %more, label %head, label %done",
+        "done:",
+        "  ret void",
+    ]
+    return Function("define void @{name}(ptr %b, ptr %p)", lines, {})

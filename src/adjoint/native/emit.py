@@ -1,0 +1,280 @@
+"""LLVM's language, written by Python expressions: a `Value` adds, multiplies and compares as the code it stands for.
+
+Code is text, because that is the fastest to make, and equal code is equal text. A value holds one number, or as many
+as the processor takes at once: `Code.width` says which, and the same expressions write either.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+# What a dtype is in registers; truth values are one bit there, and a byte in memory.
+REGISTER = {
+    "b1": "i1", "i1": "i8", "i2": "i16", "i4": "i32", "i8": "i64", "u1": "i8", "u2": "i16", "u4": "i32", "u8": "i64",
+    "f4": "float", "f8": "double",
+}  # fmt: skip
+_MEMORY = {"b1": "i8"}
+_BITS = {"f4": "i4", "f8": "i8"}
+
+
+def key_of(dtype: Any) -> str:
+    """The short name of a dtype: ``"f8"`` for float64."""
+    return str(np.dtype(dtype).str[1:])
+
+
+def float_text(x: float, dtype: str) -> str:
+    """A floating-point constant, bit for bit."""
+    value = float(np.float32(x)) if dtype == "f4" else float(x)
+    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+
+
+class Value:
+    """A number in the code, or `Code.width` of them: its name there, and its dtype."""
+
+    __slots__ = ("code", "dtype", "name")
+
+    def __init__(self, code: Code, name: str, dtype: str) -> None:
+        self.code, self.name, self.dtype = code, name, dtype
+
+    @property
+    def type(self) -> str:
+        """The type in the code."""
+        return self.code.type_of(self.dtype)
+
+    def _two(self, word: str, other: Any, reverse: bool = False) -> Value:
+        right = self.code.like(other, self)
+        a, b = (right, self) if reverse else (self, right)
+        return self.code.put(f"{word} {self.type} {a.name}, {b.name}", self.dtype)
+
+    def _word(self, word: str) -> str:
+        return f"f{word}" if self.dtype[0] == "f" else word
+
+    def __add__(self, other: Any) -> Value:
+        return self._two(self._word("add"), other)
+
+    def __radd__(self, other: Any) -> Value:
+        return self._two(self._word("add"), other, True)
+
+    def __sub__(self, other: Any) -> Value:
+        return self._two(self._word("sub"), other)
+
+    def __rsub__(self, other: Any) -> Value:
+        return self._two(self._word("sub"), other, True)
+
+    def __mul__(self, other: Any) -> Value:
+        return self._two(self._word("mul"), other)
+
+    def __rmul__(self, other: Any) -> Value:
+        return self._two(self._word("mul"), other, True)
+
+    def __truediv__(self, other: Any) -> Value:
+        return self._two("fdiv", other)
+
+    def __rtruediv__(self, other: Any) -> Value:
+        return self._two("fdiv", other, True)
+
+    def __neg__(self) -> Value:
+        if self.dtype[0] == "f":
+            return self.code.put(f"fneg {self.type} {self.name}", self.dtype)
+        return self._two("sub", 0, True)
+
+    def __and__(self, other: Any) -> Value:
+        return self._two("and", other)
+
+    def __or__(self, other: Any) -> Value:
+        return self._two("or", other)
+
+    def __xor__(self, other: Any) -> Value:
+        return self._two("xor", other)
+
+    def __lshift__(self, other: Any) -> Value:
+        return self._two("shl", other)
+
+    def __rshift__(self, other: Any) -> Value:
+        return self._two("ashr" if self.dtype[0] == "i" else "lshr", other)
+
+    def __invert__(self) -> Value:
+        return self._two("xor", True if self.dtype == "b1" else -1)
+
+    def compare(self, how: str, other: Any) -> Value:
+        """A comparison, ``"lt"`` say; every one but ``"ne"`` is False for nan."""
+        right = self.code.like(other, self)
+        if self.dtype[0] == "f":
+            word = "fcmp " + ("une" if how == "ne" else "o" + how)
+        elif how in ("eq", "ne"):
+            word = f"icmp {how}"
+        else:
+            word = f"icmp {'s' if self.dtype[0] == 'i' else 'u'}{how}"
+        return self.code.put(f"{word} {self.type} {self.name}, {right.name}", "b1")
+
+    def __lt__(self, other: Any) -> Value:
+        return self.compare("lt", other)
+
+    def __le__(self, other: Any) -> Value:
+        return self.compare("le", other)
+
+    def __gt__(self, other: Any) -> Value:
+        return self.compare("gt", other)
+
+    def __ge__(self, other: Any) -> Value:
+        return self.compare("ge", other)
+
+    def is_nan(self) -> Value:
+        """Whether it is not equal to itself."""
+        return self.code.put(f"fcmp uno {self.type} {self.name}, {self.name}", "b1")
+
+    def bits(self) -> Value:
+        """The bits of a floating-point number, as an integer."""
+        return self.code.convert("bitcast", self, _BITS[self.dtype])
+
+    def as_float(self) -> Value:
+        """The floating-point number of these bits."""
+        return self.code.convert("bitcast", self, "f8" if self.dtype[1] == "8" else "f4")
+
+    def to(self, dtype: str) -> Value:
+        """Converted as NumPy's ``astype`` does."""
+        return converted(self, dtype)
+
+
+class Code:
+    """The text of one function: its lines, and what has been computed already."""
+
+    def __init__(self, width: int = 1) -> None:
+        self.width = width
+        self.lines: list[str] = []
+        self.declared: dict[str, str] = {}
+        self._known: list[dict[str, Value]] = [{}]
+        self._count = 0
+
+    def type_of(self, dtype: str) -> str:
+        """The register type of `dtype`."""
+        return REGISTER[dtype] if self.width == 1 else f"<{self.width} x {REGISTER[dtype]}>"
+
+    def memory_type(self, dtype: str) -> str:
+        """The memory type of `dtype`."""
+        one = _MEMORY.get(dtype, REGISTER[dtype])
+        return one if self.width == 1 else f"<{self.width} x {one}>"
+
+    def fresh(self, stem: str = "v") -> str:
+        """A name that is not yet there."""
+        self._count += 1
+        return f"%{stem}{self._count}"
+
+    def line(self, text: str) -> None:
+        """Write a line that gives nothing back."""
+        self.lines.append(f"  {text}")
+
+    def name(self, text: str, stem: str = "v") -> str:
+        """Write an instruction; the name of what it gives."""
+        name = self.fresh(stem)
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def put(self, text: str, dtype: str) -> Value:
+        """The value of an instruction without side effects, which is written once."""
+        for known in self._known:
+            found = known.get(text)
+            if found is not None:
+                return found
+        value = Value(self, self.name(text), dtype)
+        self._known[-1][text] = value
+        return value
+
+    @contextmanager
+    def inner(self) -> Iterator[None]:
+        """A part of the code whose values are not there after it."""
+        self._known.append({})
+        try:
+            yield
+        finally:
+            self._known.pop()
+
+    def label(self, name: str) -> None:
+        """Start a block."""
+        self.lines.append(f"{name}:")
+
+    def constant(self, x: Any, dtype: str) -> Value:
+        """The constant `x`."""
+        if dtype[0] == "f":
+            text = float_text(x, dtype)
+        elif dtype == "b1":
+            text = "true" if x else "false"
+        else:
+            text = str(int(x))
+        return Value(self, text if self.width == 1 else f"splat ({REGISTER[dtype]} {text})", dtype)
+
+    def like(self, x: Any, value: Value) -> Value:
+        """`x`, as a constant of the dtype of `value` if it is a number."""
+        return x if isinstance(x, Value) else self.constant(x, value.dtype)
+
+    def convert(self, word: str, x: Value, dtype: str) -> Value:
+        """A conversion instruction."""
+        return self.put(f"{word} {x.type} {x.name} to {self.type_of(dtype)}", dtype)
+
+    def select(self, condition: Value, x: Any, y: Any) -> Value:
+        """`x` where `condition`, `y` elsewhere."""
+        model = x if isinstance(x, Value) else y
+        x, y = self.like(x, model), self.like(y, model)
+        text = f"select {condition.type} {condition.name}, {x.type} {x.name}, {y.type} {y.name}"
+        return self.put(text, x.dtype)
+
+    def intrinsic(self, word: str, *args: Any, dtype: str = "") -> Value:
+        """A function of LLVM's that works element by element: ``"fma"``, ``"sqrt"``, ``"fabs"`` …"""
+        model: Value = next(a for a in args if isinstance(a, Value))
+        values = [self.like(a, model) for a in args]
+        dtype = dtype or model.dtype
+        one = {"f4": "f32", "f8": "f64"}.get(model.dtype, REGISTER[model.dtype])
+        name = f"llvm.{word}.{one if self.width == 1 else f'v{self.width}{one}'}"
+        self.declare(name, self.type_of(dtype), [v.type for v in values])
+        return self.put(f"call {self.type_of(dtype)} @{name}({', '.join(f'{v.type} {v.name}' for v in values)})", dtype)
+
+    def declare(self, name: str, result: str, arguments: Sequence[str]) -> None:
+        """Announce a function that is defined elsewhere."""
+        self.declared[name] = f"declare {result} @{name}({', '.join(arguments)})"
+
+    def fma(self, x: Any, y: Any, z: Any) -> Value:
+        """x * y + z with one rounding."""
+        return self.intrinsic("fma", x, y, z)
+
+    def polynomial(self, x: Value, coefficients: Sequence[float]) -> Value:
+        """c0 + c1 x + c2 x² + …, from the inside."""
+        total = self.constant(coefficients[-1], x.dtype)
+        for c in reversed(coefficients[:-1]):
+            total = self.fma(total, x, c)
+        return total
+
+    def each(self, x: Value, function: Callable[[str], str]) -> Value:
+        """One element after another through `function`, which takes and gives names of single values."""
+        if self.width == 1:
+            return Value(self, function(x.name), x.dtype)
+        one, total = REGISTER[x.dtype], "poison"
+        for i in range(self.width):
+            alone = self.name(f"extractelement {x.type} {x.name}, i32 {i}")
+            total = self.name(f"insertelement {x.type} {total}, {one} {function(alone)}, i32 {i}")
+        return Value(self, total, x.dtype)
+
+
+def converted(x: Value, dtype: str) -> Value:
+    """`x` as `dtype`, as NumPy's ``astype`` gives it; floats out of an integer's range give what the processor does."""
+    code, kind, to = x.code, x.dtype[0], dtype[0]
+    if x.dtype == dtype:
+        return x
+    if to == "b":
+        return x.compare("ne", 0)
+    if kind == "b":
+        return code.convert("uitofp" if to == "f" else "zext", x, dtype)
+    if kind == "f" and to == "f":
+        return code.convert("fpext" if dtype == "f8" else "fptrunc", x, dtype)
+    if kind == "f":
+        return code.convert("fptosi" if to == "i" else "fptoui", x, dtype)
+    if to == "f":
+        return code.convert("sitofp" if kind == "i" else "uitofp", x, dtype)
+    wide, narrow = int(dtype[1]), int(x.dtype[1])
+    if wide == narrow:
+        return Value(code, x.name, dtype)
+    return code.convert("trunc" if wide < narrow else "sext" if kind == "i" else "zext", x, dtype)

@@ -1,0 +1,301 @@
+"""The way from Python into native code: a real built-in function, whose C part is ours.
+
+``PyCFunction_NewEx`` makes a Python function of any C function. Ours checks its arguments (kind, dtype, shape, layout,
+each one comparison), makes the arrays for the results, and runs a table of steps: addresses of kernels and of what
+they read. So a call costs little more than the results' allocation. Whatever is not as it should be (other layouts,
+lists, wrong shapes), and a second thread that comes while the first is inside, go to a Python function.
+
+What it reads of arrays is NumPy's public C structure; a check when this is loaded compares it with what NumPy says.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from adjoint.native.engine import Module
+
+_HEAD = object.__basicsize__  # where an object's own fields begin
+DATA, NDIM, DIMS, DESCR, FLAGS = (_HEAD + offset for offset in (0, 8, 16, 40, 48))
+_EMPTY = 184  # PyArray_Empty in NumPy's table of functions, whose numbers stay
+
+# Words of the table that describes a program.
+ARGS, OUTS, STEPS, BLOCK, STEP_TABLE, ARG_TABLE, OUT_TABLE, SLOW, BUSY, RELEASES = range(10)
+
+
+def supported() -> bool:
+    """Whether arrays look in memory as the entry expects."""
+    a = np.zeros((3, 5), np.float32)
+    base = id(a)
+
+    def word(offset: int, kind: Any = ctypes.c_ssize_t) -> Any:
+        return kind.from_address(base + offset).value
+
+    dims = (ctypes.c_ssize_t * 2).from_address(word(DIMS))
+    number = np.float64(1.5)
+    return (
+        word(DATA) == a.ctypes.data
+        and word(NDIM, ctypes.c_int) == 2
+        and tuple(dims) == a.shape
+        and word(DESCR) == id(a.dtype)
+        and word(FLAGS, ctypes.c_int) & 0x401 == 0x401
+        and ctypes.c_double.from_address(id(number) + _HEAD).value == 1.5
+    )
+
+
+class _Method(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+class Table(np.ndarray[Any, Any]):
+    """The words that describe a program, and whatever must live as long as they are used."""
+
+    owner: Any
+
+
+def table(words: Sequence[int], owner: Any) -> Table:
+    """A table of `words`."""
+    made = np.array(words, np.int64).view(Table)
+    made.owner = owner
+    return made
+
+
+@cache
+def _native() -> tuple[Module, Any]:
+    module = Module(_text())
+    method = _Method(b"program", module.address("enter"), 0x80, b"A compiled program: arrays in, a list of arrays out.")
+    return module, method
+
+
+def builtin(words: Table) -> Callable[..., list[np.ndarray]]:
+    """The Python function that runs the program described by `words`."""
+    make = ctypes.pythonapi.PyCFunction_NewEx
+    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+    made: Callable[..., list[np.ndarray]] = make(ctypes.addressof(_native()[1]), words, None)
+    return made
+
+
+def _python(name: str) -> int:
+    return ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
+
+
+def _numpy(number: int) -> int:
+    capsule = np._core._multiarray_umath._ARRAY_API  # type: ignore[attr-defined]  # NumPy's own, for C programs
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    functions = ctypes.cast(get(capsule, None), ctypes.POINTER(ctypes.c_void_p))
+    return functions[number] or 0
+
+
+def _text() -> str:
+    places = {
+        "array": f"{id(np.ndarray)}", "float": f"{id(float)}", "double": f"{id(np.float64)}", "empty": f"{_numpy(_EMPTY)}", "data": DATA, "type": _HEAD - 8,
+        "ndim": NDIM, "dims": DIMS, "descr": DESCR, "flags": FLAGS, "head": _HEAD, "good": 0x101,  # contiguous and aligned
+
+    }  # fmt: skip
+    names = ("PyList_New", "PyList_SetItem", "Py_IncRef", "Py_DecRef", "PyObject_Vectorcall", "PyEval_SaveThread")
+    places |= {name: f"{_python(name)}" for name in (*names, "PyEval_RestoreThread")}
+    return _ENTER % places
+
+
+# %(…)s are addresses of this process. The argument table has four words an argument: its dtype, how many axes, where
+# its lengths are, and the type of a plain number that will do (0: none). The table of results has the first three.
+_ENTER = """
+define ptr @enter(ptr %%self, ptr %%args, i64 %%given) {
+  %%words.at = getelementptr i8, ptr %%self, i64 %(data)s
+  %%w = load ptr, ptr %%words.at
+  %%count = load i64, ptr %%w
+  %%w1 = getelementptr i64, ptr %%w, i64 1
+  %%outs = load i64, ptr %%w1
+  %%w2 = getelementptr i64, ptr %%w, i64 2
+  %%steps = load i64, ptr %%w2
+  %%w3 = getelementptr i64, ptr %%w, i64 3
+  %%block = load ptr, ptr %%w3
+  %%w4 = getelementptr i64, ptr %%w, i64 4
+  %%table = load ptr, ptr %%w4
+  %%w5 = getelementptr i64, ptr %%w, i64 5
+  %%kinds = load ptr, ptr %%w5
+  %%w6 = getelementptr i64, ptr %%w, i64 6
+  %%results = load ptr, ptr %%w6
+  %%w7 = getelementptr i64, ptr %%w, i64 7
+  %%slow = load ptr, ptr %%w7
+  %%busy.at = getelementptr i64, ptr %%w, i64 8
+  %%busy = load i64, ptr %%busy.at
+  %%w9 = getelementptr i64, ptr %%w, i64 9
+  %%releases = load i64, ptr %%w9
+  %%fits = icmp eq i64 %%count, %%given
+  %%free = icmp eq i64 %%busy, 0
+  %%ok = and i1 %%fits, %%free
+  br i1 %%ok, label %%check, label %%python
+
+check:
+  %%i = phi i64 [ 0, %%0 ], [ %%i.next, %%filled ]
+  %%all = icmp eq i64 %%i, %%count
+  br i1 %%all, label %%allocate, label %%one
+
+one:
+  %%arg.at = getelementptr ptr, ptr %%args, i64 %%i
+  %%arg = load ptr, ptr %%arg.at
+  %%kind = getelementptr [4 x i64], ptr %%kinds, i64 %%i
+  %%type.at = getelementptr i8, ptr %%arg, i64 %(type)s
+  %%type = load i64, ptr %%type.at
+  %%is.array = icmp eq i64 %%type, %(array)s
+  br i1 %%is.array, label %%array, label %%number
+
+number:
+  %%plain.at = getelementptr i64, ptr %%kind, i64 3
+  %%plain = load i64, ptr %%plain.at
+  %%is.plain = icmp eq i64 %%type, %%plain
+  %%is.float = icmp eq i64 %%type, %(float)s
+  %%is.double = icmp eq i64 %%plain, %(double)s
+  %%float.fits = and i1 %%is.float, %%is.double
+  %%number.fits = or i1 %%is.plain, %%float.fits
+  br i1 %%number.fits, label %%number.data, label %%python
+
+number.data:
+  %%value = getelementptr i8, ptr %%arg, i64 %(head)s
+  br label %%filled
+
+array:
+  %%descr.at = getelementptr i8, ptr %%arg, i64 %(descr)s
+  %%descr = load i64, ptr %%descr.at
+  %%wanted = load i64, ptr %%kind
+  %%same.descr = icmp eq i64 %%descr, %%wanted
+  %%flags.at = getelementptr i8, ptr %%arg, i64 %(flags)s
+  %%flags = load i32, ptr %%flags.at
+  %%good = and i32 %%flags, %(good)s
+  %%is.good = icmp eq i32 %%good, %(good)s
+  %%ndim.at = getelementptr i8, ptr %%arg, i64 %(ndim)s
+  %%ndim = load i32, ptr %%ndim.at
+  %%rank.at = getelementptr i64, ptr %%kind, i64 1
+  %%rank = load i64, ptr %%rank.at
+  %%ndim.64 = zext i32 %%ndim to i64
+  %%same.rank = icmp eq i64 %%ndim.64, %%rank
+  %%and1 = and i1 %%same.descr, %%is.good
+  %%and2 = and i1 %%and1, %%same.rank
+  br i1 %%and2, label %%lengths, label %%python
+
+lengths:
+  %%dims.at = getelementptr i8, ptr %%arg, i64 %(dims)s
+  %%dims = load ptr, ptr %%dims.at
+  %%shape.at = getelementptr i64, ptr %%kind, i64 2
+  %%shape = load ptr, ptr %%shape.at
+  br label %%length
+
+length:
+  %%d = phi i64 [ 0, %%lengths ], [ %%d.next, %%length.one ]
+  %%d.all = icmp eq i64 %%d, %%rank
+  br i1 %%d.all, label %%array.data, label %%length.one
+
+length.one:
+  %%have.at = getelementptr i64, ptr %%dims, i64 %%d
+  %%have = load i64, ptr %%have.at
+  %%want.at = getelementptr i64, ptr %%shape, i64 %%d
+  %%want = load i64, ptr %%want.at
+  %%d.next = add i64 %%d, 1
+  %%same.length = icmp eq i64 %%have, %%want
+  br i1 %%same.length, label %%length, label %%python
+
+array.data:
+  %%array.data.at = getelementptr i8, ptr %%arg, i64 %(data)s
+  %%array.value = load ptr, ptr %%array.data.at
+  br label %%filled
+
+filled:
+  %%from = phi ptr [ %%value, %%number.data ], [ %%array.value, %%array.data ]
+  %%slot = getelementptr ptr, ptr %%block, i64 %%i
+  store ptr %%from, ptr %%slot
+  %%i.next = add i64 %%i, 1
+  br label %%check
+
+allocate:
+  %%list = call ptr inttoptr (i64 %(PyList_New)s to ptr)(i64 %%outs)
+  %%no.list = icmp eq ptr %%list, null
+  br i1 %%no.list, label %%failed, label %%results.head
+
+results.head:
+  %%o = phi i64 [ 0, %%allocate ], [ %%o.next, %%result.made ]
+  %%o.all = icmp eq i64 %%o, %%outs
+  br i1 %%o.all, label %%run, label %%result
+
+result:
+  %%out = getelementptr [3 x i64], ptr %%results, i64 %%o
+  %%out.descr = load ptr, ptr %%out
+  %%out.rank.at = getelementptr i64, ptr %%out, i64 1
+  %%out.rank = load i32, ptr %%out.rank.at
+  %%out.dims.at = getelementptr i64, ptr %%out, i64 2
+  %%out.dims = load ptr, ptr %%out.dims.at
+  call void inttoptr (i64 %(Py_IncRef)s to ptr)(ptr %%out.descr)
+  %%new = call ptr inttoptr (i64 %(empty)s to ptr)(i32 %%out.rank, ptr %%out.dims, ptr %%out.descr, i32 0)
+  %%no.new = icmp eq ptr %%new, null
+  br i1 %%no.new, label %%drop, label %%result.made
+
+result.made:
+  %%set = call i32 inttoptr (i64 %(PyList_SetItem)s to ptr)(ptr %%list, i64 %%o, ptr %%new)
+  %%new.data.at = getelementptr i8, ptr %%new, i64 %(data)s
+  %%new.data = load ptr, ptr %%new.data.at
+  %%out.number = add i64 %%count, %%o
+  %%out.slot = getelementptr ptr, ptr %%block, i64 %%out.number
+  store ptr %%new.data, ptr %%out.slot
+  %%o.next = add i64 %%o, 1
+  br label %%results.head
+
+run:
+  %%lets.go = icmp ne i64 %%releases, 0
+  br i1 %%lets.go, label %%save, label %%steps.head
+
+save:
+  store i64 1, ptr %%busy.at
+  %%thread = call ptr inttoptr (i64 %(PyEval_SaveThread)s to ptr)()
+  br label %%steps.head
+
+steps.head:
+  %%state = phi ptr [ null, %%run ], [ %%thread, %%save ]
+  br label %%step
+
+step:
+  %%s = phi i64 [ 0, %%steps.head ], [ %%s.next, %%step.one ]
+  %%s.all = icmp eq i64 %%s, %%steps
+  br i1 %%s.all, label %%ran, label %%step.one
+
+step.one:
+  %%step.at = getelementptr [2 x ptr], ptr %%table, i64 %%s
+  %%kernel = load ptr, ptr %%step.at
+  %%places.at = getelementptr ptr, ptr %%step.at, i64 1
+  %%places = load ptr, ptr %%places.at
+  call void %%kernel(ptr %%block, ptr %%places)
+  %%s.next = add i64 %%s, 1
+  br label %%step
+
+ran:
+  br i1 %%lets.go, label %%restore, label %%done
+
+restore:
+  call void inttoptr (i64 %(PyEval_RestoreThread)s to ptr)(ptr %%state)
+  store i64 0, ptr %%busy.at
+  br label %%done
+
+done:
+  ret ptr %%list
+
+drop:
+  call void inttoptr (i64 %(Py_DecRef)s to ptr)(ptr %%list)
+  br label %%failed
+
+failed:
+  ret ptr null
+
+python:
+  %%answer = call ptr inttoptr (i64 %(PyObject_Vectorcall)s to ptr)(ptr %%slow, ptr %%args, i64 %%given, ptr null)
+  ret ptr %%answer
+}
+"""

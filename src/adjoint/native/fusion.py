@@ -1,0 +1,180 @@
+"""Which nodes are computed together: a kernel is a set of nodes over one domain, with the reductions of these.
+
+Every node has an epoch: how many results must be whole before it can be computed, on the longest way to it. Elementwise
+nodes of one shape and epoch that use each other, or read the same array, are one kernel; a reduction is part of the
+kernel of what it reduces. No kernel waits for itself then: within an epoch values only go to larger shapes.
+A node that is used in one later epoch alone is computed there, so that it is not stored.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from heapq import heapify, heappop, heappush
+
+from adjoint.graph.node import Node
+from adjoint.native.views import View
+from adjoint.ops.reductions import axes_of
+
+LARGEST = 64  # nodes a kernel: more would not fit into the processor's registers
+
+
+class Group:
+    """Nodes that one kernel computes."""
+
+    __slots__ = ("axes", "domain", "nodes", "reductions")
+
+    def __init__(self, domain: tuple[int, ...]) -> None:
+        self.domain = domain
+        self.nodes: list[Node] = []
+        self.reductions: list[Node] = []
+        self.axes: frozenset[int] = frozenset()
+
+    @property
+    def members(self) -> list[Node]:
+        return self.nodes + self.reductions
+
+
+class Scope:
+    """What fusion knows of the nodes of a segment: their kinds, what they see, and who needs them whole."""
+
+    def __init__(
+        self, nodes: Sequence[Node], kinds: dict[Node, str], views: dict[Node, View], outputs: Iterable[Node]
+    ) -> None:
+        self.nodes, self.kinds, self.views, self.outputs = nodes, kinds, views, set(outputs)
+        self.inside = set(nodes)
+
+    def base(self, arg: Node) -> Node:
+        """Whose elements `arg` shows."""
+        return self.views[arg].base if arg in self.views else arg
+
+    def domain(self, node: Node) -> tuple[int, ...]:
+        """The shape over which a node is computed."""
+        one: tuple[int, ...] = node.args[0].shape if self.kinds[node] in ("reduce", "identity") else node.shape
+        return one
+
+    def direct(self, arg: Node, node: Node) -> bool:
+        """Whether `arg` may be computed in the kernel of `node`, place by place."""
+        return (
+            self.kinds.get(arg) == "elementwise"
+            and arg in self.inside
+            and self.kinds[node] != "matmul"
+            and arg.shape == self.domain(node)
+        )
+
+
+def axes_reduced(node: Node) -> frozenset[int]:
+    """The axes that a reduction takes together."""
+    return frozenset(axes_of(node.settings.get("axis"), len(node.args[0].shape)))
+
+
+def epochs(scope: Scope) -> dict[Node, int]:
+    """The epoch of each node that is computed."""
+    epoch: dict[Node, int] = {}
+    for node in scope.nodes:
+        if scope.kinds[node] == "view":
+            continue
+        latest = 0
+        for arg in node.args:
+            base = scope.base(arg)
+            if base in epoch:
+                grows = scope.kinds[base] == "elementwise" and arg is base and scope.kinds[node] != "matmul"
+                latest = max(latest, epoch[base] + (not grows))
+        epoch[node] = latest
+    users: dict[Node, list[Node]] = defaultdict(list)
+    for node in scope.nodes:
+        for arg in node.args:
+            users[arg].append(node)
+    for node in reversed(scope.nodes):
+        if scope.kinds[node] == "elementwise" and node not in scope.outputs and users[node]:
+            later = {epoch[user] for user in users[node] if scope.kinds[user] != "view" and scope.direct(node, user)}
+            if len(later) == 1 and all(scope.direct(node, user) for user in users[node]):
+                epoch[node] = max(epoch[node], *later)
+    return epoch
+
+
+def groups(scope: Scope) -> list[Group | Node]:
+    """The kernels, and the products that BLAS computes, in an order in which they can be run."""
+    epoch = epochs(scope)
+    parent: dict[Node, Node] = {}
+
+    def root(node: Node) -> Node:
+        while parent.setdefault(node, node) is not node:
+            parent[node] = parent[parent[node]]
+            node = parent[node]
+        return node
+
+    first_reader: dict[tuple[Node, int, tuple[int, ...]], Node] = {}
+    fused = [node for node in scope.nodes if scope.kinds[node] in ("elementwise", "reduce", "identity")]
+    for node in fused:
+        key = epoch[node], scope.domain(node)
+        for arg in node.args:
+            if scope.direct(arg, node) and epoch[arg] == epoch[node]:
+                parent[root(node)] = root(arg)
+            elif arg.shape == scope.domain(node) and arg.shape:
+                other = first_reader.setdefault((arg, *key), node)
+                parent[root(node)] = root(other)
+    together: dict[Node, list[Node]] = defaultdict(list)
+    for node in fused:
+        together[root(node)].append(node)
+    made: list[Group | Node] = [node for node in scope.nodes if scope.kinds[node] == "matmul"]
+    for members in together.values():
+        made += _split(members, scope)
+    return _ordered(made, scope)
+
+
+def _split(members: list[Node], scope: Scope) -> list[Group]:
+    """Kernels of at most `LARGEST` nodes, with reductions along the same axes."""
+    made: list[Group] = []
+    owner: dict[Node, Group] = {}
+    domain = scope.domain(members[0])
+    for node in members:
+        if scope.kinds[node] == "reduce":
+            continue
+        if not made or len(made[-1].nodes) >= LARGEST:
+            made.append(Group(domain))
+        made[-1].nodes.append(node)
+        owner[node] = made[-1]
+    alone: dict[frozenset[int], Group] = {}
+    for node in members:
+        if scope.kinds[node] != "reduce":
+            continue
+        axes = axes_reduced(node)
+        group = owner.get(node.args[0])
+        if group is None or (group.reductions and group.axes != axes):
+            group = alone.get(axes)
+            if group is None:
+                group = alone[axes] = Group(domain)
+                made.append(group)
+        group.axes = axes
+        group.reductions.append(node)
+    return made
+
+
+def _ordered(made: list[Group | Node], scope: Scope) -> list[Group | Node]:
+    """An order in which everything comes after what it needs; the oldest first."""
+    owner: dict[Node, int] = {}
+    for i, group in enumerate(made):
+        for node in [group] if isinstance(group, Node) else group.members:
+            owner[node] = i
+    needs: list[set[int]] = []
+    gives: dict[int, list[int]] = defaultdict(list)
+    for i, group in enumerate(made):
+        bases = {scope.base(arg) for node in ([group] if isinstance(group, Node) else group.members)
+                 for arg in node.args}  # fmt: skip
+        needs.append({owner[base] for base in bases if base in owner} - {i})
+        for j in needs[-1]:
+            gives[j].append(i)
+    age = [group.number if isinstance(group, Node) else group.members[-1].number for group in made]
+    ready = [(age[i], i) for i in range(len(made)) if not needs[i]]
+    heapify(ready)
+    order: list[Group | Node] = []
+    while ready:
+        _, i = heappop(ready)
+        order.append(made[i])
+        for j in gives[i]:
+            needs[j].discard(i)
+            if not needs[j]:
+                heappush(ready, (age[j], j))
+    assert len(order) == len(made), "kernels that wait for each other"
+    return order

@@ -1,0 +1,482 @@
+"""One kernel: a nest of loops over a domain, in whose middle a few expressions are computed and stored or summed up.
+
+The innermost stretch goes in vectors as wide as the processor's; what is left at its end is done with a mask, by the
+same code. Lengths and strides are read when the kernel runs, so equal expressions of other shapes are the same kernel.
+Sums are made in a fixed order: lane by lane in blocks, then the blocks, then the lanes in pairs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+
+from adjoint.native.emit import REGISTER, Code, Value
+from adjoint.native.engine import Function
+
+_BLOCK = 256  # so many vectors are summed up before their sum is put to the others
+
+
+class Operand(NamedTuple):
+    """An array that a kernel reads or writes: which one, and how far apart its elements lie along the domain's axes.
+
+    `strides` count elements; `offset`, bytes.
+    """
+
+    buffer: Any
+    dtype: str
+    strides: tuple[int, ...]
+    offset: int = 0
+
+
+class Expression(NamedTuple):
+    """A value at each place of the domain: `function` of other values."""
+
+    function: Callable[..., Value]
+    args: tuple[int, ...]
+
+
+class Reduction(NamedTuple):
+    """How elements are taken together, and what becomes of the result."""
+
+    combine: Callable[[Value, Value], Value]
+    identity: Callable[[str], Any]
+    finish: Callable[[Value], Value]
+    dtype: str
+
+
+class Spec(NamedTuple):
+    """What a kernel computes.
+
+    Values are numbered: first the operands that are read, then the expressions. A store names its value; with a
+    reduction, that of the value along the axes `reduced`.
+    """
+
+    domain: tuple[int, ...]
+    reads: list[Operand]
+    expressions: list[Expression]
+    stores: list[tuple[int, Operand, Reduction | None]]
+    reduced: frozenset[int] = frozenset()
+
+
+class Written(NamedTuple):
+    """A kernel's code, and what it is called with: arrays with their offsets, then lengths and strides."""
+
+    function: Function
+    operands: list[Operand]
+    numbers: list[int]
+    loops: int
+
+
+def collapsed(spec: Spec) -> tuple[list[int], list[bool], list[list[int]], list[list[int]]]:
+    """The domain with as few axes as possible: lengths, which are reduced, and the strides of reads and stores."""
+    lengths: list[int] = []
+    reduced: list[bool] = []
+    strides: list[list[int]] = [[] for _ in range(len(spec.reads) + len(spec.stores))]
+    operands = [*spec.reads, *(operand for _, operand, _ in spec.stores)]
+    for axis, length in enumerate(spec.domain):
+        if length == 1:
+            continue
+        here = [operand.strides[axis] for operand in operands]
+        joins = (
+            lengths
+            and reduced[-1] == (axis in spec.reduced)
+            and all(before[-1] == now * length for before, now in zip(strides, here, strict=True))
+        )
+        if joins:
+            lengths[-1] *= length
+        else:
+            lengths.append(length)
+            reduced.append(axis in spec.reduced)
+        for before, now in zip(strides, here, strict=True):
+            before[-1:] = [now] if joins else [*before[-1:], now]
+    return lengths, reduced, strides[: len(spec.reads)], strides[len(spec.reads) :]
+
+
+def write(spec: Spec) -> Written:
+    """The code of the kernel."""
+    return _Writer(spec).written()
+
+
+class _Writer:
+    """Writes one kernel: `written` opens the loops from outside to inside, and closes them again."""
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+        lengths, reduced, self.reads, self.stores = collapsed(spec)
+        self.operands = [*spec.reads, *(operand for _, operand, _ in spec.stores)]
+        self.vector = len(lengths) - 1  # the axis that goes in vectors: the last one
+        outer = [a for a in range(self.vector) if not reduced[a]]
+        inner = [a for a in range(self.vector) if reduced[a]]
+        along = [self.vector] if lengths else []
+        self.reducing = any(reduction for _, _, reduction in spec.stores)
+        last_reduced = bool(lengths) and reduced[-1]
+        self.loops = outer + inner + along if last_reduced else outer + along + inner
+        # Reductions begin anew inside so many loops.
+        self.kept = len(outer) if last_reduced else len(outer) + len(along)
+        self.lengths, self.last_reduced = lengths, last_reduced
+        widest = max((int(operand.dtype[1]) for operand in self.operands if operand.dtype[0] == "f"), default=4)
+        self.code = Code(1 if not lengths else 64 // widest)
+        self.numbers: list[int] = []
+        self.mask: tuple[str, str] | None = None  # whether all lanes are there, and which
+
+    # -- What the kernel is called with ---------------------------------------------------------------
+
+    def number(self, value: int) -> str:
+        """A length or stride, read when the kernel begins."""
+        self.numbers.append(value)
+        at = self.code.name(f"getelementptr i64, ptr %p, i64 {2 * len(self.operands) + len(self.numbers) - 1}")
+        return self.code.name(f"load i64, ptr {at}")
+
+    def pointers(self) -> list[str]:
+        names = []
+        for i in range(len(self.operands)):
+            slot = self.code.name(f"getelementptr i64, ptr %p, i64 {2 * i}")
+            which = self.code.name(f"load i64, ptr {slot}")
+            base_at = self.code.name(f"getelementptr ptr, ptr %b, i64 {which}")
+            base = self.code.name(f"load ptr, ptr {base_at}")
+            offset_at = self.code.name(f"getelementptr i64, ptr %p, i64 {2 * i + 1}")
+            offset = self.code.name(f"load i64, ptr {offset_at}")
+            names.append(self.code.name(f"getelementptr i8, ptr {base}, i64 {offset}"))
+        return names
+
+    # -- Loops ----------------------------------------------------------------------------------------
+
+    def written(self) -> Written:
+        code, spec = self.code, self.spec
+        self.at = self.pointers()
+        self.count = [self.number(n) for n in self.lengths]
+        strides = [*self.reads, *self.stores]
+        self.step = [
+            [s[a] if a == self.vector and s[a] in (0, 1) else self.number(s[a]) if s[a] else 0
+             for a in range(len(self.lengths))]
+            for s in strides
+        ]  # fmt: skip
+        self.level_of = [self._level(s) for s in self.reads]
+        for expression in spec.expressions:
+            self.level_of.append(max((self.level_of[a] for a in expression.args), default=0))
+        self.values: list[Any] = [None] * len(self.level_of)
+        self.totals = [code.name(f"alloca {code.type_of(r.dtype)}, align 64") if r else "" for _, _, r in spec.stores]
+        self.open(0)
+        code.line("ret void")
+        function = Function("define void @{name}(ptr %b, ptr %p) nounwind", code.lines, code.declared)
+        return Written(function, self.operands, self.numbers, len(self.loops))
+
+    def _level(self, strides: list[int]) -> int:
+        """Inside how many loops an operand is read: inside those along which it varies."""
+        return max((k + 1 for k, axis in enumerate(self.loops) if strides[axis]), default=0)
+
+    def open(self, level: int) -> None:
+        """What happens inside of `level` loops."""
+        code = self.code
+        if self.reducing and level == self.kept:
+            for (_, _, reduction), total in zip(self.spec.stores, self.totals, strict=True):
+                if reduction:
+                    start = code.constant(reduction.identity(reduction.dtype), reduction.dtype)
+                    code.line(f"store {start.type} {start.name}, ptr {total}, align 64")
+        self.compute(level)
+        if level == len(self.loops):
+            self.leaf()
+        elif self.loops[level] == self.vector:
+            self.along(level)
+        else:
+            self.around(level)
+        if self.reducing and level == self.kept:
+            self.finish()
+
+    def around(self, level: int) -> None:
+        """A loop, one place after another."""
+        code, axis = self.code, self.loops[level]
+        n = code.fresh("n")[1:]
+        before, saved = self._before(f"h{n}"), self.at
+        code.label(f"h{n}")
+        code.line(f"%i{n} = phi i64 [ 0, %{before} ], [ %j{n}, %t{n} ]")
+        with code.inner():
+            self.at = [self._moved(k, axis, f"%i{n}") for k in range(len(saved))]
+            self.open(level + 1)
+        self.at = saved
+        self._goto(f"t{n}")
+        code.label(f"t{n}")
+        code.line(f"%j{n} = add i64 %i{n}, 1")
+        code.line(f"%c{n} = icmp ult i64 %j{n}, {self.count[axis]}")
+        code.line(f"br i1 %c{n}, label %h{n}, label %e{n}")
+        code.label(f"e{n}")
+
+    def along(self, level: int) -> None:
+        """The loop in vectors; a long reduction in blocks of these."""
+        code, axis, n = self.code, self.loops[level], self.code.fresh("n")[1:]
+        length, saved, width = self.count[axis], self.at, code.width
+        blocks = self.reducing and self.last_reduced
+        before = self._before(f"h{n}")
+        code.label(f"h{n}")
+        if blocks:
+            code.line(f"%k{n} = phi i64 [ 0, %{before} ], [ %l{n}, %u{n} ]")
+            code.line(f"%l{n} = add i64 %k{n}, {_BLOCK * width}")
+            code.line(f"%w{n} = icmp ult i64 %l{n}, {length}")
+            code.line(f"%z{n} = select i1 %w{n}, i64 %l{n}, i64 {length}")
+            code.line(f"br label %v{n}")
+            code.label(f"v{n}")
+        first, entry, end = ("v", f"h{n}", f"%z{n}") if blocks else ("h", before, length)
+        code.line(f"%i{n} = phi i64 [ {f'%k{n}' if blocks else '0'}, %{entry} ], [ %j{n}, %t{n} ]")
+        sums = self._running(n, entry) if blocks else []
+        code.line(f"%j{n} = add i64 %i{n}, {width}")
+        code.line(f"%f{n} = icmp ule i64 %j{n}, {length}")
+        code.line(f"%r{n} = sub i64 {length}, %i{n}")
+        lanes = code.name(f"call <{width} x i1> @llvm.get.active.lane.mask.v{width}i1.i64(i64 0, i64 %r{n})")
+        code.declare(f"llvm.get.active.lane.mask.v{width}i1.i64", f"<{width} x i1>", ["i64", "i64"])
+        self.mask = (f"%f{n}", lanes)
+        with code.inner():
+            self.at = [self._moved(k, axis, f"%i{n}") for k in range(len(saved))]
+            self.running = sums
+            self.open(level + 1)
+        self.at, self.mask = saved, None
+        self._goto(f"t{n}")
+        code.label(f"t{n}")
+        code.line(f"%c{n} = icmp ult i64 %j{n}, {end}")
+        code.line(f"br i1 %c{n}, label %{first}{n}, label %{'x' if blocks else 'e'}{n}")
+        if blocks:
+            code.label(f"x{n}")
+            self._put_to_totals([new for _, new in sums])
+            self._goto(f"u{n}")
+            code.label(f"u{n}")
+            code.line(f"br i1 %w{n}, label %h{n}, label %e{n}")
+        code.label(f"e{n}")
+
+    def _running(self, n: str, entry: str) -> list[tuple[Value, str]]:
+        """The running results of the innermost loop, in registers: their values and what they will be."""
+        code, made = self.code, []
+        for k, (_, _, reduction) in enumerate(self.spec.stores):
+            if reduction:
+                start = code.constant(reduction.identity(reduction.dtype), reduction.dtype)
+                name = f"%s{n}.{k}"
+                code.line(f"{name} = phi {start.type} [ {start.name}, %{entry} ], [ {name}.next, %t{n} ]")
+                made.append((Value(code, name, reduction.dtype), f"{name}.next"))
+        return made
+
+    def _put_to_totals(self, names: list[str]) -> None:
+        code, k = self.code, 0
+        with code.inner():
+            for (_, _, reduction), total in zip(self.spec.stores, self.totals, strict=True):
+                if reduction:
+                    kind = code.type_of(reduction.dtype)
+                    before = Value(code, code.name(f"load {kind}, ptr {total}, align 64"), reduction.dtype)
+                    after = reduction.combine(before, Value(code, names[k], reduction.dtype))
+                    code.line(f"store {kind} {after.name}, ptr {total}, align 64")
+                    k += 1
+
+    def _before(self, label: str) -> str:
+        """End the block that is open, before a loop; its name."""
+        name = self.code.fresh("b")[1:]
+        self.code.line(f"br label %{name}")
+        self.code.label(name)
+        self.code.line(f"br label %{label}")
+        return name
+
+    def _goto(self, label: str) -> None:
+        self.code.line(f"br label %{label}")
+
+    def _moved(self, k: int, axis: int, index: str) -> str:
+        """The address of operand `k` at the place `index` along `axis`."""
+        step = self.step[k][axis]
+        if step == 0:
+            return self.at[k]
+        places = index if step == 1 else self.code.name(f"mul i64 {index}, {step}")
+        kind = REGISTER[self.operands[k].dtype] if self.operands[k].dtype != "b1" else "i8"
+        return self.code.name(f"getelementptr {kind}, ptr {self.at[k]}, i64 {places}")
+
+    # -- Inside ---------------------------------------------------------------------------------------
+
+    def compute(self, level: int) -> None:
+        """Read and compute what varies inside of `level` loops, and no further."""
+        count = len(self.spec.reads)
+        here = [k for k in range(count) if self.level_of[k] == level]
+        whole = [k for k in here if self.lengths and self.mask and self.reads[k][self.vector]]
+        for k in here:
+            if k not in whole:
+                self.values[k] = self.alone(k)
+        self.in_vectors(whole)
+        for k, expression in enumerate(self.spec.expressions, count):
+            if self.level_of[k] == level:
+                self.values[k] = expression.function(self.code, *(self.values[a] for a in expression.args))
+
+    def alone(self, k: int) -> Value:
+        """One number, the same in all lanes."""
+        code, operand = self.code, self.operands[k]
+        kind = "i8" if operand.dtype == "b1" else REGISTER[operand.dtype]
+        name = code.name(f"load {kind}, ptr {self.at[k]}, align {_align(operand.dtype)}")
+        if operand.dtype == "b1":
+            name, kind = code.name(f"trunc i8 {name} to i1"), "i1"
+        if code.width > 1:
+            start = code.name(f"insertelement <{code.width} x {kind}> poison, {kind} {name}, i32 0")
+            name = code.name(f"shufflevector <{code.width} x {kind}> {start}, <{code.width} x {kind}> poison, "
+                             f"<{code.width} x i32> zeroinitializer")  # fmt: skip
+        return Value(code, name, operand.dtype)
+
+    def in_vectors(self, ks: list[int]) -> None:
+        """Read whole vectors, or at the end what is left of them."""
+        if not ks:
+            return
+        assert self.mask is not None
+        code, (full, lanes), n = self.code, self.mask, self.code.fresh("n")[1:]
+        close = [k for k in ks if self.reads[k][self.vector] == 1]
+        apart = [k for k in ks if k not in close]
+        code.line(f"br i1 {full}, label %lf{n}, label %lm{n}")
+        code.label(f"lf{n}")
+        fast = {k: self._load(k) for k in close}
+        code.line(f"br label %ld{n}")
+        code.label(f"lm{n}")
+        slow = {k: self._masked_load(k, lanes) for k in close}
+        code.line(f"br label %ld{n}")
+        code.label(f"ld{n}")
+        for k in close:
+            kind = code.memory_type(self.operands[k].dtype)
+            code.line(f"%q{n}.{k} = phi {kind} [ {fast[k]}, %lf{n} ], [ {slow[k]}, %lm{n} ]")
+        for k in close:
+            self.values[k] = self._in_register(f"%q{n}.{k}", self.operands[k].dtype)
+        for k in apart:
+            self.values[k] = self._in_register(self._gathered(k, lanes), self.operands[k].dtype)
+
+    def _in_register(self, name: str, dtype: str) -> Value:
+        code = self.code
+        if dtype == "b1":
+            name = code.name(f"trunc {code.memory_type(dtype)} {name} to {code.type_of(dtype)}")
+        return Value(code, name, dtype)
+
+    def _load(self, k: int) -> str:
+        dtype = self.operands[k].dtype
+        return self.code.name(f"load {self.code.memory_type(dtype)}, ptr {self.at[k]}, align {_align(dtype)}")
+
+    def _masked_load(self, k: int, lanes: str) -> str:
+        code, dtype = self.code, self.operands[k].dtype
+        kind, mask = code.memory_type(dtype), f"<{code.width} x i1>"
+        name = f"llvm.masked.load.{_suffix(code, dtype)}.p0"
+        code.declare(name, kind, ["ptr", "i32", mask, kind])
+        return code.name(f"call {kind} @{name}(ptr {self.at[k]}, i32 {_align(dtype)}, {mask} {lanes}, "
+                         f"{kind} zeroinitializer)")  # fmt: skip
+
+    def _gathered(self, k: int, lanes: str) -> str:
+        """Elements that do not lie side by side."""
+        code, dtype, step = self.code, self.operands[k].dtype, self.step[k][self.vector]
+        one = "i8" if dtype == "b1" else REGISTER[dtype]
+        kind, w = code.memory_type(dtype), code.width
+        start = code.name(f"insertelement <{w} x i64> poison, i64 {step}, i32 0")
+        same = code.name(f"shufflevector <{w} x i64> {start}, <{w} x i64> poison, <{w} x i32> zeroinitializer")
+        counting = ", ".join(f"i64 {i}" for i in range(w))
+        places = code.name(f"mul <{w} x i64> {same}, <{counting}>")
+        pointers = code.name(f"getelementptr {one}, ptr {self.at[k]}, <{w} x i64> {places}")
+        name = f"llvm.masked.gather.{_suffix(code, dtype)}.v{w}p0"
+        code.declare(name, kind, [f"<{w} x ptr>", "i32", f"<{w} x i1>", kind])
+        return code.name(f"call {kind} @{name}(<{w} x ptr> {pointers}, i32 {_align(dtype)}, <{w} x i1> {lanes}, "
+                         f"{kind} zeroinitializer)")  # fmt: skip
+
+    def leaf(self) -> None:
+        """Store what is stored at each place, and take the rest together."""
+        count = len(self.spec.reads)
+        plain = [k for k, (_, _, reduction) in enumerate(self.spec.stores) if not reduction]
+        self.stored([(count + k, self.values[self.spec.stores[k][0]]) for k in plain])
+        i = 0
+        for k, (value, _, reduction) in enumerate(self.spec.stores):
+            if not reduction:
+                continue
+            code, new = self.code, self.values[value].to(reduction.dtype)
+            kind = code.type_of(reduction.dtype)
+            if self.last_reduced:
+                before, name = self.running[i]
+                if self.mask:
+                    lanes = Value(code, self.mask[1], "b1")
+                    new = code.select(lanes, new, reduction.identity(reduction.dtype))
+                after = reduction.combine(before, new)
+                code.line(f"{name} = select i1 true, {kind} {after.name}, {kind} {after.name}")
+                i += 1
+            else:
+                before = Value(code, code.name(f"load {kind}, ptr {self.totals[k]}, align 64"), reduction.dtype)
+                after = reduction.combine(before, new)
+                code.line(f"store {kind} {after.name}, ptr {self.totals[k]}, align 64")
+
+    def stored(self, pairs: list[tuple[int, Value]]) -> None:
+        """Store values to operands, with whole vectors or with what is left of them."""
+        if not pairs:
+            return
+        code, n = self.code, self.code.fresh("n")[1:]
+        ready = []
+        for k, value in pairs:
+            dtype = self.operands[k].dtype
+            value = value.to(dtype)
+            name = value.name
+            if dtype == "b1":
+                name = code.name(f"zext {value.type} {name} to {code.memory_type(dtype)}")
+            ready.append((k, name, code.memory_type(dtype), _align(dtype)))
+        if self.mask is None:
+            for k, name, kind, align in ready:
+                if code.width > 1:
+                    one = kind.split(" x ")[1][:-1]
+                    name, kind = code.name(f"extractelement {kind} {name}, i32 0"), one
+                code.line(f"store {kind} {name}, ptr {self.at[k]}, align {align}")
+            return
+        full, lanes = self.mask
+        code.line(f"br i1 {full}, label %sf{n}, label %sm{n}")
+        code.label(f"sf{n}")
+        for k, name, kind, align in ready:
+            code.line(f"store {kind} {name}, ptr {self.at[k]}, align {align}")
+        code.line(f"br label %sd{n}")
+        code.label(f"sm{n}")
+        for k, name, kind, align in ready:
+            masked = f"llvm.masked.store.{_suffix(code, self.operands[k].dtype)}.p0"
+            code.declare(masked, "void", [kind, "ptr", "i32", f"<{code.width} x i1>"])
+            code.line(f"call void @{masked}({kind} {name}, ptr {self.at[k]}, i32 {align}, <{code.width} x i1> {lanes})")
+        code.line(f"br label %sd{n}")
+        code.label(f"sd{n}")
+
+    def finish(self) -> None:
+        """Take the lanes together, if these were reduced, and store the results."""
+        code, count, width = self.code, len(self.spec.reads), self.code.width
+        with code.inner():
+            for k, (_, operand, reduction) in enumerate(self.spec.stores):
+                if not reduction:
+                    continue
+                kind = code.type_of(reduction.dtype)
+                total = Value(code, code.name(f"load {kind}, ptr {self.totals[k]}, align 64"), reduction.dtype)
+                if not self.last_reduced:
+                    self.stored([(count + k, reduction.finish(total))])
+                    continue
+                name = total.name
+                while code.width > 1:
+                    half, kind = code.width // 2, code.type_of(reduction.dtype)
+                    low, high = (", ".join(f"i32 {i}" for i in range(s, s + half)) for s in (0, half))
+                    parts = [
+                        code.name(f"shufflevector {kind} {name}, {kind} poison, <{half} x i32> <{part}>")
+                        for part in (low, high)
+                    ]
+                    if half == 1:
+                        one = REGISTER[reduction.dtype]
+                        parts = [code.name(f"extractelement <1 x {one}> {p}, i32 0") for p in parts]
+                    code.width = half
+                    name = reduction.combine(*(Value(code, p, reduction.dtype) for p in parts)).name
+                result = reduction.finish(Value(code, name, reduction.dtype)).to(operand.dtype)
+                kind, name = REGISTER[operand.dtype], result.name
+                if operand.dtype == "b1":
+                    kind, name = "i8", code.name(f"zext i1 {name} to i8")
+                code.line(f"store {kind} {name}, ptr {self.at[count + k]}, align {_align(operand.dtype)}")
+                code.width = width
+
+
+def _align(dtype: str) -> int:
+    return int(dtype[1])
+
+
+def _suffix(code: Code, dtype: str) -> str:
+    one = {"f4": "f32", "f8": "f64", "b1": "i8"}.get(dtype) or REGISTER[dtype]
+    return f"v{code.width}{one}"
+
+
+def broadcast_strides(strides: Sequence[int], shape: Sequence[int], domain: Sequence[int]) -> tuple[int, ...]:
+    """Strides along `domain` of an array of `shape` that is broadcast to it."""
+    missing = len(domain) - len(shape)
+    own = (0 if n == 1 else s for n, s in zip(shape, strides, strict=True))
+    return (0,) * missing + tuple(own)
+
+
+def contiguous(shape: Sequence[int]) -> tuple[int, ...]:
+    """Strides of an array in C order."""
+    return tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))

@@ -1,0 +1,225 @@
+"""What each elementwise operation is in code: a table from its name to a function of values.
+
+The values come in the dtypes that NumPy's own loop for these arguments has, so no function here converts anything.
+Operations that are not in the table, because they are written in NumPy calls, are taken apart first: see `primitive`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjoint.graph.node import Node
+from adjoint.native import maths
+from adjoint.native.emit import Code, Value, key_of
+
+Lowering = Callable[..., Value]
+
+FLOATS, NUMBERS, BOOLS = ("f4", "f8"), ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"), ("b1",)
+STORED = (*BOOLS, *NUMBERS, *FLOATS)
+
+
+class Entry(NamedTuple):
+    """A function of values, and the dtypes that it takes."""
+
+    function: Lowering
+    dtypes: tuple[str, ...]
+
+
+TABLE: dict[str, Entry] = {}
+
+
+def _lower(*names: str, dtypes: tuple[str, ...] = FLOATS) -> Callable[[Lowering], Lowering]:
+    def keep(function: Lowering) -> Lowering:
+        TABLE.update({name: Entry(function, dtypes) for name in names})
+        return function
+
+    return keep
+
+
+def _intrinsic(name: str, word: str) -> None:
+    TABLE[name] = Entry(lambda code, x: code.intrinsic(word, x), FLOATS)
+
+
+TABLE |= {
+    "add": Entry(lambda code, x, y: x | y if x.dtype == "b1" else x + y, STORED),
+    "subtract": Entry(lambda code, x, y: x - y, NUMBERS + FLOATS),
+    "multiply": Entry(lambda code, x, y: x & y if x.dtype == "b1" else x * y, STORED),
+    "divide": Entry(lambda code, x, y: x / y, FLOATS),
+    "negative": Entry(lambda code, x: -x, NUMBERS + FLOATS),
+    "positive": Entry(lambda code, x: x, NUMBERS + FLOATS),
+    "conj": Entry(lambda code, x: x, NUMBERS + FLOATS),
+    "square": Entry(lambda code, x: x * x, NUMBERS + FLOATS),
+    "reciprocal": Entry(lambda code, x: 1.0 / x, FLOATS),
+    "deg2rad": Entry(lambda code, x: x * (np.pi / 180), FLOATS),
+    "radians": Entry(lambda code, x: x * (np.pi / 180), FLOATS),
+    "rad2deg": Entry(lambda code, x: x * (180 / np.pi), FLOATS),
+    "degrees": Entry(lambda code, x: x * (180 / np.pi), FLOATS),
+    "equal": Entry(lambda code, x, y: x.compare("eq", y), STORED),
+    "not_equal": Entry(lambda code, x, y: x.compare("ne", y), STORED),
+    "less": Entry(lambda code, x, y: x < y, NUMBERS + FLOATS),
+    "less_equal": Entry(lambda code, x, y: x <= y, NUMBERS + FLOATS),
+    "greater": Entry(lambda code, x, y: x > y, NUMBERS + FLOATS),
+    "greater_equal": Entry(lambda code, x, y: x >= y, NUMBERS + FLOATS),
+    "logical_and": Entry(lambda code, x, y: x.to("b1") & y.to("b1"), STORED),
+    "logical_or": Entry(lambda code, x, y: x.to("b1") | y.to("b1"), STORED),
+    "logical_xor": Entry(lambda code, x, y: x.to("b1") ^ y.to("b1"), STORED),
+    "logical_not": Entry(lambda code, x: ~x.to("b1"), STORED),
+    "bitwise_and": Entry(lambda code, x, y: x & y, BOOLS + NUMBERS),
+    "bitwise_or": Entry(lambda code, x, y: x | y, BOOLS + NUMBERS),
+    "bitwise_xor": Entry(lambda code, x, y: x ^ y, BOOLS + NUMBERS),
+    "invert": Entry(lambda code, x: ~x, BOOLS + NUMBERS),
+    "isnan": Entry(lambda code, x: x.is_nan(), FLOATS),
+    "isinf": Entry(lambda code, x: code.intrinsic("fabs", x).compare("eq", np.inf), FLOATS),
+    "isfinite": Entry(lambda code, x: code.intrinsic("fabs", x) < np.inf, FLOATS),
+    "signbit": Entry(lambda code, x: x.bits() < 0, FLOATS),
+    "copysign": Entry(lambda code, x, y: code.intrinsic("copysign", x, y), FLOATS),
+}
+for _name, _word in [("sqrt", "sqrt"), ("fabs", "fabs"), ("floor", "floor"), ("ceil", "ceil"), ("trunc", "trunc"),
+                     ("rint", "roundeven")]:  # fmt: skip
+    _intrinsic(_name, _word)
+
+
+@_lower("absolute", dtypes=STORED)
+def _absolute(code: Code, x: Value) -> Value:
+    if x.dtype[0] == "f":
+        return code.intrinsic("fabs", x)
+    return code.select(x < 0, -x, x) if x.dtype[0] == "i" else x
+
+
+@_lower("sign", dtypes=NUMBERS + FLOATS)
+def _sign(code: Code, x: Value) -> Value:
+    negative = code.select(x < 0, -1, 0) if x.dtype[0] == "i" else code.constant(0, x.dtype)
+    if x.dtype[0] != "f":
+        return code.select(x > 0, code.constant(1, x.dtype), _as(code, negative, x.dtype))
+    signed = code.select(x > 0, code.constant(1, x.dtype), code.select(x < 0, code.constant(-1, x.dtype), 0))
+    return code.select(x.is_nan(), x, signed)
+
+
+def _as(code: Code, x: Any, dtype: str) -> Value:
+    return x if isinstance(x, Value) else code.constant(x, dtype)
+
+
+@_lower("maximum", dtypes=STORED)
+def maximum(code: Code, x: Value, y: Value) -> Value:
+    """The larger; nan, if one is."""
+    if x.dtype == "b1":
+        return x | y
+    wins = x >= y
+    return code.select(wins | x.is_nan() if x.dtype[0] == "f" else wins, x, y)
+
+
+@_lower("minimum", dtypes=STORED)
+def minimum(code: Code, x: Value, y: Value) -> Value:
+    """The smaller; nan, if one is."""
+    if x.dtype == "b1":
+        return x & y
+    wins = x <= y
+    return code.select(wins | x.is_nan() if x.dtype[0] == "f" else wins, x, y)
+
+
+@_lower("fmax", dtypes=STORED)
+def _fmax(code: Code, x: Value, y: Value) -> Value:
+    return code.select((x >= y) | y.is_nan(), x, y) if x.dtype[0] == "f" else maximum(code, x, y)
+
+
+@_lower("fmin", dtypes=STORED)
+def _fmin(code: Code, x: Value, y: Value) -> Value:
+    return code.select((x <= y) | y.is_nan(), x, y) if x.dtype[0] == "f" else minimum(code, x, y)
+
+
+@_lower("heaviside")
+def _heaviside(code: Code, x: Value, y: Value) -> Value:
+    step = code.select(x < 0, code.constant(0, x.dtype), code.select(x > 0, code.constant(1, x.dtype), y))
+    return code.select(x.is_nan(), x, step)
+
+
+@_lower("sigmoid")
+def _sigmoid(code: Code, x: Value) -> Value:
+    e = maths.exp(code, -code.intrinsic("fabs", x))  # exp(min(x, 0)) is this or 1
+    return code.select(x < 0, e, code.select(x.is_nan(), x, 1.0)) / (1.0 + e)
+
+
+@_lower("gate", dtypes=NUMBERS + FLOATS)
+def _gate(code: Code, x: Value, y: Value) -> Value:
+    return code.select(y > 0, x, 0)
+
+
+for _name in maths.NAMES:
+    TABLE[_name] = Entry(getattr(maths, _name), FLOATS)
+
+
+class Lowered(NamedTuple):
+    """How a node is computed: its arguments' dtypes, and the function of them, or why there is none."""
+
+    loop: tuple[str, ...]
+    function: Lowering | None
+    reason: str = ""
+
+
+def lowered(node: Node) -> Lowered:
+    """The lowering of an elementwise node. One that has none says why."""
+    assert node.op is not None
+    name, out = node.op.name, node.dtype
+    if name == "choose_either":
+        kind = key_of(out)
+        return _fitting(node, ("b1", kind, kind), lambda code, c, x, y: code.select(c, x, y), STORED)
+    if name == "astype":
+        source, kind = key_of(node.args[0].dtype), key_of(out)
+        return _fitting(node, (source,), lambda code, x: x.to(kind), STORED)
+    entry = TABLE.get(name)
+    if entry is None:
+        return Lowered((), None, "no lowering")
+    if name == "power":
+        special = _power_by_constant(node)
+        if special:
+            return special
+    loop = loop_of(node)
+    if loop is None:
+        return Lowered((), None, "no loop of NumPy's")
+    return _fitting(node, loop, entry.function, entry.dtypes)
+
+
+def _fitting(node: Node, loop: tuple[str, ...], function: Lowering, dtypes: tuple[str, ...]) -> Lowered:
+    bad = [k for k in (*loop, key_of(node.dtype)) if k not in STORED] + [k for k in loop if k not in dtypes]
+    given = [key_of(arg.dtype) for arg in node.args]
+    bad += [k for k in given if k not in STORED]
+    return Lowered((), None, f"dtype {np.dtype(bad[0])}") if bad else Lowered(loop, function)
+
+
+def loop_of(node: Node) -> tuple[str, ...] | None:
+    """The dtypes in which NumPy computes this."""
+    assert node.op is not None
+    given = [_weak(arg) for arg in node.args]
+    if not isinstance(node.op.forward, np.ufunc):
+        return (key_of(node.dtype),) * len(given)
+    try:
+        loop = node.op.forward.resolve_dtypes((*given, None))
+    except TypeError:
+        return None
+    return tuple(map(key_of, loop[:-1])) if loop[-1] == node.dtype else None
+
+
+def _weak(arg: Node) -> Any:
+    """A Python number's type, which NumPy promotes less than a dtype."""
+    weak = arg.kind == "constant" and type(arg.value) in (int, float, complex)
+    return type(arg.value) if weak else arg.dtype
+
+
+def _power_by_constant(node: Node) -> Lowered | None:
+    x, y = node.args
+    if y.kind != "constant" or np.ndim(y.value) or key_of(node.dtype) not in FLOATS:
+        return None
+    p, kind = float(y.value), key_of(node.dtype)
+    functions: dict[float, Lowering] = {
+        1.0: lambda code, x, _: x,
+        2.0: lambda code, x, _: x * x,
+        3.0: lambda code, x, _: x * x * x,
+        4.0: lambda code, x, _: (x * x) * (x * x),
+        -1.0: lambda code, x, _: 1.0 / x,
+        -2.0: lambda code, x, _: 1.0 / (x * x),
+        0.5: lambda code, x, _: code.select(x.compare("eq", -np.inf), np.inf, code.intrinsic("sqrt", x + 0.0)),
+    }
+    return _fitting(node, (kind, kind), functions[p], FLOATS) if p in functions else None

@@ -1,0 +1,326 @@
+"""The plan of a segment: kernels and products in order, what each reads and writes, and where in the arena it lies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjoint.graph.node import Node
+from adjoint.native import blas, buffers, lowering
+from adjoint.native.buffers import Arena, Use
+from adjoint.native.emit import Code, Value, key_of
+from adjoint.native.engine import Function
+from adjoint.native.fusion import Group, Scope, axes_reduced, groups
+from adjoint.native.kernels import Expression, Operand, Reduction, Spec, broadcast_strides, contiguous, write
+from adjoint.native.primitive import REDUCED
+from adjoint.native.views import VIEWS, View, plain, through
+
+
+class Step(NamedTuple):
+    """One native call: its code, the values that it reads and writes with their offsets, and numbers.
+
+    `nodes` are what it computes; `label` says it in words; `moved` counts the bytes that it reads and writes.
+    """
+
+    function: Function
+    operands: list[tuple[Any, int]]
+    numbers: list[int]
+    nodes: tuple[Node, ...]
+    label: str
+    loops: int
+    read: int
+    written: int
+    use: Use
+
+
+class Plan(NamedTuple):
+    """Steps, constants that they read, and the arena."""
+
+    steps: list[Step]
+    constants: list[Node]
+    arena: Arena
+
+
+class Copy(NamedTuple):
+    """Stands for a value that is a copy of another: a view that an output shows, or one that needs its own memory."""
+
+    of: Node
+    number: int
+
+
+def kind_of(node: Node) -> tuple[str, str]:
+    """What a node is to the planner, and why it is left to NumPy, if it is."""
+    if node.op is None:
+        return ("part" if node.args else node.kind), ""
+    if isinstance(node.shape, tuple) and node.shape and isinstance(node.shape[0], tuple):
+        return "numpy", "several results"
+    if node.shape is None or any(arg.shape is None for arg in node.args):
+        return "numpy", "a shape that is not known"
+    if node.op.multiple:
+        return "numpy", "several results"
+    everything = [node, *node.args]
+    if any(0 in n.shape for n in everything):
+        return "numpy", "an empty array"
+    strange = next((n.dtype for n in everything if key_of(n.dtype) not in lowering.STORED), None)
+    if strange is not None:
+        return "numpy", f"dtype {strange}"
+    name = node.op.name
+    if name in VIEWS:
+        probe = through(node, plain(node.args[0]))
+        if probe is None:
+            return "numpy", "an index of arrays" if name == "getitem" else "an order of elements"
+        return "view", ""
+    if name in REDUCED:
+        return ("reduce", "") if _reduction(node) else ("numpy", f"dtype {node.args[0].dtype}")
+    if name == "matmul":
+        if {key_of(n.dtype) for n in everything} in ({"f4"}, {"f8"}):
+            return "matmul", ""
+        return "numpy", "a product of these dtypes"
+    if (
+        node.op.kind == "elementwise"
+        or isinstance(node.op.forward, np.ufunc)
+        or name in lowering.TABLE
+        or name == "astype"
+    ):
+        found = lowering.lowered(node)
+        return ("elementwise", "") if found.function else ("numpy", found.reason)
+    return "numpy", "no lowering"
+
+
+def _largest(dtype: str, sign: int) -> Any:
+    if dtype[0] == "f":
+        return sign * math.inf
+    if dtype == "b1":
+        return sign > 0
+    info = np.iinfo(np.dtype(dtype))
+    return info.max if sign > 0 else info.min
+
+
+def _reduction(node: Node) -> Reduction | None:
+    """How a reduction's elements are taken together; None if they cannot be."""
+    assert node.op is not None
+    name, given, out = node.op.name, key_of(node.args[0].dtype), key_of(node.dtype)
+    count = math.prod(node.args[0].shape[a] for a in axes_reduced(node))
+
+    def same(x: Value) -> Value:
+        return x
+
+    def ones(dtype: str) -> Any:
+        return 1
+
+    if name in ("any", "all"):
+        word: Callable[[Value, Value], Value] = (lambda x, y: x | y) if name == "any" else (lambda x, y: x & y)
+        return Reduction(word, lambda _: name == "all", same, "b1")
+    if name == "reduce_sum":
+        return Reduction(lambda x, y: x + y, lambda d: -0.0 if d[0] == "f" else 0, same, out) if out != "b1" else None
+    if name == "reduce_prod":
+        return Reduction(lambda x, y: x * y, ones, same, out) if out != "b1" else None
+    if name == "reduce_mean":
+        return Reduction(lambda x, y: x + y, lambda d: -0.0, lambda x: x / float(count), out) if out[0] == "f" else None
+    extreme, sign = (lowering.maximum, -1) if name == "reduce_max" else (lowering.minimum, 1)
+    if given != out:
+        return None
+    return Reduction(lambda x, y: extreme(x.code, x, y), lambda d: _largest(d, sign), same, out)
+
+
+class Planner:
+    """Makes the plan of a segment.
+
+    Args:
+        nodes: what native code computes, in order.
+        kinds: for each of these what it is; see `kind_of`.
+        outputs: the values that leave the segment, in the order of the results.
+    """
+
+    def __init__(self, nodes: Sequence[Node], kinds: dict[Node, str], outputs: Sequence[Node]) -> None:
+        self.kinds, self.outputs = dict(kinds), outputs
+        self.views: dict[Node, View] = {}
+        for node in nodes:
+            if kinds[node] == "view":
+                shown = through(node, self.view(node.args[0]))
+                if shown is None:  # its elements are put in order first
+                    self.kinds[node] = "identity"
+                else:
+                    self.views[node] = shown
+        self.scope = Scope(nodes, self.kinds, self.views, outputs)
+        self.results: dict[Any, int] = {}
+        self.constants: list[Node] = []
+        self.steps: list[Step] = []
+
+    def view(self, node: Node) -> View:
+        """Where the elements of `node` lie."""
+        return self.views.get(node) or plain(node)
+
+    def plan(self) -> Plan:
+        """All steps, and places for what they write."""
+        copies: list[tuple[Node, Copy]] = []
+        for i, node in enumerate(self.outputs):
+            if node in self.views or node not in self.kinds or node in self.results:
+                copies.append((node, Copy(node, i)))
+                self.results[copies[-1][1]] = i
+            else:
+                self.results[node] = i
+        order = groups(self.scope)
+        needed = self._needed(order)
+        for group in order:
+            if isinstance(group, Node):
+                self._multiply(group)
+            else:
+                self._compute(group, needed)
+        for node, copy in copies:
+            self._copy(self.view(node), copy)
+        uses = [step.use for step in self.steps]
+        written = [value for use in uses for value in use.writes if value not in self.results]
+        sizes = {value: self._bytes(value) for value in written}
+        arena = buffers.planned(uses, sizes)
+        buffers.verify(uses, sizes, arena)
+        return Plan(self.steps, self.constants, arena)
+
+    def _bytes(self, value: Any) -> int:
+        node = value.of if isinstance(value, Copy) else value
+        return int(math.prod(node.shape) * node.dtype.itemsize)
+
+    def _needed(self, order: Sequence[Group | Node]) -> set[Node]:
+        """What is used outside of the kernel that computes it."""
+        home = {
+            node: i for i, group in enumerate(order) for node in ([group] if isinstance(group, Node) else group.members)
+        }
+        needed = {self.view(node).base for node in self.outputs}
+        for i, group in enumerate(order):
+            for node in [group] if isinstance(group, Node) else group.members:
+                for arg in node.args:
+                    base = self.view(arg).base
+                    if home.get(base) != i or base is not arg:
+                        needed.add(base)
+        return needed
+
+    # -- Steps ----------------------------------------------------------------------------------------
+
+    def _compute(self, group: Group, needed: set[Node]) -> None:
+        reads: list[Operand] = []
+        expressions: list[Expression] = []
+        places: dict[Any, int] = {}
+        externals = []
+        inside = {node for node in group.nodes if self.kinds[node] != "identity"}
+        for node in group.members:
+            for arg in node.args:
+                if arg in inside or arg in externals or _is_number(arg):
+                    continue
+                externals.append(arg)
+        for arg in externals:
+            view = self.view(arg)
+            strides = broadcast_strides(view.strides, view.shape, group.domain)
+            places[arg] = len(reads)
+            reads.append(Operand(view.base, key_of(arg.dtype), strides, view.offset * arg.dtype.itemsize))
+            self._constant(view.base)
+        for node in group.nodes:
+            self._express(node, len(reads), expressions, places)
+        whole = contiguous(group.domain)
+        stores: list[tuple[int, Operand, Reduction | None]] = []
+        for node in group.nodes:
+            if node in needed:
+                stores.append((places[node], Operand(node, key_of(node.dtype), whole), None))
+        for node in group.reductions:
+            stores.append((self._number(node.args[0], len(reads), expressions, places),
+                           Operand(node, key_of(node.dtype), self._kept(node)), _reduction(node)))  # fmt: skip
+        if not stores:
+            return
+        self._write(Spec(group.domain, reads, expressions, stores, group.axes), tuple(group.members))
+
+    def _express(self, node: Node, reads: int, expressions: list[Expression], places: dict[Any, int]) -> None:
+        if self.kinds[node] == "identity":
+            places[node] = self._number(node.args[0], reads, expressions, places)
+            return
+        found = lowering.lowered(node)
+        args = tuple(self._number(arg, reads, expressions, places) for arg in node.args)
+        expressions.append(Expression(_applied(found, key_of(node.dtype)), args))
+        places[node] = reads + len(expressions) - 1
+
+    def _number(self, arg: Node, reads: int, expressions: list[Expression], places: dict[Any, int]) -> int:
+        """The number of a value in the kernel; that of a constant is written there."""
+        if arg not in places:
+            value, dtype = arg.value, key_of(arg.dtype)
+            expressions.append(Expression(lambda code: code.constant(value, dtype), ()))
+            places[arg] = reads + len(expressions) - 1
+        return places[arg]
+
+    def _kept(self, node: Node) -> tuple[int, ...]:
+        """Strides of a reduction's result along the axes of what it reduces."""
+        shape, axes = node.args[0].shape, axes_reduced(node)
+        own = contiguous([1 if i in axes else n for i, n in enumerate(shape)])
+        return tuple(0 if i in axes else s for i, s in enumerate(own))
+
+    def _write(self, spec: Spec, nodes: tuple[Node, ...]) -> None:
+        written = write(spec)
+        count = len(spec.reads)
+        operands = [(operand.buffer, operand.offset) for operand in written.operands]
+        sizes = [math.prod(n for n, s in zip(spec.domain, o.strides, strict=True) if s) * int(o.dtype[1])
+                 for o in written.operands]  # fmt: skip
+        whole = contiguous(spec.domain)
+        instead = {
+            operand.buffer: tuple(
+                dict.fromkeys(
+                    read.buffer
+                    for read in spec.reads
+                    if read.offset == 0
+                    and read.dtype[1] == operand.dtype[1]
+                    and all(n == 1 or s == w for n, s, w in zip(spec.domain, read.strides, whole, strict=True))
+                    and all(other == read or other.buffer is not read.buffer for other in spec.reads)
+                )
+            )
+            for _, operand, reduction in spec.stores
+            if reduction is None
+        }
+        use = Use(tuple(dict.fromkeys(b for b, _ in operands[:count])), tuple(b for b, _ in operands[count:]), instead)
+        label = " ".join(dict.fromkeys(n.label for n in nodes))
+        self.steps.append(Step(written.function, operands, written.numbers, nodes, f"{label} over {spec.domain}",
+                               written.loops, sum(sizes[:count]), sum(sizes[count:]), use))  # fmt: skip
+
+    def _copy(self, view: View, target: Any) -> None:
+        """Put the elements of a view in order."""
+        dtype, size = key_of(view.base.dtype), view.base.dtype.itemsize
+        self._constant(view.base)
+        reads = [Operand(view.base, dtype, view.strides, view.offset * size)]
+        whole = contiguous(view.shape)
+        self._write(Spec(view.shape, reads, [], [(0, Operand(target, dtype, whole), None)]), ())
+
+    def _multiply(self, node: Node) -> None:
+        x, y = (self.view(arg) for arg in node.args)
+        found = blas.product(x, y, node.shape)
+        for k in found if isinstance(found, list) else ():
+            view = (x, y)[k]
+            copy = Copy(node.args[k], -len(self.steps) - 1)
+            self._copy(view, copy)
+            moved = View(copy, view.shape, contiguous(view.shape))  # type: ignore[arg-type]  # a value all the same
+            x, y = (moved, y) if k == 0 else (x, moved)
+        found = blas.product(x, y, node.shape)
+        assert not isinstance(found, list), (x, y)
+        size = node.dtype.itemsize
+        for view in found.operands:
+            self._constant(view.base)
+        operands = [*((view.base, view.offset * size) for view in found.operands), (node, 0)]
+        use = Use(tuple(dict.fromkeys((x.base, y.base))), (node,), {})
+        read = (x.size + y.size) * size
+        label = f"BLAS {' @ '.join(str(view.shape) for view in (x, y))}"
+        self.steps.append(Step(blas.write(key_of(node.dtype)), operands, found.numbers, (node,), label, 0, read,
+                               math.prod(node.shape) * size, use))  # fmt: skip
+
+    def _constant(self, base: Any) -> None:
+        if isinstance(base, Node) and base.kind == "constant" and base not in self.constants:
+            self.constants.append(base)
+
+
+def _is_number(arg: Node) -> bool:
+    return arg.kind == "constant" and np.ndim(arg.value) == 0
+
+
+def _applied(found: lowering.Lowered, dtype: str) -> Callable[..., Value]:
+    def function(code: Code, *values: Value) -> Value:
+        assert found.function is not None
+        given = [value.to(kind) for value, kind in zip(values, found.loop, strict=True)]
+        return found.function(code, *given).to(dtype)
+
+    return function

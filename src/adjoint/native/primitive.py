@@ -1,0 +1,135 @@
+"""Taking operations apart until only those are left that native code, BLAS or NumPy computes.
+
+An operation that is written in NumPy calls is captured on symbols, and its nodes take its place: `relu`, `gelu` and
+most others need no lowering of their own. A few whose functions look at values are written down here once more,
+without looking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.errors import AdjointError
+from adjoint.core.op import Op
+from adjoint.graph.capture import capture
+from adjoint.graph.node import Node, call, in_order, part
+from adjoint.native.lowering import TABLE
+from adjoint.native.views import VIEWS
+from adjoint.ops.reductions import count_along
+
+REDUCED = ("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_mean", "any", "all")
+KEPT = frozenset((*REDUCED, *VIEWS, "matmul", "astype", "choose_either"))
+
+
+def _shifted(x: Any, axis: Any) -> Any:
+    top = np.max(x, axis=axis, keepdims=True)
+    return np.where(np.isfinite(top), x - top, np.where(np.equal(x, np.inf), 0, x - top))
+
+
+def _softmax(x: Any, axis: Any) -> Any:
+    e = np.exp(_shifted(x, axis))
+    return e / np.sum(e, axis=axis, keepdims=True)
+
+
+def _log_softmax(x: Any, axis: Any) -> Any:
+    apart = _shifted(x, axis)
+    return apart - np.log(np.sum(np.exp(apart), axis=axis, keepdims=True))
+
+
+def _logsumexp(a: Any, axis: Any, keepdims: Any) -> Any:
+    top = np.max(a, axis=axis, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0).astype(a.dtype)
+    total = np.log(np.sum(np.exp(a - top), axis=axis, keepdims=True)) + top
+    return total if keepdims else np.reshape(total, np.empty(a.shape).sum(axis=axis).shape)
+
+
+def _variance(a: Any, axis: Any, keepdims: Any, ddof: float) -> Any:
+    apart = a - np.mean(a, axis=axis, keepdims=True)
+    count = max(count_along(a.shape, axis) - ddof, 0)
+    return np.sum(np.square(apart), axis=axis, keepdims=keepdims) / (float(count) or np.nan)
+
+
+def _deviation(a: Any, axis: Any, keepdims: Any, ddof: float) -> Any:
+    return np.sqrt(_variance(a, axis, keepdims, ddof))
+
+
+INSTEAD: dict[str, Callable[..., Any]] = {
+    "softmax": _softmax,
+    "log_softmax": _log_softmax,
+    "reduce_logsumexp": _logsumexp,
+    "reduce_var": _variance,
+    "reduce_std": _deviation,
+}
+
+
+def primitive(outputs: Sequence[Node]) -> list[Node]:
+    """The same values, by primitive operations."""
+    done: dict[Node, Node] = {}
+    for node in in_order(outputs):
+        done[node] = _taken_apart(node, tuple(done[arg] for arg in node.args))
+    return [done[node] for node in outputs]
+
+
+def _taken_apart(node: Node, args: tuple[Node, ...]) -> Node:
+    if node.op is None:
+        return part(args[0], node.value) if args else node
+    same = node if args == node.args else call(node.op, args, node.settings, node.shape, node.dtype, lambda: node.place)
+    if _is_primitive(node.op) or node.shape is None or isinstance(node.shape[0] if node.shape else 0, tuple):
+        return same
+    try:
+        return _captured(node, args) or same
+    except (AdjointError, TypeError, ValueError, AttributeError, NotImplementedError):
+        return same  # computed by NumPy
+
+
+def _is_primitive(op: Op) -> bool:
+    if op.name in KEPT or (op.name in TABLE and op.name not in INSTEAD):
+        return True
+    return op.multiple or isinstance(op.forward, np.ufunc) or bool(op.flags & {"random", "creates", "once"})
+
+
+def _captured(node: Node, args: tuple[Node, ...]) -> Node | None:
+    """What the operation does, as nodes on `args`; None if it asks for values."""
+    assert node.op is not None
+    function = INSTEAD.get(node.op.name, node.op.forward)
+    each = node.op.kind == "elementwise"
+    given = [i for i, arg in enumerate(args) if not (arg.kind == "constant" and np.ndim(arg.value) == 0)]
+    if not given or (node.op.kind == "constant"):
+        return None
+
+    def body(*arrays: Any) -> Any:
+        values = [arg.value for arg in args]
+        for i, array in zip(given, arrays, strict=True):
+            values[i] = array
+        return function(*values, **node.settings)
+
+    examples = [np.ones((1,) if each and args[i].shape else args[i].shape, args[i].dtype) for i in given]
+    with np.errstate(all="ignore"):
+        graph = capture(body, *examples)
+    nodes = graph.nodes
+    if graph.guards or graph.state is not None or len(graph.outputs) != 1 or any(n.op is node.op for n in nodes):
+        return None
+    put = {old: args[i] for old, i in zip(graph.inputs, given, strict=True)}
+    for inner in nodes:
+        if inner not in put:
+            put[inner] = _put(inner, tuple(put[arg] for arg in inner.args), each)
+    result = put[graph.outputs[0]]
+    if result.dtype != node.dtype:
+        result = call(_astype(), (result,), {**_astype().settings, "dtype": node.dtype}, result.shape, node.dtype)
+    return result if result.shape == node.shape else None
+
+
+def _put(inner: Node, args: tuple[Node, ...], each: bool) -> Node:
+    if inner.op is None:
+        return part(args[0], inner.value) if args else inner
+    shape = np.broadcast_shapes(*(arg.shape for arg in args)) if each else inner.shape
+    return _taken_apart(call(inner.op, args, inner.settings, shape, inner.dtype), args)
+
+
+def _astype() -> Op:
+    from adjoint.core.registry import operation
+
+    return operation("astype")  # type: ignore[return-value]  # it is no composite

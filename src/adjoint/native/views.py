@@ -1,0 +1,73 @@
+"""Operations that only say where elements lie: no code is made for them, their readers go through their strides.
+
+Which elements a view shows, NumPy itself tells: it is given an array of the right shape that has no memory behind it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjoint.graph.node import Node
+from adjoint.native.kernels import contiguous
+from adjoint.ops.indexing import is_basic
+
+VIEWS = frozenset(
+    {"reshape", "transpose", "matrix_transpose", "swapaxes", "moveaxis", "squeeze", "expand_dims", "broadcast_to",
+     "flip", "rot90", "getitem", "name", "copy"}
+)  # fmt: skip
+
+
+class View(NamedTuple):
+    """Elements of what `base` gives: strides and offset count them."""
+
+    base: Node
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int = 0
+
+    @property
+    def whole(self) -> bool:
+        """Whether it shows all elements of its base, in their order."""
+        return self.offset == 0 and self.is_contiguous and self.size == int(np.prod(self.base.shape))
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape))
+
+    @property
+    def is_contiguous(self) -> bool:
+        """Whether its elements lie in order, side by side."""
+        wanted = contiguous(self.shape)
+        return all(n == 1 or s == w for n, s, w in zip(self.shape, self.strides, wanted, strict=True))
+
+
+def plain(node: Node) -> View:
+    """All of a node's own elements."""
+    return View(node, node.shape, contiguous(node.shape))
+
+
+def through(node: Node, view: View) -> View | None:
+    """What `node`, an operation in `VIEWS`, shows of the `view` that is its argument; None if it must be copied."""
+    assert node.op is not None
+    if node.op.name == "copy":
+        return view
+    if node.op.name == "getitem" and not is_basic(node.settings["index"]):
+        return None
+    start = np.empty(1, np.int8)
+    model = np.lib.stride_tricks.as_strided(start, view.shape, view.strides)
+    if node.op.name == "reshape":
+        if node.settings["order"] not in ("C", "A") or (node.settings["order"] == "A" and model.flags.f_contiguous):
+            return None
+        try:
+            shown: Any = np.reshape(model, node.shape, copy=False)
+        except ValueError:
+            return None
+    else:
+        shown = node.op.forward(model, **node.settings)
+        if node.op.name == "getitem" and not isinstance(shown, np.ndarray):
+            index = node.settings["index"]
+            shown = model[(*(index if isinstance(index, tuple) else (index,)), Ellipsis)]
+    offset = shown.__array_interface__["data"][0] - start.__array_interface__["data"][0]
+    return View(view.base, shown.shape, shown.strides, view.offset + offset)
