@@ -127,8 +127,8 @@ def sorted_in_place(x):
 
 
 WRITES = [through_a_view, through_views_of_views, base_after_view, other_view_after_view, overlapping, out_of_a_ufunc,
-          into_zeros, views_of_a_constant, a_view_of_what_is_written_later, a_constant_first, a_number_over_it, masks_and_lists, its_own_operand, swapped,
-          sorted_in_place]  # fmt: skip
+          into_zeros, views_of_a_constant, a_view_of_what_is_written_later, a_constant_first, a_number_over_it,
+          masks_and_lists, its_own_operand, swapped, sorted_in_place]  # fmt: skip
 
 
 @pytest.mark.parametrize("f", WRITES, ids=lambda f: f.__name__)
