@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 import adjoint
+from adjoint.cli.grad import grad
 from adjoint.cli.predict import predict
 from adjoint.cli.train import train
 from adjoint.core.errors import AdjointError
@@ -47,10 +48,14 @@ app = typer.Typer(
 
   adjoint train flowers.csv --epochs 20  learn from a table of your own
 
-  adjoint predict runs/digits-1/model.safetensors digits --pictures""",
+  adjoint predict runs/digits-1/model.safetensors digits --pictures
+
+  adjoint grad "3*x^2 + x*y + 5*y^2" x=2 y=3   a value, and how it changes with x and y""",
 )
 app.command()(train)
 app.command()(predict)
+# A text may begin with a minus.
+app.command(context_settings={"ignore_unknown_options": True})(grad)
 
 
 def _version(wanted: bool) -> None:

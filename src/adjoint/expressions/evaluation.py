@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Self, cast
 
@@ -111,13 +111,10 @@ class Evaluated(Box):
         )
 
     def _general(self, kind: str, states: tuple[Any, ...], values: Values, more: Values) -> Any:
-        extra = [name for name in {**values, **more} if name not in self.variables]
-        if extra == ["e"] and constant(VALUES["e"]) in self.nodes:
-            return self._with_e()._general(kind, states, {**values, **more}, {})
-        if extra:
-            hint = near(extra[0], lambda: self.variables)
-            raise ExprError(f"{extra[0]!r} is no variable of this expression, which has {self.named()}"
-                            f"{'; ' + hint if hint else ''}")  # fmt: skip
+        values = {**values, **more}
+        if "e" in values and self.has_euler:
+            return self.with_e()._general(kind, states, values, {})
+        self.known(values)
         given, rows = self._states(states, values)
         results = self.plan(kind)(given)
         count = len(self.variables)
@@ -156,6 +153,19 @@ class Evaluated(Box):
                             f"or one of f.outputs")  # fmt: skip
         return self.roots[0]
 
+    def known(self, names: Iterable[str]) -> None:
+        """Complain about the first of `names` that is no variable, with the nearest that are."""
+        for name in names:
+            if name not in self.variables:
+                hint = near(name, lambda: self.variables)
+                raise ExprError(f"{name!r} is no variable of this expression, which has {self.named()}"
+                                f"{'; ' + hint if hint else ''}")  # fmt: skip
+
+    @property
+    def has_euler(self) -> bool:
+        """Whether `e` is Euler's number here, so that it becomes a variable where another value is given for it."""
+        return "e" not in self.variables and constant(VALUES["e"]) in self.nodes
+
     def named(self) -> str:
         return ", ".join(self.variables) if self.variables else "none"
 
@@ -169,8 +179,7 @@ class Evaluated(Box):
         if len(states) == 1 and isinstance(states[0], Mapping):
             values = {**states[0], **values}
             states = ()
-            if extra := values.keys() - set(self.variables):
-                raise ExprError(f"{min(extra)!r} is no variable of this expression, which has {self.named()}")
+            self.known(values)
         if states:
             if values:
                 raise ExprError("states come either in order or by name, not both: f(x=2, y=3), f(2, 3) or f(array)")
@@ -195,7 +204,7 @@ class Evaluated(Box):
             )
         return [rows[..., i] for i in range(count)]
 
-    def _with_e(self) -> Self:
+    def with_e(self) -> Self:
         """The same with `e` as a variable: somebody gives it another value than Euler's."""
         known = self.__dict__.setdefault("_freed", [])
         if not known:

@@ -15,7 +15,7 @@ from adjoint.core.registry import operation
 from adjoint.expressions import sweep
 from adjoint.expressions.build import Built
 from adjoint.expressions.evaluation import Evaluated
-from adjoint.expressions.functions import near, op_called
+from adjoint.expressions.functions import op_called
 from adjoint.expressions.nodes import made, number, reduced
 from adjoint.expressions.postfix import postfix, words
 from adjoint.expressions.quantity import Quantity, op_node
@@ -176,12 +176,9 @@ class Expr(Evaluated):
             >>> ad.expr("sin(x*y)").diff("x", "y")
             expr('cos(x*y) - y*sin(x*y)*x')
         """
+        self.known(names)
         roots = list(self.roots)
         for name in names:
-            if name not in self.variables:
-                hint = near(name, lambda: self.variables)
-                raise ExprError(f"{name!r} is no variable of this expression, which has {self.named()}"
-                                f"{'; ' + hint if hint else ''}")  # fmt: skip
             roots = [sweep.gradient(root, [variable(name)])[0] for root in roots]
         return Expr(roots, self.variables, single=self._single)
 
@@ -206,8 +203,7 @@ class Expr(Evaluated):
             expr('(y + 1)^2 + 3')
         """
         given = {name: expr(x) for name, x in {**(replacements or {}), **more}.items()}
-        if unknown := [name for name in given if name not in self.variables]:
-            raise ExprError(f"{unknown[0]!r} is no variable of this expression, which has {self.named()}")
+        self.known(given)
         roots = self.mapped({variable(name): part.only_result("a replacement") for name, part in given.items()})
         names = [new for name in self.variables for new in (given[name].variables if name in given else (name,))]
         return Expr(roots, tuple(dict.fromkeys(names)), single=self._single)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from adjoint.expressions.functions import COMPARISONS, SHORT, VALUES
@@ -51,6 +51,12 @@ def text(outputs: Sequence[Node], variables: Iterable[str]) -> str:
 
     lines = [f"{name} = {render(node, lambda n, top=node: parts(n, top))}" for node, name in names.items()]  # type: ignore[misc]  # a default that binds
     return "; ".join([*lines, *(render(node, parts) for node in outputs)])
+
+
+def step(node: Node, names: Mapping[Node, str], variables: Iterable[str]) -> str:
+    """One operation as text: its arguments by name, where they have one."""
+    taken = set(variables)
+    return render(node, lambda n: (ATOM, (names[n],)) if n in names and n is not node else _parts(n, taken))
 
 
 def shared(outputs: Sequence[Node], taken: set[str]) -> dict[Node, str]:
