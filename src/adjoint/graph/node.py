@@ -31,12 +31,13 @@ class _Entry(ref):  # type: ignore[type-arg]  # of a class that comes below
 
 
 def _forget(entry: Any) -> None:
-    key = entry.key
-    if _table.get(key) is entry:  # and no later node of the same key
-        del _table[key]
+    with _lock:
+        if _table.get(entry.key) is entry:  # and no later node of the same key
+            del _table[entry.key]
 
 
-_lock = threading.Lock()
+# A node may die at any moment, in the midst of the lock too.
+_lock = threading.RLock()
 _table: dict[Any, Any] = {}
 
 
@@ -148,7 +149,8 @@ def _entered(key: Any, node: Node) -> Node:
     if other is entry:
         return node
     with _lock:
-        found: Node | None = _table[key]()
+        other = _table.get(key)
+        found: Node | None = None if other is None else other()
         if found is None:
             _table[key] = entry
             return node

@@ -69,8 +69,8 @@ class State:
         try:
             yield self._all
             for key, (source, state) in sources.items():
-                known = record.generators[key][2] if key in record.generators else {repr(state)}
-                if repr(source.get()) not in known:
+                _, first, known = record.generators.get(key, (source, state, {repr(state)}))
+                if repr(first) != repr(state) or repr(source.get()) not in known:
                     raise NotSupportedError(DRAWS)
         finally:
             for cell, value in before:

@@ -24,7 +24,12 @@ def verify(graph: Graph) -> None:
     Each node comes after what it uses; no two nodes are the same call; every input that is used is one of the
     graph's; and operations on values of the stated shapes and dtypes give such values.
     """
-    known, calls = set(graph.inputs), dict[Any, Node]()
+    for output in graph.outputs:
+        if not isinstance(output, Node):
+            raise GraphError(f"an output is no node: {output!r}")
+    if graph.written and graph.state is None:
+        raise GraphError("the graph writes state, but has none")
+    known, first = set(graph.inputs), dict[Any, Node]()
     if len(known) != len(graph.inputs):
         raise GraphError("the graph lists an input twice")
     for node in graph.nodes:
@@ -34,21 +39,47 @@ def verify(graph: Graph) -> None:
         if node.kind == "input" and node not in known:
             own = ", ".join(str(n.value) for n in graph.inputs)
             raise GraphError(f"{node!r} is an input, but not one of the graph's: {own}")
-        if node.op is not None and "random" not in node.op.flags:
-            key = (node.op, node.args, node.shape, node.dtype, frozen(node.settings) if node.settings else ())
-            if calls.setdefault(key, node) is not node:
-                raise GraphError(f"{node!r} and {calls[key]!r} are the same call, but two nodes")
-        if node.kind in ("call", "part"):
-            _check_kind(node)
+        key = _key(node)
+        if key is not None and first.setdefault(key, node) is not node:
+            raise GraphError(f"{node!r} and {first[key]!r} are the same {node.kind}, but two nodes")
+        if node.op is not None:
+            _check_call(node, node.op)
+        _check_kind(node)
+
+
+def _key(node: Node) -> Any:
+    """What no other node of a graph may have; None for inputs and random draws, each of which is its own."""
+    if node.op is not None:
+        return (
+            None if "random" in node.op.flags else (node.op, node.args, node.shape, node.dtype, frozen(node.settings))
+        )
+    if node.args:
+        return node.args, node.value
+    return None if node.kind == "input" else ("constant", frozen(node.value), node.shape)
+
+
+def _check_call(node: Node, op: Op) -> None:
+    count = len(op.inputs)
+    if op.inputs[0][0] != "*" and len(node.args) != count:
+        raise GraphError(f"{node!r}: {op.name} takes {count} arrays; it has {len(node.args)}")
+    unknown = node.settings.keys() - op.settings.keys()
+    if unknown and not (op.kind == "constant" and op.inputs[0][0] == "*"):  # NumPy's own keywords
+        raise GraphError(f"{node!r}: {op.name} has no setting {', '.join(map(repr, sorted(unknown)))}")
 
 
 def _check_kind(node: Node) -> None:
     """The shape and dtype of `node`, against what its operation gives for some arguments of theirs."""
-    if node.shape is None or any(arg.shape is None for arg in node.args):
+    if node.shape is None or any(arg.shape is None for arg in node.args) or node.kind == "input":
         return
     stated = (node.shape, node.dtype)
+    if node.kind == "constant":
+        if stated != _kind_of(node.value):
+            raise GraphError(f"{node!r} says {stated[0]} {stated[1]}, but it holds {_kind_of(node.value)}")
+        return
     if node.op is None:
         (whole,) = node.args
+        if node.value >= len(whole.shape):
+            raise GraphError(f"{whole!r} has no part {node.value}")
         found = [(whole.shape[node.value], whole.dtype[node.value])]
     elif any(arg.value is None and arg.dtype.kind not in "fc" for arg in node.args) or not _predictable(node.op):
         return  # whole numbers may be places, which ones are not
@@ -77,6 +108,8 @@ def _kinds(node: Node, sample: Callable[..., Any]) -> list[tuple[Any, Any]]:
             return [_kind_of(apply(node.op, values, node.settings))]
     except (ArithmeticError, np.linalg.LinAlgError):
         return []
+    except (TypeError, ValueError, IndexError) as error:
+        raise GraphError(f"{node!r}: its operation refuses such arguments: {error}") from error
 
 
 def _value(arg: Node, sample: Callable[..., Any]) -> Any:
