@@ -182,6 +182,13 @@ def test_each_line_says_where_it_comes_from():
     assert "d_y = " in after
 
 
+def test_writes_are_told_apart():
+    text = ad.adjoint_source(in_place, VECTOR)
+    after = text.split("# Backward\n")[1]
+    writes = [line.strip() for line in after.splitlines() if "    # " in line and "] = v" in line]
+    assert len(writes) == len(set(writes)) >= 3
+
+
 def test_whole_numbers_are_part_of_the_program():
     text = ad.adjoint_source(lambda x, n: np.sum(x**n), VECTOR, 3)
     assert "_and_gradient(x):" in text

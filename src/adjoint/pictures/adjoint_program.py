@@ -126,6 +126,10 @@ def _gradients(nodes: Sequence[Node], program: Any, chosen: tuple[int, ...], arg
     return {node: f"d_{leaf}" for node, leaf in zip(nodes, leaves, strict=True) if node.kind in ("call", "part")}
 
 
+def _writes(node: Node) -> bool:
+    return node.op is not None and node.op.name == "overwrite"
+
+
 class _Rules:
     """Sees the operations of `f`, and the rules as they run: which nodes of the graph come from which."""
 
@@ -150,12 +154,19 @@ class _Rules:
 
         return noted
 
+    def _value(self, step: Any, nodes: Sequence[Node]) -> Node | None:
+        """The node of what an operation gave. A write is seen before its target's symbol has moved on."""
+        value = self._values.get(step)
+        if self._ops.get(step) != "overwrite":
+            return value
+        return next((node for node in nodes if _writes(node) and node.args[1] is value), value)
+
     def names(self, graph: Graph) -> dict[Node, str]:
         """A name for each cotangent, from that of its value."""
         names = Writer(graph, {}).names
         found: dict[Node, str] = {}
         for _, step, g in self._steps:
-            value = self._values.get(step)
+            value = self._value(step, graph.nodes)
             if isinstance(g, Symbol) and g.node.kind in ("call", "part") and value is not None and value in names:
                 found.setdefault(g.node, f"d_{names[value]}")
         return found
@@ -183,6 +194,6 @@ class _Rules:
         return said
 
     def _heading(self, writer: Writer, step: Any) -> list[str]:
-        value = self._values.get(step)
+        value = self._value(step, writer.nodes)
         lines = writer.lines(writer.root(value)) if value is not None and value in writer.names else []
         return [f"# {lines[-1]}"] if lines else [f"# {self._ops[step]}, whose value is not needed"]
