@@ -21,6 +21,9 @@ VIEWS = {
     "new axis": lambda a: a[..., None] if a.ndim < 4 else a,
     "swapped": lambda a: np.swapaxes(a, 0, -1),
     "itself": lambda a: a,
+    "real part": lambda a: a.real,
+    "squeezed": lambda a: np.squeeze(a) if a.size > 1 else a,
+    "in line": np.ravel,
 }
 
 EXPRESSIONS = {
@@ -124,7 +127,8 @@ def test_against_numpy_and_differences(steps, seed):
     x = np.random.default_rng(seed).uniform(0.3, 0.9, SHAPE)
     expected = run(steps, x.copy())
     assert np.allclose(run(steps, ad.tensor(x)).item(), expected, rtol=1e-12)
-    if abs(expected) < 1e6:
+    steep = abs(run(steps, x + 1e-7) - expected) > 1e-3  # waves of large numbers: no difference quotient settles
+    if abs(expected) < 1e6 and not steep:
         check_grads(lambda v: run(steps, v), (x,), order=1)
 
 

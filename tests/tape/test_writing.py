@@ -164,10 +164,56 @@ def broadcast(x):
     return (m**2).sum()
 
 
+def views_that_change_nothing(x):
+    y = x * 1
+    np.squeeze(y)[0] *= y[1]
+    part = y.real
+    part += 0.1 * y[2]
+    y.astype(float, copy=False)[1:] *= 3
+    y.conj()[2] += y[0]
+    y.view()[1] += y[0]
+    y.real = y.real * 2 + 0.1
+    return (y**2 * np.array([1.0, 2.0, 3.0])).sum()
+
+
+def lines(x):
+    y = np.stack([x, x**2])
+    y.ravel()[1] *= 2  # a view
+    y.T.ravel()[1] *= 2  # a copy
+    y[:, ::-1].ravel()[0] *= 2  # a copy
+    backwards = y[0, ::-1]
+    backwards.ravel()[0] *= 2  # a copy: NumPy's line has no gaps
+    backwards.reshape(-1)[0] *= 3  # a view
+    np.block(backwards)[1] *= 5  # a copy
+    y.flatten("K")[0] = 0.0
+    return (y**2 * np.arange(6.0).reshape(2, 3)).sum() + y.flat[1:5:2].sum()
+
+
+def by_flat_numbers(x):
+    y = np.zeros_like(x, shape=(3, 3))
+    y.flat[::4] = x
+    y.flat[[1, -1]] = x[:2] ** 2
+    y.T.flat[1:4] = x[0] * np.ones(2)  # filled in turn
+    y.flat[[]] = x
+    y[1].flat = x[1]
+    return (y**2 * np.arange(9.0).reshape(3, 3)).sum() + sum(v * (len(y.flat) + i) for i, v in enumerate(y.flat))
+
+
+def parts_of_numbers(x):
+    z = np.stack([x, x**2]) + 1j * np.stack([x[::-1], x])
+    z.real *= 2
+    z.T.imag[1:] += z.T.real[:2] * x[0]
+    flat = z.reshape(-1)
+    flat.imag[2] = x[1] * flat.real[0]
+    flat.real = flat.imag * x[2]
+    z.imag = z.imag**2
+    return np.sum(np.abs(np.exp(z.T * (1 + 0.5j))) ** 2)
+
+
 PROGRAMS = [
     through_a_view, overwritten, same_element_twice, shifted, overlapping_copy, over_a_saved_value, over_a_saved_view,
     rows, columns, heat, swapped, views_of_views, one_of_many_views, masks, a_number_is_a_copy, functions, diagonals,
-    broadcast,
+    broadcast, views_that_change_nothing, lines, by_flat_numbers, parts_of_numbers,
 ]  # fmt: skip
 
 
@@ -421,3 +467,22 @@ def test_a_write_into_one_of_any_number_of_arguments():
 
     x = np.array([1.0, 2.0])
     np.testing.assert_allclose(ad.grad(program)(x), 3 * x**2 + 2 * x + 5)
+
+
+@pytest.mark.parametrize("order", list("CFAK"))
+@pytest.mark.parametrize("arranged", [np.copy, np.transpose, np.fliplr, lambda x: np.stack([x, x]).transpose(1, 2, 0)])
+def test_a_line_in_the_order_of_memory(arranged, order):
+    x = np.arange(6.0).reshape(2, 3)
+    a, weights = arranged(x), np.arange(1.0, 1 + arranged(x).size)
+    expected = np.bincount(np.ravel(a, order).astype(int), weights).reshape(2, 3)
+    for line in (np.ravel, lambda a, order: a.flatten(order)):
+        t = ad.tensor(x, requires_grad=True)
+        out = line(arranged(t), order)
+        np.testing.assert_array_equal(out.detach(), np.ravel(a, order))
+        np.sum(out * weights).backward()
+        np.testing.assert_array_equal(t.grad, expected)
+
+
+def test_a_reshape_by_the_order_of_memory_is_refused():
+    with pytest.raises(ad.ArgumentError, match="'C' or 'F'; got 'A'"):
+        np.reshape(ad.tensor(W, requires_grad=True).T, 9, order="A")

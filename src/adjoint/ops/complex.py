@@ -45,12 +45,6 @@ conj = elementwise(
 )
 
 
-@composite(samples=lambda r: [call(_z(r, 3))])
-def conjugate(x: Any) -> Any:
-    """NumPy's other name for the method `conj`."""
-    return conj(x)
-
-
 @composite(np.angle, samples=lambda r: [call(_z(r, 3)), call(_z(r, 2, 2), deg=True), call(r(3))])
 def angle(z: Any, deg: bool = False) -> Any:
     if not np.iscomplexobj(z):

@@ -106,7 +106,7 @@ def column_stack(tup: Sequence[Any]) -> Any:
     return np.concatenate([a[:, None] if np.ndim(a) == 1 else np.atleast_2d(a) for a in tup], axis=1)
 
 
-@composite(np.block, samples=lambda r: [call([[r(2, 2), r(2, 1)], [r(1, 2), r(1, 1)]]), call([r(2), 1.5])])
+@composite(np.block, samples=lambda r: [call([[r(2, 2), r(2, 1)], [r(1, 2), r(1, 1)]]), call([r(2), 1.5]), call(r(2))])
 def block(arrays: Any) -> Any:
     def depth(x: Any) -> int:
         return 1 + depth(x[0]) if isinstance(x, list) else 0
@@ -122,7 +122,7 @@ def block(arrays: Any) -> Any:
             return np.reshape(x, (1,) * (ndim - np.ndim(x)) + np.shape(x))
         return np.concatenate([built(item, level + 1) for item in x], axis=ndim - levels + level)
 
-    return built(arrays, 0)
+    return built(arrays, 0) if levels else np.copy(arrays)
 
 
 @composite(np.append, samples=lambda r: [call(r(2, 3), r(1, 3), 0), call(r(2), r(2, 2))])

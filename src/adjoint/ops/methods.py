@@ -12,8 +12,9 @@ import numpy as np
 from adjoint.core.box import Box, stays_in_index
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import Op
-from adjoint.core.protocol import array_function, array_ufunc, detached
+from adjoint.core.protocol import array_function, array_ufunc, detached, store
 from adjoint.core.registry import ENTRIES, operation
+from adjoint.ops.flat import Flat
 from adjoint.ops.indexing import read
 from adjoint.ops.likes import CONVERSIONS, CREATIONS, make_like
 from adjoint.ops.shape import astype as cast
@@ -197,15 +198,33 @@ class ArrayBox(Box):
     def real(self) -> Any:
         return operation("real")(self)
 
+    @real.setter
+    def real(self, value: Any) -> None:
+        self.real[...] = value
+
     @property
     def imag(self) -> Any:
         return operation("imag")(self)
 
-    def reshape(self, *shape: Any, order: Any = "C") -> Any:
-        return operation("reshape")(self, shape[0] if len(shape) == 1 else shape, order=order)
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        self.imag[...] = value
 
-    def flatten(self, order: Any = "C") -> Any:
-        return operation("copy")(self.reshape(-1, order=order))
+    @property
+    def flat(self) -> Flat:
+        return Flat(self)
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        self.flat[:] = value
+
+    def conj(self) -> Any:
+        return operation("conj")(self) if self.dtype.kind == "c" else self  # NumPy gives a real array itself, too
+
+    conjugate = conj
+
+    def reshape(self, *shape: Any, order: Any = "C", copy: Any = None) -> Any:
+        return operation("reshape")(self, shape[0] if len(shape) == 1 else shape, order=order, copy=copy)
 
     def transpose(self, *axes: Any) -> Any:
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
@@ -219,8 +238,11 @@ class ArrayBox(Box):
     def dot(self, other: Any) -> Any:
         return operation("dot")(self, other)
 
-    def clip(self, min: Any = None, max: Any = None) -> Any:
-        return operation("clip")(self, min, max)
+    def clip(self, min: Any = None, max: Any = None, out: Any = None) -> Any:
+        return store(operation("clip")(self, min, max), out)
+
+    def compress(self, condition: Any, axis: Any = None, out: Any = None) -> Any:
+        return store(operation("compress")(condition, self, axis), out)
 
     # The array API's.
     @property
@@ -248,6 +270,13 @@ class ArrayBox(Box):
 
     # PyTorch's names for what NumPy calls otherwise.
     def view(self, *shape: Any) -> Any:
+        if not shape:  # NumPy's: all of it
+            return self[...]
+        if isinstance(shape[0], type | np.dtype | str):
+            raise ArgumentError(
+                f"t.view({shape[0]!r}) would read the memory as another type, which has no derivative. Convert the "
+                f"values (t.astype(float)), or take the parts of complex ones (t.real, t.imag)"
+            )
         return self.reshape(*shape)
 
     def permute(self, *axes: Any) -> Any:
@@ -281,9 +310,9 @@ class ArrayBox(Box):
 
 _METHODS = frozenset(
     (
-        *("all", "any", "argmax", "argmin", "argpartition", "argsort", "choose", "compress", "conj", "copy"),
+        *("all", "any", "argmax", "argmin", "argpartition", "argsort", "choose", "copy"),
         *("cumprod", "cumsum", "diagonal", "flip", "log_softmax", "logsumexp", "matmul", "max", "mean", "min"),
-        *("conjugate", "nansum", "nonzero", "norm", "outer", "prod", "ptp", "ravel", "repeat", "roll", "round"),
+        *("flatten", "nansum", "nonzero", "norm", "outer", "prod", "ptp", "ravel", "repeat", "roll", "round"),
         *("searchsorted", "softmax", "squeeze", "std", "sum", "swapaxes", "take", "trace", "tril", "triu", "var"),
     )
 )

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.box import raw
 from adjoint.core.constructors import composite, linear
+from adjoint.core.errors import ArgumentError
 from adjoint.core.op import call
 from adjoint.core.pulls import unbroadcast
 from adjoint.ops.indexing import scatter_add
@@ -49,12 +51,37 @@ def _reshape_each(a: Any, shape: Any, order: Any) -> Any:
     errors=lambda r: [call(r(3, 4), (5,))],
 )
 def reshape(a: Any, /, shape: Any = None, order: Any = "C", copy: Any = None) -> Any:
+    if order == "A":  # a cotangent may lie otherwise in memory
+        raise ArgumentError("np.reshape of a tensor takes order 'C' or 'F'; got 'A'. Say which of them is meant")
     return np.reshape(a, shape, order=order, copy=copy)
+
+
+def _in_line(a: Any, order: Any) -> Any:
+    """The elements of `a` in one line; by order "A" and "K", as they lie in memory."""
+    if order in ("A", "K"):
+        numbers = raw(a)
+        if not isinstance(numbers, np.ndarray | np.generic) or np.ndim(numbers) != np.ndim(a):
+            raise ArgumentError(f"np.ravel: order {order!r} asks for the memory's layout; use 'C' or 'F'")
+        if order == "K":
+            order, a = "C", np.transpose(a, sorted(range(np.ndim(a)), key=lambda i: -abs(numbers.strides[i])))
+        else:
+            order = "F" if numbers.flags.fnc else "C"
+    return np.reshape(a, -1, order=order)
 
 
 @composite(np.ravel, samples=lambda r: [call(r(3, 4)), call(r(3, 4), "F")])
 def ravel(a: Any, order: Any = "C") -> Any:
-    return np.reshape(a, -1, order="C" if order == "K" else order)
+    line = _in_line(a, order)
+    numbers = raw(line)
+    # NumPy's own line is never a view with gaps, which `reshape` may give.
+    gaps = isinstance(numbers, np.ndarray) and not numbers.flags.c_contiguous
+    return np.copy(line) if gaps else line
+
+
+@composite(samples=lambda r: [call(r(3, 4)), call(r(3, 4), order="F")])
+def flatten(a: Any, order: Any = "C") -> Any:
+    """A copy of the elements in one line: NumPy's method of this name."""
+    return np.copy(_in_line(a, order))
 
 
 @linear(

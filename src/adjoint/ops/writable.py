@@ -148,9 +148,9 @@ class Layered(Writable):
 
 
 def shows(out: Any, data: Any) -> bool:
-    """Whether the array `out`, made from `data`, lies in its memory."""
+    """Whether the array `out`, made from `data`, lies in its memory, or is `data` itself."""
     if isinstance(out, np.ndarray):
-        return out.base is not None and isinstance(data, np.ndarray) and _owner(out) is _owner(data)
+        return isinstance(data, np.ndarray) and _owner(out) is _owner(data)
     return isinstance(out, Box) and isinstance(data, Box) and out is not data and _root(out) is _root(data)
 
 

@@ -24,6 +24,20 @@ def follow(a: Any, path: Path) -> Any:
     return a
 
 
+def part_of(path: Path) -> str | None:
+    """``"real"`` or ``"imag"``, where `path` leads to that part of numbers."""
+    return next((op.name for op, _ in path if op.name in ("real", "imag")), None)
+
+
+def numbered(shape: tuple[int, ...], path: Path) -> np.ndarray:
+    """Which elements of an array of `shape`, counted in C order, the view that `path` leads to shows."""
+    numbers = np.arange(math.prod(shape)).reshape(shape)
+    for op, settings in path:
+        if op.name not in ("real", "imag", "astype"):  # about values, not places
+            numbers = op.forward(numbers, **settings)
+    return numbers
+
+
 def set_region(a: np.ndarray, path: Path, index: Any, value: Any) -> None:
     """``follow(a, path)[index] = value``, for an array `a` of any memory layout."""
     view = a
@@ -31,11 +45,8 @@ def set_region(a: np.ndarray, path: Path, index: Any, value: Any) -> None:
         view = op.forward(view, **settings)
     if path and not np.may_share_memory(view, a):
         # In this layout some step of the path copies: find the elements by their numbers instead.
-        numbers = np.arange(a.size).reshape(a.shape)
-        for op, settings in path:
-            numbers = op.forward(numbers, **settings)
-        chosen = numbers[index]
-        a[np.unravel_index(chosen, a.shape)] = value
+        part, places = part_of(path), np.unravel_index(numbered(a.shape, path)[index], a.shape)
+        (a if part is None else getattr(a, part))[places] = value
     else:
         view[index] = value
 
@@ -76,7 +87,8 @@ def _of_array(g: Any, path: Path, index: Any) -> Any:
     if isinstance(g, np.ndarray) and _is_plain(index):
         set_region(g, path, index, 0)  # g is this rule's own: see "consumes"
         return g
-    return written(g, path, index, np.zeros((), g.dtype))
+    zero = np.zeros((), g.dtype)
+    return written(g, path, index, zero if part_of(path) is None else zero.real)
 
 
 def _overwrite_each(
@@ -84,7 +96,13 @@ def _overwrite_each(
 ) -> Any:
     """The same in every array of a stack: its elements are found by their numbers."""
     a = a if stacked[1] else np.broadcast_to(a, (n, *np.shape(a)))
-    chosen = follow(np.arange(math.prod(a.shape[1:])).reshape(a.shape[1:]), path)[index]
+    part = part_of(path)
+    if part is not None and a.dtype.kind == "c":  # that part alone is written
+        rest = tuple(step for step in path if step[0].name != part)
+        parts = {"real": np.real(a), "imag": np.imag(a)}
+        parts[part] = _overwrite_each(value, parts[part], rest, index, repeats, (stacked[0], True), n)
+        return parts["real"] + 1j * parts["imag"]
+    chosen = numbered(a.shape[1:], path)[index]
     if stacked[0]:  # lined up with the elements, from the right
         own = value.shape[1:]
         own = own[max(len(own) - chosen.ndim, 0) :]

@@ -63,7 +63,7 @@ def source_of(op: Op, symbol: str | None = None, method: bool = False) -> str:
         body += _indented(_recorded(op, wanted, f"({values},)"))
     body += ["else:", "    t.node = None"]
     if count == 1 and not _is_ufunc(op):
-        body += ["if out.base is not None:", "    return view(t, x, settings)"]
+        body += ["if out.base is not None or out is a:", "    return view(t, x, settings)"]
     body += ["return t"]
     return "\n".join([f"def short({given}):", *_indented(body), ""])
 
