@@ -73,9 +73,12 @@ def _in_line(a: Any, order: Any) -> Any:
 def ravel(a: Any, order: Any = "C") -> Any:
     line = _in_line(a, order)
     numbers = raw(line)
+    if not isinstance(numbers, np.ndarray):
+        return line
+    while numbers.ndim > 1 and len(numbers):  # of one sample, inside vmap
+        numbers = numbers[0]
     # NumPy's own line is never a view with gaps, which `reshape` may give.
-    gaps = isinstance(numbers, np.ndarray) and not numbers.flags.c_contiguous
-    return np.copy(line) if gaps else line
+    return line if numbers.flags.c_contiguous else np.copy(line)
 
 
 @composite(samples=lambda r: [call(r(3, 4)), call(r(3, 4), order="F")])
