@@ -32,6 +32,14 @@ def in_place(x):
     return y
 
 
+def parts_written(x):
+    z = x[:3] + 1j * x[3:] ** 2
+    z.imag[1:] = x[:2]
+    v = z[::-1]
+    v.real[0] = x[5] * x[0]
+    return np.abs(z) ** 2 * np.concatenate([z.real[1:], z.imag[:1]])
+
+
 CASES = {
     "band": (band, (9,), 21),
     "mixture": (mixture, (20,), None),
@@ -46,6 +54,14 @@ CASES = {
     "sorted": (np.sort, (4,), None),
     "windows": (lambda x: np.lib.stride_tricks.sliding_window_view(x, 3).sum(-1), (7,), 15),
     "complex on the way": (lambda x: np.abs(np.exp(1j * x) + x), (4,), 4),
+    "imaginary parts": (lambda x: np.exp(1j * x).imag, (4,), 4),
+    "imaginary parts of a transform": (lambda x: np.fft.fft(x).imag, (4,), 16),
+    "parts written": (parts_written, (6,), 14),
+    "the mean of an odd number": (lambda x: x - np.mean(x), (5,), 25),
+    "means of four": (lambda x: np.mean(x.reshape(-1, 4), axis=1), (8,), 8),
+    "medians of four": (lambda x: np.median(x.reshape(-1, 4), axis=1), (8,), 8),
+    "the sum of nothing": (lambda x: x * np.sum(x[3:]), (3,), 3),
+    "of nothing": (lambda x: x**2, (0,), 0),
     "transposed": (lambda x: x.T.ravel()[::-1] * 2.0, (2, 3), 6),
 }
 
@@ -57,7 +73,7 @@ def test_equals_the_dense_jacobian(name):
     sparse = ad.sparse_jacobian(f)(x)
     dense = ad.jacobian(f)(x)
     assert isinstance(sparse, sp.csr_array)
-    np.testing.assert_allclose(sparse.toarray(), np.reshape(dense, (-1, x.size)), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(sparse.toarray(), np.reshape(dense, sparse.shape), rtol=1e-12, atol=1e-14)
     pattern = ad.sparsity(f)(x)
     assert pattern.dtype == bool
     assert not np.any(np.reshape(dense, pattern.shape)[~pattern.toarray()])

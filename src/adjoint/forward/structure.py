@@ -20,6 +20,7 @@ from adjoint.core.errors import NotSupportedError
 from adjoint.core.op import Op
 from adjoint.forward.dual import Dual
 from adjoint.ops.writable import Layered
+from adjoint.ops.writing import part_of
 from adjoint.tape.node import pull_for
 
 _SCALING = frozenset({"multiply", "divide", "negative", "positive", "conjugate", "copy", "astype"})
@@ -97,12 +98,14 @@ class Pattern(Layered):
     def process(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
         if op.kind == "constant":
             return apply(op, [np.zeros(x.shape) if isinstance(x, Pattern) else x for x in args], settings)
-        if op.name in ("astype", "copy"):
+        if op.name in ("astype", "copy", "real", "imag"):
             return self
         if op.kind == "elementwise":
             return self._union(np.broadcast_shapes(*map(np.shape, args)), args)
         if op.name == "matmul":
             return self._product(*args)
+        if op.name == "overwrite" and part_of(settings["path"]):
+            return self._part_written(op, args, settings)
         if op.kind == "linear":
             return self._moved(op, args, settings)
         zeros = [np.zeros(x.shape) if isinstance(x, Pattern) else x for x in args]
@@ -156,7 +159,7 @@ class Pattern(Layered):
 
         rows = sp.vstack([x.layers[0] for x in args if isinstance(x, Pattern)], format="csr")
         marks, start = _marks(rows.shape[0]), 0
-        values = list(args)
+        values = [x if isinstance(x, Pattern) else np.real(x) for x in args]  # what is no tangent is 0
         for i, x in enumerate(args):
             if isinstance(x, Pattern):
                 values[i] = marks[start : start + x.size].reshape(x.shape)
@@ -180,21 +183,29 @@ class Pattern(Layered):
                 return self._made(into @ rows, out.shape)
         return self._everything(out.shape, args)
 
+    def _part_written(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Pattern:
+        """The real or the imaginary part of numbers is written: the other one stays."""
+        path = tuple(step for step in settings["path"] if step[0].name not in ("real", "imag"))
+        return self._union(np.shape(args[1]), [self._moved(op, args, {**settings, "path": path}), args[1]])
+
 
 def _total(x: Any, axis: Any, keepdims: bool = False) -> Any:
     return np.sum(x, axis=axis, keepdims=keepdims)
 
 
 def _marks(count: int) -> np.ndarray:
-    """Numbers none of which is the sum, or a simple multiple, of others."""
-    return np.random.default_rng(0).permutation(count) + math.pi
+    """Numbers none of which is the sum, the mean, or a simple multiple, of others."""
+    rng = np.random.default_rng(0)
+    return rng.permutation(count) + rng.uniform(0.25, 0.75, count)
 
 
 def _positions(values: Any, marks: np.ndarray) -> np.ndarray | None:
     """Which of `marks` each value is, -1 where it is 0; None if some value is neither."""
     values = np.ravel(values)
+    if not marks.size:
+        return np.full(values.size, -1)
     order = np.argsort(marks)
-    at = order[np.minimum(np.searchsorted(marks[order], values), marks.size - 1)] if marks.size else values.astype(int)
+    at = order[np.minimum(np.searchsorted(marks[order], values), marks.size - 1)]
     same = marks[at] == values
     return np.where(same, at, -1) if np.all(same | (values == 0)) else None
 

@@ -125,6 +125,8 @@ def _compressed(f: Function, x: np.ndarray, pattern: Any) -> Any:
     """The Jacobian of `f`, whose entries lie in `pattern`."""
     import scipy.sparse as sp
 
+    if not pattern.nnz:
+        return sp.csr_array(pattern.shape, dtype=x.dtype)
     columns = colours(pattern)
     rows = colours(sp.csr_array(pattern.T)) if columns.max(initial=0) > 2 else columns
     at = pattern.tocoo()
