@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint import nn
 from adjoint.graph.repeats import runs
 
 rng = np.random.default_rng(0)
@@ -112,6 +113,31 @@ def test_chains_are_one_in_long_programs():
     folded = len(whole.diagram.vertices) - len(picture.diagram.vertices)
     assert folded >= sum(len(order) - 1 for order in orders)
     assert f"{folded} values within chains of elementwise operations (→) are not shown" in picture.text
+
+
+class Mixing(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.weight = nn.Parameter(np.linspace(-1, 1, n * n).reshape(n, n))
+        self.n = n
+
+    def forward(self, x):
+        h = x[..., : self.n] @ self.weight
+        g = np.tanh(h) * (1 + h**2)
+        return g / (1 + np.exp(-g)) - h
+
+
+def test_modules_of_ones_own_are_one_box_in_long_programs():
+    net = nn.Sequential(*(Mixing(n) for n in (9, 8, 7, 6, 5, 4)))
+    x = np.ones((2, 9))
+    with ad.source_lines():
+        loss = np.mean(net(x) ** 2)
+    for picture in (ad.show(loss, names=net), ad.show(ad.capture(lambda x: np.mean(net(x) ** 2), x))):
+        vertices = list(picture.diagram.vertices.values())
+        assert [v.label for v in vertices].count("Mixing") == 6
+        assert not any("tanh" in v.label for v in vertices)
+        assert {v.name for v in vertices if v.kind == "input"} >= {f"{i}.weight" for i in range(6)}
+        assert "values within modules are not shown" in picture.text
 
 
 def test_unfolded_pictures_are_cut_and_say_so():

@@ -12,6 +12,7 @@ from adjoint.core.errors import NotSupportedError
 from adjoint.core.op import Op
 from adjoint.graph.spelling import index_text, literal
 from adjoint.tape.inside import arrays
+from adjoint.tape.lines import Place
 
 Kind = Literal["input", "constant", "call", "again", "more"]
 
@@ -34,6 +35,7 @@ class Vertex:
         times: for the vertices of a block that is repeated, how often.
         block: the number of that block; 0 outside of any.
         result: of an output, what it is called.
+        module: the class of the user's whose `forward` made it, and `at` where in its code.
         tagged: whether a picture names it elsewhere, so that its name must be shown.
     """
 
@@ -52,6 +54,8 @@ class Vertex:
     block: int = 0
     tagged: bool = False
     result: str = ""
+    module: str = ""
+    at: int = 0
 
     @property
     def holds_short(self) -> str:
@@ -153,6 +157,12 @@ def _same(value: Any, default: Any) -> bool:
 
 def _short(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def stands_in(vertex: Vertex, place: Place | None) -> None:
+    """Note the class whose `forward` a place in the user's code is in."""
+    if place is not None and place[0].co_qualname.endswith(".forward"):
+        vertex.module, vertex.at = place[0].co_qualname.split(".")[-2], place[1]
 
 
 def holds(shape: Any, dtype: Any) -> str:

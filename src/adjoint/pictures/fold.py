@@ -1,4 +1,4 @@
-"""Long diagrams made short: repeated blocks are shown once, chains of simple operations are one, the rest is cut.
+"""Long diagrams made short: repeated blocks are shown once, modules and chains are one each, the rest is cut.
 
 Whatever is left out is said in the diagram's notes.
 """
@@ -20,6 +20,8 @@ def fold(diagram: Diagram) -> None:
     if _calls(diagram) <= LONG:
         return
     _blocks(diagram)
+    if _calls(diagram) > LONG:
+        _modules(diagram)
     if _calls(diagram) > MANY:
         _chains(diagram)
 
@@ -162,10 +164,37 @@ def _fold_run(diagram: Diagram, turns: Sequence[Sequence[Vertex]], block: int, f
             vertex.inputs = list(dict.fromkeys(own)) if own != vertex.inputs else own
     diagram.outputs = list(dict.fromkeys(shown[where[k][1]].key if k in hidden else k for k in diagram.outputs))
     n = len(shown)
-    diagram.notes.append(
-        f"{TIMES} {len(turns)}: of so many equal steps of {n} operation{'s' * (n > 1)} the last is shown, in violet; "
-        f"↺ is what a step gets from the one before, and the first of them from what is wired into it"
-    )
+    said = f"{TIMES} {len(turns)}: of so many equal steps of {n} operation{'s' * (n > 1)} the last is shown, in violet"
+    if again:
+        said += "; ↺ is what a step gets from the one before, and the first of them from what is wired into it"
+    diagram.notes.append(said)
+
+
+def _modules(diagram: Diagram) -> None:
+    """Make one of the operations that one call of a module's `forward` writes, if one value alone leaves it."""
+    groups: list[list[Vertex]] = [[]]
+    for vertex in diagram.vertices.values():
+        if vertex.kind != "call":
+            continue
+        group = groups[-1]
+        same = group and (vertex.module, vertex.block) == (group[-1].module, group[-1].block)
+        if not same or vertex.at < group[-1].at or not vertex.module:
+            groups.append(group := [])
+        group.append(vertex)
+    users, folded = diagram.users(), 0
+    for group in groups:
+        inside = {vertex.key for vertex in group}
+        leaving = [v for v in group if v.key in diagram.outputs or not inside.issuperset(users[v.key])]
+        if len(group) < 2 or len(leaving) != 1:
+            continue
+        (last,) = leaving
+        last.inputs = [k for k in dict.fromkeys(k for v in group for k in v.inputs) if k not in inside]
+        last.label, last.simple = last.module, False
+        for key in inside - {last.key}:
+            del diagram.vertices[key]
+        folded += len(group) - 1
+    if folded:
+        diagram.notes.append(f"{folded} values within modules are not shown")
 
 
 def _chains(diagram: Diagram) -> None:

@@ -13,7 +13,7 @@ from adjoint.graph.graph import Graph
 from adjoint.graph.node import Node
 from adjoint.graph.symbol import as_python
 from adjoint.graph.text import named
-from adjoint.pictures.diagram import Diagram, Vertex, holds, label_of, number, summary
+from adjoint.pictures.diagram import Diagram, Vertex, holds, label_of, number, stands_in, summary
 from adjoint.pictures.from_tape import Cotangents
 from adjoint.tape.lines import line_of
 from adjoint.tape.node import leaf
@@ -56,6 +56,7 @@ def diagram_of_graph(graph: Graph, given: Sequence[Any] | None) -> Diagram:
             if node.place is None
             else lines.get(node.place) or lines.setdefault(node.place, line_of(node.place)),
         )
+        stands_in(vertex, node.place)
         vertex.simple = len(vertex.inputs) == 1 and node.op is not None and node.op.kind == "elementwise"
     outputs = list(dict.fromkeys(node.number for node in map(_seen, graph.outputs)))
     for i, node in enumerate(graph.outputs):

@@ -10,7 +10,7 @@ import numpy as np
 
 from adjoint.core.errors import AdjointError, GradientError
 from adjoint.core.pulls import Pull
-from adjoint.pictures.diagram import Diagram, Vertex, holds, label_of, number, summary
+from adjoint.pictures.diagram import Diagram, Vertex, holds, label_of, number, stands_in, summary
 from adjoint.tape.backward import Run, backward, walk
 from adjoint.tape.inside import parent_numbers
 from adjoint.tape.lines import line_of_node
@@ -106,6 +106,7 @@ def diagram_of_tape(tensor: Tensor, names: Mapping[str, Any], gradient: Any) -> 
             cotangent="" if g is None else summary(g),
             line=line_of_node(node),
         )
+        stands_in(vertex, getattr(node, "place", None))
         if node.pull is None:
             leaves += node not in called
             vertex.name = vertex.label = called.get(node) or f"x{leaves}"
