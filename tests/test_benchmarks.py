@@ -14,7 +14,7 @@ from benchmarks import __main__ as command
 from benchmarks import report
 from benchmarks.harness import Budget, Case, Row, interleaved, plain
 from benchmarks.peers import PEERS, installed
-from benchmarks.workloads import checkpoint, deep, equations, forward, linalg, memory, sparse, vmap
+from benchmarks.workloads import checkpoint, deep, equations, forward, graph, linalg, memory, sparse, vmap
 
 # What the peers warn about when they are imported is their own affair.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -171,3 +171,11 @@ def test_a_sparse_jacobian_is_the_one_by_differences() -> None:
     parts = rows[2].build()
     np.testing.assert_allclose(parts["adjoint"]()[0], parts["NumPy"]()[0], rtol=1e-7, atol=1e-7)
     np.testing.assert_allclose(rows[3].build()["adjoint"]()[0], parts["adjoint"]()[0])
+
+
+def test_graphs_compute_what_runs_without_them() -> None:
+    for case in graph.cases(small=True):
+        results = {peer: plain(program()) for peer, program in case.build().items()}
+        assert np.all(results["adjoint"])
+        if "NumPy" in results:
+            assert results["adjoint"][0].tobytes() == results["NumPy"][0].tobytes()

@@ -31,9 +31,10 @@ class _Entry(ref):  # type: ignore[type-arg]  # of a class that comes below
 
 
 def _forget(entry: Any) -> None:
+    key = entry.key
     with _lock:
-        if _table.get(entry.key) is entry:  # and no later node of the same key
-            del _table[entry.key]
+        if _table.get(key) is entry:  # and no later node of the same key
+            del _table[key]
 
 
 # A node may die at any moment, in the midst of the lock too.
