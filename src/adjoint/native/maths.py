@@ -495,12 +495,16 @@ def _erfc_far(e: Code, a: Value, low: Value | None = None) -> Value:
     """erfc(a + low) for a of at least 0.84."""
     a = _clamped(e, a, 0.5, 30.0)
     square = _product(e, a, a)
-    square_low = square.low if low is None else e.fma(a * 2.0, low, square.low)
+    # exp(a**2) erfc(a) falls by about 1 / (a + 1/2) of itself.
+    square_low = square.low if low is None else e.fma(a * 2.0 + 1.0 / (a + 0.5), low, square.low)
     t = (a - 2.0) / (a + 2.0)
     under = _fast_sum(a * 2.0, e.constant(1.0, "f8"))
-    q = e.polynomial(t, c.ERFC["f8"]) / under.high
+    first, *others = c.ERFC["f8"]
+    over = _fast_sum(e.constant(first, "f8"), e.fma(t, e.polynomial(t, others), c.ERFC_REST))
+    q = over.high / under.high
+    q_low = (e.fma(-q, under.high, over.high) + over.low - q * under.low) / under.high
     r, k = _exp_reduced(e, _clamped(e, -square.high, -800.0, 0.0))
-    return _scaled(e.fma(q, _exp_minus_one(e, r - square_low) - under.low / under.high, q), k)
+    return _scaled(q + e.fma(q, _exp_minus_one(e, r - square_low), q_low), k)
 
 
 @_wide

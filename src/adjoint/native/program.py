@@ -78,12 +78,12 @@ class Segment:
         ]
         tables = [np.array(words or [0], np.int64) for words in (kinds, outs)]
         keep = (arena, constants, block, params, steps, dims, tables, slow, self.kernels, self.inputs, self.outputs)
-        words = entry.table(
+        described = entry.table(
             [len(self.inputs), len(self.outputs), len(plan.steps), block.ctypes.data, steps.ctypes.data,
              tables[0].ctypes.data, tables[1].ctypes.data, id(slow), 0, int(self._is_long())],
             keep,
         )  # fmt: skip
-        return entry.builtin(words), words
+        return entry.builtin(described), described
 
     def _result_slots(self, results: dict[Any, int]) -> dict[Any, int]:
         from adjoint.native.plan import Copy
