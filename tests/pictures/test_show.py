@@ -86,6 +86,15 @@ def test_the_quadratic_is_one_picture_from_a_string_a_function_and_tensors():
         assert vertices[-1].value == "63"
 
 
+def test_whole_numbers_in_formulas_and_in_programs():
+    picture = ad.show(ad.expr("(a*b+c)*(d*h+c)"), at={"a": 1, "b": 2, "c": 3, "d": 4, "h": 5})
+    found = {v.name: v.cotangent for v in picture.diagram.vertices.values() if v.kind == "input"}
+    assert found == {"a": "46", "b": "23", "c": "28", "d": "25", "h": "20"}
+    assert len(picture.diagram.vertices) == 10
+    counted = ad.show(lambda n: n * n, at=(np.array(3),))
+    assert "no cotangents" in counted.text
+
+
 def test_a_graph_without_arguments_has_no_values():
     graph = ad.capture(staged, 3.0, -4.0)
     picture = ad.show(graph)
@@ -170,8 +179,10 @@ def test_nothing_to_draw():
         ad.show(np.sin)
     with pytest.raises(ad.ArgumentError, match="got list"):
         ad.show([1, 2])
-    with pytest.raises(ad.ArgumentError, match="lacks a value for y"):
+    with pytest.raises(ad.ArgumentError, match="lacks a value for y; the variables of the expression are x, y"):
         ad.show(ad.expr("x*y"), at={"x": 1.0})
+    with pytest.raises(ad.ArgumentError, match="names z; the variables of the expression are x"):
+        ad.show(ad.expr("x*x"), at={"x": 1.0, "z": 2.0})
 
 
 def test_svg_is_xml_that_holds_everything():

@@ -116,7 +116,7 @@ def evaluated(graph: Graph, given: Sequence[Any]) -> tuple[dict[Node, Any], dict
     values = {node: _plain(x) for node, x in tensors.items()}
     result = tensors[graph.outputs[0]]
     if not isinstance(result, Tensor) or result.node is None or result.dtype.kind not in "f":
-        return values, {}, []
+        return values, {}, ["no cotangents: the first output does not vary smoothly with any input"]
     if result.size != 1:
         return values, {}, ["no cotangents: the first output is not one number"]
     try:

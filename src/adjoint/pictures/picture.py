@@ -8,6 +8,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from adjoint.core.errors import ArgumentError
 from adjoint.graph.capture import capture
 from adjoint.graph.graph import Graph
@@ -168,10 +170,15 @@ def _diagram(x: Any, at: Any, names: Any, gradient: Any) -> Diagram:
 def _of_expression(x: Any, at: Any) -> tuple[Graph, Any]:
     graph = Graph([variable(name) for name in x.variables], x.roots, name="expression")
     if isinstance(at, Mapping):
-        missing = [str(node.value) for node in graph.inputs if str(node.value) not in at]
-        if missing:
-            raise ArgumentError(f"at= lacks a value for {', '.join(missing)}")
-        at = [at[str(node.value)] for node in graph.inputs]
+        missing, unknown = [k for k in x.variables if k not in at], [k for k in at if k not in x.variables]
+        if missing or unknown:
+            raise ArgumentError(
+                f"at= {'lacks a value for ' + ', '.join(missing) if missing else 'names ' + ', '.join(unknown)}; the "
+                f"variables of the expression are {', '.join(x.variables)}"
+            )
+        at = [at[name] for name in x.variables]
+    if at is not None:  # in a formula, 2 is as good as 2.0
+        at = [value.astype(float) if (value := np.asarray(v)).dtype.kind in "iub" else v for v in at]
     return graph, at
 
 
