@@ -174,7 +174,10 @@ def test_a_sparse_jacobian_is_the_one_by_differences() -> None:
 
 
 def test_graphs_compute_what_runs_without_them() -> None:
-    for case in graph.cases(small=True):
+    made, *others = graph.cases(small=True)
+    assert made.measure is not None
+    assert len(made.measure(2)["adjoint"]) == 2
+    for case in others:
         results = {peer: plain(program()) for peer, program in case.build().items()}
         assert np.all(results["adjoint"])
         if "NumPy" in results:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from adjoint.core.box import apply
+from adjoint.core.box import Box, apply
 from adjoint.core.errors import ArgumentError, GraphError
 from adjoint.core.op import Op
 from adjoint.graph.node import Node, in_order
@@ -129,11 +129,17 @@ class Graph:
         slots: list[Any] = [*values, *plan.constants]
         for node, i in plan.asked:
             self.ask(node, slots[i])
+        plain = not any(isinstance(value, Box) for value in values)
         for op, settings, args, out, drop, asked in plan.steps:
             if type(op) is int:
                 slots[out] = slots[args[0]][op]
             else:
-                slots[out] = value = apply(op, [slots[i] for i in args], settings)  # type: ignore[arg-type]  # no int
+                given = [slots[i] for i in args]
+                if plain:
+                    value = op.forward(*given, **settings) if settings else op.forward(*given)  # type: ignore[union-attr]  # no int
+                else:
+                    value = apply(op, given, settings)  # type: ignore[arg-type]  # no int
+                slots[out] = value
                 if asked is not None:
                     as_captured(asked, value)
                     self.ask(asked, value)

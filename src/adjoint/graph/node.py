@@ -77,8 +77,14 @@ class Node:
         value: Any,
         place: Place | None,
     ) -> None:
-        self.op, self.args, self.settings, self.shape, self.dtype = op, args, settings, shape, dtype
-        self.value, self.place, self.number = value, place, _next_number()
+        self.op = op
+        self.args = args
+        self.settings = settings
+        self.shape = shape
+        self.dtype = dtype
+        self.value = value
+        self.place = place
+        self.number = _next_number()
 
     @property
     def kind(self) -> str:
