@@ -114,7 +114,7 @@ def write(dtype: str) -> Function:
             f"  %e{i} = mul i64 %d{i}, {size}",
             f"  %p{i} = getelementptr i8, ptr %m{i}, i64 %e{i}",
         ]
-    arguments = "%ty.at %tx.at %columns.at %rows.at %inner.at %alpha %p1 %ly.at %p0 %lx.at %beta %p2 %lc.at".split()
+    arguments = ["%ty.at", "%tx.at", "%columns.at", "%rows.at", "%inner.at", "%alpha", "%p1", "%ly.at", "%p0", "%lx.at", "%beta", "%p2", "%lc.at"]
     lines += [
         f"  call void inttoptr (i64 {address(letter + 'gemm')} to ptr)({', '.join(f'ptr {a}' for a in arguments)})",
         "  %j = add i64 %i, 1",

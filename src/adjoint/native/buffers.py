@@ -48,7 +48,7 @@ def planned(uses: Sequence[Use], sizes: dict[Hashable, int]) -> Arena:
     for i, use in enumerate(uses):
         taken = set()
         for value in use.writes:
-            if value not in sizes:
+            if value not in sizes or value in places:
                 continue
             size = _rounded(sizes[value])
             donors = [d for d in use.instead.get(value, ()) if d in places and last[d] == i and d not in taken]

@@ -16,6 +16,7 @@ from adjoint.graph.node import Node
 from adjoint.native.views import View
 from adjoint.ops.reductions import axes_of
 
+BARRIERS = ("matmul", "assemble")  # what reads its arguments as wholes, in a step of its own
 LARGEST = 64  # nodes a kernel: more would not fit into the processor's registers
 
 
@@ -58,7 +59,7 @@ class Scope:
         return (
             self.kinds.get(arg) == "elementwise"
             and arg in self.inside
-            and self.kinds[node] != "matmul"
+            and self.kinds[node] not in BARRIERS
             and arg.shape == self.domain(node)
         )
 
@@ -78,7 +79,7 @@ def epochs(scope: Scope) -> dict[Node, int]:
         for arg in node.args:
             base = scope.base(arg)
             if base in epoch:
-                grows = scope.kinds[base] == "elementwise" and arg is base and scope.kinds[node] != "matmul"
+                grows = scope.kinds[base] == "elementwise" and arg is base and scope.kinds[node] not in BARRIERS
                 latest = max(latest, epoch[base] + (not grows))
         epoch[node] = latest
     users: dict[Node, list[Node]] = defaultdict(list)
@@ -117,7 +118,7 @@ def groups(scope: Scope) -> list[Group | Node]:
     together: dict[Node, list[Node]] = defaultdict(list)
     for node in fused:
         together[root(node)].append(node)
-    made: list[Group | Node] = [node for node in scope.nodes if scope.kinds[node] == "matmul"]
+    made: list[Group | Node] = [node for node in scope.nodes if scope.kinds[node] in BARRIERS]
     for members in together.values():
         made += _split(members, scope)
     return _ordered(made, scope)

@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-
 from adjoint.native.emit import REGISTER, Code, Value
 from adjoint.native.engine import Function
 
@@ -355,20 +354,23 @@ class _Writer:
         return code.name(f"call {kind} @{name}(ptr {self.at[k]}, i32 {_align(dtype)}, {mask} {lanes}, "
                          f"{kind} zeroinitializer)")  # fmt: skip
 
-    def _gathered(self, k: int, lanes: str) -> str:
-        """Elements that do not lie side by side."""
-        code, dtype, step = self.code, self.operands[k].dtype, self.step[k][self.vector]
+    def _apart(self, k: int) -> str:
+        """Where the elements lie of an operand whose elements do not lie side by side."""
+        code, dtype, step, w = self.code, self.operands[k].dtype, self.step[k][self.vector], self.code.width
         one = "i8" if dtype == "b1" else REGISTER[dtype]
-        kind, w = code.memory_type(dtype), code.width
         start = code.name(f"insertelement <{w} x i64> poison, i64 {step}, i32 0")
         same = code.name(f"shufflevector <{w} x i64> {start}, <{w} x i64> poison, <{w} x i32> zeroinitializer")
         counting = ", ".join(f"i64 {i}" for i in range(w))
         places = code.name(f"mul <{w} x i64> {same}, <{counting}>")
-        pointers = code.name(f"getelementptr {one}, ptr {self.at[k]}, <{w} x i64> {places}")
+        return code.name(f"getelementptr {one}, ptr {self.at[k]}, <{w} x i64> {places}")
+
+    def _gathered(self, k: int, lanes: str) -> str:
+        code, dtype, w = self.code, self.operands[k].dtype, self.code.width
+        kind, pointers = code.memory_type(dtype), self._apart(k)
         name = f"llvm.masked.gather.{_suffix(code, dtype)}.v{w}p0"
         code.declare(name, kind, [f"<{w} x ptr>", "i32", f"<{w} x i1>", kind])
-        return code.name(f"call {kind} @{name}(<{w} x ptr> {pointers}, i32 {_align(dtype)}, <{w} x i1> {lanes}, "
-                         f"{kind} zeroinitializer)")  # fmt: skip
+        arguments = f"<{w} x ptr> {pointers}, i32 {_align(dtype)}, <{w} x i1> {lanes}, {kind} zeroinitializer"
+        return code.name(f"call {kind} @{name}({arguments})")
 
     def leaf(self) -> None:
         """Store what is stored at each place, and take the rest together."""
@@ -415,13 +417,24 @@ class _Writer:
                 code.line(f"store {kind} {name}, ptr {self.at[k]}, align {align}")
             return
         full, lanes = self.mask
+        close = [r for r in ready if self.step[r[0]][self.vector] == 1]
+        for k, name, kind, align in ready:
+            if self.step[k][self.vector] != 1:
+                scatter = f"llvm.masked.scatter.{_suffix(code, self.operands[k].dtype)}.v{code.width}p0"
+                places, mask = self._apart(k), f"<{code.width} x i1>"
+                code.declare(scatter, "void", [kind, f"<{code.width} x ptr>", "i32", mask])
+                code.line(
+                    f"call void @{scatter}({kind} {name}, <{code.width} x ptr> {places}, i32 {align}, {mask} {lanes})"
+                )
+        if not close:
+            return
         code.line(f"br i1 {full}, label %sf{n}, label %sm{n}")
         code.label(f"sf{n}")
-        for k, name, kind, align in ready:
+        for k, name, kind, align in close:
             code.line(f"store {kind} {name}, ptr {self.at[k]}, align {align}")
         code.line(f"br label %sd{n}")
         code.label(f"sm{n}")
-        for k, name, kind, align in ready:
+        for k, name, kind, align in close:
             masked = f"llvm.masked.store.{_suffix(code, self.operands[k].dtype)}.p0"
             code.declare(masked, "void", [kind, "ptr", "i32", f"<{code.width} x i1>"])
             code.line(f"call void @{masked}({kind} {name}, ptr {self.at[k]}, i32 {align}, <{code.width} x i1> {lanes})")

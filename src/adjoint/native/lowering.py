@@ -209,7 +209,7 @@ def _weak(arg: Node) -> Any:
 
 
 def _power_by_constant(node: Node) -> Lowered | None:
-    x, y = node.args
+    _x, y = node.args
     if y.kind != "constant" or np.ndim(y.value) or key_of(node.dtype) not in FLOATS:
         return None
     p, kind = float(y.value), key_of(node.dtype)

@@ -15,8 +15,8 @@ from adjoint.native.emit import Code, Value, key_of
 from adjoint.native.engine import Function
 from adjoint.native.fusion import Group, Scope, axes_reduced, groups
 from adjoint.native.kernels import Expression, Operand, Reduction, Spec, broadcast_strides, contiguous, write
-from adjoint.native.primitive import REDUCED
-from adjoint.native.views import VIEWS, View, plain, through
+from adjoint.native.primitive import ASSEMBLED, REDUCED
+from adjoint.native.views import VIEWS, View, pieces, plain, through
 
 
 class Step(NamedTuple):
@@ -75,6 +75,8 @@ def kind_of(node: Node) -> tuple[str, str]:
         return "view", ""
     if name in REDUCED:
         return ("reduce", "") if _reduction(node) else ("numpy", f"dtype {node.args[0].dtype}")
+    if name in ASSEMBLED:
+        return ("assemble", "") if pieces(node) is not None else ("numpy", "an index of arrays")
     if name == "matmul":
         if {key_of(n.dtype) for n in everything} in ({"f4"}, {"f8"}):
             return "matmul", ""
@@ -167,7 +169,7 @@ class Planner:
         needed = self._needed(order)
         for group in order:
             if isinstance(group, Node):
-                self._multiply(group)
+                (self._multiply if self.kinds[group] == "matmul" else self._assemble)(group)
             else:
                 self._compute(group, needed)
         for node, copy in copies:
@@ -243,7 +245,7 @@ class Planner:
         """The number of a value in the kernel; that of a constant is written there."""
         if arg not in places:
             value, dtype = arg.value, key_of(arg.dtype)
-            expressions.append(Expression(lambda code: code.constant(value, dtype), ()))
+            expressions.append(Expression(_constant(value, dtype), ()))
             places[arg] = reads + len(expressions) - 1
         return places[arg]
 
@@ -253,7 +255,7 @@ class Planner:
         own = contiguous([1 if i in axes else n for i, n in enumerate(shape)])
         return tuple(0 if i in axes else s for i, s in enumerate(own))
 
-    def _write(self, spec: Spec, nodes: tuple[Node, ...]) -> None:
+    def _write(self, spec: Spec, nodes: tuple[Node, ...], in_place: bool = True) -> None:
         written = write(spec)
         count = len(spec.reads)
         operands = [(operand.buffer, operand.offset) for operand in written.operands]
@@ -272,7 +274,7 @@ class Planner:
                 )
             )
             for _, operand, reduction in spec.stores
-            if reduction is None
+            if reduction is None and in_place
         }
         use = Use(tuple(dict.fromkeys(b for b, _ in operands[:count])), tuple(b for b, _ in operands[count:]), instead)
         label = " ".join(dict.fromkeys(n.label for n in nodes))
@@ -286,6 +288,24 @@ class Planner:
         reads = [Operand(view.base, dtype, view.strides, view.offset * size)]
         whole = contiguous(view.shape)
         self._write(Spec(view.shape, reads, [], [(0, Operand(target, dtype, whole), None)]), ())
+
+    def _assemble(self, node: Node) -> None:
+        """Put arrays to their places in a larger one, one after another."""
+        dtype, size = key_of(node.dtype), node.dtype.itemsize
+        for source, place in pieces(node) or ():
+            target = Operand(node, dtype, place.strides, place.offset * size)
+            if not place.size:
+                continue
+            if source is None or _is_number(source):
+                value = 0 if source is None else source.value
+                fill = Expression(_constant(value, dtype), ())
+                self._write(Spec(place.shape, [], [fill], [(0, target, None)]), (node,), False)
+                continue
+            view = self.view(source)
+            self._constant(view.base)
+            strides = broadcast_strides(view.strides, view.shape, place.shape)
+            read = Operand(view.base, key_of(source.dtype), strides, view.offset * source.dtype.itemsize)
+            self._write(Spec(place.shape, [read], [], [(0, target, None)]), (node,), False)
 
     def _multiply(self, node: Node) -> None:
         x, y = (self.view(arg) for arg in node.args)
@@ -311,6 +331,10 @@ class Planner:
     def _constant(self, base: Any) -> None:
         if isinstance(base, Node) and base.kind == "constant" and base not in self.constants:
             self.constants.append(base)
+
+
+def _constant(value: Any, dtype: str) -> Callable[..., Value]:
+    return lambda code: code.constant(value, dtype)
 
 
 def _is_number(arg: Node) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 
 from adjoint.core.errors import AdjointError
 from adjoint.core.op import Op
+from adjoint.core.registry import operation
 from adjoint.graph.capture import capture
 from adjoint.graph.node import Node, call, in_order, part
 from adjoint.native.lowering import TABLE
@@ -21,7 +22,8 @@ from adjoint.native.views import VIEWS
 from adjoint.ops.reductions import count_along
 
 REDUCED = ("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_mean", "any", "all")
-KEPT = frozenset((*REDUCED, *VIEWS, "matmul", "astype", "choose_either"))
+ASSEMBLED = ("scatter_add", "join", "pile", "overwrite")
+KEPT = frozenset((*REDUCED, *VIEWS, *ASSEMBLED, "matmul", "astype", "choose_either"))
 
 
 def _shifted(x: Any, axis: Any) -> Any:
@@ -56,7 +58,19 @@ def _deviation(a: Any, axis: Any, keepdims: Any, ddof: float) -> Any:
     return np.sqrt(_variance(a, axis, keepdims, ddof))
 
 
+def _negative_log_likelihood(a: Any, labels: Any, mean: bool) -> Any:
+    """A label that names no class gives nan, since native code raises no errors."""
+    apart, count = _shifted(a, -1), a.shape[-1]
+    mine = np.equal(labels[..., None], np.arange(count))
+    chosen = np.sum(np.where(mine, apart, 0.0), axis=-1)
+    chosen = np.where(np.logical_and(np.greater_equal(labels, 0), np.less(labels, count)), chosen, np.nan)
+    loss = np.log(np.sum(np.exp(apart), axis=-1)) - chosen
+    return np.mean(loss) if mean else loss
+
+
 INSTEAD: dict[str, Callable[..., Any]] = {
+    "affine": lambda x, w, b: np.matmul(x, w.T) + b,
+    "negative_log_likelihood": _negative_log_likelihood,
     "softmax": _softmax,
     "log_softmax": _log_softmax,
     "reduce_logsumexp": _logsumexp,
@@ -76,6 +90,8 @@ def primitive(outputs: Sequence[Node]) -> list[Node]:
 def _taken_apart(node: Node, args: tuple[Node, ...]) -> Node:
     if node.op is None:
         return part(args[0], node.value) if args else node
+    if node.op.name == "matmul" and node.dtype is not None:
+        args = tuple(_as_dtype(arg, node.dtype) for arg in args)
     same = node if args == node.args else call(node.op, args, node.settings, node.shape, node.dtype, lambda: node.place)
     if _is_primitive(node.op) or node.shape is None or isinstance(node.shape[0] if node.shape else 0, tuple):
         return same
@@ -117,8 +133,7 @@ def _captured(node: Node, args: tuple[Node, ...]) -> Node | None:
         if inner not in put:
             put[inner] = _put(inner, tuple(put[arg] for arg in inner.args), each)
     result = put[graph.outputs[0]]
-    if result.dtype != node.dtype:
-        result = call(_astype(), (result,), {**_astype().settings, "dtype": node.dtype}, result.shape, node.dtype)
+    result = _as_dtype(result, node.dtype)
     return result if result.shape == node.shape else None
 
 
@@ -129,7 +144,9 @@ def _put(inner: Node, args: tuple[Node, ...], each: bool) -> Node:
     return _taken_apart(call(inner.op, args, inner.settings, shape, inner.dtype), args)
 
 
-def _astype() -> Op:
-    from adjoint.core.registry import operation
-
-    return operation("astype")  # type: ignore[return-value]  # it is no composite
+def _as_dtype(node: Node, dtype: Any) -> Node:
+    """`node` converted, if it has another dtype."""
+    if node.dtype == dtype:
+        return node
+    astype: Any = operation("astype")
+    return call(astype, (node,), {**astype.settings, "dtype": dtype}, node.shape, dtype)

@@ -325,7 +325,24 @@ def _partition(nodes: Sequence[Node], kinds: dict[Node, str], results: Sequence[
             left = rest
             if part:
                 parts.append((native, part))
-    return parts
+    _delay(parts, set(results))
+    return [(native, part) for native, part in parts if part]
+
+
+def _delay(parts: list[Part], results: set[Node]) -> None:
+    """Put what only later segments use of the program's inputs into these: its argument is there anyway."""
+    home = {node: i for i, (_, part) in enumerate(parts) for node in part}
+    users: dict[Node, list[Node]] = {}
+    for i, (_, part) in reversed(list(enumerate(parts))):
+        for node in reversed(part):
+            later = [home[user] for user in users.get(node, [])]
+            given = all(arg.kind in ("input", "constant") for arg in node.args)
+            if later and given and node not in results and min(later) > i and parts[min(later)][0] and parts[i][0]:
+                home[node] = min(later)
+            for arg in node.args:
+                users.setdefault(arg, []).append(node)
+    for i, (_, part) in enumerate(parts):
+        part[:] = sorted((n for n in home if home[n] == i), key=lambda n: n.number)
 
 
 def _used_later(parts: Sequence[Part], results: Sequence[Node]) -> dict[int, set[Node]]:

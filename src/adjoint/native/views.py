@@ -65,9 +65,45 @@ def through(node: Node, view: View) -> View | None:
         except ValueError:
             return None
     else:
-        shown = node.op.forward(model, **node.settings)
-        if node.op.name == "getitem" and not isinstance(shown, np.ndarray):
-            index = node.settings["index"]
-            shown = model[(*(index if isinstance(index, tuple) else (index,)), Ellipsis)]
+        shown = (
+            _index(model, node.settings["index"])
+            if node.op.name == "getitem"
+            else node.op.forward(model, **node.settings)
+        )
     offset = shown.__array_interface__["data"][0] - start.__array_interface__["data"][0]
     return View(view.base, shown.shape, shown.strides, view.offset + offset)
+
+
+def region(node: Node, index: Any) -> View:
+    """The elements of `node` that a basic index names."""
+    model = np.lib.stride_tricks.as_strided(np.empty(1, np.int8), node.shape, contiguous(node.shape))
+    shown = _index(model, index)
+    offset = shown.__array_interface__["data"][0] - model.__array_interface__["data"][0]
+    return View(node, shown.shape, shown.strides, offset)
+
+
+def _index(model: np.ndarray, index: Any) -> Any:
+    """``model[index]`` as a view, where it is one element too."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return model[parts if any(part is Ellipsis for part in parts) else (*parts, Ellipsis)]
+
+
+def pieces(node: Node) -> list[tuple[Node | None, View]] | None:
+    """For an array put together of others: each, and the place to which it goes, None for zeros; None if it is none."""
+    assert node.op is not None
+    name, settings = node.op.name, node.settings
+    if name == "scatter_add" and is_basic(settings["index"]):
+        return [(None, plain(node)), (node.args[0], region(node, settings["index"]))]
+    if name == "overwrite" and not settings["path"] and is_basic(settings["index"]):
+        return [(node.args[1], plain(node)), (node.args[0], region(node, settings["index"]))]
+    if name not in ("join", "pile"):
+        return None
+    axis = settings["axis"] % len(node.shape)
+    found: list[tuple[Node | None, View]] = []
+    start = 0
+    for arg in node.args:
+        length = arg.shape[axis] if name == "join" else 1
+        part = slice(start, start + length) if name == "join" else start
+        found.append((arg, region(node, (slice(None),) * axis + (part,))))
+        start += length
+    return found
