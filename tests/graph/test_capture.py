@@ -471,3 +471,15 @@ def test_each_thread_captures_for_itself():
 def test_lines_of_the_users_code_are_kept():
     graph = capture(lambda x: np.sin(x) * 2, A)
     assert str(graph).count("test_capture.py:") == 2
+
+
+def test_what_is_differentiated_by_is_an_array():
+    def f(a, x):
+        return np.sum(a * x)
+
+    x = np.ones(3, np.float32)
+    for g in (ad.value_and_grad(f), ad.value_and_grad(f, 1), lambda a, x: ad.jvp(f, (a, x), (1.0, x))):
+        plain, captured = g(1.5, x), ad.capture(g, 1.5, x)(1.5, x)
+        assert [a.dtype for a in plain] == [a.dtype for a in captured]
+        for a, b in zip(plain, captured, strict=True):
+            np.testing.assert_array_equal(a, b)

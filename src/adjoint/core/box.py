@@ -38,6 +38,10 @@ class Box:
         """The array that this box is made of, on the level below."""
         raise NotImplementedError
 
+    def as_array(self) -> Any:
+        """This box; of one of Python's numbers, an array's, which promotes as those do."""
+        return self
+
     def settled(self) -> Any:
         """What stands for this box: another one that it only holds, or itself."""
         return self

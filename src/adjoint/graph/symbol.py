@@ -248,6 +248,10 @@ as_python = Op("as_python", lambda x: x.item() if isinstance(x, np.generic) else
                kind="elementwise")  # fmt: skip
 
 
+# And the other way round, as np.asarray does.
+as_numpy = Op("as_numpy", lambda x: np.asarray(x)[()], ("x",), (Rule(1.0),), kind="elementwise")
+
+
 class Number(Symbol):
     """A symbol of one of Python's numbers. Python's operators make such of such.
 
@@ -255,6 +259,10 @@ class Number(Symbol):
     """
 
     __slots__ = ()
+
+    def as_array(self) -> Any:
+        node = call(as_numpy, (self.node,), {}, (), self.dtype, users_place)
+        return Symbol.of((np.asarray(self.value)[()], node), LEVEL)
 
 
 def _promotes_less(x: Any) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.box import new_level, settled
+from adjoint.core.box import Box, new_level, settled
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.core.pulls import dtype_of
 from adjoint.core.trees import flatten, matched, paths
@@ -95,6 +95,8 @@ def _directions(name: str, primal: Any, tangent: Any, title: str) -> list[Any]:
 
 
 def _array(x: Any) -> Any:
+    if isinstance(x, Box):
+        return x.as_array()
     return x if hasattr(x, "dtype") else np.asarray(x)[()]
 
 

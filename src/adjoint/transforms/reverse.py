@@ -45,7 +45,7 @@ def _inputs(tree: Any, level: int, what: str) -> tuple[list[Tensor], Callable[[l
     leaves, rebuild = flatten(tree)
     tensors = []
     for i, x in enumerate(leaves):
-        data: Any = x if isinstance(x, Box) else np.asarray(x)
+        data: Any = x.as_array() if isinstance(x, Box) else np.asarray(x)
         if data.dtype.kind not in "fc":
             raise DTypeError(
                 f"{what}{paths(tree)[i]} has dtype {data.dtype}; a derivative is taken with respect to real "
