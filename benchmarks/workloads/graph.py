@@ -108,8 +108,9 @@ def cases(small: bool = False) -> Iterator[Case]:
     """A row for each thing that is done with graphs."""
     many, few = (3_000, 60) if small else (1_000_000, 200)
     yield Case(f"{many} nodes made", measure=partial(building, many), per=many)
-    for name, ours, count in (("made and dropped", nodes, many), ("repeated", repeated, many), ("in order", walked, many),
-                              ("rewritten", rewriting, many // 10)):  # fmt: skip
+    rows = (("made and dropped", nodes, many), ("repeated", repeated, many), ("in order", walked, many),
+            ("rewritten", rewriting, many // 10))  # fmt: skip
+    for name, ours, count in rows:
         yield Case(f"{count} nodes {name}", programs({"adjoint": ours}, count), per=count)
     for name, ours in (("captured and run", capturing), ("run", running)):
         budgets = (Budget("NumPy", 1.0),) if ours is running else ()
