@@ -226,6 +226,22 @@ def test_an_outer_array_written_with_an_inner_value():
     assert derivative(f)(2.0) == pytest.approx(4 * 2.0 * 3.0)
 
 
+@pytest.mark.parametrize("inner", [derivative, ad.grad])
+@pytest.mark.parametrize("outer", [derivative, ad.grad])
+def test_an_array_of_outer_values_written_with_an_inner_value(outer, inner):
+    """Made inside, of outer values alone; both kinds of values then meet in its products."""
+
+    def f(x):
+        def g(y):
+            row = np.stack([x, x]) * 1.0
+            row[1:][0] = y * y * x
+            return row[0] * row[1]
+
+        return inner(g)(x)  # 2 y x², where y is x
+
+    assert outer(f)(0.8) == pytest.approx(6 * 0.8**2)
+
+
 def test_third_derivatives():
     third = derivative(derivative(derivative(lambda x: np.sin(x) * x)))(0.4)
     assert third == pytest.approx(-3 * math.sin(0.4) - 0.4 * math.cos(0.4))

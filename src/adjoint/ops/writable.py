@@ -113,9 +113,9 @@ class Layered(Writable):
 
     def _write(self, index: Any, value: Any) -> None:
         root = self.root
-        if isinstance(value, Box) and value.level > root.level:
-            root._layers, root.level = self._constant(self.of(root._layers, root.level)), value.level
         whole = self.of(root._layers, root.level)
+        if isinstance(value, Box) and value.level > root.level:
+            root._layers, root.level = self._constant(whole), value.level
         new: Any = written(whole, self.path, index, value)
         root._layers = new._layers if type(new) is type(self) else self._constant(new)
 
