@@ -19,6 +19,8 @@ PEERS = {
     "JAX": "jax",
     "MyGrad": "mygrad",
     "autograd": "autograd",
+    "SymPy": "sympy",
+    "CasADi": "casadi",
 }
 
 # The function of a workload that makes a peer's program.

@@ -14,7 +14,7 @@ from benchmarks import __main__ as command
 from benchmarks import report
 from benchmarks.harness import Budget, Case, Row, interleaved, plain
 from benchmarks.peers import PEERS, installed
-from benchmarks.workloads import checkpoint, deep, equations, forward, graph, linalg, memory, sparse, vmap
+from benchmarks.workloads import checkpoint, deep, equations, expr, forward, graph, linalg, memory, sparse, vmap
 
 # What the peers warn about when they are imported is their own affair.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -49,6 +49,20 @@ def test_adjoint_and_numpy_are_always_there(name: str) -> None:
         assert {budget.peer for budget in case.budgets} <= PEERS.keys()
         assert case.per >= 1
     assert {"adjoint", "NumPy"} <= import_module(f"benchmarks.workloads.{name}").EVERYONE.keys()
+
+
+def test_expressions_have_the_same_gradients_everywhere() -> None:
+    for case in expr.cases(small=True):
+        if case.measure is not None:
+            samples = case.measure(2)
+            assert samples["adjoint"][0] < samples["tree"][0]
+            continue
+        calls = case.build()
+        expected = calls["adjoint"]()
+        for peer, call in calls.items():
+            if isinstance(expected[0], float | np.ndarray):
+                for ours, theirs in zip(expected, call(), strict=True):
+                    np.testing.assert_allclose(ours, theirs, rtol=1e-10, err_msg=f"{case.name}: {peer}")
 
 
 def test_gradients_beside_plain_calls_have_the_shapes_of_their_arguments() -> None:
