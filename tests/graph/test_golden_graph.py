@@ -39,7 +39,7 @@ def test_every_expression_is_written_as_a_function():
 @pytest.mark.parametrize("text", FUNCTIONS)
 @pytest.mark.parametrize("kind", [float, np.float64, lambda x: np.array([x])])
 def test_expressions(text, kind):
-    """Captured at other values than those at which they are run; the gradient is captured too, and taken of the graph."""
+    """Captured at other values than they are run at; the gradient is captured too, and taken of the graph."""
     f, case = FUNCTIONS[text], EXPRESSIONS[text]
     state = [kind(float(x)) for x in case["state"].values()]
     elsewhere = [kind(0.3 + k) for k in range(len(state))]

@@ -145,16 +145,14 @@ def call(
         node: Node | None = entry()
         if node is not None:
             return node
-    return _entered(key, Node(op, args, settings, shape, dtype, None, place() if place else None))
-
-
-def _entered(key: Any, node: Node) -> Node:
-    """`node`, now in the table; or the one that another thread has put there meanwhile."""
-    entry: Any = _Entry(node, _forget)
+    made = Node(op, args, settings, shape, dtype, None, place() if place else None)
+    entry = _Entry(made, _forget)
     entry.key = key
-    other = _table.setdefault(key, entry)
-    if other is entry:
-        return node
+    return made if _table.setdefault(key, entry) is entry else _entered(key, entry, made)
+
+
+def _entered(key: Any, entry: Any, node: Node) -> Node:
+    """`node`, now in the table; or the one that is there, or that another thread has put there meanwhile."""
     with _lock:
         other = _table.get(key)
         found: Node | None = None if other is None else other()
@@ -206,7 +204,12 @@ def variable(name: str) -> Node:
 def _known(key: Any, make: Callable[[], Node]) -> Node:
     entry = _table.get(key)
     node: Node | None = entry() if entry is not None else None
-    return _entered(key, make()) if node is None else node
+    if node is not None:
+        return node
+    made = make()
+    entry = _Entry(made, _forget)
+    entry.key = key
+    return _entered(key, entry, made)
 
 
 def bits_of(number: Any) -> Any:
