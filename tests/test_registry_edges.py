@@ -119,7 +119,6 @@ EXCEPT = {
     },
     "wrong": {
         "ediff1d": {"objects": "as text", "text": "texts and numbers are put together, as np.concatenate does"},
-        "pad": {"no_such_argument": "settings of another mode are passed over"},
         "select": {"text": "as ediff1d"},
         "setdiff1d": {"objects": "objects that have no order are compared as NumPy's np.isin does"},
     },

@@ -26,6 +26,7 @@ from adjoint.ops import (  # noqa: F401 - imported for what they register
     neural,
     norms,
     order,
+    padding,
     polynomials,
     reductions,
     selection,

@@ -15,7 +15,7 @@ from adjoint.core.constructors import composite, linear
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import call
 from adjoint.core.protocol import store
-from adjoint.ops.joining import pad_zeros
+from adjoint.ops.padding import pad_zeros
 
 _OTHER_SIDE = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
 

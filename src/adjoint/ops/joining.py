@@ -1,4 +1,4 @@
-"""Putting arrays together, taking them apart, and padding."""
+"""Putting arrays together, and taking them apart."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.constructors import composite, general, linear
-from adjoint.core.errors import NotSupportedError, ShapeError
+from adjoint.core.constructors import composite, general
+from adjoint.core.errors import ShapeError
 from adjoint.core.op import call
 from adjoint.core.protocol import store
 from adjoint.ops.shape import counted_from_one
@@ -175,46 +175,3 @@ def dsplit(ary: Any, indices_or_sections: Any) -> Any:
 @composite(np.unstack, samples=lambda r: [call(r(2, 3)), call(r(2, 3), axis=1)])
 def unstack(x: Any, /, *, axis: int = 0) -> Any:
     return tuple(np.moveaxis(x, axis, 0)[i] for i in range(np.shape(x)[axis]))
-
-
-@linear(
-    transpose=lambda g, a_shape, widths: g[tuple(slice(b, b + n) for (b, _), n in zip(widths, a_shape, strict=True))],
-    batch=lambda a, widths: np.pad(a, ((0, 0), *widths)),
-    samples=lambda r: [call(r(2, 3), widths=((1, 0), (2, 1)))],
-)
-def pad_zeros(a: Any, /, widths: Any = ()) -> Any:
-    return np.pad(a, widths)
-
-
-@composite(
-    np.pad,
-    samples=lambda r: [
-        call(r(2, 3), 1),
-        call(r(2, 3), ((1, 0), (2, 1)), constant_values=3.0),
-        call(r(4), (2, 3), "edge"),
-        call(r(4), (2, 3), mode="reflect"),
-        call(r(3, 4), 2, "symmetric"),
-        call(r(3), (4, 1), "wrap"),
-    ],
-)
-def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
-    if isinstance(pad_width, dict):
-        pad_width = [pad_width.get(i, 0) for i in range(np.ndim(array))]
-        pad_width = [(w, w) if isinstance(w, int) else w for w in pad_width]
-    widths = tuple((int(a), int(b)) for a, b in np.broadcast_to(pad_width, (np.ndim(array), 2)))
-    if mode == "constant":
-        padded = pad_zeros(array, widths=widths)
-        values = options.pop("constant_values", 0)
-        if (np.ndim(values) == 0 and not isinstance(values, int | float)) or np.any(np.not_equal(values, 0)):
-            frame = np.pad(np.zeros(np.shape(array)), widths, constant_values=np.asarray(values))
-            padded = padded + frame.astype(padded.dtype)
-        return padded
-    if mode not in ("edge", "reflect", "symmetric", "wrap"):
-        raise NotSupportedError(
-            f"np.pad on a tensor takes mode constant, edge, reflect, symmetric or wrap; got {mode!r}"
-        )
-    for axis, width in enumerate(widths):
-        if width != (0, 0):
-            places = np.pad(np.arange(np.shape(array)[axis]), width, mode, **options)
-            array = np.take(array, places, axis=axis)
-    return array
