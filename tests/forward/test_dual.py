@@ -242,6 +242,39 @@ def test_an_array_of_outer_values_written_with_an_inner_value(outer, inner):
     assert outer(f)(0.8) == pytest.approx(6 * 0.8**2)
 
 
+@pytest.mark.parametrize("inner", [derivative, ad.grad])
+@pytest.mark.parametrize("outer", [derivative, ad.grad])
+def test_an_outer_array_written_with_an_inner_value_is_used_when_the_inner_transform_is_over(outer, inner):
+    def f(x):
+        kept, listed = np.stack([x, x]) * 1.0, []
+
+        def g(y):
+            kept[1:][0] = x * y * y
+            listed.append(x * y)
+            return x * y
+
+        return kept[0] * inner(g)(3.0) + kept[1] + listed[0]  # x² + 9 x + 3 x
+
+    assert outer(f)(2.0) == pytest.approx(2 * 2.0 + 9 + 3)
+    assert isinstance(outer(f)(2.0), np.float64)
+
+
+def test_samples_do_not_outlive_their_vmap():
+    def f(x):
+        kept = x * np.ones(2)
+
+        def g(y):
+            kept[0] = x * y
+            return y
+
+        ad.vmap(g)(np.ones(3))
+        return np.sum(kept)
+
+    for transform in (ad.grad, derivative):
+        with pytest.raises(ad.BatchedValueError, match="after its vmap had ended"):
+            transform(f)(2.0)
+
+
 def test_third_derivatives():
     third = derivative(derivative(derivative(lambda x: np.sin(x) * x)))(0.4)
     assert third == pytest.approx(-3 * math.sin(0.4) - 0.4 * math.cos(0.4))

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from adjoint.core.errors import BatchedValueError
+
 if TYPE_CHECKING:
     from adjoint.core.op import Op
 
@@ -50,6 +52,21 @@ class Box:
 def settled(arg: Any, level: int) -> Any:
     """`arg`, or the box of `level` that it only holds: an array of one kind that was written with another's values."""
     return arg.settled() if isinstance(arg, Box) and arg.level == level else arg
+
+
+def returned(x: Any, level: int) -> Any:
+    """`x` as the value of the function of a transform of `level`: without those inside of it, which are over.
+
+    Their arrays are still there if the function kept them: in an outer array that it wrote into, say.
+    """
+    while isinstance(x, Box) and x.level > level and x.held is not x:
+        if x.per_sample:
+            raise BatchedValueError(
+                "an array that stands for many samples was used after its vmap had ended: it was written into an array "
+                "(or kept in a list) of the program around it. Return it from the function instead"
+            )
+        x = x.held
+    return settled(x, level)
 
 
 def varies(x: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.batch.batched import Batched
-from adjoint.core.box import Box, new_level, settled
+from adjoint.core.box import Box, new_level, returned
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.trees import flatten, paths
 
@@ -113,7 +113,7 @@ def _unboxed(tree: Any, axes: Any, level: int, n: int) -> Any:
     leaves, rebuild = flatten(tree)
     results = []
     for x, axis in zip(leaves, _spread(axes, tree, len(leaves), "out_axes", "the value"), strict=True):
-        x = settled(x, level)
+        x = returned(x, level)
         data, stacked = x.layers if isinstance(x, Batched) and x.level == level else (x, False)
         if axis is None:
             if stacked:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.box import Box, new_level, settled
+from adjoint.core.box import Box, new_level, returned
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.core.pulls import dtype_of
 from adjoint.core.trees import flatten, matched, paths
@@ -105,7 +105,7 @@ def _apart(tree: Any, level: int) -> tuple[Any, Any]:
     leaves, rebuild = flatten(tree)
     primals, tangents = [], []
     for x in leaves:
-        x = settled(x, level)
+        x = returned(x, level)
         mine = isinstance(x, Dual) and x.level == level
         primal, tangent = x.layers if mine else (x, None)
         primals.append(primal)
@@ -159,7 +159,8 @@ def linearize(f: Function, *primals: Any) -> tuple[Any, Function]:
         array([ 1., -1.])
     """
     value, pullback = vjp(f, *primals)
-    _, transpose = vjp(pullback, _apart(value, 0)[1])
+    outputs, rebuild_value = flatten(value)
+    _, transpose = vjp(pullback, rebuild_value([_zeros(x) for x in outputs]))
 
     def push(*tangents: Any) -> Any:
         if len(tangents) != len(primals):

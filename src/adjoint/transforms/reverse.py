@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from adjoint.core.box import Box, new_level, settled
+from adjoint.core.box import Box, new_level, returned
 from adjoint.core.errors import ArgumentError, DTypeError, GradientError, ShapeError
 from adjoint.core.pulls import dtype_of
 from adjoint.core.trees import flatten, paths
@@ -62,7 +62,7 @@ def _as_float(x: Any) -> str:
 def _outputs(value: Any, level: int) -> tuple[list[Any], list[Any], Callable[[list[Any]], Any]]:
     """The leaves of a function's value: as they are, on the level below, and the way back."""
     leaves, rebuild = flatten(value)
-    leaves = [settled(x, level) for x in leaves]
+    leaves = [returned(x, level) for x in leaves]
     below = [x.data if isinstance(x, Tensor) and x.level == level else x for x in leaves]
     return leaves, below, rebuild
 
@@ -143,6 +143,7 @@ def _with_aux(value: Any) -> tuple[Any, Any]:
 
 def _rebuilt(tree: Any, level: int) -> Any:
     leaves, rebuild = flatten(tree)
+    leaves = [returned(x, level) for x in leaves]
     return rebuild([_copied(x.data) if isinstance(x, Tensor) and x.level == level else x for x in leaves])
 
 
@@ -187,8 +188,7 @@ def value_and_grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> 
         aux = None
         if has_aux:
             value, aux = _with_aux(value)
-        value = settled(value, level)
-        value = settled(value, level)
+        value = returned(value, level)
         seed = _scalar(value)
         flat = [tensor for tensors, _ in made for tensor in tensors]
         pulled = iter(_pull([value], [seed], flat, level, retain=False))
