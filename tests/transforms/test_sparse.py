@@ -106,6 +106,12 @@ def test_few_directions():
     assert len(calls) == 3
 
 
+def test_a_row_that_has_everything_costs_no_more_than_the_others():
+    jacobian = ad.sparse_jacobian(lambda x: np.concatenate([x**2, np.stack([np.sum(x)])]))(np.arange(20_000.0))
+    assert jacobian.nnz == 40_000
+    np.testing.assert_array_equal(jacobian[[-1]].toarray(), np.ones((1, 20_000)))
+
+
 def test_a_known_pattern_is_used_and_checked():
     x = rng.normal(size=8)
     pattern = ad.sparsity(band)(x)

@@ -127,19 +127,34 @@ def _compressed(f: Function, x: np.ndarray, pattern: Any) -> Any:
 
     if not pattern.nnz:
         return sp.csr_array(pattern.shape, dtype=x.dtype)
-    columns = colours(pattern)
-    rows = colours(sp.csr_array(pattern.T)) if columns.max(initial=0) > 2 else columns
+    colour, forward = _grouped(pattern)
     at = pattern.tocoo()
-    if columns.max(initial=0) <= rows.max(initial=0):
-        seeds = _seeds(columns, x.shape, x.dtype)
+    if forward:
+        seeds = _seeds(colour, x.shape, x.dtype)
         found = vmap(lambda v: jvp(f, (x,), (v,))[1])(seeds)
-        values = np.reshape(found, (len(seeds), -1))[columns[at.col], at.row]
+        values = np.reshape(found, (len(seeds), -1))[colour[at.col], at.row]
     else:
         value, pullback = vjp(f, x)
-        seeds = _seeds(rows, np.shape(value), np.result_type(value))
+        seeds = _seeds(colour, np.shape(value), np.result_type(value))
         found = vmap(lambda g: pullback(g)[0])(seeds)
-        values = np.reshape(found, (len(seeds), -1))[rows[at.row], at.col]
+        values = np.reshape(found, (len(seeds), -1))[colour[at.row], at.col]
     return sp.csr_array((values, (at.row, at.col)), pattern.shape)
+
+
+def _grouped(pattern: Any) -> tuple[np.ndarray, bool]:
+    """The colours of columns, for forward mode, or of rows: of whichever takes fewer."""
+    import scipy.sparse as sp
+
+    sides = {True: sp.csr_array(pattern), False: sp.csr_array(pattern.T)}
+    # All entries of a row are in columns of different colours, so the longest row says how many there are at least.
+    least = {forward: int(np.diff(side.indptr).max(initial=0)) for forward, side in sides.items()}
+    forward = least[True] <= least[False]
+    colour = colours(sides[forward])
+    if colour.max(initial=-1) < max(least[not forward], 3):
+        return colour, forward
+    other = colours(sides[not forward])
+    fewer = other.max(initial=-1) < colour.max(initial=-1)
+    return (other, not forward) if fewer else (colour, forward)
 
 
 def _seeds(colour: np.ndarray, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
