@@ -199,12 +199,12 @@ def memory(levels: int) -> Callable[[int], Samples]:
         make()
         gc.collect()
         tracemalloc.start()
-        kept = make()
+        kept = [make() for _ in range(100)]
         gc.collect()
         size = tracemalloc.get_traced_memory()[0]
         tracemalloc.stop()
         del kept
-        return float(size)
+        return size / 100
 
     tree = tree_of(levels)
     ad.expr("x")
