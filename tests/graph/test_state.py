@@ -141,6 +141,38 @@ def test_parameters_are_written_in_place_and_read_afresh():
     assert graph(np.array([1.0, 1.0])).item() == 20.0
 
 
+@pytest.mark.parametrize("there", [False, True])
+def test_gradients_are_added_to_and_cleared(there):
+    """Whether a gradient was there at the capture makes no difference."""
+
+    def adding(w):
+        def f(x):
+            np.sum(w * x).backward()
+            return x
+
+        return f
+
+    w, eager = (ad.tensor([1.0, 2.0], requires_grad=True) for _ in range(2))
+    if there:
+        w.grad = eager.grad = np.array([0.5, 0.25])
+    add = capture(adding(w), np.ones(2))
+    clear = capture(lambda x: (w.zero_grad(), x)[1], np.ones(2))
+    for _ in range(3):
+        add(np.array([1.0, 3.0]))
+        adding(eager)(np.array([1.0, 3.0]))
+        same_bits(w.grad, eager.grad)
+    clear(np.ones(2))
+    assert w.grad is None
+    add(np.array([1.0, 3.0]))
+    same_bits(w.grad, np.array([1.0, 3.0]))
+
+
+def test_unused_gradients_are_no_inputs():
+    model = nn.Linear(3, 2, rng=0)
+    graph = capture(lambda x: model(x), np.ones(3))
+    assert [str(node.value) for node in graph.inputs] == ["x", "bias", "weight"]
+
+
 def test_clipping():
     def f(model, sgd):
         def f(x):

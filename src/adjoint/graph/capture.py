@@ -61,23 +61,25 @@ def capture(f: Callable[..., Any], *examples: Any, **named: Any) -> Graph:
         else:
             slots.append(x)
             symbols.append(x)
-    state = State(f, (examples, named))
+    state = State(f, (examples, named), gradients=True)
     with recording() as record, state.symbolic(record) as cells:
         args, kwargs = rebuild(symbols)
         value = f(*args, **kwargs)
         found, gives = _value(value)
         outputs = [_node_of(x) for x in found]
         written = state.written(cells, _node_of)
-    inputs = [*(slot for slot in slots if isinstance(slot, Node)), *state.inputs]
     outputs += written.values()
-    _check_inputs(inputs, [*outputs, *(guard.node for guard in record.guards)])
+    reached = in_order([*outputs, *(guard.node for guard in record.guards)])
+    state.prune(set(reached))
+    inputs = [*(slot for slot in slots if isinstance(slot, Node)), *state.inputs]
+    _check_inputs(inputs, reached)
     return Graph(
         inputs,
         outputs,
         takes=_taker(slots, rebuild, signature),
         gives=gives,
         guards=record.guards,
-        state=state if state.inputs else None,
+        state=state if state.inputs or written or state.cleared else None,
         written=list(written),
         name=getattr(f, "__name__", "f"),
     )
@@ -99,10 +101,10 @@ def _varies(x: Any) -> bool:
     return isinstance(x, np.ndarray | np.generic | Tensor) or type(x) in (float, complex)
 
 
-def _check_inputs(inputs: list[Node], roots: list[Node]) -> None:
+def _check_inputs(inputs: list[Node], nodes: list[Node]) -> None:
     """Refuse what was kept from another capture."""
     known = set(inputs)
-    for node in in_order(roots):
+    for node in nodes:
         if node.kind == "input" and node not in known:
             raise LeavesGraphError(
                 f"the function uses a symbol of another capture, which stands for {node.value} there: it was kept in a "

@@ -109,7 +109,7 @@ class Graph:
         if self.state is not None:
             given += self.state.read()
         results = self.run(given)
-        if self.written:
+        if self.state is not None:
             count = len(results) - len(self.written)
             results, new = results[:count], results[count:]
             results = self.state.write(dict(zip(self.written, new, strict=True)), results)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,21 +18,35 @@ from adjoint.tape.tensor import Tensor, View, wrap
 
 
 class Cell:
-    """One array that a program may read and write: where it is found, and how it is put back."""
+    """One array that a program may read and write: where it is found, and how it is put back.
 
-    def __init__(self, name: str, get: Callable[[], Any], put: Callable[[Any], None]) -> None:
-        self.name, self.get, self.put = name, get, put
+    `absent` makes what stands for it where there is none: the zeros of a gradient that is to be added to.
+    """
+
+    def __init__(
+        self, name: str, get: Callable[[], Any], put: Callable[[Any], None], absent: Callable[[], Any] = lambda: None
+    ) -> None:
+        self.name, self.get, self.put, self._absent = name, get, put, absent
+
+    def read(self) -> Any:
+        """What it holds, or what stands for that."""
+        value = self.get()
+        return self._absent() if value is None else value
 
 
 class State:
     """All arrays that `f` can reach and that are not among its arguments.
 
     Attributes:
-        cells: those that hold an array.
+        cells: those that hold an array, or what stands for one.
         inputs: one node a cell.
+        cleared: numbers of the gradients that the program sets to None.
+
+    With `gradients`, zeros stand for gradients that are not there: a program that adds to them holds for both.
     """
 
-    def __init__(self, f: Any, args: Any) -> None:
+    def __init__(self, f: Any, args: Any, gradients: bool = False) -> None:
+        self.cleared: list[int] = []
         found = reach(f, args)
         given = {id(leaf) for leaf in flatten(args)[0]}
         tensors = [t for t in found.tensors if id(t) not in given and t.level == 0 and not isinstance(t, View)]
@@ -45,16 +59,18 @@ class State:
                 thing.prepare()
         cells = [_of_tensor(t, named.get(id(t), f"tensor{k}")) for k, t in enumerate(self._tensors)]
         cells += [
-            _of_gradient(t, named.get(id(t), f"tensor{k}")) for k, t in enumerate(self._tensors) if t.node is not None
+            _of_gradient(t, named.get(id(t), f"tensor{k}"), gradients)
+            for k, t in enumerate(self._tensors)
+            if t.node is not None
         ]
         for thing in found.objects:
             cells += [cell for cell in _of_object(thing) if id(cell.get()) not in given]
         self._all = cells
-        self.cells = [cell for cell in cells if _is_kept(cell.get())]
+        self.cells = [cell for cell in cells if _is_kept(cell.read())]
         self.inputs = [
             placeholder(cell.name, np.shape(x), np.asarray(x).dtype, number=not isinstance(x, np.ndarray))
             for cell in self.cells
-            for x in (cell.get(),)
+            for x in (cell.read(),)
         ]
 
     @contextmanager
@@ -64,7 +80,7 @@ class State:
         before = [(cell, cell.get()) for cell in self._all]
         sources = {id(generator): (s, s.get()) for generator in self._generators for s in (Source.of(generator),)}
         for cell, node in zip(self.cells, self.inputs, strict=True):
-            value = cell.get()
+            value = cell.read()
             cell.put(symbol_of(np.array(value) if isinstance(value, np.ndarray) else value, node))
         try:
             yield self._all
@@ -97,7 +113,15 @@ class State:
                 changed[i] = now.node
             elif not isinstance(now, Symbol) and _is_kept(now):  # what does not depend on anything
                 changed[i] = node_of(now)
+            elif now is None and cell in read:
+                self.cleared.append(i)
         return changed
+
+    def prune(self, used: Container[Node]) -> None:
+        """Leave out the inputs that stand for gradients which are not there, and which the program does not use."""
+        pairs = zip(self.cells, self.inputs, strict=True)
+        kept = [(cell, node) for cell, node in pairs if cell.get() is not None or node in used]
+        self.cells, self.inputs = [cell for cell, _ in kept], [node for _, node in kept]
 
     def tensors(self) -> list[tuple[int, Tensor]]:
         """The tensors that require a gradient, by the number of their input."""
@@ -115,7 +139,7 @@ class State:
 
     def read(self) -> list[Any]:
         """The arrays as they are now."""
-        return [cell.get() for cell in self.cells]
+        return [cell.read() for cell in self.cells]
 
     def write(self, new: dict[int, Any], results: list[Any]) -> list[Any]:
         """Put `new` values where they belong; in place, where an array is there. Gives `results`, safe from that."""
@@ -130,6 +154,8 @@ class State:
                 writes.note(array)
             else:
                 cell.put(type(array)(value) if type(array) in (int, float) else np.array(value))
+        for i in self.cleared:
+            self._all[i].put(None)
         return results
 
 
@@ -148,13 +174,16 @@ def _of_tensor(tensor: Tensor, name: str) -> Cell:
     return Cell(name, lambda: tensor.data, lambda data: setattr(tensor, "data", data))
 
 
-def _of_gradient(tensor: Tensor, name: str) -> Cell:
+def _of_gradient(tensor: Tensor, name: str, zeros: bool) -> Cell:
     node: Any = tensor.node
 
     def put(data: Any) -> None:
         node.grad = None if data is None else wrap(data, None, 0)
 
-    return Cell(f"{name}.grad", lambda: None if node.grad is None else node.grad.data, put)
+    def absent() -> Any:
+        return np.zeros(tensor.shape, tensor.dtype) if zeros else None
+
+    return Cell(f"{name}.grad", lambda: None if node.grad is None else node.grad.data, put, absent)
 
 
 def _of_object(thing: Any) -> Iterator[Cell]:
