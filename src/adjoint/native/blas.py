@@ -88,6 +88,10 @@ def _batch(view: View, stack: tuple[int, ...]) -> int | None:
     return step or 0
 
 
+_ARGUMENTS = ("ty.at", "tx.at", "columns.at", "rows.at", "inner.at", "alpha", "p1", "ly.at", "p0", "lx.at", "beta",
+              "p2", "lc.at")  # fmt: skip
+
+
 def write(dtype: str) -> Function:
     """The code that hands a product to BLAS. Row by row, C = A B is for BLAS the transposed C' = B' A'."""
     letter, kind, one, size = ("s", "float", "1.0", 4) if dtype == "f4" else ("d", "double", "1.0", 8)
@@ -114,7 +118,7 @@ def write(dtype: str) -> Function:
             f"  %e{i} = mul i64 %d{i}, {size}",
             f"  %p{i} = getelementptr i8, ptr %m{i}, i64 %e{i}",
         ]
-    arguments = ["%ty.at", "%tx.at", "%columns.at", "%rows.at", "%inner.at", "%alpha", "%p1", "%ly.at", "%p0", "%lx.at", "%beta", "%p2", "%lc.at"]
+    arguments = [f"%{n}" for n in _ARGUMENTS]
     lines += [
         f"  call void inttoptr (i64 {address(letter + 'gemm')} to ptr)({', '.join(f'ptr {a}' for a in arguments)})",
         "  %j = add i64 %i, 1",

@@ -49,6 +49,7 @@ class Value:
     def _two(self, word: str, other: Any, reverse: bool = False) -> Value:
         right = self.code.like(other, self)
         a, b = (right, self) if reverse else (self, right)
+        word += " contract" if self.code.contracts and word[0] == "f" else ""
         return self.code.put(f"{word} {self.type} {a.name}, {b.name}", self.dtype)
 
     def _word(self, word: str) -> str:
@@ -146,6 +147,7 @@ class Code:
 
     def __init__(self, width: int = 1) -> None:
         self.width = width
+        self.contracts = False  # whether LLVM may make one rounding of a product and a sum
         self.lines: list[str] = []
         self.declared: dict[str, str] = {}
         self._known: list[dict[str, Value]] = [{}]

@@ -157,6 +157,7 @@ class Lowered(NamedTuple):
     loop: tuple[str, ...]
     function: Lowering | None
     reason: str = ""
+    plain: bool = True  # none of `maths`, whose every rounding counts
 
 
 def lowered(node: Node) -> Lowered:
@@ -179,7 +180,7 @@ def lowered(node: Node) -> Lowered:
     loop = loop_of(node)
     if loop is None:
         return Lowered((), None, "no loop of NumPy's")
-    return _fitting(node, loop, entry.function, entry.dtypes)
+    return _fitting(node, loop, entry.function, entry.dtypes)._replace(plain=name not in (*maths.NAMES, "sigmoid"))
 
 
 def _fitting(node: Node, loop: tuple[str, ...], function: Lowering, dtypes: tuple[str, ...]) -> Lowered:

@@ -47,7 +47,8 @@ class Plan(NamedTuple):
 class Copy(NamedTuple):
     """Stands for a value that is a copy of another: a view that an output shows, or one that needs its own memory."""
 
-    of: Node
+    of: Node  # of the same dtype
+    shape: tuple[int, ...]
     number: int
 
 
@@ -135,9 +136,13 @@ class Planner:
         nodes: what native code computes, in order.
         kinds: for each of these what it is; see `kind_of`.
         outputs: the values that leave the segment, in the order of the results.
+        fastmath: whether a product and a sum may be rounded once.
     """
 
-    def __init__(self, nodes: Sequence[Node], kinds: dict[Node, str], outputs: Sequence[Node]) -> None:
+    def __init__(
+        self, nodes: Sequence[Node], kinds: dict[Node, str], outputs: Sequence[Node], fastmath: bool = False
+    ) -> None:
+        self.fastmath = fastmath
         self.kinds, self.outputs = dict(kinds), outputs
         self.views: dict[Node, View] = {}
         for node in nodes:
@@ -161,7 +166,7 @@ class Planner:
         copies: list[tuple[Node, Copy]] = []
         for i, node in enumerate(self.outputs):
             if node in self.views or node not in self.kinds or node in self.results:
-                copies.append((node, Copy(node, i)))
+                copies.append((node, Copy(node, node.shape, i)))
                 self.results[copies[-1][1]] = i
             else:
                 self.results[node] = i
@@ -182,8 +187,8 @@ class Planner:
         return Plan(self.steps, self.constants, arena)
 
     def _bytes(self, value: Any) -> int:
-        node = value.of if isinstance(value, Copy) else value
-        return int(math.prod(node.shape) * node.dtype.itemsize)
+        dtype = (value.of if isinstance(value, Copy) else value).dtype
+        return int(math.prod(value.shape) * dtype.itemsize)
 
     def _needed(self, order: Sequence[Group | Node]) -> set[Node]:
         """What is used outside of the kernel that computes it."""
@@ -222,12 +227,10 @@ class Planner:
             self._express(node, len(reads), expressions, places)
         whole = contiguous(group.domain)
         stores: list[tuple[int, Operand, Reduction | None]] = []
-        for node in group.nodes:
-            if node in needed:
-                stores.append((places[node], Operand(node, key_of(node.dtype), whole), None))
+        stores += [(places[n], Operand(n, key_of(n.dtype), whole), None) for n in group.nodes if n in needed]
         for node in group.reductions:
-            stores.append((self._number(node.args[0], len(reads), expressions, places),
-                           Operand(node, key_of(node.dtype), self._kept(node)), _reduction(node)))  # fmt: skip
+            place = self._number(node.args[0], len(reads), expressions, places)
+            stores += [(place, Operand(node, key_of(node.dtype), self._kept(node)), _reduction(node))]
         if not stores:
             return
         self._write(Spec(group.domain, reads, expressions, stores, group.axes), tuple(group.members))
@@ -238,7 +241,7 @@ class Planner:
             return
         found = lowering.lowered(node)
         args = tuple(self._number(arg, reads, expressions, places) for arg in node.args)
-        expressions.append(Expression(_applied(found, key_of(node.dtype)), args))
+        expressions.append(Expression(_applied(found, key_of(node.dtype), self.fastmath), args))
         places[node] = reads + len(expressions) - 1
 
     def _number(self, arg: Node, reads: int, expressions: list[Expression], places: dict[Any, int]) -> int:
@@ -312,9 +315,12 @@ class Planner:
         found = blas.product(x, y, node.shape)
         for k in found if isinstance(found, list) else ():
             view = (x, y)[k]
-            copy = Copy(node.args[k], -len(self.steps) - 1)
-            self._copy(view, copy)
-            moved = View(copy, view.shape, contiguous(view.shape))  # type: ignore[arg-type]  # a value all the same
+            shape = (
+                (*node.shape[: max(len(x.shape), len(y.shape)) - 2], *view.shape[-2:]) if view.shape[1:] else view.shape
+            )
+            copy = Copy(node, shape, -len(self.steps) - 1)
+            self._copy(view._replace(shape=shape, strides=broadcast_strides(view.strides, view.shape, shape)), copy)
+            moved = View(copy, shape, contiguous(shape))  # type: ignore[arg-type]  # a value all the same
             x, y = (moved, y) if k == 0 else (x, moved)
         found = blas.product(x, y, node.shape)
         assert not isinstance(found, list), (x, y)
@@ -341,10 +347,13 @@ def _is_number(arg: Node) -> bool:
     return arg.kind == "constant" and np.ndim(arg.value) == 0
 
 
-def _applied(found: lowering.Lowered, dtype: str) -> Callable[..., Value]:
+def _applied(found: lowering.Lowered, dtype: str, fastmath: bool) -> Callable[..., Value]:
     def function(code: Code, *values: Value) -> Value:
         assert found.function is not None
         given = [value.to(kind) for value, kind in zip(values, found.loop, strict=True)]
-        return found.function(code, *given).to(dtype)
+        code.contracts = fastmath and found.plain
+        value = found.function(code, *given).to(dtype)
+        code.contracts = False
+        return value
 
     return function

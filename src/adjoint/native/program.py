@@ -83,6 +83,8 @@ class Segment:
              tables[0].ctypes.data, tables[1].ctypes.data, id(slow), 0, int(self._is_long())],
             keep,
         )  # fmt: skip
+        if not entry.supported():
+            return entry.by_ctypes(described), described
         return entry.builtin(described), described
 
     def _result_slots(self, results: dict[Any, int]) -> dict[Any, int]:
@@ -170,7 +172,8 @@ class Program:
         compile_seconds: how long LLVM took for what was not there yet.
     """
 
-    def __init__(self, inputs: Sequence[Node], outputs: Sequence[Node]) -> None:
+    def __init__(self, inputs: Sequence[Node], outputs: Sequence[Node], fastmath: bool = False) -> None:
+        self.fastmath = fastmath
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
         results = primitive(self.outputs)
         nodes = [n for n in in_order(results) if n.kind in ("call", "part")]
@@ -197,7 +200,7 @@ class Program:
         for native, part in self._parts:
             if native:
                 outs = [n for n in part if n in used_later[id(part)]]
-                plans.append((part, outs, Planner(part, {n: kinds[n] for n in part}, outs)))
+                plans.append((part, outs, Planner(part, {n: kinds[n] for n in part}, outs, self.fastmath)))
         # Copies of what is returned without being computed, or twice.
         self._steps: list[NumpyStep | NativeStep] = []
         planned = {id(part): (outs, planner.plan()) for part, outs, planner in plans}
@@ -361,5 +364,26 @@ def _used_later(parts: Sequence[Part], results: Sequence[Node]) -> dict[int, set
 
 
 def build(inputs: Sequence[Node], outputs: Sequence[Node], *, fastmath: bool = False) -> Program:
-    """Compile what leads from `inputs` to `outputs`."""
-    return Program(inputs, outputs)
+    """Compile what leads from `inputs` to `outputs`, for this processor.
+
+    Args:
+        inputs: nodes of known shape and dtype; the program is called with one array for each.
+        outputs: nodes that use these (or are them). What has no native code is computed by NumPy in between, for which
+            `Program.steps` gives the reasons.
+        fastmath: let a product and a sum be rounded once instead of twice; nothing else changes.
+
+    Returns:
+        A `Program`: ``program(*arrays)`` gives a list of new arrays, of one result each.
+
+    Raises:
+        ArgumentError: from a call with other shapes, or another number of arrays.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> from adjoint import native
+        >>> graph = ad.capture(ad.grad(lambda x: np.sum(np.tanh(x) ** 2)), np.ones(3))
+        >>> program = native.build(graph.inputs, graph.outputs)
+        >>> program(np.array([0.0, 1.0, -2.0]))
+        [array([ 0.        ,  0.63970001, -0.13621869])]
+    """
+    return Program(inputs, outputs, fastmath)
