@@ -143,7 +143,7 @@ class State:
 
     def write(self, new: dict[int, Any], results: list[Any]) -> list[Any]:
         """Put `new` values where they belong; in place, where an array is there. Gives `results`, safe from that."""
-        targets = [array for i in new if isinstance(array := self._all[i].get(), np.ndarray)]
+        targets = {id(array): array for i in new if isinstance(array := self._all[i].get(), np.ndarray)}
         values = [_apart(value, targets) for value in new.values()]
         results = [_apart(value, targets) for value in results]
         for i, value in zip(new, values, strict=True):
@@ -159,11 +159,11 @@ class State:
         return results
 
 
-def _apart(value: Any, targets: list[np.ndarray]) -> Any:
+def _apart(value: Any, targets: dict[int, np.ndarray]) -> Any:
     """`value`, in memory that is not about to be overwritten."""
-    if not isinstance(value, np.ndarray) or (value.base is None and not any(value is target for target in targets)):
+    if not isinstance(value, np.ndarray) or (value.base is None and id(value) not in targets):
         return value  # memory of its own
-    return np.array(value) if any(np.may_share_memory(value, target) for target in targets) else value
+    return np.array(value) if any(np.may_share_memory(value, target) for target in targets.values()) else value
 
 
 def _is_kept(value: Any) -> bool:
