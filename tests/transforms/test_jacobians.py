@@ -102,6 +102,20 @@ def test_complex():
         np.testing.assert_allclose(transform(f)(z), a * 2 * z, rtol=1e-12)
 
 
+@pytest.mark.parametrize("chunk_size", [None, 2])
+@pytest.mark.parametrize("transform", [ad.jacrev, ad.jacfwd])
+def test_complex_values_of_real_arguments(transform, chunk_size):
+    x = rng.normal(size=3)
+    found = transform(lambda x: np.exp(1j * x) * x[0], chunk_size=chunk_size)(x)
+    expected = np.diag(1j * np.exp(1j * x) * x[0])
+    expected[:, 0] += np.exp(1j * x)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    np.testing.assert_allclose(transform(lambda t: np.exp(1j * t))(0.3), 1j * np.exp(0.3j), rtol=1e-12)
+    tree = transform(lambda a: (a["x"] * a["z"], a["x"]), chunk_size=chunk_size)({"x": 2.0, "z": 3j})
+    assert tree == ({"x": 3j, "z": 2.0}, {"x": 1.0, "z": 0.0})
+    assert transform(lambda x: x * 1j)(np.float32(1.0)).dtype == np.complex64
+
+
 def test_single_precision_and_empty():
     x = rng.normal(size=3).astype(np.float32)
     for transform in (ad.jacrev, ad.jacfwd, lambda f: ad.hessian(lambda x: np.sum(f(x)))):

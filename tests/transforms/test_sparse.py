@@ -54,6 +54,7 @@ CASES = {
     "sorted": (np.sort, (4,), None),
     "windows": (lambda x: np.lib.stride_tricks.sliding_window_view(x, 3).sum(-1), (7,), 15),
     "complex on the way": (lambda x: np.abs(np.exp(1j * x) + x), (4,), 4),
+    "complex sums": (lambda x: np.stack([np.sum(x * 1j), x[0] * (2.0 + 1j)]), (5,), 6),
     "imaginary parts": (lambda x: np.exp(1j * x).imag, (4,), 4),
     "imaginary parts of a transform": (lambda x: np.fft.fft(x).imag, (4,), 16),
     "parts written": (parts_written, (6,), 14),
@@ -140,6 +141,13 @@ def test_refusals():
         ad.sparse_jacobian(lambda x: x)(np.arange(3))
     with pytest.raises(ad.ArgumentError, match="gives one array; this one gave tuple"):
         ad.sparse_jacobian(lambda x: (x, x))(np.ones(3))
+    with pytest.raises(ad.ArgumentError, match="argument 0 is a dict"):
+        ad.sparse_jacobian(lambda x: x["a"])({"a": np.ones(3)})
+    with pytest.raises(ad.ArgumentError, match="argnums=1: the call has 1 positional"):
+        ad.sparse_jacobian(lambda x: x, 1)(np.ones(3))
+    for rows in (2, 4):
+        with pytest.raises(ad.ShapeError, match=f"pattern has {rows} rows, but the value 3 elements"):
+            ad.sparse_jacobian(lambda x: x, pattern=np.eye(rows, 3))(np.ones(3))
 
 
 @settings(max_examples=40, deadline=None)

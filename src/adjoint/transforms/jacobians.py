@@ -34,7 +34,8 @@ def jacrev(f: Function, argnums: int = 0, chunk_size: int | None = None) -> Func
 
     Returns:
         A function with the arguments of `f`. For an array argument and an array value the Jacobian has shape
-        ``value.shape + argument.shape``; for trees it is a tree like the value, of trees like the argument.
+        ``value.shape + argument.shape``; for trees it is a tree like the value, of trees like the argument. By complex
+        arguments it is the complex derivative, so `f` must have one there.
 
     Example:
         >>> import numpy as np, adjoint as ad
@@ -52,10 +53,21 @@ def jacrev(f: Function, argnums: int = 0, chunk_size: int | None = None) -> Func
         def pulled(*seeds: Any) -> list[Any]:
             return flatten(pullback(rebuild_value(list(seeds)))[0])[0]
 
+        def turned(*seeds: Any) -> list[Any]:
+            return pulled(*(1j * s if s.dtype.kind == "c" else s for s in seeds))
+
         columns = _stacks(pulled, outputs, chunk_size)
+        # Of a complex value by a real number, the pullback of 1 gives the real part only.
+        imaginary = any(dtype_of(x).kind == "c" for x in outputs) and any(dtype_of(x).kind != "c" for x in leaves)
+        others = _stacks(turned, outputs, chunk_size) if imaginary else columns
         blocks = []
         for out, part in zip(outputs, _parts(outputs), strict=True):
-            rows = [np.conj(c[part]) if c.dtype.kind == "c" else c[part] for c in columns]
+            rows = []
+            for c, other in zip(columns, others, strict=True):
+                if c.dtype.kind == "c":
+                    rows.append(np.conj(c[part]))
+                else:
+                    rows.append(c[part] + 1j * other[part] if dtype_of(out).kind == "c" else c[part])
             blocks.append(
                 rebuild([np.reshape(c, np.shape(out) + np.shape(x))[()] for c, x in zip(rows, leaves, strict=True)])
             )

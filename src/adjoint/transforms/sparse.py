@@ -96,7 +96,14 @@ def sparse_hessian(f: Function, argnums: int = 0, pattern: Any = None) -> Functi
 
 
 def _of_one(f: Function, argnum: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Function, np.ndarray]:
+    if not -len(args) <= argnum < len(args):
+        raise ArgumentError(f"argnums={argnum}: the call has {len(args)} positional argument(s)")
     x = np.asarray(args[argnum])
+    if x.dtype.kind == "O":
+        raise ArgumentError(
+            f"a sparse Jacobian is taken by one array; argument {argnum} is a {type(args[argnum]).__name__}. Join its "
+            f"arrays to one (np.concatenate), and take that apart in the function"
+        )
     if x.dtype.kind != "f":
         raise DTypeError(f"a sparse Jacobian is taken by an array of real numbers; got {x.dtype}")
 
@@ -132,13 +139,22 @@ def _compressed(f: Function, x: np.ndarray, pattern: Any) -> Any:
     if forward:
         seeds = _seeds(colour, x.shape, x.dtype)
         found = vmap(lambda v: jvp(f, (x,), (v,))[1])(seeds)
+        _check_rows(pattern, found[0])
         values = np.reshape(found, (len(seeds), -1))[colour[at.col], at.row]
     else:
         value, pullback = vjp(f, x)
+        _check_rows(pattern, value)
         seeds = _seeds(colour, np.shape(value), np.result_type(value))
         found = vmap(lambda g: pullback(g)[0])(seeds)
+        if seeds.dtype.kind == "c":  # that was the real part
+            found = found + 1j * vmap(lambda g: pullback(g)[0])(1j * seeds)
         values = np.reshape(found, (len(seeds), -1))[colour[at.row], at.col]
     return sp.csr_array((values, (at.row, at.col)), pattern.shape)
+
+
+def _check_rows(pattern: Any, value: Any) -> None:
+    if pattern.shape[0] != np.size(value):
+        raise ShapeError(f"pattern has {pattern.shape[0]} rows, but the value {np.size(value)} elements")
 
 
 def _grouped(pattern: Any) -> tuple[np.ndarray, bool]:
