@@ -14,7 +14,7 @@ import numpy as np
 from adjoint.core.op import NO_SETTINGS
 from adjoint.graph.node import Node
 from adjoint.graph.spelling import literal, spelled
-from adjoint.graph.symbol import as_python, is_number
+from adjoint.graph.symbol import as_numpy, as_python, is_number
 from adjoint.tape.lines import line_of
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Writer:
 
     def root(self, node: Node) -> Node:
         """What `node` is another name of."""
-        while self._single and node.op is as_python:
+        while self._single and (node.op is as_python or node.op is as_numpy):
             (node,) = node.args
         return node
 
@@ -100,6 +100,8 @@ class Writer:
             return []
         if node.op is as_python:
             return [f"{name} = {self.names[node.args[0]]}.item()"]
+        if node.op is as_numpy:
+            return [f"{name} = np.asarray({self.names[node.args[0]]})[()]"]
         if node.op is None:
             return [f"{name} = {self.names[node.args[0]]}[{node.value}]"]
         plain = [arg not in self.converted and self.root(arg) is arg and is_number(arg) for arg in node.args]
