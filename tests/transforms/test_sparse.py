@@ -40,6 +40,16 @@ def parts_written(x):
     return np.abs(z) ** 2 * np.concatenate([z.real[1:], z.imag[:1]])
 
 
+def heron(x):
+    return x * ad.fixed_point(lambda z, a: (z + a / z) / 2, np.ones(4), 1 + x**2)
+
+
+def solved_by_division(x):
+    return ad.custom_linear_solve(
+        lambda v: v * (2 + x), x**2, lambda product, b: b / product(np.ones(3)), symmetric=True
+    )
+
+
 CASES = {
     "band": (band, (9,), 21),
     "mixture": (mixture, (20,), None),
@@ -54,6 +64,8 @@ CASES = {
     "sorted": (np.sort, (4,), None),
     "windows": (lambda x: np.lib.stride_tricks.sliding_window_view(x, 3).sum(-1), (7,), 15),
     "complex on the way": (lambda x: np.abs(np.exp(1j * x) + x), (4,), 4),
+    "an implicit function": (heron, (4,), 16),
+    "a solver of one's own": (solved_by_division, (3,), 9),
     "complex sums": (lambda x: np.stack([np.sum(x * 1j), x[0] * (2.0 + 1j)]), (5,), 6),
     "imaginary parts": (lambda x: np.exp(1j * x).imag, (4,), 4),
     "imaginary parts of a transform": (lambda x: np.fft.fft(x).imag, (4,), 16),

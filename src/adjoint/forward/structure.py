@@ -110,7 +110,7 @@ class Pattern(Layered):
             return self._moved(op, args, settings)
         zeros = [np.zeros(x.shape) if isinstance(x, Pattern) else x for x in args]
         out = apply(op, zeros, settings)
-        rows = [self._everything(np.shape(x), args, op.batch == "leading") for x in (out if op.multiple else (out,))]
+        rows = [self.mixed(np.shape(x), args, op.batch == "leading") for x in (out if op.multiple else (out,))]
         return tuple(rows) if op.multiple else rows[0]
 
     def _made(self, rows: Any, shape: tuple[int, ...]) -> Pattern:
@@ -141,7 +141,7 @@ class Pattern(Layered):
                     terms.append(summed if other > 1 else np.squeeze(summed, axis))
         return np.broadcast_to(terms[0] if len(terms) == 1 else terms[0] + terms[1], shape)
 
-    def _everything(self, shape: tuple[int, ...], args: Sequence[Any], stacks: bool = False) -> Any:
+    def mixed(self, shape: tuple[int, ...], args: Sequence[Any], stacks: bool = False) -> Any:
         """Each element depends on all that goes in; where matrices are stacked, on its own matrix alone."""
         import scipy.sparse as sp
 
@@ -181,7 +181,7 @@ class Pattern(Layered):
                 here = np.flatnonzero(found >= 0)
                 into = sp.csr_array((np.ones(here.size, bool), (found[here], here)), (out.size, rows.shape[0]))
                 return self._made(into @ rows, out.shape)
-        return self._everything(out.shape, args)
+        return self.mixed(out.shape, args)
 
     def _part_written(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Pattern:
         """The real or the imaginary part of numbers is written: the other one stays."""

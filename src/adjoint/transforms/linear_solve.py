@@ -18,6 +18,7 @@ from adjoint.core.errors import NotSupportedError, RuleError
 from adjoint.core.pulls import dtype_of, shape_of
 from adjoint.core.trees import flatten
 from adjoint.forward.dual import Dual
+from adjoint.forward.structure import Pattern
 from adjoint.tape.node import as_array
 from adjoint.tape.tensor import Tensor
 from adjoint.transforms.carried import Arrays, Derivative, carried_out, operations
@@ -158,6 +159,8 @@ def _solved(system: _System, b: Any) -> Any:
     top = outermost([b, system.product(np.zeros_like(b))])
     if isinstance(top, Batched):
         return _one_by_one(system, b, top)
+    if isinstance(top, Pattern):
+        return top.mixed(np.shape(b), [b])
     if not isinstance(top, Tensor | Dual):
         return _checked(system, b)
     below = system.below(top.level)
