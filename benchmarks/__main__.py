@@ -23,6 +23,7 @@ NAMES = (
     "equations",
     "deep",
     "graph",
+    "native",
     "checkpoint",
     "memory",
     "imports",

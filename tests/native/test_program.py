@@ -141,7 +141,8 @@ def test_arrays_put_together():
 
 def test_products():
     shapes = [((3, 4), (4, 2)), ((4,), (4,)), ((3, 4), (4,)), ((4,), (4, 2)), ((2, 3, 4), (4, 5)),
-              ((3, 4), (2, 4, 5)), ((2, 1, 3, 4), (5, 4, 2)), ((1, 4), (4, 1)), ((3, 1), (1, 2)), ((2, 3, 1), (2, 1, 3))]  # fmt: skip
+              ((3, 4), (2, 4, 5)), ((2, 1, 3, 4), (5, 4, 2)), ((1, 4), (4, 1)), ((3, 1), (1, 2)),
+              ((2, 3, 1), (2, 1, 3))]  # fmt: skip
     for a, b in shapes:
         for dtype, rtol in ((np.float64, 1e-12), (np.float32, 1e-4)):
             x, y = R.normal(size=a).astype(dtype), R.normal(size=b).astype(dtype)

@@ -11,7 +11,8 @@ import numpy as np
 from adjoint.core.box import apply
 from adjoint.core.errors import ArgumentError, NotSupportedError
 from adjoint.graph.node import Node, in_order
-from adjoint.native import entry
+from adjoint.native import entry, lowering
+from adjoint.native.emit import key_of
 from adjoint.native.engine import Kernel, Module, compiled
 from adjoint.native.plan import Plan, Planner, Step, kind_of
 from adjoint.native.primitive import primitive
@@ -182,13 +183,9 @@ class Program:
             kinds[node], self.reasons[node] = kind_of(node)
         self._parts = _partition(nodes, kinds, results)
         self._assemble(kinds, results)
-        alone = self._steps[0] if len(self._steps) == 1 else None
-        direct = (
-            isinstance(alone, NativeStep)
-            and alone.args == list(range(len(self.inputs)))
-            and [alone.outs.index(i) if i in alone.outs else -1 for i in self._gives] == list(range(len(alone.outs)))
-        )
-        self.run: Callable[..., list[np.ndarray]] = alone.segment.run if direct else self._through  # type: ignore[union-attr]
+        first = self._steps[0] if self._whole else None
+        alone = first if isinstance(first, NativeStep) else None
+        self.run: Callable[..., list[np.ndarray]] = alone.segment.run if alone else self._through
 
     def __call__(self, *arrays: Any) -> list[np.ndarray]:
         return self.run(*arrays)
@@ -196,12 +193,14 @@ class Program:
     def _assemble(self, kinds: dict[Node, str], results: list[Node]) -> None:
         slots: dict[Node, int] = {node: i for i, node in enumerate(self.inputs)}
         used_later = _used_later(self._parts, results)
+        # With one segment alone its results are the program's: arguments and repeated values among them too.
+        stored = all(key_of(n.dtype) in lowering.STORED and 0 not in n.shape for n in results)
+        self._whole = stored and [native for native, _ in self._parts] == [True]
         plans = []
         for native, part in self._parts:
             if native:
-                outs = [n for n in part if n in used_later[id(part)]]
+                outs = results if self._whole else [n for n in part if n in used_later[id(part)]]
                 plans.append((part, outs, Planner(part, {n: kinds[n] for n in part}, outs, self.fastmath)))
-        # Copies of what is returned without being computed, or twice.
         self._steps: list[NumpyStep | NativeStep] = []
         planned = {id(part): (outs, planner.plan()) for part, outs, planner in plans}
         functions = [step.function for _, plan in planned.values() for step in plan.steps]
