@@ -21,7 +21,7 @@ WAYS = [
 
 
 @pytest.mark.parametrize(("mode", "options"), WAYS, ids=lambda way: str(way))
-@pytest.mark.parametrize("widths", [1, ((0, 2), (3, 0)), ((7, 8), (11, 13)), {-1: (2, 1)}, {0: 1}], ids=str)
+@pytest.mark.parametrize("widths", [((0, 2), (3, 0)), ((7, 8), (11, 13)), {-1: (2, 1)}], ids=str)
 def test_every_mode(mode, options, widths):
     def padded(x):
         return np.pad(x, widths, mode, **options)
@@ -30,7 +30,7 @@ def test_every_mode(mode, options, widths):
         ours, numpys = padded(ad.tensor(x, requires_grad=True)), padded(x)
         assert ours.dtype == numpys.dtype
         np.testing.assert_allclose(ours.detach(), numpys, rtol=1e-12, atol=1e-5 if x.dtype == np.float32 else 1e-12)
-    check_grads(padded, (X,))
+    check_grads(padded, (X[:2, :3],))
 
 
 def test_complex_constants_keep_their_imaginary_part():

@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from adjoint.core.box import Box
-from adjoint.core.errors import ArgumentError, LeavesGraphError, NotSupportedError
+from adjoint.core.errors import ArgumentError, DTypeError, LeavesGraphError, NotSupportedError
 from adjoint.core.registry import ANSWERS, ENTRIES, REDUCTIONS, answer
 
 
@@ -96,7 +96,10 @@ def store(result: Any, out: Any) -> Any:
     if out is None:
         return result
     if isinstance(out, Box):
-        return cast(Any, out).assign(result)
+        target = cast(Any, out)
+        if target.dtype.kind != "c" and getattr(result, "dtype", target.dtype).kind == "c":
+            raise DTypeError(f"out= of dtype {target.dtype} cannot hold a complex result; pass a complex one, or none")
+        return target.assign(result)
     if isinstance(result, Box) and in_graph(result):
         raise LeavesGraphError(
             "out= is a plain array, which cannot hold a gradient's history; leave out= away, pass a tensor "

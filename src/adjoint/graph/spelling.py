@@ -45,7 +45,7 @@ TEMPLATES = {
     "moveaxis": "np.moveaxis({0}, {source}, {destination})",
     "expand_dims": "np.expand_dims({0}, {axis})",
     "tile": "np.tile({0}, {reps})",
-    "repeat": "np.repeat({0}, {repeats}{axis=})",
+    "repeat_each": "np.repeat({0}, {repeats}{axis=})",
     "roll": "np.roll({0}, {shift}{axis=})",
     "rot90": "np.rot90({0}, {k}, {axes})",
     "convolve_full": "np.convolve({0}, {1})",

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.constructors import constant, elementwise, not_differentiable
+from adjoint.core.constructors import composite, constant, elementwise, not_differentiable
 from adjoint.core.op import call
 
 add = elementwise(np.add, partials=(1, 1), flags=("commutative",))
@@ -50,7 +50,10 @@ def _by_exponent(x: Any, y: Any, out: Any) -> Any:
             return out * cmath.log(x) if isinstance(x, complex) else out * math.log(x)
         x = np.full_like(out, x)  # so that the logarithm has the result's dtype
     flat = np.equal(x, 0) & np.greater_equal(np.real(y), 0)
-    return np.where(flat, 0.0, out * np.log(np.where(flat, 1.0, x)))
+    base = np.where(flat, 1.0, x)
+    if out.dtype.kind == "c":  # a negative base has a complex logarithm
+        base = base.astype(out.dtype)
+    return np.where(flat, 0.0, out * np.log(base))
 
 
 power = elementwise(np.power, partials=(_by_base, _by_exponent), domain=((0.3, 2), (-2, 2)))
@@ -109,4 +112,19 @@ rad2deg = elementwise(np.rad2deg, partial=180 / math.pi)
 radians = elementwise(np.radians, partial=math.pi / 180)
 degrees = elementwise(np.degrees, partial=180 / math.pi)
 
-constant(np.frexp, np.signbit, np.gcd, np.lcm)
+constant(np.signbit, np.gcd, np.lcm)
+
+
+def exponents(x: Any) -> Any:
+    """The second result of `numpy.frexp`."""
+    return np.frexp(x)[1]
+
+
+(_exponents,) = constant(exponents, batch="elementwise")
+
+
+@composite(np.frexp, samples=lambda r: [call(r(3, 4, low=0.6, high=0.9)), call(r(3, low=-7.9, high=-4.1))])
+def frexp(x: Any, /) -> Any:
+    """`numpy.frexp`: the mantissa is differentiable, the exponent is constant."""
+    exponent = _exponents(x)
+    return np.ldexp(x, np.negative(exponent)), exponent

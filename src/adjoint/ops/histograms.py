@@ -11,7 +11,7 @@ from adjoint.core.box import Box
 from adjoint.core.constructors import composite
 from adjoint.core.op import call
 from adjoint.core.protocol import detached
-from adjoint.ops.indexing import scatter
+from adjoint.ops.indexing import kept, scatter
 from adjoint.ops.order import on_values
 
 
@@ -29,7 +29,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     counts = on_values(bincount, x, weights)
     if not isinstance(weights, Box):
         return counts
-    return scatter(_flat(weights).astype(float), detached(x), np.shape(counts))
+    return scatter(_flat(weights).astype(float), kept(detached(x)), np.shape(counts))
 
 
 def _flat(x: Any) -> Any:

@@ -11,7 +11,7 @@ from adjoint.core.constructors import in_place
 from adjoint.core.errors import ArgumentError, LeavesGraphError, ShapeError
 from adjoint.core.op import call
 from adjoint.core.registry import REDUCTIONS
-from adjoint.ops.indexing import scatter
+from adjoint.ops.indexing import kept, scatter
 
 
 def _target(a: Any, function: str) -> None:
@@ -105,6 +105,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
 def accumulate_at(a: Any, ufunc: np.ufunc, index: Any, value: Any) -> None:
     """``np.add.at(a, index, value)`` and ``np.subtract.at``: repeated indices count every time."""
     _target(a, f"{ufunc.__name__}.at")
+    index = tuple(map(kept, index)) if isinstance(index, tuple) else kept(index)
     region = np.shape(np.empty(a.shape, bool)[index])
     a += scatter(np.broadcast_to(value if ufunc is np.add else -value, region), index, a.shape)
 

@@ -26,6 +26,14 @@ def may_repeat(index: Any) -> bool:
     return False
 
 
+def kept(index: Any) -> Any:
+    """A list or an array of numbers or truth values as a copy: the graph keeps it, and its owner may change it."""
+    if not isinstance(index, list | np.ndarray):
+        return index
+    array = np.array(index)
+    return array if array.size or isinstance(index, np.ndarray) else array.astype(int)
+
+
 def numbers_at(shape: tuple[int, ...], index: Any) -> Any:
     """Which elements of an array of `shape`, counted in C order, `index` names."""
     return np.arange(math.prod(shape)).reshape(shape)[index]
@@ -253,7 +261,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
         arr, axis = np.ravel(arr), 0
     shape = list(np.shape(arr))
     shape[axis] = 1
-    indices = np.broadcast_to(indices, np.broadcast_shapes(np.shape(indices), tuple(shape)))
+    indices = kept(np.broadcast_to(indices, np.broadcast_shapes(np.shape(indices), tuple(shape))))
     places = np.indices(indices.shape, sparse=True)
     return read(arr, tuple(indices if i == axis % len(shape) else place for i, place in enumerate(places)))
 
@@ -272,7 +280,8 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     if axis is None:
         a, axis = np.ravel(a), 0
     n = np.shape(a)[axis]
-    indices = indices if isinstance(indices, Box) else np.asarray(indices)
+    if not isinstance(indices, Box):
+        indices = np.asarray(kept(indices))
     if mode == "wrap":
         indices = indices % n
     elif mode == "clip":

@@ -209,7 +209,8 @@ def _sign_of(lu: Any, pivots: Any) -> Any:
     """The sign, or phase, of the determinant."""
     d = lu.diagonal()
     odd = np.count_nonzero(pivots != np.arange(len(pivots))) % 2
-    return np.prod(d / np.where(d == 0, 1, np.abs(d))) * (1 - 2 * odd)
+    sign = np.prod(d / np.where(d == 0, 1, np.abs(d)))
+    return -sign if odd else sign
 
 
 def _det_keeping(g: Any, a: Any, out: Any) -> Any:
@@ -233,7 +234,8 @@ def det_keeping_factors(a: Any, /) -> Any:
     """The determinant, and the factors that its gradient needs again."""
     lu, pivots = lu_of(a)
     odd = np.count_nonzero(pivots != np.arange(len(pivots))) % 2
-    return np.prod(lu.diagonal()) * (1 - 2 * odd), lu, pivots
+    det = np.prod(lu.diagonal())
+    return -det if odd else det, lu, pivots  # of the same dtype
 
 
 @composite(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from types import FrameType
@@ -15,7 +16,7 @@ from adjoint.core.op import Op
 from adjoint.core.protocol import array_function, array_ufunc, detached, store
 from adjoint.core.registry import ENTRIES, operation
 from adjoint.ops.flat import Flat
-from adjoint.ops.indexing import read
+from adjoint.ops.indexing import kept, read
 from adjoint.ops.likes import CONVERSIONS, CREATIONS, make_like
 from adjoint.ops.shape import astype as cast
 
@@ -87,8 +88,7 @@ def plain_index(index: Any) -> Any:
                 f"Convert it: t.detach().numpy().astype(int)"
             )
         return index.numpy()  # type: ignore[attr-defined]  # every box has numpy()
-    # A copy: the graph keeps the index, and its owner may change it.
-    return np.array(index) if isinstance(index, list | np.ndarray) else index
+    return kept(index)
 
 
 class ArrayBox(Box):
@@ -148,6 +148,28 @@ class ArrayBox(Box):
 
     def __getitem__(self, index: Any) -> Any:
         return read(self, plain_index(index))
+
+    def _leaving(self, call: str) -> Any:
+        """The plain values, for `call`; raises where that would lose what this kind of array carries."""
+        raise NotImplementedError
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        held = held_out(self, sys._getframe(1))
+        if held is not None:
+            return held
+        return np.array(self._leaving("np.asarray(t), or writing t into a plain array,"), dtype=dtype, copy=copy)
+
+    def __float__(self) -> float:
+        return float(self._leaving("float(t)"))
+
+    def __int__(self) -> int:
+        return int(self._leaving("int(t)"))
+
+    def __complex__(self) -> complex:
+        return complex(self._leaving("complex(t)"))
+
+    def __index__(self) -> int:
+        return self._leaving("using t as an index").__index__()  # type: ignore[no-any-return]  # an array's
 
     def __len__(self) -> int:
         if not self.shape:

@@ -11,8 +11,9 @@ from adjoint.core.box import raw
 from adjoint.core.constructors import composite, linear
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import call
+from adjoint.core.protocol import detached
 from adjoint.core.pulls import unbroadcast
-from adjoint.ops.indexing import scatter_add
+from adjoint.ops.indexing import kept, scatter_add
 
 
 def counted_from_one(axis: Any, ndim: int = 0) -> Any:
@@ -265,7 +266,6 @@ def _unrepeat(g: Any, a_shape: tuple[int, ...], repeats: Any, axis: Any) -> Any:
 
 
 @linear(
-    np.repeat,
     transpose=_unrepeat,
     batch=lambda a, repeats, axis: (
         np.repeat(np.reshape(a, (a.shape[0], -1)), repeats, 1)
@@ -274,8 +274,13 @@ def _unrepeat(g: Any, a_shape: tuple[int, ...], repeats: Any, axis: Any) -> Any:
     ),
     samples=lambda r: [call(r(3), 2), call(r(2, 3), [1, 2, 0], axis=1), call(r(2, 3), 2)],
 )
-def repeat(a: Any, /, repeats: Any = 1, axis: Any = None) -> Any:
+def repeat_each(a: Any, /, repeats: Any = 1, axis: Any = None) -> Any:
     return np.repeat(a, repeats, axis)
+
+
+@composite(np.repeat, samples=lambda r: [call(r(3), 2), call(r(2, 3), [1, 2, 0], axis=1), call(r(2, 3), repeats=2)])
+def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
+    return repeat_each(a, repeats=kept(detached(repeats)), axis=axis)
 
 
 @composite(np.resize, samples=lambda r: [call(r(2, 3), (3, 4)), call(r(4), 3)])

@@ -72,6 +72,7 @@ def _aligned(weights: Any, a: Any, axis: Any) -> Any:
         call(r(5), r(5), ddof=2),
         call(r(2, 4), fweights=np.array([1, 2, 1, 3])),
         call(r(2, 4), aweights=r(4, low=0.5, high=2), ddof=0),
+        call(r(2, 4), fweights=[1, 2, 1, 3], aweights=r(4, low=0.5, high=2)),
     ],
     errors=lambda r: [call(r(2, 2, 2)), call(r(2, 3), ddof=0.5)],
 )
@@ -127,7 +128,7 @@ def _weights(fweights: Any, aweights: Any, n: int) -> Any:
             raise ShapeError(f"np.cov: {name} must be {n} numbers that are not negative; got shape {np.shape(w)}")
     if fweights is None or aweights is None:
         return aweights if fweights is None else np.asarray(fweights, float)
-    return fweights * aweights
+    return np.asarray(fweights, float) * (np.asarray(aweights) if isinstance(aweights, list | tuple) else aweights)
 
 
 @composite(np.corrcoef, samples=lambda r: [call(r(3, 5)), call(r(5), r(5)), call(r(5, 2), rowvar=False)])

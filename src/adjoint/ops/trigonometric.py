@@ -19,7 +19,7 @@ sinh = elementwise(np.sinh, partial=lambda x: np.cosh(x))
 cosh = elementwise(np.cosh, partial=lambda x: np.sinh(x))
 tanh = elementwise(np.tanh, partial=lambda out: 1 - out * out)
 arcsinh = elementwise(np.arcsinh, partial=lambda x: 1 / np.sqrt(1 + x * x))
-arccosh = elementwise(np.arccosh, partial=lambda x: 1 / np.sqrt((x - 1) * (x + 1)), domain=(1.2, 3))
+arccosh = elementwise(np.arccosh, partial=lambda x: 1 / (np.sqrt(x - 1) * np.sqrt(x + 1)), domain=(1.2, 3))
 arctanh = elementwise(np.arctanh, partial=lambda x: 1 / (1 - x * x), domain=(-0.8, 0.8))
 
 

@@ -130,11 +130,14 @@ def unpacked(node: Node) -> tuple[Any, ...]:
     """What `node` saved, unpacked."""
     what = cast(Pull, node.pull).op.name
     saved = tuple(_unpacked(value, what) for value in node.saved)
-    if node.probe is not None:
-        handle, array = node.saved[node.probe.k], saved[node.probe.k]
+    probe, kept = node.probe, None
+    while probe is not None:
+        handle, array = probe.array(node.saved), probe.array(saved)
         # A fingerprint is of the array that was packed; a copy of it cannot have been overwritten.
-        if isinstance(handle, Handle) and (handle.memory is None or handle.memory() is not writes.owner(array)):
-            node.probe = None
+        copied = isinstance(handle, Handle) and (handle.memory is None or handle.memory() is not writes.owner(array))
+        kept = kept if copied else probe._replace(others=kept)
+        probe = probe.others
+    node.probe = kept
     return saved
 
 

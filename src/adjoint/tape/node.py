@@ -87,7 +87,7 @@ def record(op: Op, level: int, args: Sequence[Any], settings: Any, kind: type) -
                 parents.append(node)
                 wanted.append(i)
         else:
-            values.append(arg)
+            values.append(asarray(arg) if type(arg) is list and op.kind != "constant" else arg)
     out = apply(op, values, settings)
     mode = recording_floor.raw()
     if not parents or op.kind == "constant" or (level < mode and (mode <= NEVER or level < recording_floor.get())):
@@ -112,9 +112,12 @@ def written(
     node = ObservedNode() if is_observed else Node()
     node.order, node.pull, node.parents = next_order(), pull, parents
     node.saved = pull.save(values, out, settings)
-    for i, name in enumerate(() if op.joint else op.inputs):
-        if i not in wanted and type(values[i]) is ndarray and name in pull.names:
-            watch(node, pull.names.index(name))
+    for i, value in enumerate(values):
+        if type(value) is ndarray and i not in wanted:
+            together = op.inputs[0][0] == "*"
+            name = op.inputs[0][1:] if together else op.inputs[i]
+            if name in pull.names:
+                watch(node, pull.names.index(name), i if together else None)
     if is_observed:
         observe(node, values, wanted, out)
     return node

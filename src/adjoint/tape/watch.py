@@ -53,12 +53,21 @@ def is_exact() -> bool:
 
 
 class Probe(NamedTuple):
-    """The fingerprint of the saved value number `k`, and the place in the code that saved it."""
+    """The fingerprint of the saved value number `k`, and the place in the code that saved it.
+
+    Where that value is a tuple of arrays, it is of the one numbered `part`; `others` are the node's other probes.
+    """
 
     k: int
     exact: bool
     print: bytes | int
     place: Place
+    part: int | None = None
+    others: Probe | None = None
+
+    def array(self, saved: tuple[Any, ...]) -> Any:
+        """What is watched, among what the node has `saved`."""
+        return saved[self.k] if self.part is None else saved[self.k][self.part]
 
 
 def fingerprint(array: np.ndarray, exact: bool) -> bytes | int:
@@ -75,19 +84,23 @@ def _sample(shape: tuple[int, ...]) -> tuple[slice, ...]:
     return tuple(slice(None, None, (n - 1) // 3 or 1) for n in shape)
 
 
-def watch(node: Node, k: int) -> None:
-    """Let `node`, whose saved value `k` is somebody's array, ask for a check of it."""
-    exact = _exact.get()
-    node.pull = watching(cast(Pull, node.pull))
-    node.probe = Probe(k, exact, fingerprint(node.saved[k], exact), users_place())
+def watch(node: Node, k: int, part: int | None = None) -> None:
+    """Let `node`, whose saved value `k` is somebody's array (or has it as a `part`), ask for a check of it."""
+    exact, pull = _exact.get(), cast(Pull, node.pull)
+    others = node.probe if pull.watched else None
+    array = node.saved[k] if part is None else node.saved[k][part]
+    node.pull = watching(pull)
+    node.probe = Probe(k, exact, fingerprint(array, exact), users_place(), part, others)
 
 
 def check(node: Node, saved: tuple[Any, ...]) -> None:
     """Raise if an array that `node` watches has changed since it was saved."""
     probe: Probe | None = node.probe
-    if probe is not None and fingerprint(saved[probe.k], probe.exact) != probe.print:
-        op, line = node.pull.op.name if node.pull else "?", line_of(probe.place)
-        raise InPlaceError(
-            f"an array that {op} saved at {line} for its gradient has been written since. Go backward before "
-            f"the write, write into a copy, or give {op} a copy: a.copy()"
-        )
+    while probe is not None:
+        if fingerprint(probe.array(saved), probe.exact) != probe.print:
+            op, line = node.pull.op.name if node.pull else "?", line_of(probe.place)
+            raise InPlaceError(
+                f"an array that {op} saved at {line} for its gradient has been written since. Go backward before "
+                f"the write, write into a copy, or give {op} a copy: a.copy()"
+            )
+        probe = probe.others

@@ -1,0 +1,46 @@
+"""Where the registry's samples do not go: negative bases, other branches, exponents of two, dtypes."""
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint.testing import check_grads
+
+Z = np.array([0.7 + 0.4j, -1.3 + 0.8j, -0.4 - 1.1j, 1.9 - 0.3j])
+
+
+@pytest.mark.parametrize("f", [np.arccosh, np.arcsinh, np.arctanh, np.arccos, np.arcsin, np.arctan])
+def test_inverse_functions_in_all_quadrants(f):
+    check_grads(f, (Z,), order=2)
+
+
+@pytest.mark.parametrize("power", [np.power, np.float_power])
+def test_a_negative_base_with_a_complex_exponent(power):
+    base = np.array([-1.5, 0.7, -0.2, 2.0])
+    check_grads(lambda z: power(base, z), (Z,))
+    check_grads(power, (base, Z))
+
+
+def test_frexp():
+    x = np.array([0.75, -5.0, 96.0, 1e-3])
+    mantissa, exponent = np.frexp(ad.tensor(x, requires_grad=True))
+    np.testing.assert_array_equal(mantissa.detach(), np.frexp(x)[0])
+    np.testing.assert_array_equal(exponent, np.frexp(x)[1])
+    np.testing.assert_array_equal(ad.grad(lambda x: np.sum(np.frexp(x)[0]))(x), 2.0 ** -np.frexp(x)[1])
+    for special in ([np.inf, -np.inf, np.nan, 0.0, -0.0, 5e-324],):
+        np.testing.assert_array_equal(np.frexp(ad.tensor(special))[0], np.frexp(special)[0])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64])
+def test_determinants_keep_their_dtype(dtype):
+    a = np.array([[1, 2], [3, 4]], dtype)
+    t = ad.tensor(a, requires_grad=True)
+    assert np.linalg.det(t).dtype == np.linalg.det(a).dtype
+    assert np.linalg.slogdet(t).sign.dtype == np.linalg.slogdet(a).sign.dtype
+    np.testing.assert_allclose(np.linalg.det(t).detach(), np.linalg.det(a), rtol=1e-6)
+
+
+def test_a_complex_result_does_not_go_into_a_real_array():
+    x = ad.tensor([1.0, 2.0], requires_grad=True)
+    with pytest.raises(ad.DTypeError, match="float64 cannot hold a complex result"):
+        np.fft.fft(x, out=np.zeros_like(x))
