@@ -19,7 +19,6 @@ ALLOWED = {
     "forward": {"batch", "tape", "ops", "core"},
     "batch": {"ops", "core"},
     "transforms": {"tape", "forward", "batch", "ops", "core"},
-    "native": {"graph", "ops", "core"},
     "compiler": {"native", "graph", "transforms", "optim", "tape", "ops", "core"},
     "graph": {"tape", "ops", "core"},
     "expressions": {"graph", "tape", "ops", "core"},

@@ -342,7 +342,7 @@ def swish(x, beta=1.0):
 
 
 @swish.backward
-def swish(g, x, out, beta):
+def _(g, x, out, beta):
     s = 1 / (1 + np.exp(-beta * x))
     return g * (s + beta * out * (1 - s))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -13,7 +12,6 @@ from adjoint.batch.rules import stacked_result
 from adjoint.core.box import Box, apply, settled
 from adjoint.core.errors import BatchedValueError
 from adjoint.core.op import Op
-from adjoint.ops.methods import held_out
 from adjoint.ops.short import Shortened, Way
 
 
@@ -95,41 +93,24 @@ class Batched(Shortened):
             )
         return answers == {True}
 
-    def _one(self, call: str) -> NoReturn:
+    def _leaving(self, call: str) -> NoReturn:
         raise BatchedValueError(
-            f"{call}: inside vmap this is a value for each of many samples, not one. Stay with arrays (NumPy functions "
-            f"and t itself work), or call the function for one sample after another"
+            f"{call}: inside vmap this is a value for each of many samples, not one. Stay with arrays: NumPy functions "
+            f"and t itself work, ad.take(a, t, axis=0) is a[t], and np.zeros_like(t) makes an array to write into. Or "
+            f"call the function for one sample after another"
         )
 
     def numpy(self) -> np.ndarray:
         """Refused: there is one value a sample."""
-        self._one("t.numpy()")
+        self._leaving("t.numpy()")
 
     def item(self, *index: int) -> Any:
         """Refused: there is one value a sample."""
-        self._one("t.item()")
+        self._leaving("t.item()")
 
     def tolist(self) -> Any:
         """Refused: there is one value a sample."""
-        self._one("t.tolist()")
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        held = held_out(self, sys._getframe(1))
-        if held is None:
-            self._one("np.asarray(t), or writing t into a plain array (make that one with np.zeros_like(t))")
-        return held
-
-    def __float__(self) -> float:
-        self._one("float(t)")
-
-    def __int__(self) -> int:
-        self._one("int(t)")
-
-    def __complex__(self) -> complex:
-        self._one("complex(t)")
-
-    def __index__(self) -> int:  # noqa: PLE0305 - it raises
-        self._one("using t as an index of a plain array or a list (ad.take(a, t, axis=0) works)")
+        self._leaving("t.tolist()")
 
     def __repr__(self) -> str:
         return f"batched({self.layers[0]!r})"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,7 +12,6 @@ from adjoint.core.errors import LeavesGraphError
 from adjoint.core.op import Op
 from adjoint.forward.fast import short_way
 from adjoint.forward.push import build, shaped
-from adjoint.ops.methods import held_out
 from adjoint.ops.short import Shortened, Way
 
 
@@ -118,22 +116,6 @@ class Dual(Shortened):
                 f"to collect results in an array, make it one of them: out = np.zeros_like(t), then out[i] = t[i]"
             )
         return self.primal
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        held = held_out(self, sys._getframe(1))
-        return held if held is not None else np.array(self._leaving("np.asarray(t)"), dtype=dtype, copy=copy)
-
-    def __float__(self) -> float:
-        return float(self._leaving("float(t)"))
-
-    def __int__(self) -> int:
-        return int(self._leaving("int(t)"))
-
-    def __complex__(self) -> complex:
-        return complex(self._leaving("complex(t)"))
-
-    def __index__(self) -> int:
-        return self._leaving("using t as an index").__index__()  # type: ignore[no-any-return]  # an array's
 
     def __repr__(self) -> str:
         return f"dual({self.primal!r}, tangent={self.tangent!r})"

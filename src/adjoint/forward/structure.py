@@ -59,6 +59,9 @@ class Diagonal(Layered):
     def settled(self) -> Any:
         return self.stack()
 
+    def _leaving(self, call: str) -> Any:
+        return self.stack()._leaving(call)
+
     def stack(self) -> Batched:
         """The same tangents, one after another."""
         (elements,) = self.layers

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.box import Box, stays_in_index
-from adjoint.core.errors import ArgumentError
+from adjoint.core.errors import ArgumentError, LeavesGraphError
 from adjoint.core.op import Op
 from adjoint.core.protocol import array_function, array_ufunc, detached, store
 from adjoint.core.registry import ENTRIES, operation
@@ -151,13 +151,13 @@ class ArrayBox(Box):
 
     def _leaving(self, call: str) -> Any:
         """The plain values, for `call`; raises where that would lose what this kind of array carries."""
-        raise NotImplementedError
+        raise LeavesGraphError(f"{call} of a {type(self).__name__} array, which holds more than values")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         held = held_out(self, sys._getframe(1))
         if held is not None:
             return held
-        return np.array(self._leaving("np.asarray(t), or writing t into a plain array,"), dtype=dtype, copy=copy)
+        return np.array(self._leaving("np.asarray(t)"), dtype=dtype, copy=copy)
 
     def __float__(self) -> float:
         return float(self._leaving("float(t)"))

@@ -141,10 +141,10 @@ class Layered(Writable):
         )
 
     def __copy__(self) -> Any:
-        return np.copy(self)  # type: ignore[call-overload]  # dispatches
+        return np.copy(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        return np.copy(self)  # type: ignore[call-overload]  # dispatches
+        return np.copy(self)
 
 
 def shows(out: Any, data: Any) -> bool:

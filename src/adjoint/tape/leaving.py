@@ -10,7 +10,7 @@ import numpy as np
 from adjoint.core.box import Box
 from adjoint.core.errors import LeavesGraphError
 from adjoint.core.registry import operation
-from adjoint.ops.methods import ArrayBox, held_out
+from adjoint.ops.methods import ArrayBox
 from adjoint.tape.node import leaf
 
 # What NumPy answers by yes or no, where no gradient can get lost: `np.array_equal([t, t], [t, t])` asks each tensor
@@ -62,22 +62,6 @@ class Leaving(ArrayBox):
                 f"functions of SciPy's, see adjoint.scipy"
             )
         return np.asarray(self.data)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        held = held_out(self, sys._getframe(1))
-        return held if held is not None else np.array(self._leaving("np.asarray(t)"), dtype=dtype, copy=copy)
-
-    def __float__(self) -> float:
-        return float(self._leaving("float(t)"))
-
-    def __int__(self) -> int:
-        return int(self._leaving("int(t)"))
-
-    def __complex__(self) -> complex:
-        return complex(self._leaving("complex(t)"))
-
-    def __index__(self) -> int:
-        return self._leaving("using t as an index").__index__()
 
     def __dlpack__(self, **options: Any) -> Any:
         return self._leaving("__dlpack__").__dlpack__(**options)
