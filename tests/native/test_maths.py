@@ -31,8 +31,8 @@ def natively(name, *xs):
     key, count = key_of(xs[0].dtype), len(xs)
     out = np.empty_like(xs[0])
     reads = [Operand(i, key, (1,)) for i in range(count)]
-    function = Expression(getattr(maths, name), tuple(range(count)))
-    written = write(Spec(out.shape, reads, [function], [(count, Operand(count, key, (1,)), None)]))
+    function = Expression(getattr(maths, name), tuple(range(count)), name)
+    written = write(Spec(out.shape, reads, [function], [(count, Operand(count, key, (1,)), None)]), {})
     (kernel,) = compiled([written.function])
     block = np.array([x.ctypes.data for x in (*xs, out)])
     numbers = np.array([n for i in range(count + 1) for n in (i, 0)] + written.numbers)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ _MEMORY = {"b1": "i8"}
 _BITS = {"f4": "i4", "f8": "i8"}
 
 
+@cache
 def key_of(dtype: Any) -> str:
     """The short name of a dtype: ``"f8"`` for float64."""
     return str(np.dtype(dtype).str[1:])

@@ -8,7 +8,7 @@ Sums are made in a fixed order: lane by lane in blocks, then the blocks, then th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
 from adjoint.native.emit import REGISTER, Code, Value
@@ -30,10 +30,11 @@ class Operand(NamedTuple):
 
 
 class Expression(NamedTuple):
-    """A value at each place of the domain: `function` of other values."""
+    """A value at each place of the domain: `function` of other values. Functions of one `key` write the same code."""
 
     function: Callable[..., Value]
     args: tuple[int, ...]
+    key: Hashable
 
 
 class Reduction(NamedTuple):
@@ -43,6 +44,7 @@ class Reduction(NamedTuple):
     identity: Callable[[str], Any]
     finish: Callable[[Value], Value]
     dtype: str
+    key: Hashable
 
 
 class Spec(NamedTuple):
@@ -93,9 +95,14 @@ def collapsed(spec: Spec) -> tuple[list[int], list[bool], list[list[int]], list[
     return lengths, reduced, strides[: len(spec.reads)], strides[len(spec.reads) :]
 
 
-def write(spec: Spec) -> Written:
-    """The code of the kernel."""
-    return _Writer(spec).written()
+def write(spec: Spec, known: dict[Hashable, Function]) -> Written:
+    """The code of the kernel; that of an equal one, if it is in `known`."""
+    writer = _Writer(spec)
+    key = writer.key()
+    function = known.get(key)
+    if function is None:
+        function = known[key] = writer.written()
+    return Written(function, writer.operands, writer.numbers(), len(writer.loops))
 
 
 class _Writer:
@@ -117,15 +124,38 @@ class _Writer:
         self.lengths, self.last_reduced = lengths, last_reduced
         widest = max((int(operand.dtype[1]) for operand in self.operands if operand.dtype[0] == "f"), default=4)
         self.code = Code(1 if not lengths else 64 // widest)
-        self.numbers: list[int] = []
+        self.strides, self.reduced = [*self.reads, *self.stores], reduced
+        self.read_so_far = 0
         self.mask: tuple[str, str] | None = None  # whether all lanes are there, and which
 
     # -- What the kernel is called with ---------------------------------------------------------------
 
-    def number(self, value: int) -> str:
-        """A length or stride, read when the kernel begins."""
-        self.numbers.append(value)
-        at = self.code.name(f"getelementptr i64, ptr %p, i64 {2 * len(self.operands) + len(self.numbers) - 1}")
+    def _is_fixed(self, stride: int, axis: int) -> bool:
+        """Whether a stride is part of the code."""
+        return stride == 0 or (stride == 1 and axis == self.vector)
+
+    def numbers(self) -> list[int]:
+        """Lengths and strides, in the order in which the kernel reads them."""
+        found = [s for strides in self.strides for a, s in enumerate(strides) if not self._is_fixed(s, a)]
+        return [*self.lengths, *found]
+
+    def key(self) -> Hashable:
+        """Equal for kernels of the same code."""
+        spec = self.spec
+        return (
+            self.code.width,
+            tuple(self.reduced),
+            len(spec.reads),
+            tuple(operand.dtype for operand in self.operands),
+            tuple(s if self._is_fixed(s, a) else -1 for strides in self.strides for a, s in enumerate(strides)),
+            tuple((expression.key, expression.args) for expression in spec.expressions),
+            tuple((value, reduction and reduction.key) for value, _, reduction in spec.stores),
+        )
+
+    def number(self) -> str:
+        """The next of `numbers`, read when the kernel begins."""
+        self.read_so_far += 1
+        at = self.code.name(f"getelementptr i64, ptr %p, i64 {2 * len(self.operands) + self.read_so_far - 1}")
         return self.code.name(f"load i64, ptr {at}")
 
     def pointers(self) -> list[str]:
@@ -142,16 +172,14 @@ class _Writer:
 
     # -- Loops ----------------------------------------------------------------------------------------
 
-    def written(self) -> Written:
+    def written(self) -> Function:
+        """The code."""
         code, spec = self.code, self.spec
         self.at = self.pointers()
-        self.count = [self.number(n) for n in self.lengths]
-        strides = [*self.reads, *self.stores]
+        self.count = [self.number() for _ in self.lengths]
         self.step = [
-            [s[a] if a == self.vector and s[a] in (0, 1) else self.number(s[a]) if s[a] else 0
-             for a in range(len(self.lengths))]
-            for s in strides
-        ]  # fmt: skip
+            [s if self._is_fixed(s, a) else self.number() for a, s in enumerate(strides)] for strides in self.strides
+        ]
         self.level_of = [self._level(s) for s in self.reads]
         for expression in spec.expressions:
             self.level_of.append(max((self.level_of[a] for a in expression.args), default=0))
@@ -159,8 +187,7 @@ class _Writer:
         self.totals = [code.name(f"alloca {code.type_of(r.dtype)}, align 64") if r else "" for _, _, r in spec.stores]
         self.open(0)
         code.line("ret void")
-        function = Function("define void @{name}(ptr %b, ptr %p) nounwind", code.lines, code.declared)
-        return Written(function, self.operands, self.numbers, len(self.loops))
+        return Function("define void @{name}(ptr %b, ptr %p) nounwind", code.lines, code.declared)
 
     def _level(self, strides: list[int]) -> int:
         """Inside how many loops an operand is read: inside those along which it varies."""

@@ -7,10 +7,12 @@ Operations that are not in the table, because they are written in NumPy calls, a
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from adjoint.core.op import Op
 from adjoint.graph.node import Node
 from adjoint.native import maths
 from adjoint.native.emit import Code, Value, key_of
@@ -163,44 +165,12 @@ class Lowered(NamedTuple):
 def lowered(node: Node) -> Lowered:
     """The lowering of an elementwise node. One that has none says why."""
     assert node.op is not None
-    name, out = node.op.name, node.dtype
-    if name == "choose_either":
-        kind = key_of(out)
-        return _fitting(node, ("b1", kind, kind), lambda code, c, x, y: code.select(c, x, y), STORED)
-    if name == "astype":
-        source, kind = key_of(node.args[0].dtype), key_of(out)
-        return _fitting(node, (source,), lambda code, x: x.to(kind), STORED)
-    entry = TABLE.get(name)
-    if entry is None:
-        return Lowered((), None, "no lowering")
-    if name == "power":
-        special = _power_by_constant(node)
-        if special:
-            return special
-    loop = loop_of(node)
-    if loop is None:
-        return Lowered((), None, "no loop of NumPy's")
-    return _fitting(node, loop, entry.function, entry.dtypes)._replace(plain=name not in (*maths.NAMES, "sigmoid"))
-
-
-def _fitting(node: Node, loop: tuple[str, ...], function: Lowering, dtypes: tuple[str, ...]) -> Lowered:
-    bad = [k for k in (*loop, key_of(node.dtype)) if k not in STORED] + [k for k in loop if k not in dtypes]
-    given = [key_of(arg.dtype) for arg in node.args]
-    bad += [k for k in given if k not in STORED]
-    return Lowered((), None, f"dtype {np.dtype(bad[0])}") if bad else Lowered(loop, function)
-
-
-def loop_of(node: Node) -> tuple[str, ...] | None:
-    """The dtypes in which NumPy computes this."""
-    assert node.op is not None
-    given = [_weak(arg) for arg in node.args]
-    if not isinstance(node.op.forward, np.ufunc):
-        return (key_of(node.dtype),) * len(given)
-    try:
-        loop = node.op.forward.resolve_dtypes((*given, None))
-    except TypeError:
-        return None
-    return tuple(map(key_of, loop[:-1])) if loop[-1] == node.dtype else None
+    exponent = None
+    if node.op.name == "power" and node.args[1].kind == "constant" and not np.ndim(node.args[1].value):
+        exponent = float(np.real(node.args[1].value))
+    return _lowered(
+        node.op, tuple(map(_weak, node.args)), tuple(key_of(a.dtype) for a in node.args), node.dtype, exponent
+    )
 
 
 def _weak(arg: Node) -> Any:
@@ -209,18 +179,50 @@ def _weak(arg: Node) -> Any:
     return type(arg.value) if weak else arg.dtype
 
 
-def _power_by_constant(node: Node) -> Lowered | None:
-    _x, y = node.args
-    if y.kind != "constant" or np.ndim(y.value) or key_of(node.dtype) not in FLOATS:
+@lru_cache(4096)
+def _lowered(op: Op, given: tuple[Any, ...], keys: tuple[str, ...], out: Any, exponent: float | None) -> Lowered:
+    """That of `op` for arguments of the dtypes `keys`; `given` has a type instead for Python's numbers."""
+    kind = key_of(out)
+    if op.name == "choose_either":
+        return _fitting(keys, kind, ("b1", kind, kind), lambda code, c, x, y: code.select(c, x, y), STORED)
+    if op.name == "astype":
+        return _fitting(keys, kind, keys, lambda code, x: x.to(kind), STORED)
+    entry = TABLE.get(op.name)
+    if entry is None:
+        return Lowered((), None, "no lowering")
+    if exponent in _POWERS and kind in FLOATS:
+        return _fitting(keys, kind, (kind, kind), _POWERS[exponent], FLOATS)
+    loop = _loop(op, given, out)
+    if loop is None:
+        return Lowered((), None, "no loop of NumPy's")
+    found = _fitting(keys, kind, loop, entry.function, entry.dtypes)
+    return found._replace(plain=op.name not in (*maths.NAMES, "sigmoid"))
+
+
+def _fitting(
+    given: tuple[str, ...], out: str, loop: tuple[str, ...], function: Lowering, dtypes: tuple[str, ...]
+) -> Lowered:
+    bad = [k for k in (*loop, out, *given) if k not in STORED] + [k for k in loop if k not in dtypes]
+    return Lowered((), None, f"dtype {np.dtype(bad[0])}") if bad else Lowered(loop, function)
+
+
+def _loop(op: Op, given: tuple[Any, ...], out: Any) -> tuple[str, ...] | None:
+    """The dtypes in which NumPy computes this."""
+    if not isinstance(op.forward, np.ufunc):
+        return (key_of(out),) * len(given)
+    try:
+        loop = op.forward.resolve_dtypes((*given, None))
+    except TypeError:
         return None
-    p, kind = float(y.value), key_of(node.dtype)
-    functions: dict[float, Lowering] = {
-        1.0: lambda code, x, _: x,
-        2.0: lambda code, x, _: x * x,
-        3.0: lambda code, x, _: x * x * x,
-        4.0: lambda code, x, _: (x * x) * (x * x),
-        -1.0: lambda code, x, _: 1.0 / x,
-        -2.0: lambda code, x, _: 1.0 / (x * x),
-        0.5: lambda code, x, _: code.select(x.compare("eq", -np.inf), np.inf, code.intrinsic("sqrt", x + 0.0)),
-    }
-    return _fitting(node, (kind, kind), functions[p], FLOATS) if p in functions else None
+    return tuple(map(key_of, loop[:-1])) if loop[-1] == out else None
+
+
+_POWERS: dict[float | None, Lowering] = {
+    1.0: lambda code, x, _: x,
+    2.0: lambda code, x, _: x * x,
+    3.0: lambda code, x, _: x * x * x,
+    4.0: lambda code, x, _: (x * x) * (x * x),
+    -1.0: lambda code, x, _: 1.0 / x,
+    -2.0: lambda code, x, _: 1.0 / (x * x),
+    0.5: lambda code, x, _: code.select(x.compare("eq", -np.inf), np.inf, code.intrinsic("sqrt", x + 0.0)),
+}

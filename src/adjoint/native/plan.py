@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from adjoint.graph.node import Node
 from adjoint.native import blas, buffers, lowering
 from adjoint.native.buffers import Arena, Use
-from adjoint.native.emit import Code, Value, key_of
+from adjoint.native.emit import Code, Value, float_text, key_of
 from adjoint.native.engine import Function
 from adjoint.native.fusion import Group, Scope, axes_reduced, groups
 from adjoint.native.kernels import Expression, Operand, Reduction, Spec, broadcast_strides, contiguous, write
@@ -116,17 +116,25 @@ def _reduction(node: Node) -> Reduction | None:
 
     if name in ("any", "all"):
         word: Callable[[Value, Value], Value] = (lambda x, y: x | y) if name == "any" else (lambda x, y: x & y)
-        return Reduction(word, lambda _: name == "all", same, "b1")
+        return Reduction(word, lambda _: name == "all", same, "b1", name)
     if name == "reduce_sum":
-        return Reduction(lambda x, y: x + y, lambda d: -0.0 if d[0] == "f" else 0, same, out) if out != "b1" else None
+        return (
+            Reduction(lambda x, y: x + y, lambda d: -0.0 if d[0] == "f" else 0, same, out, name)
+            if out != "b1"
+            else None
+        )
     if name == "reduce_prod":
-        return Reduction(lambda x, y: x * y, ones, same, out) if out != "b1" else None
+        return Reduction(lambda x, y: x * y, ones, same, out, name) if out != "b1" else None
     if name == "reduce_mean":
-        return Reduction(lambda x, y: x + y, lambda d: -0.0, lambda x: x / float(count), out) if out[0] == "f" else None
+        return (
+            Reduction(lambda x, y: x + y, lambda d: -0.0, lambda x: x / float(count), out, (name, count))
+            if out[0] == "f"
+            else None
+        )
     extreme, sign = (lowering.maximum, -1) if name == "reduce_max" else (lowering.minimum, 1)
     if given != out:
         return None
-    return Reduction(lambda x, y: extreme(x.code, x, y), lambda d: _largest(d, sign), same, out)
+    return Reduction(lambda x, y: extreme(x.code, x, y), lambda d: _largest(d, sign), same, out, name)
 
 
 class Planner:
@@ -155,6 +163,7 @@ class Planner:
         self.scope = Scope(nodes, self.kinds, self.views, outputs)
         self.results: dict[Any, int] = {}
         self.constants: list[Node] = []
+        self.known: dict[Hashable, Function] = {}
         self.steps: list[Step] = []
 
     def view(self, node: Node) -> View:
@@ -241,14 +250,17 @@ class Planner:
             return
         found = lowering.lowered(node)
         args = tuple(self._number(arg, reads, expressions, places) for arg in node.args)
-        expressions.append(Expression(_applied(found, key_of(node.dtype), self.fastmath), args))
+        assert node.op is not None
+        # The function is one for all nodes that `lowering` finds alike, so it tells them apart.
+        key = (node.op.name, found.loop, found.function, key_of(node.dtype))
+        expressions.append(Expression(_applied(found, key_of(node.dtype), self.fastmath), args, key))
         places[node] = reads + len(expressions) - 1
 
     def _number(self, arg: Node, reads: int, expressions: list[Expression], places: dict[Any, int]) -> int:
         """The number of a value in the kernel; that of a constant is written there."""
         if arg not in places:
             value, dtype = arg.value, key_of(arg.dtype)
-            expressions.append(Expression(_constant(value, dtype), ()))
+            expressions.append(_number_as(value, dtype))
             places[arg] = reads + len(expressions) - 1
         return places[arg]
 
@@ -259,7 +271,7 @@ class Planner:
         return tuple(0 if i in axes else s for i, s in enumerate(own))
 
     def _write(self, spec: Spec, nodes: tuple[Node, ...], in_place: bool = True) -> None:
-        written = write(spec)
+        written = write(spec, self.known)
         count = len(spec.reads)
         operands = [(operand.buffer, operand.offset) for operand in written.operands]
         sizes = [math.prod(n for n, s in zip(spec.domain, o.strides, strict=True) if s) * int(o.dtype[1])
@@ -301,7 +313,7 @@ class Planner:
                 continue
             if source is None or _is_number(source):
                 value = 0 if source is None else source.value
-                fill = Expression(_constant(value, dtype), ())
+                fill = _number_as(value, dtype)
                 self._write(Spec(place.shape, [], [fill], [(0, target, None)]), (node,), False)
                 continue
             view = self.view(source)
@@ -339,8 +351,10 @@ class Planner:
             self.constants.append(base)
 
 
-def _constant(value: Any, dtype: str) -> Callable[..., Value]:
-    return lambda code: code.constant(value, dtype)
+def _number_as(value: Any, dtype: str) -> Expression:
+    """A constant, told from others by its bits."""
+    text = float_text(value, dtype) if dtype[0] == "f" else int(value)
+    return Expression(lambda code: code.constant(value, dtype), (), (dtype, text))
 
 
 def _is_number(arg: Node) -> bool:
