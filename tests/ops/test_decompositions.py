@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint.testing import check_grads
 
 
 def positive(n, seed=0):
@@ -118,3 +119,27 @@ def test_a_matrix_that_is_not_positive_definite():
 def test_columns_that_nothing_determines_are_refused_with_the_call_to_make(call):
     with pytest.raises(ad.NotSupportedError, match=r"full_matrices=False|mode='reduced'"):
         call(ad.tensor(np.ones((3, 2)), requires_grad=True))
+
+
+@pytest.mark.parametrize("half", [np.tril, np.triu])
+@pytest.mark.parametrize("other", [0.0, 7.0])
+def test_a_matrix_that_is_not_hermitian_is_read_as_numpy_reads_it(half, other):
+    r = np.random.default_rng(0)
+    a = np.where(half(np.ones((2, 3, 3))) > 0, r.normal(size=(2, 3, 3)) * (0.3 + 0.2j) + 4 * np.eye(3), other)
+    lower = half is np.tril
+
+    def functions(a):
+        values, vectors = np.linalg.eigh(a, "L" if lower else "U")
+        return (
+            np.linalg.cholesky(a, upper=not lower),
+            values,
+            np.abs(vectors) ** 2,
+            np.linalg.eigvalsh(a, "lu"[not lower]),
+        )
+
+    for ours, numpys in zip(functions(ad.tensor(a, requires_grad=True)), functions(a), strict=True):
+        np.testing.assert_allclose(ours.detach(), numpys, rtol=1e-12)
+    check_grads(lambda a: functions(a)[:2], (a,))
+    assert not np.any(
+        ad.grad(lambda a: np.sum(np.abs(np.linalg.cholesky(a, upper=not lower))))(a)[half(np.ones((2, 3, 3))) == 0]
+    )

@@ -15,6 +15,7 @@ from adjoint.core.box import goes_back, raw
 from adjoint.core.constructors import composite, general
 from adjoint.core.errors import ArgumentError, NotSupportedError
 from adjoint.core.op import call
+from adjoint.core.protocol import detached
 from adjoint.ops.factors import cholesky_cotangent, cholesky_tangent, hermitian, unused
 
 
@@ -60,7 +61,20 @@ def _complex_positive(r: Any, n: int) -> Any:
 
 def _symmetric(a: Any) -> Any:
     """The Hermitian part: what a decomposition of a Hermitian matrix is a function of."""
-    return (a + hermitian(a)) / 2
+    return a if isinstance(a, np.ndarray) and np.array_equal(a, hermitian(a)) else (a + hermitian(a)) / 2
+
+
+def _triangle(name: str, a: Any, uplo: str = "L") -> Any:
+    """`a`; of a matrix that is far from Hermitian, the triangle that NumPy reads, and its mirror image."""
+    if uplo.upper() not in ("L", "U"):
+        raise ArgumentError(f"np.linalg.{name}: UPLO is 'L' or 'U'; got {uplo!r}")
+    numbers = raw(_square(name, a))
+    if 0 in np.shape(a) or (isinstance(numbers, np.ndarray) and np.array_equal(numbers, hermitian(numbers))):
+        return a
+    constant = detached(a)
+    off, size = (np.max(np.abs(x), axis=(-2, -1), keepdims=True) for x in (constant - hermitian(constant), constant))
+    strict = np.tril(a, -1) if uplo.upper() == "L" else np.triu(a, 1)
+    return np.where(off > 0.01 * size, strict + hermitian(strict) + _diagonal(np.real(_on_diagonal(a))), a)
 
 
 def _diagonal(x: Any) -> Any:
@@ -100,7 +114,7 @@ def cholesky_factor(a: Any, /) -> Any:
 )
 def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     """The Cholesky factor of the Hermitian part of `a`, so that the gradient is Hermitian too."""
-    factor = cholesky_factor(_square("cholesky", a))
+    factor = cholesky_factor(_triangle("cholesky", a, "U" if upper else "L"))
     return hermitian(factor) if upper else factor
 
 
@@ -163,12 +177,6 @@ def _eigvalsh_tangent(t: Any, a: Any) -> Any:
 )
 def symmetric_eigenvalues(a: Any, /, uplo: Any = "L") -> Any:
     return np.linalg.eigvalsh(_symmetric(a), uplo)
-
-
-def _triangle(name: str, a: Any, uplo: str) -> Any:
-    if uplo.upper() not in ("L", "U"):
-        raise ArgumentError(f"np.linalg.{name}: UPLO is 'L' or 'U'; got {uplo!r}")
-    return _square(name, a)
 
 
 @composite(
