@@ -181,6 +181,17 @@ def test_what_is_said_of_roots():
             derivative(ad.implicit_root(lambda a: 0.0, lambda z, a: 0.0 * z + 0.0 * a))(2.0)
 
 
+@pytest.mark.parametrize("transform", [ad.grad, lambda f: lambda s: ad.jvp(f, (s,), (1.0,))[1]])
+def test_what_the_equation_closes_over_is_not_lost(transform):
+    def f(s, x):
+        return ad.implicit_root(lambda x: np.sqrt(2.0 * x), lambda z, x: z * z - s * x)(x)
+
+    for x in (lambda s: 3.0, lambda s: 1.5 * s):  # whether or not there is a gradient by the arguments too
+        with pytest.raises(ad.GradientError, match="is none of its arguments"):
+            transform(lambda s, x=x: f(s, x(s)))(2.0)
+    assert_allclose(ad.grad(lambda s: transform(lambda x: f(s, x))(3.0))(2.0), 0.5 * 0.5 / np.sqrt(6.0), rtol=1e-12)
+
+
 def test_single_precision_through_scipys_solvers():
     m, ecc = np.float32(1.0), np.float32(0.3)
     value, (by_mean, by_ecc) = ad.value_and_grad(anomaly, (0, 1))(m, ecc)

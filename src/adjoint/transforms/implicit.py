@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.box import raw
+from adjoint.core.box import Box, raw
 from adjoint.core.errors import DivergedError, GradientError, ShapeError
 from adjoint.core.trees import flatten
 from adjoint.transforms.batch import vmap
 from adjoint.transforms.calls import Call, Custom, taken
-from adjoint.transforms.carried import Arrays, carried_out
+from adjoint.transforms.carried import Arrays, carried_out, check_closed
 from adjoint.transforms.custom import stop_gradient
 from adjoint.transforms.forward import jvp
 from adjoint.transforms.linear_solve import Ravelled, custom_linear_solve
@@ -64,6 +64,13 @@ class _Root(Custom):
         super().__init__(solver, nondiff)
         self.condition, self.symmetric = condition, symmetric
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        value = super().__call__(*args, **kwargs)
+        if not any(isinstance(x, Box) for x in flatten((value, args, kwargs))[0]):
+            off = flatten(self.condition(value, *args, **taken(self.condition, kwargs)))[0]
+            check_closed(self.name, off, 0)
+        return value
+
     def call(self, args: list[Any], settings: dict[str, Any]) -> Call:
         return _RootCall(self, args, settings)
 
@@ -71,7 +78,9 @@ class _Root(Custom):
 class _RootCall(Call):
     def forward(self, xs: Arrays) -> tuple[list[Any], Any]:
         zs = carried_out(self, xs)
-        return zs, (list(xs), list(zs))
+        form = Ravelled(self.rebuilt(list(zs)))
+        # What the equations are off by shows what they depend on beside `xs`; only for that it is given.
+        return zs, (list(xs), list(zs), self._off(form.vector, form, xs))
 
     def residual(self, xs: Arrays) -> Any:
         return self.forward(xs)[1]
@@ -107,7 +116,7 @@ class _RootCall(Call):
         return zs, form.leaves(-tangent)
 
     def backward(self, residual: Any, gs: Arrays, wanted: Sequence[int]) -> list[Any]:
-        xs, zs = residual
+        xs, zs, _ = residual
         form = Ravelled(self.rebuilt(list(zs)))
         z, g = form.vector, Ravelled.of(gs)
         off, pullback = vjp(lambda z: self._off(z, form, xs), z)
