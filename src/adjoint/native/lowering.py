@@ -93,15 +93,10 @@ def _absolute(code: Code, x: Value) -> Value:
 
 @_lower("sign", dtypes=NUMBERS + FLOATS)
 def _sign(code: Code, x: Value) -> Value:
-    negative = code.select(x < 0, -1, 0) if x.dtype[0] == "i" else code.constant(0, x.dtype)
-    if x.dtype[0] != "f":
-        return code.select(x > 0, code.constant(1, x.dtype), _as(code, negative, x.dtype))
-    signed = code.select(x > 0, code.constant(1, x.dtype), code.select(x < 0, code.constant(-1, x.dtype), 0))
-    return code.select(x.is_nan(), x, signed)
-
-
-def _as(code: Code, x: Any, dtype: str) -> Value:
-    return x if isinstance(x, Value) else code.constant(x, dtype)
+    one, none = code.constant(1, x.dtype), code.constant(0, x.dtype)
+    below = code.select(x < 0, code.constant(-1, x.dtype), none) if x.dtype[0] != "u" else none
+    signed = code.select(x > 0, one, below)
+    return code.select(x.is_nan(), x, signed) if x.dtype[0] == "f" else signed
 
 
 @_lower("maximum", dtypes=STORED)
@@ -224,5 +219,5 @@ _POWERS: dict[float | None, Lowering] = {
     4.0: lambda code, x, _: (x * x) * (x * x),
     -1.0: lambda code, x, _: 1.0 / x,
     -2.0: lambda code, x, _: 1.0 / (x * x),
-    0.5: lambda code, x, _: code.select(x.compare("eq", -np.inf), np.inf, code.intrinsic("sqrt", x + 0.0)),
+    0.5: lambda code, x, _: code.intrinsic("sqrt", x),  # as NumPy does for this exponent: nan for -inf
 }
