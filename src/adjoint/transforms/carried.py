@@ -81,7 +81,7 @@ def _recorded(rule: Derivative, xs: Arrays, level: int) -> list[Any]:
         return [wrap(out, None, level) for out in carried_out(rule, values)]
     outs, residual = rule.forward(values)
     leaves, rebuild = flatten(residual)
-    check_closed(rule.name, (*outs, *leaves), level, rule.aside)
+    _closed(rule, (*outs, *leaves), level)
     outs = [np.copy(out) if any(out is x or shows(out, x) for x in values) else out for out in outs]
     call = _Call(rule, leaves, rebuild, level)
     op, settings = rule.ops[level == 0], {"residuals": call.arrays, "call": call}
@@ -139,7 +139,7 @@ def _pushed(rule: Derivative, xs: Arrays, level: int) -> list[Any]:
     if all(t is None for t in tangents):
         return [dual(out, None, level) for out in carried_out(rule, values)]
     outs, pushed = rule.push(values, tangents)
-    check_closed(rule.name, (*outs, *(t for t in pushed if isinstance(t, Dual | Tensor))), level, rule.aside)
+    _closed(rule, (*outs, *(t for t in pushed if isinstance(t, Dual | Tensor))), level)
     return [dual(out, t, level) for out, t in zip(outs, pushed, strict=True)]
 
 
@@ -201,14 +201,14 @@ class _Samples:
         return self._unboxed(outs), self._unboxed(pushed)
 
 
-def check_closed(name: str, arrays: Arrays, level: int, aside: frozenset[int] = frozenset()) -> None:
+def _closed(rule: Derivative, arrays: Arrays, level: int) -> None:
     """Raise if `arrays`, computed from values below `level`, have a history at it: that of something else."""
     for x in arrays:
-        while isinstance(x, Batched) and x.level in aside:
+        while isinstance(x, Batched) and x.level in rule.aside:
             x = x.held
         if isinstance(x, Box) and x.level >= level and (in_graph(x) or x.per_sample):
             raise GradientError(
-                f"{name} uses an array that is differentiated (or differs between samples) and is none of its "
+                f"{rule.name} uses an array that is differentiated (or differs between samples) and is none of its "
                 f"arguments: its rule says nothing about that, and the gradient would be lost. Pass it as an argument; "
                 f"or, if it is a constant, as ad.stop_gradient(t)"
             )

@@ -12,12 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.box import Box, raw
+from adjoint.batch.batched import Batched
+from adjoint.core.box import raw
 from adjoint.core.errors import DivergedError, GradientError, ShapeError
 from adjoint.core.trees import flatten
+from adjoint.forward.dual import Dual
+from adjoint.tape.tensor import Tensor
 from adjoint.transforms.batch import vmap
 from adjoint.transforms.calls import Call, Custom, taken
-from adjoint.transforms.carried import Arrays, carried_out, check_closed
+from adjoint.transforms.carried import Arrays, carried_out
 from adjoint.transforms.custom import stop_gradient
 from adjoint.transforms.forward import jvp
 from adjoint.transforms.linear_solve import Ravelled, custom_linear_solve
@@ -66,21 +69,31 @@ class _Root(Custom):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         value = super().__call__(*args, **kwargs)
-        if not any(isinstance(x, Box) for x in flatten((value, args, kwargs))[0]):
-            off = flatten(self.condition(value, *args, **taken(self.condition, kwargs)))[0]
-            check_closed(self.name, off, 0)
+        made = self.call(*self.bound(args, kwargs))
+        if not made.boxed:
+            made.check_closed(made.leaves, made.results(value))
         return value
 
-    def call(self, args: list[Any], settings: dict[str, Any]) -> Call:
+    def call(self, args: list[Any], settings: dict[str, Any]) -> _RootCall:
         return _RootCall(self, args, settings)
 
 
 class _RootCall(Call):
     def forward(self, xs: Arrays) -> tuple[list[Any], Any]:
         zs = carried_out(self, xs)
-        form = Ravelled(self.rebuilt(list(zs)))
-        # What the equations are off by shows what they depend on beside `xs`; only for that it is given.
-        return zs, (list(xs), list(zs), self._off(form.vector, form, xs))
+        self.check_closed(xs, zs)
+        return zs, (list(xs), list(zs))
+
+    def check_closed(self, xs: Arrays, zs: Arrays) -> None:
+        """Raise if the condition depends on something else that is differentiated, and of which `zs` do not know."""
+        xs, fixed = stop_gradient(list(xs)), stop_gradient(list(zs))
+        form = Ravelled(self.rebuilt(fixed))
+        if _levels([self._off(form.vector, form, xs)]) - _levels(zs) - _levels(xs):
+            raise GradientError(
+                f"implicit_root: the condition of {self.name} uses an array that is differentiated (or differs between "
+                f"samples) and is none of its arguments, so its gradient would be lost. Pass it as an argument; or, if "
+                f"it is a constant, as ad.stop_gradient(t)"
+            )
 
     def residual(self, xs: Arrays) -> Any:
         return self.forward(xs)[1]
@@ -99,6 +112,7 @@ class _RootCall(Call):
 
     def push(self, xs: Arrays, ts: Arrays) -> tuple[list[Any], list[Any]]:
         zs = carried_out(self, xs)
+        self.check_closed(xs, zs)
         form = Ravelled(self.rebuilt(list(zs)))
         z, n = form.vector, form.vector.shape[0]
         moved = jvp(lambda *xs: self._off(z, form, xs), tuple(xs), tuple(ts))[1]
@@ -116,7 +130,7 @@ class _RootCall(Call):
         return zs, form.leaves(-tangent)
 
     def backward(self, residual: Any, gs: Arrays, wanted: Sequence[int]) -> list[Any]:
-        xs, zs, _ = residual
+        xs, zs = residual
         form = Ravelled(self.rebuilt(list(zs)))
         z, g = form.vector, Ravelled.of(gs)
         off, pullback = vjp(lambda z: self._off(z, form, xs), z)
@@ -140,6 +154,20 @@ class _RootCall(Call):
         for i, c in zip(wanted, vjp(parameters, *(xs[i] for i in wanted))[1](-multiplier), strict=True):
             found[i] = c
         return found
+
+
+def _levels(xs: Arrays) -> set[int]:
+    """The levels at which one of `xs` varies."""
+    found = set()
+    for x in xs:
+        while isinstance(x, Tensor | Dual | Batched):
+            history: Any = (
+                x.node if isinstance(x, Tensor) else x.layers[1]
+            )  # a dual's tangent, or whether it is a stack
+            if history is not None and history is not False:
+                found.add(x.level)
+            x = x.held
+    return found
 
 
 def _eye(z: Any) -> np.ndarray:
