@@ -33,39 +33,17 @@ from adjoint.core.guests import expect_guests as _expect_guests
 from adjoint.core.op import call as call
 from adjoint.core.pulls import NotDifferentiable as NotDifferentiable
 from adjoint.core.registry import operation as _operation
-from adjoint.tape.checkpoint import checkpoint as checkpoint
-from adjoint.tape.checkpoint import checkpoint_sequential as checkpoint_sequential
 from adjoint.tape.custom import op as op
-from adjoint.tape.hooks import save_as as save_as
-from adjoint.tape.hooks import save_on_disk as save_on_disk
-from adjoint.tape.hooks import saved_tensors_hooks as saved_tensors_hooks
-from adjoint.tape.lines import source_lines as source_lines
 from adjoint.tape.modes import enable_grad as enable_grad
 from adjoint.tape.modes import is_grad_enabled as is_grad_enabled
 from adjoint.tape.modes import no_grad as no_grad
 from adjoint.tape.modes import set_grad_enabled as set_grad_enabled
-from adjoint.tape.policies import save_everything as save_everything
-from adjoint.tape.policies import save_matmuls as save_matmuls
-from adjoint.tape.policies import save_nothing as save_nothing
-from adjoint.tape.policies import save_only_names as save_only_names
-from adjoint.tape.scan import checkpoint_scan as checkpoint_scan
 from adjoint.tape.tensor import Tensor as Tensor
 from adjoint.tape.tensor import tensor as tensor
 from adjoint.tape.watch import exact_checks as exact_checks
-from adjoint.transforms.batch import vmap as vmap
-from adjoint.transforms.forward import hvp as hvp
-from adjoint.transforms.forward import jvp as jvp
-from adjoint.transforms.forward import linearize as linearize
-from adjoint.transforms.jacobians import hessian as hessian
-from adjoint.transforms.jacobians import jacfwd as jacfwd
-from adjoint.transforms.jacobians import jacobian as jacobian
-from adjoint.transforms.jacobians import jacrev as jacrev
 from adjoint.transforms.reverse import grad as grad
 from adjoint.transforms.reverse import value_and_grad as value_and_grad
 from adjoint.transforms.reverse import vjp as vjp
-from adjoint.transforms.sparse import sparse_hessian as sparse_hessian
-from adjoint.transforms.sparse import sparse_jacobian as sparse_jacobian
-from adjoint.transforms.sparse import sparsity as sparsity
 
 if TYPE_CHECKING:
     from adjoint import data as data
@@ -75,17 +53,44 @@ if TYPE_CHECKING:
     from adjoint import testing as testing
     from adjoint import train as train
     from adjoint import xp as xp
+    from adjoint.compiler.facade import compile as compile
+    from adjoint.expressions import Expr as Expr
+    from adjoint.expressions import expr as expr
+    from adjoint.graph import Graph as Graph
+    from adjoint.graph import capture as capture
     from adjoint.pictures.adjoint_program import adjoint_source as adjoint_source
     from adjoint.pictures.picture import show as show
     from adjoint.tape.anomaly import detect_anomaly as detect_anomaly
+    from adjoint.tape.checkpoint import checkpoint as checkpoint
+    from adjoint.tape.checkpoint import checkpoint_sequential as checkpoint_sequential
+    from adjoint.tape.hooks import save_as as save_as
+    from adjoint.tape.hooks import save_on_disk as save_on_disk
+    from adjoint.tape.hooks import saved_tensors_hooks as saved_tensors_hooks
+    from adjoint.tape.lines import source_lines as source_lines
+    from adjoint.tape.policies import save_everything as save_everything
+    from adjoint.tape.policies import save_matmuls as save_matmuls
+    from adjoint.tape.policies import save_nothing as save_nothing
+    from adjoint.tape.policies import save_only_names as save_only_names
     from adjoint.tape.saved import saved as saved
+    from adjoint.tape.scan import checkpoint_scan as checkpoint_scan
     from adjoint.tape.trace import trace_backward as trace_backward
+    from adjoint.transforms.batch import vmap as vmap
     from adjoint.transforms.custom import custom_jvp as custom_jvp
     from adjoint.transforms.custom import custom_vjp as custom_vjp
     from adjoint.transforms.custom import stop_gradient as stop_gradient
+    from adjoint.transforms.forward import hvp as hvp
+    from adjoint.transforms.forward import jvp as jvp
+    from adjoint.transforms.forward import linearize as linearize
     from adjoint.transforms.implicit import fixed_point as fixed_point
     from adjoint.transforms.implicit import implicit_root as implicit_root
+    from adjoint.transforms.jacobians import hessian as hessian
+    from adjoint.transforms.jacobians import jacfwd as jacfwd
+    from adjoint.transforms.jacobians import jacobian as jacobian
+    from adjoint.transforms.jacobians import jacrev as jacrev
     from adjoint.transforms.linear_solve import custom_linear_solve as custom_linear_solve
+    from adjoint.transforms.sparse import sparse_hessian as sparse_hessian
+    from adjoint.transforms.sparse import sparse_jacobian as sparse_jacobian
+    from adjoint.transforms.sparse import sparsity as sparsity
     from adjoint.xp import from_dlpack as from_dlpack
 
 __version__ = "0.1.0"
@@ -93,6 +98,9 @@ _ROOMS = frozenset({"data", "io", "nn", "optim", "scipy", "testing", "train", "x
 _TOOLS = {
     "adjoint_source": "adjoint.pictures.adjoint_program",
     "capture": "adjoint.graph",
+    "checkpoint": "adjoint.tape.checkpoint",
+    "checkpoint_scan": "adjoint.tape.scan",
+    "checkpoint_sequential": "adjoint.tape.checkpoint",
     "compile": "adjoint.compiler.facade",
     "custom_jvp": "adjoint.transforms.custom",
     "custom_linear_solve": "adjoint.transforms.linear_solve",
@@ -103,11 +111,30 @@ _TOOLS = {
     "fixed_point": "adjoint.transforms.implicit",
     "from_dlpack": "adjoint.xp",
     "Graph": "adjoint.graph",
+    "hessian": "adjoint.transforms.jacobians",
+    "hvp": "adjoint.transforms.forward",
     "implicit_root": "adjoint.transforms.implicit",
+    "jacfwd": "adjoint.transforms.jacobians",
+    "jacobian": "adjoint.transforms.jacobians",
+    "jacrev": "adjoint.transforms.jacobians",
+    "jvp": "adjoint.transforms.forward",
+    "linearize": "adjoint.transforms.forward",
+    "save_as": "adjoint.tape.hooks",
+    "save_everything": "adjoint.tape.policies",
+    "save_matmuls": "adjoint.tape.policies",
+    "save_nothing": "adjoint.tape.policies",
+    "save_on_disk": "adjoint.tape.hooks",
+    "save_only_names": "adjoint.tape.policies",
     "saved": "adjoint.tape.saved",
+    "saved_tensors_hooks": "adjoint.tape.hooks",
     "show": "adjoint.pictures.picture",
+    "source_lines": "adjoint.tape.lines",
+    "sparse_hessian": "adjoint.transforms.sparse",
+    "sparse_jacobian": "adjoint.transforms.sparse",
+    "sparsity": "adjoint.transforms.sparse",
     "stop_gradient": "adjoint.transforms.custom",
     "trace_backward": "adjoint.tape.trace",
+    "vmap": "adjoint.transforms.batch",
 }
 _expect_guests()
 
@@ -117,10 +144,15 @@ def __getattr__(name: str) -> Any:
     if name in _ROOMS:
         return import_module(f"adjoint.{name}")
     if name in _TOOLS:
-        return getattr(import_module(_TOOLS[name]), name)
+        globals()[name] = found = getattr(import_module(_TOOLS[name]), name)
+        return found
     if not name.startswith("_"):
         try:
             return _operation(name)
         except KeyError:
             pass
     raise AttributeError(f"module 'adjoint' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_TOOLS, *_ROOMS})
