@@ -276,3 +276,57 @@ def test_threads_share_an_expression():
         thread.join()
     assert all(np.array_equal(r, results[0]) for r in results)
     assert len(results) == 4
+
+
+def test_constants_that_are_folded_take_no_value_with_them():
+    e = ad.expr("log(-1 + 0*1)/rint(1e-300 - z)")
+    with pytest.warns(RuntimeWarning):
+        assert math.isnan(e(z=0.5))
+    e = ad.expr("-log(1e-300*1e-300) - heaviside(x, e)")
+    with pytest.warns(RuntimeWarning):
+        assert e(x=0.5) == math.inf
+    x = np.ones(2, np.float32)
+    np.testing.assert_array_equal(ad.expr("x + exp(1)")(x=x), x + np.float32(math.e))
+
+
+def test_float32_stays_beside_pythons_numbers_and_in_constant_derivatives():
+    e = ad.expr("3*x^2 + x*y + 5*y^2")
+    x = np.ones(3, np.float32)
+    assert e(x=x, y=3.0).dtype == np.float32
+    assert all(slope.dtype == np.float32 for slope in e.gradient(x=x, y=3.0).values())
+    assert e.to_tensor_function()(ad.tensor(x), 3.0).dtype == np.float32
+    rows = np.ones((3, 2), np.float32)
+    assert e.hessian(rows).dtype == ad.expr("x - y").gradient(rows).dtype == np.float32
+    assert e(x=x, y=np.float64(3.0)).dtype == np.float64
+
+
+def test_tables_of_no_states_and_of_no_variables():
+    e = ad.expr("x*y; x + y; x")
+    assert e.jacobian(np.ones((0, 2))).shape == (0, 3, 2)
+    assert ad.expr("x*y").hessian(np.ones((0, 2))).shape == (0, 2, 2)
+    assert ad.expr("2").hessian().shape == (0, 0)
+    assert ad.expr("2; 3").jacobian().shape == (2, 0)
+
+
+@pytest.mark.parametrize("state", ["2", object(), np.array(["a"])])
+def test_states_that_are_no_numbers(state):
+    with pytest.raises(ad.ArgumentError, match=r"arrays of numbers; got dtype .* for x"):
+        ad.expr("x*y")(x=state, y=1.0)
+
+
+@pytest.mark.parametrize("names", ["x x y", ["x", 1], "x y 2a"])
+def test_variables_are_names_each_once(names):
+    with pytest.raises(ad.ExprError, match="variables are names, each once"):
+        ad.expr("x*y", names)
+
+
+@pytest.mark.parametrize("text", ["(-8)^(1/3)*x", "x + 1/0", "0^-1*x", "2^1e300 - x", "inf/0 + x", "x^((-2)^0.5)"])
+def test_source_of_constants_gives_what_numpy_gives(text):
+    e = ad.expr(text)
+    scope = {}
+    exec(e.to_source(), scope)
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(scope["f"](np.float64(1.5)), e(x=1.5))
+        value, slopes = scope["f_and_gradient"](np.float64(1.5))
+        np.testing.assert_array_equal(value, e(x=1.5))
+        np.testing.assert_array_equal(slopes, list(e.gradient(x=1.5).values()))

@@ -123,8 +123,11 @@ class Evaluated(Box):
                 return np.stack(results, axis=-1)
             return results[0] if self._single else tuple(results)
         if kind in ("hessian", "jacobian"):
+            height = count if kind == "hessian" else len(self.roots)
+            if not results:
+                return np.zeros((height, count))
             table = np.stack([np.asarray(x) if isinstance(x, float) else x for x in results], axis=-1)
-            return np.reshape(table, (*np.shape(table)[:-1], -1, count))
+            return np.reshape(table, (*np.shape(table)[:-1], height, count))
         last = results[len(results) - count :]
         slopes: Any = np.stack(last, axis=-1) if rows else dict(zip(self.variables, last, strict=True))
         return slopes if kind == "gradient" else (results[0], slopes)

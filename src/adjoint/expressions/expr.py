@@ -64,6 +64,9 @@ def expr(text: Any, variables: Sequence[str] | None = None) -> Expr:
     """
     if variables is not None:
         variables = tuple(variables.replace(",", " ").split()) if isinstance(variables, str) else tuple(variables)
+        for i, name in enumerate(variables):
+            if not isinstance(name, str) or not name.isidentifier() or name in variables[:i]:
+                raise ExprError(f"variables are names, each once, as in ad.expr(text, 'x y'); got {name!r}")
     if isinstance(text, str):
         items = postfix(text)
         built = Built(text, items, cast(Any, variables))

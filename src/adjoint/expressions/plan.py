@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.box import Box, apply
-from adjoint.core.errors import ShapeError
+from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.expressions import blocks, scalars
 from adjoint.expressions.nodes import is_constant, is_truth, ordered
 from adjoint.graph.node import Node
 
 _NUMBERS = (int, float, np.float64, np.integer)
+_WEAK = frozenset((int, float, bool))
 
 
 class Plan:
@@ -42,11 +43,18 @@ class Plan:
             shapes = ", ".join(f"{node.value}: {x.shape}" for node, x in zip(self.variables, arrays, strict=True))
             raise ShapeError(f"the states' shapes do not broadcast: {shapes}") from None
         strong = [x.dtype for x, given in zip(arrays, values, strict=True) if type(given) not in (int, float)]
+        for node, d in zip(self.variables, (x.dtype for x in arrays), strict=True):
+            if d.kind not in "biufc":
+                raise ArgumentError(f"states are numbers or arrays of numbers; got dtype {d} for {node.value}")
         plain = all(d.kind in "iub" or d == np.float64 for d in strong)
         if plain and len(self.nodes) <= blocks.MAX_NODES:
             return self._in_blocks(arrays, shape)
         weak = [x if type(x) in (int, float) else array for x, array in zip(values, arrays, strict=True)]
-        return [np.array(np.broadcast_to(x, shape)) for x in self.of_any(weak)]
+        kind = np.result_type(0.0, *strong)
+        return [
+            np.full(shape, x, kind) if type(x) is float else np.array(np.broadcast_to(x, shape))
+            for x in self.of_any(weak)
+        ]
 
     def of_floats(self, values: list[float]) -> list[Any]:
         """One state of Python floats."""
@@ -84,7 +92,11 @@ class Plan:
         """Arrays of any kind: each node through its operation."""
         slots: list[Any] = list(values) + [None] * len(self._steps[0])
         for op, settings, args, out, drop in self._steps[0]:
-            slots[out] = apply(op, [slots[i] if c is None else c for i, c in args], settings)
+            given = [slots[i] if c is None else c for i, c in args]
+            result = apply(op, given, settings)
+            if isinstance(result, np.generic) and all(type(x) in _WEAK for x in given):
+                result = result.item()  # of Python's numbers comes one, so that float32 stays float32
+            slots[out] = result
             for i in drop:
                 slots[i] = None
         return [slots[i] if c is None else c for i, c in self._steps[1]]
@@ -110,6 +122,6 @@ class Plan:
                 place[node] = (-1, np.asarray(node.op.forward(*map(np.asarray, constants))).item())
                 continue
             place[node] = (len(self.variables) + len(steps), None)
-            drop = [place[arg][0] for arg in ends.get(node, ())]
+            drop = [place[arg][0] for arg in ends.get(node, ()) if place[arg][1] is None]  # constants have no slot
             steps.append((node.op, node.settings, [place[arg] for arg in node.args], place[node][0], drop))
         return steps, [place[node] for node in self.outputs]

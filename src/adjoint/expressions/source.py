@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError
 from adjoint.expressions import sweep
 from adjoint.expressions.functions import COMPARISONS, VALUES
-from adjoint.expressions.nodes import is_constant, ordered
+from adjoint.expressions.nodes import DIVIDE, is_constant, ordered
+from adjoint.expressions.nodes import POWER as POWER_OF
 from adjoint.expressions.text import ANYTHING, ATOM, COMPARE, POWER, PRODUCT, SIGN, SUM, Part, constant, render
 from adjoint.graph.node import Node, variable
 
@@ -48,6 +49,7 @@ class _Source:
         self.given = [self.fresh(_safe(n)) for n in e.variables]
         self.inputs = [variable(n) for n in e.variables]
         self.names = dict(zip(self.inputs, self.given, strict=True))
+        self.fixed: dict[Node, Any] = {}
 
     def fresh(self, name: str) -> str:
         while name in self.taken:
@@ -73,6 +75,7 @@ class _Source:
 
     def forward(self) -> list[str]:
         lines, k = [], 0
+        self.fold(self.e.nodes)
         for node in self.e.nodes:
             if node.op is not None:
                 k += 1
@@ -117,7 +120,8 @@ class _Source:
 
     def helpers(self, slope: Node, lines: list[str]) -> None:
         """Names for what `slope` uses more than once."""
-        nodes = [node for node in ordered((slope,)) if node.op is not None and node is not slope]
+        self.fold(below := ordered((slope,)))
+        nodes = [node for node in below if node.op is not None and node is not slope]
         uses: dict[Node, int] = {}
         for node in (*nodes, slope):
             for arg in node.args if node not in self.names else ():
@@ -127,6 +131,24 @@ class _Source:
                 written = self.rendered(node)
                 self.names[node] = self.fresh(f"w{len(self.taken)}")
                 lines.append(f"    {self.names[node]} = {written}")
+
+    def fold(self, nodes: Sequence[Node]) -> None:
+        """Note the values of those nodes that no variable is in."""
+        for node in nodes:
+            if node not in self.fixed:
+                given = [self.fixed[arg] for arg in node.args]
+                if node.op is None:
+                    self.fixed[node] = np.float64(node.value) if type(node.value) is float else None
+                elif any(x is None for x in given):
+                    self.fixed[node] = None
+                else:
+                    with np.errstate(all="ignore"):
+                        self.fixed[node] = node.op.forward(*given)
+
+    def fails(self, node: Node) -> bool:
+        """Whether Python raises or goes complex for these numbers, where NumPy gives infinity or nan."""
+        value = self.fixed.get(node)
+        return node.op in (DIVIDE, POWER_OF) and value is not None and not np.isfinite(value)
 
     def rendered(self, node: Node) -> str:
         return render(node, self.parts)
@@ -143,6 +165,8 @@ class _Source:
             return strength, (written.replace(bare, f"np.{bare}") if bare in VALUES else repr(node.value),)
         assert node.op is not None
         name, args = node.op.name, node.args
+        if self.fails(node):
+            return ATOM, (f"np.{name}(", (args[0], ANYTHING), ", ", (args[1], ANYTHING), ")")
         if name in _INFIX:
             strength, sign = _INFIX[name]
             return strength, ((args[0], strength + (strength == COMPARE)), sign, (args[1], strength + 1))
