@@ -99,6 +99,20 @@ def test_arguments_of_any_layout():
         np.testing.assert_allclose(got, right, rtol=1e-12)
 
 
+def test_arguments_of_other_kinds():
+    x = R.normal(size=(3, 4))
+    _, program = built(lambda x: np.exp(x), x)
+    described = x.astype(np.dtype(np.float64, metadata={"unit": "m"}))
+    for other in (
+        described,
+        x.view(type("Own", (np.ndarray,), {})),
+        x.tolist(),
+        x.astype(np.float16).astype(object),
+        np.ma.array(x),
+    ):
+        np.testing.assert_allclose(program(other)[0], np.exp(x), rtol=2e-3)
+
+
 def test_one_array_as_several_arguments_and_results():
     x = R.normal(size=(4, 5))
     program = check(lambda x, y: (x + y, x, x, y[1:], x * y), x, x)

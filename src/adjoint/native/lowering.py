@@ -135,7 +135,7 @@ def _heaviside(code: Code, x: Value, y: Value) -> Value:
 
 @_lower("sigmoid")
 def _sigmoid(code: Code, x: Value) -> Value:
-    e = maths.exp(code, -code.intrinsic("fabs", x))  # exp(min(x, 0)) is this or 1
+    e = maths.FUNCTIONS["exp"](code, -code.intrinsic("fabs", x))  # exp(min(x, 0)) is this or 1
     return code.select(x < 0, e, code.select(x.is_nan(), x, 1.0)) / (1.0 + e)
 
 
@@ -144,8 +144,7 @@ def _gate(code: Code, x: Value, y: Value) -> Value:
     return code.select(y > 0, x, 0)
 
 
-for _name in maths.NAMES:
-    TABLE[_name] = Entry(getattr(maths, _name), FLOATS)
+TABLE |= {name: Entry(function, FLOATS) for name, function in maths.FUNCTIONS.items()}
 
 
 class Lowered(NamedTuple):

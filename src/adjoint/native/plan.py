@@ -10,11 +10,12 @@ import numpy as np
 
 from adjoint.graph.node import Node
 from adjoint.native import blas, buffers, lowering
+from adjoint.native.access import Operand
 from adjoint.native.buffers import Arena, Use
 from adjoint.native.emit import Code, Value, float_text, key_of
 from adjoint.native.engine import Function
 from adjoint.native.fusion import Group, Scope, axes_reduced, groups
-from adjoint.native.kernels import Expression, Operand, Reduction, Spec, broadcast_strides, contiguous, write
+from adjoint.native.kernels import Expression, Reduction, Spec, broadcast_strides, contiguous, write
 from adjoint.native.primitive import ASSEMBLED, REDUCED
 from adjoint.native.views import VIEWS, View, pieces, plain, through
 

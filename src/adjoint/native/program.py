@@ -136,7 +136,7 @@ def fitted(inputs: Sequence[Node], args: Sequence[Any]) -> list[np.ndarray]:
         raise ArgumentError(f"the program takes {len(inputs)} arrays; got {len(args)}")
     arrays = []
     for node, arg in zip(inputs, args, strict=True):
-        array: np.ndarray = np.require(arg, node.dtype, ["C", "A"])
+        array: np.ndarray = np.require(arg, node.dtype, ["C", "A", "E"])
         array = array.reshape(()) if not node.shape and array.size == 1 and np.ndim(arg) == 0 else array
         if array.dtype is not node.dtype:  # an equal dtype, but another object
             array = array.astype(node.dtype).view(node.dtype)

@@ -1,0 +1,187 @@
+"""How a kernel reads and writes its arrays: whole vectors, what is left of them, single elements, strided ones."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from adjoint.native.emit import REGISTER, Code, Value
+
+
+class Operand(NamedTuple):
+    """An array that a kernel reads or writes: which one, and how far apart its elements lie along the domain's axes.
+
+    `strides` count elements; `offset`, bytes.
+    """
+
+    buffer: Any
+    dtype: str
+    strides: tuple[int, ...]
+    offset: int = 0
+
+
+class Access:
+    """The part of a kernel's writer that knows of memory.
+
+    Attributes:
+        operands: the arrays: those that are read, then those that are written.
+        step: for each of them and each axis the stride, a number or its name in the code.
+        at: where each of them is, inside of the loops that are open.
+        mask: inside of the loop in vectors: whether all lanes are there, and which.
+    """
+
+    code: Code
+    operands: list[Operand]
+    reads: list[list[int]]
+    step: list[list[Any]]
+    at: list[str]
+    values: list[Any]
+    vector: int
+    mask: tuple[str, str] | None
+
+    def pointers(self) -> list[str]:
+        names = []
+        for i in range(len(self.operands)):
+            slot = self.code.name(f"getelementptr i64, ptr %p, i64 {2 * i}")
+            which = self.code.name(f"load i64, ptr {slot}")
+            base_at = self.code.name(f"getelementptr ptr, ptr %b, i64 {which}")
+            base = self.code.name(f"load ptr, ptr {base_at}")
+            offset_at = self.code.name(f"getelementptr i64, ptr %p, i64 {2 * i + 1}")
+            offset = self.code.name(f"load i64, ptr {offset_at}")
+            names.append(self.code.name(f"getelementptr i8, ptr {base}, i64 {offset}"))
+        return names
+
+    def _moved(self, k: int, axis: int, index: str) -> str:
+        """The address of operand `k` at the place `index` along `axis`."""
+        step = self.step[k][axis]
+        if step == 0:
+            return self.at[k]
+        places = index if step == 1 else self.code.name(f"mul i64 {index}, {step}")
+        kind = REGISTER[self.operands[k].dtype] if self.operands[k].dtype != "b1" else "i8"
+        return self.code.name(f"getelementptr {kind}, ptr {self.at[k]}, i64 {places}")
+
+    def alone(self, k: int) -> Value:
+        """One number, the same in all lanes."""
+        code, operand = self.code, self.operands[k]
+        kind = "i8" if operand.dtype == "b1" else REGISTER[operand.dtype]
+        name = code.name(f"load {kind}, ptr {self.at[k]}, align {align_of(operand.dtype)}")
+        if operand.dtype == "b1":
+            name, kind = code.name(f"trunc i8 {name} to i1"), "i1"
+        if code.width > 1:
+            start = code.name(f"insertelement <{code.width} x {kind}> poison, {kind} {name}, i32 0")
+            name = code.name(f"shufflevector <{code.width} x {kind}> {start}, <{code.width} x {kind}> poison, "
+                             f"<{code.width} x i32> zeroinitializer")  # fmt: skip
+        return Value(code, name, operand.dtype)
+
+    def in_vectors(self, ks: list[int]) -> None:
+        """Read whole vectors, or at the end what is left of them."""
+        if not ks:
+            return
+        assert self.mask is not None
+        code, (full, lanes), n = self.code, self.mask, self.code.fresh("n")[1:]
+        close = [k for k in ks if self.reads[k][self.vector] == 1]
+        apart = [k for k in ks if k not in close]
+        code.line(f"br i1 {full}, label %lf{n}, label %lm{n}")
+        code.label(f"lf{n}")
+        fast = {k: self._load(k) for k in close}
+        code.line(f"br label %ld{n}")
+        code.label(f"lm{n}")
+        slow = {k: self._masked_load(k, lanes) for k in close}
+        code.line(f"br label %ld{n}")
+        code.label(f"ld{n}")
+        for k in close:
+            kind = code.memory_type(self.operands[k].dtype)
+            code.line(f"%q{n}.{k} = phi {kind} [ {fast[k]}, %lf{n} ], [ {slow[k]}, %lm{n} ]")
+        for k in close:
+            self.values[k] = self._in_register(f"%q{n}.{k}", self.operands[k].dtype)
+        for k in apart:
+            self.values[k] = self._in_register(self._gathered(k, lanes), self.operands[k].dtype)
+
+    def _in_register(self, name: str, dtype: str) -> Value:
+        code = self.code
+        if dtype == "b1":
+            name = code.name(f"trunc {code.memory_type(dtype)} {name} to {code.type_of(dtype)}")
+        return Value(code, name, dtype)
+
+    def _load(self, k: int) -> str:
+        dtype = self.operands[k].dtype
+        return self.code.name(f"load {self.code.memory_type(dtype)}, ptr {self.at[k]}, align {align_of(dtype)}")
+
+    def _masked_load(self, k: int, lanes: str) -> str:
+        code, dtype = self.code, self.operands[k].dtype
+        kind, mask = code.memory_type(dtype), f"<{code.width} x i1>"
+        name = f"llvm.masked.load.{_suffix(code, dtype)}.p0"
+        code.declare(name, kind, ["ptr", "i32", mask, kind])
+        return code.name(f"call {kind} @{name}(ptr {self.at[k]}, i32 {align_of(dtype)}, {mask} {lanes}, "
+                         f"{kind} zeroinitializer)")  # fmt: skip
+
+    def _apart(self, k: int) -> str:
+        """Where the elements lie of an operand whose elements do not lie side by side."""
+        code, dtype, step, w = self.code, self.operands[k].dtype, self.step[k][self.vector], self.code.width
+        one = "i8" if dtype == "b1" else REGISTER[dtype]
+        start = code.name(f"insertelement <{w} x i64> poison, i64 {step}, i32 0")
+        same = code.name(f"shufflevector <{w} x i64> {start}, <{w} x i64> poison, <{w} x i32> zeroinitializer")
+        counting = ", ".join(f"i64 {i}" for i in range(w))
+        places = code.name(f"mul <{w} x i64> {same}, <{counting}>")
+        return code.name(f"getelementptr {one}, ptr {self.at[k]}, <{w} x i64> {places}")
+
+    def _gathered(self, k: int, lanes: str) -> str:
+        code, dtype, w = self.code, self.operands[k].dtype, self.code.width
+        kind, pointers = code.memory_type(dtype), self._apart(k)
+        name = f"llvm.masked.gather.{_suffix(code, dtype)}.v{w}p0"
+        code.declare(name, kind, [f"<{w} x ptr>", "i32", f"<{w} x i1>", kind])
+        arguments = f"<{w} x ptr> {pointers}, i32 {align_of(dtype)}, <{w} x i1> {lanes}, {kind} zeroinitializer"
+        return code.name(f"call {kind} @{name}({arguments})")
+
+    def stored(self, pairs: list[tuple[int, Value]]) -> None:
+        """Store values to operands, with whole vectors or with what is left of them."""
+        if not pairs:
+            return
+        code, n = self.code, self.code.fresh("n")[1:]
+        ready = []
+        for k, value in pairs:
+            dtype = self.operands[k].dtype
+            value = value.to(dtype)
+            name = value.name
+            if dtype == "b1":
+                name = code.name(f"zext {value.type} {name} to {code.memory_type(dtype)}")
+            ready.append((k, name, code.memory_type(dtype), align_of(dtype)))
+        if self.mask is None:
+            for k, name, kind, align in ready:
+                if code.width > 1:
+                    one = kind.split(" x ")[1][:-1]
+                    name, kind = code.name(f"extractelement {kind} {name}, i32 0"), one
+                code.line(f"store {kind} {name}, ptr {self.at[k]}, align {align}")
+            return
+        full, lanes = self.mask
+        close = [r for r in ready if self.step[r[0]][self.vector] == 1]
+        for k, name, kind, align in ready:
+            if self.step[k][self.vector] != 1:
+                scatter = f"llvm.masked.scatter.{_suffix(code, self.operands[k].dtype)}.v{code.width}p0"
+                places, mask = self._apart(k), f"<{code.width} x i1>"
+                code.declare(scatter, "void", [kind, f"<{code.width} x ptr>", "i32", mask])
+                code.line(
+                    f"call void @{scatter}({kind} {name}, <{code.width} x ptr> {places}, i32 {align}, {mask} {lanes})"
+                )
+        if not close:
+            return
+        code.line(f"br i1 {full}, label %sf{n}, label %sm{n}")
+        code.label(f"sf{n}")
+        for k, name, kind, align in close:
+            code.line(f"store {kind} {name}, ptr {self.at[k]}, align {align}")
+        code.line(f"br label %sd{n}")
+        code.label(f"sm{n}")
+        for k, name, kind, align in close:
+            masked = f"llvm.masked.store.{_suffix(code, self.operands[k].dtype)}.p0"
+            code.declare(masked, "void", [kind, "ptr", "i32", f"<{code.width} x i1>"])
+            code.line(f"call void @{masked}({kind} {name}, ptr {self.at[k]}, i32 {align}, <{code.width} x i1> {lanes})")
+        code.line(f"br label %sd{n}")
+        code.label(f"sd{n}")
+
+
+def align_of(dtype: str) -> int:
+    return int(dtype[1])
+
+
+def _suffix(code: Code, dtype: str) -> str:
+    one = {"f4": "f32", "f8": "f64", "b1": "i8"}.get(dtype) or REGISTER[dtype]
+    return f"v{code.width}{one}"
