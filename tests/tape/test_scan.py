@@ -206,6 +206,9 @@ def test_a_step_that_changed_is_noticed():
             "different lengths",
         ),
         (lambda f: ad.checkpoint_scan(f, 1.0, np.ones(3), snapshots=0), ad.ArgumentError, "at least 1"),
+        (lambda f: ad.checkpoint_scan(f, 1.0, 3.0, snapshots=1), ad.ShapeError, "one is a single number"),
+        (lambda f: ad.checkpoint_scan(f, 1.0, length=-1, snapshots=1), ad.ArgumentError, "0 or more; got -1"),
+        (lambda f: ad.checkpoint_scan(f, 1.0, np.ones(4), 3, snapshots=1), ad.ArgumentError, "xs have 4, length=3"),
         (
             lambda f: ad.checkpoint_scan(lambda c, x: c, 1.0, np.ones(3), snapshots=1),
             ad.ArgumentError,

@@ -201,12 +201,18 @@ def checkpoint_scan(
         np.True_
     """
     revolve.check(snapshots)
-    lengths = {len(x) for x in flatten(xs)[0]}
+    shapes = [np.shape(x) for x in flatten(xs)[0]]
+    if () in shapes:
+        raise ShapeError("checkpoint_scan: every array in xs needs a first axis, that of the loop; one is a single "
+                         "number. What all steps share, the step function may close over")  # fmt: skip
+    lengths = {shape[0] for shape in shapes}
     if len(lengths) > 1:
         raise ShapeError(f"checkpoint_scan: the arrays in xs have different lengths: {', '.join(map(str, lengths))}")
-    lengths |= {length} if length is not None else set()
-    if len(lengths) != 1:
-        got = f"xs have {min(lengths)}, length={length}" if lengths else "neither"
+    if length is not None and length < 0:
+        raise ArgumentError(f"checkpoint_scan: length must be 0 or more; got {length}")
+    steps = lengths | ({length} if length is not None else set())
+    if len(steps) != 1:
+        got = f"xs have {min(lengths)}, length={length}" if steps else "neither"
         raise ArgumentError(f"checkpoint_scan needs xs or length=, to know the number of steps; got {got}")
-    (n,) = lengths
+    (n,) = steps
     return Scan(step, xs, n, snapshots).forward(carry) if n else (carry, None)
