@@ -22,6 +22,7 @@ from adjoint.native.views import VIEWS
 from adjoint.ops.reductions import count_along
 
 REDUCED = ("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_mean", "any", "all")
+WRITTEN_IN_NUMPY = ("standardize", "euclidean_norm", "p_norm")
 ASSEMBLED = ("scatter_add", "join", "pile", "overwrite")
 KEPT = frozenset((*REDUCED, *VIEWS, *ASSEMBLED, "matmul", "astype", "choose_either"))
 
@@ -102,9 +103,12 @@ def _taken_apart(node: Node, args: tuple[Node, ...]) -> Node:
 
 
 def _is_primitive(op: Op) -> bool:
+    """Whether `op` is left as it is. LAPACK is not even tried on symbols: SciPy miscounts references when it fails."""
     if op.name in KEPT or (op.name in TABLE and op.name not in INSTEAD):
         return True
-    return op.multiple or isinstance(op.forward, np.ufunc) or bool(op.flags & {"random", "creates", "once"})
+    if op.multiple or isinstance(op.forward, np.ufunc) or op.flags & {"random", "creates", "once"}:
+        return True
+    return op.kind not in ("elementwise", "reduction") and op.name not in INSTEAD and op.name not in WRITTEN_IN_NUMPY
 
 
 def _captured(node: Node, args: tuple[Node, ...]) -> Node | None:
