@@ -143,6 +143,22 @@ def test_nothing_changes_for_finite_numbers():
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    "derivative",
+    [
+        lambda f: ad.vmap(ad.grad(f))(np.array([[1.0, 2.0], [1.0, 0.0]])),
+        lambda f: ad.vmap(ad.vmap(ad.grad(f)))(np.array([[[1.0, 2.0]], [[1.0, 0.0]]])),
+        lambda f: ad.hvp(f, np.array([1.0, 0.0]), np.ones(2)),
+        lambda f: ad.grad(lambda x: ad.grad(f)(x)[0])(np.array([1.0, 0.0])),
+    ],
+    ids=["vmap", "vmap of vmap", "hvp", "grad of grad"],
+)
+def test_inside_other_transforms(derivative):
+    with pytest.raises(ad.AnomalyError, match="power made"), ad.detect_anomaly():
+        derivative(lambda x: np.sum(x**0.5))
+
+
 def test_outside_nothing_is_looked_at():
     x = leaf()
     with pytest.raises(ZeroDivisionError), ad.detect_anomaly():

@@ -96,6 +96,14 @@ def test_dtype_is_kept_and_shape_is_checked():
         np.sum(x).backward()
 
 
+@pytest.mark.parametrize("given", [np.array([1j, 0.0]), np.array(["a", "b"])])
+def test_a_hook_must_keep_the_kind_of_numbers(given):
+    y = ad.tensor([1.0, 2.0], requires_grad=True) * 2
+    y.register_hook(lambda g: given)
+    with pytest.raises(ad.DTypeError, match=rf"dtype float64; got {given.dtype}"):
+        np.sum(y).backward()
+
+
 def test_refused_where_nothing_would_be_seen():
     constant = ad.tensor(1.0)
     for register in (constant.register_hook, constant.register_post_accumulate_grad_hook):

@@ -10,12 +10,16 @@ import numpy as np
 from adjoint.core.box import Box
 from adjoint.core.cotangents import Lazy
 from adjoint.core.pulls import Pull
+from adjoint.ops.short import Shortened
 
 
 def arrays(value: Any) -> Iterator[np.ndarray | np.generic]:
     """The plain arrays and NumPy numbers in boxes, in sequences, and in cotangents that are not written out."""
     while isinstance(value, Box | Lazy):
-        value = getattr(value, "value" if isinstance(value, Lazy) else "data", None)
+        if isinstance(value, Shortened):  # of a dual, its tangent too
+            value = value.layers
+        else:
+            value = getattr(value, "value" if isinstance(value, Lazy) else "data", None)
     if isinstance(value, np.ndarray | np.generic):
         yield value
     elif isinstance(value, tuple | list):

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from adjoint.core.box import Box
-from adjoint.core.errors import GradientError, GraphFreedError, ShapeError
+from adjoint.core.errors import DTypeError, GradientError, GraphFreedError, ShapeError
+from adjoint.core.pulls import dtype_of
 from adjoint.ops.methods import ArrayBox
 
 if TYPE_CHECKING:
@@ -78,6 +79,9 @@ class Hooks:
         """What a hook gave in place of `g`, in its shape and dtype and in memory of its own."""
         if isinstance(given, self.like) and not own and (given.level == self.level or given.node is None):
             given = given.data  # this pass is not itself recorded
+        kind = dtype_of(given).kind
+        if kind not in "fciub" or (kind == "c" and g.dtype.kind != "c"):
+            raise DTypeError(f"a hook must give a cotangent of its tensor's dtype {g.dtype}; got {dtype_of(given)}")
         if not isinstance(given, Box):
             given = np.array(given, g.dtype)
         if given.shape != g.shape:

@@ -120,7 +120,7 @@ def saved(*tensors: Tensor) -> SavedTable:
     """
     nodes: dict[Node, None] = {}
     for tensor in tensors:
-        if tensor.node is None:
+        if getattr(tensor, "node", None) is None:
             raise GradientError(
                 "saved() of a tensor without a graph: nothing that it was computed from needs a gradient"
             )
