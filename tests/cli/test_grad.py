@@ -102,6 +102,9 @@ def test_the_circuit_is_drawn(here):
         (["x", "--states", "names.csv"], "the first line must name columns, some of x; got y, z"),
         (["y*z", "--states", "names.csv"], "names.csv: row 3, column z: a number was expected; got 'two'"),
         (["y*z", "--states", "short.csv"], "short.csv: row 2, column z: a number was expected; got nothing"),
+        (["y*z", "--states", "blank.csv"], "blank.csv: row 4, column z: a number was expected; got ''"),
+        (["y*z", "--states", "twice.csv"], "twice.csv: two columns are named y; one of them needs another name"),
+        (["x", "x=1", "x=2"], "x has two values, 1 and 2; give one"),
         (["y", "--states", "names.csv", "--show", "a.svg"], "--show draws one state"),
         (["x", "x=1", "--show", "a.bmp"], "bmp"),
     ],
@@ -109,6 +112,8 @@ def test_the_circuit_is_drawn(here):
 def test_wrong_input_gets_one_message(here, words, said):
     (here / "names.csv").write_text("y,z\n1,2\n1,two\n")
     (here / "short.csv").write_text("y,z\n1\n")
+    (here / "blank.csv").write_text("y,z\n1,2\n\n1,\n")
+    (here / "twice.csv").write_text("y,z,y\n1,2,3\n")
     done = grad(*words)
     assert done.exit_code == 2
     assert said in done.output

@@ -330,3 +330,13 @@ def test_source_of_constants_gives_what_numpy_gives(text):
         value, slopes = scope["f_and_gradient"](np.float64(1.5))
         np.testing.assert_array_equal(value, e(x=1.5))
         np.testing.assert_array_equal(slopes, list(e.gradient(x=1.5).values()))
+
+
+@pytest.mark.parametrize("name", ["floor", "ceil", "trunc", "rint", "sign"])
+@pytest.mark.parametrize("x", [-0.0, 0.0, -0.5, 0.5, -0.3, 0.3, -1.5, 2.5])
+def test_signs_of_zeros_are_numpys_at_one_state(name, x):
+    value = ad.expr(f"{name}(x)")(x=x)
+    assert type(value) is float
+    assert (value, math.copysign(1, value)) == (getattr(np, name)(x), np.copysign(1, getattr(np, name)(x)))
+    angle = ad.expr(f"atan2({name}(x), -1)")(x=x)
+    assert angle == pytest.approx(np.arctan2(getattr(np, name)(x), -1.0), rel=1e-15)

@@ -50,7 +50,7 @@ def grad(
     e = expr(text)
     if len(e.roots) > 1:
         raise ExprError(f"grad takes one result; this text has {len(e.roots)}")
-    given = dict(map(_assignment, values or ()))
+    given = _given(values or ())
     e = _with_euler(e, given)
     with np.errstate(all="ignore"):
         if states is not None:
@@ -63,6 +63,15 @@ def grad(
             from adjoint.pictures.picture import show as draw
 
             draw(e, show, at={name: given[name] for name in e.variables})
+
+
+def _given(words: Sequence[str]) -> dict[str, float]:
+    given: dict[str, float] = {}
+    for name, value in map(_assignment, words):
+        if name in given:
+            raise ExprError(f"{name} has two values, {number(given[name])} and {number(value)}; give one")
+        given[name] = value
+    return given
 
 
 def _assignment(word: str) -> tuple[str, float]:
@@ -99,7 +108,7 @@ def _one(e: Expr, given: dict[str, float], *, hessian: bool, as_json: bool) -> N
     typer.echo(f"{e}\n")
     lines = [("value", number(value)), *((f"d/d{name}", number(slope)) for name, slope in gradient.items())]
     typer.echo(_aligned(lines))
-    if second is not None:
+    if second:
         typer.echo("\nsecond derivatives")
         header = ("", *e.variables)
         body = [(name, *map(number, row)) for name, row in zip(e.variables, second, strict=True)]
@@ -154,15 +163,18 @@ def _columns(path: Path, e: Expr) -> dict[str, np.ndarray]:
     """The columns of a CSV file that are variables of `e`."""
     require(str(path))
     with path.open(newline="", encoding="utf-8-sig") as file:
-        rows = [row for row in csv.reader(file) if row]
-    header = [name.strip() for name in rows[0]] if rows else []
+        reader = csv.reader(file)
+        rows = [(reader.line_num, row) for row in reader if row]
+    header = [name.strip() for name in rows[0][1]] if rows else []
     wanted = [name for name in e.variables if name in header]
     if not wanted:
         raise DataError(f"{path}: the first line must name columns, some of {', '.join(e.variables)}; got "
                         f"{', '.join(header[:8]) or 'nothing'}")  # fmt: skip
+    if twice := [name for name in wanted if header.count(name) > 1]:
+        raise DataError(f"{path}: two columns are named {twice[0]}; one of them needs another name")
     columns: dict[str, list[float]] = {name: [] for name in wanted}
     places = [(name, header.index(name)) for name in wanted]
-    for k, row in enumerate(rows[1:], 2):
+    for k, row in rows[1:]:
         for name, i in places:
             try:
                 columns[name].append(float(row[i]))
