@@ -26,6 +26,9 @@ def say(level: int, text: Callable[[], str]) -> None:
         print(text(), file=sys.stderr)
 
 
+PYTHONS = frozenset((float, int, bool))
+
+
 class Runner:
     """Runs a graph: straight NumPy at first, native code once it is there.
 
@@ -59,7 +62,7 @@ class Runner:
         self.native = native
         self.run = _checked(graph, native, plain)
         say(1, lambda: f"adjoint: {graph.name} is native: {len(native.kernels)} kernels")
-        say(3, lambda: "\n".join(map(str, native.steps)))
+        say(3, lambda: str(native.steps))
         say(4, lambda: native.llvm)
 
 
@@ -67,8 +70,13 @@ def _checked(graph: Graph, native: Any, plain: Program) -> Program:
     """The native program, its guards held after it: it has written nothing but its own memory by then."""
     count, guards, call = len(graph.outputs), graph.guards, native.run
     numbers = [i for i, node in enumerate(graph.outputs) if node.shape == ()]
+    taken = [(i, node.dtype.type) for i, node in enumerate(graph.inputs) if node.shape == ()]
 
     def run(given: Sequence[Any]) -> list[Any]:
+        given = list(given)
+        for i, kind in taken:
+            if type(given[i]) in PYTHONS:
+                given[i] = kind(given[i])
         results: list[Any] = call(*given)
         for i in numbers:
             results[i] = results[i][()]

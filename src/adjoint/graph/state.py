@@ -143,17 +143,19 @@ class State:
 
     def write(self, new: dict[int, Any], results: list[Any]) -> list[Any]:
         """Put `new` values where they belong; in place, where an array is there. Gives `results`, safe from that."""
-        targets = {id(array): array for i in new if isinstance(array := self._all[i].get(), np.ndarray)}
+        cells = self._all
+        arrays = [cells[i].get() for i in new]
+        targets = {id(array): array for array in arrays if isinstance(array, np.ndarray)}
         values = [_apart(value, targets) for value in new.values()]
         results = [_apart(value, targets) for value in results]
-        for i, value in zip(new, values, strict=True):
-            cell = self._all[i]
-            array = cell.get()
-            if isinstance(array, np.ndarray) and array.shape == np.shape(value) and array.flags.writeable:
+        written = []
+        for i, array, value in zip(new, arrays, values, strict=True):
+            if isinstance(array, np.ndarray) and array.shape == value.shape and array.flags.writeable:
                 array[...] = value
-                writes.note(array)
+                written.append(array)
             else:
-                cell.put(type(array)(value) if type(array) in (int, float) else np.array(value))
+                cells[i].put(type(array)(value) if type(array) in (int, float) else np.array(value))
+        writes.note_all(written)
         for i in self.cleared:
             self._all[i].put(None)
         return results

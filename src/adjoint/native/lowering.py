@@ -14,6 +14,7 @@ import numpy as np
 
 from adjoint.core.op import Op
 from adjoint.graph.node import Node
+from adjoint.graph.symbol import is_number
 from adjoint.native import maths
 from adjoint.native.emit import Code, Value, key_of
 
@@ -169,8 +170,7 @@ def lowered(node: Node) -> Lowered:
 
 def _weak(arg: Node) -> Any:
     """A Python number's type, which NumPy promotes less than a dtype."""
-    weak = arg.kind == "constant" and type(arg.value) in (int, float, complex)
-    return type(arg.value) if weak else arg.dtype
+    return {"f": float, "i": int, "c": complex}.get(arg.dtype.kind, bool) if is_number(arg) else arg.dtype
 
 
 @lru_cache(4096)
@@ -179,7 +179,7 @@ def _lowered(op: Op, given: tuple[Any, ...], keys: tuple[str, ...], out: Any, ex
     kind = key_of(out)
     if op.name == "choose_either":
         return _fitting(keys, kind, ("b1", kind, kind), lambda code, c, x, y: code.select(c, x, y), STORED)
-    if op.name == "astype":
+    if op.name in ("astype", "as_python", "as_numpy"):
         return _fitting(keys, kind, keys, lambda code, x: x.to(kind), STORED)
     entry = TABLE.get(op.name)
     if entry is None:

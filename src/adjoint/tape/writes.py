@@ -14,6 +14,7 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,6 +97,29 @@ def note(array: np.ndarray) -> None:
     _append(array, Ellipsis, None)
 
 
+def note_all(arrays: Iterable[np.ndarray]) -> None:
+    """Note that all of `arrays` have just been written, at one moment."""
+    with _lock:
+        _latest[0] = order = next_order()
+        write = Write(order, None, Ellipsis, None)
+        for array in arrays:
+            held = array if array.base is None else owner(array)
+            found = _written.get(id(held))
+            if found is not None or (found := _entered(held)) is not None:
+                found[1][:] = (write,)  # nothing before this moment can be had back
+
+
+def _entered(held: np.ndarray) -> tuple[weakref.ref[Any], list[Write]] | None:
+    """The log of an array that owns its memory; None for one that takes no weak reference, and is read-only."""
+    key = id(held)
+    if key not in _written:
+        try:
+            _written[key] = weakref.ref(held, lambda _: _written.pop(key, None)), []
+        except TypeError:
+            return None
+    return _written[key]
+
+
 def keep(target: np.ndarray, index: Any, old: np.ndarray) -> None:
     """Keep `old`, which stood at ``target[index]`` until just now."""
     _append(target, index, old)
@@ -103,16 +127,12 @@ def keep(target: np.ndarray, index: Any, old: np.ndarray) -> None:
 
 def _append(target: np.ndarray, index: Any, old: Any) -> None:
     held = owner(target)
-    key = id(held)
     with _lock:
-        if key not in _written:
-            try:
-                ref = weakref.ref(held, lambda _: _written.pop(key, None))
-            except TypeError:  # a buffer that takes no weak reference, such as bytes: those are read-only
-                return
-            _written[key] = ref, []
+        found = _entered(held)
+        if found is None:
+            return
         _latest[0] = next_order()
-        log = _written[key][1]
+        log = found[1]
         if old is None:
             log.clear()  # nothing before this moment can be had back
         # The log must not keep alive what it watches.
