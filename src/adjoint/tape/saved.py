@@ -120,11 +120,12 @@ def saved(*tensors: Tensor) -> SavedTable:
     """
     nodes: dict[Node, None] = {}
     for tensor in tensors:
-        if getattr(tensor, "node", None) is None:
+        node = getattr(tensor, "node", None)
+        if node is None:
             raise GradientError(
                 "saved() of a tensor without a graph: nothing that it was computed from needs a gradient"
             )
-        nodes.update(dict.fromkeys(walk(tensor.node)))
+        nodes.update(dict.fromkeys(walk(node)))
     seen: dict[int, Any] = {}
     records = []
     for node in sorted(nodes, key=lambda node: -node.order):
