@@ -78,3 +78,9 @@ def test_refusals_say_what_would_work(x, kwargs, words):
 
 def test_norms_of_whole_numbers_are_floats():
     assert norm(ad.tensor([3, 4])).item() == 5.0
+
+
+@pytest.mark.parametrize(("shape", "ord"), [((50,), 2), ((50,), None), ((7, 9), "fro"), ((7, 9), None)])
+def test_euclidean_norms_have_the_bits_of_numpys(shape, ord):
+    for x in np.random.default_rng(0).normal(size=(20, *shape)):
+        assert norm(ad.tensor(x), ord).item() == norm(x, ord)

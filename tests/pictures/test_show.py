@@ -183,6 +183,11 @@ def test_nothing_to_draw():
         ad.show(ad.expr("x*y"), at={"x": 1.0})
     with pytest.raises(ad.ArgumentError, match="names z; the variables of the expression are x"):
         ad.show(ad.expr("x*x"), at={"x": 1.0, "z": 2.0})
+    for at in (3.0, (1.0,)):
+        with pytest.raises(ad.ArgumentError, match="one value a variable"):
+            ad.show(ad.expr("x*y"), at=at)
+    with pytest.raises(ad.ArgumentError, match="got float"):
+        ad.show(lambda x: x * x, at=2.0)
 
 
 def test_svg_is_xml_that_holds_everything():
@@ -204,6 +209,8 @@ def test_svg_escapes_what_xml_reads_otherwise():
     x = ad.tensor([1.0, 3.0], requires_grad=True)
     root = ET.fromstring(ad.show(ad.name(np.sum(x), "<a & b>"), names={"p['<w>']": x}).svg)
     assert {"<a & b>", "p['<w>']"} <= {t.text for t in root.iter(f"{SVG}text")}
+    root = ET.fromstring(ad.show(np.sum(x), names={"a\x01\x1b\ud800b": x}).svg)
+    assert "a\ufffd\ufffd\ufffdb" in {t.text for t in root.iter(f"{SVG}text")}
 
 
 def test_dot():

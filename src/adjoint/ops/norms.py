@@ -131,8 +131,8 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     x = _floating(x)
     ndim = np.ndim(x)
     if axis is None:
-        if ord is None:
-            return euclidean_norm(x, axis=None, keepdims=keepdims)
+        if ord is None or (ndim == 1 and ord == 2) or (ndim == 2 and ord in ("fro", "f")):
+            return euclidean_norm(x, axis=None, keepdims=keepdims)  # by NumPy as a dot product, of the same bits
         if ndim not in (1, 2):
             raise ArgumentError(
                 f"np.linalg.norm(ord={ord!r}) takes a vector or a matrix; got {ndim} dimensions. Say which axes: "

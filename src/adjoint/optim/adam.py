@@ -81,11 +81,17 @@ class Adam(Optimizer):
             scratch *= 1 - b2
         square += scratch
         np.sqrt(square, out=scratch)
-        scratch *= _factor(1 / (1 - b2**t) ** 0.5, data)
+        scratch *= _factor(1 / (1 - _power(b2, t)) ** 0.5, data)
         scratch += group["eps"]
         np.divide(mean, scratch, out=scratch)
-        scratch *= _factor(lr / (1 - b1**t), data)
+        scratch *= _factor(lr / (1 - _power(b1, t)), data)
         data -= scratch
+
+
+def _power(base: float, t: Any) -> Any:
+    """`base` to the `t`, by NumPy as in captured steps: Python's power is at times one bit away."""
+    power = np.power(base, t)
+    return float(power) if isinstance(power, np.generic) else power
 
 
 def _factor(x: Any, data: Any) -> Any:

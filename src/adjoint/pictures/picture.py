@@ -160,7 +160,11 @@ def _diagram(x: Any, at: Any, names: Any, gradient: Any) -> Diagram:
     if isinstance(x, Graph):
         return diagram_of_graph(x, None if at is None else given_to(x, at))
     if callable(x) and at is not None:
-        return diagram_of_graph(graph := capture(x, *at), given_to(graph, at))
+        if not isinstance(at, Sequence | np.ndarray):
+            raise ArgumentError(
+                f"at= is the function's arguments, as in ad.show(f, at=(2.0, 3.0)); got {type(at).__name__}"
+            )
+        return diagram_of_graph(graph := capture(x, *at), given_to(graph, list(at)))
     raise ArgumentError(
         f"show() draws a tensor with a graph, a Graph, an expression, or a function at its arguments "
         f"(ad.show(f, at=(2.0, 3.0))); got {type(x).__name__}"
@@ -177,6 +181,10 @@ def _of_expression(x: Any, at: Any) -> tuple[Graph, Any]:
                 f"variables of the expression are {', '.join(x.variables)}"
             )
         at = [at[name] for name in x.variables]
+    elif at is not None and (not isinstance(at, Sequence | np.ndarray) or len(at) != len(x.variables)):
+        raise ArgumentError(
+            f"at= has one value a variable, by name or in order; the variables are {', '.join(x.variables)}"
+        )
     if at is not None:  # in a formula, 2 is as good as 2.0
         at = [value.astype(float) if (value := np.asarray(v)).dtype.kind in "iub" else v for v in at]
     return graph, at

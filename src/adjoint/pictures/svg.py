@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 
 from adjoint.pictures.scene import Rect, Scene, Text, Wire, curves
@@ -22,6 +23,14 @@ def svg(scene: Scene) -> str:
     return "\n".join(lines)
 
 
+# What XML cannot hold: control characters, halves of pairs.
+_BARRED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+def _escaped(text: str) -> str:
+    return escape(_BARRED.sub("\ufffd", text))
+
+
 def _drawn(shape: Rect | Text | Wire) -> str:
     if isinstance(shape, Wire):
         x, y = shape.points[0]
@@ -30,10 +39,10 @@ def _drawn(shape: Rect | Text | Wire) -> str:
     if isinstance(shape, Text):
         anchor = "" if shape.anchor == "start" else f' text-anchor="{shape.anchor}"'
         place = f'x="{shape.x:.1f}" y="{shape.y:.1f}" font-size="{shape.size:g}" fill="{shape.colour}"'
-        return f"<text {place}{anchor}>{escape(shape.text)}</text>"
+        return f"<text {place}{anchor}>{_escaped(shape.text)}</text>"
     size = f'x="{shape.x:.1f}" y="{shape.y:.1f}" width="{shape.width:.1f}" height="{shape.height:.1f}"'
     dashes = ' stroke-dasharray="3 3"' if shape.dashed else ""
-    tip = f"<title>{escape(shape.tip)}</title>" if shape.tip else ""
+    tip = f"<title>{_escaped(shape.tip)}</title>" if shape.tip else ""
     return f'<rect {size} rx="7" fill="{shape.fill}" stroke="{shape.stroke}"{dashes}>{tip}</rect>'
 
 
