@@ -10,11 +10,17 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.box import raw
 from adjoint.core.constructors import composite, general
 from adjoint.core.errors import ShapeError
 from adjoint.core.op import call
+from adjoint.core.protocol import detached
 from adjoint.ops.decompositions import svd_cotangent, svd_tangents
 from adjoint.ops.factors import hermitian, unused
+
+# Singular values below this share of the largest are taken for 0 and not for small numbers.
+NOISE = 1e-8
+adjoint_of = hermitian  # where an argument has that name
 
 
 def _pinv_cotangent(g: Any, a: Any, out: Any) -> Any:
@@ -56,14 +62,27 @@ def pseudo_inverse(a: Any, /, rcond: Any = None, hermitian: bool = False) -> Any
 
 @composite(np.linalg.pinv, samples=lambda r: [call(r(4, 2)), call(r(2, 2, 3)), call(r(3, 2), rcond=1e-10)])
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
-    """`numpy.linalg.pinv`; its derivative is that at constant rank."""
+    """`numpy.linalg.pinv`; its derivative is that at constant rank, or of the singular values that `rcond` keeps."""
     rtol = None if rtol is np._NoValue else rtol
-    return pseudo_inverse(a, rcond=rcond if rtol is None else rtol, hermitian=hermitian)
+    rcond = rcond if rtol is None else rtol
+    if rcond is not None and _drops(a, rcond):
+        u, s, vh = np.linalg.svd(a, full_matrices=False)
+        return np.matmul(adjoint_of(vh) * _reciprocals(s, rcond)[..., None, :], adjoint_of(u))
+    return pseudo_inverse(a, rcond=rcond, hermitian=hermitian)
 
 
-def _reciprocals(s: Any, rcond: float) -> Any:
+def _drops(a: Any, rcond: Any) -> bool:
+    """Whether `rcond` counts singular values of `a` as 0 that are more than noise: then its rank is not that of `a`."""
+    if not np.size(a) or not np.any(raw(np.greater(rcond, NOISE))) or not np.all(raw(np.isfinite(a))):
+        return False
+    s = np.linalg.svdvals(detached(a))
+    largest = s[..., :1]
+    return bool(np.any(raw((s <= np.asarray(rcond)[..., None] * largest) & (s > NOISE * largest))))
+
+
+def _reciprocals(s: Any, rcond: Any) -> Any:
     """One over each singular value that counts."""
-    kept = s > rcond * s[..., :1]
+    kept = s > np.asarray(rcond)[..., None] * s[..., :1]
     return np.where(kept, 1 / np.where(kept, s, 1), 0).astype(s.dtype)
 
 
@@ -154,7 +173,11 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     m, n = np.shape(a)
     least = np.finfo(np.result_type(a, b)).eps
     rcond = least * max(m, n) if rcond is None else least if rcond == -1 else rcond
-    x, _, s, _ = least_squares(a, b, rcond=float(rcond))
+    if _drops(a, rcond):
+        u, s, vh = np.linalg.svd(a, full_matrices=False)
+        x = np.matmul(adjoint_of(vh) * _reciprocals(s, rcond), np.matmul(adjoint_of(u), b))
+    else:
+        x, _, s, _ = least_squares(a, b, rcond=float(rcond))
     rank = np.sum(np.greater(s, rcond * s[:1])).astype(np.int32)
     if rank == n and m > n:
         residuals = np.atleast_1d(np.sum(np.square(np.abs(b - np.matmul(a, x))), axis=0))
