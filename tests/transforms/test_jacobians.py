@@ -138,3 +138,29 @@ def test_hessians_of_programs(names, seed):
     expected = by_rows(ad.grad(f), x)
     np.testing.assert_allclose(ad.hessian(f)(x), expected, rtol=1e-9, atol=1e-10)
     np.testing.assert_allclose(ad.hvp(f, x, x), np.tensordot(expected, x, 2), rtol=1e-9, atol=1e-10)
+
+
+def test_what_is_refused():
+    for transform in (ad.jacrev, ad.jacfwd, ad.hessian):
+        with pytest.raises(ad.ArgumentError, match=r"one argument, argnums=0 for example; got argnums=\(0, 1\)"):
+            transform(lambda x, y: np.sum(x * y), (0, 1))(1.0, 2.0)
+        with pytest.raises(ad.ArgumentError, match="at least 1, or None for all at once; got 0"):
+            transform(lambda x: np.sum(x**2), chunk_size=0)(np.ones(3))
+
+
+def test_results_may_be_written_and_are_nobody_elses():
+    x, v = np.ones(3), np.ones(3)
+    stacks = np.ones((2, 3))
+    results = [
+        *ad.jvp(lambda x: x, (x,), (v,)),
+        *ad.jvp(lambda x: np.broadcast_to(x[:2], (3, 2)), (x,), (v,)),
+        ad.vmap(lambda x: x)(stacks),
+        ad.vmap(lambda x: 3.0)(stacks),
+        ad.vmap(lambda x: x[1:], out_axes=1)(stacks),
+        ad.jacrev(np.sum)(x),
+        ad.jacfwd(lambda x: np.ones(2))(x),
+        ad.jacrev(lambda x: np.ones(2))(x),
+    ]
+    for result in results:
+        result[...] = 7.0
+    assert all(np.all(given == 1) for given in (x, v, stacks))

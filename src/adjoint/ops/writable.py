@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -152,6 +152,13 @@ def shows(out: Any, data: Any) -> bool:
     if isinstance(out, np.ndarray):
         return isinstance(data, np.ndarray) and _owner(out) is _owner(data)
     return isinstance(out, Box) and isinstance(data, Box) and out is not data and _root(out) is _root(data)
+
+
+def own(x: Any, given: Sequence[Any] = ()) -> Any:
+    """`x` as a result that the caller may write: a copy, if it is read-only or shows memory of the arrays `given`."""
+    if isinstance(x, np.ndarray) and (not x.flags.writeable or any(shows(x, y) for y in given)):
+        return np.array(x)
+    return x
 
 
 def _root(box: Any) -> Any:

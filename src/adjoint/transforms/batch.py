@@ -12,6 +12,7 @@ from adjoint.batch.batched import Batched
 from adjoint.core.box import Box, new_level, returned
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.trees import flatten, paths
+from adjoint.ops.writable import own
 
 Function = Callable[..., Any]
 
@@ -68,7 +69,7 @@ def vmap(f: Function, in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None
             raise ArgumentError("vmap: no argument has an axis of samples, so their number is unknown; give in_axes, "
                                 "or axis_size=n")  # fmt: skip
         (n,) = sizes
-        return _unboxed(f(*boxed, **kwargs), out_axes, level, n)
+        return _unboxed(f(*boxed, **kwargs), out_axes, level, n, flatten(args)[0])
 
     return wrapped
 
@@ -109,7 +110,7 @@ def _spread(axes: Any, tree: Any, count: int, what: str, name: str) -> list[int 
                             f"it; {error}") from error  # fmt: skip
 
 
-def _unboxed(tree: Any, axes: Any, level: int, n: int) -> Any:
+def _unboxed(tree: Any, axes: Any, level: int, n: int, given: list[Any]) -> Any:
     leaves, rebuild = flatten(tree)
     results = []
     for x, axis in zip(leaves, _spread(axes, tree, len(leaves), "out_axes", "the value"), strict=True):
@@ -118,8 +119,8 @@ def _unboxed(tree: Any, axes: Any, level: int, n: int) -> Any:
         if axis is None:
             if stacked:
                 raise ArgumentError("vmap: out_axes is None for a result that differs between samples; give it an axis")
-            results.append(data)
         else:
-            data = data if stacked else np.broadcast_to(data, (n, *np.shape(data)))
-            results.append(data if axis == 0 else np.moveaxis(data, 0, axis))
+            data = own(data if stacked else np.broadcast_to(data, (n, *np.shape(data))), given)
+            data = data if axis == 0 else np.moveaxis(data, 0, axis)
+        results.append(data)
     return rebuild(results)

@@ -12,6 +12,7 @@ from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.core.pulls import dtype_of
 from adjoint.core.trees import flatten, matched, paths
 from adjoint.forward.dual import Dual
+from adjoint.ops.writable import own
 from adjoint.transforms.reverse import grad, vjp
 
 Function = Callable[..., Any]
@@ -56,8 +57,9 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: b
                 f"has_aux=True: the function must return (value, aux); it returned {type(value).__name__}"
             )
         value, aux = value
-    value, tangent = _apart(value, level)
-    return (value, tangent, _apart(aux, level)[0]) if has_aux else (value, tangent)
+    given = flatten((tuple(primals), tuple(tangents)))[0]
+    value, tangent = _apart(value, level, given)
+    return (value, tangent, _apart(aux, level, given)[0]) if has_aux else (value, tangent)
 
 
 def _carrying(primal: Any, tangent: Any, level: int, i: int) -> Any:
@@ -100,7 +102,7 @@ def _array(x: Any) -> Any:
     return x if hasattr(x, "dtype") else np.asarray(x)[()]
 
 
-def _apart(tree: Any, level: int) -> tuple[Any, Any]:
+def _apart(tree: Any, level: int, given: list[Any]) -> tuple[Any, Any]:
     """The primals and the tangents of a function's value."""
     leaves, rebuild = flatten(tree)
     primals, tangents = [], []
@@ -108,8 +110,8 @@ def _apart(tree: Any, level: int) -> tuple[Any, Any]:
         x = returned(x, level)
         mine = isinstance(x, Dual) and x.level == level
         primal, tangent = x.layers if mine else (x, None)
-        primals.append(primal)
-        tangents.append(_zeros(primal) if tangent is None else _number(tangent))
+        primals.append(own(primal, given))
+        tangents.append(_zeros(primal) if tangent is None else own(_number(tangent), given))
     return rebuild(primals), rebuild(tangents)
 
 

@@ -17,6 +17,7 @@ from adjoint.core.errors import ArgumentError
 from adjoint.core.pulls import dtype_of
 from adjoint.core.trees import flatten
 from adjoint.forward.structure import Diagonal
+from adjoint.ops.writable import own
 from adjoint.transforms.batch import vmap
 from adjoint.transforms.forward import jvp
 from adjoint.transforms.reverse import grad, vjp
@@ -134,6 +135,11 @@ def hessian(f: Function, argnums: int = 0, chunk_size: int | None = None) -> Fun
 
 def _of_one(f: Function, argnum: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
     """`f` of its argument number `argnum` alone."""
+    if not isinstance(argnum, int):
+        raise ArgumentError(
+            f"a Jacobian is taken by one argument, argnums=0 for example; got argnums={argnum!r}. Call it for each, or "
+            f"make one tree of them: lambda both: f(*both), of ((x, y),)"
+        )
     if not -len(args) <= argnum < len(args):
         raise ArgumentError(f"argnums={argnum}: the call has {len(args)} positional argument(s)")
 
@@ -147,6 +153,8 @@ def _of_one(f: Function, argnum: int, args: tuple[Any, ...], kwargs: dict[str, A
 
 def _stacks(f: Function, likes: list[Any], chunk: int | None) -> list[Any]:
     """What `f` gives for each unit vector of the space of `likes`, stacked."""
+    if chunk is not None and chunk < 1:
+        raise ArgumentError(f"chunk_size must be at least 1, or None for all at once; got {chunk}")
     total = sum(_size(x) for x in likes)
     if len(likes) == 1 and total > 1 and not chunk:
         return _from_diagonal(f, likes[0])
@@ -167,7 +175,7 @@ def _from_diagonal(f: Function, like: Any) -> list[Any]:
         x = settled(x, level)
         mine = isinstance(x, Batched) and x.level == level
         results.append(x.layers[0] if mine else np.broadcast_to(x, (_size(like), *np.shape(x))))
-    return results
+    return [own(x) for x in results]
 
 
 def _units(likes: list[Any], start: int, count: int) -> Iterator[np.ndarray]:
