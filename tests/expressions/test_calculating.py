@@ -255,3 +255,22 @@ def test_sympy_formulas_in_lists_and_without_counterpart():
     assert ad.expr([x * y, "x + 1"]).to_sympy() == (
         sympy.Symbol("x", real=True) * sympy.Symbol("y", real=True), sympy.Symbol("x", real=True) + 1,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("x", [-1.7, -0.3, 0.6, 2.4])
+@pytest.mark.parametrize("text", ["sinc(x)", "cbrt(x)", "trunc(x)"])
+def test_functions_that_sympy_means_otherwise(text, x):
+    sympy = pytest.importorskip("sympy")
+    e = ad.expr(text)
+    formula = e.to_sympy()
+    assert float(formula.subs({sympy.Symbol("x", real=True): x})) == pytest.approx(e(x=x), rel=1e-12)
+    assert ad.expr(formula)(x=x) == pytest.approx(e(x=x), rel=1e-12)
+
+
+def test_what_sympy_has_and_expressions_have_not():
+    sympy = pytest.importorskip("sympy")
+    x, y = sympy.symbols("x y")
+    assert ad.expr(sympy.sinc(x))(x=0.5) == pytest.approx(float(sympy.sinc(0.5)))
+    for formula in (sympy.Function("g")(x), sympy.betainc(x, y, 0, x), sympy.Matrix([x, y])):
+        with pytest.raises(ad.NotSupportedError):
+            ad.expr(formula)

@@ -80,7 +80,7 @@ def expr(text: Any, variables: Sequence[str] | None = None) -> Expr:
         return Expr([root for part in parts for root in part.roots], variables or _union(parts), single=False)
     if isinstance(text, Number) and not isinstance(text, bool):
         return Expr([number(float(text))], tuple(variables or ()))
-    if type(text).__module__.startswith("sympy"):
+    if any(str(base.__module__).startswith("sympy") for base in type(text).__mro__):
         return expr(Expr.from_sympy(text), variables)
     raise ExprError(f"an expression is read from text, as in ad.expr('x^2 + y'); got {type(text).__name__}")
 

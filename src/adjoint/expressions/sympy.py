@@ -31,7 +31,9 @@ _MADE: dict[str, Callable[..., Any]] = {
     "negative": lambda sp, x: -x,
     "square": lambda sp, x: x**2,
     "reciprocal": lambda sp, x: 1 / x,
-    "cbrt": lambda sp, x: sp.cbrt(x),
+    "betainc": lambda sp, a, b, x: sp.betainc_regularized(a, b, 0, x),
+    "cbrt": lambda sp, x: sp.sign(x) * sp.cbrt(sp.Abs(x)),  # SymPy's own is complex below 0
+    "trunc": lambda sp, x: sp.sign(x) * sp.floor(sp.Abs(x)),
     "exp2": lambda sp, x: 2**x,
     "expm1": lambda sp, x: sp.exp(x) - 1,
     "log2": lambda sp, x: sp.log(x, 2),
@@ -88,6 +90,9 @@ def from_sympy(formula: Any) -> Expr:
     from adjoint.expressions.expr import Expr
 
     parts = list(formula) if isinstance(formula, list | tuple) else [formula]
+    for part in parts:
+        if getattr(part, "is_Matrix", False):
+            raise NotSupportedError("an expression is a number: read the elements of SymPy's matrix, list(matrix)")
     names = sorted({str(s) for part in parts for s in part.free_symbols})
     known: dict[Any, Node] = {}
     for part in parts:
@@ -136,7 +141,13 @@ def _read(term: Any, known: dict[Any, Node]) -> Node:
             value, condition = (known[part] for part in pair.args)
             node = value if type(condition.value) is bool and condition.value else made(WHERE, (condition, value, node))
         return node
-    function = find("min" if kind == "Min" else "max" if kind == "Max" else _OURS.get(kind, kind))
+    if kind == "sinc":  # SymPy's is sin(x)/x, NumPy's sin(pi*x)/(pi*x)
+        return made(op_called("sinc"), (made(DIVIDE, (args[0], number(math.pi))),))
+    function = (
+        None
+        if kind == "betainc"
+        else find("min" if kind == "Min" else "max" if kind == "Max" else _OURS.get(kind, kind))
+    )
     if function is None or (kind in COMPARISONS and len(args) != 2):
         raise NotSupportedError(f"{kind} of SymPy has no counterpart among expressions' functions")
     return _chain(function.op, args) if len(args) > 2 else called(Function(kind, function.op, len(args)), args)
