@@ -5,7 +5,7 @@ import pytest
 from scipy import special
 
 import adjoint as ad
-from adjoint.testing import numerical_jacobian
+from adjoint.testing import check_grads, numerical_jacobian
 
 
 @pytest.mark.parametrize(
@@ -76,3 +76,19 @@ def test_a_jacobian_of_all_results_agrees_with_differences():
     f = lambda x: np.stack(special.kelvin(x)).real
     x = np.array([0.7, 1.9])
     np.testing.assert_allclose(ad.jacobian(f)(x), numerical_jacobian(f, x), rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore:floating point number truncated")
+@pytest.mark.parametrize("name", ["bdtr", "bdtrc", "nbdtr", "nbdtrc", "kn", "yn"])
+def test_counts_and_orders_are_cut_as_scipy_cuts_them(name):
+    f, x = getattr(special, name), np.array([0.3, 0.6])
+    counts = (2.7,) if name in ("kn", "yn") else (2.7, 6)
+    whole = (2,) if name in ("kn", "yn") else (2, 6)
+    np.testing.assert_array_equal(ad.grad(lambda x: f(*counts, x).sum())(x), ad.grad(lambda x: f(*whole, x).sum())(x))
+
+
+def test_the_second_derivative_of_a_complex_gamma_function_is_refused():
+    z = ad.tensor([0.7 + 0.4j], requires_grad=True)
+    with pytest.raises(ad.DTypeError, match="digamma has a derivative for real numbers only"):
+        special.digamma(z)
+    check_grads(special.loggamma, (np.array([0.7 + 0.4j, -1.3 + 0.2j]),))

@@ -41,8 +41,13 @@ jv: Any = _of_order(special.jv, lambda v, x: 0.5 * (jv(v - 1, x) - jv(v + 1, x))
 yv: Any = _of_order(special.yv, lambda v, x: 0.5 * (yv(v - 1, x) - yv(v + 1, x)), 1.5, low=0.5, high=4)
 iv: Any = _of_order(special.iv, lambda v, x: 0.5 * (iv(v - 1, x) + iv(v + 1, x)), 1.5, low=0.5, high=4)
 kv: Any = _of_order(special.kv, lambda v, x: -0.5 * (kv(v - 1, x) + kv(v + 1, x)), 1.5, low=0.5, high=4)
-yn: Any = _of_order(special.yn, lambda v, x: 0.5 * (yv(v - 1, x) - yv(v + 1, x)), 2, low=0.5, high=4)
-kn: Any = _of_order(special.kn, lambda v, x: -0.5 * (kv(v - 1, x) + kv(v + 1, x)), 2, low=0.5, high=4)
+# SciPy cuts the orders of these two to whole numbers.
+yn: Any = _of_order(
+    special.yn, lambda v, x: 0.5 * (yv(np.trunc(v) - 1, x) - yv(np.trunc(v) + 1, x)), 2, low=0.5, high=4
+)
+kn: Any = _of_order(
+    special.kn, lambda v, x: -0.5 * (kv(np.trunc(v) - 1, x) + kv(np.trunc(v) + 1, x)), 2, low=0.5, high=4
+)
 # The scaled ones: exp(-|x|) I and exp(x) K.
 ive: Any = _of_order(
     special.ive,

@@ -96,12 +96,12 @@ betainccinv = function_of(
 
 
 def _binomial(k: Any, n: Any, p: Any) -> Any:
-    k = np.floor(k)
+    k, n = np.floor(k), np.trunc(n)  # counts, as SciPy takes them
     return beta_density(k + 1, n - k, p)
 
 
 def _negative_binomial(k: Any, n: Any, p: Any) -> Any:
-    return beta_density(n, k + 1, p)
+    return beta_density(np.trunc(n), np.trunc(k) + 1, p)
 
 
 def _f(m: Any, n: Any, x: Any) -> Any:

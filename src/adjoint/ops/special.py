@@ -73,7 +73,7 @@ zeta: Op = elementwise(
     partials=(_BY_SHAPE, lambda x, q: -x * zeta(x + 1, q)),
     samples=lambda r: [call(2.0, r(3, 4, low=0.5, high=3)), call(3.5, r(low=0.5, high=3))],
 )
-digamma = _ufunc(special.digamma, name="digamma", partial=lambda x: zeta(2.0, x), domain=(0.5, 3))
+digamma = _ufunc(special.digamma, name="digamma", partial=lambda x: zeta(2.0, x), domain=(0.5, 3), flags=("real",))
 gammaln = _ufunc(special.gammaln, partial=lambda x: digamma(x), domain=(0.5, 3))
 loggamma = _ufunc(special.loggamma, partial=lambda x: digamma(x), domain=(0.5, 3))
 gamma = _ufunc(special.gamma, partial=lambda x, out: out * digamma(x), domain=(0.5, 3))
