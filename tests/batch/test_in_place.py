@@ -88,8 +88,28 @@ def by_itself(a, w, k):
     a[:, ::-1] = a * 1.0
 
 
+def elements_are_numbers(a, w, k):
+    v = w * 1.0
+    v[0], v[1] = v[1] * 2, v[0]
+    first, second, *_ = v
+    kept = a[1, 2]
+    kept *= 3.0
+    v[:] = 0.0
+    a[1, 2] = 5.0
+    a[0] = v + first * second + kept + a[0][1]
+
+
+def views_of_one_element(a, w, k):
+    v = a[1, 2, ...]
+    v *= w[0]
+    last = a[2:, -1:].reshape(())
+    last += v[()]
+    a[1, 2] += 1.0
+    a[0] = v * w
+
+
 FORMS = [basic, one_number, through_views, operators, integers, integers_of_each_sample, masks, out, functions,
-         along_axis_of_each_sample, methods, by_itself]  # fmt: skip
+         along_axis_of_each_sample, methods, by_itself, elements_are_numbers, views_of_one_element]  # fmt: skip
 
 
 def run(form):

@@ -68,8 +68,14 @@ class Batched(Shortened):
     def dtype(self) -> Any:
         return self.layers[0].dtype
 
+    def viewed(self, result: Any, op: Op, settings: Any) -> Any:
+        """As for any array; but one element is a number of its own, as NumPy's ``a[0]`` is."""
+        if op.name == "getitem" and not result.shape and not _has_ellipsis(settings["index"]):
+            return result
+        return super().viewed(result, op, settings)
+
     def _is_number(self) -> bool:
-        return not self.shape
+        return not self.shape and self._base is None
 
     @property
     def requires_grad(self) -> bool:
@@ -114,6 +120,10 @@ class Batched(Shortened):
 
     def __repr__(self) -> str:
         return f"batched({self.layers[0]!r})"
+
+
+def _has_ellipsis(index: Any) -> bool:
+    return any(part is ... for part in (index if isinstance(index, tuple) else (index,)))
 
 
 def _wrapped(op: Op, out: Any, is_stacked: bool, level: int) -> Any:
