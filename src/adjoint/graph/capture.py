@@ -40,6 +40,8 @@ def capture(f: Callable[..., Any], *examples: Any, **named: Any) -> Graph:
         NotSupportedError: if `f` draws random numbers from a generator of NumPy's (layers such as `adjoint.nn.Dropout`
             may: they draw anew at each call of the graph), or if this is inside another capture.
 
+    What `f` writes into its arguments is part of the program, but not written into the arguments of a call.
+
     Where `f` asks for a value (``if t > 0``, ``float(t)``), the graph holds for values that give the same answer;
     called with others it raises `GraphError`.
 

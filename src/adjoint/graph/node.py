@@ -106,7 +106,9 @@ class Node:
         return f"<node {self.number}: {self.label}{'' if self.shape is None else f' {self.shape}'}>"
 
     def __reduce__(self) -> Any:
-        raise TypeError("a node is pickled with its graph or expression; pickle that one")
+        raise TypeError(
+            "a node is one of its process, and so is a graph of them; keep the program as text, graph.to_source(), or pickle an expression (ad.expr), which is read again"
+        )
 
 
 class Name(str):
