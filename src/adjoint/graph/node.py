@@ -107,7 +107,8 @@ class Node:
 
     def __reduce__(self) -> Any:
         raise TypeError(
-            "a node is one of its process, and so is a graph of them; keep the program as text, graph.to_source(), or pickle an expression (ad.expr), which is read again"
+            "a node is one of its process, and so is a graph of them; keep the program as text, graph.to_source(), or "
+            "pickle an expression (ad.expr), which is read again"
         )
 
 
