@@ -185,8 +185,18 @@ def lines(x):
     backwards.ravel()[0] *= 2  # a copy: NumPy's line has no gaps
     backwards.reshape(-1)[0] *= 3  # a view
     np.block(backwards)[1] *= 5  # a copy
-    y.flatten("K")[0] = 0.0
+    y.flatten()[0] = 0.0  # a copy
     return (y**2 * np.arange(6.0).reshape(2, 3)).sum() + y.flat[1:5:2].sum()
+
+
+def layouts(x):
+    y = np.stack([x, x**2])
+    y.T.copy().reshape(-1)[0] *= 2  # of a copy
+    c = y.T.copy()
+    c.reshape(-1)[:2] *= 3  # the copy lies in rows: a view
+    y[...] = y[::-1]
+    np.flip(y, 0).reshape(-1)[0] *= 5  # still a copy
+    return (y**2 * np.arange(6.0).reshape(2, 3)).sum() + (c**2).sum()
 
 
 def by_flat_numbers(x):
@@ -213,7 +223,7 @@ def parts_of_numbers(x):
 PROGRAMS = [
     through_a_view, overwritten, same_element_twice, shifted, overlapping_copy, over_a_saved_value, over_a_saved_view,
     rows, columns, heat, swapped, views_of_views, one_of_many_views, masks, a_number_is_a_copy, functions, diagonals,
-    broadcast, views_that_change_nothing, lines, by_flat_numbers, parts_of_numbers,
+    broadcast, views_that_change_nothing, lines, layouts, by_flat_numbers, parts_of_numbers,
 ]  # fmt: skip
 
 
@@ -237,6 +247,13 @@ class TestPrograms:
         loss.null_gradients()
         loss.backward()
         assert x.grad.tolist() == once
+
+    def test_forward_mode_and_inside_vmap(self, program):
+        value, tangent = ad.jvp(program, (X,), (np.ones(3),))
+        assert value == pytest.approx(program(X.copy()), rel=1e-13)
+        assert tangent == pytest.approx(ad.grad(program)(X).sum(), rel=1e-10)
+        if program not in (masks, functions):  # masks that differ between samples
+            np.testing.assert_allclose(ad.vmap(program)(np.stack([X, X + 0.1])), [program(X.copy()), program(X + 0.1)])
 
     def test_create_graph(self, program):
         x = ad.tensor(X, requires_grad=True)

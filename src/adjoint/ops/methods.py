@@ -257,6 +257,9 @@ class ArrayBox(Box):
         # Whole numbers and truth values are constants.
         return cast(self if dtype.kind in "fc" else detached(self), dtype=dtype, copy=copy)
 
+    def copy(self, order: Any = "C") -> Any:
+        return operation("copy")(self, order=order)
+
     def dot(self, other: Any) -> Any:
         return operation("dot")(self, other)
 
@@ -332,7 +335,7 @@ class ArrayBox(Box):
 
 _METHODS = frozenset(
     (
-        *("all", "any", "argmax", "argmin", "argpartition", "argsort", "choose", "copy"),
+        *("all", "any", "argmax", "argmin", "argpartition", "argsort", "choose"),
         *("cumprod", "cumsum", "diagonal", "flip", "log_softmax", "logsumexp", "matmul", "max", "mean", "min"),
         *("flatten", "nansum", "nonzero", "norm", "outer", "prod", "ptp", "ravel", "repeat", "roll", "round"),
         *("searchsorted", "softmax", "squeeze", "std", "sum", "swapaxes", "take", "trace", "tril", "triu", "var"),
