@@ -49,7 +49,7 @@ class Batched(Shortened):
             keep = op.kind != "constant" or "creates" in op.flags
             return _wrapped(op, out, False, level) if keep else out
         if "once" in op.flags:
-            return apply(op, [x[0] if s else x for x, s in zip(values, stacked, strict=True)], settings)
+            return apply(op, [_any_one(x) if s else x for x, s in zip(values, stacked, strict=True)], settings)
         out = _wrapped(op, stacked_result(op, values, settings, tuple(stacked), n), True, level)
         return self.viewed(out, op, settings) if len(args) == 1 and isinstance(out, Batched) else out
 
@@ -120,6 +120,11 @@ class Batched(Shortened):
 
     def __repr__(self) -> str:
         return f"batched({self.layers[0]!r})"
+
+
+def _any_one(stack: Any) -> Any:
+    """One sample; zeros, if there is none."""
+    return stack[0] if stack.shape[0] else np.zeros_like(stack, shape=stack.shape[1:])
 
 
 def _has_ellipsis(index: Any) -> bool:

@@ -121,6 +121,11 @@ def columns(op: Op, args: Sequence[Any], settings: Mapping[str, Any], stacked: t
 
 def one_by_one(op: Op, args: Sequence[Any], settings: Mapping[str, Any], stacked: tuple[bool, ...], n: int) -> Any:
     """A loop over the samples."""
+    if not n:
+        raise BatchedValueError(
+            f"vmap over no samples: {op.name} is called for one sample after another, and so its result has no shape. "
+            f"Leave the call out when there are none"
+        )
     results = [apply(op, [x[i] if s else x for x, s in zip(args, stacked, strict=True)], settings) for i in range(n)]
     if isinstance(results[0], tuple):
         return tuple(_stack(op, column) for column in zip(*results, strict=True))

@@ -86,6 +86,8 @@ def _boxed(tree: Any, axes: Any, level: int, name: str, sizes: dict[int, str]) -
         if axis is not None:
             x = x if isinstance(x, Box) else np.asarray(x)
             where = f"axis {axis} of {name}{paths(tree)[k]}"
+            if not isinstance(axis, int):
+                raise ArgumentError(f"vmap: in_axes of {name} must be a number, None, or a tree of these; got {axis!r}")
             if not -x.ndim <= axis < x.ndim:
                 raise ShapeError(f"vmap: {where} has no such axis: its shape is {x.shape}. For an argument that all "
                                  f"samples share, in_axes is None")  # fmt: skip
@@ -121,6 +123,9 @@ def _unboxed(tree: Any, axes: Any, level: int, n: int, given: list[Any]) -> Any:
                 raise ArgumentError("vmap: out_axes is None for a result that differs between samples; give it an axis")
         else:
             data = own(data if stacked else np.broadcast_to(data, (n, *np.shape(data))), given)
+            if not isinstance(axis, int) or not -np.ndim(data) <= axis < np.ndim(data):
+                raise ShapeError(f"vmap: out_axes={axis!r} for a result of shape {np.shape(data)[1:]}; with the axis "
+                                 f"of samples it has {np.ndim(data)}: give one from 0 to {np.ndim(data) - 1}")  # fmt: skip
             data = data if axis == 0 else np.moveaxis(data, 0, axis)
         results.append(data)
     return rebuild(results)
