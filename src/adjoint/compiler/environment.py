@@ -178,7 +178,7 @@ class Environment:
             spaces = [function.__globals__]
             for space in spaces:
                 for name in code.co_names:
-                    if name in space:
+                    if name in space and name[0] != "@":  # such are a tool's
                         yield Place(space, name, name)
                         inner = space[name]
                         if isinstance(inner, ModuleType) and inner.__name__.split(".")[0] not in _LIBRARIES:

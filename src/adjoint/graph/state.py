@@ -211,6 +211,6 @@ def _names(objects: list[Any]) -> dict[int, str]:
     names: dict[int, str] = {}
     for thing in objects:
         for kind in ("named_parameters", "named_buffers"):
-            for name, tensor in getattr(thing, kind, dict)() if hasattr(thing, kind) else ():
+            for name, tensor in getattr(thing, kind, dict)() if hasattr(type(thing), kind) else ():
                 names.setdefault(id(tensor), name) if len(names.get(id(tensor), name)) >= len(name) else None
     return names

@@ -85,7 +85,7 @@ def _used_by(function: FunctionType) -> Iterator[Any]:
     for code in codes:
         spaces = [function.__globals__]
         for space in spaces:  # `np.random.rand`: a global, what it has of these names, and so on
-            named = [space[name] for name in code.co_names if name in space]
+            named = [space[name] for name in code.co_names if name in space and name[0] != "@"]  # such are a tool's
             spaces += (vars(x) for x in named if isinstance(x, ModuleType) and vars(x) not in spaces)
             yield from named
         codes += (const for const in code.co_consts if isinstance(const, CodeType))
