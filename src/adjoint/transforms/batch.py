@@ -125,8 +125,8 @@ def _unboxed(tree: Any, axes: Any, level: int, n: int, given: list[Any]) -> Any:
             data = own(data if stacked else np.broadcast_to(data, (n, *np.shape(data))), given)
             if not isinstance(axis, int) or not -np.ndim(data) <= axis < np.ndim(data):
                 raise ShapeError(
-                    f"vmap: out_axes={axis!r} for a result of shape {np.shape(data)[1:]}; with the axis of samples it has "
-                    f"{np.ndim(data)}: give one from 0 to {np.ndim(data) - 1}"
+                    f"vmap: out_axes={axis!r} for a result of shape {np.shape(data)[1:]}; with the axis of samples it "
+                    f"has {np.ndim(data)}: give one from 0 to {np.ndim(data) - 1}"
                 )
             data = data if axis == 0 else np.moveaxis(data, 0, axis)
         results.append(data)
