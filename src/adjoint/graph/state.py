@@ -55,7 +55,7 @@ class State:
         self._generators = found.generators
         named = _names(found.objects)
         for thing in found.objects:
-            if hasattr(thing, "prepare"):
+            if hasattr(type(thing), "prepare") and hasattr(type(thing), "state_arrays"):
                 thing.prepare()
         cells = [_of_tensor(t, named.get(id(t), f"tensor{k}")) for k, t in enumerate(self._tensors)]
         cells += [
