@@ -6,7 +6,7 @@ import ctypes
 from functools import cache
 from typing import NamedTuple
 
-from adjoint.native.engine import Function
+from adjoint.native.engine import Function, external
 from adjoint.native.views import View
 
 
@@ -95,6 +95,7 @@ _ARGUMENTS = ("ty.at", "tx.at", "columns.at", "rows.at", "inner.at", "alpha", "p
 def write(dtype: str) -> Function:
     """The code that hands a product to BLAS. Row by row, C = A B is for BLAS the transposed C' = B' A'."""
     letter, kind, one, size = ("s", "float", "1.0", 4) if dtype == "f4" else ("d", "double", "1.0", 8)
+    routine = external(f"{letter}gemm", address(f"{letter}gemm"))
     lines = ["  %alpha = alloca " + kind, "  %beta = alloca " + kind]
     lines += [f"  store {kind} {one}, ptr %alpha", f"  store {kind} 0.0, ptr %beta"]
     for i in range(3):
@@ -120,11 +121,12 @@ def write(dtype: str) -> Function:
         ]
     arguments = [f"%{n}" for n in _ARGUMENTS]
     lines += [
-        f"  call void inttoptr (i64 {address(letter + 'gemm')} to ptr)({', '.join(f'ptr {a}' for a in arguments)})",
+        f"  call void {routine}({', '.join(f'ptr {a}' for a in arguments)})",
         "  %j = add i64 %i, 1",
         "  %more = icmp ult i64 %j, %count",
         "  br i1 %more, label %head, label %done",
         "done:",
         "  ret void",
     ]
-    return Function("define void @{name}(ptr %b, ptr %p)", lines, {})
+    declared = {routine: f"declare void {routine}({', '.join(['ptr'] * len(arguments))})"}
+    return Function("define void @{name}(ptr %b, ptr %p)", lines, declared)

@@ -31,6 +31,12 @@ def _machine() -> Any:
     return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, opt=LEVEL, jit=True)
 
 
+def external(name: str, address: int) -> str:
+    """The name under which code finds what lies at `address`: addresses in a text would be another process's."""
+    llvm.add_symbol(f"adjoint.{name}", address)
+    return f"@adjoint.{name}"
+
+
 class Module:
     """Compiled code, which goes when nothing refers to this any more."""
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.native.engine import Module
+from adjoint.native.engine import Module, external
 
 _HEAD = object.__basicsize__  # where an object's own fields begin
 DATA, NDIM, DIMS, DESCR, FLAGS = (_HEAD + offset for offset in (0, 8, 16, 40, 48))
@@ -133,17 +133,29 @@ def _numpy(number: int) -> int:
     return functions[number] or 0
 
 
+_OFFSETS = {
+    "data": DATA, "ndim": NDIM, "dims": DIMS, "descr": DESCR, "flags": FLAGS, "head": _HEAD, "type": _HEAD - 8,
+    "good": _GOOD,
+}  # fmt: skip
+_CALLED = {
+    "PyList_New": "ptr (i64)", "PyList_SetItem": "i32 (ptr, i64, ptr)", "Py_IncRef": "void (ptr)",
+    "Py_DecRef": "void (ptr)", "PyObject_Vectorcall": "ptr (ptr, ptr, i64, ptr)", "PyEval_SaveThread": "ptr ()",
+    "PyEval_RestoreThread": "void (ptr)", "PyArray_Empty": "ptr (i32, ptr, ptr, i32)",
+}  # fmt: skip
+_TYPES = {"array": np.ndarray, "float": float, "double": np.float64}
+
+
 def _text() -> str:
-    places: dict[str, Any] = {
-        "array": id(np.ndarray), "float": id(float), "double": id(np.float64), "empty": _numpy(_EMPTY), "data": DATA,
-        "ndim": NDIM, "dims": DIMS, "descr": DESCR, "flags": FLAGS, "head": _HEAD, "type": _HEAD - 8, "good": _GOOD,
-    }  # fmt: skip
-    names = ("PyList_New", "PyList_SetItem", "Py_IncRef", "Py_DecRef", "PyObject_Vectorcall", "PyEval_SaveThread")
-    places |= {name: _python(name) for name in (*names, "PyEval_RestoreThread")}
-    return _ENTER % places
+    """The entry's code. Python's functions and types go by names, whose addresses LLVM is told here."""
+    lines = [f"{external(name, id(kind))} = external global i8" for name, kind in _TYPES.items()]
+    for name, signature in _CALLED.items():
+        address = _numpy(_EMPTY) if name == "PyArray_Empty" else _python(name)
+        result, arguments = signature.split(" ", 1)
+        lines.append(f"declare {result} {external(name, address)}{arguments}")
+    return "\n".join([*lines, _ENTER % _OFFSETS])
 
 
-# %(…)s are addresses of this process. The argument table has four words an argument: its dtype, how many axes, where
+# %(…)s are places in Python's objects. The argument table has four words an argument: its dtype, how many axes, where
 # its lengths are, and the type of a plain number that will do (0: none). The table of results has the first three.
 _ENTER = """
 define ptr @enter(ptr %%self, ptr %%args, i64 %%given) {
@@ -184,15 +196,15 @@ one:
   %%kind = getelementptr [4 x i64], ptr %%kinds, i64 %%i
   %%type.at = getelementptr i8, ptr %%arg, i64 %(type)s
   %%type = load i64, ptr %%type.at
-  %%is.array = icmp eq i64 %%type, %(array)s
+  %%is.array = icmp eq i64 %%type, ptrtoint (ptr @adjoint.array to i64)
   br i1 %%is.array, label %%array, label %%number
 
 number:
   %%plain.at = getelementptr i64, ptr %%kind, i64 3
   %%plain = load i64, ptr %%plain.at
   %%is.plain = icmp eq i64 %%type, %%plain
-  %%is.float = icmp eq i64 %%type, %(float)s
-  %%is.double = icmp eq i64 %%plain, %(double)s
+  %%is.float = icmp eq i64 %%type, ptrtoint (ptr @adjoint.float to i64)
+  %%is.double = icmp eq i64 %%plain, ptrtoint (ptr @adjoint.double to i64)
   %%float.fits = and i1 %%is.float, %%is.double
   %%number.fits = or i1 %%is.plain, %%float.fits
   br i1 %%number.fits, label %%number.data, label %%python
@@ -254,7 +266,7 @@ filled:
   br label %%check
 
 allocate:
-  %%list = call ptr inttoptr (i64 %(PyList_New)s to ptr)(i64 %%outs)
+  %%list = call ptr @adjoint.PyList_New(i64 %%outs)
   %%no.list = icmp eq ptr %%list, null
   br i1 %%no.list, label %%failed, label %%results.head
 
@@ -270,13 +282,13 @@ result:
   %%out.rank = load i32, ptr %%out.rank.at
   %%out.dims.at = getelementptr i64, ptr %%out, i64 2
   %%out.dims = load ptr, ptr %%out.dims.at
-  call void inttoptr (i64 %(Py_IncRef)s to ptr)(ptr %%out.descr)
-  %%new = call ptr inttoptr (i64 %(empty)s to ptr)(i32 %%out.rank, ptr %%out.dims, ptr %%out.descr, i32 0)
+  call void @adjoint.Py_IncRef(ptr %%out.descr)
+  %%new = call ptr @adjoint.PyArray_Empty(i32 %%out.rank, ptr %%out.dims, ptr %%out.descr, i32 0)
   %%no.new = icmp eq ptr %%new, null
   br i1 %%no.new, label %%drop, label %%result.made
 
 result.made:
-  %%set = call i32 inttoptr (i64 %(PyList_SetItem)s to ptr)(ptr %%list, i64 %%o, ptr %%new)
+  %%set = call i32 @adjoint.PyList_SetItem(ptr %%list, i64 %%o, ptr %%new)
   %%new.data.at = getelementptr i8, ptr %%new, i64 %(data)s
   %%new.data = load ptr, ptr %%new.data.at
   %%out.number = add i64 %%count, %%o
@@ -291,7 +303,7 @@ run:
 
 save:
   store i64 1, ptr %%busy.at
-  %%thread = call ptr inttoptr (i64 %(PyEval_SaveThread)s to ptr)()
+  %%thread = call ptr @adjoint.PyEval_SaveThread()
   br label %%steps.head
 
 steps.head:
@@ -316,7 +328,7 @@ ran:
   br i1 %%lets.go, label %%restore, label %%done
 
 restore:
-  call void inttoptr (i64 %(PyEval_RestoreThread)s to ptr)(ptr %%state)
+  call void @adjoint.PyEval_RestoreThread(ptr %%state)
   store i64 0, ptr %%busy.at
   br label %%done
 
@@ -324,14 +336,14 @@ done:
   ret ptr %%list
 
 drop:
-  call void inttoptr (i64 %(Py_DecRef)s to ptr)(ptr %%list)
+  call void @adjoint.Py_DecRef(ptr %%list)
   br label %%failed
 
 failed:
   ret ptr null
 
 python:
-  %%answer = call ptr inttoptr (i64 %(PyObject_Vectorcall)s to ptr)(ptr %%slow, ptr %%args, i64 %%given, ptr null)
+  %%answer = call ptr @adjoint.PyObject_Vectorcall(ptr %%slow, ptr %%args, i64 %%given, ptr null)
   ret ptr %%answer
 }
 """
