@@ -12,13 +12,13 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from adjoint.compiler.backend import Runner, say
+from adjoint.compiler.explaining import explained
 from adjoint.compiler.recording import Recording, record
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, GraphError
 from adjoint.core.trees import flatten
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import frozen
-from adjoint.tape.lines import line_of
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.tensor import Tensor
 
@@ -141,16 +141,7 @@ class Compiled:
 
     def explain(self) -> str:
         """What was recorded: signatures, ways through the function, what runs natively, and why something does not."""
-        lines = [f"{getattr(self.function, '__name__', 'f')}: {len(self._ways)} signature(s)"]
-        for ways in self._ways.values():
-            for way in ways:
-                lines.append(f"  {way.graph!r}, {len(way.graph.guards)} guard(s)")
-                lines += [
-                    f"    asks {guard.question} at {line_of(guard.place)}: {guard.answer}" for guard in way.graph.guards
-                ]
-                lines += [f"    {line}" for line in _plan(way.runner)]
-        lines += [f"  runs as it is, because {reason}" for reason in self._reasons.values()]
-        return "\n".join(lines)
+        return explained(self.function, self._ways, self._reasons)
 
 
 class Options(NamedTuple):
@@ -165,13 +156,6 @@ class Options(NamedTuple):
         """What runs `graph`."""
         say(2, lambda: str(graph))
         return Runner(graph, self.backend, self.wait, self.fastmath)
-
-
-def _plan(runner: Runner) -> list[str]:
-    """How a program is run, step by step."""
-    if runner.native is None:
-        return [f"by NumPy: {runner.reason or 'native code is being made'}"]
-    return [f"{runner.native.arena_bytes} bytes for values in between", *runner.native.steps.splitlines()]
 
 
 def compile(
