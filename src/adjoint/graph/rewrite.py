@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -37,6 +38,7 @@ class Rule:
         function: takes a node to what it may be replaced by, or None.
         why: what it says, and if it changes values, how.
         examples: functions of arrays (any arrays of three axes will do) in whose graphs it fits.
+        wants: tells by the `heads` of a node's arguments alone whether it may fit; None if it may for any.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Rule:
     function: Callable[[Node], Node | None]
     why: str = ""
     examples: tuple[Callable[..., Any], ...] = ()
+    wants: Callable[[Sequence[Head]], bool] | None = None
 
     @classmethod
     def of(
@@ -56,6 +59,7 @@ class Rule:
         """
         before, holes = _traced(pattern)
         after, filled = _traced(result)
+        template = in_order([after])
 
         def function(node: Node) -> Node | None:
             if node.dtype is not None and node.dtype.kind not in kinds:
@@ -63,21 +67,43 @@ class Rule:
             for bound in _matches(before, node, {}, set(holes)):
                 if all(own.dtype == node.dtype for own in bound.values()):
                     values = {hole: bound[own] for hole, own in zip(filled, holes, strict=True) if own in bound}
-                    return instance(after, values)
+                    return instance(template, values)
             return None
 
-        return cls(name, before.op, function, why, (pattern,))
+        def wants(heads: Sequence[Head]) -> bool:
+            return len(heads) == len(before.args) and (
+                all(map(_heads, before.args, heads)) or all(map(_heads, before.args, heads[::-1]))
+            )
+
+        return cls(name, before.op, function, why, (pattern,), wants)
+
+
+# What an argument is at first sight: its operation, itself if it is a constant, None for what else there is.
+Head = Op | Node | None
+
+
+def _heads(pattern: Node, head: Head) -> bool:
+    """Whether an argument of this head may look like `pattern`."""
+    if pattern.op is not None:
+        return head is pattern.op
+    return pattern.kind == "input" or (isinstance(head, Node) and _same_number(pattern, head))
 
 
 def on(
-    *names: str, why: str = "", examples: Iterable[Callable[..., Any]] = ()
+    *names: str,
+    why: str = "",
+    examples: Iterable[Callable[..., Any]] = (),
+    wants: Callable[[Sequence[Head]], bool] | None = None,
 ) -> Callable[[Callable[[Node], Node | None]], list[Rule]]:
-    """Decorate a function that replaces a call of the operations called `names`."""
+    """Decorate a function that replaces a call of the operations called `names`; for `wants`, see `Rule`."""
 
     def decorate(function: Callable[[Node], Node | None]) -> list[Rule]:
         title = function.__name__.strip("_").replace("_", " ")
         reason = why or inspect.getdoc(function) or ""
-        return [Rule(title, _op(name) if name else None, function, reason, tuple(examples)) for name in names or ("",)]
+        return [
+            Rule(title, _op(name) if name else None, function, reason, tuple(examples), wants)
+            for name in names or ("",)
+        ]
 
     return decorate
 
@@ -103,9 +129,8 @@ def _matches(pattern: Node, node: Node, bound: dict[Node, Node], holes: set[Node
             yield {**bound, pattern: node}
         return
     if pattern.kind == "constant":
-        if node.kind == "constant" and np.size(node.value) and np.all(np.equal(node.value, pattern.value)):
-            if np.all(np.signbit(np.real(node.value)) == np.signbit(np.real(pattern.value))):
-                yield bound
+        if node.kind == "constant" and _same_number(pattern, node):
+            yield bound
         return
     if node.op is not pattern.op or node.op is None or frozen(node.settings) != frozen(pattern.settings):
         return
@@ -114,6 +139,15 @@ def _matches(pattern: Node, node: Node, bound: dict[Node, Node], holes: set[Node
         orders.append(node.args[::-1])
     for args in orders:
         yield from _all_match(pattern.args, args, bound, holes)
+
+
+def _same_number(pattern: Node, node: Node) -> bool:
+    """Whether a constant holds but the number of `pattern`, with its sign."""
+    a, b = pattern.value, node.value
+    if not node.shape and b != a:
+        return False
+    same = np.size(b) and np.all(np.equal(b, a)) and np.all(np.signbit(np.real(b)) == np.signbit(np.real(a)))
+    return bool(same)
 
 
 def _all_match(
@@ -126,15 +160,15 @@ def _all_match(
         yield from _all_match(patterns[1:], args[1:], found, holes)
 
 
-def instance(template: Node, values: Mapping[Node, Node]) -> Node:
-    """`template` with its holes filled."""
+def instance(template: Sequence[Node], values: Mapping[Node, Node]) -> Node:
+    """The last of `template`, whose nodes come each after what it uses, with its holes filled."""
     made = dict(values)
-    for node in in_order([template]):
-        if node not in made:
-            made[node] = (
-                node if node.op is None else made_call(node.op, tuple(made[a] for a in node.args), node.settings)
-            )
-    return made[template]
+    for node in template:
+        if node.op is not None:
+            made[node] = made_call(node.op, tuple([made[a] for a in node.args]), node.settings)
+        elif node not in made:
+            made[node] = node
+    return made[template[-1]]
 
 
 def made_call(op: Op, args: tuple[Node, ...], settings: Mapping[str, Any] = NO_SETTINGS) -> Node:
@@ -142,7 +176,10 @@ def made_call(op: Op, args: tuple[Node, ...], settings: Mapping[str, Any] = NO_S
     if any(arg.shape is None for arg in args):
         return call(op, args, settings)
     if op.kind == "elementwise" or (isinstance(op.forward, np.ufunc) and op.forward.signature is None):
-        shape = np.broadcast_shapes(*(arg.shape for arg in args))
+        shapes = {arg.shape for arg in args}
+        shape = shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
+        if not settings and not any(arg.kind == "constant" for arg in args):
+            return call(op, args, settings, shape, _dtype_of(op, tuple([(a.dtype, is_number(a)) for a in args])))
         samples = [
             a.value
             if a.kind == "constant" and np.ndim(a.value) == 0
@@ -156,6 +193,14 @@ def made_call(op: Op, args: tuple[Node, ...], settings: Mapping[str, Any] = NO_S
     with np.errstate(all="ignore"):
         out = np.asarray(apply(op, samples, settings))
     return call(op, args, settings, out.shape if shape is None else shape, out.dtype)
+
+
+@lru_cache(4096)
+def _dtype_of(op: Op, kinds: tuple[tuple[Any, bool], ...]) -> Any:
+    """The dtype that an elementwise operation gives for arguments of these dtypes, of which some are Python's."""
+    samples = [dtype.type(1).item() if number else dtype.type(1) for dtype, number in kinds]
+    with np.errstate(all="ignore"):
+        return np.asarray(apply(op, samples, {})).dtype
 
 
 class Fired(NamedTuple):
@@ -180,19 +225,17 @@ def rewritten(graph: Graph, rules: Iterable[Rule], report: Report | None = None)
     Raises:
         GraphError: if rules undo each other, so that there is no end; it names them.
     """
-    by_op: dict[Op | None, list[Rule]] = {}
-    for rule in rules:
-        by_op.setdefault(rule.op, []).append(rule)
+    given = list(rules)
+    chosen: dict[Any, list[Rule]] = {}
     roots = (*graph.outputs, *(guard.node for guard in graph.guards))
-    narrow = any(kind in _NARROW for node in in_order(roots) for kind in _kinds(node))
+    narrow = any(kind in _NARROW for kinds in {node.dtype for node in in_order(roots)} for kind in _kinds(kinds))
     for _ in range(PASSES):
         fired = Report()
-        new = _pass(roots, by_op, narrow, fired)
+        roots = _pass(roots, given, chosen, narrow, fired)
         if report is not None:
             report += fired
-        if new == roots:
+        if not fired:
             break
-        roots = new
     else:
         raise GraphError(f"no end of rewriting after {PASSES} passes; these rules undo each other:\n{fired}")
     count = len(graph.outputs)
@@ -207,25 +250,37 @@ PASSES = 1000  # one is enough for most programs
 _NARROW = {np.dtype(kind) for kind in ("f2", "f4", "c8", "i1", "i2", "i4", "u1", "u2", "u4", "u8")}
 
 
-def _kinds(node: Node) -> tuple[Any, ...]:
-    return node.dtype if isinstance(node.dtype, tuple) else (node.dtype,)
+def _kinds(dtype: Any) -> tuple[Any, ...]:
+    return dtype if isinstance(dtype, tuple) else (dtype,)
 
 
 def _pass(
-    roots: tuple[Node, ...], by_op: Mapping[Op | None, list[Rule]], narrow: bool, fired: Report
+    roots: tuple[Node, ...], rules: Sequence[Rule], chosen: dict[Any, list[Rule]], narrow: bool, fired: Report
 ) -> tuple[Node, ...]:
-    """One way through the program, from the inputs on."""
+    """One way through the program, from the inputs on. `chosen` keeps which rules are for which sort of node."""
     made: dict[Node, Node] = {}
-    everywhere = by_op.get(None, [])
     for node in in_order(roots):
-        new = with_args(node, tuple([made[arg] for arg in node.args]))
-        for rule in (*by_op.get(new.op, ()), *everywhere) if new.op is not None else ():
+        args = node.args
+        if not args and node.op is None:
+            made[node] = node
+            continue
+        new = with_args(node, tuple([made[arg] for arg in args]))
+        made[node] = new
+        if new.op is None:
+            continue
+        key = (new.op, *[arg.op or (arg if arg.kind == "constant" else None) for arg in new.args])
+        mine = chosen.get(key)
+        if mine is None:
+            mine = chosen[key] = [
+                rule for rule in rules if rule.op in (None, new.op) and (rule.wants is None or rule.wants(key[1:]))
+            ]
+            mine.sort(key=lambda rule: rule.op is None)  # those of the operation before those of all
+        for rule in mine:
             result = rule.function(new)
             if result is not None and result is not new and _fits(result, new, narrow):
                 fired.append(Fired(rule.name, node, result))
-                new = result
+                made[node] = result
                 break
-        made[node] = new
     return tuple(made[root] for root in roots)
 
 

@@ -23,11 +23,14 @@ def _call(name: str, *args: Node, **settings: Any) -> Node:
     return made_call(op, args, {**op.settings, **settings})
 
 
-@on(examples=[lambda x: x * np.exp(np.ones_like(x))])
+@on(
+    examples=[lambda x: x * np.exp(np.ones_like(x))],
+    wants=lambda heads: bool(heads) and all(isinstance(head, Node) for head in heads),
+)
 def _constants(node: Node) -> Node | None:
     """What depends on constants alone is one."""
     assert node.op is not None
-    if not node.args or node.op.multiple or "random" in node.op.flags or any(a.kind != "constant" for a in node.args):
+    if node.op.multiple or "random" in node.op.flags:
         return None
     if node.shape is not None and np.prod(node.shape) > FOLDED:
         return None
@@ -108,15 +111,16 @@ def _broadcasts(node: Node) -> Node | None:
     return _call("broadcast_to", x.args[0], shape=node.shape) if x.op is node.op else None
 
 
-@on(examples=[lambda x, y: np.hypot(np.broadcast_to(x, (2, *np.shape(x))), y)])
+@on(
+    examples=[lambda x, y: np.hypot(np.broadcast_to(x, (2, *np.shape(x))), y)],
+    wants=lambda heads: operation("broadcast_to") in heads,
+)
 def _broadcasts_go_outwards(node: Node) -> Node | None:
     """An elementwise operation comes before its argument is repeated, not after."""
     assert node.op is not None
     if node.op.kind != "elementwise" or node.op.multiple or node.shape is None:
         return None
     spread = operation("broadcast_to")
-    if not any(arg.op is spread for arg in node.args):
-        return None
     args = tuple(arg.args[0] if arg.op is spread else arg for arg in node.args)
     inner = made_call(node.op, args, node.settings)
     if inner.dtype != node.dtype:
