@@ -70,6 +70,8 @@ def through(node: Node, view: View) -> View | None:
             if node.op.name == "getitem"
             else node.op.forward(model, **node.settings)
         )
+    if not isinstance(shown, np.ndarray):  # NumPy gives a number of its own for an array without axes
+        return view
     offset = shown.__array_interface__["data"][0] - start.__array_interface__["data"][0]
     return View(view.base, shown.shape, shown.strides, view.offset + offset)
 
