@@ -23,7 +23,7 @@ ALLOWED = {
     "graph": {"tape", "ops", "core"},
     "expressions": {"graph", "tape", "ops", "core"},
     "pictures": {"graph", "transforms", "tape", "ops", "core"},
-    "native": {"graph", "ops", "core"},
+    "native": {"graph", "tape", "ops", "core"},
     "xp": {"transforms", "tape", "ops", "core"},
     "scipy": {"transforms", "tape", "ops", "core"},
     "nn": {"tape", "ops", "core", "io"},

@@ -62,7 +62,7 @@ class Runner:
         self.native = native
         self.run = _checked(graph, native, plain)
         say(1, lambda: f"adjoint: {graph.name} is native: {len(native.kernels)} kernels")
-        say(3, lambda: str(native.steps))
+        say(3, lambda: str(native.listing()))
         say(4, lambda: native.llvm)
 
 

@@ -30,4 +30,4 @@ def _plan(runner: Runner) -> list[str]:
     """How a program is run, step by step."""
     if runner.native is None:
         return [f"by NumPy: {runner.reason or 'native code is being made'}"]
-    return [f"{runner.native.arena_bytes} bytes for values in between", *runner.native.steps.splitlines()]
+    return str(runner.native.listing()).splitlines()

@@ -16,7 +16,7 @@ from adjoint.core.errors import AdjointError
 from adjoint.core.op import Op
 from adjoint.core.registry import operation
 from adjoint.graph.capture import capture
-from adjoint.graph.node import Node, call, in_order, part
+from adjoint.graph.node import Node, Place, call, in_order, part
 from adjoint.native.lowering import TABLE
 from adjoint.native.views import VIEWS
 from adjoint.ops.reductions import count_along
@@ -92,7 +92,7 @@ def _taken_apart(node: Node, args: tuple[Node, ...]) -> Node:
     if node.op is None:
         return part(args[0], node.value) if args else node
     if node.op.name == "matmul" and node.dtype is not None:
-        args = tuple(_as_dtype(arg, node.dtype) for arg in args)
+        args = tuple(_as_dtype(arg, node.dtype, node.place) for arg in args)
     same = node if args == node.args else call(node.op, args, node.settings, node.shape, node.dtype, lambda: node.place)
     if _is_primitive(node.op) or node.shape is None or isinstance(node.shape[0] if node.shape else 0, tuple):
         return same
@@ -135,22 +135,22 @@ def _captured(node: Node, args: tuple[Node, ...]) -> Node | None:
     put = {old: args[i] for old, i in zip(graph.inputs, given, strict=True)}
     for inner in nodes:
         if inner not in put:
-            put[inner] = _put(inner, tuple(put[arg] for arg in inner.args), each)
+            put[inner] = _put(inner, tuple(put[arg] for arg in inner.args), each, node.place)
     result = put[graph.outputs[0]]
-    result = _as_dtype(result, node.dtype)
+    result = _as_dtype(result, node.dtype, node.place)
     return result if result.shape == node.shape else None
 
 
-def _put(inner: Node, args: tuple[Node, ...], each: bool) -> Node:
+def _put(inner: Node, args: tuple[Node, ...], each: bool, place: Place | None) -> Node:
     if inner.op is None:
         return part(args[0], inner.value) if args else inner
     shape = np.broadcast_shapes(*(arg.shape for arg in args)) if each else inner.shape
-    return _taken_apart(call(inner.op, args, inner.settings, shape, inner.dtype), args)
+    return _taken_apart(call(inner.op, args, inner.settings, shape, inner.dtype, lambda: place), args)
 
 
-def _as_dtype(node: Node, dtype: Any) -> Node:
+def _as_dtype(node: Node, dtype: Any, place: Place | None) -> Node:
     """`node` converted, if it has another dtype."""
     if node.dtype == dtype:
         return node
     astype: Any = operation("astype")
-    return call(astype, (node,), {**astype.settings, "dtype": dtype}, node.shape, dtype)
+    return call(astype, (node,), {**astype.settings, "dtype": dtype}, node.shape, dtype, lambda: place)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,8 +14,11 @@ from adjoint.graph.node import Node, in_order
 from adjoint.native import entry, lowering
 from adjoint.native.emit import key_of
 from adjoint.native.engine import Kernel, Module, compiled
-from adjoint.native.plan import Plan, Planner, Step, kind_of
+from adjoint.native.plan import Plan, Planner, kind_of
 from adjoint.native.primitive import primitive
+
+if TYPE_CHECKING:
+    from adjoint.native.listing import Listing
 
 
 class KernelRecord(NamedTuple):
@@ -176,7 +179,7 @@ class Program:
     def __init__(self, inputs: Sequence[Node], outputs: Sequence[Node], fastmath: bool = False) -> None:
         self.fastmath = fastmath
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
-        results = primitive(self.outputs)
+        self._results = results = primitive(self.outputs)
         nodes = [n for n in in_order(results) if n.kind in ("call", "part")]
         kinds, self.reasons = {}, dict[Node, str]()
         for node in nodes:
@@ -266,16 +269,15 @@ class Program:
             for step in plan.steps
         ]
 
-    @property
-    def steps(self) -> str:
-        """The plan in words: native steps with the bytes they move, and NumPy's steps with the reason."""
-        lines = []
-        for step in self._steps:
-            if isinstance(step, NumpyStep):
-                lines.append(f"numpy   {step.node.label}  ({step.reason or 'a part of several results'})")
-                continue
-            lines += map(_line, step.segment.plan.steps)
-        return "\n".join(lines)
+    def listing(self, inputs: Sequence[str] = (), outputs: Sequence[str] = ()) -> Listing:
+        """The plan: each step with what it reads and writes, where and how long that lies, and why NumPy computes it.
+
+        Args:
+            inputs, outputs: what to call the arguments and the results.
+        """
+        from adjoint.native.listing import Listing
+
+        return Listing(self.inputs, self._results, self._steps, (inputs, outputs))
 
     @property
     def arena_bytes(self) -> int:
@@ -301,11 +303,6 @@ class Program:
             if isinstance(step, NativeStep):
                 step.segment.close()
         self.modules = []
-
-
-def _line(step: Step) -> str:
-    kind = "blas  " if step.label.startswith("BLAS") else "kernel"
-    return f"{kind}  {step.label}: {len(step.nodes)} nodes, {step.read} bytes read, {step.written} written"
 
 
 Part = tuple[bool, list[Node]]
@@ -368,7 +365,7 @@ def build(inputs: Sequence[Node], outputs: Sequence[Node], *, fastmath: bool = F
     Args:
         inputs: nodes of known shape and dtype; the program is called with one array for each.
         outputs: nodes that use these (or are them). What has no native code is computed by NumPy in between, for which
-            `Program.steps` gives the reasons.
+            `Program.listing` gives the reasons.
         fastmath: let a product and a sum be rounded once instead of twice; nothing else changes.
 
     Returns:

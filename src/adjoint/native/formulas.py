@@ -1,0 +1,112 @@
+"""What a step computes, as a formula in one line: ``tanh(x @ w.T + b)``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.errors import NotSupportedError
+from adjoint.graph.node import Node
+from adjoint.graph.spelling import INFIX, index_text, literal
+
+LONGEST = 300  # letters, after which a formula is cut: one that names a value often would double with every step
+ATOM = 4
+_BINDS = {"+": 1, "-": 1, "*": 2, "/": 2, "@": 2}  # the others: 0
+_NAMES = {"choose_either": "where", "absolute": "abs", "logical_and": "and", "logical_or": "or", "pile": "stack",
+          "join": "concatenate", "scatter_add": "place", "overwrite": "write"}  # fmt: skip
+_UNSAID = frozenset({"keepdims", "copy", "order", "path", "repeats", "needs", "dtype", "casting", "subok"})
+
+
+class Formula(str):
+    """A text, and how tightly its outermost operator binds."""
+
+    __slots__ = ("binds",)
+    binds: int
+
+    def __new__(cls, text: str, binds: int = ATOM) -> Formula:
+        made = super().__new__(cls, text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…")
+        made.binds = binds
+        return made
+
+    def inside(self, binds: int) -> str:
+        """The text as a part of what binds so tightly."""
+        return self if self.binds >= binds else f"({self})"
+
+
+class Formulas:
+    """The formulas of nodes, in which the nodes that have `names` are not taken apart."""
+
+    def __init__(self, names: Mapping[Node, str]) -> None:
+        self.names = names
+        self._known: dict[Node, Formula] = {}
+
+    def of(self, node: Node, whole: bool = False) -> Formula:
+        """The formula of `node`, or its name; with `whole`, what it is computed from even if it has a name."""
+        if node in self.names and not whole:
+            return Formula(self.names[node])
+        if node in self._known:
+            return self._known[node]
+        waiting = [node]
+        while waiting:  # no recursion: programs are long
+            top = waiting[-1]
+            missing = [a for a in top.args if a not in self.names and a not in self._known]
+            waiting += missing
+            if not missing:
+                made = self._written(top, [self.of(arg) for arg in top.args])
+                if top is node and node in self.names:
+                    return made
+                self._known[top] = made
+                waiting.pop()
+        return self._known[node]
+
+    def _written(self, node: Node, args: Sequence[Formula]) -> Formula:
+        if node.op is None:
+            return Formula(f"{args[0]}[{node.value}]" if args else _constant(node))
+        name, settings = node.op.name, node.settings
+        sign = INFIX.get(name)
+        if sign and len(args) == 2:
+            binds = _BINDS.get(sign, 0)
+            if sign == "!=" and node.args[0].dtype == bool and args[1] in ("0", "False"):  # a condition, as it is
+                return args[0]
+            return Formula(f"{args[0].inside(max(binds, 1))} {sign} {args[1].inside(binds + 1)}", binds)
+        if name == "power":
+            return Formula(f"{args[0].inside(ATOM)} ** {args[1].inside(ATOM)}", 3)
+        if name == "negative":
+            return Formula(f"-{args[0].inside(3)}", 3)
+        if name in ("transpose", "matrix_transpose") and len(node.shape) == 2 and args:
+            return Formula(f"{args[0].inside(ATOM)}.T")
+        if name == "astype":
+            return Formula(f"{node.dtype}({args[0]})")
+        if name in ("reshape", "broadcast_to", "squeeze", "expand_dims", "copy", "name"):  # the shape stands beside it
+            return args[0]
+        if name == "getitem":
+            return Formula(f"{args[0].inside(ATOM)}[{_index(settings['index'])}]")
+        said = [f"{key}={_setting(value)}" for key, value in settings.items() if _says_something(node, key, value)]
+        return Formula(f"{_NAMES.get(name, name.removeprefix('reduce_'))}({', '.join([*args, *said])})")
+
+
+def _constant(node: Node) -> str:
+    value = np.asarray(node.value)
+    if value.ndim:
+        return f"constant{list(value.shape)}"
+    return f"{value[()]:.4g}" if value.dtype.kind == "f" else str(value[()])
+
+
+def _index(index: Any) -> str:
+    try:
+        return index_text(index, lambda part: "…" if isinstance(part, np.ndarray) else literal(part))
+    except NotSupportedError:
+        return "…"
+
+
+def _says_something(node: Node, key: str, value: Any) -> bool:
+    default = node.op.settings.get(key) if node.op else None
+    plain = isinstance(value, int | float | str | tuple)
+    return not (value is None or key in _UNSAID or value is default or (plain and bool(value == default)))
+
+
+def _setting(value: Any) -> str:
+    text = " ".join(str(value).split())
+    return text if len(text) <= 20 else f"{text[:19]}…"

@@ -1,0 +1,311 @@
+"""A program's steps, and where and how long what they write lies in memory: to be printed, and to be drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from adjoint.graph.node import Node
+from adjoint.graph.text import kind_of
+from adjoint.native.formulas import Formulas
+from adjoint.native.plan import Copy, Plan, Step
+from adjoint.native.primitive import ASSEMBLED, REDUCED
+from adjoint.native.program import NativeStep, NumpyStep
+from adjoint.tape.lines import line_of
+from adjoint.tape.tables import amount, table
+
+By = Literal["kernel", "BLAS", "NumPy"]
+What = Literal["elementwise", "reduction", "product", "copy", "NumPy"]
+Home = Literal["arena", "result", "array"]
+
+
+@dataclass(slots=True)
+class Written:
+    """An array that a step writes.
+
+    Attributes:
+        name: what formulas call it.
+        holds: its dtype and shape, as ``float32[16, 4]``.
+        what: how it is made.
+        formula: from what.
+        size: bytes.
+        home: ``arena`` for memory that the program keeps, ``result`` for what a call gives back, ``array`` for a new
+            array between native code and NumPy.
+        start: the first of its bytes, in the arena.
+        first, last: numbers of the steps that write it first and use it last; of a result, the program's last step.
+        instead: the name of the array whose place it takes while it is computed from it.
+    """
+
+    name: str
+    holds: str
+    what: What
+    formula: str
+    size: int
+    home: Home
+    start: int
+    first: int
+    last: int
+    instead: str = ""
+
+
+@dataclass(slots=True)
+class Row:
+    """A step: a kernel, a product by BLAS, or an operation that NumPy computes, with the `reason`.
+
+    Attributes:
+        domain: the lengths of a kernel's loops.
+        operations: how many operations it computes in one pass.
+        read, written: bytes that it reads and writes.
+        lines: the user's lines that these operations stand on.
+        writes: the arrays that it writes for the first time.
+        also: what it does to arrays that are there already.
+    """
+
+    number: int
+    by: By
+    domain: tuple[int, ...]
+    operations: int
+    read: int
+    written: int
+    lines: list[str]
+    reason: str = ""
+    writes: list[Written] = field(default_factory=list)
+    also: list[str] = field(default_factory=list)
+
+
+class Memory(NamedTuple):
+    """What the arena costs: its bytes, those of all values that lie there, and the most that live at once."""
+
+    arena: int
+    values: int
+    most: int
+
+    @property
+    def saved(self) -> float:
+        """The part of the values' bytes that is not needed because places are used again."""
+        return 1 - self.arena / self.values if self.values else 0.0
+
+
+class Listing:
+    """The steps of a program, as text and with all figures.
+
+    Args:
+        inputs, results: the program's nodes.
+        steps: what it runs, in order.
+        names: what to call its inputs, and then its results.
+
+    Attributes:
+        rows: one a step.
+        memory: what the arena costs.
+    """
+
+    def __init__(
+        self,
+        inputs: Sequence[Node],
+        results: Sequence[Node],
+        steps: Sequence[NativeStep | NumpyStep],
+        names: tuple[Sequence[str], Sequence[str]] = ((), ()),
+    ) -> None:
+        self._names: dict[Any, str] = {}
+        self._taken: set[str] = set()
+        self._formulas = Formulas(self._names)
+        self._alive: dict[Any, Written] = {}
+        for node, name in zip(inputs, names[0] or [str(node.value) for node in inputs], strict=True):
+            self._name(node, name)
+        count = len(results)
+        self._outputs = list(names[1]) or ["out"] * (count == 1) or [f"out{k}" for k in range(count)]
+        self._results: dict[Any, str] = {}
+        for node, name in zip(results, self._outputs, strict=True):
+            self._results.setdefault(node, name)
+        self._alone = len(steps) == 1
+        self._base = 0
+        self.rows: list[Row] = []
+        for step in steps:
+            if isinstance(step, NumpyStep):
+                self._by_numpy(step)
+            else:
+                self._segment(step.segment.plan, step.segment.outputs)
+        for value in self.values:
+            if value.home == "result":
+                value.last = len(self.rows)
+        self.memory = self._counted()
+
+    @property
+    def values(self) -> list[Written]:
+        """All arrays that the steps write, in that order."""
+        return [value for row in self.rows for value in row.writes]
+
+    def count(self, by: By) -> int:
+        """How many steps are kernels, products by BLAS, or NumPy's."""
+        return sum(row.by == by for row in self.rows)
+
+    # -- Rows -----------------------------------------------------------------------------------------
+
+    def _segment(self, plan: Plan, outputs: Sequence[Node]) -> None:
+        for step in plan.steps:
+            product = step.label.startswith("BLAS")
+            row = Row(len(self.rows) + 1, "BLAS" if product else "kernel", _domain(step), len(step.nodes), step.read,
+                      step.written, _lines(step.nodes))  # fmt: skip
+            self.rows.append(row)
+            for value in step.use.reads:
+                if value in self._alive:
+                    self._alive[value].last = row.number
+            for value in dict.fromkeys(step.use.writes):
+                if value in self._alive:
+                    self._alive[value].last = row.number
+                    row.also.append(f"part of {self._names[value]} = {self._read(step)}")
+                else:
+                    row.writes.append(self._written(value, step, plan, outputs))
+        self._base += plan.arena.size
+
+    def _written(self, value: Any, step: Step, plan: Plan, outputs: Sequence[Node]) -> Written:
+        number = len(self.rows)
+        node = value.of if isinstance(value, Copy) else value
+        place = plan.arena.places.get(value)
+        leaves = outputs[value.number] if isinstance(value, Copy) and value.number >= 0 else value
+        home: Home = "arena" if place is not None else "result" if leaves in self._results else "array"
+        number_of = value.number if self._alone and leaves is not value else -1
+        name = self._name(value, self._outputs[number_of] if number_of >= 0 else self._wanted(leaves))
+        if home == "array":
+            self._names[leaves] = name
+        what: What = "elementwise"
+        if step.label.startswith("BLAS"):
+            what = "product"
+        elif isinstance(value, Copy) or _is(node, ASSEMBLED):
+            what = "copy"
+        elif _is(node, REDUCED):
+            what = "reduction"
+        shape = value.shape
+        size = int(np.prod(shape)) * node.dtype.itemsize
+        start = -1 if place is None else self._base + place
+        holds = f"{node.dtype}{list(shape) if shape else ''}"
+        made = Written(name, holds, what, self._formula(value, step), size, home, start, number, number)
+        for other in step.use.instead.get(value, ()):
+            donor = self._alive.get(other)
+            if donor is not None and home == "arena" and donor.start == start and donor.last == number:
+                made.instead = donor.name
+        self._alive[value] = made
+        if home != "arena":  # later steps know a copy by what it is a copy of
+            self._alive[leaves] = made
+        return made
+
+    def _wanted(self, value: Any) -> str:
+        return self._results.get(value) or f"v{len(self.values) + 1}"
+
+    def _formula(self, value: Any, step: Step) -> str:
+        if not isinstance(value, Copy):
+            if _is(value, ASSEMBLED):
+                return self._read(step) if step.use.reads else "filled"
+            return self._formulas.of(value, whole=True)
+        if value.number >= 0:
+            return self._formulas.of(value.of)
+        return f"{self._read(step)} in rows"
+
+    def _read(self, step: Step) -> str:
+        return ", ".join(self._names.get(value) or self._formulas.of(value) for value in step.use.reads)  # type: ignore[arg-type]  # a node
+
+    def _by_numpy(self, step: NumpyStep) -> None:
+        node, number = step.node, len(self.rows) + 1
+        read = sum(_bytes(arg) for arg in node.args)
+        row = Row(number, "NumPy", (), 1, read, _bytes(node), _lines([node]), step.reason or "one of several results")
+        self.rows.append(row)
+        for arg in node.args:
+            if arg in self._alive:
+                self._alive[arg].last = number
+        formula = self._formulas.of(node, whole=True)
+        home: Home = "result" if node in self._results else "array"
+        name = self._name(node, self._wanted(node))
+        self._alive[node] = made = Written(
+            name, kind_of(node), "NumPy", formula, _bytes(node), home, -1, number, number
+        )
+        row.writes.append(made)
+
+    def _name(self, value: Hashable, wanted: str) -> str:
+        while wanted in self._taken:
+            wanted += "'"
+        self._taken.add(wanted)
+        self._names[value] = wanted
+        return wanted
+
+    def _counted(self) -> Memory:
+        kept = [value for value in self.values if value.home == "arena"]
+        most = max((sum(v.size for v in kept if v.first <= row.number <= v.last and
+                        not any(v.name == w.instead for w in row.writes)) for row in self.rows), default=0)  # fmt: skip
+        return Memory(self._base, sum(value.size for value in kept), most)
+
+    # -- Text -----------------------------------------------------------------------------------------
+
+    @property
+    def summary(self) -> list[str]:
+        """How many steps there are, the bytes that they move, and what the arena costs."""
+        counts = [f"{n} {word}" + "s" * (n != 1 and word[-1] not in "SP" and not word.endswith("NumPy"))
+                  for n, word in ((self.count("kernel"), "kernel"), (self.count("BLAS"), "by BLAS"),
+                                  (self.count("NumPy"), "by NumPy")) if n]  # fmt: skip
+        read, written = (amount(sum(getattr(row, side) for row in self.rows)) for side in ("read", "written"))
+        arena, values, most = map(amount, self.memory)
+        steps = f"{len(self.rows)} step{'s' * (len(self.rows) != 1)}"
+        first = f"{steps} ({', '.join(counts)}), which read {read} and write {written}" if counts else steps
+        if not self.memory.values:
+            return [first, "no memory between calls"]
+        return [first, f"an arena of {arena} for {values} of values in between ({self.memory.saved:.0%} saved by using "
+                f"places again), of which at most {most} are needed at once"]  # fmt: skip
+
+    def __str__(self) -> str:
+        """A table: each step with what it computes, how much it reads and writes, and where to."""
+        head = ("", "by", "computes", "holds", "reads", "writes", "into", "line")
+        return "\n".join([table(head, list(self._cells()), "r   rr"), *self.summary])
+
+    def __repr__(self) -> str:
+        return f"<plan: {len(self.rows)} steps, {self.memory.arena} bytes of arena>"
+
+    def _cells(self) -> Iterator[tuple[str, ...]]:
+        for row in self.rows:
+            texts = [(f"{v.name} = {v.formula}", v.holds, _into(v)) for v in row.writes]
+            texts += [(text, "", "") for text in row.also]
+            for k, (formula, holds, into) in enumerate(texts):
+                first = k == 0
+                why = f"  ({row.reason})" if row.reason else ""
+                yield (
+                    str(row.number) if first else "", row.by if first else "", _cut(formula, 60) + why, holds,
+                    amount(row.read) if first else "", amount(row.written) if first else "", into,
+                    ", ".join(row.lines[:2]) + " …" * (len(row.lines) > 2) if first else "",
+                )  # fmt: skip
+
+
+def _is(node: Node, names: tuple[str, ...]) -> bool:
+    return node.op is not None and node.op.name in names
+
+
+def _into(value: Written) -> str:
+    if value.home != "arena":
+        return "a result" if value.home == "result" else "a new array"
+    return f"arena {value.start}" + (f", over {value.instead}" if value.instead else "")
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _domain(step: Step) -> tuple[int, ...]:
+    """The lengths of a kernel's loops; for a product, rows, columns and what is summed over."""
+    if step.label.startswith("BLAS"):
+        return tuple(step.numbers[2:5])
+    return tuple(step.numbers[: step.loops])
+
+
+def _bytes(node: Node) -> int:
+    if node.shape is None or isinstance(node.dtype, tuple):
+        return 0
+    return int(np.prod(node.shape)) * int(node.dtype.itemsize)
+
+
+def _lines(nodes: Sequence[Node]) -> list[str]:
+    """The user's lines, those of one file together: ``step.py:9, 10``."""
+    found: dict[str, list[str]] = {}
+    for place in dict.fromkeys(node.place for node in nodes if node.place is not None):
+        file, _, line = line_of(place).rpartition(":")
+        found.setdefault(file, []).append(line)
+    return [f"{file}:{', '.join(sorted(set(lines), key=int))}" for file, lines in found.items()]

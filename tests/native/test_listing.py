@@ -1,0 +1,106 @@
+"""What a plan says of itself: steps, formulas, bytes, and where and how long arrays lie in memory."""
+
+import numpy as np
+
+import adjoint as ad
+from adjoint import native
+
+R = np.random.default_rng(0)
+
+
+def listing(f, *args, **names):
+    graph = ad.capture(f, *args)
+    return native.build(graph.inputs, graph.outputs).listing(**names)
+
+
+def two_products(x, w):
+    return np.tanh(np.tanh(x @ w) @ w.T)
+
+
+def test_steps_say_what_is_computed_by_whom_and_where_to():
+    found = listing(two_products, R.normal(size=(8, 4)), R.normal(size=(4, 4)))
+    assert [row.by for row in found.rows] == ["BLAS", "kernel", "BLAS", "kernel"]
+    assert [value.formula for value in found.values] == ["x @ w", "tanh(v1)", "v2 @ w.T", "tanh(v3)"]
+    assert [row.domain for row in found.rows] == [(8, 4, 4), (32,), (8, 4, 4), (32,)]
+    first, second, third, result = found.values
+    assert (first.home, first.first, first.last, first.size) == ("arena", 1, 2, 256)
+    assert (second.instead, second.start) == (first.name, first.start)
+    assert (second.last, third.start) == (3, 256)  # a product is not written over what it reads
+    assert (result.name, result.home, result.last) == ("out", "result", 4)
+    assert found.memory == (512, 768, 512)
+    assert abs(found.memory.saved - 1 / 3) < 1e-12
+
+
+def test_no_two_arrays_that_live_at_once_share_bytes():
+    def deep(x, w):
+        kept = [x]
+        for k in range(12):
+            kept.append(np.tanh(kept[-1] @ w) + kept[k // 2])
+        return sum(np.sum(a) for a in kept)
+
+    found = listing(ad.grad(deep, (0, 1)), R.normal(size=(6, 6)), R.normal(size=(6, 6)))
+    kept = [value for value in found.values if value.home == "arena"]
+    assert len(kept) > 20
+    for i, a in enumerate(kept):
+        assert a.start >= 0
+        assert a.start + a.size <= found.memory.arena
+        for b in kept[:i]:
+            apart = a.start >= b.start + b.size or b.start >= a.start + a.size
+            turns = a.first > b.last or b.first > a.last or a.instead == b.name or b.instead == a.name
+            assert apart or turns, (a, b)
+    assert found.memory.most <= found.memory.arena < found.memory.values
+
+
+def test_arrays_between_native_code_and_numpy_are_new_ones():
+    found = listing(lambda x: np.sum(np.sort(np.exp(x)) * 2.0), R.normal(size=9))
+    assert [row.by for row in found.rows] == ["kernel", "NumPy", "kernel"]
+    assert [value.home for value in found.values] == ["array", "array", "result"]
+    (row,) = (row for row in found.rows if row.by == "NumPy")
+    assert row.reason == "no lowering"
+    assert row.lines[0].rpartition("/")[2].startswith("test_listing.py:")
+    assert found.values[2].formula == "sum(v2 * 2)"
+    assert "no memory between calls" in str(found)
+
+
+def test_each_line_of_the_text_is_one_array():
+    found = listing(two_products, R.normal(size=(8, 4)), R.normal(size=(4, 4)), outputs=["answer"])
+    head, *rows = str(found).splitlines()
+    assert head.split() == ["by", "computes", "holds", "reads", "writes", "into", "line"]
+    assert rows[1].split("test_listing")[0].startswith("2  kernel  v2 = tanh(v1)")
+    assert "arena 0, over v1" in rows[1]
+    assert rows[3].startswith("4  kernel  answer = tanh(v3)")
+    assert rows[4] == "4 steps (2 kernels, 2 by BLAS), which read 1.28 kB and write 1.02 kB"
+    assert rows[5].startswith("an arena of 512 B for 768 B of values in between (33% saved")
+
+
+def test_several_results_of_one_kernel_and_of_one_value():
+    found = listing(lambda x: (np.exp(x), np.sum(np.exp(x)), x, x.T), R.normal(size=(3, 2)))
+    assert [(value.name, value.formula) for value in found.values] == [
+        ("out0", "exp(x)"), ("out1", "sum(out0)"), ("out2", "x"), ("out3", "x.T")
+    ]  # fmt: skip
+    assert [value.what for value in found.values] == ["elementwise", "reduction", "copy", "copy"]
+
+
+def test_assembled_arrays_are_written_in_parts():
+    found = listing(lambda x, y: np.concatenate([x, y]) * 2.0, R.normal(size=3), R.normal(size=4))
+    assert found.values[0].what == "copy"
+    assert found.rows[1].also == ["part of v1 = y"]
+
+
+def test_long_formulas_are_cut_and_need_no_recursion():
+    def many(x):
+        for _ in range(3000):
+            x = x * 0.5 - x
+        return x
+
+    found = listing(many, 1.0)
+    assert all(len(value.formula) <= 300 for value in found.values)
+    assert "…" in found.values[0].formula
+
+
+def test_operators_bind_as_in_python():
+    def f(x, y):
+        return (x + y) * (x - (y - 1.0)) / -((x * y) ** 2.0) + np.where(x < y, x[0], y[1:2])
+
+    (value,) = listing(f, np.ones(3), np.ones(3)).values
+    assert value.formula == "(x + y) * (x - (y - 1)) / -(x * y) ** 2 + where(x < y, x[0], y[1:2])"
