@@ -254,7 +254,7 @@ class Planner:
         assert node.op is not None
         # The function is one for all nodes that `lowering` finds alike, so it tells them apart.
         key = (node.op.name, found.loop, found.function, key_of(node.dtype))
-        expressions.append(Expression(_applied(found, key_of(node.dtype), self.fastmath), args, key))
+        expressions.append(Expression(applied(found, key_of(node.dtype), self.fastmath), args, key))
         places[node] = reads + len(expressions) - 1
 
     def _number(self, arg: Node, reads: int, expressions: list[Expression], places: dict[Any, int]) -> int:
@@ -362,7 +362,9 @@ def _is_number(arg: Node) -> bool:
     return arg.kind == "constant" and np.ndim(arg.value) == 0
 
 
-def _applied(found: lowering.Lowered, dtype: str, fastmath: bool) -> Callable[..., Value]:
+def applied(found: lowering.Lowered, dtype: str, fastmath: bool) -> Callable[..., Value]:
+    """The function of values that writes a lowering, with conversions to its loop's dtypes and from there to `dtype`."""
+
     def function(code: Code, *values: Value) -> Value:
         assert found.function is not None
         given = [value.to(kind) for value, kind in zip(values, found.loop, strict=True)]
