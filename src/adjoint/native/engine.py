@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 import threading
 from collections.abc import Sequence
 from functools import cache
@@ -10,25 +11,44 @@ from time import perf_counter
 from typing import Any
 from weakref import WeakValueDictionary
 
+import llvmlite
 import llvmlite.binding as llvm
+
+from adjoint.native import cache as disk
 
 # Of LLVM's code generation. Its passes over the code before that are left out: code comes as vectors, and without
 # common subexpressions; measured on programs of 12 operations, they took as long again and gained nothing.
 LEVEL = 1
+# Addresses in full, for what code calls may lie anywhere.
+RELOC, MODEL = "default", "jitdefault"
 
 
 @cache
 def machine() -> Any:
     """LLVM's picture of this processor."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
     return _machine()
 
 
+@cache
+def _processor() -> tuple[str, str]:
+    """Its name, and what it can."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+
+
 def _machine() -> Any:
+    name, features = _processor()
     target = llvm.Target.from_default_triple()
-    features = llvm.get_host_cpu_features().flatten()
-    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, opt=LEVEL, jit=True)
+    return target.create_target_machine(cpu=name, features=features, opt=LEVEL, reloc=RELOC, codemodel=MODEL, jit=True)
+
+
+@cache
+def _circumstances() -> str:
+    """Whatever else than its text decides what becomes of code."""
+    version = sys.modules["adjoint"].__version__  # an import would go against the order of rooms
+    settings = (disk.FORMAT, version, llvmlite.__version__, llvm.llvm_version_info, LEVEL, RELOC, MODEL)
+    return repr((*settings, machine().triple, *_processor()))
 
 
 def external(name: str, address: int) -> str:
@@ -38,15 +58,19 @@ def external(name: str, address: int) -> str:
 
 
 class Module:
-    """Compiled code, which goes when nothing refers to this any more."""
+    """Compiled code, which goes when nothing refers to this any more.
 
-    def __init__(self, text: str) -> None:
+    Attributes:
+        text: what LLVM compiles.
+        code: what comes of it, ready to be loaded.
+        fresh: whether that was compiled just now.
+    """
+
+    def __init__(self, text: str, code: bytes | None = None) -> None:
         start = perf_counter()
-        machine()
-        self.text = text
-        self._module = llvm.parse_assembly(text)
-        self._module.verify()
-        self._engine = llvm.create_mcjit_compiler(self._module, _machine())
+        self.text, self.code, self.fresh = text, code or _object(text), code is None
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(self.code))
         self._engine.finalize_object()
         self.seconds = perf_counter() - start
 
@@ -57,7 +81,21 @@ class Module:
     @property
     def assembly(self) -> str:
         """The processor's instructions, as text."""
-        return str(machine().emit_assembly(self._module))
+        return str(machine().emit_assembly(llvm.parse_assembly(self.text)))
+
+
+def _object(text: str) -> bytes:
+    module = llvm.parse_assembly(text)
+    module.verify()
+    return bytes(machine().emit_object(module))
+
+
+def module(text: str) -> Module:
+    """The code for `text`: from disk, if it was compiled before."""
+    key, kept = _key(text), disk.store()
+    made = Module(text, kept.load([key]).get(key))
+    kept.save({key: made.code} if made.fresh else {})
+    return made
 
 
 class Kernel:
@@ -78,12 +116,35 @@ def compiled(functions: Sequence[Function]) -> list[Kernel]:
     with _lock:
         found = {f.key: _known.get(f.key) for f in functions}
     missing = {f.key: f for f in functions if found[f.key] is None}
-    if missing:
-        module = Module(module_text(list(missing.values())))
+    for module, group in _modules(list(missing.values())):
         with _lock:
-            for key, function in missing.items():
-                found[key] = _known[key] = Kernel(module, function.name)
+            for function in group:
+                found[function.key] = _known[function.key] = Kernel(module, function.name)
     return [found[f.key] for f in functions]  # type: ignore[misc]  # none is missing any more
+
+
+def _modules(functions: Sequence[Function]) -> list[tuple[Module, list[Function]]]:
+    """Code for `functions`: from disk in the company in which they were compiled, the rest compiled together.
+
+    On disk lies, by its text, each module; and by the text of each function, the key of the module that has it. So it
+    is found whatever else the process that looks for it has compiled by then.
+    """
+    kept, keys = disk.store(), {f: _key("in", module_text([f])) for f in functions}
+    homes = {key: home.decode() for key, home in kept.load(keys.values()).items()}
+    codes = kept.load(set(homes.values()))
+    groups: dict[bytes | None, list[Function]] = {}
+    for function, key in keys.items():
+        groups.setdefault(codes.get(homes.get(key, "")), []).append(function)
+    made = [(Module(module_text(group), code), group) for code, group in groups.items()]
+    for module, group in made:
+        if module.fresh:
+            home = _key(module.text)
+            kept.save({home: module.code, **{keys[f]: home.encode() for f in group}})
+    return made
+
+
+def _key(*parts: str) -> str:
+    return disk.key_of(_circumstances(), *parts)
 
 
 class Function:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.native.engine import Module, external
+from adjoint.native.engine import Module, external, module
 
 _HEAD = object.__basicsize__  # where an object's own fields begin
 DATA, NDIM, DIMS, DESCR, FLAGS = (_HEAD + offset for offset in (0, 8, 16, 40, 48))
@@ -73,9 +73,9 @@ def table(words: Sequence[int], owner: Any) -> Table:
 
 @cache
 def _native() -> tuple[Module, Any]:
-    module = Module(_text())
-    method = _Method(b"program", module.address("enter"), 0x80, b"A compiled program: arrays in, a list of arrays out.")
-    return module, method
+    made = module(_text())
+    method = _Method(b"program", made.address("enter"), 0x80, b"A compiled program: arrays in, a list of arrays out.")
+    return made, method
 
 
 def builtin(words: Table) -> Callable[..., list[np.ndarray]]:
