@@ -10,13 +10,16 @@ from adjoint.native.emit import REGISTER, Code, Value
 class Operand(NamedTuple):
     """An array that a kernel reads or writes: which one, and how far apart its elements lie along the domain's axes.
 
-    `strides` count elements; `offset`, bytes.
+    `strides` count elements; `offset`, bytes. Of an array that is written at computed positions, `positions` is the
+    number of the value that holds these; with `adds`, what is written there is added to what is there.
     """
 
     buffer: Any
     dtype: str
     strides: tuple[int, ...]
     offset: int = 0
+    positions: int | None = None
+    adds: bool = False
 
 
 class Access:
@@ -56,8 +59,7 @@ class Access:
         if step == 0:
             return self.at[k]
         places = index if step == 1 else self.code.name(f"mul i64 {index}, {step}")
-        kind = REGISTER[self.operands[k].dtype] if self.operands[k].dtype != "b1" else "i8"
-        return self.code.name(f"getelementptr {kind}, ptr {self.at[k]}, i64 {places}")
+        return self.code.name(f"getelementptr {self._one(k)}, ptr {self.at[k]}, i64 {places}")
 
     def alone(self, k: int) -> Value:
         """One number, the same in all lanes."""
@@ -72,13 +74,53 @@ class Access:
                              f"<{code.width} x i32> zeroinitializer")  # fmt: skip
         return Value(code, name, operand.dtype)
 
+    def looked_up(self, k: int, positions: Value, spread: bool) -> Value:
+        """What lies in operand `k` so many elements from where it is; `spread`: the lanes' positions differ."""
+        code, saved = self.code, self.at[k]
+        if spread and code.width > 1:
+            assert self.mask is not None
+            pointers = self._pointers(saved, k, positions)
+            return self._in_register(self._gathered(k, self.mask[1], pointers), self.operands[k].dtype)
+        self.at[k] = self._at_position(k, positions)
+        value = self._here(k)
+        self.at[k] = saved
+        return value
+
+    def _at_position(self, k: int, positions: Value) -> str:
+        """The address of operand `k` at positions that are the same in all lanes."""
+        place = positions.name
+        if self.code.width > 1:
+            place = self.code.name(f"extractelement {positions.type} {place}, i32 0")
+        return self.code.name(f"getelementptr {self._one(k)}, ptr {self.at[k]}, i64 {place}")
+
+    def _here(self, k: int) -> Value:
+        """What lies where operand `k` is."""
+        return self._read_in_vectors([k])[k] if self.mask and self.step[k][self.vector] != 0 else self.alone(k)
+
+    def _one(self, k: int) -> str:
+        """The type of an element of operand `k` in memory."""
+        dtype = self.operands[k].dtype
+        return "i8" if dtype == "b1" else REGISTER[dtype]
+
+    def _pointers(self, base: str, k: int, positions: Value) -> str:
+        """The addresses of operand `k` at a position for each lane."""
+        code, w, step = self.code, self.code.width, self.step[k][self.vector]
+        places = positions.name
+        if step != 0:
+            places = code.name(f"add <{w} x i64> {places}, {self._apart_by(step)}")
+        return code.name(f"getelementptr {self._one(k)}, ptr {base}, <{w} x i64> {places}")
+
     def in_vectors(self, ks: list[int]) -> None:
-        """Read whole vectors, or at the end what is left of them."""
+        """Read whole vectors, or at the end what is left of them, and keep them as values."""
+        for k, value in self._read_in_vectors(ks).items():
+            self.values[k] = value
+
+    def _read_in_vectors(self, ks: list[int]) -> dict[int, Value]:
         if not ks:
-            return
+            return {}
         assert self.mask is not None
         code, (full, lanes), n = self.code, self.mask, self.code.fresh("n")[1:]
-        close = [k for k in ks if self.reads[k][self.vector] == 1]
+        close = [k for k in ks if self.step[k][self.vector] == 1]
         apart = [k for k in ks if k not in close]
         code.line(f"br i1 {full}, label %lf{n}, label %lm{n}")
         code.label(f"lf{n}")
@@ -91,10 +133,10 @@ class Access:
         for k in close:
             kind = code.memory_type(self.operands[k].dtype)
             code.line(f"%q{n}.{k} = phi {kind} [ {fast[k]}, %lf{n} ], [ {slow[k]}, %lm{n} ]")
-        for k in close:
-            self.values[k] = self._in_register(f"%q{n}.{k}", self.operands[k].dtype)
+        values = {k: self._in_register(f"%q{n}.{k}", self.operands[k].dtype) for k in close}
         for k in apart:
-            self.values[k] = self._in_register(self._gathered(k, lanes), self.operands[k].dtype)
+            values[k] = self._in_register(self._gathered(k, lanes, self._apart(k)), self.operands[k].dtype)
+        return values
 
     def _in_register(self, name: str, dtype: str) -> Value:
         code = self.code
@@ -116,21 +158,33 @@ class Access:
 
     def _apart(self, k: int) -> str:
         """Where the elements lie of an operand whose elements do not lie side by side."""
-        code, dtype, step, w = self.code, self.operands[k].dtype, self.step[k][self.vector], self.code.width
-        one = "i8" if dtype == "b1" else REGISTER[dtype]
+        places = self._apart_by(self.step[k][self.vector])
+        return self.code.name(f"getelementptr {self._one(k)}, ptr {self.at[k]}, <{self.code.width} x i64> {places}")
+
+    def _apart_by(self, step: Any) -> str:
+        """0, `step`, 2 `step` … in the lanes."""
+        code, w = self.code, self.code.width
         start = code.name(f"insertelement <{w} x i64> poison, i64 {step}, i32 0")
         same = code.name(f"shufflevector <{w} x i64> {start}, <{w} x i64> poison, <{w} x i32> zeroinitializer")
-        counting = ", ".join(f"i64 {i}" for i in range(w))
-        places = code.name(f"mul <{w} x i64> {same}, <{counting}>")
-        return code.name(f"getelementptr {one}, ptr {self.at[k]}, <{w} x i64> {places}")
+        return code.name(f"mul <{w} x i64> {same}, <{', '.join(f'i64 {i}' for i in range(w))}>")
 
-    def _gathered(self, k: int, lanes: str) -> str:
+    def _gathered(self, k: int, lanes: str, pointers: str) -> str:
         code, dtype, w = self.code, self.operands[k].dtype, self.code.width
-        kind, pointers = code.memory_type(dtype), self._apart(k)
+        kind = code.memory_type(dtype)
         name = f"llvm.masked.gather.{_suffix(code, dtype)}.v{w}p0"
         code.declare(name, kind, [f"<{w} x ptr>", "i32", f"<{w} x i1>", kind])
         arguments = f"<{w} x ptr> {pointers}, i32 {align_of(dtype)}, <{w} x i1> {lanes}, {kind} zeroinitializer"
         return code.name(f"call {kind} @{name}({arguments})")
+
+    def placed(self, k: int, value: Value, positions: Value) -> None:
+        """Store a value so many elements from where operand `k` is, or add it to what is there."""
+        saved = self.at[k]
+        self.at[k] = self._at_position(k, positions)
+        if self.operands[k].adds:
+            before = self._here(k)
+            value = before | value if before.dtype == "b1" else before + value
+        self.stored([(k, value)])
+        self.at[k] = saved
 
     def stored(self, pairs: list[tuple[int, Value]]) -> None:
         """Store values to operands, with whole vectors or with what is left of them."""

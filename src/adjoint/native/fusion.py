@@ -3,7 +3,8 @@
 Every node has an epoch: how many results must be whole before it can be computed, on the longest way to it. Elementwise
 nodes of one shape and epoch that use each other, or read the same array, are one kernel; a reduction is part of the
 kernel of what it reduces. No kernel waits for itself then: within an epoch values only go to larger shapes.
-A node that is used in one later epoch alone is computed there, so that it is not stored.
+A node that is used in one later epoch alone is computed there, so that it is not stored. Numbers of one epoch are one
+sequence. What is too long for a kernel is cut where little goes across, which is the same place in each turn of a loop.
 """
 
 from __future__ import annotations
@@ -11,13 +12,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from heapq import heapify, heappop, heappush
+from itertools import accumulate
 
 from adjoint.graph.node import Node
 from adjoint.native.views import View
 from adjoint.ops.reductions import axes_of
 
 BARRIERS = ("matmul", "assemble")  # what reads its arguments as wholes, in a step of its own
+PLACEWISE = ("elementwise", "gather")  # what is computed place by place
 LARGEST = 64  # nodes a kernel: more would not fit into the processor's registers
+LARGEST_OF_NUMBERS = 128  # which are stored and read by an instruction each
 
 
 class Group:
@@ -54,12 +58,16 @@ class Scope:
         one: tuple[int, ...] = node.args[0].shape if self.kinds[node] in ("reduce", "identity") else node.shape
         return one
 
+    def whole(self, arg: Node, node: Node) -> bool:
+        """Whether `node` needs all of `arg` before it begins."""
+        return self.kinds[node] in BARRIERS or (self.kinds[node] == "gather" and arg is node.args[0])
+
     def direct(self, arg: Node, node: Node) -> bool:
         """Whether `arg` may be computed in the kernel of `node`, place by place."""
         return (
-            self.kinds.get(arg) == "elementwise"
+            self.kinds.get(arg) in PLACEWISE
             and arg in self.inside
-            and self.kinds[node] not in BARRIERS
+            and not self.whole(arg, node)
             and arg.shape == self.domain(node)
         )
 
@@ -72,22 +80,25 @@ def axes_reduced(node: Node) -> frozenset[int]:
 def epochs(scope: Scope) -> dict[Node, int]:
     """The epoch of each node that is computed."""
     epoch: dict[Node, int] = {}
+    kinds, views = scope.kinds, scope.views
     for node in scope.nodes:
-        if scope.kinds[node] == "view":
+        if kinds[node] == "view":
             continue
         latest = 0
         for arg in node.args:
-            base = scope.base(arg)
+            base = views[arg].base if arg in views else arg
             if base in epoch:
-                grows = scope.kinds[base] == "elementwise" and arg is base and scope.kinds[node] not in BARRIERS
+                grows = kinds[base] in PLACEWISE and arg is base and not scope.whole(arg, node)
                 latest = max(latest, epoch[base] + (not grows))
         epoch[node] = latest
+    if not any(epoch.values()):
+        return epoch
     users: dict[Node, list[Node]] = defaultdict(list)
     for node in scope.nodes:
         for arg in node.args:
             users[arg].append(node)
     for node in reversed(scope.nodes):
-        if scope.kinds[node] == "elementwise" and node not in scope.outputs and users[node]:
+        if scope.kinds[node] in PLACEWISE and node not in scope.outputs and users[node]:
             later = {epoch[user] for user in users[node] if scope.kinds[user] != "view" and scope.direct(node, user)}
             if len(later) == 1 and all(scope.direct(node, user) for user in users[node]):
                 epoch[node] = max(epoch[node], *later)
@@ -106,36 +117,71 @@ def groups(scope: Scope) -> list[Group | Node]:
         return node
 
     first_reader: dict[tuple[Node, int, tuple[int, ...]], Node] = {}
-    fused = [node for node in scope.nodes if scope.kinds[node] in ("elementwise", "reduce", "identity")]
+    fused = [node for node in scope.nodes if scope.kinds[node] in (*PLACEWISE, "reduce", "identity")]
+    numbers: dict[int, list[Node]] = defaultdict(list)
+    together: dict[Node, list[Node]] = defaultdict(list)
+    arrays = []
     for node in fused:
-        key = epoch[node], scope.domain(node)
-        for arg in node.args:
+        domain = scope.domain(node)
+        if not domain and scope.kinds[node] != "reduce":
+            numbers[epoch[node]].append(node)
+            continue
+        arrays.append(node)
+        key = epoch[node], domain
+        for arg in node.args if domain else ():
             if scope.direct(arg, node) and epoch[arg] == epoch[node]:
                 parent[root(node)] = root(arg)
-            elif arg.shape == scope.domain(node) and arg.shape:
+            elif arg.shape == domain:
                 other = first_reader.setdefault((arg, *key), node)
                 parent[root(node)] = root(other)
-    together: dict[Node, list[Node]] = defaultdict(list)
-    for node in fused:
+    for node in arrays:
         together[root(node)].append(node)
     made: list[Group | Node] = [node for node in scope.nodes if scope.kinds[node] in BARRIERS]
-    for members in together.values():
+    for members in (*numbers.values(), *together.values()):
         made += _split(members, scope)
     return _ordered(made, scope)
 
 
+def cut(nodes: Sequence[Node], longest: int) -> list[Sequence[Node]]:
+    """Stretches of at most `longest` nodes, which end where the fewest values go on that are used soon after.
+
+    So equal turns of a loop are cut alike, and are the same kernels.
+    """
+    count, place = len(nodes), {node: i for i, node in enumerate(nodes)}
+    if count <= longest:
+        return [nodes]
+    until = list(range(count))  # where each value is used for the last time, but for what is far away
+    for i, node in enumerate(nodes):
+        for arg in node.args:
+            at = place.get(arg, i)
+            if i - at <= longest:
+                until[at] = i
+    change = [0] * (count + 2)
+    for i, last in enumerate(until):
+        change[i + 1] += 1
+        change[last + 1] -= 1
+    across = list(accumulate(change))
+    made, start = [], 0
+    while count - start > longest:
+        first = start + longest // 4
+        possible = across[first : start + longest + 1]
+        end = first + possible.index(min(possible))
+        made.append(nodes[start:end])
+        start = end
+    return [*made, nodes[start:]]
+
+
 def _split(members: list[Node], scope: Scope) -> list[Group]:
-    """Kernels of at most `LARGEST` nodes, with reductions along the same axes."""
+    """Kernels that are not too large, with reductions along the same axes."""
     made: list[Group] = []
     owner: dict[Node, Group] = {}
     domain = scope.domain(members[0])
-    for node in members:
-        if scope.kinds[node] == "reduce":
-            continue
-        if not made or len(made[-1].nodes) >= LARGEST:
-            made.append(Group(domain))
-        made[-1].nodes.append(node)
-        owner[node] = made[-1]
+    computed = [node for node in members if scope.kinds[node] != "reduce"]
+    for stretch in cut(computed, LARGEST if domain else LARGEST_OF_NUMBERS) if computed else ():
+        group = Group(domain)
+        group.nodes += stretch
+        owner.update(dict.fromkeys(stretch, group))
+        made.append(group)
     alone: dict[frozenset[int], Group] = {}
     for node in members:
         if scope.kinds[node] != "reduce":

@@ -19,11 +19,15 @@ _BLOCK = 256  # so many vectors are summed up before their sum is put to the oth
 
 
 class Expression(NamedTuple):
-    """A value at each place of the domain: `function` of other values. Functions of one `key` write the same code."""
+    """A value at each place of the domain: `function` of other values. Functions of one `key` write the same code.
 
-    function: Callable[..., Value]
+    With `array`, it is what lies there at the positions that its only argument gives.
+    """
+
+    function: Callable[..., Value] | None
     args: tuple[int, ...]
     key: Hashable
+    array: Operand | None = None
 
 
 class Reduction(NamedTuple):
@@ -40,7 +44,7 @@ class Spec(NamedTuple):
     """What a kernel computes.
 
     Values are numbered: first the operands that are read, then the expressions. A store names its value; with a
-    reduction, that of the value along the axes `reduced`.
+    reduction, that of the value along the axes `reduced`. Along those `in_turn`, one place comes after another.
     """
 
     domain: tuple[int, ...]
@@ -48,6 +52,12 @@ class Spec(NamedTuple):
     expressions: list[Expression]
     stores: list[tuple[int, Operand, Reduction | None]]
     reduced: frozenset[int] = frozenset()
+    in_turn: frozenset[int] = frozenset()
+
+    @property
+    def looked_up(self) -> list[Operand]:
+        """The arrays that expressions read at computed positions."""
+        return [expression.array for expression in self.expressions if expression.array]
 
 
 class Written(NamedTuple):
@@ -63,14 +73,17 @@ def collapsed(spec: Spec) -> tuple[list[int], list[bool], list[list[int]], list[
     """The domain with as few axes as possible: lengths, which are reduced, and the strides of reads and stores."""
     lengths: list[int] = []
     reduced: list[bool] = []
-    strides: list[list[int]] = [[] for _ in range(len(spec.reads) + len(spec.stores))]
-    operands = [*spec.reads, *(operand for _, operand, _ in spec.stores)]
+    reads = [*spec.reads, *spec.looked_up]
+    operands = [*reads, *(operand for _, operand, _ in spec.stores)]
+    strides: list[list[int]] = [[] for _ in operands]
+    ends = True  # whether nothing may join what is there
     for axis, length in enumerate(spec.domain):
         if length == 1:
             continue
         here = [operand.strides[axis] for operand in operands]
         joins = (
-            lengths
+            not ends
+            and axis not in spec.in_turn
             and reduced[-1] == (axis in spec.reduced)
             and all(before[-1] == now * length for before, now in zip(strides, here, strict=True))
         )
@@ -79,9 +92,10 @@ def collapsed(spec: Spec) -> tuple[list[int], list[bool], list[list[int]], list[
         else:
             lengths.append(length)
             reduced.append(axis in spec.reduced)
+        ends = axis in spec.in_turn
         for before, now in zip(strides, here, strict=True):
             before[-1:] = [now] if joins else [*before[-1:], now]
-    return lengths, reduced, strides[: len(spec.reads)], strides[len(spec.reads) :]
+    return lengths, reduced, strides[: len(reads)], strides[len(reads) :]
 
 
 def write(spec: Spec, known: dict[Hashable, Function]) -> Written:
@@ -100,22 +114,45 @@ class _Writer(Access):
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
         lengths, reduced, self.reads, self.stores = collapsed(spec)
-        self.operands = [*spec.reads, *(operand for _, operand, _ in spec.stores)]
+        self.operands = [*spec.reads, *spec.looked_up, *(operand for _, operand, _ in spec.stores)]
+        self.written_from = len(self.reads)  # the number of the first operand that is written
         self.vector = len(lengths) - 1  # the axis that goes in vectors: the last one
-        outer = [a for a in range(self.vector) if not reduced[a]]
-        inner = [a for a in range(self.vector) if reduced[a]]
-        along = [self.vector] if lengths else []
+        self.spread = self._spread()
+        if self._is_serial():
+            self.vector = len(lengths)  # none
+        before = range(max(self.vector, 0))
+        outer = [a for a in before if not reduced[a]]
+        inner = [a for a in before if reduced[a]]
+        along = [self.vector] if self.vector < len(lengths) and lengths else []
         self.reducing = any(reduction for _, _, reduction in spec.stores)
-        last_reduced = bool(lengths) and reduced[-1]
+        last_reduced = bool(along) and reduced[-1]
         self.loops = outer + inner + along if last_reduced else outer + along + inner
         # Reductions begin anew inside so many loops.
         self.kept = len(outer) if last_reduced else len(outer) + len(along)
         self.lengths, self.last_reduced = lengths, last_reduced
         widest = max((int(operand.dtype[1]) for operand in self.operands if operand.dtype[0] == "f"), default=4)
-        self.code = Code(1 if not lengths else 64 // widest)
+        self.code = Code(64 // widest if along else 1)
         self.strides, self.reduced = [*self.reads, *self.stores], reduced
         self.read_so_far = 0
         self.mask: tuple[str, str] | None = None  # whether all lanes are there, and which
+
+    def _spread(self) -> list[bool]:
+        """For each value, whether it differs along the last axis."""
+        count = len(self.spec.reads)
+        spread = [bool(strides) and strides[-1] != 0 for strides in self.reads[:count]]
+        arrays = iter(self.reads[count:])
+        for expression in self.spec.expressions:
+            own = expression.array is not None and bool(strides := next(arrays)) and strides[-1] != 0
+            spread.append(own or any(spread[a] for a in expression.args))
+        return spread
+
+    def _is_serial(self) -> bool:
+        """Whether nothing can go in vectors: two lanes might write to one place, or one needs the other's result."""
+        spec = self.spec
+        if any(operand.positions is not None and self.spread[operand.positions] for _, operand, _ in spec.stores):
+            return True
+        longer = [axis for axis, n in enumerate(spec.domain) if n > 1]
+        return bool(longer) and longer[-1] in spec.in_turn
 
     # -- What the kernel is called with ---------------------------------------------------------------
 
@@ -138,7 +175,10 @@ class _Writer(Access):
             tuple(operand.dtype for operand in self.operands),
             tuple(s if self._is_fixed(s, a) else -1 for strides in self.strides for a, s in enumerate(strides)),
             tuple((expression.key, expression.args) for expression in spec.expressions),
-            tuple((value, reduction and reduction.key) for value, _, reduction in spec.stores),
+            tuple(
+                (value, reduction and reduction.key, operand.positions, operand.adds)
+                for value, operand, reduction in spec.stores
+            ),
         )
 
     def number(self) -> str:
@@ -157,9 +197,16 @@ class _Writer(Access):
         self.step = [
             [s if self._is_fixed(s, a) else self.number() for a, s in enumerate(strides)] for strides in self.strides
         ]
-        self.level_of = [self._level(s) for s in self.reads]
-        for expression in spec.expressions:
-            self.level_of.append(max((self.level_of[a] for a in expression.args), default=0))
+        count = len(spec.reads)
+        self.level_of = [self._level(s) for s in self.reads[:count]]
+        looked_up = iter(range(count, self.written_from))
+        self.array_of: dict[int, int] = {}
+        for k, expression in enumerate(spec.expressions, count):
+            level = max((self.level_of[a] for a in expression.args), default=0)
+            if expression.array:
+                self.array_of[k] = next(looked_up)
+                level = max(level, self._level(self.reads[self.array_of[k]]))
+            self.level_of.append(level)
         self.values: list[Any] = [None] * len(self.level_of)
         self.totals = [code.name(f"alloca {code.type_of(r.dtype)}, align 64") if r else "" for _, _, r in spec.stores]
         self.open(0)
@@ -291,14 +338,23 @@ class _Writer(Access):
                 self.values[k] = self.alone(k)
         self.in_vectors(whole)
         for k, expression in enumerate(self.spec.expressions, count):
-            if self.level_of[k] == level:
+            if self.level_of[k] != level:
+                continue
+            if expression.function:
                 self.values[k] = expression.function(self.code, *(self.values[a] for a in expression.args))
+            else:
+                place = expression.args[0]
+                self.values[k] = self.looked_up(self.array_of[k], self.values[place], self.spread[place])
 
     def leaf(self) -> None:
         """Store what is stored at each place, and take the rest together."""
-        count = len(self.spec.reads)
-        plain = [k for k, (_, _, reduction) in enumerate(self.spec.stores) if not reduction]
-        self.stored([(count + k, self.values[self.spec.stores[k][0]]) for k in plain])
+        plain = list[tuple[int, Value]]()
+        for k, (value, operand, reduction) in enumerate(self.spec.stores, self.written_from):
+            if operand.positions is not None:
+                self.placed(k, self.values[value], self.values[operand.positions])
+            elif not reduction:
+                plain.append((k, self.values[value]))
+        self.stored(plain)
         i = 0
         for k, (value, _, reduction) in enumerate(self.spec.stores):
             if not reduction:
@@ -320,7 +376,7 @@ class _Writer(Access):
 
     def finish(self) -> None:
         """Take the lanes together, if these were reduced, and store the results."""
-        code, count, width = self.code, len(self.spec.reads), self.code.width
+        code, count, width = self.code, self.written_from, self.code.width
         with code.inner():
             for k, (_, operand, reduction) in enumerate(self.spec.stores):
                 if not reduction:

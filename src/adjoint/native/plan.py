@@ -15,6 +15,7 @@ from adjoint.native.buffers import Arena, Use
 from adjoint.native.emit import Code, Value, float_text, key_of
 from adjoint.native.engine import Function
 from adjoint.native.fusion import Group, Scope, axes_reduced, groups
+from adjoint.native.indexing import GATHER, PUT, SCATTER
 from adjoint.native.kernels import Expression, Reduction, Spec, broadcast_strides, contiguous, write
 from adjoint.native.primitive import ASSEMBLED, REDUCED
 from adjoint.native.views import VIEWS, View, pieces, plain, through
@@ -69,6 +70,8 @@ def kind_of(node: Node) -> tuple[str, str]:
     strange = next((n.dtype for n in everything if key_of(n.dtype) not in lowering.STORED), None)
     if strange is not None:
         return "numpy", f"dtype {strange}"
+    if node.op in (GATHER, SCATTER, PUT):
+        return ("gather" if node.op is GATHER else "assemble"), ""
     name = node.op.name
     if name in VIEWS:
         probe = through(node, plain(node.args[0]))
@@ -223,7 +226,7 @@ class Planner:
         externals = []
         inside = {node for node in group.nodes if self.kinds[node] != "identity"}
         for node in group.members:
-            for arg in node.args:
+            for arg in node.args[1:] if self.kinds[node] == "gather" else node.args:
                 if arg in inside or arg in externals or _is_number(arg):
                     continue
                 externals.append(arg)
@@ -249,6 +252,11 @@ class Planner:
         if self.kinds[node] == "identity":
             places[node] = self._number(node.args[0], reads, expressions, places)
             return
+        if self.kinds[node] == "gather":
+            at = self._number(node.args[1], reads, expressions, places)
+            expressions.append(Expression(None, (at,), "gather", self._looked_up(node)))
+            places[node] = reads + len(expressions) - 1
+            return
         found = lowering.lowered(node)
         args = tuple(self._number(arg, reads, expressions, places) for arg in node.args)
         assert node.op is not None
@@ -256,6 +264,17 @@ class Planner:
         key = (node.op.name, found.loop, found.function, key_of(node.dtype))
         expressions.append(Expression(applied(found, key_of(node.dtype), self.fastmath), args, key))
         places[node] = reads + len(expressions) - 1
+
+    def _looked_up(self, node: Node) -> Operand:
+        """The array that a gather reads, at its first element."""
+        view, settings, size = self.view(node.args[0]), node.settings, node.dtype.itemsize
+        if view.is_contiguous:
+            self._constant(view.base)
+            offset = (view.offset + settings["offset"]) * size
+            return Operand(view.base, key_of(node.dtype), settings["strides"], offset)
+        copy = Copy(node, view.shape, -len(self.steps) - 1)  # positions count elements in order
+        self._copy(view, copy)
+        return Operand(copy, key_of(node.dtype), settings["strides"], settings["offset"] * size)
 
     def _number(self, arg: Node, reads: int, expressions: list[Expression], places: dict[Any, int]) -> int:
         """The number of a value in the kernel; that of a constant is written there."""
@@ -273,7 +292,8 @@ class Planner:
 
     def _write(self, spec: Spec, nodes: tuple[Node, ...], in_place: bool = True) -> None:
         written = write(spec, self.known)
-        count = len(spec.reads)
+        count = len(spec.reads) + len(spec.looked_up)
+        taken = {operand.buffer for operand in spec.looked_up}
         operands = [(operand.buffer, operand.offset) for operand in written.operands]
         sizes = [math.prod(n for n, s in zip(spec.domain, o.strides, strict=True) if s) * int(o.dtype[1])
                  for o in written.operands]  # fmt: skip
@@ -284,6 +304,7 @@ class Planner:
                     read.buffer
                     for read in spec.reads
                     if read.offset == 0
+                    and read.buffer not in taken
                     and read.dtype[1] == operand.dtype[1]
                     and all(n == 1 or s == w for n, s, w in zip(spec.domain, read.strides, whole, strict=True))
                     and all(other == read or other.buffer is not read.buffer for other in spec.reads)
@@ -322,6 +343,21 @@ class Planner:
             strides = broadcast_strides(view.strides, view.shape, place.shape)
             read = Operand(view.base, key_of(source.dtype), strides, view.offset * source.dtype.itemsize)
             self._write(Spec(place.shape, [read], [], [(0, target, None)]), (node,), False)
+        if node.op in (SCATTER, PUT):
+            self._place(node)
+
+    def _place(self, node: Node) -> None:
+        """Write the elements of one array to computed positions of another."""
+        dtype, settings = key_of(node.dtype), node.settings
+        reads = []
+        for arg in node.args[:2]:
+            view = self.view(arg)
+            self._constant(view.base)
+            strides = broadcast_strides(view.strides, view.shape, settings["shape"])
+            reads.append(Operand(view.base, key_of(arg.dtype), strides, view.offset * arg.dtype.itemsize))
+        offset = settings["offset"] * node.dtype.itemsize
+        target = Operand(node, dtype, settings["strides"], offset, positions=1, adds=node.op is SCATTER)
+        self._write(Spec(settings["shape"], reads, [], [(0, target, None)]), (node,), False)
 
     def _multiply(self, node: Node) -> None:
         x, y = (self.view(arg) for arg in node.args)

@@ -17,6 +17,7 @@ from adjoint.core.op import Op
 from adjoint.core.registry import operation
 from adjoint.graph.capture import capture
 from adjoint.graph.node import Node, Place, call, in_order, part
+from adjoint.native.indexing import FROM_INDEX, by_positions
 from adjoint.native.lowering import TABLE
 from adjoint.native.views import VIEWS
 from adjoint.ops.reductions import count_along
@@ -93,6 +94,8 @@ def _taken_apart(node: Node, args: tuple[Node, ...]) -> Node:
         return part(args[0], node.value) if args else node
     if node.op.name == "matmul" and node.dtype is not None:
         args = tuple(_as_dtype(arg, node.dtype, node.place) for arg in args)
+    if node.op.name in FROM_INDEX and (placed := by_positions(node, args)):
+        return placed
     same = node if args == node.args else call(node.op, args, node.settings, node.shape, node.dtype, lambda: node.place)
     if _is_primitive(node.op) or node.shape is None or isinstance(node.shape[0] if node.shape else 0, tuple):
         return same

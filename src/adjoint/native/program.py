@@ -10,10 +10,12 @@ import numpy as np
 
 from adjoint.core.box import apply
 from adjoint.core.errors import ArgumentError, NotSupportedError
+from adjoint.graph.graph import Graph
 from adjoint.graph.node import Node, in_order
 from adjoint.native import entry, lowering
 from adjoint.native.emit import key_of
 from adjoint.native.engine import Kernel, Module, compiled
+from adjoint.native.indexing import checks
 from adjoint.native.plan import Plan, Planner, kind_of
 from adjoint.native.primitive import primitive
 
@@ -179,7 +181,9 @@ class Program:
     def __init__(self, inputs: Sequence[Node], outputs: Sequence[Node], fastmath: bool = False) -> None:
         self.fastmath = fastmath
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
-        self._results = results = primitive(self.outputs)
+        results = primitive(self.outputs)
+        held = checks(in_order(results))
+        self._results = results = [*results, *held]
         nodes = [n for n in in_order(results) if n.kind in ("call", "part")]
         kinds, self.reasons = {}, dict[Node, str]()
         for node in nodes:
@@ -188,7 +192,8 @@ class Program:
         self._assemble(kinds, results)
         first = self._steps[0] if self._whole else None
         alone = first if isinstance(first, NativeStep) else None
-        self.run: Callable[..., list[np.ndarray]] = alone.segment.run if alone else self._through
+        self._every: Callable[..., list[np.ndarray]] = alone.segment.run if alone else self._through
+        self.run = self._checked if held else self._every
 
     def __call__(self, *arrays: Any) -> list[np.ndarray]:
         return self.run(*arrays)
@@ -237,6 +242,11 @@ class Program:
         self._constants = [(slots[n], n.value) for n in slots if n.kind == "constant"]
         self._count, self._gives = len(slots), [slots[n] for n in results]
 
+    def _checked(self, *arrays: Any) -> list[np.ndarray]:
+        """The results, if all numbers in index arrays are inside; else what NumPy says of it."""
+        results = self._every(*arrays)
+        return results if results.pop() else Graph(self.inputs, self.outputs).run(arrays)
+
     def _through(self, *arrays: Any) -> list[np.ndarray]:
         """Segments and NumPy's steps in turn."""
         if len(arrays) != len(self.inputs):
@@ -255,7 +265,7 @@ class Program:
             else:
                 values[step.out] = apply(step.node.op, [values[i] for i in step.args], step.node.settings)
         outs = []
-        for slot, node in zip(self._gives, self.outputs, strict=True):
+        for slot, node in zip(self._gives, self._results, strict=True):
             own = slot in fresh
             fresh.discard(slot)
             outs.append(values[slot] if own else np.array(values[slot], node.dtype))

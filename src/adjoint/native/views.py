@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint.graph.node import Node
+from adjoint.native.indexing import PUT, SCATTER, affine, apart, terms
 from adjoint.native.kernels import contiguous
 from adjoint.ops.indexing import is_basic
 
@@ -54,7 +55,7 @@ def through(node: Node, view: View) -> View | None:
     if node.op.name == "copy":
         return view
     if node.op.name == "getitem" and not is_basic(node.settings["index"]):
-        return None
+        return _regular(view, node.settings["index"])
     start = np.empty(1, np.int8)
     model = np.lib.stride_tricks.as_strided(start, view.shape, view.strides)
     if node.op.name == "reshape":
@@ -77,11 +78,24 @@ def through(node: Node, view: View) -> View | None:
 
 
 def region(node: Node, index: Any) -> View:
-    """The elements of `node` that a basic index names."""
+    """The elements of `node` that an index names which lie regularly."""
+    if not is_basic(index):
+        found = _regular(plain(node), index)
+        assert found is not None
+        return found
     model = np.lib.stride_tricks.as_strided(np.empty(1, np.int8), node.shape, contiguous(node.shape))
     shown = _index(model, index)
     offset = shown.__array_interface__["data"][0] - model.__array_interface__["data"][0]
     return View(node, shown.shape, shown.strides, offset)
+
+
+def _regular(view: View, index: Any) -> View | None:
+    """What an index of known arrays shows, if that lies regularly."""
+    found = terms(view.shape, view.strides, index)
+    if found is None or (regular := affine(found)) is None:
+        return None
+    strides, offset = regular
+    return View(view.base, found.shape, strides, view.offset + offset)
 
 
 def _index(model: np.ndarray, index: Any) -> Any:
@@ -90,14 +104,24 @@ def _index(model: np.ndarray, index: Any) -> Any:
     return model[parts if any(part is Ellipsis for part in parts) else (*parts, Ellipsis)]
 
 
+def _is_region(node: Node, index: Any) -> bool:
+    """Whether the index names elements that lie regularly, none of them twice."""
+    if is_basic(index):
+        return True
+    found = _regular(plain(node), index)
+    return found is not None and apart(found.shape, found.strides)
+
+
 def pieces(node: Node) -> list[tuple[Node | None, View]] | None:
     """For an array put together of others: each, and the place to which it goes, None for zeros; None if it is none."""
     assert node.op is not None
     name, settings = node.op.name, node.settings
-    if name == "scatter_add" and is_basic(settings["index"]):
+    if name == "scatter_add" and _is_region(node, settings["index"]):
         return [(None, plain(node)), (node.args[0], region(node, settings["index"]))]
-    if name == "overwrite" and not settings["path"] and is_basic(settings["index"]):
+    if name == "overwrite" and not settings["path"] and _is_region(node, settings["index"]):
         return [(node.args[1], plain(node)), (node.args[0], region(node, settings["index"]))]
+    if node.op in (SCATTER, PUT):  # what comes below the elements that are written one by one
+        return [(None if node.op is SCATTER else node.args[2], plain(node))]
     if name not in ("join", "pile"):
         return None
     axis = settings["axis"] % len(node.shape)
