@@ -1,31 +1,33 @@
 """Where values lie: one arena for all that is neither argument nor result, its places used again after a last use.
 
 Places are given out step by step, each the smallest free one that is large enough; a result may take the place of an
-array that is read for the last time in the same step, if both are gone through in the same order.
+array that is read for the last time in the same step, if both are gone through in the same order. Numbers that one
+step writes lie side by side, and go together.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
-
-import numpy as np
 
 from adjoint.core.errors import GraphError
 
 UNIT = 64  # bytes: a line of the processor's cache
+NUMBER = 8  # bytes: what one number takes among others
 
 
 class Use(NamedTuple):
     """What a step does to memory: the values that it reads and writes, and which of the former it may overwrite.
 
-    `instead` maps a written value to read ones whose place it may take.
+    `instead` maps a written value to read ones whose place it may take; `together` are written numbers, in the order in
+    which they lie side by side, `NUMBER` bytes each.
     """
 
     reads: tuple[Hashable, ...]
     writes: tuple[Hashable, ...]
     instead: dict[Hashable, tuple[Hashable, ...]]
+    together: tuple[Hashable, ...] = ()
 
 
 class Arena(NamedTuple):
@@ -35,73 +37,99 @@ class Arena(NamedTuple):
     places: dict[Hashable, int]
 
 
+class _Free:
+    """The free places: by size, and by where they begin and end."""
+
+    def __init__(self) -> None:
+        self._sizes: list[tuple[int, int]] = []  # (size, start), sorted
+        self._ends: dict[int, int] = {}  # from where each begins
+        self._starts: dict[int, int] = {}  # and back
+        self.end = 0
+
+    def taken(self, size: int) -> int:
+        """Where `size` bytes are now taken."""
+        k = bisect_left(self._sizes, (size, 0))
+        if k == len(self._sizes):
+            self.end += size
+            return self.end - size
+        have, start = self._sizes[k]
+        self._remove(start)
+        if have > size:
+            self._add(start + size, start + have)
+        return start
+
+    def give_back(self, start: int, size: int) -> None:
+        """Free a place, and join it to its neighbours."""
+        end = start + size
+        if start in self._starts:
+            start = self._starts[start]
+            self._remove(start)
+        if end in self._ends:
+            after, end = end, self._ends[end]
+            self._remove(after)
+        self._add(start, end)
+
+    def _add(self, start: int, end: int) -> None:
+        self._ends[start], self._starts[end] = end, start
+        insort(self._sizes, (end - start, start))
+
+    def _remove(self, start: int) -> None:
+        end = self._ends.pop(start)
+        del self._starts[end]
+        del self._sizes[bisect_left(self._sizes, (end - start, start))]
+
+
 def _rounded(size: int) -> int:
     return -(-max(size, 1) // UNIT) * UNIT
 
 
 def planned(uses: Sequence[Use], sizes: dict[Hashable, int]) -> Arena:
     """Places for the values in `sizes` (bytes); others lie elsewhere."""
-    last = {value: i for i, use in enumerate(uses) for value in (*use.reads, *use.writes) if value in sizes}
-    free: list[tuple[int, int]] = []  # (size, start)
-    places: dict[Hashable, int] = {}
-    end = 0
+    first = {value: use.together[0] for use in uses for value in use.together}  # of those side by side
+    last = {first.get(v, v): i for i, use in enumerate(uses) for v in (*use.reads, *use.writes) if v in sizes}
+    whole = {use.together[0]: _rounded(NUMBER * len(use.together)) for use in uses if use.together}
+    free, places = _Free(), dict[Hashable, int]()
     for i, use in enumerate(uses):
-        taken = set()
+        moved = set()
+        if use.together:
+            start = free.taken(whole[use.together[0]])
+            places.update(zip(use.together, range(start, start + whole[use.together[0]], NUMBER), strict=False))
         for value in use.writes:
             if value not in sizes or value in places:
                 continue
-            size = _rounded(sizes[value])
-            donors = [d for d in use.instead.get(value, ()) if d in places and last[d] == i and d not in taken]
-            donor = next((d for d in donors if _rounded(sizes[d]) == size), None)
+            size = whole[value] = _rounded(sizes[value])
+            donors = (d for d in use.instead.get(value, ()) if d in places and d not in first and d not in moved)
+            donor = next((d for d in donors if last[d] == i and whole[d] == size), None)
             if donor is not None:
-                taken.add(donor)
-                places[value] = places[donor]
-                continue
-            k = bisect_left(free, (size, 0))
-            if k < len(free):
-                have, start = free.pop(k)
-                if have > size:
-                    insort(free, (have - size, start + size))
-            else:
-                start, end = end, end + size
-            places[value] = start
-        for value in dict.fromkeys((*use.reads, *use.writes)):
-            if value in places and last[value] == i and value not in taken:
-                _give_back(free, _rounded(sizes[value]), places[value])
-    return Arena(end, places)
-
-
-def _give_back(free: list[tuple[int, int]], size: int, start: int) -> None:
-    """Put a place to the free ones, and join it to its neighbours."""
-    for k, (have, at) in enumerate(free[:64]):
-        if at + have == start or start + size == at:
-            free.pop(k)
-            return _give_back(free, size + have, min(start, at))
-    insort(free, (size, start))
-    return None
+                moved.add(donor)
+            places[value] = free.taken(size) if donor is None else places[donor]
+        for value in dict.fromkeys([first.get(v, v) for v in (*use.reads, *use.writes)]):
+            if value in places and last[value] == i and value not in moved:
+                free.give_back(places[value], whole[value])
+    return Arena(free.end, places)
 
 
 def verify(uses: Sequence[Use], sizes: dict[Hashable, int], arena: Arena) -> None:
     """Raise `GraphError` if a value is read after its place has been given away, or two are written over each other."""
-    holds = np.zeros(arena.size // UNIT, int)
-    numbers = {value: k + 1 for k, value in enumerate(sizes)}
-
-    def span(value: Hashable) -> slice:
-        start = arena.places[value] // UNIT
-        return slice(start, start + _rounded(sizes[value]) // UNIT)
-
+    starts: list[int] = []  # of what is in the arena, sorted
+    held: dict[int, tuple[int, Hashable]] = {}  # by the start: the end, and the value
     for i, use in enumerate(uses):
-        for value in use.reads:
-            if value in sizes and not (holds[span(value)] == numbers[value]).all():
+        reads = {value for value in use.reads if value in sizes}
+        for value in reads:
+            if held.get(arena.places[value], (0, None))[1] != value:
                 raise GraphError(f"step {i} reads {value!r}, whose place holds something else by then")
         for value in use.writes:
             if value not in sizes:
                 continue
-            for other in use.reads:
-                if other in sizes and other not in use.instead.get(value, ()):
-                    a, b = span(value), span(other)
-                    if a.start < b.stop and b.start < a.stop:
-                        raise GraphError(f"step {i} writes {value!r} over {other!r}, which it reads in another order")
-            if any(v != value and v in sizes and arena.places[v] == arena.places[value] for v in use.writes):
-                raise GraphError(f"step {i} writes two values to one place")
-            holds[span(value)] = numbers[value]
+            start = arena.places[value]
+            end = start + max(sizes[value], 1)
+            k = bisect_right(starts, start)
+            k -= k > 0 and held[starts[k - 1]][0] > start
+            while k < len(starts) and starts[k] < end:
+                _, other = held.pop(starts.pop(k))
+                if other in reads and other not in use.instead.get(value, ()):
+                    raise GraphError(f"step {i} writes {value!r} over {other!r}, which it reads in another order")
+                if other != value and other in use.writes:
+                    raise GraphError(f"step {i} writes two values to one place")
+            starts.insert(k, start)
+            held[start] = end, value
