@@ -1,0 +1,158 @@
+import os
+import subprocess
+import sys
+import threading
+from weakref import WeakValueDictionary
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint import native
+from adjoint.native import cache, engine
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty folder, which is the environment's."""
+    monkeypatch.setenv("ADJOINT_CACHE", str(tmp_path / "kept"))
+    return tmp_path / "kept"
+
+
+def python(program, *args, folder):
+    """Another process, whose native code goes to `folder`."""
+    environment = {**os.environ, "ADJOINT_CACHE": str(folder), "OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-W", "always::RuntimeWarning", "-c", program, *args],
+        env=environment, capture_output=True, text=True, timeout=200, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+PROGRAMS = """
+import sys
+import numpy as np
+import adjoint as ad
+from adjoint.native import engine
+
+compiled = []
+really = engine._object
+engine._object = lambda text: compiled.append(text) or really(text)
+
+def product(x):
+    return np.sum(np.tanh(x @ x.T) ** 2)
+
+def curve(x):
+    return np.sum(np.exp(-x) * np.sin(x))
+
+def both(x):
+    return product(x) + curve(x)
+
+x = np.linspace(-1.0, 1.0, 30).reshape(5, 6)
+for name in sys.argv[1:]:
+    f = ad.compile(lambda x: ad.grad(globals()[name])(x), wait=True)
+    f(x)
+    assert "define void @k" in f.llvm and f.assembly
+    print(f(x).tobytes().hex())
+print(len(compiled))
+"""
+
+
+def test_a_second_process_compiles_nothing(folder):
+    first = python(PROGRAMS, "product", "curve", folder=folder).stdout.split()
+    assert int(first[-1]) >= 3  # the way in, and each program
+    files = sorted(os.listdir(folder))
+    second = python(PROGRAMS, "product", "curve", folder=folder)
+    assert second.stdout.split() == [*first[:-1], "0"]
+    assert not second.stderr
+    assert sorted(os.listdir(folder)) == files
+
+
+def test_what_is_there_is_found_in_another_order_too(folder):
+    first = python(PROGRAMS, "product", "curve", folder=folder).stdout.split()
+    second = python(PROGRAMS, "curve", "product", folder=folder).stdout.split()
+    assert second == [first[1], first[0], "0"]
+
+
+def test_a_second_process_survives_what_happened_to_the_files(folder):
+    first = python(PROGRAMS, "both", folder=folder).stdout
+    for file in folder.iterdir():
+        data = bytearray(file.read_bytes())
+        data[-1] ^= 255
+        file.write_bytes(data)
+    second = python(PROGRAMS, "both", folder=folder)
+    assert second.stdout == first
+    assert second.stderr.count("RuntimeWarning") == 1
+    assert "damaged" in second.stderr
+    assert python(PROGRAMS, "both", folder=folder).stdout.split() == [*first.split()[:-1], "0"]
+
+
+TEXT = "define i32 @seven() {\n  ret i32 7\n}"
+
+
+def test_code_is_read_instead_of_compiled(folder, monkeypatch):
+    assert engine.module(TEXT).fresh
+    monkeypatch.delattr(engine, "_object")
+    made = engine.module(TEXT)
+    assert not made.fresh
+    assert made.address("seven")
+    assert "seven" in made.assembly
+    with pytest.raises(NameError):
+        engine.module(TEXT.replace("7", "8"))
+
+
+def test_without_a_folder_code_is_compiled_each_time(monkeypatch):
+    monkeypatch.setenv("ADJOINT_CACHE", "off")
+    assert engine.module(TEXT).fresh
+    assert engine.module(TEXT).fresh
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "value"),
+    [(cache, "FORMAT", 99), (engine, "LEVEL", 3), (engine, "MODEL", "small"), (engine, "RELOC", "pic"),
+     (engine, "_processor", lambda: ("pentium", "+sse2")), (ad, "__version__", "0.0.1"),
+     (engine.llvmlite, "__version__", "0.1"), (engine.llvm, "llvm_version_info", (3, 1, 0))],
+)  # fmt: skip
+def test_code_belongs_to_the_circumstances(monkeypatch, owner, name, value):
+    before = engine._circumstances.__wrapped__()
+    assert engine._circumstances.__wrapped__() == before
+    monkeypatch.setattr(owner, name, value)
+    assert engine._circumstances.__wrapped__() != before
+
+
+@pytest.fixture
+def forgetful(monkeypatch):
+    """Builds a program as another process would, which knows of no kernel."""
+
+    def build():
+        monkeypatch.setattr(engine, "_known", WeakValueDictionary())
+        graph = ad.capture(lambda x: np.sinh(x * 1.25) + np.cos(x - 1.25), np.ones(5))
+        return native.build(graph.inputs, graph.outputs)
+
+    return build
+
+
+def test_a_module_that_was_removed_is_compiled_again(folder, forgetful):
+    x = np.linspace(0.0, 1.0, 5)
+    (before,) = forgetful()(x)
+    files = {file.name: file.stat().st_size for file in folder.iterdir()}
+    os.unlink(folder / max(files, key=lambda name: files[name]))
+    made = forgetful()
+    assert [module.fresh for module in made.modules] == [True]
+    assert made(x)[0].tobytes() == before.tobytes()
+    assert {file.name: file.stat().st_size for file in folder.iterdir()} == files
+    assert [module.fresh for module in forgetful().modules] == [False]
+
+
+def test_a_folder_that_is_refused_never_reaches_the_user(folder):
+    folder.mkdir(mode=0o777)
+    folder.chmod(0o777)
+    f = ad.compile(lambda x: np.sinh(x * 2.5) - np.cos(x - 2.5))
+    f(np.ones(3))
+    for thread in threading.enumerate():
+        if thread.name == "adjoint compiler":
+            thread.join()
+    assert f(np.ones(3)).tolist() == pytest.approx((np.sinh(2.5) - np.cos(np.full(3, -1.5))).tolist())
+    assert f.llvm
+    assert not list(folder.iterdir())
