@@ -6,13 +6,18 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from adjoint.compiler.program import Program, straight
 from adjoint.core.errors import GraphError
+from adjoint.core.op import Op
+from adjoint.core.registry import operation
 from adjoint.graph.graph import Graph
+from adjoint.graph.node import Node, call, constant
+from adjoint.graph.symbol import Guard
+from adjoint.tape.reach import Source
 
 
 def debug_level() -> int:
@@ -29,47 +34,88 @@ def say(level: int, text: Callable[[], str]) -> None:
 PYTHONS = frozenset((float, int, bool))
 
 
+class Execution(NamedTuple):
+    """How a graph is run.
+
+    Attributes:
+        run: takes a value for each input, and gives the outputs; raises `GraphError` if a guard is answered otherwise.
+        into: outputs that `run` does not give but writes over an input: by their number, that input's.
+    """
+
+    run: Program
+    into: dict[int, int]
+
+
 class Runner:
     """Runs a graph: straight NumPy at first, native code once it is there.
 
+    Args:
+        into: outputs that may be written over an input, once everything that reads it is done.
+
     Attributes:
+        execution: how it is run now.
         native: the native program, or None.
         reason: why there is none; empty while it is being made, and once it is there.
     """
 
-    def __init__(self, graph: Graph, backend: str, wait: bool, fastmath: bool) -> None:
+    def __init__(self, graph: Graph, into: dict[int, int], backend: str, wait: bool, fastmath: bool) -> None:
         self.graph, self.reason = graph, ""
         self.native: Any = None
-        self.run: Program = straight(graph)
+        self.execution = Execution(straight(graph), {})
         if backend == "numpy":
             self.reason = 'backend="numpy" was asked for'
         elif wait:
-            self._make(fastmath)
+            self._make(into, fastmath)
         else:
-            threading.Thread(target=self._make, args=(fastmath,), name="adjoint compiler", daemon=True).start()
+            arguments = into, fastmath
+            threading.Thread(target=self._make, args=arguments, name="adjoint compiler", daemon=True).start()
 
-    def _make(self, fastmath: bool) -> None:
-        graph, plain = self.graph, self.run
-        guarded = [guard.node for guard in graph.guards]
+    def run(self, given: Sequence[Any]) -> list[Any]:
+        """All outputs, for a graph that writes nothing."""
+        return self.execution.run(given)
+
+    def _make(self, into: dict[int, int], fastmath: bool) -> None:
+        graph = self.graph
         try:
             from adjoint.native import build
 
-            native = build(graph.inputs, [*graph.outputs, *guarded], fastmath=fastmath)
+            checks = [_check(guard) for guard in graph.guards]
+            native = build(graph.inputs, graph.outputs, fastmath=fastmath, into=into, checks=checks, exact=True)
         except Exception as error:  # whatever went wrong, NumPy's program is there and right
             self.reason = f"{type(error).__name__}: {error}"
             say(1, lambda: f"adjoint: {graph.name} stays with NumPy: {self.reason}")
             return
-        self.native = native
-        self.run = _checked(graph, native, plain)
+        execution = Execution(_called(graph, native), into)
+        if os.environ.get("ADJOINT_VERIFY"):
+            execution = execution._replace(run=_verified(graph, execution, self.execution.run))
+        self.native, self.execution = native, execution
         say(1, lambda: f"adjoint: {graph.name} is native: {len(native.kernels)} kernels")
         say(3, lambda: str(native.listing()))
         say(4, lambda: native.llvm)
 
 
-def _checked(graph: Graph, native: Any, plain: Program) -> Program:
-    """The native program, its guards held after it: it has written nothing but its own memory by then."""
-    count, guards, call = len(graph.outputs), graph.guards, native.run
-    numbers = [i for i, node in enumerate(graph.outputs) if node.shape == ()]
+def _check(guard: Guard) -> tuple[Node, np.ndarray]:
+    """A node, and the value that it has as long as the guard's question is answered as it was."""
+    node, answer = guard.node, guard.answer
+    if guard.question == "bool" and node.dtype != bool:
+        compared = np.not_equal.resolve_dtypes((node.dtype, node.dtype, None))
+        zero = constant(np.zeros((), compared[1]))
+        node = call(_op("not_equal"), (node, zero), {}, node.shape, np.dtype(bool))
+    elif guard.question in ("int", "index") and node.dtype.kind == "f":
+        node = call(_op("trunc"), (node,), {}, node.shape, node.dtype)
+    return node, np.asarray(answer, node.dtype).reshape(node.shape)
+
+
+def _op(name: str) -> Op:
+    found = operation(name)
+    assert isinstance(found, Op)
+    return found
+
+
+def _called(graph: Graph, native: Any) -> Program:
+    """The native program, for values as they come."""
+    call, outputs = native.run, native.given
+    numbers = [i for i, node in enumerate(outputs) if node.shape == ()]
     taken = [(i, node.dtype.type) for i, node in enumerate(graph.inputs) if node.shape == ()]
 
     def run(given: Sequence[Any]) -> list[Any]:
@@ -77,25 +123,33 @@ def _checked(graph: Graph, native: Any, plain: Program) -> Program:
         for i, kind in taken:
             if type(given[i]) in PYTHONS:
                 given[i] = kind(given[i])
-        results: list[Any] = call(*given)
+        results: list[Any] | None = call(*given)
+        if results is None:
+            raise GraphError("the captured program asked for a value that is another one now")
         for i in numbers:
             results[i] = results[i][()]
-        if guards:
-            for guard, value in zip(guards, results[count:], strict=True):
-                graph.ask(guard.node, value)
-            del results[count:]
         return results
 
-    if not os.environ.get("ADJOINT_VERIFY"):
-        return run
+    return run
 
-    def verified(given: Sequence[Any]) -> list[Any]:
-        expected, found = plain(given), run(given)
-        for node, a, b in zip(graph.outputs, expected, found, strict=True):
-            _compare(graph.name, node, np.asarray(a), np.asarray(b))
-        return found
 
-    return verified
+def _verified(graph: Graph, execution: Execution, plain: Program) -> Program:
+    """The native program, held against NumPy's at each call."""
+    draws = [Source.of(n.settings["rng"]) for n in graph.nodes if n.op is not None and "random" in n.op.flags]
+
+    def run(given: Sequence[Any]) -> list[Any]:
+        states = [(source, source.get()) for source in draws]
+        expected = [np.array(value) for value in plain(given)]
+        for source, state in states:
+            source.set(state)
+        results = execution.run(given)
+        left = iter(results)
+        for k, (node, value) in enumerate(zip(graph.outputs, expected, strict=True)):
+            found = given[execution.into[k]] if k in execution.into else next(left)
+            _compare(graph.name, node, value, np.asarray(found))
+        return results
+
+    return run
 
 
 def _compare(name: str, node: Any, expected: np.ndarray, found: np.ndarray) -> None:

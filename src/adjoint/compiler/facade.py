@@ -13,7 +13,7 @@ import numpy as np
 
 from adjoint.compiler.backend import Runner, say
 from adjoint.compiler.explaining import explained
-from adjoint.compiler.recording import Recording, record
+from adjoint.compiler.recording import OverlapError, Recording, record
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, GraphError
 from adjoint.core.trees import flatten
@@ -50,15 +50,18 @@ class Compiled:
         if self.options.static:
             return self._with_static(args, kwargs)
         leaves, rebuild = flatten((args, kwargs))
-        key = self._signature(leaves, args, kwargs)
+        key = self._signature(leaves, rebuild)
         if key is None or key in self._reasons:
             return self.function(*args, **kwargs)
-        for recording in reversed(self._ways.get(key, ())):
-            if recording.environment.holds():
-                try:
-                    return recording(leaves)
-                except GraphError:  # another way through the function
-                    continue
+        try:
+            for recording in reversed(self._ways.get(key, ())):
+                if recording.holds():
+                    try:
+                        return recording(leaves)
+                    except GraphError:  # another way through the function
+                        continue
+        except OverlapError:
+            return self.function(*args, **kwargs)
         return self._recorded(key, leaves, rebuild)
 
     def _with_static(self, args: Any, kwargs: Any) -> Any:
@@ -77,9 +80,9 @@ class Compiled:
             self._fixed[key] = Compiled(partial(self.function, **values), self.options._replace(static=frozenset()))
         return self._fixed[key](**bound.arguments)
 
-    def _signature(self, leaves: Sequence[Any], args: Any, kwargs: Any) -> Any:
+    def _signature(self, leaves: Sequence[Any], rebuild: Any) -> Any:
         """What a recording depends on: structure, kinds of arrays, static values, aliases. None: do not record."""
-        parts: list[Any] = [len(args), *kwargs, recording_floor.get()]
+        parts: list[Any] = [getattr(rebuild, "__self__", None), recording_floor.get()]
         seen: dict[int, int] = {}
         for k, x in enumerate(leaves):
             kind = type(x)
@@ -89,7 +92,7 @@ class Compiled:
                 if x.level or isinstance(x.data, Box) or not x.is_leaf:
                     return None
                 parts.append((x.shape, x.dtype, seen.setdefault(id(x), k), x.node is not None))
-            elif isinstance(x, Box):
+            elif isinstance(x, Box) or kind.__hash__ is None:
                 return None
             elif isinstance(x, np.generic):
                 parts.append(x.dtype)
@@ -102,7 +105,7 @@ class Compiled:
         with self._lock:
             value, recording, reason = record(self.function, leaves, rebuild, varies, self.options.runner)
             ways = self._ways.setdefault(key, [])
-            ways[:] = [way for way in ways if way.environment.holds()]
+            ways[:] = [way for way in ways if way.environment.holds()]  # what is rebound does not come back
             if recording is not None:
                 ways.append(recording)
             if reason or len(ways) > MOST_WAYS:
@@ -152,10 +155,10 @@ class Options(NamedTuple):
     static: frozenset[str] = frozenset()
     fastmath: bool = False
 
-    def runner(self, graph: Graph) -> Runner:
-        """What runs `graph`."""
+    def runner(self, graph: Graph, into: dict[int, int]) -> Runner:
+        """What runs `graph`; outputs that are named in `into` may be written over these inputs."""
         say(2, lambda: str(graph))
-        return Runner(graph, self.backend, self.wait, self.fastmath)
+        return Runner(graph, into, self.backend, self.wait, self.fastmath)
 
 
 def compile(

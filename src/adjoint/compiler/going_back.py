@@ -29,10 +29,13 @@ class Back:
         alive: the numbers of the results that a gradient may come back to.
         residuals: what the first program has to leave.
         graph: from residuals and cotangents to the cotangents of `sources`.
-        sources: which of the recording's inputs have a gradient.
+        met: which of the recording's inputs have a gradient.
+        sources: their numbers, once the recording's inputs are settled.
     """
 
-    def __init__(self, found: Sequence[Any], leaves: Sequence[tuple[int, Any]]) -> None:
+    sources: list[int]
+
+    def __init__(self, found: Sequence[Any], leaves: Sequence[tuple[Node, Any]]) -> None:
         self.alive = [i for i, x in enumerate(found) if isinstance(x, Tensor) and x.node is not None]
         seeds = [placeholder(f"g{i}", found[i].shape, found[i].dtype) for i in self.alive]
         start: dict[Any, Any] = {}
@@ -40,8 +43,8 @@ class Back:
             g = Symbol.of((np.ones(found[i].shape, found[i].dtype)[()], seed), LEVEL)
             start[found[i].node] = start[found[i].node] + g if found[i].node in start else g
         pulled = backward(start)
-        met = [(k, pulled[node]) for k, node in leaves if node in pulled]
-        self.sources = [k for k, _ in met]
+        met = [(source, pulled[node]) for source, node in leaves if node in pulled]
+        self.met = [source for source, _ in met]
         self.residuals, self.graph = _parted([_node(c) for _, c in met], seeds)
 
 

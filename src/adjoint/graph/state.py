@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from adjoint.core.trees import flatten
 from adjoint.graph.node import Node, placeholder
 from adjoint.graph.symbol import DRAWS, Record, Symbol, symbol_of
 from adjoint.tape import writes
+from adjoint.tape.node import Leaf
+from adjoint.tape.node import Node as TapeNode
 from adjoint.tape.reach import Source, reach
 from adjoint.tape.tensor import Tensor, View, wrap
 
@@ -20,18 +23,63 @@ from adjoint.tape.tensor import Tensor, View, wrap
 class Cell:
     """One array that a program may read and write: where it is found, and how it is put back.
 
-    `absent` makes what stands for it where there is none: the zeros of a gradient that is to be added to.
+    `key` names an item of the dictionary `holder`; DATA and GRAD are attributes of a tensor and of a tensor's leaf.
     """
 
-    def __init__(
-        self, name: str, get: Callable[[], Any], put: Callable[[Any], None], absent: Callable[[], Any] = lambda: None
-    ) -> None:
-        self.name, self.get, self.put, self._absent = name, get, put, absent
+    __slots__ = ("holder", "key", "name", "stands_for_none")
+
+    def __init__(self, name: str, holder: Any, key: str, stands_for_none: Callable[[], Any] | None = None) -> None:
+        self.name, self.holder, self.key, self.stands_for_none = name, holder, key, stands_for_none
+
+    def get(self) -> Any:
+        """What is there; None, if a tensor has no gradient."""
+        if self.key is DATA:
+            return self.holder.data
+        if self.key is GRAD:
+            held = _slot.__get__(self.holder)  # looking here does not count as looking
+            return None if held is None else held.data
+        return self.holder[self.key]
+
+    def put(self, value: Any) -> None:
+        """Let `value` be there, in place of what was."""
+        if self.key is DATA:
+            self.holder.data = value
+        elif self.key is GRAD:
+            _slot.__set__(self.holder, None if value is None else wrap(value, None, 0))
+        else:
+            self.holder[self.key] = value
 
     def read(self) -> Any:
         """What it holds, or what stands for that."""
         value = self.get()
-        return self._absent() if value is None else value
+        return self.stands_for_none() if value is None and self.stands_for_none else value
+
+
+DATA, GRAD = "a tensor's data", "a leaf's gradient"
+_slot: Any = vars(TapeNode)["grad"]
+
+
+class _Untouched(Leaf):
+    """A leaf while a program is recorded whose gradient nobody has looked at or set. The first who does changes that."""
+
+    __slots__ = ()
+
+    def _look(self) -> Any:
+        self.__class__ = _Looked  # type: ignore[assignment]  # of the same layout
+        return _slot.__get__(self)
+
+    def _set(self, value: Any) -> None:
+        self.__class__ = Leaf  # type: ignore[assignment]  # of the same layout
+        _slot.__set__(self, value)
+
+
+setattr(_Untouched, "grad", property(_Untouched._look, _Untouched._set))  # noqa: B010 - a slot of its base to mypy
+
+
+class _Looked(Leaf):
+    """A leaf whose gradient was looked at before it was set: the program depends on whether there was one."""
+
+    __slots__ = ()
 
 
 class State:
@@ -41,12 +89,17 @@ class State:
         cells: those that hold an array, or what stands for one.
         inputs: one node a cell.
         cleared: numbers of the gradients that the program sets to None.
+        in_place: numbers of the cells whose arrays the program writes into; others it replaces.
+        without: gradients that must not be there, since the program went its way without them.
 
     With `gradients`, zeros stand for gradients that are not there: a program that adds to them holds for both.
     """
 
     def __init__(self, f: Any, args: Any, gradients: bool = False) -> None:
         self.cleared: list[int] = []
+        self.in_place: set[int] = set()
+        self.without: list[Cell] = []
+        self._put: dict[int, Any] = {}
         found = reach(f, args)
         given = {id(leaf) for leaf in flatten(args)[0]}
         tensors = [t for t in found.tensors if id(t) not in given and t.level == 0 and not isinstance(t, View)]
@@ -57,10 +110,11 @@ class State:
         for thing in found.objects:
             if hasattr(type(thing), "prepare") and hasattr(type(thing), "state_arrays"):
                 thing.prepare()
-        cells = [_of_tensor(t, named.get(id(t), f"tensor{k}")) for k, t in enumerate(self._tensors)]
+        names = [named.get(id(t), f"tensor{k}") for k, t in enumerate(self._tensors)]
+        cells = [Cell(name, t, DATA) for name, t in zip(names, self._tensors, strict=True)]
         cells += [
-            _of_gradient(t, named.get(id(t), f"tensor{k}"), gradients)
-            for k, t in enumerate(self._tensors)
+            Cell(f"{name}.grad", t.node, GRAD, partial(np.zeros, t.shape, t.dtype) if gradients else None)
+            for name, t in zip(names, self._tensors, strict=True)
             if t.node is not None
         ]
         for thing in found.objects:
@@ -79,9 +133,15 @@ class State:
         attributes = [(thing, dict(vars(thing))) for thing in self._objects]
         before = [(cell, cell.get()) for cell in self._all]
         sources = {id(generator): (s, s.get()) for generator in self._generators for s in (Source.of(generator),)}
+        places = {cell: i for i, cell in enumerate(self._all)}
         for cell, node in zip(self.cells, self.inputs, strict=True):
             value = cell.read()
-            cell.put(symbol_of(np.array(value) if isinstance(value, np.ndarray) else value, node))
+            symbol = symbol_of(np.array(value) if isinstance(value, np.ndarray) else value, node)
+            self._put[places[cell]] = symbol
+            cell.put(symbol)
+        leaves = [cell.holder for cell in self._all if cell.key is GRAD and type(cell.holder) is Leaf]
+        for leaf in leaves:
+            leaf.__class__ = _Untouched
         try:
             yield self._all
             for key, (source, state) in sources.items():
@@ -89,6 +149,9 @@ class State:
                 if repr(first) != repr(state) or repr(source.get()) not in known:
                     raise NotSupportedError(DRAWS)
         finally:
+            self._looked = {leaf for leaf in leaves if type(leaf) is _Looked}
+            for leaf in leaves:
+                leaf.__class__ = Leaf
             for cell, value in before:
                 cell.put(value)
             for thing, values in attributes:
@@ -109,11 +172,13 @@ class State:
         changed = {}
         for i, cell in enumerate(cells):
             now = cell.get()
+            if now is not None and now is self._put.get(i):
+                self.in_place.add(i)
             if isinstance(now, Symbol) and now.node is not read.get(cell):
                 changed[i] = now.node
             elif not isinstance(now, Symbol) and _is_kept(now):  # what does not depend on anything
                 changed[i] = node_of(now)
-            elif now is None and cell in read:
+            elif now is None and (cell in read or (cell.key is GRAD and type(cell.holder) is Leaf)):
                 self.cleared.append(i)
         return changed
 
@@ -123,15 +188,33 @@ class State:
         kept = [(cell, node) for cell, node in pairs if cell.get() is not None or node in used]
         self.cells, self.inputs = [cell for cell, _ in kept], [node for _, node in kept]
 
-    def tensors(self) -> list[tuple[int, Tensor]]:
-        """The tensors that require a gradient, by the number of their input."""
-        places = {id(cell): i for i, cell in enumerate(self.cells)}
-        pairs = zip(self._all, self._tensors, strict=False)  # their cells come first
-        return [(places[id(cell)], t) for cell, t in pairs if t.node is not None and id(cell) in places]
+    def settle(self, used: Container[Node]) -> None:
+        """Leave out what the program does not read; and keep in mind which gradients have to be there, or not."""
+        self.without = [c for c in self._all if c.key is GRAD and c.holder in self._looked and c not in self.cells]
+        pairs = zip(self.cells, self.inputs, strict=True)
+        kept = [(c, node) for c, node in pairs if node in used or (c.key is GRAD and c.holder in self._looked)]
+        self.cells, self.inputs = [cell for cell, _ in kept], [node for _, node in kept]
+
+    def written_in_place(self, i: int) -> Iterator[Cell]:
+        """Cell number `i`, if the program writes into the array that is there."""
+        if i in self.in_place:
+            yield self._all[i]
+
+    def holds(self) -> bool:
+        """Whether gradients are there where they were, as far as that matters."""
+        return all(cell.get() is None for cell in self.without) and all(
+            cell.key is not GRAD or cell.get() is not None for cell in self.cells
+        )
+
+    def tensors(self) -> list[tuple[Node, Tensor]]:
+        """The tensors that require a gradient, each with its input."""
+        pairs = zip(self.cells, self.inputs, strict=True)
+        return [(node, cell.holder) for cell, node in pairs if cell.key is DATA and cell.holder.node is not None]
 
     def tensor_of(self, i: int) -> Tensor:
         """The tensor of input number `i`."""
-        return dict(self.tensors())[i]
+        tensor: Tensor = self.cells[i].holder
+        return tensor
 
     def name_of(self, i: int) -> str:
         """The name of cell number `i`."""
@@ -150,14 +233,14 @@ class State:
         results = [_apart(value, targets) for value in results]
         written = []
         for i, array, value in zip(new, arrays, values, strict=True):
-            if isinstance(array, np.ndarray) and array.shape == value.shape and array.flags.writeable:
+            if i in self.in_place and isinstance(array, np.ndarray):
                 array[...] = value
                 written.append(array)
             else:
                 cells[i].put(type(array)(value) if type(array) in (int, float) else np.array(value))
         writes.note_all(written)
         for i in self.cleared:
-            self._all[i].put(None)
+            cells[i].put(None)
         return results
 
 
@@ -172,38 +255,18 @@ def _is_kept(value: Any) -> bool:
     return isinstance(value, np.ndarray) or type(value) in (int, float)
 
 
-def _of_tensor(tensor: Tensor, name: str) -> Cell:
-    return Cell(name, lambda: tensor.data, lambda data: setattr(tensor, "data", data))
-
-
-def _of_gradient(tensor: Tensor, name: str, zeros: bool) -> Cell:
-    node: Any = tensor.node
-
-    def put(data: Any) -> None:
-        node.grad = None if data is None else wrap(data, None, 0)
-
-    def absent() -> Any:
-        return np.zeros(tensor.shape, tensor.dtype) if zeros else None
-
-    return Cell(f"{name}.grad", lambda: None if node.grad is None else node.grad.data, put, absent)
-
-
 def _of_object(thing: Any) -> Iterator[Cell]:
     """The arrays among the attributes of `thing`, and in the dictionaries there."""
     arrays = getattr(thing, "state_arrays", None)
     for k, group in enumerate(getattr(thing, "param_groups", ())):  # settings that a schedule may change
-        yield from (_of_item(f"group{k}.{name}", group, name) for name, value in group.items() if type(value) is float)
+        yield from (Cell(f"group{k}.{name}", group, name) for name, value in group.items() if type(value) is float)
     if hasattr(thing, "param_groups"):
-        yield _of_item("steps", vars(thing), "steps")
+        yield Cell("steps", vars(thing), "steps")
     places = arrays() if arrays is not None else {type(thing).__name__.lower(): vars(thing)}
     for label, place in places.items():
         for name, value in place.items():
             if isinstance(value, np.ndarray) and value.dtype.kind in "fciub":
-                yield _of_item(f"{label}.{name}", place, name)
-
-
-def _of_item(label: str, place: dict[str, Any], name: str) -> Cell:
-    return Cell(label, lambda: place[name], lambda x: place.__setitem__(name, x))
+                yield Cell(f"{label}.{name}", place, name)
 
 
 def _names(objects: list[Any]) -> dict[int, str]:

@@ -21,11 +21,15 @@ from adjoint.native.engine import Module, external, module
 
 _HEAD = object.__basicsize__  # where an object's own fields begin
 DATA, NDIM, DIMS, DESCR, FLAGS = (_HEAD + offset for offset in (0, 8, 16, 40, 48))
-_GOOD = 0x101  # an array's flags: contiguous and aligned
+GOOD, WRITEABLE = 0x101, 0x400  # an array's flags: contiguous and aligned
 _EMPTY = 184  # PyArray_Empty in NumPy's table of functions, whose numbers stay
 
 # Words of the table that describes a program.
-ARGS, OUTS, STEPS, BLOCK, STEP_TABLE, ARG_TABLE, OUT_TABLE, SLOW, BUSY, RELEASES = range(10)
+ARGS, OUTS, STEPS, BLOCK, STEP_TABLE, ARG_TABLE, OUT_TABLE, SLOW, BUSY, RELEASES, TARGETS, SPANS, FLAG = range(13)
+# Words of the argument table for each argument: its dtype, how many axes, where its lengths are, the type of a plain
+# number that will do (0: none), the flags that it must have, if it is written the address at which it is known to
+# share no memory with others, and its bytes. The table of results has the first three.
+KIND, TRUSTED = 7, 5
 
 
 @cache
@@ -78,15 +82,15 @@ def _native() -> tuple[Module, Any]:
     return made, method
 
 
-def builtin(words: Table) -> Callable[..., list[np.ndarray]]:
+def builtin(words: Table) -> Callable[..., Any]:
     """The Python function that runs the program described by `words`."""
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-    made: Callable[..., list[np.ndarray]] = make(ctypes.addressof(_native()[1]), words, None)
+    made: Callable[..., Any] = make(ctypes.addressof(_native()[1]), words, None)
     return made
 
 
-def by_ctypes(words: Table) -> Callable[..., list[np.ndarray]]:
+def by_ctypes(words: Table) -> Callable[..., Any]:
     """The same as `builtin` where arrays look otherwise in memory: several times as slow."""
     call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
     slow, inputs, outputs = words.owner[-4], words.owner[-2], words.owner[-1]
@@ -94,26 +98,35 @@ def by_ctypes(words: Table) -> Callable[..., list[np.ndarray]]:
     def table_of(which: int, count: int) -> Any:
         return (ctypes.c_ssize_t * count).from_address(int(words[which]))
 
-    def enter(*args: Any) -> list[np.ndarray]:
-        fits = len(args) == words[ARGS] and all(
-            type(a) is np.ndarray
-            and a.dtype is n.dtype
-            and a.shape == n.shape
-            and a.flags.c_contiguous
-            and a.flags.aligned
-            for a, n in zip(args, inputs, strict=True)
+    def fits(a: Any, n: Any, kind: Sequence[int], spans: Sequence[int]) -> bool:
+        if not (type(a) is np.ndarray and a.dtype is n.dtype and a.shape == n.shape):
+            return False
+        low, high = a.ctypes.data, a.ctypes.data + a.nbytes
+        alone = all(high <= start or low >= end for start, end in zip(spans[::2], spans[1::2], strict=True))
+        placed = low == kind[TRUSTED] if kind[TRUSTED] else alone
+        writeable = a.flags.writeable or not kind[TRUSTED]
+        return bool(placed and writeable and a.flags.c_contiguous and a.flags.aligned)
+
+    def enter(*args: Any) -> Any:
+        kinds, spans = table_of(ARG_TABLE, KIND * len(inputs)), table_of(SPANS, 2 * int(words[TARGETS]))
+        good = len(args) == words[ARGS] and all(
+            fits(a, n, kinds[KIND * i : KIND * i + KIND], spans[:])
+            for i, (a, n) in enumerate(zip(args, inputs, strict=True))
         )
-        if not fits or words[BUSY]:
-            answer: list[np.ndarray] = slow(*args)
-            return answer
+        if not good or words[BUSY]:
+            return slow(*args)
         results = [np.empty(n.shape, n.dtype) for n in outputs]
-        words[BUSY] = 1
+        flag = table_of(FLAG, 1)
+        flag[0], words[BUSY] = 0, 1
         try:
             block = table_of(BLOCK, len(args) + len(results))
             block[:] = [a.ctypes.data for a in (*args, *results)]
             steps = table_of(STEP_TABLE, 2 * int(words[STEPS]))
             for kernel, numbers in zip(steps[::2], steps[1::2], strict=True):
-                call(kernel)(int(words[BLOCK]), numbers)
+                if kernel:
+                    call(kernel)(int(words[BLOCK]), numbers)
+                if flag[0]:
+                    return None
         finally:
             words[BUSY] = 0
         return results
@@ -135,19 +148,20 @@ def _numpy(number: int) -> int:
 
 _OFFSETS = {
     "data": DATA, "ndim": NDIM, "dims": DIMS, "descr": DESCR, "flags": FLAGS, "head": _HEAD, "type": _HEAD - 8,
-    "good": _GOOD,
+    "KIND": KIND, "TRUSTED": TRUSTED,
 }  # fmt: skip
 _CALLED = {
     "PyList_New": "ptr (i64)", "PyList_SetItem": "i32 (ptr, i64, ptr)", "Py_IncRef": "void (ptr)",
     "Py_DecRef": "void (ptr)", "PyObject_Vectorcall": "ptr (ptr, ptr, i64, ptr)", "PyEval_SaveThread": "ptr ()",
     "PyEval_RestoreThread": "void (ptr)", "PyArray_Empty": "ptr (i32, ptr, ptr, i32)",
+    "PyErr_CheckSignals": "i32 ()",
 }  # fmt: skip
-_TYPES = {"array": np.ndarray, "float": float, "double": np.float64}
+_OBJECTS = {"array": np.ndarray, "float": float, "double": np.float64, "none": None}
 
 
 def _text() -> str:
     """The entry's code. Python's functions and types go by names, whose addresses LLVM is told here."""
-    lines = [f"{external(name, id(kind))} = external global i8" for name, kind in _TYPES.items()]
+    lines = [f"{external(name, id(thing))} = external global i8" for name, thing in _OBJECTS.items()]
     for name, signature in _CALLED.items():
         address = _numpy(_EMPTY) if name == "PyArray_Empty" else _python(name)
         result, arguments = signature.split(" ", 1)
@@ -155,8 +169,7 @@ def _text() -> str:
     return "\n".join([*lines, _ENTER % _OFFSETS])
 
 
-# %(…)s are places in Python's objects. The argument table has four words an argument: its dtype, how many axes, where
-# its lengths are, and the type of a plain number that will do (0: none). The table of results has the first three.
+# %(…)s are places in Python's objects, and what is said above of the argument table.
 _ENTER = """
 define ptr @enter(ptr %%self, ptr %%args, i64 %%given) {
   %%words.at = getelementptr i8, ptr %%self, i64 %(data)s
@@ -180,6 +193,13 @@ define ptr @enter(ptr %%self, ptr %%args, i64 %%given) {
   %%busy = load i64, ptr %%busy.at
   %%w9 = getelementptr i64, ptr %%w, i64 9
   %%releases = load i64, ptr %%w9
+  %%w10 = getelementptr i64, ptr %%w, i64 10
+  %%targets = load i64, ptr %%w10
+  %%w11 = getelementptr i64, ptr %%w, i64 11
+  %%spans = load ptr, ptr %%w11
+  %%w12 = getelementptr i64, ptr %%w, i64 12
+  %%flag = load ptr, ptr %%w12
+  store i64 0, ptr %%flag
   %%fits = icmp eq i64 %%count, %%given
   %%free = icmp eq i64 %%busy, 0
   %%ok = and i1 %%fits, %%free
@@ -193,7 +213,7 @@ check:
 one:
   %%arg.at = getelementptr ptr, ptr %%args, i64 %%i
   %%arg = load ptr, ptr %%arg.at
-  %%kind = getelementptr [4 x i64], ptr %%kinds, i64 %%i
+  %%kind = getelementptr [%(KIND)s x i64], ptr %%kinds, i64 %%i
   %%type.at = getelementptr i8, ptr %%arg, i64 %(type)s
   %%type = load i64, ptr %%type.at
   %%is.array = icmp eq i64 %%type, ptrtoint (ptr @adjoint.array to i64)
@@ -220,8 +240,10 @@ array:
   %%same.descr = icmp eq i64 %%descr, %%wanted
   %%flags.at = getelementptr i8, ptr %%arg, i64 %(flags)s
   %%flags = load i32, ptr %%flags.at
-  %%good = and i32 %%flags, %(good)s
-  %%is.good = icmp eq i32 %%good, %(good)s
+  %%must.at = getelementptr i64, ptr %%kind, i64 4
+  %%must = load i32, ptr %%must.at
+  %%good = and i32 %%flags, %%must
+  %%is.good = icmp eq i32 %%good, %%must
   %%ndim.at = getelementptr i8, ptr %%arg, i64 %(ndim)s
   %%ndim = load i32, ptr %%ndim.at
   %%rank.at = getelementptr i64, ptr %%kind, i64 1
@@ -256,10 +278,43 @@ length.one:
 array.data:
   %%array.data.at = getelementptr i8, ptr %%arg, i64 %(data)s
   %%array.value = load ptr, ptr %%array.data.at
+  %%low = ptrtoint ptr %%array.value to i64
+  %%trusted.at = getelementptr i64, ptr %%kind, i64 %(TRUSTED)s
+  %%trusted = load i64, ptr %%trusted.at
+  %%is.target = icmp ne i64 %%trusted, 0
+  br i1 %%is.target, label %%target, label %%reader
+
+target:
+  %%same.place = icmp eq i64 %%low, %%trusted
+  br i1 %%same.place, label %%array.good, label %%python
+
+reader:
+  %%bytes.at = getelementptr i64, ptr %%kind, i64 6
+  %%bytes = load i64, ptr %%bytes.at
+  %%high = add i64 %%low, %%bytes
+  br label %%span
+
+span:
+  %%t = phi i64 [ 0, %%reader ], [ %%t.next, %%span.one ]
+  %%t.all = icmp eq i64 %%t, %%targets
+  br i1 %%t.all, label %%array.good, label %%span.one
+
+span.one:
+  %%span.at = getelementptr [2 x i64], ptr %%spans, i64 %%t
+  %%span.low = load i64, ptr %%span.at
+  %%span.end.at = getelementptr i64, ptr %%span.at, i64 1
+  %%span.end = load i64, ptr %%span.end.at
+  %%before = icmp ule i64 %%high, %%span.low
+  %%after = icmp uge i64 %%low, %%span.end
+  %%apart = or i1 %%before, %%after
+  %%t.next = add i64 %%t, 1
+  br i1 %%apart, label %%span, label %%python
+
+array.good:
   br label %%filled
 
 filled:
-  %%from = phi ptr [ %%value, %%number.data ], [ %%array.value, %%array.data ]
+  %%from = phi ptr [ %%value, %%number.data ], [ %%array.value, %%array.good ]
   %%slot = getelementptr ptr, ptr %%block, i64 %%i
   store ptr %%from, ptr %%slot
   %%i.next = add i64 %%i, 1
@@ -311,24 +366,71 @@ steps.head:
   br label %%step
 
 step:
-  %%s = phi i64 [ 0, %%steps.head ], [ %%s.next, %%step.one ]
+  %%s = phi i64 [ 0, %%steps.head ], [ %%s.next, %%step.done ]
+  %%thread.now = phi ptr [ %%state, %%steps.head ], [ %%thread.next, %%step.done ]
   %%s.all = icmp eq i64 %%s, %%steps
   br i1 %%s.all, label %%ran, label %%step.one
 
 step.one:
   %%step.at = getelementptr [2 x ptr], ptr %%table, i64 %%s
   %%kernel = load ptr, ptr %%step.at
+  %%is.pause = icmp eq ptr %%kernel, null
+  br i1 %%is.pause, label %%pause, label %%step.run
+
+step.run:
   %%places.at = getelementptr ptr, ptr %%step.at, i64 1
   %%places = load ptr, ptr %%places.at
   call void %%kernel(ptr %%block, ptr %%places)
+  %%failed.check = load i64, ptr %%flag
+  %%deviates = icmp ne i64 %%failed.check, 0
+  br i1 %%deviates, label %%deviated, label %%step.done
+
+pause:
+  br i1 %%lets.go, label %%pause.restore, label %%pause.ask
+
+pause.restore:
+  call void @adjoint.PyEval_RestoreThread(ptr %%thread.now)
+  br label %%pause.ask
+
+pause.ask:
+  %%signals = call i32 @adjoint.PyErr_CheckSignals()
+  %%stop = icmp ne i32 %%signals, 0
+  br i1 %%stop, label %%stopped, label %%pause.go
+
+pause.go:
+  br i1 %%lets.go, label %%pause.save, label %%step.done
+
+pause.save:
+  %%thread.new = call ptr @adjoint.PyEval_SaveThread()
+  br label %%step.done
+
+step.done:
+  %%thread.next = phi ptr [ %%thread.now, %%step.run ], [ %%thread.now, %%pause.go ], [ %%thread.new, %%pause.save ]
   %%s.next = add i64 %%s, 1
   br label %%step
+
+stopped:
+  store i64 0, ptr %%busy.at
+  br label %%drop
+
+deviated:
+  br i1 %%lets.go, label %%deviated.restore, label %%deviated.done
+
+deviated.restore:
+  call void @adjoint.PyEval_RestoreThread(ptr %%thread.now)
+  store i64 0, ptr %%busy.at
+  br label %%deviated.done
+
+deviated.done:
+  call void @adjoint.Py_DecRef(ptr %%list)
+  call void @adjoint.Py_IncRef(ptr @adjoint.none)
+  ret ptr @adjoint.none
 
 ran:
   br i1 %%lets.go, label %%restore, label %%done
 
 restore:
-  call void @adjoint.PyEval_RestoreThread(ptr %%state)
+  call void @adjoint.PyEval_RestoreThread(ptr %%thread.now)
   store i64 0, ptr %%busy.at
   br label %%done
 

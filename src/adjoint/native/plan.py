@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint.graph.node import Node
-from adjoint.native import blas, buffers, lowering
+from adjoint.graph.node import Node, constant
+from adjoint.native import answers, blas, buffers, lowering
 from adjoint.native.access import Operand
 from adjoint.native.buffers import Arena, Use
 from adjoint.native.emit import Code, Value, float_text, key_of
@@ -39,11 +39,27 @@ class Step(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """Steps, constants that they read, and the arena."""
+    """What a segment does.
+
+    Attributes:
+        steps: what is done, in order.
+        constants: what these read besides arguments.
+        arena: where values in between lie.
+        targets: arguments that are written.
+        direct: values that lie where a target does, by the value.
+        final: the number of the first step that writes a target.
+    """
 
     steps: list[Step]
     constants: list[Node]
     arena: Arena
+    targets: list[Node]
+    direct: dict[Any, Node]
+    final: int
+
+
+# Stands for the word that is set if a check fails.
+FLAG = "flag"
 
 
 class Copy(NamedTuple):
@@ -149,12 +165,20 @@ class Planner:
         kinds: for each of these what it is; see `kind_of`.
         outputs: the values that leave the segment, in the order of the results.
         fastmath: whether a product and a sum may be rounded once.
+        writes: values that are written into arguments, each with the argument.
+        checks: values that must be equal to an array, or else nothing is written.
     """
 
     def __init__(
-        self, nodes: Sequence[Node], kinds: dict[Node, str], outputs: Sequence[Node], fastmath: bool = False
+        self,
+        nodes: Sequence[Node],
+        kinds: dict[Node, str],
+        outputs: Sequence[Node],
+        fastmath: bool = False,
+        writes: Sequence[tuple[Node, Node]] = (),
+        checks: Sequence[tuple[Node, np.ndarray]] = (),
     ) -> None:
-        self.fastmath = fastmath
+        self.fastmath, self.writes, self.checks = fastmath, writes, checks
         self.kinds, self.outputs = dict(kinds), outputs
         self.views: dict[Node, View] = {}
         for node in nodes:
@@ -164,7 +188,10 @@ class Planner:
                     self.kinds[node] = "identity"
                 else:
                     self.views[node] = shown
-        self.scope = Scope(nodes, self.kinds, self.views, outputs)
+        self.kept = [*outputs, *(value for value, _ in writes), *(value for value, _ in checks)]
+        self.scope = Scope(nodes, self.kinds, self.views, self.kept)
+        self.leaving = {*outputs, *(value for value, _ in writes)}
+        self.blocks: dict[Node, tuple[Node, int]] = {}  # for numbers that lie side by side: the first, and how far on
         self.results: dict[Any, int] = {}
         self.constants: list[Node] = []
         self.known: dict[Hashable, Function] = {}
@@ -185,19 +212,110 @@ class Planner:
                 self.results[node] = i
         order = groups(self.scope)
         needed = self._needed(order)
-        for group in order:
-            if isinstance(group, Node):
-                (self._multiply if self.kinds[group] == "matmul" else self._assemble)(group)
-            else:
-                self._compute(group, needed)
+        first, later = self._parted(order)
+        for group in first:
+            self._step(group, needed)
+        self._check()
+        checked = len(self.steps)
+        for group in later:
+            self._step(group, needed)
         for node, copy in copies:
             self._copy(self.view(node), copy)
+        direct = self._direct(checked)
+        self._commit(direct)
+        targets = [target for _, target in self.writes]
         uses = [step.use for step in self.steps]
-        written = [value for use in uses for value in use.writes if value not in self.results]
+        elsewhere = {*self.results, *direct, *targets}
+        written = [value for use in uses for value in use.writes if value not in elsewhere]
         sizes = {value: self._bytes(value) for value in written}
         arena = buffers.planned(uses, sizes)
         buffers.verify(uses, sizes, arena)
-        return Plan(self.steps, self.constants, arena)
+        over = {*direct, *targets}
+        final = next((i for i, use in enumerate(uses) if over.intersection(use.writes)), len(uses))
+        return Plan(self.steps, self.constants, arena, targets, direct, final)
+
+    def takes(self, inputs: Sequence[Node]) -> list[Node]:
+        """What the segment is called with: first those that are the program's `inputs`."""
+        own = set(self.scope.nodes)
+        used = dict.fromkeys(arg for node in self.scope.nodes for arg in node.args)
+        used |= dict.fromkeys((*self.kept, *(target for _, target in self.writes)))
+        found = [node for node in used if node not in own and node.kind != "constant"]
+        return [node for node in inputs if node in used] + [node for node in found if node not in inputs]
+
+    def _parted(self, order: Sequence[Group | Node]) -> tuple[list[Group | Node], list[Group | Node]]:
+        """What the checks need, and the rest."""
+        if not self.checks:
+            return [], list(order)
+        home = {n: i for i, group in enumerate(order) for n in ([group] if isinstance(group, Node) else group.members)}
+        stack = [home[base] for node, _ in self.checks if (base := self.view(node).base) in home]
+        needed = set(stack)
+        while stack:
+            group = order[stack.pop()]
+            for node in [group] if isinstance(group, Node) else group.members:
+                for arg in node.args:
+                    i = home.get(self.view(arg).base)
+                    if i is not None and i not in needed:
+                        needed.add(i)
+                        stack.append(i)
+        return [g for i, g in enumerate(order) if i in needed], [g for i, g in enumerate(order) if i not in needed]
+
+    def _step(self, group: Group | Node, needed: set[Node]) -> None:
+        if isinstance(group, Node):
+            (self._multiply if self.kinds[group] == "matmul" else self._assemble)(group)
+        else:
+            self._compute(group, needed)
+
+    # -- Checks, and what is written into arguments ----------------------------------------------------
+
+    def _check(self) -> None:
+        """Compare what is to be checked with what it must be."""
+        for node, answer in self.checks:
+            view = self.view(node)
+            value: Any = view.base
+            if not view.whole:
+                value = Copy(node, node.shape, -len(self.steps) - 1)
+                self._copy(view, value)
+            wanted = constant(np.atleast_1d(answer))
+            self._constant(value)
+            self._constant(wanted)
+            operands = [(value, 0), (wanted, 0), (FLAG, 0)]
+            use = Use((value,), (), {})
+            label = f"check {node.label}"
+            self.steps.append(Step(answers.write(), operands, [answer.nbytes], (), label, 0, answer.nbytes, 0, use))
+
+    def _direct(self, checked: int) -> dict[Any, Node]:
+        """Values that may be computed right where their targets lie: these are read for the last time by then."""
+        makers: dict[Any, list[int]] = {}
+        readers: dict[Any, int] = {}
+        for i, step in enumerate(self.steps):
+            for value in step.use.writes:
+                makers.setdefault(value, []).append(i)
+            for value in step.use.reads:
+                readers[value] = i
+        found: dict[Any, Node] = {}
+        for value, target in self.writes:
+            made, last = makers.get(value, []), readers.get(target, -1)
+            if value in self.results or value in found or len(made) != 1 or made[0] < checked or last > made[0]:
+                continue
+            others = any(self.view(v).base is target for v, t in self.writes if t is not target)
+            if not others and (last < made[0] or target in self.steps[last].use.instead.get(value, ())):
+                found[value] = target
+        return found
+
+    def _commit(self, direct: dict[Any, Node]) -> None:
+        """Copy the other values to their targets, when everything is computed."""
+        left = [(value, target) for value, target in self.writes if direct.get(value) is not target]
+        targets = {target for _, target in self.writes}
+        ready: list[tuple[View, Node]] = []
+        for value, target in left:
+            view = self.view(value)
+            if view.base in targets:  # which may be overwritten before
+                copy = Copy(value, value.shape, -len(self.steps) - 1)
+                self._copy(view, copy)
+                view = View(copy, value.shape, contiguous(value.shape))  # type: ignore[arg-type]  # a value all the same
+            ready.append((view, target))
+        for view, target in ready:
+            self._copy(view, target)
 
     def _bytes(self, value: Any) -> int:
         dtype = (value.of if isinstance(value, Copy) else value).dtype
@@ -208,7 +326,7 @@ class Planner:
         home = {
             node: i for i, group in enumerate(order) for node in ([group] if isinstance(group, Node) else group.members)
         }
-        needed = {self.view(node).base for node in self.outputs}
+        needed = {self.view(node).base for node in self.kept}
         for i, group in enumerate(order):
             for node in [group] if isinstance(group, Node) else group.members:
                 for arg in node.args:
@@ -234,19 +352,29 @@ class Planner:
             view = self.view(arg)
             strides = broadcast_strides(view.strides, view.shape, group.domain)
             places[arg] = len(reads)
-            reads.append(Operand(view.base, key_of(arg.dtype), strides, view.offset * arg.dtype.itemsize))
+            read = Operand(view.base, key_of(arg.dtype), strides, view.offset * arg.dtype.itemsize)
+            reads.append(read if group.domain else self._in_block(read))
             self._constant(view.base)
         for node in group.nodes:
             self._express(node, len(reads), expressions, places)
         whole = contiguous(group.domain)
         stores: list[tuple[int, Operand, Reduction | None]] = []
-        stores += [(places[n], Operand(n, key_of(n.dtype), whole), None) for n in group.nodes if n in needed]
+        stored = [node for node in group.nodes if node in needed]
+        if not group.domain:
+            inner = [node for node in stored if node not in self.leaving]
+            self.blocks |= {node: (inner[0], buffers.NUMBER * i) for i, node in enumerate(inner)}
+        stores += [(places[n], self._in_block(Operand(n, key_of(n.dtype), whole)), None) for n in stored]
         for node in group.reductions:
             place = self._number(node.args[0], len(reads), expressions, places)
             stores += [(place, Operand(node, key_of(node.dtype), self._kept(node)), _reduction(node))]
         if not stores:
             return
         self._write(Spec(group.domain, reads, expressions, stores, group.axes), tuple(group.members))
+
+    def _in_block(self, operand: Operand) -> Operand:
+        """A number as part of the block in which it lies, if it does."""
+        block, within = self.blocks.get(operand.buffer, (None, 0))
+        return operand._replace(block=block, within=within)
 
     def _express(self, node: Node, reads: int, expressions: list[Expression], places: dict[Any, int]) -> None:
         if self.kinds[node] == "identity":
@@ -294,7 +422,7 @@ class Planner:
         written = write(spec, self.known)
         count = len(spec.reads) + len(spec.looked_up)
         taken = {operand.buffer for operand in spec.looked_up}
-        operands = [(operand.buffer, operand.offset) for operand in written.operands]
+        buffers_of = [operand.buffer for operand in written.operands]
         sizes = [math.prod(n for n, s in zip(spec.domain, o.strides, strict=True) if s) * int(o.dtype[1])
                  for o in written.operands]  # fmt: skip
         whole = contiguous(spec.domain)
@@ -313,9 +441,10 @@ class Planner:
             for _, operand, reduction in spec.stores
             if reduction is None and in_place
         }
-        use = Use(tuple(dict.fromkeys(b for b, _ in operands[:count])), tuple(b for b, _ in operands[count:]), instead)
+        together = tuple(operand.buffer for _, operand, _ in spec.stores if operand.block is not None)
+        use = Use(tuple(dict.fromkeys(buffers_of[:count])), tuple(buffers_of[count:]), instead, together)
         label = " ".join(dict.fromkeys(n.label for n in nodes))
-        self.steps.append(Step(written.function, operands, written.numbers, nodes, f"{label} over {spec.domain}",
+        self.steps.append(Step(written.function, written.places, written.numbers, nodes, f"{label} over {spec.domain}",
                                written.loops, sum(sizes[:count]), sum(sizes[count:]), use))  # fmt: skip
 
     def _copy(self, view: View, target: Any) -> None:

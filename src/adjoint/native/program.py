@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from adjoint.core.box import apply
-from adjoint.core.errors import ArgumentError, NotSupportedError
-from adjoint.graph.graph import Graph
+from adjoint.core.errors import ArgumentError
+from adjoint.graph.graph import Graph, as_captured, depends_on_values
 from adjoint.graph.node import Node, in_order
-from adjoint.native import entry, lowering
+from adjoint.native import lowering
 from adjoint.native.emit import key_of
-from adjoint.native.engine import Kernel, Module, compiled
-from adjoint.native.indexing import checks
+from adjoint.native.engine import Module, compiled
+from adjoint.native.indexing import checks as indices_inside
 from adjoint.native.plan import Plan, Planner, kind_of
 from adjoint.native.primitive import primitive
+from adjoint.native.segment import Segment
 
 if TYPE_CHECKING:
     from adjoint.native.listing import Listing
@@ -31,124 +31,6 @@ class KernelRecord(NamedTuple):
     loops: int
     read: int
     written: int
-
-
-class Segment:
-    """Steps that run in one native call: arrays in, a list of new arrays out.
-
-    `run` is the built-in function; what does not fit it comes back to `_slow`.
-    """
-
-    def __init__(self, inputs: Sequence[Node], plan: Plan, outputs: Sequence[Node], kernels: list[Kernel]) -> None:
-        self.inputs, self.outputs, self.plan, self.kernels = inputs, outputs, plan, kernels
-        self._lock = threading.Lock()
-        self._others: list[Callable[..., list[np.ndarray]]] = []
-        self.run, self._words = self._instance(self._slow)
-        self.closed = False
-
-    def _instance(self, slow: Callable[..., Any]) -> tuple[Callable[..., list[np.ndarray]], Any]:
-        """A native function with an arena of its own."""
-        plan, count = self.plan, len(self.inputs) + len(self.outputs)
-        arena = np.empty(plan.arena.size // 8 + 8, np.int64)
-        start = -(-arena.ctypes.data // 64) * 64
-        constants = [np.ascontiguousarray(node.value) for node in plan.constants]
-        slots: dict[Any, int] = {node: i for i, node in enumerate(self.inputs)}
-        results: dict[Any, int] = {}
-        for step in plan.steps:
-            for value in step.use.writes:
-                if value not in plan.arena.places:
-                    results[value] = 0
-        slots |= self._result_slots(results)
-        slots |= {node: count + i for i, node in enumerate(plan.constants)}
-        arena_slot = count + len(constants)
-        block = np.array([0] * count + [c.ctypes.data for c in constants] + [start], np.int64)
-        params = []
-        for step in plan.steps:
-            words: list[int] = []
-            for value, offset in step.operands:
-                place = plan.arena.places.get(value)
-                words += (slots[value], offset) if place is None else (arena_slot, place + offset)
-            params.append(np.array([*words, *step.numbers, 0], np.int64))
-        calls = [w for k, p in zip(self.kernels, params, strict=True) for w in (k.address, p.ctypes.data)]
-        steps = np.array(calls or [0], np.int64)
-        dims = [np.array([*node.shape, 0], np.int64) for node in (*self.inputs, *self.outputs)]
-        kinds = [
-            w
-            for node, d in zip(self.inputs, dims, strict=False)
-            for w in (id(node.dtype), len(node.shape), d.ctypes.data, 0 if node.shape else id(node.dtype.type))
-        ]
-        outs = [
-            w
-            for node, d in zip(self.outputs, dims[len(self.inputs) :], strict=True)
-            for w in (id(node.dtype), len(node.shape), d.ctypes.data)
-        ]
-        tables = [np.array(words or [0], np.int64) for words in (kinds, outs)]
-        keep = (arena, constants, block, params, steps, dims, tables, slow, self.kernels, self.inputs, self.outputs)
-        described = entry.table(
-            [len(self.inputs), len(self.outputs), len(plan.steps), block.ctypes.data, steps.ctypes.data,
-             tables[0].ctypes.data, tables[1].ctypes.data, id(slow), 0, int(self._is_long())],
-            keep,
-        )  # fmt: skip
-        if not entry.supported():
-            return entry.by_ctypes(described), described
-        return entry.builtin(described), described
-
-    def _result_slots(self, results: dict[Any, int]) -> dict[Any, int]:
-        from adjoint.native.plan import Copy
-
-        first = len(self.inputs)
-        slots: dict[Any, int] = {}
-        for value in results:
-            i = value.number if isinstance(value, Copy) else self.outputs.index(value)
-            slots[value] = first + i
-        return slots
-
-    def _is_long(self) -> bool:
-        """Whether other threads should run meanwhile: it takes longer than letting them."""
-        return sum(step.read + step.written for step in self.plan.steps) > 1 << 20 or any(
-            step.label.startswith("BLAS") and np.prod(step.numbers[2:5]) > 1 << 20 for step in self.plan.steps
-        )
-
-    def _slow(self, *args: Any) -> list[np.ndarray]:
-        """For arguments that are not as the native function wants them, and while that is busy."""
-        if self.closed:
-            raise NotSupportedError("the program has been closed; build it once more: adjoint.native.build(…)")
-        arrays = fitted(self.inputs, args)
-        if not self._words[entry.BUSY]:
-            return self.run(*arrays)
-        with self._lock:
-            other = self._others.pop() if self._others else self._instance(_busy)[0]
-        try:
-            return other(*arrays)
-        finally:
-            with self._lock:
-                self._others.append(other)
-
-    def close(self) -> None:
-        """Forget the code."""
-        self.closed = True
-        self._words[entry.ARGS] = -1
-        self._others.clear()
-
-
-def _busy(*args: Any) -> Any:
-    raise AssertionError("an instance of a segment is used twice at once")
-
-
-def fitted(inputs: Sequence[Node], args: Sequence[Any]) -> list[np.ndarray]:
-    """Arguments as contiguous arrays of the inputs' dtypes and shapes."""
-    if len(args) != len(inputs):
-        raise ArgumentError(f"the program takes {len(inputs)} arrays; got {len(args)}")
-    arrays = []
-    for node, arg in zip(inputs, args, strict=True):
-        array: np.ndarray = np.require(arg, node.dtype, ["C", "A", "E"])
-        array = array.reshape(()) if not node.shape and array.size == 1 and np.ndim(arg) == 0 else array
-        if array.dtype is not node.dtype:  # an equal dtype, but another object
-            array = array.astype(node.dtype).view(node.dtype)
-        if array.shape != node.shape:
-            raise ArgumentError(f"the program was built for shape {node.shape} of {node.label}; got {array.shape}")
-        arrays.append(array)
-    return arrays
 
 
 class NumpyStep(NamedTuple):
@@ -178,57 +60,78 @@ class Program:
         compile_seconds: how long LLVM took for what was not there yet.
     """
 
-    def __init__(self, inputs: Sequence[Node], outputs: Sequence[Node], fastmath: bool = False) -> None:
-        self.fastmath = fastmath
+    def __init__(
+        self,
+        inputs: Sequence[Node],
+        outputs: Sequence[Node],
+        fastmath: bool = False,
+        into: Mapping[int, int] | None = None,
+        checks: Sequence[tuple[Node, np.ndarray]] = (),
+        exact: bool = False,
+    ) -> None:
+        self.fastmath, self.exact = fastmath, exact
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
-        results = primitive(self.outputs)
-        held = checks(in_order(results))
-        self._results = results = [*results, *held]
-        nodes = [n for n in in_order(results) if n.kind in ("call", "part")]
+        into = into or {}
+        self.given = [node for i, node in enumerate(outputs) if i not in into]
+        everything = primitive([*self.outputs, *(node for node, _ in checks)])
+        self._results = results = [node for i, node in enumerate(everything[: len(outputs)]) if i not in into]
+        self._writes = [(everything[i], self.inputs[k]) for i, k in into.items()]
+        self._checks = [(n, answer) for n, (_, answer) in zip(everything[len(outputs) :], checks, strict=True)]
+        held = indices_inside(in_order(everything))
+        self._checks += [(node, np.asarray(True)) for node in held]
+        everything += held
+        nodes = [n for n in in_order(everything) if n.kind in ("call", "part")]
         kinds, self.reasons = {}, dict[Node, str]()
         for node in nodes:
             kinds[node], self.reasons[node] = kind_of(node)
-        self._parts = _partition(nodes, kinds, results)
+        self._parts = _partition(nodes, kinds, everything)
         self._assemble(kinds, results)
         first = self._steps[0] if self._whole else None
         alone = first if isinstance(first, NativeStep) else None
-        self._every: Callable[..., list[np.ndarray]] = alone.segment.run if alone else self._through
-        self.run = self._checked if held else self._every
+        self._every: Callable[..., Any] = alone.segment.run if alone else self._through
+        self.run: Callable[..., Any] = self._by_numpy_if_outside if held and not exact else self._every
 
-    def __call__(self, *arrays: Any) -> list[np.ndarray]:
+    def __call__(self, *arrays: Any) -> Any:
         return self.run(*arrays)
 
     def _assemble(self, kinds: dict[Node, str], results: list[Node]) -> None:
         slots: dict[Node, int] = {node: i for i, node in enumerate(self.inputs)}
-        used_later = _used_later(self._parts, results)
+        checked = [node for node, _ in self._checks]
+        written = [node for node, _ in self._writes]
+        natively = {node for native, part in self._parts if native for node in part}
+        asked = [(node, answer) for node, answer in self._checks if node not in natively]
+        used_later = _used_later(self._parts, [*results, *written, *(node for node, _ in asked)])
         # With one segment alone its results are the program's: arguments and repeated values among them too.
-        stored = all(key_of(n.dtype) in lowering.STORED and 0 not in n.shape for n in results)
+        stored = all(_is_stored(n) for n in (*results, *checked, *written))
         self._whole = stored and [native for native, _ in self._parts] == [True]
-        plans = []
+        # The last segment writes what is written into arguments, whoever computes it, if nothing can fail after it.
+        last = self._parts[-1][1] if self._parts and self._parts[-1][0] else None
+        writing = stored and last is not None
+        self._steps: list[NumpyStep | NativeStep] = []
+        planned: dict[int, tuple[list[Node], Planner, Plan]] = {}
         for native, part in self._parts:
             if native:
+                inside, here = set(part), writing and part is last
+                writes = self._writes if here else []
+                checks = [(n, answer) for n, answer in self._checks if n in inside or self._whole]
                 outs = results if self._whole else [n for n in part if n in used_later[id(part)]]
-                plans.append((part, outs, Planner(part, {n: kinds[n] for n in part}, outs, self.fastmath)))
-        self._steps: list[NumpyStep | NativeStep] = []
-        planned = {id(part): (outs, planner.plan()) for part, outs, planner in plans}
-        functions = [step.function for _, plan in planned.values() for step in plan.steps]
+                if here and not self._whole:
+                    outs = [n for n in outs if n in results]
+                planner = Planner(part, {n: kinds[n] for n in part}, outs, self.fastmath, writes, checks)
+                planned[id(part)] = outs, planner, planner.plan()
+        functions = [step.function for _, _, plan in planned.values() for step in plan.steps]
         found = compiled(functions)
         self.modules: list[Module] = list(dict.fromkeys(kernel.module for kernel in found))
         self.plans: list[Plan] = []
         self._kernels = iter(found)
         for native, part in self._parts:
             if native:
-                outs, plan = planned[id(part)]
-                inside = set(part)
-                takes = list(dict.fromkeys(a for n in part for a in n.args
-                                           if a not in inside and a.kind != "constant"))  # fmt: skip
-                takes = [n for n in self.inputs if n in takes] + [n for n in takes if n not in self.inputs]
-                if len(self._parts) == 1:
-                    takes = list(self.inputs)
+                outs, planner, plan = planned[id(part)]
+                takes = list(self.inputs) if self._whole else planner.takes(self.inputs)
                 kernels = [next(self._kernels) for _ in plan.steps]
-                for node in outs:
+                for node in (*takes, *outs):
                     slots.setdefault(node, len(slots))
-                segment = Segment(takes, plan, outs, kernels)
+                segment = Segment(takes, plan, outs, kernels, self.exact)
                 self._steps.append(NativeStep(segment, [slots[n] for n in takes], [slots[n] for n in outs]))
                 self.plans.append(plan)
             else:
@@ -237,38 +140,55 @@ class Program:
                         slots.setdefault(arg, len(slots))
                     slots.setdefault(node, len(slots))
                     self._steps.append(NumpyStep(node, [slots[a] for a in node.args], slots[node], self.reasons[node]))
-        for node in results:
+        for node in (*results, *checked, *written):
             slots.setdefault(node, len(slots))
+        self._asked = {slots[node]: answer for node, answer in asked}
+        self._written = [] if writing else [(slots[value], slots[target]) for value, target in self._writes]
         self._constants = [(slots[n], n.value) for n in slots if n.kind == "constant"]
         self._count, self._gives = len(slots), [slots[n] for n in results]
 
-    def _checked(self, *arrays: Any) -> list[np.ndarray]:
-        """The results, if all numbers in index arrays are inside; else what NumPy says of it."""
+    def _by_numpy_if_outside(self, *arrays: Any) -> Any:
+        """The results; if an index is outside of its array, the error that NumPy raises."""
         results = self._every(*arrays)
-        return results if results.pop() else Graph(self.inputs, self.outputs).run(arrays)
+        return Graph(self.inputs, self.outputs).run(arrays) if results is None else results
 
-    def _through(self, *arrays: Any) -> list[np.ndarray]:
-        """Segments and NumPy's steps in turn."""
+    def _through(self, *arrays: Any) -> list[np.ndarray] | None:
+        """Segments and NumPy's steps in turn. None if a check fails: nothing has been written then."""
         if len(arrays) != len(self.inputs):
             raise ArgumentError(f"the program takes {len(self.inputs)} arrays; got {len(arrays)}")
+        if self.exact:
+            _check_exactly(self.inputs, arrays)
         values: list[Any] = [*arrays, *[None] * (self._count - len(arrays))]
         fresh: set[int] = set()
         for slot, value in self._constants:
             values[slot] = value
+        asked = self._asked
+        if any(slot in asked and not _same(values[slot], asked[slot]) for slot in range(len(arrays))):
+            return None
         for step in self._steps:
             if isinstance(step, NativeStep):
-                for slot, array in zip(step.outs, step.segment.run(*[values[i] for i in step.args]), strict=True):
+                found = step.segment.run(*[values[i] for i in step.args])
+                if found is None:
+                    return None
+                for slot, array in zip(step.outs, found, strict=True):
                     values[slot] = array
                     fresh.add(slot)
-            elif step.node.op is None:
+                continue
+            if step.node.op is None:
                 values[step.out] = values[step.args[0]][step.node.value]
             else:
                 values[step.out] = apply(step.node.op, [values[i] for i in step.args], step.node.settings)
+            if self.exact and depends_on_values(step.node):
+                as_captured(step.node, values[step.out])
+            if step.out in asked and not _same(values[step.out], asked[step.out]):
+                return None
         outs = []
-        for slot, node in zip(self._gives, self._results, strict=True):
+        for slot, node in zip(self._gives, self.given, strict=True):
             own = slot in fresh
             fresh.discard(slot)
             outs.append(values[slot] if own else np.array(values[slot], node.dtype))
+        for value, target in [(np.array(values[slot]), values[target]) for slot, target in self._written]:
+            target[...] = value
         return outs
 
     @property
@@ -313,6 +233,24 @@ class Program:
             if isinstance(step, NativeStep):
                 step.segment.close()
         self.modules = []
+
+
+def _is_stored(node: Node) -> bool:
+    return node.kind != "part" and key_of(node.dtype) in lowering.STORED and 0 not in node.shape
+
+
+def _same(value: Any, answer: np.ndarray) -> bool:
+    """Whether a value is, bit by bit, what it was."""
+    return bool(np.asarray(value, answer.dtype).tobytes() == answer.tobytes())
+
+
+def _check_exactly(inputs: Sequence[Node], arrays: Sequence[Any]) -> None:
+    """Refuse arrays of other shapes or dtypes."""
+    for node, array in zip(inputs, arrays, strict=True):
+        if np.shape(array) != node.shape or (isinstance(array, np.ndarray) and array.dtype != node.dtype):
+            raise ArgumentError(
+                f"the program was built for {node.dtype} {node.shape} of {node.label}; got {np.shape(array)}"
+            )
 
 
 Part = tuple[bool, list[Node]]
@@ -369,7 +307,15 @@ def _used_later(parts: Sequence[Part], results: Sequence[Node]) -> dict[int, set
     return later
 
 
-def build(inputs: Sequence[Node], outputs: Sequence[Node], *, fastmath: bool = False) -> Program:
+def build(
+    inputs: Sequence[Node],
+    outputs: Sequence[Node],
+    *,
+    fastmath: bool = False,
+    into: Mapping[int, int] | None = None,
+    checks: Sequence[tuple[Node, np.ndarray]] = (),
+    exact: bool = False,
+) -> Program:
     """Compile what leads from `inputs` to `outputs`, for this processor.
 
     Args:
@@ -377,6 +323,11 @@ def build(inputs: Sequence[Node], outputs: Sequence[Node], *, fastmath: bool = F
         outputs: nodes that use these (or are them). What has no native code is computed by NumPy in between, for which
             `Program.listing` gives the reasons.
         fastmath: let a product and a sum be rounded once instead of twice; nothing else changes.
+        into: outputs, by their number, that a call does not give, but writes into the array of an input, by its number.
+            Both have one shape and dtype.
+        checks: nodes, and the values that they must have, bit by bit. If they have others, a call gives None, and has
+            written nothing.
+        exact: refuse arrays of other dtypes than the inputs', which otherwise are converted.
 
     Returns:
         A `Program`: ``program(*arrays)`` gives a list of new arrays, of one result each.
@@ -392,4 +343,4 @@ def build(inputs: Sequence[Node], outputs: Sequence[Node], *, fastmath: bool = F
         >>> program(np.array([0.0, 1.0, -2.0]))
         [array([ 0.        ,  0.63970001, -0.13621869])]
     """
-    return Program(inputs, outputs, fastmath)
+    return Program(inputs, outputs, fastmath, into, checks, exact)

@@ -229,10 +229,14 @@ class Tensor(Leaving, Writable, Observable, PyTorchNames):
         kept = target.grad
         if kept is None:
             target.grad = g
-        elif create_graph or kept.requires_grad or not isinstance(kept.data, np.ndarray):
+        elif create_graph or kept.requires_grad:
             target.grad = kept + g
-        else:
+        elif isinstance(kept.data, np.ndarray):
             np.add(kept.data, g.data, out=kept.data)
+        elif isinstance(kept.data, Box) and kept.data.level < 0:  # a program writes down that it writes
+            kept.data += g.data
+        else:
+            target.grad = kept + g
 
     def _seed(self, gradient: Any) -> Any:
         if gradient is None:
@@ -270,7 +274,7 @@ class Tensor(Leaving, Writable, Observable, PyTorchNames):
 
     def zero_grad(self) -> None:
         """Forget the gradient collected here."""
-        if self.node is not None and hasattr(self.node, "grad"):
+        if self.node is not None and (self.node.pull is None or hasattr(self.node, "grad")):
             self.node.grad = None
 
     def null_gradients(self) -> None:
