@@ -11,7 +11,8 @@ class Operand(NamedTuple):
     """An array that a kernel reads or writes: which one, and how far apart its elements lie along the domain's axes.
 
     `strides` count elements; `offset`, bytes. Of an array that is written at computed positions, `positions` is the
-    number of the value that holds these; with `adds`, what is written there is added to what is there.
+    number of the value that holds these; with `adds`, what is written there is added to what is there. Where `block` is
+    given, the number lies so many bytes `within` the place of that value, which the code may rely on.
     """
 
     buffer: Any
@@ -20,6 +21,13 @@ class Operand(NamedTuple):
     offset: int = 0
     positions: int | None = None
     adds: bool = False
+    block: Any = None
+    within: int = 0
+
+    @property
+    def place(self) -> tuple[Any, int]:
+        """The value whose address the kernel is told, and the offset there."""
+        return (self.buffer if self.block is None else self.block), self.offset
 
 
 class Access:
@@ -27,6 +35,7 @@ class Access:
 
     Attributes:
         operands: the arrays: those that are read, then those that are written.
+        places: what of them the kernel is told the address of.
         step: for each of them and each axis the stride, a number or its name in the code.
         at: where each of them is, inside of the loops that are open.
         mask: inside of the loop in vectors: whether all lanes are there, and which.
@@ -34,6 +43,7 @@ class Access:
 
     code: Code
     operands: list[Operand]
+    places: dict[tuple[Any, int], int]
     reads: list[list[int]]
     step: list[list[Any]]
     at: list[str]
@@ -43,7 +53,7 @@ class Access:
 
     def pointers(self) -> list[str]:
         names = []
-        for i in range(len(self.operands)):
+        for i in range(len(self.places)):
             slot = self.code.name(f"getelementptr i64, ptr %p, i64 {2 * i}")
             which = self.code.name(f"load i64, ptr {slot}")
             base_at = self.code.name(f"getelementptr ptr, ptr %b, i64 {which}")
@@ -51,7 +61,10 @@ class Access:
             offset_at = self.code.name(f"getelementptr i64, ptr %p, i64 {2 * i + 1}")
             offset = self.code.name(f"load i64, ptr {offset_at}")
             names.append(self.code.name(f"getelementptr i8, ptr {base}, i64 {offset}"))
-        return names
+        return [self._inside(names[self.places[operand.place]], operand.within) for operand in self.operands]
+
+    def _inside(self, place: str, within: int) -> str:
+        return self.code.name(f"getelementptr i8, ptr {place}, i64 {within}") if within else place
 
     def _moved(self, k: int, axis: int, index: str) -> str:
         """The address of operand `k` at the place `index` along `axis`."""

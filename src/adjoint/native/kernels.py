@@ -61,10 +61,11 @@ class Spec(NamedTuple):
 
 
 class Written(NamedTuple):
-    """A kernel's code, and what it is called with: arrays with their offsets, then lengths and strides."""
+    """A kernel's code, and what it is called with: the places of arrays, then lengths and strides."""
 
     function: Function
     operands: list[Operand]
+    places: list[tuple[Any, int]]
     numbers: list[int]
     loops: int
 
@@ -105,7 +106,7 @@ def write(spec: Spec, known: dict[Hashable, Function]) -> Written:
     function = known.get(key)
     if function is None:
         function = known[key] = writer.written()
-    return Written(function, writer.operands, writer.numbers(), len(writer.loops))
+    return Written(function, writer.operands, list(writer.places), writer.numbers(), len(writer.loops))
 
 
 class _Writer(Access):
@@ -115,6 +116,9 @@ class _Writer(Access):
         self.spec = spec
         lengths, reduced, self.reads, self.stores = collapsed(spec)
         self.operands = [*spec.reads, *spec.looked_up, *(operand for _, operand, _ in spec.stores)]
+        self.places: dict[tuple[Any, int], int] = {}
+        for operand in self.operands:
+            self.places.setdefault(operand.place, len(self.places))
         self.written_from = len(self.reads)  # the number of the first operand that is written
         self.vector = len(lengths) - 1  # the axis that goes in vectors: the last one
         self.spread = self._spread()
@@ -130,7 +134,7 @@ class _Writer(Access):
         # Reductions begin anew inside so many loops.
         self.kept = len(outer) if last_reduced else len(outer) + len(along)
         self.lengths, self.last_reduced = lengths, last_reduced
-        widest = max((int(operand.dtype[1]) for operand in self.operands if operand.dtype[0] == "f"), default=4)
+        widest = max(4, *(int(operand.dtype[1]) for operand in self.operands if operand.dtype[0] == "f"), 0)
         self.code = Code(64 // widest if along else 1)
         self.strides, self.reduced = [*self.reads, *self.stores], reduced
         self.read_so_far = 0
@@ -172,7 +176,7 @@ class _Writer(Access):
             self.code.width,
             tuple(self.reduced),
             len(spec.reads),
-            tuple(operand.dtype for operand in self.operands),
+            tuple([(operand.dtype, self.places[operand.place], operand.within) for operand in self.operands]),
             tuple(s if self._is_fixed(s, a) else -1 for strides in self.strides for a, s in enumerate(strides)),
             tuple((expression.key, expression.args) for expression in spec.expressions),
             tuple(
@@ -184,7 +188,7 @@ class _Writer(Access):
     def number(self) -> str:
         """The next of `numbers`, read when the kernel begins."""
         self.read_so_far += 1
-        at = self.code.name(f"getelementptr i64, ptr %p, i64 {2 * len(self.operands) + self.read_so_far - 1}")
+        at = self.code.name(f"getelementptr i64, ptr %p, i64 {2 * len(self.places) + self.read_so_far - 1}")
         return self.code.name(f"load i64, ptr {at}")
 
     # -- Loops ----------------------------------------------------------------------------------------
