@@ -59,7 +59,7 @@ def test_arrays_between_native_code_and_numpy_are_new_ones():
     assert row.reason == "no lowering"
     assert row.lines[0].rpartition("/")[2].startswith("test_listing.py:")
     assert found.values[2].formula == "sum(v2 * 2)"
-    assert "no memory between calls" in str(found)
+    assert "no arena is needed" in str(found)
 
 
 def test_each_line_of_the_text_is_one_array():

@@ -11,15 +11,15 @@ import numpy as np
 from adjoint.graph.node import Node
 from adjoint.graph.text import kind_of
 from adjoint.native.formulas import Formulas
-from adjoint.native.plan import Copy, Plan, Step
+from adjoint.native.plan import FLAG, Copy, Plan, Step
 from adjoint.native.primitive import ASSEMBLED, REDUCED
 from adjoint.native.program import NativeStep, NumpyStep
 from adjoint.tape.lines import line_of
 from adjoint.tape.tables import amount, table
 
-By = Literal["kernel", "BLAS", "NumPy"]
+By = Literal["kernel", "BLAS", "check", "NumPy"]
 What = Literal["elementwise", "reduction", "product", "copy", "NumPy"]
-Home = Literal["arena", "result", "array"]
+Home = Literal["arena", "argument", "result", "array"]
 
 
 @dataclass(slots=True)
@@ -32,10 +32,11 @@ class Written:
         what: how it is made.
         formula: from what.
         size: bytes.
-        home: ``arena`` for memory that the program keeps, ``result`` for what a call gives back, ``array`` for a new
-            array between native code and NumPy.
+        home: ``arena`` for memory that the program keeps, ``argument`` for that of an argument, ``result`` for what a
+            call gives back, ``array`` for a new array between native code and NumPy.
         start: the first of its bytes, in the arena.
-        first, last: numbers of the steps that write it first and use it last; of a result, the program's last step.
+        first, last: numbers of the steps that write it first and use it last; of what is there afterwards, the
+            program's last step.
         instead: the name of the array whose place it takes while it is computed from it.
     """
 
@@ -53,7 +54,7 @@ class Written:
 
 @dataclass(slots=True)
 class Row:
-    """A step: a kernel, a product by BLAS, or an operation that NumPy computes, with the `reason`.
+    """A step: a kernel, a product by BLAS, a check of what was asked, or NumPy's operation, with the `reason`.
 
     Attributes:
         domain: the lengths of a kernel's loops.
@@ -129,7 +130,7 @@ class Listing:
             else:
                 self._segment(step.segment.plan, step.segment.outputs)
         for value in self.values:
-            if value.home == "result":
+            if value.home in ("argument", "result"):
                 value.last = len(self.rows)
         self.memory = self._counted()
 
@@ -146,10 +147,13 @@ class Listing:
 
     def _segment(self, plan: Plan, outputs: Sequence[Node]) -> None:
         for step in plan.steps:
-            product = step.label.startswith("BLAS")
-            row = Row(len(self.rows) + 1, "BLAS" if product else "kernel", _domain(step), len(step.nodes), step.read,
-                      step.written, _lines(step.nodes))  # fmt: skip
+            by = _by(step)
+            row = Row(len(self.rows) + 1, by, _domain(step, by), len(step.nodes), step.read, step.written,
+                      _lines(step.nodes))  # fmt: skip
             self.rows.append(row)
+            if by == "check":
+                row.also.append(self._check(step))
+                row.lines = _lines([_node_of(value) for value in step.use.reads])
             for value in step.use.reads:
                 if value in self._alive:
                     self._alive[value].last = row.number
@@ -163,18 +167,23 @@ class Listing:
 
     def _written(self, value: Any, step: Step, plan: Plan, outputs: Sequence[Node]) -> Written:
         number = len(self.rows)
-        node = value.of if isinstance(value, Copy) else value
+        node = _node_of(value)
         place = plan.arena.places.get(value)
         leaves = outputs[value.number] if isinstance(value, Copy) and value.number >= 0 else value
         home: Home = "arena" if place is not None else "result" if leaves in self._results else "array"
+        target = value if value in plan.targets else plan.direct.get(value)
+        if target is not None:
+            home, leaves = "argument", value
         number_of = value.number if self._alone and leaves is not value else -1
-        name = self._name(value, self._outputs[number_of] if number_of >= 0 else self._wanted(leaves))
+        before = "" if target is None else self._names[target]
+        wanted = self._outputs[number_of] if number_of >= 0 else self._wanted(leaves)
+        name = self._name(value, f"{before}'" if before else wanted)
         if home == "array":
             self._names[leaves] = name
         what: What = "elementwise"
         if step.label.startswith("BLAS"):
             what = "product"
-        elif isinstance(value, Copy) or _is(node, ASSEMBLED):
+        elif not step.nodes or _is(node, ASSEMBLED):
             what = "copy"
         elif _is(node, REDUCED):
             what = "reduction"
@@ -183,6 +192,8 @@ class Listing:
         start = -1 if place is None else self._base + place
         holds = f"{node.dtype}{list(shape) if shape else ''}"
         made = Written(name, holds, what, self._formula(value, step), size, home, start, number, number)
+        if target is not None:
+            made.instead = before
         for other in step.use.instead.get(value, ()):
             donor = self._alive.get(other)
             if donor is not None and home == "arena" and donor.start == start and donor.last == number:
@@ -196,13 +207,18 @@ class Listing:
         return self._results.get(value) or f"v{len(self.values) + 1}"
 
     def _formula(self, value: Any, step: Step) -> str:
-        if not isinstance(value, Copy):
-            if _is(value, ASSEMBLED):
-                return self._read(step) if step.use.reads else "filled"
-            return self._formulas.of(value, whole=True)
-        if value.number >= 0:
+        if isinstance(value, Copy):
+            if _is(value.of, ("matmul", "gather")) and value.of not in self._names:
+                return f"{self._read(step)} in rows"  # for this operation, which comes next
             return self._formulas.of(value.of)
-        return f"{self._read(step)} in rows"
+        if _is(value, ASSEMBLED) or not step.nodes:
+            return self._read(step) if step.use.reads else "filled"
+        return self._formulas.of(value, whole=True)
+
+    def _check(self, step: Step) -> str:
+        (value, _), (wanted, _), _ = step.operands
+        name = self._names.get(value) or self._formulas.of(value)
+        return f"stop unless {name} is {np.asarray(wanted.value).reshape(_node_of(value).shape).tolist()}"
 
     def _read(self, step: Step) -> str:
         return ", ".join(self._names.get(value) or self._formulas.of(value) for value in step.use.reads)  # type: ignore[arg-type]  # a node
@@ -241,15 +257,14 @@ class Listing:
     @property
     def summary(self) -> list[str]:
         """How many steps there are, the bytes that they move, and what the arena costs."""
-        counts = [f"{n} {word}" + "s" * (n != 1 and word[-1] not in "SP" and not word.endswith("NumPy"))
-                  for n, word in ((self.count("kernel"), "kernel"), (self.count("BLAS"), "by BLAS"),
-                                  (self.count("NumPy"), "by NumPy")) if n]  # fmt: skip
+        words: dict[By, str] = {"kernel": "kernel{}", "BLAS": "by BLAS", "check": "check{}", "NumPy": "by NumPy"}
+        counts = [f"{n} {word.format('s' * (n != 1))}" for by, word in words.items() if (n := self.count(by))]
         read, written = (amount(sum(getattr(row, side) for row in self.rows)) for side in ("read", "written"))
         arena, values, most = map(amount, self.memory)
         steps = f"{len(self.rows)} step{'s' * (len(self.rows) != 1)}"
         first = f"{steps} ({', '.join(counts)}), which read {read} and write {written}" if counts else steps
         if not self.memory.values:
-            return [first, "no memory between calls"]
+            return [first, "no arena is needed"]
         return [first, f"an arena of {arena} for {values} of values in between ({self.memory.saved:.0%} saved by using "
                 f"places again), of which at most {most} are needed at once"]  # fmt: skip
 
@@ -281,7 +296,7 @@ def _is(node: Node, names: tuple[str, ...]) -> bool:
 
 def _into(value: Written) -> str:
     if value.home != "arena":
-        return "a result" if value.home == "result" else "a new array"
+        return {"result": "a result", "array": "a new array", "argument": value.instead}[value.home]
     return f"arena {value.start}" + (f", over {value.instead}" if value.instead else "")
 
 
@@ -289,9 +304,18 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def _domain(step: Step) -> tuple[int, ...]:
+def _by(step: Step) -> By:
+    return "BLAS" if step.label.startswith("BLAS") else "check" if FLAG in dict(step.operands) else "kernel"
+
+
+def _node_of(value: Any) -> Node:
+    node: Node = value.of if isinstance(value, Copy) else value
+    return node
+
+
+def _domain(step: Step, by: By) -> tuple[int, ...]:
     """The lengths of a kernel's loops; for a product, rows, columns and what is summed over."""
-    if step.label.startswith("BLAS"):
+    if by == "BLAS":
         return tuple(step.numbers[2:5])
     return tuple(step.numbers[: step.loops])
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,11 +19,15 @@ from adjoint.pictures.diagram import Diagram
 from adjoint.pictures.dot import dot
 from adjoint.pictures.from_graph import diagram_of_graph
 from adjoint.pictures.from_tape import diagram_of_tape
+from adjoint.pictures.plan import plan_scene
 from adjoint.pictures.png import png
 from adjoint.pictures.scene import Scene, scene
 from adjoint.pictures.svg import svg
 from adjoint.pictures.tree import text
 from adjoint.tape.tensor import Tensor
+
+if TYPE_CHECKING:
+    from adjoint.native.listing import Listing
 
 FORMATS = {"svg": ".svg", "png": ".png", "dot": ".dot", "text": ".txt"}
 
@@ -95,6 +99,33 @@ class Picture:
         return f'<div style="overflow:auto; max-height:80vh">{self.svg}</div>'
 
 
+class PlanPicture(Picture):
+    """What `show` gives of a compiled program: its plan. A notebook shows its circuit too; `dot` is of that.
+
+    Attributes:
+        listing: the plan, with all figures.
+        circuit: the picture of the graph.
+    """
+
+    def __init__(self, listing: Listing, circuit: Picture, limit: int) -> None:
+        super().__init__(circuit.diagram)
+        self.listing, self.circuit, self.limit = listing, circuit, limit
+
+    @cached_property
+    def text(self) -> str:
+        return f"{self.diagram.title}\n{self.listing}"
+
+    @cached_property
+    def scene(self) -> Scene:
+        return plan_scene(self.listing, self.diagram.title, self.limit)
+
+    def __repr__(self) -> str:
+        return f"<picture of the plan of {self.diagram.title}: {len(self.listing.rows)} steps>"
+
+    def _repr_html_(self) -> str:
+        return f"{super()._repr_html_()}{_folded('the program as a circuit', self.circuit._repr_html_())}"
+
+
 def show(
     x: Any,
     path: str | Path | None = None,
@@ -109,7 +140,8 @@ def show(
     """Draw a circuit: operations, and on their wires values and cotangents.
 
     Args:
-        x: a tensor with a graph, such as a loss; a `Graph`; an expression; or a function, with `at`.
+        x: a tensor with a graph, such as a loss; a `Graph`; an expression; a compiled function, of which the plan is
+            drawn; or another function, with `at`.
         path: where to write the picture: ``.svg``, ``.png`` (by Matplotlib), ``.dot`` or ``.txt``.
         format: ``"svg"``, ``"png"``, ``"dot"`` or ``"text"``, where the path does not say.
         at: arguments at which a graph, an expression or a function is evaluated, forward and backward; by name, for
@@ -141,11 +173,17 @@ def show(
         │  └─ y  float64  -4   3
         └─ x
     """
-    diagram = _diagram(x, at, names, gradient)
+    compiled = hasattr(type(x), "explain") and at is None  # a compiled function, whose room is above
+    diagram = _diagram(x.graph if compiled else x, at, names, gradient)
     if fold:
         folding.fold(diagram)
     folding.cut(diagram, limit)
     picture = Picture(diagram)
+    if compiled:
+        if x.plan is None:
+            diagram.notes.insert(0, "there is no plan: it is run by NumPy, or native code is still being made")
+        else:
+            picture = PlanPicture(x.plan, picture, limit)
     if path is not None:
         picture.save(path, format)
     return picture
@@ -166,8 +204,8 @@ def _diagram(x: Any, at: Any, names: Any, gradient: Any) -> Diagram:
             )
         return diagram_of_graph(graph := capture(x, *at), given_to(graph, list(at)))
     raise ArgumentError(
-        f"show() draws a tensor with a graph, a Graph, an expression, or a function at its arguments "
-        f"(ad.show(f, at=(2.0, 3.0))); got {type(x).__name__}"
+        f"show() draws a tensor with a graph, a Graph, an expression, a compiled function, or a function at its "
+        f"arguments (ad.show(f, at=(2.0, 3.0))); got {type(x).__name__}"
     )
 
 
@@ -199,3 +237,18 @@ def given_to(graph: Graph, at: Sequence[Any]) -> list[Any]:
 def page(graph: Graph) -> str:
     """What a notebook shows of a graph: its listing and its picture."""
     return f"<pre>{escape(str(graph))}</pre>{show(graph)._repr_html_()}"
+
+
+def compiled_page(compiled: Any) -> str:
+    """What a notebook shows of a compiled function: what it says of itself, its plan and its circuit."""
+    said = f"<pre>{escape(str(compiled.explain()))}</pre>"
+    try:
+        picture = show(compiled)
+    except ArgumentError:  # it has not been called, or runs as it is
+        return said
+    return f"{picture._repr_html_()}{_folded('what explain() says', said)}"
+
+
+def _folded(title: str, content: str) -> str:
+    """Something that is seen after a click."""
+    return f"<details><summary>{escape(title)}</summary>{content}</details>"

@@ -49,7 +49,8 @@ def png(scene: Scene, scale: float = 2.0) -> bytes:
         elif isinstance(shape, Rect):
             axes.add_patch(
                 FancyBboxPatch(
-                    (shape.x + 7, shape.y + 7), shape.width - 14, shape.height - 14, boxstyle="round,pad=7",
+                    (shape.x, shape.y), shape.width, shape.height,
+                    boxstyle=f"round,pad=0,rounding_size={shape.radius}",
                     facecolor=shape.fill, edgecolor=shape.stroke, linewidth=0.75,
                     linestyle=(0, (4, 4)) if shape.dashed else "solid",
                 )

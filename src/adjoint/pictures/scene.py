@@ -30,6 +30,7 @@ class Rect(NamedTuple):
     stroke: str
     dashed: bool = False
     tip: str = ""
+    radius: float = 7.0
 
 
 class Text(NamedTuple):

@@ -43,7 +43,7 @@ def _drawn(shape: Rect | Text | Wire) -> str:
     size = f'x="{shape.x:.1f}" y="{shape.y:.1f}" width="{shape.width:.1f}" height="{shape.height:.1f}"'
     dashes = ' stroke-dasharray="3 3"' if shape.dashed else ""
     tip = f"<title>{_escaped(shape.tip)}</title>" if shape.tip else ""
-    return f'<rect {size} rx="7" fill="{shape.fill}" stroke="{shape.stroke}"{dashes}>{tip}</rect>'
+    return f'<rect {size} rx="{shape.radius:g}" fill="{shape.fill}" stroke="{shape.stroke}"{dashes}>{tip}</rect>'
 
 
 def _piece(points: tuple[tuple[float, float], ...]) -> str:
