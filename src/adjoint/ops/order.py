@@ -206,10 +206,10 @@ def _as_fraction(q: Any, dtype: Any, scale: float = 1.0) -> Any:
     return q
 
 
-def _interpolated(rows: Any, position: Any, last: Any = None) -> Any:
+def _interpolated(rows: Any, position: Any, last: Any = None, fixed: bool = False) -> Any:
     """Elements of sorted `rows` at `position`, of shape ``(k,)`` or ``rows.shape[:-1] + (k,)``.
 
-    `last` are the highest ranks to look at, if not the rows' own.
+    `last` are the highest ranks to look at, if not the rows' own; no gradient goes to a position that is `fixed`.
     """
     where: Any = detached(position)
     whole: Any = np.floor(where)
@@ -222,7 +222,7 @@ def _interpolated(rows: Any, position: Any, last: Any = None) -> Any:
     else:
         found = statistics_of_rows(rows, np.broadcast_to(both, (*np.shape(rows)[:-1], 2 * k)))
     start = found[..., :k]
-    if not isinstance(position, Box) and np.array_equal(where, whole):
+    if (fixed or not isinstance(position, Box)) and np.array_equal(raw(where), raw(whole)):
         return start
     stop, part = found[..., k:], position - whole
     # From the nearer side, as NumPy does: exact at both ends, and right next to an infinity.
@@ -360,7 +360,8 @@ def nanpercentile(a: Any, q: Any, *args: Any, **options: Any) -> Any:
     ],
 )
 def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Any:
-    return store(_nanquantile(a, np.asarray(0.5), axis, "linear", bool(keepdims)), out)
+    half = _as_fraction(0.5, np.result_type(a))
+    return store(_nanquantile(a, half, axis, "linear", bool(keepdims)), out)
 
 
 def _nanquantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, weights: Any = None) -> Any:
@@ -380,4 +381,4 @@ def _nanquantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, weights
             position = np.where(np.equal(counts, n)[..., None], _position(int(n), flat, method), position)
     position = np.broadcast_to(position, (*np.shape(counts), np.shape(flat)[0]))
     last = np.maximum(counts - 1, 0)[..., None]
-    return _finished(_interpolated(rows, position, last), q, kept, keepdims)
+    return _finished(_interpolated(rows, position, last, not isinstance(q, Box)), q, kept, keepdims)
