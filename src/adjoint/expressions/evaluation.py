@@ -27,6 +27,7 @@ class Evaluated(Box):
 
     roots: tuple[Node, ...]
     variables: tuple[str, ...]
+    single: bool
 
     def __init__(
         self,
@@ -37,7 +38,7 @@ class Evaluated(Box):
         items: list[Item] | None = None,
     ) -> None:
         self.roots, self.variables, self.level = tuple(roots), tuple(variables), LEVEL
-        self._single = len(self.roots) == 1 if single is None else single
+        self.single = len(self.roots) == 1 if single is None else single
         self._items = items
 
     @cached_property
@@ -90,9 +91,10 @@ class Evaluated(Box):
 
     def _ready(self, kind: str) -> Callable[..., Any]:
         """The function for `kind`, which from now on stands in place of the method: nothing is called in between."""
-        self.only_result(kind)
-        function = self._compiled(kind)
-        self.__dict__[kind] = function
+        if kind not in self.__dict__:  # it is there if somebody has kept the method
+            self.only_result(kind)
+            self.__dict__[kind] = self._compiled(kind)
+        function: Callable[..., Any] = self.__dict__[kind]
         return function
 
     def _compiled(self, kind: str) -> Callable[..., Any]:
@@ -107,7 +109,7 @@ class Evaluated(Box):
         keys = None if kind == "value" else self.variables
         return cast(
             Callable[..., Any],
-            scalars.function(plan.outputs, plan.variables, keys=keys, single=self._single, otherwise=otherwise),
+            scalars.function(plan.outputs, plan.variables, keys=keys, single=self.single, otherwise=otherwise),
         )
 
     def _general(self, kind: str, states: tuple[Any, ...], values: Values, more: Values) -> Any:
@@ -119,13 +121,15 @@ class Evaluated(Box):
         results = self.plan(kind)(given)
         count = len(self.variables)
         if kind == "value":
-            if rows and not self._single:
+            if rows and not self.single:
                 return np.stack(results, axis=-1)
-            return results[0] if self._single else tuple(results)
+            return results[0] if self.single else tuple(results)
         if kind in ("hessian", "jacobian"):
             height = count if kind == "hessian" else len(self.roots)
             if not results:
                 return np.zeros((height, count))
+            if all(type(x) is float for x in results):
+                return np.array(results).reshape(height, count)
             table = np.stack([np.asarray(x) if isinstance(x, float) else x for x in results], axis=-1)
             return np.reshape(table, (*np.shape(table)[:-1], height, count))
         last = results[len(results) - count :]
@@ -215,8 +219,12 @@ class Evaluated(Box):
             names = [name for name in self.variables if name < "e"]
             sorted_ = list(self.variables) == sorted(self.variables)
             order = [*names, "e", *self.variables[len(names) :]] if sorted_ else [*self.variables, "e"]
-            known.append(type(self)(roots, order, single=self._single))
+            known.append(self.renewed(roots, order))
         return cast(Self, known[0])
+
+    def renewed(self, roots: Sequence[Node], variables: Sequence[str]) -> Self:
+        """Others in place of the results and the variables."""
+        return type(self)(roots, variables, single=self.single)
 
     def mapped(self, images: dict[Node, Node], make: Callable[[Op, Sequence[Node]], Node] = made) -> list[Node]:
         images = dict(images)

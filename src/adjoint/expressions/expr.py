@@ -183,7 +183,7 @@ class Expr(Evaluated):
         roots = list(self.roots)
         for name in names:
             roots = [sweep.gradient(root, [variable(name)])[0] for root in roots]
-        return Expr(roots, self.variables, single=self._single)
+        return Expr(roots, self.variables, single=self.single)
 
     def gradients(self) -> dict[str, Expr]:
         """The derivative by each variable, as expressions that share their nodes."""
@@ -209,7 +209,7 @@ class Expr(Evaluated):
         self.known(given)
         roots = self.mapped({variable(name): part.only_result("a replacement") for name, part in given.items()})
         names = [new for name in self.variables for new in (given[name].variables if name in given else (name,))]
-        return Expr(roots, tuple(dict.fromkeys(names)), single=self._single)
+        return Expr(roots, tuple(dict.fromkeys(names)), single=self.single)
 
     def simplify(self) -> Expr:
         """The same function with fewer nodes: constants are folded, and what changes nothing goes.
@@ -221,7 +221,7 @@ class Expr(Evaluated):
             >>> ad.expr("1*x + (2 + 3)*x - --y").simplify()
             expr('x + 5*x - y')
         """
-        return Expr(self.mapped({}, reduced), self.variables, single=self._single)
+        return Expr(self.mapped({}, reduced), self.variables, single=self.single)
 
     # -- Calculating --------------------------------------------------------------------------------
 
@@ -284,7 +284,7 @@ class Expr(Evaluated):
             else (node.op.name if node.op else None, tuple(place[arg] for arg in node.args), node.value)
             for node in self.nodes
         ]  # fmt: skip
-        return _unpickled, (steps, [place[root] for root in self.roots], self.variables, self._single)
+        return _unpickled, (steps, [place[root] for root in self.roots], self.variables, self.single)
 
     # -- Elsewhere ----------------------------------------------------------------------------------
 

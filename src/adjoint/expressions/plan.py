@@ -15,7 +15,12 @@ from adjoint.expressions.nodes import is_constant, is_truth, ordered
 from adjoint.graph.node import Node
 
 _NUMBERS = (int, float, np.float64, np.integer)
-_WEAK = frozenset((int, float, bool))
+WEAK = frozenset((int, float, bool))
+
+
+def _settled(result: Any, given: Sequence[Any]) -> Any:
+    """Of Python's numbers comes one, so that float32 stays float32."""
+    return result.item() if isinstance(result, np.generic) and all(type(x) in WEAK for x in given) else result
 
 
 class Plan:
@@ -88,15 +93,12 @@ class Plan:
             self._program(flat, results, count)
         return [x.reshape(shape) for x in results]
 
-    def of_any(self, values: Sequence[Any]) -> list[Any]:
-        """Arrays of any kind: each node through its operation."""
+    def of_any(self, values: Sequence[Any], settled: Callable[[Any, Sequence[Any]], Any] = _settled) -> list[Any]:
+        """Arrays of any kind: each node through its operation, and its result through `settled`."""
         slots: list[Any] = list(values) + [None] * len(self._steps[0])
         for op, settings, args, out, drop in self._steps[0]:
             given = [slots[i] if c is None else c for i, c in args]
-            result = apply(op, given, settings)
-            if isinstance(result, np.generic) and all(type(x) in _WEAK for x in given):
-                result = result.item()  # of Python's numbers comes one, so that float32 stays float32
-            slots[out] = result
+            slots[out] = settled(apply(op, given, settings), given)
             for i in drop:
                 slots[i] = None
         return [slots[i] if c is None else c for i, c in self._steps[1]]
