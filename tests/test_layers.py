@@ -19,7 +19,7 @@ ALLOWED = {
     "forward": {"batch", "tape", "ops", "core"},
     "batch": {"ops", "core"},
     "transforms": {"tape", "forward", "batch", "ops", "core"},
-    "compiler": {"native", "graph", "transforms", "optim", "tape", "ops", "core"},
+    "compiler": {"expressions", "native", "graph", "transforms", "optim", "tape", "ops", "core"},
     "graph": {"tape", "ops", "core"},
     "expressions": {"graph", "tape", "ops", "core"},
     "pictures": {"graph", "transforms", "tape", "ops", "core"},

@@ -13,10 +13,12 @@ import numpy as np
 
 from adjoint.compiler.backend import Runner, say
 from adjoint.compiler.explaining import explained
+from adjoint.compiler.expressions import compiled as compiled_expr
 from adjoint.compiler.recording import OverlapError, Recording, record
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, GraphError
 from adjoint.core.trees import flatten
+from adjoint.expressions import Expr
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import frozen
 from adjoint.tape.modes import recording_floor
@@ -177,7 +179,7 @@ def compile(
     read at each call, and what it writes is written.
 
     Args:
-        f: takes and gives arrays, numbers, tensors, or trees of these; or a module.
+        f: takes and gives arrays, numbers, tensors, or trees of these; or a module; or an expression (`ad.expr`).
         wait: make native code before the first call returns.
         backend: "native", or "numpy" for a recording that is run by NumPy.
         static: names of arguments that are part of the program, although they are numbers or arrays.
@@ -186,6 +188,7 @@ def compile(
     Returns:
         A function like `f`, with ``explain()``, ``graph``, ``llvm`` and ``assembly``. It can be differentiated: its
         results go on in a graph, and inside `grad`, `jvp`, `vmap` and other compiled functions it is what `f` is.
+        Of an expression, the same expression: its values, gradients, Hessians and Jacobians are native from then on.
 
     What `f` asks of values (``if t > 0``, ``float(t)``) is asked again at each call; on another answer another way
     through `f` is recorded. What Python has to do at each call (prints, appends to lists) makes `f` run as it is;
@@ -199,5 +202,7 @@ def compile(
     """
     if backend not in ("native", "numpy"):
         raise ArgumentError(f'compile: backend is "native" or "numpy"; got {backend!r}')
+    if isinstance(f, Expr):
+        return compiled_expr(f, wait=wait, backend=backend, static=static, fastmath=fastmath)
     options = Options(wait, backend, frozenset(static), fastmath)
     return (lambda g: Compiled(g, options)) if f is None else Compiled(f, options)
