@@ -40,10 +40,12 @@ class Execution(NamedTuple):
     Attributes:
         run: takes a value for each input, and gives the outputs; raises `GraphError` if a guard is answered otherwise.
         into: outputs that `run` does not give but writes over an input: by their number, that input's.
+        direct: whether the native program may be called without it.
     """
 
     run: Program
     into: dict[int, int]
+    direct: bool = False
 
 
 class Runner:
@@ -85,9 +87,9 @@ class Runner:
             self.reason = f"{type(error).__name__}: {error}"
             say(1, lambda: f"adjoint: {graph.name} stays with NumPy: {self.reason}")
             return
-        execution = Execution(_called(graph, native), into)
+        execution = Execution(_called(graph, native), into, True)
         if os.environ.get("ADJOINT_VERIFY"):
-            execution = execution._replace(run=_verified(graph, execution, self.execution.run))
+            execution = Execution(_verified(graph, execution, self.execution.run), into)
         self.native, self.execution = native, execution
         say(1, lambda: f"adjoint: {graph.name} is native: {len(native.kernels)} kernels")
         say(3, lambda: str(native.listing()))

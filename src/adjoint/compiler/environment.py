@@ -8,7 +8,7 @@ afresh, as inputs of the program.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -41,6 +41,11 @@ class Place:
             return self.holder.cell_contents if self.key is None else self.holder[self.key]
         except (KeyError, IndexError, ValueError):
             return MISSING
+
+    def text(self, name_of: Callable[[Any], str]) -> str:
+        """How the value is read in Python."""
+        holder = name_of(self.holder)
+        return f"{holder}.cell_contents" if self.key is None else f"{holder}[{name_of(self.key)}]"
 
     def write(self, value: Any) -> None:
         """Put `value` back."""
@@ -76,6 +81,13 @@ class Environment:
             if now is not value and (type(now) is not type(value) or not _equal(now, value)):
                 return False
         return all(len(container) == count for container, count in self._lengths)
+
+    def conditions(self, name_of: Callable[[Any], str]) -> Iterator[str]:
+        """What has to be true in Python for this to hold; it may hold although it is not."""
+        for place, value in self._expected:
+            if not isinstance(place.holder, tuple):
+                yield f"{place.text(name_of)} is {name_of(value)}"
+        yield from (f"len({name_of(container)}) == {count}" for container, count in self._lengths)
 
     def changed(self) -> str:
         """What the function itself changed, of that which is compared; empty if nothing."""

@@ -6,13 +6,16 @@ import inspect
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial, update_wrapper
-from typing import Any, NamedTuple
+from importlib import import_module
+from operator import is_
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from adjoint.compiler.backend import Runner, say
-from adjoint.compiler.explaining import explained
+from adjoint.compiler.calling import MISS, Direct, written_for
+from adjoint.compiler.explaining import explained, latest_plan
 from adjoint.compiler.expressions import compiled as compiled_expr
 from adjoint.compiler.recording import OverlapError, Recording, record
 from adjoint.core.box import Box
@@ -24,8 +27,13 @@ from adjoint.graph.node import frozen
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.tensor import Tensor
 
+if TYPE_CHECKING:
+    from adjoint.native.listing import Listing
+
+_PICTURES = "adjoint.pictures"  # a room above this one, which is loaded to be looked at
 # So many ways through a function of one signature: beyond them it is run as it is.
 MOST_WAYS = 16
+MOST_DIRECT = 4  # short ways, the latest first
 
 
 class Compiled:
@@ -39,6 +47,7 @@ class Compiled:
         self._bound: WeakKeyDictionary[Any, Compiled] = WeakKeyDictionary()
         self._fixed: dict[Any, Compiled] = {}
         self._lock = threading.RLock()
+        self._directs: tuple[Direct, ...] = ()
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """A method: each instance has recordings of its own."""
@@ -49,6 +58,11 @@ class Compiled:
         return self._bound[instance]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not kwargs:
+            for direct in self._directs:
+                answer = direct(args)
+                if answer is not MISS:
+                    return answer
         if self.options.static:
             return self._with_static(args, kwargs)
         leaves, rebuild = flatten((args, kwargs))
@@ -59,12 +73,23 @@ class Compiled:
             for recording in reversed(self._ways.get(key, ())):
                 if recording.holds():
                     try:
-                        return recording(leaves)
+                        answer = recording(leaves)
                     except GraphError:  # another way through the function
                         continue
+                    if len(leaves) == len(args) and all(map(is_, leaves, args)):
+                        self._shorten(recording, leaves)
+                    return answer
         except OverlapError:
             return self.function(*args, **kwargs)
         return self._recorded(key, leaves, rebuild)
+
+    def _shorten(self, recording: Recording, leaves: Sequence[Any]) -> None:
+        """From the next call on take the short way, if there is one by now."""
+        if recording.direct is None:
+            recording.direct = written_for(recording, leaves)
+        if recording.direct is not None:
+            others = [direct for direct in self._directs if direct is not recording.direct]
+            self._directs = (recording.direct, *others[: MOST_DIRECT - 1])
 
     def _with_static(self, args: Any, kwargs: Any) -> Any:
         """The function of the other arguments, compiled for these values of the static ones."""
@@ -116,6 +141,8 @@ class Compiled:
 
     @property
     def _latest(self) -> Recording:
+        if self._fixed:
+            return list(self._fixed.values())[-1]._latest
         for ways in reversed(self._ways.values()):
             if ways:
                 return ways[-1]
@@ -125,6 +152,14 @@ class Compiled:
     def graph(self) -> Graph:
         """The program that was recorded last."""
         return self._latest.graph
+
+    @property
+    def plan(self) -> Listing | None:
+        """The plan of the program that was recorded last: steps, bytes, lifetimes. None as long as NumPy runs it.
+
+        `print` it, or draw it with `adjoint.show`.
+        """
+        return latest_plan(self)
 
     @property
     def llvm(self) -> str:
@@ -146,7 +181,11 @@ class Compiled:
 
     def explain(self) -> str:
         """What was recorded: signatures, ways through the function, what runs natively, and why something does not."""
-        return explained(self.function, self._ways, self._reasons)
+        return "\n".join(explained(self))
+
+    def _repr_html_(self) -> str:
+        page: str = import_module(_PICTURES).compiled_page(self)
+        return page
 
 
 class Options(NamedTuple):

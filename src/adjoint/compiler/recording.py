@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint.compiler.backend import Runner
+from adjoint.compiler.calling import Direct
 from adjoint.compiler.environment import Environment
 from adjoint.compiler.going_back import Back, operation
 from adjoint.core.box import Box, settled
@@ -18,6 +19,7 @@ from adjoint.graph.node import Node, constant, in_order, placeholder
 from adjoint.graph.state import State
 from adjoint.graph.symbol import LEVEL, Guard, Symbol, reading, recording, symbol_of
 from adjoint.tape import writes
+from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import leaf
 from adjoint.tape.reach import Source
 from adjoint.tape.tensor import Tensor, wrap
@@ -68,8 +70,10 @@ class Recording:
         into = {k: found[cell] for k, i in self.places.items() for cell in state.written_in_place(i) if cell in found}
         self.runner = make(graph, {} if mutated or back is not None else into)
         self.back_runner = None if back is None else make(back.graph, {})
+        self.direct: Direct | None = None
         self._op = None if back is None else operation(graph, self._run, back, self.back_runner)
-        self._draws = [Source.of(n.settings["rng"]) for n in graph.nodes if n.op is not None and "random" in n.op.flags]
+        self.floor = recording_floor.get()
+        self.draws = [Source.of(n.settings["rng"]) for n in graph.nodes if n.op is not None and "random" in n.op.flags]
 
     def holds(self) -> bool:
         """Whether what was found outside of the arguments is as it was."""
@@ -103,7 +107,7 @@ class Recording:
 
     def _run(self, *given: Any) -> tuple[Any, ...]:
         """The results, what is to be written into arguments, and what the way back needs; the state is written."""
-        drawn = [(source, source.get()) for source in self._draws] if self.graph.guards else []
+        drawn = [(source, source.get()) for source in self.draws] if self.graph.guards else []
         execution = self.runner.execution
         try:
             results = execution.run(given)
@@ -113,7 +117,8 @@ class Recording:
             raise
         left = [i for k, i in self.places.items() if k not in execution.into]
         count = len(results) - len(left)
-        writes.note_all([given[i] for i in execution.into.values()])
+        if execution.into:
+            self.state.together.note([given[i] for i in execution.into.values()])
         return tuple(self.state.write(dict(zip(left, results[count:], strict=True)), results[:count]))
 
     def _tensors(self, leaves: Sequence[Any]) -> Iterator[tuple[int, Tensor]]:
@@ -176,15 +181,7 @@ def record(
     if environment.refusal:
         return Recorded(_run(f, rebuild(list(leaves))), None, environment.refusal)
     chosen = [Leaf(k, isinstance(x, Tensor)) for k, x in enumerate(leaves) if varies[k]]
-    boxed, inputs = list(leaves), list[Node]()
-    symbols: dict[int, Symbol] = {}
-    for k, is_tensor in chosen:
-        data = leaves[k].data if is_tensor else leaves[k]
-        same = next((j for j in symbols if leaves[j] is leaves[k]), None)
-        node = placeholder(f"x{k}", np.shape(data), np.asarray(data).dtype, number=not hasattr(data, "dtype"))
-        inputs.append(node)
-        symbols[k] = symbol_of(data, node) if same is None else symbols[same]
-        boxed[k] = _as_tensor(symbols[k], leaves[k]) if is_tensor else symbols[k]
+    inputs, symbols, boxed = _boxed(leaves, chosen)
     state = State(f, rebuild(list(leaves)))
     held = [placeholder(p.name, a.shape, a.dtype) for p in environment.arrays for a in (p.read(),)]
     known = {id(place.read()): (place.read(), node) for place, node in zip(environment.arrays, held, strict=True)}
@@ -231,6 +228,20 @@ def record(
     for k, (value, _) in zip(mutated, mutations, strict=True):
         overwrite(leaves[k], value)
     return Recorded(gives(values), made, "")
+
+
+def _boxed(leaves: Sequence[Any], chosen: Sequence[Leaf]) -> tuple[list[Node], dict[int, Symbol], list[Any]]:
+    """An input for each of the `chosen` leaves, its symbol by the leaf's number, and all leaves with these in place."""
+    inputs: list[Node] = []
+    symbols: dict[int, Symbol] = {}
+    boxed = list(leaves)
+    for k, is_tensor in chosen:
+        data = _data(leaves[k])
+        same = next((j for j in symbols if leaves[j] is leaves[k]), None)
+        inputs.append(placeholder(f"x{k}", np.shape(data), np.asarray(data).dtype, number=not hasattr(data, "dtype")))
+        symbols[k] = symbol_of(data, inputs[-1]) if same is None else symbols[same]
+        boxed[k] = _as_tensor(symbols[k], leaves[k]) if is_tensor else symbols[k]
+    return inputs, symbols, boxed
 
 
 def _way_back(found: Sequence[Any], leaves: Sequence[tuple[Node, Any]]) -> Back | None:

@@ -60,7 +60,7 @@ _slot: Any = vars(TapeNode)["grad"]
 
 
 class _Untouched(Leaf):
-    """A leaf while a program is recorded whose gradient nobody has looked at or set. The first who does changes that."""
+    """A leaf whose gradient nobody has looked at or set since recording began; who does so changes the class."""
 
     __slots__ = ()
 
@@ -99,6 +99,7 @@ class State:
         self.cleared: list[int] = []
         self.in_place: set[int] = set()
         self.without: list[Cell] = []
+        self.together = writes.Together()
         self._put: dict[int, Any] = {}
         found = reach(f, args)
         given = {id(leaf) for leaf in flatten(args)[0]}
@@ -216,6 +217,10 @@ class State:
         tensor: Tensor = self.cells[i].holder
         return tensor
 
+    def cell(self, i: int) -> Cell:
+        """Cell number `i`, of all."""
+        return self._all[i]
+
     def name_of(self, i: int) -> str:
         """The name of cell number `i`."""
         return self._all[i].name
@@ -238,7 +243,8 @@ class State:
                 written.append(array)
             else:
                 cells[i].put(type(array)(value) if type(array) in (int, float) else np.array(value))
-        writes.note_all(written)
+        if written:
+            self.together.note(written)
         for i in self.cleared:
             cells[i].put(None)
         return results

@@ -14,7 +14,8 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
-from collections.abc import Iterable
+from collections.abc import Sequence
+from operator import is_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -97,16 +98,51 @@ def note(array: np.ndarray) -> None:
     _append(array, Ellipsis, None)
 
 
-def note_all(arrays: Iterable[np.ndarray]) -> None:
-    """Note that all of `arrays` have just been written, at one moment."""
-    with _lock:
-        _latest[0] = order = next_order()
-        write = Write(order, None, Ellipsis, None)
-        for array in arrays:
-            held = array if array.base is None else owner(array)
-            found = _written.get(id(held))
-            if found is not None or (found := _entered(held)) is not None:
-                found[1][:] = (write,)  # nothing before this moment can be had back
+class Together:
+    """Arrays that are written at one moment, again and again, as a training step writes its parameters.
+
+    They share one log, so that noting them is one entry, until one of them is written alone.
+    """
+
+    def __init__(self) -> None:
+        self._arrays: tuple[np.ndarray, ...] = ()
+        self._log = _Shared()
+
+    def note(self, arrays: Sequence[np.ndarray]) -> None:
+        """Note that all of `arrays` have just been written, over values that are gone."""
+        with _lock:
+            _latest[0] = order = next_order()
+            if not (self._log.whole and len(arrays) == len(self._arrays) and all(map(is_, arrays, self._arrays))):
+                self._arrays, self._log = tuple(arrays), _Shared()
+                for array in arrays:
+                    held = owner(array)
+                    found = _entered(held)
+                    if found is not None:
+                        _parted(found[1])
+                        _written[id(held)] = found[0], self._log
+            self._log[:] = (Write(order, None, Ellipsis, None),)  # nothing before this moment can be had back
+
+
+class _Shared(list[Write]):
+    """A log of several arrays, as long as it is `whole`."""
+
+    __slots__ = ("whole",)
+
+    def __init__(self) -> None:
+        self.whole = True
+
+
+def _parted(log: list[Write]) -> None:
+    """An array leaves those that share its log."""
+    if isinstance(log, _Shared):
+        log.whole = False
+
+
+def _left(key: int) -> None:
+    """Nobody can ask for an array's writes any more."""
+    entry = _written.pop(key, None)
+    if entry is not None:
+        _parted(entry[1])
 
 
 def _entered(held: np.ndarray) -> tuple[weakref.ref[Any], list[Write]] | None:
@@ -114,7 +150,7 @@ def _entered(held: np.ndarray) -> tuple[weakref.ref[Any], list[Write]] | None:
     key = id(held)
     if key not in _written:
         try:
-            _written[key] = weakref.ref(held, lambda _: _written.pop(key, None)), []
+            _written[key] = weakref.ref(held, lambda _: _left(key)), []
         except TypeError:
             return None
     return _written[key]
@@ -133,6 +169,10 @@ def _append(target: np.ndarray, index: Any, old: Any) -> None:
             return
         _latest[0] = next_order()
         log = found[1]
+        if isinstance(log, _Shared):
+            log.whole = False
+            log = list(log)
+            _written[id(held)] = found[0], log
         if old is None:
             log.clear()  # nothing before this moment can be had back
         # The log must not keep alive what it watches.
@@ -142,7 +182,7 @@ def _append(target: np.ndarray, index: Any, old: Any) -> None:
 
 def forget(array: np.ndarray) -> None:
     """Drop what is kept of `array`: nobody refers to it any more but its tensor."""
-    _written.pop(id(owner(array)), None)
+    _left(id(owner(array)))
 
 
 class Past:
