@@ -1,4 +1,4 @@
-"""Products of matrices by BLAS, through the addresses that SciPy keeps for Cython."""
+"""Products of matrices by BLAS: NumPy's own, or through the addresses that SciPy keeps for Cython."""
 
 from __future__ import annotations
 
@@ -6,23 +6,37 @@ import ctypes
 from functools import cache
 from typing import NamedTuple
 
+import numpy as np
+
 from adjoint.native.engine import Function, external
 from adjoint.native.views import View
+
+# As libraries spell a routine: OpenBLAS in NumPy's wheels, OpenBLAS with 64-bit integers, and everybody else.
+_SPELLINGS = ("scipy_{}_64_", "{}_64_", "scipy_{}_", "{}_")
 
 
 @cache
 def address(name: str) -> int:
-    """Where BLAS's routine called `name` begins, which takes 32-bit integers."""
+    """Where BLAS's routine called `name` begins. Its integers may have 32 or 64 bits: it is given 64, little end first.
+
+    NumPy's library is there already, with its threads; SciPy's, which can be asked for anywhere, takes long to load.
+    """
+    library = ctypes.CDLL(np._core._multiarray_umath.__file__)  # type: ignore[attr-defined]  # NumPy's own
+    for spelling in _SPELLINGS:
+        routine = getattr(library, spelling.format(name), None)
+        if routine is not None:
+            return ctypes.cast(routine, ctypes.c_void_p).value or 0
+    return _of_scipy(name)
+
+
+def _of_scipy(name: str) -> int:
     from scipy.linalg import cython_blas
 
     capsule = cython_blas.__pyx_capi__[name]
     get_name, get = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
     get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    signature = get_name(capsule)
-    if b"int *" not in signature:
-        raise ImportError(f"{name} takes other integers here: {signature!r}")
-    return int(get(capsule, signature))
+    return int(get(capsule, get_name(capsule)))
 
 
 class Product(NamedTuple):
