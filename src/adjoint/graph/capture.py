@@ -51,7 +51,7 @@ def capture(f: Callable[..., Any], *examples: Any, **named: Any) -> Graph:
         >>> len(graph), graph(3.0, 4.0)
         (5, np.float64(28.0))
     """
-    signature = _names(f, examples, named)
+    signature = leaf_names(f, examples, named)
     leaves, rebuild = flatten((examples, named))
     slots: list[Any] = []
     symbols = []
@@ -125,7 +125,7 @@ def _like(x: Any, symbol: Symbol) -> Any:
     return wrap(symbol, None if x.node is None else leaf(x.shape, x.dtype), x.level)
 
 
-def _names(f: Any, examples: tuple[Any, ...], named: dict[str, Any]) -> list[str]:
+def leaf_names(f: Any, examples: tuple[Any, ...], named: dict[str, Any]) -> list[str]:
     """A name for each leaf of the arguments: its parameter's, and the way to it."""
     try:
         parameters = list(inspect.signature(f).parameters.values())
@@ -181,7 +181,7 @@ def _taker(slots: list[Any], rebuild: Any, names: list[str]) -> Callable[..., li
         if again.__self__ != rebuild.__self__:  # type: ignore[attr-defined]  # both are methods of optree's
             raise ArgumentError(
                 f"the graph was captured for arguments with other leaves: {', '.join(names) or 'none'}; "
-                f"got {', '.join(_names(None, args, kwargs)) or 'none'}"
+                f"got {', '.join(leaf_names(None, args, kwargs)) or 'none'}"
             )
         values = []
         for x, slot, name in zip(leaves, slots, names, strict=True):

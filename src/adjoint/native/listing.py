@@ -10,9 +10,10 @@ import numpy as np
 
 from adjoint.graph.node import Node
 from adjoint.graph.text import kind_of
+from adjoint.native.assembled import ASSEMBLED
 from adjoint.native.formulas import Formulas
 from adjoint.native.plan import FLAG, Copy, Plan, Step
-from adjoint.native.primitive import ASSEMBLED, REDUCED
+from adjoint.native.primitive import REDUCED
 from adjoint.native.program import NativeStep, NumpyStep
 from adjoint.tape.lines import line_of
 from adjoint.tape.tables import amount, table
@@ -78,7 +79,7 @@ class Row:
 
 
 class Memory(NamedTuple):
-    """What the arena costs: its bytes, those of all values that lie there, and the most that live at once."""
+    """What the arena costs: its bytes (of whole cache lines), all its values', and the most that live at once."""
 
     arena: int
     values: int
@@ -153,7 +154,8 @@ class Listing:
             self.rows.append(row)
             if by == "check":
                 row.also.append(self._check(step))
-                row.lines = _lines([_node_of(value) for value in step.use.reads])
+                asked = _node_of(step.operands[0][0])
+                row.lines = _lines([asked]) or _lines(asked.args)
             for value in step.use.reads:
                 if value in self._alive:
                     self._alive[value].last = row.number
@@ -175,7 +177,7 @@ class Listing:
         if target is not None:
             home, leaves = "argument", value
         number_of = value.number if self._alone and leaves is not value else -1
-        before = "" if target is None else self._names[target]
+        before, formula = "" if target is None else self._names[target], self._formula(value, step)
         wanted = self._outputs[number_of] if number_of >= 0 else self._wanted(leaves)
         name = self._name(value, f"{before}'" if before else wanted)
         if home == "array":
@@ -191,7 +193,7 @@ class Listing:
         size = int(np.prod(shape)) * node.dtype.itemsize
         start = -1 if place is None else self._base + place
         holds = f"{node.dtype}{list(shape) if shape else ''}"
-        made = Written(name, holds, what, self._formula(value, step), size, home, start, number, number)
+        made = Written(name, holds, what, formula, size, home, start, number, number)
         if target is not None:
             made.instead = before
         for other in step.use.instead.get(value, ()):
@@ -211,8 +213,10 @@ class Listing:
             if _is(value.of, ("matmul", "gather")) and value.of not in self._names:
                 return f"{self._read(step)} in rows"  # for this operation, which comes next
             return self._formulas.of(value.of)
-        if _is(value, ASSEMBLED) or not step.nodes:
-            return self._read(step) if step.use.reads else "filled"
+        if _is(value, ASSEMBLED):
+            return f"{self._read(step)}, in a part of it" if step.use.reads else "a constant, in a part of it"
+        if not step.nodes:
+            return self._read(step)
         return self._formulas.of(value, whole=True)
 
     def _check(self, step: Step) -> str:
@@ -265,19 +269,27 @@ class Listing:
         first = f"{steps} ({', '.join(counts)}), which read {read} and write {written}" if counts else steps
         if not self.memory.values:
             return [first, "no arena is needed"]
-        return [first, f"an arena of {arena} for {values} of values in between ({self.memory.saved:.0%} saved by using "
-                f"places again), of which at most {most} are needed at once"]  # fmt: skip
+        saved = f" ({self.memory.saved:.0%} saved by using places again)" if self.memory.saved > 0 else ""
+        return [first, f"an arena of {arena} for {values} of values in between{saved}, of which at most {most} are "
+                "needed at once"]  # fmt: skip
+
+    def table(self, most: int | None = None) -> list[str]:
+        """Lines of a table: each step with what it computes, how much it reads and writes, and where to.
+
+        Args:
+            most: how many steps at most.
+        """
+        head = ("", "by", "computes", "holds", "reads", "writes", "into", "line")
+        return table(head, list(self._cells(self.rows[:most])), "r   rr").splitlines()
 
     def __str__(self) -> str:
-        """A table: each step with what it computes, how much it reads and writes, and where to."""
-        head = ("", "by", "computes", "holds", "reads", "writes", "into", "line")
-        return "\n".join([table(head, list(self._cells()), "r   rr"), *self.summary])
+        return "\n".join([*self.table(), *self.summary])
 
     def __repr__(self) -> str:
         return f"<plan: {len(self.rows)} steps, {self.memory.arena} bytes of arena>"
 
-    def _cells(self) -> Iterator[tuple[str, ...]]:
-        for row in self.rows:
+    def _cells(self, rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
+        for row in rows:
             texts = [(f"{v.name} = {v.formula}", v.holds, _into(v)) for v in row.writes]
             texts += [(text, "", "") for text in row.also]
             for k, (formula, holds, into) in enumerate(texts):
