@@ -15,6 +15,7 @@ from adjoint.native import lowering
 from adjoint.native.emit import key_of
 from adjoint.native.engine import Module, compiled
 from adjoint.native.indexing import checks as indices_inside
+from adjoint.native.partition import partition, used_later
 from adjoint.native.plan import Plan, Planner, kind_of
 from adjoint.native.primitive import primitive
 from adjoint.native.segment import Segment
@@ -84,7 +85,7 @@ class Program:
         kinds, self.reasons = {}, dict[Node, str]()
         for node in nodes:
             kinds[node], self.reasons[node] = kind_of(node)
-        self._parts = _partition(nodes, kinds, everything)
+        self._parts = partition(nodes, kinds, everything)
         self._assemble(kinds, results)
         first = self._steps[0] if self._whole else None
         alone = first if isinstance(first, NativeStep) else None
@@ -100,7 +101,7 @@ class Program:
         written = [node for node, _ in self._writes]
         natively = {node for native, part in self._parts if native for node in part}
         asked = [(node, answer) for node, answer in self._checks if node not in natively]
-        used_later = _used_later(self._parts, [*results, *written, *(node for node, _ in asked)])
+        later = used_later(self._parts, [*results, *written, *(node for node, _ in asked)])
         # With one segment alone its results are the program's: arguments and repeated values among them too.
         stored = all(_is_stored(n) for n in (*results, *checked, *written))
         self._whole = stored and [native for native, _ in self._parts] == [True]
@@ -114,7 +115,7 @@ class Program:
                 inside, here = set(part), writing and part is last
                 writes = self._writes if here else []
                 checks = [(n, answer) for n, answer in self._checks if n in inside or self._whole]
-                outs = results if self._whole else [n for n in part if n in used_later[id(part)]]
+                outs = results if self._whole else [n for n in part if n in later[id(part)]]
                 if here and not self._whole:
                     outs = [n for n in outs if n in results]
                 planner = Planner(part, {n: kinds[n] for n in part}, outs, self.fastmath, writes, checks)
@@ -251,60 +252,6 @@ def _check_exactly(inputs: Sequence[Node], arrays: Sequence[Any]) -> None:
             raise ArgumentError(
                 f"the program was built for {node.dtype} {node.shape} of {node.label}; got {np.shape(array)}"
             )
-
-
-Part = tuple[bool, list[Node]]
-
-
-def _partition(nodes: Sequence[Node], kinds: dict[Node, str], results: Sequence[Node]) -> list[Part]:
-    """As few segments as come of taking all that is ready: native nodes, then NumPy's, and so on."""
-    parts: list[Part] = []
-    left, done = list(nodes), set[Node]()
-    while left:
-        for native in (True, False):
-            part, rest = list[Node](), list[Node]()
-            for node in left:
-                ready = all(arg in done or arg.kind in ("input", "constant") for arg in node.args)
-                here = ready and (kinds[node] not in ("numpy", "part")) is native
-                (part if here else rest).append(node)
-                if here:
-                    done.add(node)
-            left = rest
-            if part:
-                parts.append((native, part))
-    _delay(parts, set(results))
-    return [(native, part) for native, part in parts if part]
-
-
-def _delay(parts: list[Part], results: set[Node]) -> None:
-    """Put what only later segments use of the program's inputs into these: its argument is there anyway."""
-    home = {node: i for i, (_, part) in enumerate(parts) for node in part}
-    users: dict[Node, list[Node]] = {}
-    for i, (_, part) in reversed(list(enumerate(parts))):
-        for node in reversed(part):
-            later = [home[user] for user in users.get(node, [])]
-            given = all(arg.kind in ("input", "constant") for arg in node.args)
-            if later and given and node not in results and min(later) > i and parts[min(later)][0] and parts[i][0]:
-                home[node] = min(later)
-            for arg in node.args:
-                users.setdefault(arg, []).append(node)
-    for i, (_, part) in enumerate(parts):
-        part[:] = sorted((n for n in home if home[n] == i), key=lambda n: n.number)
-
-
-def _used_later(parts: Sequence[Part], results: Sequence[Node]) -> dict[int, set[Node]]:
-    """For each part, what others or the caller use of it."""
-    home = {node: id(part) for _, part in parts for node in part}
-    later: dict[int, set[Node]] = {id(part): set() for _, part in parts}
-    for node in results:
-        if node in home:
-            later[home[node]].add(node)
-    for _, part in parts:
-        for node in part:
-            for arg in node.args:
-                if arg in home and home[arg] != id(part):
-                    later[home[arg]].add(arg)
-    return later
 
 
 def build(

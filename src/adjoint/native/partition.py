@@ -1,0 +1,58 @@
+"""Which nodes run together: native segments, and what NumPy computes between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from adjoint.graph.node import Node
+
+Part = tuple[bool, list[Node]]
+
+
+def partition(nodes: Sequence[Node], kinds: dict[Node, str], results: Sequence[Node]) -> list[Part]:
+    """As few segments as come of taking all that is ready: native nodes, then NumPy's, and so on."""
+    turn: dict[Node, int] = {}  # even for native nodes, odd for NumPy's
+    for node in nodes:
+        odd = kinds[node] in ("numpy", "part")
+        at = int(odd)
+        for arg in node.args:
+            before = turn.get(arg, 0)
+            if before > at:
+                at = before + (before % 2 != odd)
+        turn[node] = at
+    count = max(turn.values(), default=-1) + 1
+    if count > 1:
+        _delay(nodes, turn, set(results))
+    parts: list[Part] = [(k % 2 == 0, []) for k in range(count)]
+    for node in nodes:
+        parts[turn[node]][1].append(node)
+    return [(native, part) for native, part in parts if part]
+
+
+def _delay(nodes: Sequence[Node], turn: dict[Node, int], results: set[Node]) -> None:
+    """Put what only later segments use of the program's inputs into these: its argument is there anyway."""
+    first_use: dict[Node, int] = {}
+    for node in reversed(nodes):
+        later = first_use.get(node)
+        given = all(arg.kind in ("input", "constant") for arg in node.args)
+        if later is not None and given and node not in results and not turn[node] % 2 and not later % 2:
+            turn[node] = later
+        for arg in node.args:
+            first_use[arg] = min(first_use.get(arg, turn[node]), turn[node])
+
+
+def used_later(parts: Sequence[Part], results: Sequence[Node]) -> dict[int, set[Node]]:
+    """For each part, what others or the caller use of it."""
+    home = {node: id(part) for _, part in parts for node in part}
+    later: dict[int, set[Node]] = {id(part): set() for _, part in parts}
+    for node in results:
+        if node in home:
+            later[home[node]].add(node)
+    if len(parts) == 1:
+        return later
+    for _, part in parts:
+        for node in part:
+            for arg in node.args:
+                if arg in home and home[arg] != id(part):
+                    later[home[arg]].add(arg)
+    return later
