@@ -78,7 +78,6 @@ class CompiledExpr(Expr):
     def _compiled(self, kind: str) -> Callable[..., Any]:
         """Python's way for one state; as soon as there is native code, that is put in its place."""
         plain, plan, made = super()._compiled(kind), self.plan(kind), Made()
-        plan.made[kind] = made
         begun = False
 
         def make() -> None:
@@ -91,7 +90,7 @@ class CompiledExpr(Expr):
         def first(*states: Any, **values: Any) -> Any:
             nonlocal begun
             if not begun and all(type(x) in _NUMBERS for x in (*states, *values.values())):
-                begun = True
+                begun, plan.made[kind] = True, made
                 plan.begin(make)
             return (made.run or plain)(*states, **values)
 
