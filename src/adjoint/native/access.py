@@ -189,13 +189,14 @@ class Access:
         arguments = f"<{w} x ptr> {pointers}, i32 {align_of(dtype)}, <{w} x i1> {lanes}, {kind} zeroinitializer"
         return code.name(f"call {kind} @{name}({arguments})")
 
-    def placed(self, k: int, value: Value, positions: Value) -> None:
+    def placed(self, k: int, value: Value, positions: Value | None) -> None:
         """Store a value so many elements from where operand `k` is, or add it to what is there."""
         saved = self.at[k]
-        self.at[k] = self._at_position(k, positions)
+        if positions is not None:
+            self.at[k] = self._at_position(k, positions)
         if self.operands[k].adds:
             before = self._here(k)
-            value = before | value if before.dtype == "b1" else before + value
+            value = sum_of(before, value)
         self.stored([(k, value)])
         self.at[k] = saved
 
@@ -243,6 +244,13 @@ class Access:
             code.line(f"call void @{masked}({kind} {name}, ptr {self.at[k]}, i32 {align}, <{code.width} x i1> {lanes})")
         code.line(f"br label %sd{n}")
         code.label(f"sd{n}")
+
+
+def sum_of(x: Value, y: Value) -> Value:
+    """x + y, as NumPy adds elements of that dtype."""
+    if x.dtype == "b1":
+        return x | y
+    return (x.to("f4") + y.to("f4")).to("f2") if x.dtype == "f2" else x + y
 
 
 def align_of(dtype: str) -> int:

@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-# What a dtype is in registers; truth values are one bit there, and a byte in memory.
+# What a dtype is in registers; truth values are one bit there, and a byte in memory. Half precision is bits alone: as
+# NumPy does, one computes in single precision, and rounds each result.
 REGISTER = {
     "b1": "i1", "i1": "i8", "i2": "i16", "i4": "i32", "i8": "i64", "u1": "i8", "u2": "i16", "u4": "i32", "u8": "i64",
-    "f4": "float", "f8": "double",
+    "f2": "i16", "f4": "float", "f8": "double",
 }  # fmt: skip
 _MEMORY = {"b1": "i8"}
 _BITS = {"f4": "i4", "f8": "i8"}
@@ -204,7 +205,9 @@ class Code:
 
     def constant(self, x: Any, dtype: str) -> Value:
         """The constant `x`."""
-        if dtype[0] == "f":
+        if dtype == "f2":
+            text = str(int(np.float16(x).view(np.uint16)))
+        elif dtype[0] == "f":
             text = float_text(x, dtype)
         elif dtype == "b1":
             text = "true" if x else "false"
@@ -252,15 +255,16 @@ class Code:
             total = self.fma(total, x, c)
         return total
 
-    def each(self, x: Value, function: Callable[[str], str]) -> Value:
-        """One element after another through `function`, which takes and gives names of single values."""
+    def each(self, function: Callable[..., str], *values: Value) -> Value:
+        """One element after another through `function`, which takes and gives names of single values of one dtype."""
+        dtype = values[0].dtype
         if self.width == 1:
-            return Value(self, function(x.name), x.dtype)
-        one, total = REGISTER[x.dtype], "poison"
+            return Value(self, function(*(x.name for x in values)), dtype)
+        one, kind, total = REGISTER[dtype], values[0].type, "poison"
         for i in range(self.width):
-            alone = self.name(f"extractelement {x.type} {x.name}, i32 {i}")
-            total = self.name(f"insertelement {x.type} {total}, {one} {function(alone)}, i32 {i}")
-        return Value(self, total, x.dtype)
+            alone = [self.name(f"extractelement {kind} {x.name}, i32 {i}") for x in values]
+            total = self.name(f"insertelement {kind} {total}, {one} {function(*alone)}, i32 {i}")
+        return Value(self, total, dtype)
 
 
 def converted(x: Value, dtype: str) -> Value:
@@ -268,6 +272,10 @@ def converted(x: Value, dtype: str) -> Value:
     code, kind, to = x.code, x.dtype[0], dtype[0]
     if x.dtype == dtype:
         return x
+    if x.dtype == "f2":
+        return converted(_from_half(x), dtype)
+    if dtype == "f2":
+        return _to_half(_to_odd(x) if x.dtype == "f8" else converted(x, "f4"))
     if to == "b":
         return x.compare("ne", 0)
     if kind == "b":
@@ -282,3 +290,30 @@ def converted(x: Value, dtype: str) -> Value:
     if wide == narrow:
         return Value(code, x.name, dtype)
     return code.convert("trunc" if wide < narrow else "sext" if kind == "i" else "zext", x, dtype)
+
+
+def _half(code: Code) -> str:
+    return "half" if code.width == 1 else f"<{code.width} x half>"
+
+
+def _from_half(x: Value) -> Value:
+    code = x.code
+    half = code.name(f"bitcast {x.type} {x.name} to {_half(code)}")
+    return code.put(f"fpext {_half(code)} {half} to {code.type_of('f4')}", "f4")
+
+
+def _to_half(x: Value) -> Value:
+    code = x.code
+    half = code.name(f"fptrunc {x.type} {x.name} to {_half(code)}")
+    return code.put(f"bitcast {_half(code)} {half} to {code.type_of('f2')}", "f2")
+
+
+def _to_odd(x: Value) -> Value:
+    """A double in single precision, to be rounded once more: what is not exact ends in a bit that says so."""
+    code = x.code
+    near = code.convert("fptrunc", x, "f4")
+    back = near.to("f8")
+    too_far = code.intrinsic("fabs", back) > code.intrinsic("fabs", x)
+    bits = near.bits()
+    down = code.select(too_far, bits - 1, bits)
+    return code.select(back.compare("ne", x) & ~x.is_nan(), (down | 1).as_float(), near)

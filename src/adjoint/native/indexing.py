@@ -78,7 +78,7 @@ def terms(shape: Sequence[int], strides: Sequence[int], index: Any, shapes: Sequ
         apart = apart or (bool(fronts) and fronts[-1] != len(lengths))
         fronts.append(len(lengths))
         if isinstance(part, int | np.integer):
-            offset += (int(part) + n * (part < 0)) * stride
+            offset += (int(part) + (n if part < 0 else 0)) * stride
         else:
             arrays.append((part, n, stride))
     common = np.broadcast_shapes(*(shapes[a.number] if isinstance(a, Place) else a.shape for a, _, _ in arrays))

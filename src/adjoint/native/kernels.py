@@ -354,8 +354,9 @@ class _Writer(Access):
         """Store what is stored at each place, and take the rest together."""
         plain = list[tuple[int, Value]]()
         for k, (value, operand, reduction) in enumerate(self.spec.stores, self.written_from):
-            if operand.positions is not None:
-                self.placed(k, self.values[value], self.values[operand.positions])
+            if operand.positions is not None or operand.adds:
+                at = None if operand.positions is None else self.values[operand.positions]
+                self.placed(k, self.values[value].to(operand.dtype), at)
             elif not reduction:
                 plain.append((k, self.values[value]))
         self.stored(plain)

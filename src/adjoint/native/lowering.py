@@ -7,7 +7,7 @@ Operations that are not in the table, because they are written in NumPy calls, a
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,13 +15,13 @@ import numpy as np
 from adjoint.core.op import Op
 from adjoint.graph.node import Node
 from adjoint.graph.symbol import is_number
-from adjoint.native import maths
+from adjoint.native import divisions, maths
 from adjoint.native.emit import Code, Value, key_of
 
 Lowering = Callable[..., Value]
 
 FLOATS, NUMBERS, BOOLS = ("f4", "f8"), ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"), ("b1",)
-STORED = (*BOOLS, *NUMBERS, *FLOATS)
+STORED = (*BOOLS, *NUMBERS, "f2", *FLOATS)
 
 
 class Entry(NamedTuple):
@@ -74,6 +74,11 @@ TABLE |= {
     "bitwise_or": Entry(lambda code, x, y: x | y, BOOLS + NUMBERS),
     "bitwise_xor": Entry(lambda code, x, y: x ^ y, BOOLS + NUMBERS),
     "invert": Entry(lambda code, x: ~x, BOOLS + NUMBERS),
+    "floor_divide": Entry(divisions.floor_divide, NUMBERS + FLOATS),
+    "remainder": Entry(divisions.remainder, NUMBERS + FLOATS),
+    "fmod": Entry(divisions.fmod, NUMBERS + FLOATS),
+    "left_shift": Entry(divisions.left_shift, NUMBERS),
+    "right_shift": Entry(divisions.right_shift, NUMBERS),
     "isnan": Entry(lambda code, x: x.is_nan(), FLOATS),
     "isinf": Entry(lambda code, x: code.intrinsic("fabs", x).compare("eq", np.inf), FLOATS),
     "isfinite": Entry(lambda code, x: code.intrinsic("fabs", x) < np.inf, FLOATS),
@@ -102,19 +107,19 @@ def _sign(code: Code, x: Value) -> Value:
 
 @_lower("maximum", dtypes=STORED)
 def maximum(code: Code, x: Value, y: Value) -> Value:
-    """The larger; nan, if one is."""
+    """The larger; nan, if one is. Of 0.0 and -0.0 the second, as NumPy gives."""
     if x.dtype == "b1":
         return x | y
-    wins = x >= y
+    wins = x > y
     return code.select(wins | x.is_nan() if x.dtype[0] == "f" else wins, x, y)
 
 
 @_lower("minimum", dtypes=STORED)
 def minimum(code: Code, x: Value, y: Value) -> Value:
-    """The smaller; nan, if one is."""
+    """The smaller; nan, if one is. Of 0.0 and -0.0 the second, as NumPy gives."""
     if x.dtype == "b1":
         return x & y
-    wins = x <= y
+    wins = x < y
     return code.select(wins | x.is_nan() if x.dtype[0] == "f" else wins, x, y)
 
 
@@ -145,7 +150,35 @@ def _gate(code: Code, x: Value, y: Value) -> Value:
     return code.select(y > 0, x, 0)
 
 
+@_lower("xlogy")
+def _xlogy(code: Code, x: Value, y: Value) -> Value:
+    found = x * maths.FUNCTIONS["log"](code, y)
+    return code.select(x.compare("eq", 0) & ~y.is_nan(), 0.0, found)
+
+
+@_lower("xlog1py")
+def _xlog1py(code: Code, x: Value, y: Value) -> Value:
+    found = x * maths.FUNCTIONS["log1p"](code, y)
+    return code.select(x.compare("eq", 0) & ~y.is_nan(), 0.0, found)
+
+
+@_lower("entr")
+def _entr(code: Code, x: Value) -> Value:
+    found = -x * maths.FUNCTIONS["log"](code, x)
+    return code.select(x > 0, found, code.select(x.is_nan(), x, code.select(x < 0, -np.inf, code.constant(0, x.dtype))))
+
+
+@_lower("log_expit")
+def _log_expit(code: Code, x: Value) -> Value:
+    far = maths.FUNCTIONS["log1p"](code, maths.FUNCTIONS["exp"](code, -code.intrinsic("fabs", x)))
+    return code.select(x < 0, x - far, -far)
+
+
 TABLE |= {name: Entry(function, FLOATS) for name, function in maths.FUNCTIONS.items()}
+TABLE |= {"expit": TABLE["sigmoid"], "float_power": Entry(maths.FUNCTIONS["power"], ("f8",))}
+
+
+COMPOSED = ("sigmoid", "expit", "log_expit", "xlogy", "xlog1py", "entr", "float_power")  # of those in `maths`
 
 
 class Lowered(NamedTuple):
@@ -184,20 +217,36 @@ def _lowered(op: Op, given: tuple[Any, ...], keys: tuple[str, ...], out: Any, ex
     entry = TABLE.get(op.name)
     if entry is None:
         return Lowered((), None, "no lowering")
-    if exponent in _POWERS and kind in FLOATS:
+    if exponent in _POWERS and kind[0] == "f":
         return _fitting(keys, kind, (kind, kind), _POWERS[exponent], FLOATS)
+    if op.name == "power" and kind in NUMBERS:
+        return _whole_power(keys, kind, exponent)
     loop = _loop(op, given, out)
     if loop is None:
         return Lowered((), None, "no loop of NumPy's")
     found = _fitting(keys, kind, loop, entry.function, entry.dtypes)
-    return found._replace(plain=op.name not in (*maths.NAMES, "sigmoid"))
+    return found._replace(plain=op.name not in (*maths.NAMES, *COMPOSED))
 
 
 def _fitting(
     given: tuple[str, ...], out: str, loop: tuple[str, ...], function: Lowering, dtypes: tuple[str, ...]
 ) -> Lowered:
+    loop = tuple("f4" if k == "f2" else k for k in loop)  # as NumPy computes
     bad = [k for k in (*loop, out, *given) if k not in STORED] + [k for k in loop if k not in dtypes]
     return Lowered((), None, f"dtype {np.dtype(bad[0])}") if bad else Lowered(loop, function)
+
+
+def _whole_power(keys: tuple[str, ...], kind: str, exponent: float | None) -> Lowered:
+    """A power of whole numbers; NumPy refuses negative exponents, which are known only if they are constant."""
+    if exponent is None or exponent < 0:
+        return Lowered((), None, "an exponent that could be negative")
+    whole = int(exponent)
+    return _fitting(keys, kind, (kind, kind), _wholes(whole), NUMBERS)
+
+
+@cache
+def _wholes(exponent: int) -> Lowering:
+    return lambda code, x, _: divisions.whole_power(code, x, exponent)
 
 
 def _loop(op: Op, given: tuple[Any, ...], out: Any) -> tuple[str, ...] | None:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from adjoint.graph.node import Node, constant
-from adjoint.native import answers, blas, buffers, lowering
+from adjoint.native import answers, assembled, blas, buffers, lowering
 from adjoint.native.access import Operand
+from adjoint.native.assembled import ASSEMBLED, is_number, number_as
 from adjoint.native.buffers import Arena, Use
-from adjoint.native.emit import Code, Value, float_text, key_of
+from adjoint.native.emit import Code, Value, key_of
 from adjoint.native.engine import Function
 from adjoint.native.fusion import Group, Scope, axes_reduced, groups
 from adjoint.native.indexing import GATHER, PUT, SCATTER
 from adjoint.native.kernels import Expression, Reduction, Spec, broadcast_strides, contiguous, write
-from adjoint.native.primitive import ASSEMBLED, REDUCED
-from adjoint.native.views import VIEWS, View, pieces, plain, through
+from adjoint.native.primitive import REDUCED
+from adjoint.native.views import VIEWS, View, plain, through
 
 
 class Step(NamedTuple):
@@ -76,16 +78,12 @@ def kind_of(node: Node) -> tuple[str, str]:
         return ("part" if node.args else node.kind), ""
     if isinstance(node.shape, tuple) and node.shape and isinstance(node.shape[0], tuple):
         return "numpy", "several results"
-    if node.shape is None or any(arg.shape is None for arg in node.args):
-        return "numpy", "a shape that is not known"
     if node.op.multiple:
         return "numpy", "several results"
     everything = [node, *node.args]
-    if any(0 in n.shape for n in everything):
-        return "numpy", "an empty array"
-    strange = next((n.dtype for n in everything if key_of(n.dtype) not in lowering.STORED), None)
-    if strange is not None:
-        return "numpy", f"dtype {strange}"
+    unfit = [found for n in everything if (found := _unfit(n.shape, n.dtype))]
+    if unfit:
+        return "numpy", min(unfit)[1]
     if node.op in (GATHER, SCATTER, PUT):
         return ("gather" if node.op is GATHER else "assemble"), ""
     name = node.op.name
@@ -97,7 +95,8 @@ def kind_of(node: Node) -> tuple[str, str]:
     if name in REDUCED:
         return ("reduce", "") if _reduction(node) else ("numpy", f"dtype {node.args[0].dtype}")
     if name in ASSEMBLED:
-        return ("assemble", "") if pieces(node) is not None else ("numpy", "an index of arrays")
+        reason = assembled.refusal(node)
+        return ("numpy", reason) if reason else ("assemble", "")
     if name == "matmul":
         if {key_of(n.dtype) for n in everything} in ({"f4"}, {"f8"}):
             return "matmul", ""
@@ -113,6 +112,16 @@ def kind_of(node: Node) -> tuple[str, str]:
     return "numpy", "no lowering"
 
 
+@lru_cache(4096)
+def _unfit(shape: Any, dtype: Any) -> tuple[int, str] | None:
+    """Why no native code reads or writes such arrays, with the first of several reasons first."""
+    if shape is None:
+        return 0, "a shape that is not known"
+    if 0 in shape:
+        return 1, "an empty array"
+    return None if key_of(dtype) in lowering.STORED else (2, f"dtype {dtype}")
+
+
 def _largest(dtype: str, sign: int) -> Any:
     if dtype[0] == "f":
         return sign * math.inf
@@ -126,6 +135,7 @@ def _reduction(node: Node) -> Reduction | None:
     """How a reduction's elements are taken together; None if they cannot be."""
     assert node.op is not None
     name, given, out = node.op.name, key_of(node.args[0].dtype), key_of(node.dtype)
+    wide = "f4" if out == "f2" else out
     count = math.prod(node.args[0].shape[a] for a in axes_reduced(node))
 
     def same(x: Value) -> Value:
@@ -139,22 +149,22 @@ def _reduction(node: Node) -> Reduction | None:
         return Reduction(word, lambda _: name == "all", same, "b1", name)
     if name == "reduce_sum":
         return (
-            Reduction(lambda x, y: x + y, lambda d: -0.0 if d[0] == "f" else 0, same, out, name)
+            Reduction(lambda x, y: x + y, lambda d: -0.0 if d[0] == "f" else 0, same, wide, name)
             if out != "b1"
             else None
         )
     if name == "reduce_prod":
-        return Reduction(lambda x, y: x * y, ones, same, out, name) if out != "b1" else None
+        return Reduction(lambda x, y: x * y, ones, same, wide, name) if out != "b1" else None
     if name == "reduce_mean":
         return (
-            Reduction(lambda x, y: x + y, lambda d: -0.0, lambda x: x / float(count), out, (name, count))
+            Reduction(lambda x, y: x + y, lambda d: -0.0, lambda x: x / float(count), wide, (name, count))
             if out[0] == "f"
             else None
         )
     extreme, sign = (lowering.maximum, -1) if name == "reduce_max" else (lowering.minimum, 1)
     if given != out:
         return None
-    return Reduction(lambda x, y: extreme(x.code, x, y), lambda d: _largest(d, sign), same, out, name)
+    return Reduction(lambda x, y: extreme(x.code, x, y), lambda d: _largest(d, sign), same, wide, name)
 
 
 class Planner:
@@ -326,13 +336,12 @@ class Planner:
         home = {
             node: i for i, group in enumerate(order) for node in ([group] if isinstance(group, Node) else group.members)
         }
-        needed = {self.view(node).base for node in self.kept}
+        needed = {self.scope.base(node) for node in self.kept}
         for i, group in enumerate(order):
             for node in [group] if isinstance(group, Node) else group.members:
                 for arg in node.args:
-                    base = self.view(arg).base
-                    if home.get(base) != i or base is not arg:
-                        needed.add(base)
+                    if home.get(arg) != i:  # no view is at home in a kernel
+                        needed.add(self.scope.base(arg))
         return needed
 
     # -- Steps ----------------------------------------------------------------------------------------
@@ -341,13 +350,12 @@ class Planner:
         reads: list[Operand] = []
         expressions: list[Expression] = []
         places: dict[Any, int] = {}
-        externals = []
+        externals: dict[Node, None] = {}
         inside = {node for node in group.nodes if self.kinds[node] != "identity"}
         for node in group.members:
             for arg in node.args[1:] if self.kinds[node] == "gather" else node.args:
-                if arg in inside or arg in externals or _is_number(arg):
-                    continue
-                externals.append(arg)
+                if arg not in inside and arg not in externals and not is_number(arg):
+                    externals[arg] = None
         for arg in externals:
             view = self.view(arg)
             strides = broadcast_strides(view.strides, view.shape, group.domain)
@@ -408,7 +416,7 @@ class Planner:
         """The number of a value in the kernel; that of a constant is written there."""
         if arg not in places:
             value, dtype = arg.value, key_of(arg.dtype)
-            expressions.append(_number_as(value, dtype))
+            expressions.append(number_as(value, dtype))
             places[arg] = reads + len(expressions) - 1
         return places[arg]
 
@@ -439,10 +447,12 @@ class Planner:
                 )
             )
             for _, operand, reduction in spec.stores
-            if reduction is None and in_place
+            if reduction is None and in_place and operand.block is None
         }
         together = tuple(operand.buffer for _, operand, _ in spec.stores if operand.block is not None)
-        use = Use(tuple(dict.fromkeys(buffers_of[:count])), tuple(buffers_of[count:]), instead, together)
+        own = buffers_of[count:]  # a running result reads what it has written
+        read = tuple(dict.fromkeys(b for b in buffers_of[:count] if b not in own))
+        use = Use(read, tuple(own), instead, together)
         label = " ".join(dict.fromkeys(n.label for n in nodes))
         self.steps.append(Step(written.function, written.places, written.numbers, nodes, f"{label} over {spec.domain}",
                                written.loops, sum(sizes[:count]), sum(sizes[count:]), use))  # fmt: skip
@@ -457,36 +467,10 @@ class Planner:
 
     def _assemble(self, node: Node) -> None:
         """Put arrays to their places in a larger one, one after another."""
-        dtype, size = key_of(node.dtype), node.dtype.itemsize
-        for source, place in pieces(node) or ():
-            target = Operand(node, dtype, place.strides, place.offset * size)
-            if not place.size:
-                continue
-            if source is None or _is_number(source):
-                value = 0 if source is None else source.value
-                fill = _number_as(value, dtype)
-                self._write(Spec(place.shape, [], [fill], [(0, target, None)]), (node,), False)
-                continue
-            view = self.view(source)
-            self._constant(view.base)
-            strides = broadcast_strides(view.strides, view.shape, place.shape)
-            read = Operand(view.base, key_of(source.dtype), strides, view.offset * source.dtype.itemsize)
-            self._write(Spec(place.shape, [read], [], [(0, target, None)]), (node,), False)
-        if node.op in (SCATTER, PUT):
-            self._place(node)
-
-    def _place(self, node: Node) -> None:
-        """Write the elements of one array to computed positions of another."""
-        dtype, settings = key_of(node.dtype), node.settings
-        reads = []
-        for arg in node.args[:2]:
-            view = self.view(arg)
-            self._constant(view.base)
-            strides = broadcast_strides(view.strides, view.shape, settings["shape"])
-            reads.append(Operand(view.base, key_of(arg.dtype), strides, view.offset * arg.dtype.itemsize))
-        offset = settings["offset"] * node.dtype.itemsize
-        target = Operand(node, dtype, settings["strides"], offset, positions=1, adds=node.op is SCATTER)
-        self._write(Spec(settings["shape"], reads, [], [(0, target, None)]), (node,), False)
+        for spec in assembled.specs(node, self.view):
+            for read in spec.reads:
+                self._constant(read.buffer)
+            self._write(spec, (node,), False)
 
     def _multiply(self, node: Node) -> None:
         x, y = (self.view(arg) for arg in node.args)
@@ -517,18 +501,8 @@ class Planner:
             self.constants.append(base)
 
 
-def _number_as(value: Any, dtype: str) -> Expression:
-    """A constant, told from others by its bits."""
-    text = float_text(value, dtype) if dtype[0] == "f" else int(value)
-    return Expression(lambda code: code.constant(value, dtype), (), (dtype, text))
-
-
-def _is_number(arg: Node) -> bool:
-    return arg.kind == "constant" and np.ndim(arg.value) == 0
-
-
 def applied(found: lowering.Lowered, dtype: str, fastmath: bool) -> Callable[..., Value]:
-    """The function of values that writes a lowering, with conversions to its loop's dtypes and from there to `dtype`."""
+    """The function of values that writes a lowering, with conversions to the dtypes of its loop and to `dtype`."""
 
     def function(code: Code, *values: Value) -> Value:
         assert found.function is not None

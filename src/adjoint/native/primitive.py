@@ -17,6 +17,8 @@ from adjoint.core.op import Op
 from adjoint.core.registry import operation
 from adjoint.graph.capture import capture
 from adjoint.graph.node import Node, Place, call, in_order, part
+from adjoint.native import written_again
+from adjoint.native.assembled import ASSEMBLED
 from adjoint.native.indexing import FROM_INDEX, by_positions
 from adjoint.native.lowering import TABLE
 from adjoint.native.views import VIEWS
@@ -24,7 +26,6 @@ from adjoint.ops.reductions import count_along
 
 REDUCED = ("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_mean", "any", "all")
 WRITTEN_IN_NUMPY = ("standardize", "euclidean_norm", "p_norm")
-ASSEMBLED = ("scatter_add", "join", "pile", "overwrite")
 KEPT = frozenset((*REDUCED, *VIEWS, *ASSEMBLED, "matmul", "astype", "as_python", "as_numpy", "choose_either"))
 
 
@@ -78,6 +79,7 @@ INSTEAD: dict[str, Callable[..., Any]] = {
     "reduce_logsumexp": _logsumexp,
     "reduce_var": _variance,
     "reduce_std": _deviation,
+    **written_again.INSTEAD,
 }
 
 
@@ -92,6 +94,10 @@ def primitive(outputs: Sequence[Node]) -> list[Node]:
 def _taken_apart(node: Node, args: tuple[Node, ...]) -> Node:
     if node.op is None:
         return part(args[0], node.value) if args else node
+    if node.op.name == "matmul" and node.dtype == np.float16 and all(arg.dtype == node.dtype for arg in args):
+        args = tuple(_as_dtype(arg, np.dtype(np.float32), node.place) for arg in args)  # as NumPy computes
+        product = call(node.op, args, node.settings, node.shape, args[0].dtype, lambda: node.place)
+        return _as_dtype(product, node.dtype, node.place)
     if node.op.name == "matmul" and node.dtype is not None:
         args = tuple(_as_dtype(arg, node.dtype, node.place) for arg in args)
     if node.op.name in FROM_INDEX and (placed := by_positions(node, args)):
@@ -120,7 +126,7 @@ def _captured(node: Node, args: tuple[Node, ...]) -> Node | None:
     function = INSTEAD.get(node.op.name, node.op.forward)
     each = node.op.kind == "elementwise"
     given = [i for i, arg in enumerate(args) if not (arg.kind == "constant" and np.ndim(arg.value) == 0)]
-    if not given or (node.op.kind == "constant"):
+    if not given or (node.op.kind == "constant" and node.op.name not in INSTEAD):
         return None
 
     def body(*arrays: Any) -> Any:

@@ -16,7 +16,7 @@ from adjoint.ops.indexing import is_basic
 
 VIEWS = frozenset(
     {"reshape", "transpose", "matrix_transpose", "swapaxes", "moveaxis", "squeeze", "expand_dims", "broadcast_to",
-     "flip", "rot90", "getitem", "name", "copy"}
+     "flip", "rot90", "getitem", "name", "copy", "real", "windows"}
 )  # fmt: skip
 
 

@@ -1,0 +1,120 @@
+"""Operations that look at values, or for which NumPy has code of its own, written once more in calls that are lowered.
+
+They take what the operation takes, as symbols; `primitive` captures them. Values are the operation's, bit for bit. What
+they raise `NotImplementedError` for is left to NumPy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+def _tril(m: Any, k: int) -> Any:
+    rows, columns = m.shape[-2:]
+    return np.where(np.arange(rows)[:, None] >= np.arange(columns) - k, m, _zero(m))
+
+
+def _triu(m: Any, k: int) -> Any:
+    rows, columns = m.shape[-2:]
+    return np.where(np.arange(rows)[:, None] <= np.arange(columns) - k, m, _zero(m))
+
+
+def _zero(m: Any) -> Any:
+    return np.zeros((), m.dtype)
+
+
+def _roll(a: Any, shift: Any, axis: Any) -> Any:
+    if axis is None:
+        return np.reshape(_roll(np.reshape(a, -1), shift, 0), a.shape)
+    for by, along in zip(*map(np.ravel, np.broadcast_arrays(shift, axis)), strict=True):
+        n = a.shape[along]
+        start = (slice(None),) * (int(along) % len(a.shape))
+        at = -int(by) % n
+        if at:
+            a = np.concatenate([a[(*start, slice(at, None))], a[(*start, slice(None, at))]], axis=int(along))
+    return a
+
+
+def _tile(a: Any, reps: Any) -> Any:
+    reps = tuple(np.ravel(reps).tolist())
+    shape = (1,) * (len(reps) - len(a.shape)) + a.shape
+    reps = (1,) * (len(shape) - len(reps)) + reps
+    each = [part for pair in zip((1,) * len(shape), shape, strict=True) for part in pair]
+    wide = [part for pair in zip(reps, shape, strict=True) for part in pair]
+    result = [r * n for r, n in zip(reps, shape, strict=True)]
+    return np.reshape(np.broadcast_to(np.reshape(a, each), wide), result)
+
+
+def _repeat(a: Any, repeats: Any, axis: Any) -> Any:
+    a, axis = (np.reshape(a, -1), 0) if axis is None else (a, axis % len(a.shape))
+    counts = np.broadcast_to(np.ravel(repeats), a.shape[axis]) if np.size(repeats) == 1 else np.asarray(repeats)
+    if (counts != counts[0]).any():
+        return a[(slice(None),) * axis + (np.repeat(np.arange(a.shape[axis]), counts),)]
+    wide = (*a.shape[: axis + 1], int(counts[0]), *a.shape[axis + 1 :])
+    result = (*a.shape[:axis], a.shape[axis] * int(counts[0]), *a.shape[axis + 1 :])
+    return np.reshape(np.broadcast_to(np.expand_dims(a, axis + 1), wide), result)
+
+
+def _rounded(a: Any, decimals: int) -> Any:
+    if a.dtype.kind in "iu" and decimals >= 0:
+        return a
+    if a.dtype.kind != "f":
+        raise NotImplementedError
+    scale = 10.0 ** abs(decimals)
+    if not decimals:
+        return np.rint(a)
+    return np.rint(a * scale) / scale if decimals > 0 else np.rint(a / scale) * scale
+
+
+def _first_of(extreme: Callable[..., Any]) -> Callable[..., Any]:
+    def places(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
+        shape = a.shape
+        if a.dtype.kind == "c":
+            raise NotImplementedError
+        if axis is None:
+            a, axis = np.reshape(a, -1), 0
+        n = a.shape[axis]
+        numbers = np.reshape(np.arange(n), [-1 if i == axis % len(a.shape) else 1 for i in range(len(a.shape))])
+        here = np.equal(a, extreme(a, axis=axis, keepdims=True))
+        here = np.logical_or(here, np.isnan(a)) if a.dtype.kind == "f" else here
+        found = np.min(np.where(here, numbers, n), axis=axis, keepdims=keepdims)
+        return np.reshape(found, (1,) * len(shape)) if keepdims and len(a.shape) < len(shape) else found
+
+    return places
+
+
+def _imaginary(x: Any) -> Any:
+    if x.dtype.kind == "c":
+        raise NotImplementedError
+    return np.where(True, _zero(x), x)
+
+
+def _count(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    return np.sum(np.not_equal(a, 0), axis=axis, keepdims=keepdims)
+
+
+def _sinc(x: Any) -> Any:
+    y = np.pi * x
+    y = np.where(np.equal(y, 0), np.asarray(np.finfo(x.dtype).eps, x.dtype), y)
+    return np.sin(y) / y
+
+
+INSTEAD: dict[str, Callable[..., Any]] = {
+    "tril": _tril,
+    "triu": _triu,
+    "roll": _roll,
+    "tile": _tile,
+    "repeat_each": _repeat,
+    "rounded": _rounded,
+    "imag": _imaginary,
+    "isposinf": lambda x: np.equal(x, math.inf),
+    "isneginf": lambda x: np.equal(x, -math.inf),
+    "argmax": _first_of(np.max),
+    "argmin": _first_of(np.min),
+    "count_nonzero": _count,
+    "sinc": _sinc,
+}
