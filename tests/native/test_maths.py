@@ -28,12 +28,13 @@ DOMAIN = {
 TWO = ("power", "hypot", "arctan2", "logaddexp")
 
 
-def natively(name, *xs):
+def natively(name, *xs, in_turn=()):
     key, count = key_of(xs[0].dtype), len(xs)
     out = np.empty_like(xs[0])
     reads = [Operand(i, key, (1,)) for i in range(count)]
     function = Expression(maths.FUNCTIONS[name], tuple(range(count)), name)
-    written = write(Spec(out.shape, reads, [function], [(count, Operand(count, key, (1,)), None)]), {})
+    stores = [(count, Operand(count, key, (1,)), None)]
+    written = write(Spec(out.shape, reads, [function], stores, in_turn=frozenset(in_turn)), {})
     (kernel,) = compiled([written.function])
     block = np.array([x.ctypes.data for x in (*xs, out)])
     numbers = np.array([n for i in range(count + 1) for n in (i, 0)] + written.numbers)
@@ -81,6 +82,16 @@ def test_within_two_units(name, dtype):
     with mp.workprec(200):
         exact = [EXACT[name](mp.mpf(float(v))) for v in x]
         assert largest_error(natively(name, x), exact) <= 2
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", sorted(set(EXACT) - set(TWO)))
+def test_numbers_one_after_another_have_the_same_bits(name, dtype):
+    special = [0.0, -0.0, np.inf, -np.inf, np.nan, 0.78, -0.78, np.pi / 4, -np.pi / 4]
+    x = np.concatenate([everywhere(dtype, np.random.default_rng(11)), np.array(special, dtype)])
+    alone, in_vectors = natively(name, x, in_turn=(0,)), natively(name, x)
+    np.testing.assert_array_equal(alone, in_vectors)
+    np.testing.assert_array_equal(np.signbit(alone), np.signbit(in_vectors))
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
