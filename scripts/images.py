@@ -29,7 +29,18 @@ def reading() -> str:
     return ad.show(f, at=(3.0, -4.0)).svg
 
 
-DRAWN: dict[str, Callable[[], str]] = {"circuit": circuit, "reading": reading}
+def plan() -> str:
+    """The gradient of a small network, from the page on speed."""
+
+    def network(w1: np.ndarray, w2: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return np.sum(np.tanh(np.tanh(x @ w1) @ w2) ** 2)
+
+    gradient = ad.compile(ad.grad(network, (0, 1)), wait=True)
+    gradient(np.ones((8, 32)), np.ones((32, 6)), np.ones((20, 8)))
+    return ad.show(gradient).svg
+
+
+DRAWN: dict[str, Callable[[], str]] = {"circuit": circuit, "reading": reading, "plan": plan}
 
 
 def image(name: str) -> str:

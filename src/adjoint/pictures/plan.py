@@ -24,7 +24,8 @@ COLOURS = {
 LINE, BADGE, LETTERS = 18.0, 54.0, 54
 FORMULA = MARGIN + 34 + BADGE + 8  # where the formulas begin
 MAP = FORMULA + (LETTERS + 2) * SMALL  # where the memory does
-ARENA, ARRAYS, GAP = 440.0, 220.0, 24.0
+ARENA, ARRAYS, GAP = 440.0, 260.0, 24.0
+TEXTS = 8  # lines a step at most
 HOW_TO_READ = (
     "Each row is a step. Each rectangle is an array: as wide as its bytes, and it reaches from the step that writes it "
     "down to the last one that reads it. What lies below another rectangle uses its memory again; what begins inside a "
@@ -88,7 +89,7 @@ def plan_scene(listing: Listing, title: str, limit: int = 200) -> Scene:
 
 def _apart(values: Sequence[Written]) -> str:
     """What there is outside of the arena."""
-    words = {"result": "results", "array": "new arrays", "argument": "(dashed) arguments written"}
+    words = {"array": "new", "result": "results", "argument": "in place (dashed)"}
     return ", ".join(word for home, word in words.items() if any(value.home == home for value in values))
 
 
@@ -120,6 +121,8 @@ def _tops(rows: Sequence[Row], top: float) -> list[float]:
 def _texts(row: Row) -> list[str]:
     texts = [f"{value.name} = {value.formula}" for value in row.writes] + row.also
     texts = [text if len(text) <= LETTERS else f"{text[: LETTERS - 1]}…" for text in texts]
+    if len(texts) > TEXTS:
+        texts[TEXTS - 1 :] = [f"… {len(texts) - TEXTS + 1} more"]
     if row.reason:
         texts.append(f"  because: {row.reason}"[:LETTERS])
     return texts
