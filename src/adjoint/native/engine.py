@@ -26,21 +26,22 @@ RELOC, MODEL = "default", "jitdefault"
 @cache
 def machine() -> Any:
     """LLVM's picture of this processor."""
-    return _machine()
+    name, features = _processor()
+    return _target().create_target_machine(
+        cpu=name, features=features, opt=LEVEL, reloc=RELOC, codemodel=MODEL, jit=True
+    )
 
 
 @cache
-def _processor() -> tuple[str, str]:
-    """Its name, and what it can."""
+def _target() -> Any:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    return llvm.Target.from_default_triple()
+
+
+def _processor() -> tuple[str, str]:
+    """Its name, and what it can."""
     return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
-
-
-def _machine() -> Any:
-    name, features = _processor()
-    target = llvm.Target.from_default_triple()
-    return target.create_target_machine(cpu=name, features=features, opt=LEVEL, reloc=RELOC, codemodel=MODEL, jit=True)
 
 
 @cache
@@ -48,7 +49,7 @@ def _circumstances() -> str:
     """Whatever else than its text decides what becomes of code."""
     version = sys.modules["adjoint"].__version__  # an import would go against the order of rooms
     settings = (disk.FORMAT, version, llvmlite.__version__, llvm.llvm_version_info, LEVEL, RELOC, MODEL)
-    return repr((*settings, machine().triple, *_processor()))
+    return repr((*settings, _target().triple, *_processor()))
 
 
 def external(name: str, address: int) -> str:
@@ -69,7 +70,9 @@ class Module:
     def __init__(self, text: str, code: bytes | None = None) -> None:
         start = perf_counter()
         self.text, self.code, self.fresh = text, code or _object(text), code is None
-        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+        nothing = llvm.parse_assembly("")
+        self._engine = llvm.create_mcjit_compiler(nothing, _target().create_target_machine(jit=True))
+        self._engine.remove_module(nothing)  # it would be compiled, too, which takes longer than all else here
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(self.code))
         self._engine.finalize_object()
         self.seconds = perf_counter() - start
