@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from adjoint.core.errors import ArgumentError
+from adjoint.core.errors import ArgumentError, GraphError
 from adjoint.graph.state import DATA, GRAD, Cell
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.tensor import Tensor, wrap
@@ -47,7 +47,7 @@ _PLAIN = (int, bool, str)
 def written_for(recording: Recording, leaves: Sequence[Any]) -> Direct | None:
     """The short way for positional arguments like `leaves`; None if there is none, or not yet."""
     execution, native = recording.runner.execution, recording.runner.native
-    draws_and_asks = recording.draws and recording.graph.guards  # a draw may have to be taken back
+    draws_and_asks = recording.draws and recording.may_deviate  # a draw may have to be taken back
     if native is None or recording.back is not None or recording.mutated or draws_and_asks or not execution.direct:
         return None
     writer = _Writer(recording)
@@ -61,7 +61,7 @@ class _Writer:
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
         self.scope: dict[str, Any] = {
-            "MISS": MISS, "ndarray": np.ndarray, "Tensor": Tensor, "ArgumentError": ArgumentError, "wrap": wrap,
+            "MISS": MISS, "ndarray": np.ndarray, "Tensor": Tensor, "ArgumentError": ArgumentError, "GraphError": GraphError, "wrap": wrap,
             "note": recording.state.together.note, "floor": recording_floor.get, "int64": np.int64,
         }  # fmt: skip
         self._names: dict[int, str] = {}
@@ -110,8 +110,13 @@ class _Writer:
         names += [name for name, _ in arrays]
         left = [k for k in range(len(places)) if k not in execution.into]
         value = {k: f"r{i}" for i, k in enumerate(left)}
+        same = recording.gives.same
         found = [
-            f"wrap({self._result(value[k], places[k])}, None, 0)" if tensor else self._result(value[k], places[k])
+            self._same(same[k])
+            if k in same
+            else f"wrap({self._result(value[k], places[k])}, None, 0)"
+            if tensor
+            else self._result(value[k], places[k])
             for k, tensor in enumerate(recording.gives.tensors)
         ]
         written = [names[i] for i in execution.into.values()]
@@ -129,7 +134,7 @@ class _Writer:
             f"        if not ({' and '.join(holds)}): return MISS",
             *(f"        {name} = {text}" for name, text in (*reads, *arrays)),
             f"        results = {self.name(native.run)}({', '.join(names)})",
-            "    except (ArgumentError, KeyError, IndexError, ValueError, AttributeError): return MISS",
+            "    except (ArgumentError, GraphError, KeyError, IndexError, ValueError, AttributeError): return MISS",
             "    if results is None: return MISS",
             *([f"    {', '.join(value.values())}, = results"] if value else []),
             *(f"    {line}" for line in after),
@@ -156,6 +161,9 @@ class _Writer:
         elif kind in (int, float):
             value = f"{kind.__name__}({value})"
         return f"{self._place(cell)} = {value}"
+
+    def _same(self, thing: Any) -> str:
+        return f"x{thing}" if isinstance(thing, int) else self.name(thing)
 
     def _result(self, name: str, node: Any) -> str:
         return name if node.shape else f"{name}[()]"

@@ -75,7 +75,7 @@ def plan_of(function: Callable[..., Any], key: Any, recording: Recording) -> Lis
     kept = len(recording.back.residuals) if recording.back else 0
     count = len(graph.outputs) - len(recording.written) - len(recording.mutated) - kept
     outputs = ["result"] if count == 1 else [f"result{k}" for k in range(count)]
-    outputs += [f"{leaves[number]}'" for number in recording.mutated] + [f"kept{k}" for k in range(kept)]
+    outputs += [f"{leaves[target.number]}'" for target in recording.mutated] + [f"kept{k}" for k in range(kept)]
     outputs += [f"{recording.state.name_of(i)}'" for i in recording.written]
     given: list[str] = [name for k, name in enumerate(outputs) if k not in runner.execution.into]
     listing: Listing = runner.native.listing(inputs, given)

@@ -17,9 +17,9 @@ from adjoint.compiler.backend import Runner, say
 from adjoint.compiler.calling import MISS, Direct, written_for
 from adjoint.compiler.explaining import explained, latest_plan
 from adjoint.compiler.expressions import compiled as compiled_expr
-from adjoint.compiler.recording import OverlapError, Recording, record
+from adjoint.compiler.recording import Recording, record
 from adjoint.core.box import Box
-from adjoint.core.errors import ArgumentError, GraphError
+from adjoint.core.errors import ArgumentError, GraphError, SharedMemoryError
 from adjoint.core.trees import flatten
 from adjoint.expressions import Expr
 from adjoint.graph.graph import Graph
@@ -79,7 +79,7 @@ class Compiled:
                     if len(leaves) == len(args) and all(map(is_, leaves, args)):
                         self._shorten(recording, leaves)
                     return answer
-        except OverlapError:
+        except SharedMemoryError:
             return self.function(*args, **kwargs)
         return self._recorded(key, leaves, rebuild)
 
@@ -118,7 +118,7 @@ class Compiled:
             elif isinstance(x, Tensor):
                 if x.level or isinstance(x.data, Box) or not x.is_leaf:
                     return None
-                parts.append((x.shape, x.dtype, seen.setdefault(id(x), k), x.node is not None))
+                parts.append((x.shape, x.dtype, seen.setdefault(id(x), k), x.node is not None, x.grad is None))
             elif isinstance(x, Box) or kind.__hash__ is None:
                 return None
             elif isinstance(x, np.generic):

@@ -7,20 +7,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adjoint.compiler.arguments import Arguments, Leaf, Target, overlap
 from adjoint.compiler.backend import Runner
 from adjoint.compiler.calling import Direct
 from adjoint.compiler.environment import Environment
 from adjoint.compiler.going_back import Back, operation
 from adjoint.core.box import Box, settled
-from adjoint.core.errors import GraphError, GraphFreedError, LeavesGraphError, NotSupportedError
+from adjoint.core.errors import (
+    AdjointError,
+    GraphError,
+    GraphFreedError,
+    LeavesGraphError,
+    NotSupportedError,
+    SharedMemoryError,
+)
 from adjoint.core.trees import flatten
-from adjoint.graph.graph import Graph
+from adjoint.graph.graph import Graph, depends_on_values, needed
 from adjoint.graph.node import Node, constant, in_order, placeholder
 from adjoint.graph.state import State
-from adjoint.graph.symbol import LEVEL, Guard, Symbol, reading, recording, symbol_of
-from adjoint.tape import writes
+from adjoint.graph.symbol import LEVEL, Symbol, reading, recording
 from adjoint.tape.modes import recording_floor
-from adjoint.tape.node import leaf
 from adjoint.tape.reach import Source
 from adjoint.tape.tensor import Tensor, wrap
 
@@ -31,13 +37,6 @@ class Recorded(NamedTuple):
     value: Any
     recording: Recording | None
     reason: str
-
-
-class Leaf(NamedTuple):
-    """One leaf of the arguments that varies: its number, and whether it came as a tensor."""
-
-    number: int
-    tensor: bool
 
 
 class Recording:
@@ -57,13 +56,14 @@ class Recording:
         environment: Environment,
         state: State,
         written: Sequence[int],
-        mutated: Sequence[int],
+        mutated: Sequence[Target],
         gives: Gives,
         back: Back | None,
         make: Callable[..., Runner],
     ) -> None:
         self.graph, self.leaves, self.environment, self.state = graph, leaves, environment, state
         self.written, self.mutated, self.gives = written, mutated, gives
+        self.cleared: list[int] = []  # arguments whose gradients it takes away
         self.back = back
         self.places = {len(graph.outputs) - len(written) + k: i for k, i in enumerate(written)}
         found = {cell: len(leaves) + i for i, cell in enumerate(state.cells)}
@@ -73,7 +73,9 @@ class Recording:
         self.direct: Direct | None = None
         self._op = None if back is None else operation(graph, self._run, back, self.back_runner)
         self.floor = recording_floor.get()
-        self.draws = [Source.of(n.settings["rng"]) for n in graph.nodes if n.op is not None and "random" in n.op.flags]
+        nodes = graph.nodes
+        self.draws = [Source.of(n.settings["rng"]) for n in nodes if n.op is not None and "random" in n.op.flags]
+        self.may_deviate = bool(graph.guards) or any(map(depends_on_values, nodes))
 
     def holds(self) -> bool:
         """Whether what was found outside of the arguments is as it was."""
@@ -81,9 +83,10 @@ class Recording:
 
     def __call__(self, leaves: Sequence[Any]) -> Any:
         """Run the program; raises `GraphError` where a guard's answer differs, and has written nothing then."""
-        given = [leaves[leaf.number].data if leaf.tensor else leaves[leaf.number] for leaf in self.leaves]
-        if (self.mutated or self.written) and overlap(given, self.state.read(), [leaves[k] for k in self.mutated]):
-            raise OverlapError
+        given = [leaf.read(leaves) for leaf in self.leaves]
+        targets = [Leaf(t.number, isinstance(leaves[t.number], Tensor)).read(leaves) for t in self.mutated]
+        if (self.mutated or self.written) and overlap(given, self.state.read(), targets):
+            raise SharedMemoryError(SHARED)
         given += self.state.read()
         given += [place.read() for place in self.environment.arrays]
         self._check(given)
@@ -94,10 +97,12 @@ class Recording:
                 given[k] = tensor
             outs = self._op(*given)
             results = tuple(x if i in self.back.alive else x.data for i, x in enumerate(outs))
-        count = len(results) - len(self.mutated) - (len(self.back.residuals) if self.back else 0)
-        for number, value in zip(self.mutated, results[count:], strict=False):
-            overwrite(leaves[number], value)
-        return self.gives(list(results[:count]))
+        count = len(self.gives.tensors)
+        for target, value in zip(self.mutated, results[count:], strict=False):
+            target.write(leaves, value)
+        for number in self.cleared:
+            leaves[number].node.grad = None
+        return self.gives(list(results[:count]), leaves)
 
     def _check(self, given: Sequence[Any]) -> None:
         """Refuse state of another shape or dtype."""
@@ -107,7 +112,7 @@ class Recording:
 
     def _run(self, *given: Any) -> tuple[Any, ...]:
         """The results, what is to be written into arguments, and what the way back needs; the state is written."""
-        drawn = [(source, source.get()) for source in self.draws] if self.graph.guards else []
+        drawn = [(source, source.get()) for source in self.draws] if self.may_deviate else []
         execution = self.runner.execution
         try:
             results = execution.run(given)
@@ -131,39 +136,24 @@ class Recording:
                 yield k, self.state.tensor_of(k - len(self.leaves))
 
 
-class OverlapError(Exception):
-    """Arrays show the same memory, in which the program writes: it would have to do so in the function's own order."""
+SHARED = "arrays that it uses share memory, in which it writes"
 
 
 class Gives(NamedTuple):
-    """What becomes of a program's results: which are tensors, and how they are put together."""
+    """What becomes of a program's results: which are tensors, and how they are put together.
+
+    `same` says which results are things of the caller's: an argument, by its number, or a tensor of the state.
+    """
 
     tensors: list[bool]
     rebuild: Callable[[list[Any]], Any]
+    same: dict[int, Any]
 
-    def __call__(self, results: list[Any]) -> Any:
-        return self.rebuild([_as_result(x, t) for x, t in zip(results, self.tensors, strict=True)])
-
-
-def overlap(given: Sequence[Any], state: Sequence[Any], written: Sequence[Any]) -> bool:
-    """Whether arrays that are `written`, or the state, share memory with other ones."""
-    arrays = {id(x): x for x in (*given, *state) if isinstance(x, np.ndarray) and x.size}
-    spans = sorted((*np.lib.array_utils.byte_bounds(x), id(x)) for x in arrays.values())
-    targets = {id(x.data if isinstance(x, Tensor) else x) for x in written} | {id(x) for x in state}
-    end, last = 0, 0
-    for low, high, key in spans:
-        if low < end and (key in targets or last in targets):
-            return True
-        if high > end:
-            end, last = high, key
-    return False
-
-
-def overwrite(target: Any, value: Any) -> None:
-    """Write `value` into an argument that the function writes into."""
-    array = target.data if isinstance(target, Tensor) else target
-    array[...] = value
-    writes.note(array)
+    def __call__(self, results: list[Any], leaves: Sequence[Any]) -> Any:
+        found = [_as_result(x, t) for x, t in zip(results, self.tensors, strict=True)]
+        for i, thing in self.same.items():
+            found[i] = leaves[thing] if isinstance(thing, int) else thing
+        return self.rebuild(found)
 
 
 def record(
@@ -180,38 +170,43 @@ def record(
     environment = Environment(f, rebuild(list(leaves)))
     if environment.refusal:
         return Recorded(_run(f, rebuild(list(leaves))), None, environment.refusal)
-    chosen = [Leaf(k, isinstance(x, Tensor)) for k, x in enumerate(leaves) if varies[k]]
-    inputs, symbols, boxed = _boxed(leaves, chosen)
+    arguments = Arguments(leaves, varies)
+    inputs = arguments.inputs
     state = State(f, rebuild(list(leaves)))
     held = [placeholder(p.name, a.shape, a.dtype) for p in environment.arrays for a in (p.read(),)]
     known = {id(place.read()): (place.read(), node) for place, node in zip(environment.arrays, held, strict=True)}
     try:
         with recording() as notes, state.symbolic(notes) as cells, reading(known):
-            value = _run(f, rebuild(boxed))
+            value = _run(f, rebuild(arguments.boxed))
             found, back = flatten(value)
             found = [settled(x, LEVEL) for x in found]
-            outputs = [_node_of(x) for x in found]
+            outputs, values = [_node_of(x) for x in found], [_value_of(x) for x in found]
             written = state.written(cells, _node_of)
             new = {i: _value_of(cells[i].get()) for i in written}
-            mutated = [k for k in symbols if symbols[k].node is not inputs[[c.number for c in chosen].index(k)]]
-            mutations = [symbols[k].layers for k in mutated]
-            sources = [(inputs[i], boxed[c.number].node) for i, c in enumerate(chosen) if c.tensor]
-            sources += [(node, t.node) for node, t in state.tensors()]
+            targets = list(arguments.targets())
+            mutations = [(target, _node_of(x), _value_of(x)) for target, x in targets if x is not None]
+            sources = [*arguments.sources(), *((node, t.node) for node, t in state.tensors())]
             goes_on = any(isinstance(x, Tensor) and x.node is not None for x in found)
             back_way = _way_back(found, sources) if goes_on else None
             changed = environment.changed()
             drawn = [(source, source.get()) for source, _, _ in notes.generators.values()]
         if changed:
             raise NotSupportedError(f"the function itself changes {changed}, which Python has to do at each call")
-        given = [_data(leaves[leaf.number]) for leaf in chosen]
-        if (written or mutated) and overlap(given, state.read(), [leaves[k] for k in mutated]):
-            raise NotSupportedError("arrays that it uses share memory, in which it writes")
-    except (LeavesGraphError, NotSupportedError) as error:
+        given = [leaf.read(leaves) for leaf in arguments.chosen]
+        overwritten = [_data(leaves[target.number]) for target, _ in targets]
+        if (written or targets) and overlap(given, state.read(), overwritten):
+            raise NotSupportedError(SHARED)
+    except Exception as error:  # whatever it is, the function itself, as it is, says it better
         environment.restore()
-        return Recorded(_run(f, rebuild(list(leaves))), None, str(error))
-    gives = Gives([isinstance(x, Tensor) for x in found], back)
-    results = [*outputs, *(node for _, node in mutations), *(back_way.residuals if back_way else ())]
-    guards = _once(notes.guards)
+        reason = str(error) if isinstance(error, AdjointError) else f"{type(error).__name__}: {error}"
+        return Recorded(_run(f, rebuild(list(leaves))), None, reason)
+    except BaseException:  # it was interrupted
+        environment.restore()
+        raise
+    same = {**arguments.returned(found), **{i: x for i, x in enumerate(found) if state.has(x)}}
+    gives = Gives([isinstance(x, Tensor) for x in found], back, same)
+    results = [*outputs, *(node for _, node, _ in mutations), *(back_way.residuals if back_way else ())]
+    guards = needed(notes.guards, [*results, *written.values()])
     used = {*in_order([*results, *written.values(), *(guard.node for guard in guards)])}
     state.settle(used | {*(back_way.met if back_way else ())})
     graph = Graph(
@@ -219,29 +214,19 @@ def record(
     )
     if back_way is not None:
         back_way.sources = [graph.inputs.index(node) for node in back_way.met]
-    made = Recording(graph, chosen, environment, state, list(written), mutated, gives, back_way, make)
+    mutated = [target for target, _, _ in mutations]
+    made = Recording(graph, arguments.chosen, environment, state, list(written), mutated, gives, back_way, make)
+    made.cleared = [target.number for target, x in targets if x is None]
     if back_way is not None:  # the result belongs to a graph of the user's, which the program makes
         return Recorded(made(leaves), made, "")
     for source, drawn_state in drawn:
         source.set(drawn_state)
-    values = state.write(new, [_value_of(x) for x in found])
-    for k, (value, _) in zip(mutated, mutations, strict=True):
-        overwrite(leaves[k], value)
-    return Recorded(gives(values), made, "")
-
-
-def _boxed(leaves: Sequence[Any], chosen: Sequence[Leaf]) -> tuple[list[Node], dict[int, Symbol], list[Any]]:
-    """An input for each of the `chosen` leaves, its symbol by the leaf's number, and all leaves with these in place."""
-    inputs: list[Node] = []
-    symbols: dict[int, Symbol] = {}
-    boxed = list(leaves)
-    for k, is_tensor in chosen:
-        data = _data(leaves[k])
-        same = next((j for j in symbols if leaves[j] is leaves[k]), None)
-        inputs.append(placeholder(f"x{k}", np.shape(data), np.asarray(data).dtype, number=not hasattr(data, "dtype")))
-        symbols[k] = symbol_of(data, inputs[-1]) if same is None else symbols[same]
-        boxed[k] = _as_tensor(symbols[k], leaves[k]) if is_tensor else symbols[k]
-    return inputs, symbols, boxed
+    values = state.write(new, values)
+    for target, _, value in mutations:
+        target.write(leaves, value)
+    for number in made.cleared:
+        leaves[number].node.grad = None
+    return Recorded(gives(values, leaves), made, "")
 
 
 def _way_back(found: Sequence[Any], leaves: Sequence[tuple[Node, Any]]) -> Back | None:
@@ -263,15 +248,6 @@ def _run(f: Callable[..., Any], call: Any) -> Any:
 
 def _data(x: Any) -> Any:
     return x.data if isinstance(x, Tensor) else x
-
-
-def _as_tensor(symbol: Symbol, like: Tensor) -> Tensor:
-    return wrap(symbol, None if like.node is None else leaf(like.shape, like.dtype), like.level)
-
-
-def _once(guards: Sequence[Guard]) -> list[Guard]:
-    """Each question once."""
-    return list({(guard.node, guard.question): guard for guard in guards}.values())
 
 
 def _node_of(x: Any) -> Node:

@@ -76,6 +76,10 @@ class ArgumentError(AdjointError, ValueError):
     """An argument that cannot be used."""
 
 
+class SharedMemoryError(ArgumentError):
+    """Arrays share memory, in which a program writes: it could not do so in the order in which NumPy would."""
+
+
 class ExprError(ArgumentError):
     """The text of an expression that cannot be read, or values that do not fit its variables.
 

@@ -11,7 +11,7 @@ import numpy as np
 from adjoint.core.box import Box, raw
 from adjoint.core.errors import ArgumentError, LeavesGraphError, NotSupportedError
 from adjoint.core.trees import flatten, paths
-from adjoint.graph.graph import Graph
+from adjoint.graph.graph import Graph, needed
 from adjoint.graph.node import Node, NumberName, constant, in_order, placeholder
 from adjoint.graph.state import State
 from adjoint.graph.symbol import Symbol, recording, symbol_of
@@ -71,7 +71,8 @@ def capture(f: Callable[..., Any], *examples: Any, **named: Any) -> Graph:
         outputs = [_node_of(x) for x in found]
         written = state.written(cells, _node_of)
     outputs += written.values()
-    reached = in_order([*outputs, *(guard.node for guard in record.guards)])
+    guards = needed(record.guards, outputs)
+    reached = in_order([*outputs, *(guard.node for guard in guards)])
     state.prune(set(reached))
     inputs = [*(slot for slot in slots if isinstance(slot, Node)), *state.inputs]
     _check_inputs(inputs, reached)
@@ -80,7 +81,7 @@ def capture(f: Callable[..., Any], *examples: Any, **named: Any) -> Graph:
         outputs,
         takes=_taker(slots, rebuild, signature),
         gives=gives,
-        guards=record.guards,
+        guards=guards,
         state=state if state.inputs or written or state.cleared else None,
         written=list(written),
         name=getattr(f, "__name__", "f"),

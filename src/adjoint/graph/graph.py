@@ -190,7 +190,8 @@ class Graph:
             if guard.node is not node:
                 continue
             answer = _answered(guard.question, value)
-            if answer is not guard.answer and not _alike(np.asarray(answer), np.asarray(guard.answer)):
+            same = answer == guard.answer if guard.question == "shape" else answer is guard.answer
+            if not same and not (guard.question != "shape" and _alike(np.asarray(answer), np.asarray(guard.answer))):
                 raise GraphError(
                     f"the captured program asked at {line_of(guard.place)} for the {guard.question} of a value, and "
                     f"went on with {guard.answer}; it is {answer} now, for which the program may be another one. "
@@ -270,8 +271,17 @@ class Graph:
 
 def _answered(question: str, value: Any) -> Any:
     """What a program gets that asks `question` of `value`."""
+    if question == "shape":
+        return tuple(np.shape(x) for x in value) if isinstance(value, tuple) else np.shape(value)
     kinds: dict[str, Callable[[Any], Any]] = {"bool": bool, "float": float, "int": int, "complex": complex}
     return kinds.get(question, np.asarray if question == "values" else int)(value)
+
+
+def needed(guards: Iterable[Guard], outputs: Iterable[Node]) -> list[Guard]:
+    """Each question once; and none for a shape that shows anyway, since `outputs` are computed from what has it."""
+    once = list({(guard.node, guard.question): guard for guard in guards}.values())
+    computed = set(in_order([*outputs, *(guard.node for guard in once if guard.question != "shape")]))
+    return [guard for guard in once if guard.question != "shape" or guard.node not in computed]
 
 
 def _alike(a: np.ndarray, b: np.ndarray) -> bool:

@@ -207,6 +207,10 @@ class State:
             cell.key is not GRAD or cell.get() is not None for cell in self.cells
         )
 
+    def has(self, x: Any) -> bool:
+        """Whether `x` is one of the tensors that were found."""
+        return any(x is tensor for tensor in self._tensors)
+
     def tensors(self) -> list[tuple[Node, Tensor]]:
         """The tensors that require a gradient, each with its input."""
         pairs = zip(self.cells, self.inputs, strict=True)

@@ -142,10 +142,13 @@ class Symbol(Layered):
             whole = call(
                 op, given, settings, tuple(np.shape(x) for x in out), tuple(_dtype(x) for x in out), users_place
             )
+            _note_shapes(op, whole)
             return tuple(Symbol.of((x, part(whole, i)), LEVEL) for i, x in enumerate(out))
         if not isinstance(out, np.ndarray | np.generic):
             out = np.asarray(out)[()]
-        result = Symbol.of((out, call(op, given, settings, out.shape, out.dtype, users_place)), LEVEL)
+        node = call(op, given, settings, out.shape, out.dtype, users_place)
+        _note_shapes(op, node)
+        result = Symbol.of((out, node), LEVEL)
         return self.viewed(result, op, settings) if len(args) == 1 else result
 
     def _drawn(self, op: Op, values: Sequence[Any], nodes: Sequence[Node | None], settings: Mapping[str, Any]) -> Any:
@@ -263,6 +266,15 @@ class Number(Symbol):
     def as_array(self) -> Any:
         node = call(as_numpy, (self.node,), {}, (), self.dtype, users_place)
         return Symbol.of((np.asarray(self.value)[()], node), LEVEL)
+
+
+_FOUND = ("argwhere", "flatnonzero", "intersect1d", "nonzero", "setdiff1d", "setxor1d", "unique")
+
+
+def _note_shapes(op: Op, node: Node) -> None:
+    """Whoever sees how many elements were found may go another way when there are more, though he uses none."""
+    if op.name in _FOUND and (record := _record.get()) is not None:
+        record.guards.append(Guard(node, "shape", node.shape, users_place()))
 
 
 def _promotes_less(x: Any) -> bool:

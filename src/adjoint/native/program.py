@@ -68,6 +68,7 @@ class Program:
         fastmath: bool = False,
         into: Mapping[int, int] | None = None,
         checks: Sequence[tuple[Node, np.ndarray]] = (),
+        seen: Sequence[Node] = (),
         exact: bool = False,
     ) -> None:
         self.fastmath, self.exact = fastmath, exact
@@ -78,6 +79,7 @@ class Program:
         self._results = results = [node for i, node in enumerate(everything[: len(outputs)]) if i not in into]
         self._writes = [(everything[i], self.inputs[k]) for i, k in into.items()]
         self._checks = [(n, answer) for n, (_, answer) in zip(everything[len(outputs) :], checks, strict=True)]
+        everything += primitive(seen)
         held = indices_inside(in_order(everything))
         self._checks += [(node, np.asarray(True)) for node in held]
         everything += held
@@ -261,6 +263,7 @@ def build(
     fastmath: bool = False,
     into: Mapping[int, int] | None = None,
     checks: Sequence[tuple[Node, np.ndarray]] = (),
+    seen: Sequence[Node] = (),
     exact: bool = False,
 ) -> Program:
     """Compile what leads from `inputs` to `outputs`, for this processor.
@@ -274,6 +277,7 @@ def build(
             Both have one shape and dtype.
         checks: nodes, and the values that they must have, bit by bit. If they have others, a call gives None, and has
             written nothing.
+        seen: nodes that are computed although nobody uses them, since their shapes must be what they are.
         exact: refuse arrays of other dtypes than the inputs', which otherwise are converted.
 
     Returns:
@@ -290,4 +294,4 @@ def build(
         >>> program(np.array([0.0, 1.0, -2.0]))
         [array([ 0.        ,  0.63970001, -0.13621869])]
     """
-    return Program(inputs, outputs, fastmath, into, checks, exact)
+    return Program(inputs, outputs, fastmath, into, checks, seen, exact)

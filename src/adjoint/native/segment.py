@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.errors import ArgumentError, NotSupportedError
+from adjoint.core.errors import ArgumentError, NotSupportedError, SharedMemoryError
 from adjoint.graph.node import Node
 from adjoint.native import entry
 from adjoint.native.engine import Kernel
@@ -17,10 +17,6 @@ from adjoint.native.plan import FLAG, Copy, Plan
 Call = Callable[..., Any]
 # Steps that move more bytes than this, or multiply as long, are interrupted between: 10 to 50 ms.
 PATIENCE = 1 << 27
-
-
-class OverlapError(ArgumentError):
-    """An array that a program writes into shares memory with another one that it was given."""
 
 
 class Segment:
@@ -54,9 +50,9 @@ class Segment:
         arrays = fitted(self.inputs, args, self.exact)
         for i in self.targets:
             if not args[i].flags.writeable:
-                raise OverlapError(f"{self.inputs[i].label} is to be written, but is read-only")
+                raise SharedMemoryError(f"{self.inputs[i].label} is to be written, but is read-only")
         if self.targets and _overlap(args, self.targets):
-            raise OverlapError("an array that is to be written shares memory with another argument")
+            raise SharedMemoryError("an array that is to be written shares memory with another argument")
         if not self._first.words[entry.BUSY]:
             return self._written(self._first, args, arrays)
         with self._lock:

@@ -1,0 +1,140 @@
+"""The arguments of a recording run: symbols in their place, and what the function did to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjoint.graph.node import Node, placeholder
+from adjoint.graph.symbol import Symbol, symbol_of
+from adjoint.tape import writes
+from adjoint.tape.node import leaf
+from adjoint.tape.tensor import Tensor, wrap
+
+
+class Leaf(NamedTuple):
+    """One array of the arguments: the number of a leaf, and whether it is that tensor's data, or its gradient's."""
+
+    number: int
+    tensor: bool
+    gradient: bool = False
+
+    def read(self, leaves: Sequence[Any]) -> Any:
+        """The array, in these arguments."""
+        x = leaves[self.number]
+        return x.node.grad.data if self.gradient else x.data if self.tensor else x
+
+
+class Target(NamedTuple):
+    """What is written into an argument: into its array, or to the gradient that it holds."""
+
+    number: int
+    gradient: bool = False
+    in_place: bool = True
+
+    def write(self, leaves: Sequence[Any], value: Any) -> None:
+        """Write `value`; None takes the gradient away."""
+        x = leaves[self.number]
+        if self.gradient and not self.in_place:
+            x.node.grad = None if value is None else wrap(np.array(value), None, 0)
+            return
+        array = Leaf(self.number, isinstance(x, Tensor), self.gradient).read(leaves)
+        array[...] = value
+        writes.note(array)
+
+
+class Arguments:
+    """Leaves of arguments, and the same with symbols for what varies.
+
+    Attributes:
+        chosen: the arrays that are inputs of the program.
+        inputs: a node for each.
+        boxed: all leaves, symbols among them.
+    """
+
+    def __init__(self, leaves: Sequence[Any], varies: Sequence[bool]) -> None:
+        self.leaves, self.boxed = leaves, list(leaves)
+        self.chosen: list[Leaf] = []
+        self.inputs: list[Node] = []
+        self._symbols: list[Symbol] = []
+        firsts: dict[int, int] = {}
+        for k, x in enumerate(leaves):
+            if not varies[k]:
+                continue
+            first = firsts.setdefault(id(x), k) if isinstance(x, np.ndarray | Tensor) else k  # numbers are no objects
+            symbol = self._input(Leaf(k, isinstance(x, Tensor)), f"x{k}", None if first == k else self.boxed[first])
+            if first != k:
+                self.boxed[k] = self.boxed[first]
+            elif isinstance(x, Tensor):
+                node = None if x.node is None else leaf(x.shape, x.dtype)
+                self.boxed[k] = wrap(symbol, node, x.level)
+                if node is not None and x.grad is not None:
+                    node.grad = wrap(self._input(Leaf(k, True, True), f"x{k}.grad", None), None, 0)
+            else:
+                self.boxed[k] = symbol
+
+    def _input(self, leaf: Leaf, name: str, same: Any) -> Symbol:
+        data = leaf.read(self.leaves)
+        node = placeholder(name, np.shape(data), np.asarray(data).dtype, number=not hasattr(data, "dtype"))
+        symbol: Symbol = symbol_of(data, node) if same is None else getattr(same, "data", same)
+        self.chosen.append(leaf)
+        self.inputs.append(node)
+        self._symbols.append(symbol)
+        return symbol
+
+    def targets(self) -> Iterator[tuple[Target, Any]]:
+        """What was written, each with its symbol (or array) at the end; None for a gradient that was taken away."""
+        done: set[int] = set()
+        for chosen, node, symbol in zip(self.chosen, self.inputs, self._symbols, strict=True):
+            if chosen.gradient or id(symbol) in done:
+                continue
+            done.add(id(symbol))
+            if symbol.node is not node:
+                yield Target(chosen.number), symbol
+        before = {c.number: s for c, s in zip(self.chosen, self._symbols, strict=True) if c.gradient}
+        nodes = {c.number: n for c, n in zip(self.chosen, self.inputs, strict=True) if c.gradient}
+        for chosen in self.chosen:
+            if not chosen.tensor or chosen.gradient or self.boxed[chosen.number].node is None:
+                continue
+            first = next(k for k, x in enumerate(self.boxed) if x is self.boxed[chosen.number])
+            grad, old = self.boxed[first].node.grad, before.get(first)
+            if first != chosen.number or (grad is None and old is None):
+                continue
+            now = None if grad is None else grad.data
+            if now is None or now is not old or (isinstance(now, Symbol) and now.node is not nodes[first]):
+                yield Target(first, True, now is not None and now is old), now
+
+    def sources(self) -> Iterator[tuple[Node, Any]]:
+        """The inputs that a gradient may come back to, each with the leaf of its tensor."""
+        met: set[int] = set()
+        for chosen, node in zip(self.chosen, self.inputs, strict=True):
+            tensor = self.boxed[chosen.number]
+            if chosen.tensor and not chosen.gradient and tensor.node is not None and id(tensor) not in met:
+                met.add(id(tensor))
+                yield node, tensor.node
+
+    def returned(self, found: Sequence[Any]) -> dict[int, int]:
+        """Which of the results are arguments themselves: their numbers."""
+        numbers = {id(x): k for k, x in reversed(list(enumerate(self.boxed))) if isinstance(x, Symbol | Tensor)}
+        return {i: numbers[id(x)] for i, x in enumerate(found) if id(x) in numbers and not _is_number(x)}
+
+
+def _is_number(x: Any) -> bool:
+    return not isinstance(x, Tensor) and not isinstance(x.value, np.ndarray)
+
+
+def overlap(given: Sequence[Any], state: Sequence[Any], written: Sequence[Any]) -> bool:
+    """Whether arrays that are written (`written` and the state) share memory with others; one may be given twice."""
+    targets = {id(x) for x in written}
+    each = [(x, id(x) in targets) for x in {id(x): x for x in given}.values()] + [(x, True) for x in state]
+    spans = sorted(
+        (*np.lib.array_utils.byte_bounds(x), target) for x, target in each if isinstance(x, np.ndarray) and x.size
+    )
+    end, last = 0, False
+    for low, high, target in spans:
+        if low < end and (target or last):
+            return True
+        end, last = (high, target) if high >= end else (end, last or target)
+    return False
