@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -101,6 +102,7 @@ class Listing:
 
     Attributes:
         rows: one a step.
+        values: all arrays that the steps write, in that order.
         memory: what the arena costs.
     """
 
@@ -125,6 +127,7 @@ class Listing:
         self._alone = len(steps) == 1
         self._base = 0
         self.rows: list[Row] = []
+        self.values: list[Written] = []
         for step in steps:
             if isinstance(step, NumpyStep):
                 self._by_numpy(step)
@@ -134,11 +137,6 @@ class Listing:
             if value.home in ("argument", "result"):
                 value.last = len(self.rows)
         self.memory = self._counted()
-
-    @property
-    def values(self) -> list[Written]:
-        """All arrays that the steps write, in that order."""
-        return [value for row in self.rows for value in row.writes]
 
     def count(self, by: By) -> int:
         """How many steps are kernels, products by BLAS, or NumPy's."""
@@ -165,6 +163,7 @@ class Listing:
                     row.also.append(f"part of {self._names[value]} = {self._read(step)}")
                 else:
                     row.writes.append(self._written(value, step, plan, outputs))
+                    self.values.append(row.writes[-1])
         self._base += plan.arena.size
 
     def _written(self, value: Any, step: Step, plan: Plan, outputs: Sequence[Node]) -> Written:
@@ -242,6 +241,7 @@ class Listing:
             name, kind_of(node), "NumPy", formula, _bytes(node), home, -1, number, number
         )
         row.writes.append(made)
+        self.values.append(made)
 
     def _name(self, value: Hashable, wanted: str) -> str:
         while wanted in self._taken:
@@ -252,8 +252,12 @@ class Listing:
 
     def _counted(self) -> Memory:
         kept = [value for value in self.values if value.home == "arena"]
-        most = max((sum(v.size for v in kept if v.first <= row.number <= v.last and
-                        not any(v.name == w.instead for w in row.writes)) for row in self.rows), default=0)  # fmt: skip
+        donors = {value.instead for value in kept}  # whose bytes are others' in the last step that reads them
+        change = [0] * (len(self.rows) + 2)
+        for value in kept:
+            change[value.first] += value.size
+            change[value.last + (value.name not in donors)] -= value.size
+        most = max(accumulate(change))
         return Memory(self._base, sum(value.size for value in kept), most)
 
     # -- Text -----------------------------------------------------------------------------------------
