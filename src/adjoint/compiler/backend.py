@@ -83,7 +83,9 @@ class Runner:
 
             checks = [_check(guard) for guard in graph.guards if guard.question != "shape"]
             seen = [guard.node for guard in graph.guards if guard.question == "shape"]
-            native = build(graph.inputs, graph.outputs, fastmath=fastmath, into=into, checks=checks, seen=seen, exact=True)
+            native = build(
+                graph.inputs, graph.outputs, fastmath=fastmath, into=into, checks=checks, seen=seen, exact=True
+            )
         except Exception as error:  # whatever went wrong, NumPy's program is there and right
             self.reason = f"{type(error).__name__}: {error}"
             say(1, lambda: f"adjoint: {graph.name} stays with NumPy: {self.reason}")

@@ -61,8 +61,9 @@ class _Writer:
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
         self.scope: dict[str, Any] = {
-            "MISS": MISS, "ndarray": np.ndarray, "Tensor": Tensor, "ArgumentError": ArgumentError, "GraphError": GraphError, "wrap": wrap,
-            "note": recording.state.together.note, "floor": recording_floor.get, "int64": np.int64,
+            "MISS": MISS, "ndarray": np.ndarray, "int64": np.int64, "Tensor": Tensor, "wrap": wrap,
+            "misses": (ArgumentError, GraphError, KeyError, IndexError, ValueError, AttributeError),
+            "note": recording.state.together.note, "floor": recording_floor.get,
         }  # fmt: skip
         self._names: dict[int, str] = {}
         self.varies = {leaf.number for leaf in recording.leaves}
@@ -134,7 +135,7 @@ class _Writer:
             f"        if not ({' and '.join(holds)}): return MISS",
             *(f"        {name} = {text}" for name, text in (*reads, *arrays)),
             f"        results = {self.name(native.run)}({', '.join(names)})",
-            "    except (ArgumentError, GraphError, KeyError, IndexError, ValueError, AttributeError): return MISS",
+            "    except misses: return MISS",
             "    if results is None: return MISS",
             *([f"    {', '.join(value.values())}, = results"] if value else []),
             *(f"    {line}" for line in after),

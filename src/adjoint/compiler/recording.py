@@ -169,64 +169,94 @@ def record(
     """
     environment = Environment(f, rebuild(list(leaves)))
     if environment.refusal:
-        return Recorded(_run(f, rebuild(list(leaves))), None, environment.refusal)
+        return Recorded(_called(f, rebuild(list(leaves))), None, environment.refusal)
     arguments = Arguments(leaves, varies)
-    inputs = arguments.inputs
     state = State(f, rebuild(list(leaves)))
     held = [placeholder(p.name, a.shape, a.dtype) for p in environment.arrays for a in (p.read(),)]
     known = {id(place.read()): (place.read(), node) for place, node in zip(environment.arrays, held, strict=True)}
     try:
-        with recording() as notes, state.symbolic(notes) as cells, reading(known):
-            value = _run(f, rebuild(arguments.boxed))
-            found, back = flatten(value)
-            found = [settled(x, LEVEL) for x in found]
-            outputs, values = [_node_of(x) for x in found], [_value_of(x) for x in found]
-            written = state.written(cells, _node_of)
-            new = {i: _value_of(cells[i].get()) for i in written}
-            targets = list(arguments.targets())
-            mutations = [(target, _node_of(x), _value_of(x)) for target, x in targets if x is not None]
-            sources = [*arguments.sources(), *((node, t.node) for node, t in state.tensors())]
-            goes_on = any(isinstance(x, Tensor) and x.node is not None for x in found)
-            back_way = _way_back(found, sources) if goes_on else None
-            changed = environment.changed()
-            drawn = [(source, source.get()) for source, _, _ in notes.generators.values()]
-        if changed:
-            raise NotSupportedError(f"the function itself changes {changed}, which Python has to do at each call")
-        given = [leaf.read(leaves) for leaf in arguments.chosen]
-        overwritten = [_data(leaves[target.number]) for target, _ in targets]
-        if (written or targets) and overlap(given, state.read(), overwritten):
-            raise NotSupportedError(SHARED)
+        with reading(known):
+            run = _Run(f, rebuild, arguments, state, environment)
     except Exception as error:  # whatever it is, the function itself, as it is, says it better
         environment.restore()
         reason = str(error) if isinstance(error, AdjointError) else f"{type(error).__name__}: {error}"
-        return Recorded(_run(f, rebuild(list(leaves))), None, reason)
+        return Recorded(_called(f, rebuild(list(leaves))), None, reason)
     except BaseException:  # it was interrupted
         environment.restore()
         raise
-    same = {**arguments.returned(found), **{i: x for i, x in enumerate(found) if state.has(x)}}
-    gives = Gives([isinstance(x, Tensor) for x in found], back, same)
-    results = [*outputs, *(node for _, node, _ in mutations), *(back_way.residuals if back_way else ())]
-    guards = needed(notes.guards, [*results, *written.values()])
-    used = {*in_order([*results, *written.values(), *(guard.node for guard in guards)])}
-    state.settle(used | {*(back_way.met if back_way else ())})
-    graph = Graph(
-        [*inputs, *state.inputs, *held], [*results, *written.values()], guards=guards, name=getattr(f, "__name__", "f")
-    )
-    if back_way is not None:
-        back_way.sources = [graph.inputs.index(node) for node in back_way.met]
-    mutated = [target for target, _, _ in mutations]
-    made = Recording(graph, arguments.chosen, environment, state, list(written), mutated, gives, back_way, make)
-    made.cleared = [target.number for target, x in targets if x is None]
-    if back_way is not None:  # the result belongs to a graph of the user's, which the program makes
+    back, written = run.back, run.written
+    results = [*run.outputs, *(node for _, node, _ in run.mutations), *(back.residuals if back else ())]
+    guards = needed(run.guards, [*results, *written.values()])
+    used = in_order([*results, *written.values(), *(guard.node for guard in guards)])
+    state.settle({*used, *(back.met if back else ())})
+    inputs = [*arguments.inputs, *state.inputs, *held]
+    graph = Graph(inputs, [*results, *written.values()], guards=guards, name=getattr(f, "__name__", "f"))
+    if back is not None:
+        back.sources = [inputs.index(node) for node in back.met]
+    mutated = [target for target, _, _ in run.mutations]
+    made = Recording(graph, arguments.chosen, environment, state, list(written), mutated, run.gives, back, make)
+    made.cleared = run.cleared
+    if back is not None:  # the result belongs to a graph of the user's, which the program makes
         return Recorded(made(leaves), made, "")
-    for source, drawn_state in drawn:
-        source.set(drawn_state)
-    values = state.write(new, values)
-    for target, _, value in mutations:
-        target.write(leaves, value)
-    for number in made.cleared:
-        leaves[number].node.grad = None
-    return Recorded(gives(values, leaves), made, "")
+    return Recorded(run.finished(), made, "")
+
+
+class _Run:
+    """One run of a function on symbols, and what it did.
+
+    Attributes:
+        outputs, values: nodes and arrays of its results.
+        gives: how these are put together.
+        written: nodes of what it wrote into the state, by the number of the cell.
+        mutations: what it wrote into arguments: each with its node and its array.
+        cleared: arguments whose gradients it took away.
+        guards: what it asked.
+        back: the way back, if its results go on in a graph.
+    """
+
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        rebuild: Callable[[list[Any]], Any],
+        arguments: Arguments,
+        state: State,
+        environment: Environment,
+    ) -> None:
+        self._leaves, self._state = arguments.leaves, state
+        with recording() as notes, state.symbolic(notes) as cells:
+            found, back = flatten(_called(f, rebuild(arguments.boxed)))
+            found = [settled(x, LEVEL) for x in found]
+            self.outputs, self.values = [_node_of(x) for x in found], [_value_of(x) for x in found]
+            self.written = state.written(cells, _node_of)
+            self._new = {i: _value_of(cells[i].get()) for i in self.written}
+            targets = list(arguments.targets())
+            self.mutations = [(target, _node_of(x), _value_of(x)) for target, x in targets if x is not None]
+            self.cleared = [target.number for target, x in targets if x is None]
+            sources = [*arguments.sources(), *((node, t.node) for node, t in state.tensors())]
+            goes_on = any(isinstance(x, Tensor) and x.node is not None for x in found)
+            self.back = _way_back(found, sources) if goes_on else None
+            changed = environment.changed()
+            self._drawn = [(source, source.get()) for source, _, _ in notes.generators.values()]
+        if changed:
+            raise NotSupportedError(f"the function itself changes {changed}, which Python has to do at each call")
+        given = [leaf.read(self._leaves) for leaf in arguments.chosen]
+        overwritten = [_data(self._leaves[target.number]) for target, _ in targets]
+        if (self.written or targets) and overlap(given, state.read(), overwritten):
+            raise NotSupportedError(SHARED)
+        same = {**arguments.returned(found), **{i: x for i, x in enumerate(found) if state.has(x)}}
+        self.gives = Gives([isinstance(x, Tensor) for x in found], back, same)
+        self.guards = notes.guards
+
+    def finished(self) -> Any:
+        """Do what the run did to the state, to arguments and to generators, which were put back; and give its value."""
+        for source, drawn in self._drawn:
+            source.set(drawn)
+        values = self._state.write(self._new, self.values)
+        for target, _, value in self.mutations:
+            target.write(self._leaves, value)
+        for number in self.cleared:
+            self._leaves[number].node.grad = None
+        return self.gives(values, self._leaves)
 
 
 def _way_back(found: Sequence[Any], leaves: Sequence[tuple[Node, Any]]) -> Back | None:
@@ -241,7 +271,7 @@ def _as_result(x: Any, tensor: bool) -> Any:
     return wrap(x, None, 0) if tensor and not isinstance(x, Tensor) else x
 
 
-def _run(f: Callable[..., Any], call: Any) -> Any:
+def _called(f: Callable[..., Any], call: Any) -> Any:
     args, kwargs = call
     return f(*args, **kwargs)
 
