@@ -24,6 +24,7 @@ NAMES = (
     "deep",
     "graph",
     "native",
+    "compile",
     "checkpoint",
     "memory",
     "imports",

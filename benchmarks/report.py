@@ -104,7 +104,7 @@ def _processor() -> str:
 def write(path: Path, sections: Iterable[Iterable[str]], rounds: int) -> None:
     """Write the whole page."""
     page = [
-        "# Benchmarks of the eager engine",
+        "# Benchmarks",
         "",
         f"Written by `make bench`. {machine()}",
         "",

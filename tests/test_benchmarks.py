@@ -15,6 +15,7 @@ from benchmarks import report
 from benchmarks.harness import Budget, Case, Row, interleaved, plain
 from benchmarks.peers import PEERS, installed
 from benchmarks.workloads import checkpoint, deep, equations, expr, forward, graph, linalg, memory, sparse, vmap
+from benchmarks.workloads import compile as compiling
 
 # What the peers warn about when they are imported is their own affair.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -74,6 +75,31 @@ def test_gradients_beside_plain_calls_have_the_shapes_of_their_arguments() -> No
         theirs, mine = calls["NumPy"](), linalg.listed(ours(*arrays))
         for a, b in zip(theirs, mine, strict=True):
             np.testing.assert_allclose(np.abs(a), np.abs(b), rtol=1e-8, atol=1e-8, err_msg=name)
+
+
+def test_compiled_steps_learn_as_all_others_do() -> None:
+    calls = compiling.programs(compiling.STEPS, compiling.SMALL)
+    losses = {peer: [plain(call())[0] for _ in range(3)] for peer, call in calls.items()}
+    assert {"adjoint", "eager"} <= losses.keys()
+    for peer, found in losses.items():
+        assert all(loss.dtype == np.float32 for loss in found), peer
+        np.testing.assert_allclose(found, losses["eager"], rtol=1e-5, err_msg=peer)
+
+
+@pytest.mark.parametrize("scan", [True, False])
+def test_pendulums_have_one_gradient(scan: bool) -> None:
+    calls = compiling.programs(compiling.pendulum(3, scan))
+    for peer, call in calls.items():
+        np.testing.assert_allclose(plain(call()), plain(calls["eager"]()), rtol=1e-12, err_msg=peer)
+
+
+def test_what_compiling_costs_is_measured_on_both_sides() -> None:
+    first = compiling.first_calls(compiling.SMALL, 2)
+    assert {peer: len(samples) for peer, samples in first.items()} == {"adjoint": 2, "eager": 2}
+    assert all(0 < seconds < 5 for samples in first.values() for seconds in samples)
+    ready = compiling.until_ready(compiling.SMALL, 1)
+    assert all(0 < seconds < 60 for samples in ready.values() for seconds in samples)
+    assert compiling.arena(8, 1)["adjoint"][0] > 4 * 8 * 8 * 4  # the hidden layer's numbers at least
 
 
 def test_equations_have_the_gradient_of_the_augmented_one() -> None:
