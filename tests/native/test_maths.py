@@ -11,7 +11,8 @@ from adjoint.native import maths
 from adjoint.native.access import Operand
 from adjoint.native.emit import key_of
 from adjoint.native.engine import compiled
-from adjoint.native.kernels import Expression, Spec, write
+from adjoint.native.kernels import write
+from adjoint.native.nest import Expression, Spec
 
 EXACT = {
     "exp": mp.exp, "exp2": lambda x: mp.mpf(2) ** x, "expm1": mp.expm1, "log": mp.log, "log2": lambda x: mp.log(x, 2),

@@ -15,7 +15,7 @@ from adjoint.native import lowering, maths
 from adjoint.native.access import Operand
 from adjoint.native.emit import Code, Value, float_text, key_of
 from adjoint.native.indexing import PUT, SCATTER
-from adjoint.native.kernels import Expression, Spec, broadcast_strides, contiguous
+from adjoint.native.nest import Expression, Spec, broadcast_strides, contiguous
 from adjoint.native.views import View, pieces, plain, region
 
 RUNNING: dict[str, Callable[[Code, Value, Value], Value]] = {

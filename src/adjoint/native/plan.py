@@ -18,7 +18,8 @@ from adjoint.native.emit import Code, Value, key_of
 from adjoint.native.engine import Function
 from adjoint.native.fusion import Group, Scope, axes_reduced, groups
 from adjoint.native.indexing import GATHER, PUT, SCATTER
-from adjoint.native.kernels import Expression, Reduction, Spec, broadcast_strides, contiguous, write
+from adjoint.native.kernels import write
+from adjoint.native.nest import Expression, Reduction, Spec, broadcast_strides, contiguous
 from adjoint.native.primitive import REDUCED
 from adjoint.native.views import VIEWS, View, plain, through
 

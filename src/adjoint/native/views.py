@@ -11,7 +11,7 @@ import numpy as np
 
 from adjoint.graph.node import Node
 from adjoint.native.indexing import PUT, SCATTER, affine, apart, terms
-from adjoint.native.kernels import contiguous
+from adjoint.native.nest import contiguous
 from adjoint.ops.indexing import is_basic
 
 VIEWS = frozenset(
