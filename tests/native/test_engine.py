@@ -75,6 +75,30 @@ def test_what_is_there_is_found_in_another_order_too(folder):
     assert second == [first[1], first[0], "0"]
 
 
+BESIDE = """
+import sys
+import numpy as np
+import adjoint as ad
+
+def wave(x):
+    return x * np.sin(x)
+
+def both(x):
+    return x @ x, wave(x)
+
+f = ad.compile(globals()[sys.argv[1]], wait=True)
+x = np.linspace(-1e10, 1e10, 36).reshape(6, 6)  # of which the C library takes the sines
+f(x)
+assert np.allclose(f(x), globals()[sys.argv[1]](x))
+print(f.llvm.count("define void @k"))
+"""
+
+
+def test_code_beside_what_calls_blas_is_not_loaded_where_that_has_no_address(folder):
+    python(BESIDE, "both", folder=folder)
+    assert python(BESIDE, "wave", folder=folder).stdout.split() == ["1"]
+
+
 def test_a_second_process_survives_what_happened_to_the_files(folder):
     first = python(PROGRAMS, "both", folder=folder).stdout
     for file in folder.iterdir():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import sys
 import threading
 from collections.abc import Sequence
@@ -129,11 +130,15 @@ def compiled(functions: Sequence[Function]) -> list[Kernel]:
 def _modules(functions: Sequence[Function]) -> list[tuple[Module, list[Function]]]:
     """Code for `functions`: from disk in the company in which they were compiled, the rest compiled together.
 
-    On disk lies, by its text, each module; and by the text of each function, the key of the module that has it. So it
-    is found whatever else the process that looks for it has compiled by then.
+    On disk lies, by its text, each module; and by the text of each function, the key of the module that has it, and
+    what that calls of ours. So a function is found whatever else the process that looks for it has compiled by then.
     """
     kept, keys = disk.store(), {f: _key("in", module_text([f])) for f in functions}
-    homes = {key: home.decode() for key, home in kept.load(keys.values()).items()}
+    homes: dict[str, str] = {}
+    for key, words in kept.load(keys.values()).items():
+        home, *called = words.decode().split()
+        if all(llvm.address_of_symbol(name) for name in called):  # LLVM would load it all the same, and crash
+            homes[key] = home
     codes = kept.load(set(homes.values()))
     groups: dict[bytes | None, list[Function]] = {}
     for function, key in keys.items():
@@ -141,8 +146,8 @@ def _modules(functions: Sequence[Function]) -> list[tuple[Module, list[Function]
     made = [(Module(module_text(group), code), group) for code, group in groups.items()]
     for module, group in made:
         if module.fresh:
-            home = _key(module.text)
-            kept.save({home: module.code, **{keys[f]: home.encode() for f in group}})
+            words = " ".join([_key(module.text), *set(re.findall(r"@(adjoint\.\w+)", module.text))]).encode()
+            kept.save({_key(module.text): module.code, **{keys[f]: words for f in group}})
     return made
 
 
