@@ -146,7 +146,7 @@ def _modules(functions: Sequence[Function]) -> list[tuple[Module, list[Function]
     made = [(Module(module_text(group), code), group) for code, group in groups.items()]
     for module, group in made:
         if module.fresh:
-            words = " ".join([_key(module.text), *set(re.findall(r"@(adjoint\.\w+)", module.text))]).encode()
+            words = " ".join([_key(module.text), *set(re.findall(r"@(adjoint\.[\w.]+)", module.text))]).encode()
             kept.save({_key(module.text): module.code, **{keys[f]: words for f in group}})
     return made
 

@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from adjoint.native.engine import Kernel, Module, external
+from adjoint.native.engine import Kernel, Module, external, module
 from adjoint.native.entry import table
 
 _HEAD = object.__basicsize__  # where an object's own fields begin
@@ -63,9 +63,9 @@ class _Method(ctypes.Structure):
 @cache
 def _entry() -> tuple[Module, Any]:
     """The C part, which is the same for all programs."""
-    module = Module(_text())
+    made = module(_text())
     about = b"A compiled formula: one number for each variable."
-    return module, _Method(b"formula", module.address("enter"), 0x82, about)
+    return made, _Method(b"formula", made.address("enter"), 0x82, about)
 
 
 @cache
