@@ -2,6 +2,7 @@ import os
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -67,6 +68,15 @@ def test_a_second_process_compiles_nothing(folder):
     assert second.stdout.split() == [*first[:-1], "0"]
     assert not second.stderr
     assert sorted(os.listdir(folder)) == files
+
+
+def test_processes_at_once_do_not_disturb_each_other(folder):
+    with ThreadPoolExecutor(2) as pool:
+        both = list(pool.map(lambda names: python(PROGRAMS, *names, folder=folder), [("curve", "both")] * 2))
+    first, second = (done.stdout.split()[:-1] for done in both)
+    assert first == second
+    assert not any(done.stderr for done in both)
+    assert python(PROGRAMS, "curve", "both", folder=folder).stdout.split() == [*first, "0"]
 
 
 def test_what_is_there_is_found_in_another_order_too(folder):
