@@ -1,3 +1,4 @@
+import ctypes
 import os
 import subprocess
 import sys
@@ -134,6 +135,15 @@ def test_code_is_read_instead_of_compiled(folder, monkeypatch):
     assert "seven" in made.assembly
     with pytest.raises(NameError):
         engine.module(TEXT.replace("7", "8"))
+
+
+def test_what_code_names_may_lie_anywhere_and_elsewhere_in_another_process(folder):
+    for fresh, address in ((True, 0x123456789ABCDEF0), (False, 0x0FEDCBA987654321)):
+        name = engine.external("test_far", address)
+        ask = f"define i64 @far() {{\n  ret i64 ptrtoint (ptr {name} to i64)\n}}"
+        made = engine.module(f"{name} = external global i8\n{ask}")
+        assert made.fresh is fresh
+        assert ctypes.CFUNCTYPE(ctypes.c_uint64)(made.address("far"))() == address
 
 
 def test_without_a_folder_code_is_compiled_each_time(monkeypatch):
