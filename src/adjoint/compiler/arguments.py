@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from adjoint.graph.node import Node, placeholder
+from adjoint.graph.state import State
 from adjoint.graph.symbol import Symbol, symbol_of
 from adjoint.tape import writes
 from adjoint.tape.node import leaf
@@ -125,10 +126,17 @@ def _is_number(x: Any) -> bool:
     return not isinstance(x, Tensor) and not isinstance(x.value, np.ndarray)
 
 
-def overlap(given: Sequence[Any], state: Sequence[Any], written: Sequence[Any]) -> bool:
-    """Whether arrays that are written (`written` and the state) share memory with others; one may be given twice."""
-    targets = {id(x) for x in written}
-    each = [(x, id(x) in targets) for x in {id(x): x for x in given}.values()] + [(x, True) for x in state]
+def overlap(given: Sequence[Any], state: State, written: Iterable[int], overwritten: Sequence[Any]) -> bool:
+    """Whether what a program writes in place, of its state or of arguments, shares memory with something it reads.
+
+    One array may be there twice as an argument: it is one symbol.
+    """
+    targets = [cell.get() for i in written for cell in state.written_in_place(i)]
+    arguments = {id(x.data if isinstance(x, Tensor) else x) for x in overwritten}
+    if not targets and not arguments:
+        return False
+    each = [(x, id(x) in arguments) for x in {id(x): x for x in given}.values()] + [(x, True) for x in targets]
+    each += [(x, False) for x in state.read_only(written)]
     spans = sorted(
         (*np.lib.array_utils.byte_bounds(x), target) for x, target in each if isinstance(x, np.ndarray) and x.size
     )

@@ -84,11 +84,10 @@ class Recording:
     def __call__(self, leaves: Sequence[Any]) -> Any:
         """Run the program; raises `GraphError` where a guard's answer differs, and has written nothing then."""
         given = [leaf.read(leaves) for leaf in self.leaves]
-        targets = [Leaf(t.number, isinstance(leaves[t.number], Tensor)).read(leaves) for t in self.mutated]
-        if (self.mutated or self.written) and overlap(given, self.state.read(), targets):
+        found = [place.read() for place in self.environment.arrays]
+        if overlap([*given, *found], self.state, self.written, [leaves[target.number] for target in self.mutated]):
             raise SharedMemoryError(SHARED)
-        given += self.state.read()
-        given += [place.read() for place in self.environment.arrays]
+        given += [*self.state.read(), *found]
         self._check(given)
         if self.back is None or self._op is None:
             results = self._run(*given)
@@ -189,6 +188,11 @@ def record(
     guards = needed(run.guards, [*results, *written.values()])
     used = in_order([*results, *written.values(), *(guard.node for guard in guards)])
     state.settle({*used, *(back.met if back else ())})
+    overwritten = [leaves[target.number] for target, _, _ in run.mutations]
+    given = [leaf.read(leaves) for leaf in arguments.chosen]
+    if overlap([*given, *(place.read() for place in environment.arrays)], state, written, overwritten):
+        environment.restore()
+        return Recorded(_called(f, rebuild(list(leaves))), None, SHARED)
     inputs = [*arguments.inputs, *state.inputs, *held]
     graph = Graph(inputs, [*results, *written.values()], guards=guards, name=getattr(f, "__name__", "f"))
     if back is not None:
@@ -239,10 +243,6 @@ class _Run:
             self._drawn = [(source, source.get()) for source, _, _ in notes.generators.values()]
         if changed:
             raise NotSupportedError(f"the function itself changes {changed}, which Python has to do at each call")
-        given = [leaf.read(self._leaves) for leaf in arguments.chosen]
-        overwritten = [_data(self._leaves[target.number]) for target, _ in targets]
-        if (self.written or targets) and overlap(given, state.read(), overwritten):
-            raise NotSupportedError(SHARED)
         same = {**arguments.returned(found), **{i: x for i, x in enumerate(found) if state.has(x)}}
         self.gives = Gives([isinstance(x, Tensor) for x in found], back, same)
         self.guards = notes.guards

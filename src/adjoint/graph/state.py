@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -48,6 +48,28 @@ class Cell:
             _slot.__set__(self.holder, None if value is None else wrap(value, None, 0))
         else:
             self.holder[self.key] = value
+
+    def kept(self) -> Any:
+        """What `put_back` needs: of a gradient, the tensor itself too."""
+        return (_slot.__get__(self.holder), self.get()) if self.key is GRAD else self.get()
+
+    def stand_in(self, symbol: Any) -> None:
+        """Let `symbol` be there for a while: a tensor that is a gradient stays the same tensor."""
+        held = _slot.__get__(self.holder) if self.key is GRAD else None
+        if held is None:
+            self.put(symbol)
+        else:
+            held.data = symbol
+
+    def put_back(self, kept: Any) -> None:
+        """Let all be as it was."""
+        if self.key is not GRAD:
+            return self.put(kept)
+        held, data = kept
+        _slot.__set__(self.holder, held)
+        if held is not None:
+            held.data = data
+        return None
 
     def read(self) -> Any:
         """What it holds, or what stands for that."""
@@ -104,7 +126,8 @@ class State:
         found = reach(f, args)
         given = {id(leaf) for leaf in flatten(args)[0]}
         tensors = [t for t in found.tensors if id(t) not in given and t.level == 0 and not isinstance(t, View)]
-        self._tensors = [t for t in tensors if t.node is None or t.is_leaf]
+        grads = {id(t.grad) for t in tensors if t.node is not None}
+        self._tensors = [t for t in tensors if (t.node is None or t.is_leaf) and id(t) not in grads]
         self._objects = found.objects
         self._generators = found.generators
         named = _names(found.objects)
@@ -132,14 +155,14 @@ class State:
     def symbolic(self, record: Record) -> Iterator[list[Cell]]:
         """For a while, symbols in place of all arrays; afterwards everything is as it was."""
         attributes = [(thing, dict(vars(thing))) for thing in self._objects]
-        before = [(cell, cell.get()) for cell in self._all]
+        before = [(cell, cell.kept()) for cell in self._all]
         sources = {id(generator): (s, s.get()) for generator in self._generators for s in (Source.of(generator),)}
         places = {cell: i for i, cell in enumerate(self._all)}
         for cell, node in zip(self.cells, self.inputs, strict=True):
             value = cell.read()
             symbol = symbol_of(np.array(value) if isinstance(value, np.ndarray) else value, node)
             self._put[places[cell]] = symbol
-            cell.put(symbol)
+            cell.stand_in(symbol)
         leaves = [cell.holder for cell in self._all if cell.key is GRAD and type(cell.holder) is Leaf]
         for leaf in leaves:
             leaf.__class__ = _Untouched
@@ -154,7 +177,7 @@ class State:
             for leaf in leaves:
                 leaf.__class__ = Leaf
             for cell, value in before:
-                cell.put(value)
+                cell.put_back(value)
             for thing, values in attributes:
                 for name in vars(thing).keys() - values.keys():
                     del vars(thing)[name]
@@ -200,6 +223,11 @@ class State:
         """Cell number `i`, if the program writes into the array that is there."""
         if i in self.in_place:
             yield self._all[i]
+
+    def read_only(self, written: Iterable[int]) -> list[Any]:
+        """The arrays of the cells that are not written in place."""
+        targets = {cell for i in written for cell in self.written_in_place(i)}
+        return [cell.read() for cell in self.cells if cell not in targets]
 
     def holds(self) -> bool:
         """Whether gradients are there where they were, as far as that matters."""

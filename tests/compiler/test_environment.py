@@ -1,0 +1,135 @@
+"""What a function finds outside of its arguments: on another value there, it is recorded anew, or runs as it is."""
+
+import itertools
+import logging
+import random
+import time
+from functools import cached_property
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+
+X = np.arange(3.0)
+
+
+@pytest.fixture
+def compiled():
+    return lambda f: ad.compile(f, backend="numpy")
+
+
+class Config:
+    scale = 2.0
+    shift = np.ones(3)
+
+    @staticmethod
+    def twice(x):
+        return x * FACTOR
+
+    @property
+    def half(self):
+        return self.scale / FACTOR
+
+    @cached_property
+    def kept(self):
+        return FACTOR
+
+
+FACTOR = 2.0
+
+
+class Slots:
+    __slots__ = ("a", "b")
+
+    def __init__(self):
+        self.a, self.b = 1.0, np.ones(3)
+
+
+def test_values_of_classes(compiled, monkeypatch):
+    f = compiled(lambda x: x * Config.scale + Config.shift)
+    np.testing.assert_array_equal(f(X), X * 2 + 1)
+    monkeypatch.setattr(Config, "scale", 3.0)
+    np.testing.assert_array_equal(f(X), X * 3 + 1)
+    monkeypatch.setattr(Config, "shift", np.zeros(3))
+    np.testing.assert_array_equal(f(X), X * 3)
+    settings = Config()
+    g = compiled(lambda x: x * settings.half)
+    np.testing.assert_array_equal(g(X), X * 1.5)
+    settings.scale = 8.0  # of this object, before that of the class
+    np.testing.assert_array_equal(g(X), X * 4)
+
+
+def test_what_methods_and_properties_read(compiled, monkeypatch):
+    settings = Config()
+    f = compiled(lambda x: settings.twice(x) + settings.half)
+    np.testing.assert_array_equal(f(X), X * 2 + 1)
+    monkeypatch.setitem(globals(), "FACTOR", 4.0)
+    np.testing.assert_array_equal(f(X), X * 4 + 0.5)
+    monkeypatch.setattr(Config, "twice", staticmethod(lambda x: -x))
+    np.testing.assert_array_equal(f(X), -X + 0.5)
+
+
+def test_slots(compiled):
+    settings = Slots()
+    f = compiled(lambda x: x * settings.a + settings.b)
+    np.testing.assert_array_equal(f(X), X + 1)
+    settings.a = 5.0
+    np.testing.assert_array_equal(f(X), X * 5 + 1)
+    settings.b = np.zeros(3)
+    np.testing.assert_array_equal(f(X), X * 5)
+
+
+def test_containers(compiled):
+    chosen, queue = {1, 2}, __import__("collections").deque([1.0, 2.0])
+    f = compiled(lambda x: x * sum(chosen) + queue[0])
+    np.testing.assert_array_equal(f(X), X * 3 + 1)
+    chosen.remove(1)
+    chosen.add(5)  # as many as before
+    np.testing.assert_array_equal(f(X), X * 7 + 1)
+    queue.rotate()
+    np.testing.assert_array_equal(f(X), X * 7 + 2)
+
+
+def test_attributes_by_names_in_texts(compiled):
+    settings = Config()
+    settings.power, name = 2.0, "power"
+    f = compiled(lambda x: x ** getattr(settings, name))
+    np.testing.assert_array_equal(f(X), X**2)
+    settings.power = 3.0
+    np.testing.assert_array_equal(f(X), X**3)
+
+
+def test_attributes_that_nobody_names_do_not_matter(compiled):
+    settings = Config()
+    f = compiled(lambda x: x * settings.scale)
+    f(X)
+    settings.name = "another"
+    settings.log = [1, 2, 3]
+    f(X)
+    assert len(f._latest.graph) == 3
+    assert sum(map(len, f._ways.values())) == 1
+
+
+def outside():
+    ticks, numbers = itertools.count(), random.Random(0)
+    logger = logging.getLogger("a test")
+    return {
+        "time": lambda x: x * (time.perf_counter() > 0),
+        "itertools|count": lambda x: x + next(ticks),
+        "random": lambda x: x * numbers.random(),
+        "random too": lambda x: x * random.random(),
+        "logging": lambda x: logger.info("called") or x * 2,
+    }
+
+
+@pytest.mark.parametrize("name", list(outside()))
+def test_what_is_another_thing_at_each_call_is_not_recorded(compiled, name):
+    plain, f = outside()[name], compiled(outside()[name])
+    random.seed(0)
+    expected = [plain(X) for _ in range(3)]
+    random.seed(0)
+    for value in expected:
+        np.testing.assert_array_equal(f(X), value)
+    assert f.explain().splitlines()[-1].strip().startswith("run")
+    assert not f._ways[next(iter(f._ways))]
