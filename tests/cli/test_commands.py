@@ -84,6 +84,25 @@ def test_a_second_run_has_a_folder_of_its_own() -> None:
     assert (first / "model.safetensors").read_bytes() == (second / "model.safetensors").read_bytes()
 
 
+def test_steps_are_compiled_unless_asked_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def spy(*args: Any, **options: Any) -> Any:
+        asked.append(options["compiled"])
+        return real_fit(*args, **options)
+
+    monkeypatch.setattr("adjoint.cli.train.fit", spy)
+    write_pictures("halves.npz")
+    for words in ((), ("--eager",)):
+        assert adjoint("train", "halves.npz", *FAST, "--dtype", "float64", *words).exit_code == 0
+    assert asked == [True, False]
+    rows = []
+    for run in ("halves-1", "halves-2"):
+        with (Path("runs") / run / "metrics.csv").open(newline="") as file:
+            rows.append([[float(row[name]) for name in row if name != "seconds"] for row in csv.DictReader(file)])
+    np.testing.assert_allclose(rows[0], rows[1], rtol=1e-5)
+
+
 def test_digits_are_read_by_the_command() -> None:
     result = adjoint("train", "digits", "--epochs", "8", "--hidden", "128")
     assert result.exit_code == 0, result.output

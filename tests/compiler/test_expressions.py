@@ -193,9 +193,9 @@ def test_what_it_says():
     assert "define" in f.llvm
     assert f.assembly
     assert "asked for" in _explained(ad.compile(ad.expr("x^2"), backend="numpy"))
-    strange = ad.compile(ad.expr("gammaln(x)"), wait=True)
-    assert strange(x=2.5) == ad.expr("gammaln(x)")(x=2.5)
-    assert "gammaln has no native code" in strange.explain()
+    strange = ad.compile(ad.expr("struve(1, x)"), wait=True)
+    assert strange(x=2.5) == ad.expr("struve(1, x)")(x=2.5)
+    assert "struve has no native code" in strange.explain()
 
 
 def _explained(f):

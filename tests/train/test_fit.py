@@ -181,3 +181,95 @@ def test_digits_are_learned_in_a_few_epochs() -> None:
     )
     assert history.epochs[-1].validation_accuracy >= 0.93
     assert accuracy(model.probabilities(parts.test.x), parts.test.y) >= 0.95
+
+
+def digits_curve(compiled: bool, epochs: int = 1, **plan: Any) -> tuple[list[float], History, Classifier]:
+    """Losses after each step of a short training on digits; the last batch of an epoch is smaller than the others."""
+    parts = split(digits(), seed=0)
+    model = Classifier.for_data(parts.train, hidden=(32,), seed=0, **plan)
+    losses: list[float] = []
+    history = fit(
+        model.network,
+        optim.AdamW(model.network.parameters(), lr=3e-3),
+        (model.prepared(parts.train.x), parts.train.y),
+        (model.prepared(parts.validation.x), parts.validation.y),
+        epochs=epochs,
+        batch_size=64,
+        rng=np.random.default_rng(0),
+        label_smoothing=0.05,
+        compiled=compiled,
+        on_step=lambda step: losses.append(step.loss * step.examples),
+    )
+    return losses, history, model
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-11), ("float32", 1e-4)])
+@pytest.mark.parametrize("dropout", [0.0, 0.3])
+def test_compiled_steps_learn_the_same(dtype: str, tolerance: float, dropout: float) -> None:
+    plain, history, model = digits_curve(False, dtype=dtype, dropout=dropout)
+    compiled, again, other = digits_curve(True, dtype=dtype, dropout=dropout)
+    assert len(plain) == 20
+    np.testing.assert_allclose(compiled, plain, rtol=tolerance)
+    assert again.epochs[0].loss < 0.95 * compiled[0] / 64
+    assert again.epochs[0].validation_loss == pytest.approx(history.epochs[0].validation_loss, rel=10 * tolerance)
+    assert again.epochs[0].learning_rate == history.epochs[0].learning_rate
+    assert not other.network.training
+    for name, value in model.network.state_dict().items():
+        np.testing.assert_allclose(other.network.state_dict()[name], value, atol=100 * tolerance)
+
+
+def test_compiled_runs_of_one_seed_are_alike_bit_for_bit() -> None:
+    first, second = (digits_curve(True, dropout=0.2) for _ in range(2))
+    assert first[0] == second[0]
+    for name, value in first[1].last_state.items():
+        np.testing.assert_array_equal(second[1].last_state[name], value)
+
+
+def test_a_compiled_training_goes_on_where_it_was_stopped() -> None:
+    def stopped_after(count: int) -> Any:
+        def stop(step: Step) -> None:
+            if step.done == count:
+                raise KeyboardInterrupt
+
+        return stop
+
+    x, y = line()
+    results = []
+    for compiled in (False, True):
+        model = nn.Linear(2, 2, rng=0)
+        adam = optim.Adam(model.parameters(), lr=0.1)
+        given = {"epochs": 2, "batch_size": 32, "compiled": compiled}
+        history = fit(model, adam, (x, y), (x, y), rng=np.random.default_rng(1), on_step=stopped_after(3), **given)
+        assert history.interrupted
+        assert adam.steps == 3
+        weights, state = history.last_state, adam.state_dict()
+        model, adam = nn.Linear(2, 2, rng=5), None
+        adam = optim.Adam(model.parameters(), lr=0.1)
+        model.load_state_dict(weights)
+        adam.load_state_dict(state)
+        history = fit(model, adam, (x, y), (x, y), rng=np.random.default_rng(2), **given)
+        assert adam.steps == 3 + 8
+        results.append([epoch.loss for epoch in history.epochs] + model.weight.numpy().ravel().tolist())
+    np.testing.assert_allclose(results[1], results[0], rtol=1e-11)
+
+
+def test_a_model_that_can_not_be_compiled_learns_as_it_is() -> None:
+    class Counting(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner, self.calls = nn.Linear(2, 2, rng=0), []
+
+        def forward(self, x: Any) -> Any:
+            self.calls.append(len(x))
+            return self.inner(x)
+
+    model = Counting()
+    history = learn(model, compiled=True)
+    assert sum(model.calls[:6]) == 90
+    plain = learn(Counting())
+    assert [epoch.loss for epoch in history.epochs] == [epoch.loss for epoch in plain.epochs]
+
+
+def test_divergence_is_noticed_in_compiled_steps() -> None:
+    with pytest.raises(ad.DivergedError, match="diverged"):
+        learn(nn.Linear(2, 2, rng=0), lr=1e9, compiled=True)

@@ -71,6 +71,7 @@ def train(
     shift: Annotated[float, typer.Option(min=0, max=8, help="Move pictures at random by up to so many pixels.")] = 0.5,
     seed: Annotated[int, typer.Option(min=0, help="Of the split, the weights and the order of examples.")] = 0,
     dtype: Annotated[DType, typer.Option(help="What to compute in.")] = DType.float32,
+    eager: Annotated[bool, typer.Option("--eager", help="Run each step as it is, not as native code.")] = False,
     out: Annotated[Path, typer.Option(help="The folder to put the folder of this run in.")] = Path("runs"),
 ) -> None:
     """Train a network to tell classes apart.
@@ -78,6 +79,7 @@ def train(
     A tenth of the training examples chooses the best weights; the test set
     (a fifth of the data, unless you bring one) judges them at the end.
     Everything is written to a new folder. Ctrl-C saves what there is.
+    Steps are compiled first, unless you say --eager.
 
     [bold]Examples[/bold]
 
@@ -95,7 +97,9 @@ def train(
     run = _Run(model, parts, new_run(out, parts.train.name))
     start = perf_counter()
     try:
-        history = _learn(console, run, epochs=epochs, batch_size=batch_size, lr=lr, shift=shift, seed=seed)
+        history = _learn(
+            console, run, epochs=epochs, batch_size=batch_size, lr=lr, shift=shift, seed=seed, compiled=not eager
+        )
     except AdjointError as error:
         raise type(error)(f"{error}. {run.what_is_left()}") from None
     if history.interrupted:
@@ -140,7 +144,9 @@ def _introduce(console: Console, parts: Parts, model: Classifier) -> None:
     say(console, f"network: {layers}, {weights} parameters, {plan.dtype}")
 
 
-def _learn(console: Console, run: _Run, *, epochs: int, batch_size: int, lr: float, shift: float, seed: int) -> History:
+def _learn(
+    console: Console, run: _Run, *, epochs: int, batch_size: int, lr: float, shift: float, seed: int, compiled: bool
+) -> History:
     rng = np.random.default_rng(seed)
     model, parts, picture = run.model, run.parts, run.model.picture
 
@@ -166,6 +172,7 @@ def _learn(console: Console, run: _Run, *, epochs: int, batch_size: int, lr: flo
             rng=rng,
             label_smoothing=_LABEL_SMOOTHING,
             augment=moved,
+            compiled=compiled,
             on_step=progress.step,
             on_epoch=on_epoch,
         )

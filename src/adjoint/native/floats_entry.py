@@ -1,8 +1,8 @@
 """The way from Python into programs of numbers: a built-in function that takes floats by order or by name.
 
 It is made as the one in `entry` is, but allocates no arrays: numbers lie on the stack, and its results become Python's
-own. The names of arguments are compared as objects, since Python has one string for each name that is written in a
-program. Whatever is not a call with one number for each argument goes to a Python function.
+own. The names of arguments are compared as objects first, since Python has one string for each name that is written in
+a program. Whatever is not a call with one number for each argument goes to a Python function.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ _CALLED = {
     "PyLong_AsDouble": "double (ptr)", "PyErr_Occurred": "ptr ()", "PyErr_Clear": "void ()",
     "PyFloat_FromDouble": "ptr (double)", "PyBool_FromLong": "ptr (i64)", "PyTuple_New": "ptr (i64)",
     "PyTuple_SetItem": "i32 (ptr, i64, ptr)", "PyDict_Copy": "ptr (ptr)", "PyDict_SetItem": "i32 (ptr, ptr, ptr)",
-    "Py_DecRef": "void (ptr)", "PyObject_Vectorcall": "ptr (ptr, ptr, i64, ptr)",
+    "PyUnicode_Compare": "i32 (ptr, ptr)", "Py_DecRef": "void (ptr)", "PyObject_Vectorcall": "ptr (ptr, ptr, i64, ptr)",
 }  # fmt: skip
 
 
@@ -192,10 +192,23 @@ search:
 further:
   %%j.next = add i64 %%j, 1
   %%j.all = icmp eq i64 %%j.next, %%count
-  br i1 %%j.all, label %%python, label %%search
+  br i1 %%j.all, label %%compare, label %%search
+
+compare:
+  %%k = phi i64 [ 0, %%further ], [ %%k.next, %%unlike ]
+  %%like.at = getelementptr ptr, ptr %%names, i64 %%k
+  %%like = load ptr, ptr %%like.at
+  %%order = call i32 @adjoint.PyUnicode_Compare(ptr %%word, ptr %%like)
+  %%equal = icmp eq i32 %%order, 0
+  br i1 %%equal, label %%placed, label %%unlike
+
+unlike:
+  %%k.next = add i64 %%k, 1
+  %%k.all = icmp eq i64 %%k.next, %%count
+  br i1 %%k.all, label %%python, label %%compare
 
 placed:
-  %%slot = phi i64 [ %%i, %%one ], [ %%i, %%name ], [ %%j, %%search ]
+  %%slot = phi i64 [ %%i, %%one ], [ %%i, %%name ], [ %%j, %%search ], [ %%k, %%compare ]
   %%arg.at = getelementptr ptr, ptr %%args, i64 %%i
   %%arg = load ptr, ptr %%arg.at
   %%type.at = getelementptr i8, ptr %%arg, i64 %(type)s

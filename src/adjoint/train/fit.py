@@ -6,9 +6,11 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
+from adjoint.compiler import compile
 from adjoint.core.errors import ArgumentError, DivergedError
 from adjoint.data.batches import batches
 from adjoint.data.dataset import Array
@@ -90,6 +92,7 @@ def fit(
     rng: np.random.Generator,
     label_smoothing: float = 0.0,
     augment: Callable[[Array], Array] | None = None,
+    compiled: bool = False,
     on_step: Callable[[Step], object] | None = None,
     on_epoch: Callable[[History], object] | None = None,
 ) -> History:
@@ -108,6 +111,8 @@ def fit(
         rng: the source of the order of examples.
         label_smoothing: see `adjoint.nn.cross_entropy`.
         augment: changes each batch of examples before the model sees it.
+        compiled: run each step as one native program (see `adjoint.compile`), made before the first step of each size
+            of batches. Losses differ from those of the plain step by rounding alone.
         on_step, on_epoch: called after every step and every epoch.
 
     Returns:
@@ -135,25 +140,23 @@ def fit(
     history, highest = History(), optimizer.lr
     total = epochs * math.ceil(len(x) / batch_size)
     done, first = 0, math.nan
+    step = _step(label_smoothing)
+    if compiled:
+        step = compile(step, wait=True)  # to change over in mid-stream would make no two runs alike
     try:
         for number in range(1, epochs + 1):
             model.train()
             sums, start = _Sums(), perf_counter()
             for xs, ys in batches(x, y, batch_size, rng):
                 optimizer.lr = highest * (1 + math.cos(math.pi * done / total)) / 2
-                logits = model(xs if augment is None else augment(xs))
-                loss = cross_entropy(logits, ys, label_smoothing=label_smoothing)
+                loss, unsmoothed, logits = step(model, optimizer, xs if augment is None else augment(xs), ys)
                 value = loss.item()
                 first = value if done == 0 else first
                 if not value <= _BLOWN_UP * max(first, 1.0):
                     raise DivergedError(f"training diverged: the loss became {value:g} in epoch {number} of {epochs}; "
                                         f"a lower learning rate than {highest:g} may help")  # fmt: skip
-                optimizer.zero_grad()
-                loss.backward(retain_graph=False)
-                optimizer.step()
                 done += 1
-                answers = logits.numpy()
-                sums.add(mean_loss(answers, ys) if label_smoothing else value, answers, ys)
+                sums.add(unsmoothed.item(), logits.numpy(), ys)
                 if on_step is not None:
                     on_step(Step(number, done, total, sums.examples, sums.loss / sums.examples,
                                  sums.right / sums.examples))  # fmt: skip
@@ -173,6 +176,21 @@ def fit(
     history.last_state = model.state_dict()
     history.best_state = history.best_state or history.last_state
     return history
+
+
+def _step(label_smoothing: float) -> Callable[[Module, Optimizer, Array, Array], tuple[Any, ...]]:
+    """A step of training: it gives the loss, the loss without label smoothing, and the logits."""
+
+    def step(model: Module, optimizer: Optimizer, x: Array, y: Array) -> tuple[Any, ...]:
+        logits = model(x)
+        loss = cross_entropy(logits, y, label_smoothing=label_smoothing)
+        unsmoothed = cross_entropy(logits.detach(), y) if label_smoothing else loss.detach()
+        optimizer.zero_grad()
+        loss.backward(retain_graph=False)
+        optimizer.step()
+        return loss.detach(), unsmoothed, logits.detach()
+
+    return step
 
 
 def _close_epoch(history: History, model: Module, epoch: Epoch) -> None:
