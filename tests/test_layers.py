@@ -30,7 +30,7 @@ ALLOWED = {
     "optim": {"nn", "tape", "ops", "core"},
     "data": {"core"},
     "io": {"core"},
-    "train": {"nn", "optim", "data", "io", "tape", "transforms", "ops", "core"},
+    "train": {"compiler", "nn", "optim", "data", "io", "tape", "transforms", "ops", "core"},
     "testing": {"transforms", "graph", "tape", "ops", "core"},
 }
 EVERYTHING = ("cli", "__init__", "__main__")
