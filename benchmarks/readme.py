@@ -1,4 +1,4 @@
-"""``python -m benchmarks.readme``: the rows that have a budget, from the results page into the README."""
+"""``python -m benchmarks.readme``: rows that have a budget and a peer, from the results page into the README."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def table(page: str) -> str:
     lines = [f"| | {' | '.join(PEERS)} |", f"|---|{'---:|' * len(PEERS)}"]
     previous = ""
     for title, row in rows(page):
-        if not row["budget"]:
+        if not row["budget"] or all(row.get(peer, NONE) == NONE for peer in PEERS[1:]):
             continue
         if title != previous:
             lines.append(f"| **{title}** |{' |' * len(PEERS)}")
