@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from types import BuiltinFunctionType, BuiltinMethodType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 from adjoint.core.box import Box
 from adjoint.core.op import Op
 from adjoint.optim.optimizer import Optimizer
+from adjoint.tape.lines import line_of_name
 from adjoint.tape.reach import is_machinery
 from adjoint.tape.tensor import Tensor
 
@@ -201,26 +202,26 @@ class Places:
         yield from _fixed(function.__defaults__, function.__kwdefaults__)
         for code in _codes(function.__code__):
             if out := _WRITES_OUT & set(code.co_names):
-                self._refuse(
-                    f"{function.__qualname__} calls {', '.join(sorted(out))}, which has to happen at each call"
-                )
+                called = f"{function.__qualname__} calls {', '.join(sorted(out))}"
+                self._refuse(f"{called}, which has to happen at each call ({line_of_name(code, out)})")
             spaces = [function.__globals__]
             for space in spaces:
                 for name in code.co_names:
                     if name in space and name[0] != "@":  # such are a tool's
                         yield Place(space, name, name)
                         inner = space[name]
-                        self._refuse_outside(inner)
+                        self._refuse_outside(inner, code, name)
                         if isinstance(inner, ModuleType) and not is_library(inner) and vars(inner) not in spaces:
                             spaces.append(vars(inner))
 
-    def _refuse_outside(self, thing: Any) -> None:
-        """Refuse the clock, Python's own random numbers, files and loggers."""
+    def _refuse_outside(self, thing: Any, code: CodeType | None = None, said: str = "") -> None:
+        """Refuse the clock, Python's own random numbers, files and loggers; `code` calls it what was `said`."""
         owner = getattr(thing, "__self__", thing)
         owner = owner if isinstance(owner, ModuleType | type) else type(owner) if owner is not thing else thing
         name = owner.__name__ if isinstance(owner, ModuleType) else f"{getattr(owner, '__module__', '')}"
         if name.split(".")[0].lstrip("_") in _OUTSIDE:
-            self._refuse(f"it uses {name}, which has to happen at each call")
+            line = f" ({line_of_name(code, (said,))})" if code is not None else ""
+            self._refuse(f"it uses {name}, which has to happen at each call{line}")
 
     def _refuse(self, why: str) -> None:
         self.refusal = self.refusal or why
@@ -267,12 +268,13 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(const)
 
 
-def _names_of(code: CodeType) -> set[str]:
+@lru_cache(4096)
+def _names_of(code: CodeType) -> frozenset[str]:
     """Names that code uses, and texts in it, which may be names of attributes."""
     found: set[str] = set()
     for inner in _codes(code):
         found.update(inner.co_names, (const for const in inner.co_consts if isinstance(const, str)))
-    return found
+    return frozenset(found)
 
 
 def _names_in(slots: Any) -> list[str]:

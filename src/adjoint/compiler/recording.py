@@ -26,6 +26,7 @@ from adjoint.graph.graph import Graph, depends_on_values, needed
 from adjoint.graph.node import Node, constant, in_order, placeholder
 from adjoint.graph.state import State
 from adjoint.graph.symbol import LEVEL, Symbol, reading, recording
+from adjoint.tape.lines import line_of_error
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.reach import Source
 from adjoint.tape.tensor import Tensor, wrap
@@ -179,7 +180,8 @@ def record(
     except Exception as error:  # whatever it is, the function itself, as it is, says it better
         environment.restore()
         reason = str(error) if isinstance(error, AdjointError) else f"{type(error).__name__}: {error}"
-        return Recorded(_called(f, rebuild(list(leaves))), None, reason)
+        line = line_of_error(error)
+        return Recorded(_called(f, rebuild(list(leaves))), None, f"{reason} ({line})" if line else reason)
     except BaseException:  # it was interrupted
         environment.restore()
         raise

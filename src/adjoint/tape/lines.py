@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from types import CodeType
 from typing import TYPE_CHECKING, Any, cast
@@ -31,6 +31,24 @@ def line_of(place: Place) -> str:
     lines = (line for start, stop, line in code.co_lines() if start <= at < stop)
     folder = os.path.join(os.getcwd(), "")
     return f"{code.co_filename.removeprefix(folder)}:{next(lines)}"
+
+
+def line_of_error(error: BaseException) -> str:
+    """File and line of the innermost frame outside adjoint and NumPy that an error came through; empty if none."""
+    line, step = "", error.__traceback__
+    while step is not None:
+        if not step.tb_frame.f_globals.get("__name__", "").startswith(("adjoint.", "numpy.")):
+            line = line_of((step.tb_frame.f_code, step.tb_lasti))
+        step = step.tb_next
+    return line
+
+
+def line_of_name(code: CodeType, names: Container[str]) -> str:
+    """File and line at which code first uses one of `names`; empty if it does not."""
+    from dis import get_instructions
+
+    offset = next((x.offset for x in get_instructions(code) if type(x.argval) is str and x.argval in names), None)
+    return "" if offset is None else line_of((code, offset))
 
 
 def line_of_node(node: Node) -> str:
