@@ -66,6 +66,7 @@ class Scope:
         """Whether `arg` may be computed in the kernel of `node`, place by place."""
         return (
             self.kinds.get(arg) in PLACEWISE
+            and self.kinds[node] != "view"  # whose readers may read other places
             and arg in self.inside
             and not self.whole(arg, node)
             and arg.shape == self.domain(node)
