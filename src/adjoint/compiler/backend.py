@@ -63,7 +63,7 @@ class Runner:
     def __init__(self, graph: Graph, into: dict[int, int], backend: str, wait: bool, fastmath: bool) -> None:
         self.graph, self.reason = graph, ""
         self.native: Any = None
-        self.execution = Execution(straight(graph), {})
+        self.execution = Execution(self._by_numpy, {})
         if backend == "numpy":
             self.reason = 'backend="numpy" was asked for'
         elif wait:
@@ -71,6 +71,13 @@ class Runner:
         else:
             arguments = into, fastmath
             threading.Thread(target=self._make, args=arguments, name="adjoint compiler", daemon=True).start()
+
+    def _by_numpy(self, given: Sequence[Any]) -> list[Any]:
+        """Run it by NumPy; the first time that this is wanted, the function for it is written."""
+        execution = Execution(straight(self.graph), {})
+        if self.execution.run == self._by_numpy:
+            self.execution = execution
+        return execution.run(given)
 
     def run(self, given: Sequence[Any]) -> list[Any]:
         """All outputs, for a graph that writes nothing."""
@@ -92,7 +99,7 @@ class Runner:
             return
         execution = Execution(_called(graph, native), into, True)
         if os.environ.get("ADJOINT_VERIFY"):
-            execution = Execution(_verified(graph, execution, self.execution.run), into)
+            execution = Execution(_verified(graph, execution, straight(graph)), into)
         self.native, self.execution = native, execution
         say(1, lambda: f"adjoint: {graph.name} is native: {len(native.kernels)} kernels")
         say(3, lambda: str(native.listing()))

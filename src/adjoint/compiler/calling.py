@@ -2,19 +2,18 @@
 
 For a training step it reads ::
 
-    def direct(args):
-        if len(args) != 2:
-            return MISS
-        x0, x1 = args
-        if not (type(x0) is ndarray and x0.shape == (16, 4) and …):
-            return MISS
-        if not (floor() == 0 and a1.cell_contents is a2 and a3['training'] is a4 and …):
-            return MISS
-        s2 = a5.data
-        …
-        results = native(x0, x1, s2, …)
-        if results is None:
-            return MISS
+    def direct(args, kwargs):
+        if len(args) != 2 or kwargs: return MISS
+        try:
+            x0 = args[0]
+            x1 = args[1]
+            if not (type(x0) is ndarray and x0.shape == (16, 4) and …): return MISS
+            if not (floor() == 0 and a1.cell_contents is a2 and a3['training'] is a4 and …): return MISS
+            s2 = a5.data
+            …
+            results = native(x0, x1, s2, …)
+        except misses: return MISS
+        if results is None: return MISS
         r0, r1, … = results
         note((s2, …))
         a6.grad = wrap(r1, None, 0)
@@ -26,49 +25,53 @@ What does not fit gives MISS, and has done nothing: the long way, `Recording.__c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from adjoint.compiler.going_back import pullback
 from adjoint.core.errors import ArgumentError, GraphError
 from adjoint.graph.state import DATA, GRAD, Cell
 from adjoint.tape.modes import recording_floor
+from adjoint.tape.node import Node, next_order
 from adjoint.tape.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
     from adjoint.compiler.recording import Recording
 
 MISS: Any = object()
-Direct = Callable[[Sequence[Any]], Any]
+Direct = Callable[[Any, Any], Any]
 _PLAIN = (int, bool, str)
 
 
-def written_for(recording: Recording, leaves: Sequence[Any]) -> Direct | None:
-    """The short way for positional arguments like `leaves`; None if there is none, or not yet."""
-    execution, native = recording.runner.execution, recording.runner.native
-    draws_and_asks = recording.draws and recording.may_deviate  # a draw may have to be taken back
-    if native is None or recording.back is not None or recording.mutated or draws_and_asks or not execution.direct:
+def written_for(recording: Recording, leaves: Sequence[Any], rebuild: Callable[[list[Any]], Any]) -> Direct | None:
+    """The short way for arguments like `leaves`, of the structure `rebuild`; None if there is none, or not yet."""
+    execution, native, back = recording.runner.execution, recording.runner.native, recording.back
+    if native is None or not execution.direct or recording.mutated or recording.cleared:
         return None
-    writer = _Writer(recording)
-    for k, x in enumerate(leaves):
-        if not writer.takes(k, x):
-            return None
-    return writer.function(len(leaves), native)
+    if recording.draws and recording.may_deviate:  # a draw may have to be taken back
+        return None
+    if back is not None and (len(back.alive) > 1 or recording.written or recording.state.cleared):
+        return None
+    writer = _Writer(recording, leaves)
+    args, kwargs = rebuild(list(range(len(leaves))))
+    return writer.function(args, kwargs, native) if writer.takes(args, kwargs) else None
 
 
 class _Writer:
-    def __init__(self, recording: Recording) -> None:
-        self.recording = recording
+    def __init__(self, recording: Recording, leaves: Sequence[Any]) -> None:
+        self.recording, self.leaves = recording, leaves
         self.scope: dict[str, Any] = {
-            "MISS": MISS, "ndarray": np.ndarray, "int64": np.int64, "Tensor": Tensor, "wrap": wrap,
-            "misses": (ArgumentError, GraphError, KeyError, IndexError, ValueError, AttributeError),
-            "note": recording.state.together.note, "floor": recording_floor.get,
+            "MISS": MISS, "ndarray": np.ndarray, "int64": np.int64, "copied": np.array, "Tensor": Tensor, "wrap": wrap,
+            "misses": (ArgumentError, GraphError, KeyError, IndexError, ValueError, AttributeError, TypeError),
+            "note": recording.state.together.note, "floor": recording_floor.raw, "Node": Node, "order": next_order,
         }  # fmt: skip
         self._names: dict[int, str] = {}
         self.varies = {leaf.number for leaf in recording.leaves}
-        self.fits: list[str] = []
-        self.given: list[str] = []
+        self.gets: list[str] = []  # the leaves
+        self.fits: list[str] = []  # conditions on them
+        self.given: list[str] = []  # those that vary
 
     def name(self, thing: Any) -> str:
         """What `thing` is called in the function."""
@@ -77,9 +80,31 @@ class _Writer:
             self.scope[self._names[id(thing)]] = thing
         return self._names[id(thing)]
 
-    def takes(self, k: int, x: Any) -> bool:
-        """Whether an argument like `x` can come this way; if so, it is written down how."""
-        kind, name = type(x), f"x{k}"
+    # -- Arguments ------------------------------------------------------------------------------------
+
+    def takes(self, args: Any, kwargs: Any) -> bool:
+        """Whether arguments of this structure, with numbers of leaves in it, can come this way."""
+        inside = [*((f"args[{i}]", part) for i, part in enumerate(args)),
+                  *((f"kwargs[{name!r}]", part) for name, part in kwargs.items())]  # fmt: skip
+        return all(self._part(path, part) for path, part in inside) and all(map(self._leaf, range(len(self.leaves))))
+
+    def _part(self, path: str, part: Any) -> bool:
+        if type(part) is int:
+            self.gets.append(f"x{part} = {path}")
+            return True
+        if part is None:
+            self.gets.append(f"if {path} is not None: return MISS")
+            return True
+        kind = type(part)
+        if kind not in (dict, list, tuple):
+            return False
+        self.gets.append(f"if type({path}) is not {kind.__name__} or len({path}) != {len(part)}: return MISS")
+        items = part.items() if kind is dict else enumerate(part)
+        return all(self._part(f"{path}[{self.name(key)}]", inner) for key, inner in items)
+
+    def _leaf(self, k: int) -> bool:
+        x, name = self.leaves[k], f"x{k}"
+        kind = type(x)
         if k not in self.varies:
             self.fits.append(f"type({name}) is {self.name(kind)} and {name} == {self.name(x)}")
             return kind in _PLAIN
@@ -90,60 +115,97 @@ class _Writer:
             self.fits.append(f"type({name}) is {self.name(kind)}")
         else:
             self.given[-1] += ".data"
-            self.fits.append(
-                f"type({name}) is Tensor and {name}.node is None and {name}.level == 0 and "
-                f"type({name}.data) is ndarray and {name}.shape == {np.shape(x)}"
-            )
-            return kind is Tensor and x.node is None and type(x.data) is np.ndarray
+            self.fits.append(f"type({name}) is Tensor and {name}.level == 0 and type({name}.data) is ndarray")
+            self.fits.append(f"{name}.data.shape == {np.shape(x)}")
+            leaf = f"{name}.node is not None and {name}.node.pull is None and {name}.node.grad is None"
+            self.fits.append(f"{name}.node is None" if x.node is None else leaf)
+            alive = x.node is None or (self.recording.back is not None and x.grad is None)
+            return kind is Tensor and alive and type(x.data) is np.ndarray
         return True
 
-    def function(self, count: int, native: Any) -> Direct:
-        """The function, for so many arguments."""
+    # -- The function ---------------------------------------------------------------------------------
+
+    def function(self, args: Any, kwargs: Any, native: Any) -> Direct:
+        """The function."""
         recording, state, environment = self.recording, self.recording.state, self.recording.environment
-        execution = recording.runner.execution
-        places = recording.graph.outputs
-        holds = [f"floor() == {recording.floor!r}", *environment.conditions(self.name)]
-        holds += [f"{self.name(cell.holder)}.grad is None" for cell in state.without]
-        holds += [f"{self.name(c.holder)}.grad is not None" for c in state.cells if c.key is GRAD]
-        reads = [(f"s{i}", self._read(cell)) for i, cell in enumerate(state.cells, len(recording.leaves))]
+        execution, outputs = recording.runner.execution, recording.graph.outputs
+        twins = {id(x): k for k, x in enumerate(self.leaves) if isinstance(x, np.ndarray | Tensor)}
+        apart = [f"x{k} is x{twins[id(x)]}" for k, x in enumerate(self.leaves) if twins.get(id(x), k) != k]
+        reads = [(f"s{i}", self._read(cell)) for i, cell in enumerate(state.cells)]
+        reads += [(f"e{i}", place.text(self.name)) for i, place in enumerate(environment.arrays)]
         names = [*self.given, *(name for name, _ in reads)]
-        arrays = [(f"e{i}", environment.arrays[i].text(self.name)) for i in range(len(environment.arrays))]
-        names += [name for name, _ in arrays]
-        left = [k for k in range(len(places)) if k not in execution.into]
+        left = [k for k in range(len(outputs)) if k not in execution.into]
         value = {k: f"r{i}" for i, k in enumerate(left)}
-        same = recording.gives.same
-        found = [
-            self._same(same[k])
-            if k in same
-            else f"wrap({self._result(value[k], places[k])}, None, 0)"
-            if tensor
-            else self._result(value[k], places[k])
-            for k, tensor in enumerate(recording.gives.tensors)
-        ]
         written = [names[i] for i in execution.into.values()]
-        after = [f"note(({', '.join(written)},))"] if written else []
-        after += [self._write(state.cell(i), value[k]) for k, i in recording.places.items() if k in value]
-        after += [f"{self.name(state.cell(i).holder)}.grad = None" for i in state.cleared]
-        alone = len(found) == 1 and recording.gives.rebuild([MISS]) is MISS
-        result = found[0] if alone else f"{self.name(recording.gives.rebuild)}([{', '.join(found)}])"
+        keywords = f"len(kwargs) != {len(kwargs)}" if kwargs else "kwargs"
         lines = [
-            "def direct(args):",
-            f"    if len(args) != {count}: return MISS",
-            *([f"    {', '.join(f'x{k}' for k in range(count))}, = args"] if count else []),
-            *([f"    if not ({' and '.join(self.fits)}): return MISS"] if self.fits else []),
-            "    try:",
-            f"        if not ({' and '.join(holds)}): return MISS",
-            *(f"        {name} = {text}" for name, text in (*reads, *arrays)),
-            f"        results = {self.name(native.run)}({', '.join(names)})",
-            "    except misses: return MISS",
-            "    if results is None: return MISS",
-            *([f"    {', '.join(value.values())}, = results"] if value else []),
-            *(f"    {line}" for line in after),
-            f"    return {result}",
+            f"if len(args) != {len(args)} or {keywords}: return MISS",
+            "try:",
+            *(f"    {get}" for get in self.gets),
+            f"    if not ({' and '.join([*self.fits, *apart, *self._holds()])}): return MISS",
+            *(f"    {name} = {text}" for name, text in reads),
+            f"    results = {self.name(native.run)}({', '.join(names)})",
+            "except misses: return MISS",
+            "if results is None: return MISS",
+            *([f"{', '.join(value.values())}, = results"] if value else []),
+            *([f"note(({', '.join(written)},))"] if written else []),
+            *(self._write(state.cell(i), value[k]) for k, i in recording.places.items() if k in value),
+            *(f"{self.name(state.cell(i).holder)}.grad = None" for i in state.cleared),
+            *self._node(names, value),
+            f"return {self._given(value)}",
         ]
-        exec(compile("\n".join(lines), f"<call of {recording.graph.name}>", "exec"), self.scope)
+        text = "\n    ".join(["def direct(args, kwargs):", *lines])
+        exec(compile(text, f"<call of {recording.graph.name}>", "exec"), self.scope)
         direct: Direct = self.scope["direct"]
         return direct
+
+    def _holds(self) -> Iterator[str]:
+        """What has to be true of everything outside of the arguments."""
+        state, environment, back = self.recording.state, self.recording.environment, self.recording.back
+        yield f"floor() == {self.recording.floor!r}"
+        yield from environment.conditions(self.name)
+        yield from (f"{self.name(cell.holder)}.grad is None" for cell in state.without)
+        yield from (f"{self.name(cell.holder)}.grad is not None" for cell in state.cells if cell.key is GRAD)
+        for k in back.sources if back is not None else ():
+            if k >= len(self.given):
+                tensor = state.tensor_of(k - len(self.given))
+                yield f"{self.name(tensor)}.node is {self.name(tensor.node)}"
+
+    def _node(self, names: Sequence[str], value: dict[int, str]) -> Iterator[str]:
+        """The node of the result that goes on; arrays of the user's are copied, since nobody sees when they change."""
+        recording, back = self.recording, self.recording.back
+        if back is None or recording.op is None:
+            return
+        kept = [
+            name if i in back.sources or not recording.graph.inputs[i].shape else f"copied({name})"
+            for i, name in enumerate(names)
+        ]
+        parents = []
+        for k in back.sources:
+            at = k - len(self.given)
+            parents.append(
+                f"x{recording.leaves[k].number}.node" if at < 0 else self.name(recording.state.tensor_of(at).node)
+            )
+        yield "node = Node()"
+        yield f"node.order, node.pull = order(), {self.name(pullback(recording.op, back))}"
+        yield f"node.parents = ({', '.join(parents)},)"
+        yield f"node.saved = (({', '.join(kept)},), ({', '.join(value.values())},))"
+
+    def _given(self, value: dict[int, str]) -> str:
+        """The expression for what is given back."""
+        gives, back, outputs = self.recording.gives, self.recording.back, self.recording.graph.outputs
+        found = []
+        for k, tensor in enumerate(gives.tensors):
+            array = value[k] if outputs[k].shape else f"{value[k]}[()]"
+            if k in gives.same:
+                thing = gives.same[k]
+                found.append(f"x{thing}" if isinstance(thing, int) else self.name(thing))
+            else:
+                node = "node" if back is not None and k in back.alive else None
+                found.append(f"wrap({array}, {node}, 0)" if tensor else array)
+        if len(found) == 1 and gives.rebuild([MISS]) is MISS:
+            return found[0]
+        return f"{self.name(gives.rebuild)}([{', '.join(found)}])"
 
     def _read(self, cell: Cell) -> str:
         text = self._place(cell) + (".data" if cell.key is GRAD else "")
@@ -162,9 +224,3 @@ class _Writer:
         elif kind in (int, float):
             value = f"{kind.__name__}({value})"
         return f"{self._place(cell)} = {value}"
-
-    def _same(self, thing: Any) -> str:
-        return f"x{thing}" if isinstance(thing, int) else self.name(thing)
-
-    def _result(self, name: str, node: Any) -> str:
-        return name if node.shape else f"{name}[()]"

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Sequence
 from functools import partial, update_wrapper
 from importlib import import_module
-from operator import is_
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -33,6 +32,8 @@ if TYPE_CHECKING:
 _PICTURES = "adjoint.pictures"  # a room above this one, which is loaded to be looked at
 # So many ways through a function of one signature: beyond them it is run as it is.
 MOST_WAYS = 16
+# So many kinds of arguments are recorded; with more, such as a counter that is a whole number, it is run as it is.
+MOST_KINDS = 256
 MOST_DIRECT = 4  # short ways, the latest first
 
 
@@ -48,6 +49,7 @@ class Compiled:
         self._fixed: dict[Any, Compiled] = {}
         self._lock = threading.RLock()
         self._directs: tuple[Direct, ...] = ()
+        self._once: set[Any] = set()  # kinds of arguments that came once
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """A method: each instance has recordings of its own."""
@@ -58,16 +60,15 @@ class Compiled:
         return self._bound[instance]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not kwargs:
-            for direct in self._directs:
-                answer = direct(args)
-                if answer is not MISS:
-                    return answer
+        for direct in self._directs:
+            answer = direct(args, kwargs)
+            if answer is not MISS:
+                return answer
         if self.options.static:
             return self._with_static(args, kwargs)
         leaves, rebuild = flatten((args, kwargs))
         key = self._signature(leaves, rebuild)
-        if key is None or key in self._reasons:
+        if key is None or key in self._reasons or (key not in self._ways and self._is_first(key)):
             return self.function(*args, **kwargs)
         try:
             for recording in reversed(self._ways.get(key, ())):
@@ -76,17 +77,25 @@ class Compiled:
                         answer = recording(leaves)
                     except GraphError:  # another way through the function
                         continue
-                    if len(leaves) == len(args) and all(map(is_, leaves, args)):
-                        self._shorten(recording, leaves)
+                    self._shorten(recording, leaves, rebuild)
                     return answer
         except SharedMemoryError:
             return self.function(*args, **kwargs)
         return self._recorded(key, leaves, rebuild)
 
-    def _shorten(self, recording: Recording, leaves: Sequence[Any]) -> None:
+    def _is_first(self, key: Any) -> bool:
+        """Whether to wait for another call before recording: what is called once would gain nothing by it."""
+        if self.options.wait or self.options.backend == "numpy" or key in self._once:
+            return False
+        if len(self._once) >= MOST_KINDS:
+            self._once.clear()
+        self._once.add(key)
+        return True
+
+    def _shorten(self, recording: Recording, leaves: Sequence[Any], rebuild: Any) -> None:
         """From the next call on take the short way, if there is one by now."""
         if recording.direct is None:
-            recording.direct = written_for(recording, leaves)
+            recording.direct = written_for(recording, leaves, rebuild)
         if recording.direct is not None:
             others = [direct for direct in self._directs if direct is not recording.direct]
             self._directs = (recording.direct, *others[: MOST_DIRECT - 1])
@@ -137,6 +146,8 @@ class Compiled:
                 ways.append(recording)
             if reason or len(ways) > MOST_WAYS:
                 self._reasons[key] = reason or f"it went {MOST_WAYS} different ways for arguments of one kind"
+            elif len(self._ways) > MOST_KINDS:
+                self._reasons[key] = f"it was called with more than {MOST_KINDS} kinds of arguments"
         return value
 
     @property
@@ -212,17 +223,17 @@ def compile(
 ) -> Any:
     """Record `f` when it is called, and run the recording from then on, as native code.
 
-    The first call with arguments of one kind (structure, shapes, dtypes, static values) runs `f` and keeps what it did;
-    native code is made beside it. `f` may be a loss, a gradient, or a whole training step that calls
-    ``loss.backward()`` and ``optimizer.step()``: tensors, arrays and settings that it finds outside its arguments are
-    read at each call, and what it writes is written.
+    The first call with arguments of one kind (structure, shapes, dtypes, static values) is `f` itself. The second one
+    runs it and keeps what it did, and native code is made beside it, which takes over when it is ready. `f` may be
+    a loss, a gradient, or a whole training step that calls ``loss.backward()`` and ``optimizer.step()``: tensors,
+    arrays and settings that it finds outside its arguments are read at each call, and what it writes is written.
 
     Args:
         f: takes and gives arrays, numbers, tensors, or trees of these; or a module; or an expression (`ad.expr`).
-        wait: make native code before the first call returns.
+        wait: record the first call, and make native code before it returns.
         backend: "native", or "numpy" for a recording that is run by NumPy.
         static: names of arguments that are part of the program, although they are numbers or arrays.
-        fastmath: let LLVM reorder sums and neglect nan, infinities and the sign of 0.
+        fastmath: let a product and a sum be rounded once instead of twice; nothing else changes.
 
     Returns:
         A function like `f`, with ``explain()``, ``graph``, ``llvm`` and ``assembly``. It can be differentiated: its

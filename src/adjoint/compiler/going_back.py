@@ -28,12 +28,14 @@ class Back:
     Attributes:
         alive: the numbers of the results that a gradient may come back to.
         residuals: what the first program has to leave.
-        graph: from residuals and cotangents to the cotangents of `sources`.
+        given: inputs of the first program that the second one needs too.
+        graph: from residuals, `given` and cotangents to the cotangents of `met`.
         met: which of the recording's inputs have a gradient.
-        sources: their numbers, once the recording's inputs are settled.
+        sources, taken: numbers of `met` and `given` among the recording's inputs, once these are settled.
     """
 
     sources: list[int]
+    taken: list[int]
 
     def __init__(self, found: Sequence[Any], leaves: Sequence[tuple[Node, Any]]) -> None:
         self.alive = [i for i, x in enumerate(found) if isinstance(x, Tensor) and x.node is not None]
@@ -45,28 +47,35 @@ class Back:
         pulled = backward(start)
         met = [(source, pulled[node]) for source, node in leaves if node in pulled]
         self.met = [source for source, _ in met]
-        self.residuals, self.graph = _parted([_node(c) for _, c in met], seeds)
+        self.residuals, self.given, self.graph = _parted([_node(c) for _, c in met], seeds)
+
+    def settle(self, inputs: Sequence[Node]) -> None:
+        """The recording's inputs are these."""
+        self.sources = [inputs.index(node) for node in self.met]
+        self.taken = [inputs.index(node) for node in self.given]
 
 
 def _node(x: Any) -> Node:
     return x.node if isinstance(x, Symbol) else constant(x)
 
 
-def _parted(outputs: Sequence[Node], seeds: Sequence[Node]) -> tuple[list[Node], Graph]:
-    """What does not depend on `seeds` but is needed by what does; and the program from there to `outputs`."""
+def _parted(outputs: Sequence[Node], seeds: Sequence[Node]) -> tuple[list[Node], list[Node], Graph]:
+    """What does not depend on `seeds` but is needed by what does, computed and given; the program to `outputs`."""
     depends = set(seeds)
     made: dict[Node, Node] = {}
     for node in in_order(outputs):
         if any(arg in depends for arg in node.args):
             depends.add(node)
     needed = {arg for node in depends for arg in node.args if arg not in depends} | set(outputs) - depends
-    residuals = [node for node in sorted(needed, key=lambda node: node.number) if node.kind != "constant"]
+    ordered = sorted(needed, key=lambda node: node.number)
+    given = [node for node in ordered if node.kind == "input"]
+    residuals = [node for node in ordered if node.kind not in ("input", "constant")]
     left = [placeholder(f"r{k}", node.shape, node.dtype) for k, node in enumerate(residuals)]
     made |= zip(residuals, left, strict=True)
     for node in in_order(outputs):
         if node in depends:
             made[node] = with_args(node, tuple(made.get(arg, arg) for arg in node.args))
-    return residuals, Graph([*left, *seeds], [made.get(node, node) for node in outputs], name="back")
+    return residuals, given, Graph([*left, *given, *seeds], [made.get(node, node) for node in outputs], name="back")
 
 
 def operation(graph: Graph, run: Callable[..., tuple[Any, ...]], back: Back, runner: Any) -> Op:
@@ -90,9 +99,27 @@ def operation(graph: Graph, run: Callable[..., tuple[Any, ...]], back: Back, run
 
             found: Sequence[Any] = vjp(of_sources, *varying)[1](seeds)
         else:
-            found = runner.run([*out[len(out) - count :], *seeds])
+            found = runner.run([*out[len(out) - count :], *(xs[k] for k in back.taken), *seeds])
         for k, c in zip(back.sources, found, strict=True):
             cotangents[k] = c
         return cotangents
 
     return Op(graph.name, run, ("*xs",), (Rule(rule, ("g", "xs", "out")),), joint=True, multiple=True)
+
+
+def pullback(op: Op, back: Back) -> Any:
+    """The pullback of `op` where only one of its results goes on: it is handed that one's cotangent."""
+    rule: Any = op.rules[0].function
+    (alive,), sources = back.alive, back.sources
+
+    def pull(g: Any, saved: tuple[Any, ...]) -> list[Any]:
+        xs, out = saved
+        cotangents = [None] * len(out)
+        cotangents[alive] = g
+        found = rule(cotangents, xs, out)
+        return [found[k] for k in sources]
+
+    facts = {"op": op, "names": ("xs", "out"), "wanted": tuple(sources), "fresh": False, "consumes": False,
+             "watched": False, "special": False, "twin": None, "source": ""}  # fmt: skip
+    vars(pull).update(facts)
+    return pull

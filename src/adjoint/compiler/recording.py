@@ -72,8 +72,8 @@ class Recording:
         self.runner = make(graph, {} if mutated or back is not None else into)
         self.back_runner = None if back is None else make(back.graph, {})
         self.direct: Direct | None = None
-        self._op = None if back is None else operation(graph, self._run, back, self.back_runner)
-        self.floor = recording_floor.get()
+        self.op = None if back is None else operation(graph, self._run, back, self.back_runner)
+        self.floor = recording_floor.get()  # where nothing is observed, as the short way wants it
         nodes = graph.nodes
         self.draws = [Source.of(n.settings["rng"]) for n in nodes if n.op is not None and "random" in n.op.flags]
         self.may_deviate = bool(graph.guards) or any(map(depends_on_values, nodes))
@@ -90,12 +90,12 @@ class Recording:
             raise SharedMemoryError(SHARED)
         given += [*self.state.read(), *found]
         self._check(given)
-        if self.back is None or self._op is None:
+        if self.back is None or self.op is None:
             results = self._run(*given)
         else:
             for k, tensor in self._tensors(leaves):
                 given[k] = tensor
-            outs = self._op(*given)
+            outs = self.op(*given)
             results = tuple(x if i in self.back.alive else x.data for i, x in enumerate(outs))
         count = len(self.gives.tensors)
         for target, value in zip(self.mutated, results[count:], strict=False):
@@ -189,7 +189,7 @@ def record(
     results = [*run.outputs, *(node for _, node, _ in run.mutations), *(back.residuals if back else ())]
     guards = needed(run.guards, [*results, *written.values()])
     used = in_order([*results, *written.values(), *(guard.node for guard in guards)])
-    state.settle({*used, *(back.met if back else ())})
+    state.settle({*used, *(back.met + back.given if back else ())})
     overwritten = [leaves[target.number] for target, _, _ in run.mutations]
     given = [leaf.read(leaves) for leaf in arguments.chosen]
     if overlap([*given, *(place.read() for place in environment.arrays)], state, written, overwritten):
@@ -198,7 +198,7 @@ def record(
     inputs = [*arguments.inputs, *state.inputs, *held]
     graph = Graph(inputs, [*results, *written.values()], guards=guards, name=getattr(f, "__name__", "f"))
     if back is not None:
-        back.sources = [inputs.index(node) for node in back.met]
+        back.settle(inputs)
     mutated = [target for target, _, _ in run.mutations]
     made = Recording(graph, arguments.chosen, environment, state, list(written), mutated, run.gives, back, make)
     made.cleared = run.cleared
