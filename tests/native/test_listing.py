@@ -104,3 +104,29 @@ def test_operators_bind_as_in_python():
 
     (value,) = listing(f, np.ones(3), np.ones(3)).values
     assert value.formula == "(x + y) * (x - (y - 1)) / -(x * y) ** 2 + where(x < y, x[0], y[1:2])"
+
+
+def test_what_is_written_over_arguments_and_what_is_checked():
+    graph = ad.capture(lambda w, g, limit: (w - 0.1 * g, np.sum(g), np.sum(g) < limit), np.ones(3), np.ones(3), 5.0)
+    new, total, small = graph.outputs
+    program = native.build(graph.inputs, [new, total], into={0: 0}, checks=[(small, np.asarray(True))])
+    found = program.listing(outputs=["total"])
+    written, (check,) = {value.name: value for value in found.values}, [r for r in found.rows if r.by == "check"]
+    assert (written["w'"].home, written["w'"].instead, written["w'"].formula) == ("argument", "w", "w - 0.1 * g")
+    assert written["w'"].last == len(found.rows)
+    assert written["total"].home == "result"
+    assert check.also[0].endswith(" is True")
+    assert check.also[0].startswith("stop unless ")
+    assert check.number < written["w'"].first
+    assert "1 check" in found.summary[0]
+    w = np.ones(3)
+    (total,) = program(w, np.ones(3), 5.0)
+    assert (total, w.tolist()) == (3.0, [0.9] * 3)
+
+
+def test_segments_hand_copies_on_by_their_own_names():
+    found = listing(lambda x: np.fft.fft(np.exp(x)[::2]), R.normal(size=6))
+    assert [row.by for row in found.rows][-1] == "NumPy"
+    assert found.values[-1].formula == f"fourier({found.values[-2].name})"
+    assert found.values[-2].home == "array"
+    assert found.values[-2].last == len(found.rows)

@@ -167,42 +167,37 @@ class Listing:
         self._base += plan.arena.size
 
     def _written(self, value: Any, step: Step, plan: Plan, outputs: Sequence[Node]) -> Written:
-        number = len(self.rows)
-        node = _node_of(value)
-        place = plan.arena.places.get(value)
-        leaves = outputs[value.number] if isinstance(value, Copy) and value.number >= 0 else value
-        home: Home = "arena" if place is not None else "result" if leaves in self._results else "array"
-        target = value if value in plan.targets else plan.direct.get(value)
-        if target is not None:
-            home, leaves = "argument", value
-        number_of = value.number if self._alone and leaves is not value else -1
-        before, formula = "" if target is None else self._names[target], self._formula(value, step)
-        wanted = self._outputs[number_of] if number_of >= 0 else self._wanted(leaves)
-        name = self._name(value, f"{before}'" if before else wanted)
-        if home == "array":
-            self._names[leaves] = name
-        what: What = "elementwise"
-        if step.label.startswith("BLAS"):
-            what = "product"
-        elif not step.nodes or _is(node, ASSEMBLED):
-            what = "copy"
-        elif _is(node, REDUCED):
-            what = "reduction"
-        shape = value.shape
-        size = int(np.prod(shape)) * node.dtype.itemsize
-        start = -1 if place is None else self._base + place
-        holds = f"{node.dtype}{list(shape) if shape else ''}"
-        made = Written(name, holds, what, formula, size, home, start, number, number)
-        if target is not None:
-            made.instead = before
+        """A value that is written for the first time, by the step that comes last so far."""
+        number, node = len(self.rows), _node_of(value)
+        home, known, before = self._home(value, plan, outputs)
+        formula = self._formula(value, step)
+        wanted = f"{before}'" if before else self._wanted(known)
+        if self._alone and known is not value:  # a value that is given twice has two names
+            wanted = self._outputs[value.number]
+        name = self._name(value, wanted)
+        start = self._base + plan.arena.places[value] if home == "arena" else -1
+        holds = f"{node.dtype}{list(value.shape) if value.shape else ''}"
+        size = int(np.prod(value.shape)) * node.dtype.itemsize
+        made = Written(name, holds, _what(value, step), formula, size, home, start, number, number, before)
         for other in step.use.instead.get(value, ()):
             donor = self._alive.get(other)
             if donor is not None and home == "arena" and donor.start == start and donor.last == number:
                 made.instead = donor.name
         self._alive[value] = made
-        if home != "arena":  # later steps know a copy by what it is a copy of
-            self._alive[leaves] = made
+        if home in ("array", "result"):  # later steps know a copy by what it is a copy of
+            self._alive[known] = made
+            self._names.setdefault(known, name)
         return made
+
+    def _home(self, value: Any, plan: Plan, outputs: Sequence[Node]) -> tuple[Home, Any, str]:
+        """Where a value lies, the node that it is to others, and the name of the argument that it is written over."""
+        target = value if value in plan.targets else plan.direct.get(value)
+        if target is not None:
+            return "argument", value, self._names[target]
+        if value in plan.arena.places:
+            return "arena", value, ""
+        known = outputs[value.number] if isinstance(value, Copy) else value
+        return ("result" if known in self._results else "array"), known, ""
 
     def _wanted(self, value: Any) -> str:
         return self._results.get(value) or f"v{len(self.values) + 1}"
@@ -304,6 +299,15 @@ class Listing:
                     amount(row.read) if first else "", amount(row.written) if first else "", into,
                     ", ".join(row.lines[:2]) + " …" * (len(row.lines) > 2) if first else "",
                 )  # fmt: skip
+
+
+def _what(value: Any, step: Step) -> What:
+    """How a step makes a value."""
+    if step.label.startswith("BLAS"):
+        return "product"
+    if not step.nodes or _is(_node_of(value), ASSEMBLED):
+        return "copy"
+    return "reduction" if _is(_node_of(value), REDUCED) else "elementwise"
 
 
 def _is(node: Node, names: tuple[str, ...]) -> bool:
