@@ -84,7 +84,7 @@ def test_several_results_of_one_kernel_and_of_one_value():
 def test_assembled_arrays_are_written_in_parts():
     found = listing(lambda x, y: np.concatenate([x, y]) * 2.0, R.normal(size=3), R.normal(size=4))
     assert found.values[0].what == "copy"
-    assert found.rows[1].also == ["part of v1 = y"]
+    assert found.rows[1].also == ["part of v1, from y"]
 
 
 def test_long_formulas_are_cut_and_need_no_recursion():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Container, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any, Literal, NamedTuple
@@ -11,7 +11,7 @@ import numpy as np
 
 from adjoint.graph.node import Node
 from adjoint.graph.text import kind_of
-from adjoint.native.assembled import ASSEMBLED
+from adjoint.native.assembled import ASSEMBLED, RUNNING
 from adjoint.native.formulas import Formulas
 from adjoint.native.plan import FLAG, Copy, Plan, Step
 from adjoint.native.primitive import REDUCED
@@ -160,7 +160,8 @@ class Listing:
             for value in dict.fromkeys(step.use.writes):
                 if value in self._alive:
                     self._alive[value].last = row.number
-                    row.also.append(f"part of {self._names[value]} = {self._read(step)}")
+                    what = "more" if _is(_node_of(value), RUNNING) else "part"
+                    row.also.append(f"{what} of {self._names[value]}, from {self._read(step) or 'a constant'}")
                 else:
                     row.writes.append(self._written(value, step, plan, outputs))
                     self.values.append(row.writes[-1])
@@ -207,8 +208,8 @@ class Listing:
             if _is(value.of, ("matmul", "gather")) and value.of not in self._names:
                 return f"{self._read(step)} in rows"  # for this operation, which comes next
             return self._formulas.of(value.of)
-        if _is(value, ASSEMBLED):
-            return f"{self._read(step)}, in a part of it" if step.use.reads else "a constant, in a part of it"
+        if _is(value, ASSEMBLED) and not _is(value, RUNNING):
+            return f"{self._read(step) or 'a constant'}, in a part of it"
         if not step.nodes:
             return self._read(step)
         return self._formulas.of(value, whole=True)
@@ -310,7 +311,7 @@ def _what(value: Any, step: Step) -> What:
     return "reduction" if _is(_node_of(value), REDUCED) else "elementwise"
 
 
-def _is(node: Node, names: tuple[str, ...]) -> bool:
+def _is(node: Node, names: Container[str]) -> bool:
     return node.op is not None and node.op.name in names
 
 
