@@ -1,12 +1,13 @@
 """Divisions with a remainder, shifts and whole powers in code, with NumPy's values where a processor has none.
 
 A whole number divided by 0 gives 0, the smallest one divided by -1 itself, and what is shifted further than it is long
-0 or -1. The C library's `fmod` is exact; it takes one number after another.
+0 or -1. Of floating-point numbers the C library's `fmod` is exact.
 """
 
 from __future__ import annotations
 
-from adjoint.native.emit import REGISTER, Code, Value
+from adjoint.native.emit import Code, Value
+from adjoint.native.library import from_c
 from adjoint.native.reals import signed
 
 
@@ -22,16 +23,10 @@ def _whole(code: Code, x: Value, y: Value) -> tuple[Value, Value, Value]:
     return code.select(none, 0, quotient), rest, none
 
 
-def _fmod(code: Code, x: Value, y: Value) -> Value:
-    one, function = REGISTER[x.dtype], "fmodf" if x.dtype == "f4" else "fmod"
-    code.declare(function, one, [one, one])
-    return code.each(lambda a, b: code.name(f"call {one} @{function}({one} {a}, {one} {b})"), x, y)
-
-
 def fmod(code: Code, x: Value, y: Value) -> Value:
     """The remainder that has the sign of x."""
     if x.dtype[0] == "f":
-        return _fmod(code, x, y)
+        return from_c(code, "fmod", x, y)
     _, rest, none = _whole(code, x, y)
     return code.select(none, 0, rest)
 
@@ -39,7 +34,7 @@ def fmod(code: Code, x: Value, y: Value) -> Value:
 def remainder(code: Code, x: Value, y: Value) -> Value:
     """The remainder that has the sign of y."""
     if x.dtype[0] == "f":
-        rest = _fmod(code, x, y)
+        rest = from_c(code, "fmod", x, y)
         other = (rest < 0) ^ (y < 0)
         found = code.select(rest.compare("eq", 0), signed(code, code.constant(0, x.dtype), y),
                             code.select(other, rest + y, rest))  # fmt: skip
@@ -53,7 +48,7 @@ def remainder(code: Code, x: Value, y: Value) -> Value:
 def floor_divide(code: Code, x: Value, y: Value) -> Value:
     """The quotient, rounded down."""
     if x.dtype[0] == "f":
-        rest = _fmod(code, x, y)
+        rest = from_c(code, "fmod", x, y)
         other = rest.compare("ne", 0) & ((rest < 0) ^ (y < 0))
         quotient = (x - rest) / y
         quotient = code.select(other, quotient - 1.0, quotient)

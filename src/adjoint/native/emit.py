@@ -150,6 +150,7 @@ class Code:
 
     def __init__(self, width: int = 1) -> None:
         self.width = width
+        self.inlines = False  # whether the code of functions becomes part of this one
         self.contracts = False  # whether LLVM may make one rounding of a product and a sum
         self.lines: list[str] = []
         self.declared: dict[str, str] = {}
@@ -255,15 +256,18 @@ class Code:
             total = self.fma(total, x, c)
         return total
 
-    def each(self, function: Callable[..., str], *values: Value) -> Value:
-        """One element after another through `function`, which takes and gives names of single values of one dtype."""
-        dtype = values[0].dtype
+    def each(self, function: Callable[..., str], *values: Value, dtype: str = "") -> Value:
+        """One element after another through `function`, which takes and gives names of single values.
+
+        The results have the dtype of the last of the values, or `dtype`.
+        """
+        dtype = dtype or values[-1].dtype
         if self.width == 1:
             return Value(self, function(*(x.name for x in values)), dtype)
-        one, kind, total = REGISTER[dtype], values[0].type, "poison"
+        one, total = REGISTER[dtype], "poison"
         for i in range(self.width):
-            alone = [self.name(f"extractelement {kind} {x.name}, i32 {i}") for x in values]
-            total = self.name(f"insertelement {kind} {total}, {one} {function(*alone)}, i32 {i}")
+            alone = [self.name(f"extractelement {x.type} {x.name}, i32 {i}") for x in values]
+            total = self.name(f"insertelement {self.type_of(dtype)} {total}, {one} {function(*alone)}, i32 {i}")
         return Value(self, total, dtype)
 
 

@@ -6,6 +6,7 @@ Operations that are not in the table, because they are written in NumPy calls, a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
@@ -15,7 +16,7 @@ import numpy as np
 from adjoint.core.op import Op
 from adjoint.graph.node import Node
 from adjoint.graph.symbol import is_number
-from adjoint.native import divisions, maths
+from adjoint.native import divisions, library, maths
 from adjoint.native.emit import Code, Value, key_of
 
 Lowering = Callable[..., Value]
@@ -174,11 +175,25 @@ def _log_expit(code: Code, x: Value) -> Value:
     return code.select(x < 0, x - far, -far)
 
 
+@_lower("logaddexp2")
+def _logaddexp2(code: Code, x: Value, y: Value) -> Value:
+    apart = x - y
+    share = maths.FUNCTIONS["log1p"](code, maths.FUNCTIONS["exp2"](code, -code.intrinsic("fabs", apart)))
+    found = code.select(apart > 0, x, y) + share * math.log2(math.e)
+    return code.select(x.compare("eq", y), x + 1.0, code.select(apart.is_nan(), apart, found))
+
+
+def _from_c(name: str) -> Entry:
+    return Entry(lambda code, x: library.from_c(code, name, x), FLOATS)
+
+
+TABLE |= {"arcsinh": _from_c("asinh"), "arccosh": _from_c("acosh"), "arctanh": _from_c("atanh")}
 TABLE |= {name: Entry(function, FLOATS) for name, function in maths.FUNCTIONS.items()}
 TABLE |= {"expit": TABLE["sigmoid"], "float_power": Entry(maths.FUNCTIONS["power"], ("f8",))}
 
 
-COMPOSED = ("sigmoid", "expit", "log_expit", "xlogy", "xlog1py", "entr", "float_power")  # of those in `maths`
+COMPOSED = ("sigmoid", "expit", "log_expit", "xlogy", "xlog1py", "entr", "float_power",
+            "logaddexp2", "arcsinh", "arccosh", "arctanh")  # fmt: skip  # of those in `maths`
 
 
 class Lowered(NamedTuple):
@@ -203,7 +218,7 @@ def lowered(node: Node) -> Lowered:
 
 def _weak(arg: Node) -> Any:
     """A Python number's type, which NumPy promotes less than a dtype."""
-    return {"f": float, "i": int, "c": complex}.get(arg.dtype.kind, bool) if is_number(arg) else arg.dtype
+    return {"f": float, "i": int, "c": complex}.get(arg.dtype.kind, arg.dtype) if is_number(arg) else arg.dtype
 
 
 @lru_cache(4096)
@@ -216,7 +231,7 @@ def _lowered(op: Op, given: tuple[Any, ...], keys: tuple[str, ...], out: Any, ex
         return _fitting(keys, kind, keys, lambda code, x: x.to(kind), STORED)
     entry = TABLE.get(op.name)
     if entry is None:
-        return Lowered((), None, "no lowering")
+        return _of_scipy(op, given, keys, out)
     if exponent in _POWERS and kind[0] == "f":
         return _fitting(keys, kind, (kind, kind), _POWERS[exponent], FLOATS)
     if op.name == "power" and kind in NUMBERS:
@@ -234,6 +249,14 @@ def _fitting(
     loop = tuple("f4" if k == "f2" else k for k in loop)  # as NumPy computes
     bad = [k for k in (*loop, out, *given) if k not in STORED] + [k for k in loop if k not in dtypes]
     return Lowered((), None, f"dtype {np.dtype(bad[0])}") if bad else Lowered(loop, function)
+
+
+def _of_scipy(op: Op, given: tuple[Any, ...], keys: tuple[str, ...], out: Any) -> Lowered:
+    loop = _loop(op, given, out) if isinstance(op.forward, np.ufunc) else None
+    function = loop and library.from_scipy(op.forward, loop)
+    if not loop or not function:
+        return Lowered((), None, "no lowering")
+    return _fitting(keys, key_of(out), loop, function, NUMBERS + FLOATS)._replace(plain=False)
 
 
 def _whole_power(keys: tuple[str, ...], kind: str, exponent: float | None) -> Lowered:
