@@ -84,18 +84,25 @@ def plan_of(function: Callable[..., Any], key: Any, recording: Recording) -> Lis
 
 def leaves_of(function: Callable[..., Any], key: Any) -> list[str]:
     """What the leaves of the arguments are called: ``x``, ``params['w']``."""
-    args, kwargs = key[0].unflatten([0.0] * key[0].num_leaves)
+    spec = _structure(key)
+    args, kwargs = spec.unflatten([0.0] * spec.num_leaves)
     return leaf_names(function, args, kwargs)
+
+
+def _structure(key: Any) -> Any:
+    """The structure of the arguments, which is part of their signature; see `Compiled._signature`."""
+    return next(part for part in key if hasattr(part, "num_leaves"))
 
 
 def signature(function: Callable[..., Any], key: Any) -> str:
     """The arguments that a recording holds for, as ``x: float32[16, 4], n=3``."""
-    said = [f"{name}{_kind(part)}" for name, part in zip(leaves_of(function, key), key[2:], strict=True)]
+    parts = key[len(key) - _structure(key).num_leaves :]
+    said = [f"{name}{_kind(part)}" for name, part in zip(leaves_of(function, key), parts, strict=True)]
     return ", ".join([*said, *(f"{k}={v!r:.40}" for k, v in getattr(function, "keywords", {}).items())])
 
 
 def _kind(part: Any) -> str:
-    """What is said of a leaf: see `Compiled._signature`."""
+    """What is said of a leaf, from its part in the signature."""
     if isinstance(part, np.dtype):
         return f": {part}"
     if isinstance(part, type):
@@ -103,8 +110,7 @@ def _kind(part: Any) -> str:
     if len(part) == 2:
         return f"={part[1]!r:.40}"
     shape, dtype = part[:2]
-    tensor = f"tensor{' with gradient' if part[3] else ''} " if len(part) > 3 else ""
-    return f": {tensor}{dtype}{list(shape) if shape else ''}"
+    return f": {'tensor ' * (len(part) > 3)}{dtype}{list(shape) if shape else ''}"
 
 
 def _called(function: Callable[..., Any]) -> str:
