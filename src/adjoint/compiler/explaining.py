@@ -96,7 +96,9 @@ def _structure(key: Any) -> Any:
 
 def signature(function: Callable[..., Any], key: Any) -> str:
     """The arguments that a recording holds for, as ``x: float32[16, 4], n=3``."""
-    parts = key[len(key) - _structure(key).num_leaves :]
+    spec = _structure(key)
+    first = key.index(spec) + 2  # after the structure and whether operations are recorded
+    parts = key[first : first + spec.num_leaves]
     said = [f"{name}{_kind(part)}" for name, part in zip(leaves_of(function, key), parts, strict=True)]
     return ", ".join([*said, *(f"{k}={v!r:.40}" for k, v in getattr(function, "keywords", {}).items())])
 
