@@ -62,11 +62,11 @@ def _variants() -> dict[str, list[Variant]]:
 @cache
 def from_scipy(ufunc: Any, loop: tuple[str, ...]) -> Callable[..., Value] | None:
     """What `ufunc` computes for arguments of the dtypes `loop`; None if that is not known."""
-    if not isinstance(ufunc, np.ufunc) or getattr(sys.modules.get("scipy.special"), ufunc.__name__, None) is not ufunc:
+    name = ufunc.__name__ if isinstance(ufunc, np.ufunc) else ""
+    scipys: Any = sys.modules.get("scipy.special")
+    if getattr(scipys, name, None) is not ufunc or ("f4" in loop and name in _OWN_SINGLES):
         return None
-    if "f4" in loop and ufunc.__name__ in _OWN_SINGLES:
-        return None
-    known = {variant.takes: variant for variant in _variants().get(ufunc.__name__, [])}
+    known = {variant.takes: variant for variant in _variants().get(name, [])}
     # Where there is no function of its own for single precision, SciPy computes in double precision.
     variant = known.get(loop) or known.get(tuple("f8" if kind == "f4" else kind for kind in loop))
     if variant is None:
