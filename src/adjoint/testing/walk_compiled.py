@@ -1,0 +1,149 @@
+"""What compiling must keep of sample calls of an operation: checks that `tests/test_registry_compiled.py` walks."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.compiler import compile
+from adjoint.core.errors import GradientMismatchError
+from adjoint.core.trees import flatten
+from adjoint.testing.cases import outputs
+from adjoint.testing.walk_batch import Stack
+from adjoint.testing.walk_forward import random_like
+from adjoint.transforms.reverse import vjp
+
+SPECIAL = (np.nan, np.inf, -np.inf, -0.0, 0.0)
+Point = list[list[Any]]  # for each call its cotangents and its arrays
+
+
+class Trial:
+    """Sample calls and their pullbacks as one function, which is compiled once for all of them.
+
+    Args:
+        calls: sample calls, each with the dtype of its real numbers.
+        special: whether arrays with nan, infinities and zeros are tried, too.
+    """
+
+    def __init__(self, calls: Sequence[tuple[Stack, type[Any]]], special: bool) -> None:
+        self.names = [f"{stack.name}, {dtype.__name__}" for stack, dtype in calls]
+        self.functions: list[Callable[..., Any]] = []
+        self.counts: list[int] = []  # of cotangents
+        self.steps: list[float] = []  # between neighbouring numbers at 1
+        rng, first, other = np.random.default_rng(0), [], []
+        for stack, dtype in calls:
+            one, two = ([_as(dtype, a) for a in point] for point in stack.points)
+            results, rebuild = flatten(stack.case.f(*one))
+            weights = [random_like(rng, x) for x in results]
+            self.functions.append(_pulled(stack.case.f, rebuild, len(results)))
+            self.counts.append(len(results))
+            self.steps.append(float(np.finfo(dtype).eps))
+            first.append([*weights, *one])
+            other.append([*weights, *two])
+        self.points = [("first", first), ("again", first), ("others", other)]
+        self.points.append(("elsewhere in memory", [[_strided(x) for x in arrays] for arrays in first]))
+        for turn in range(len(SPECIAL) if special else 0):
+            self.points.append((f"special {turn}", [self._planted(k, arrays, turn) for k, arrays in enumerate(first)]))
+
+    def __call__(self, point: Point) -> list[Any]:
+        """Values and cotangents of all calls."""
+        return [function(*arrays) for function, arrays in zip(self.functions, point, strict=True)]
+
+    def _planted(self, k: int, arrays: list[Any], turn: int) -> list[Any]:
+        """Arrays of call `k` with a special value in each, if it takes these. Cotangents: eager leaves out zeros."""
+        count = self.counts[k]
+        planted = arrays[:count] + [_planted(x, turn + i) for i, x in enumerate(arrays[count:])]
+        try:
+            _quietly(self.functions[k], *planted)
+        except (ArithmeticError, ValueError):
+            return arrays
+        return planted
+
+
+def check_compiled(trial: Trial, backend: str, ulps: int) -> int:
+    """Compiled, a trial gives what it gives eagerly, at all of its points one after another.
+
+    Args:
+        trial: what is compiled.
+        backend: see `adjoint.compile`.
+        ulps: how far a result may be off, in units in the last place of the largest number in the call; 0 for no bit.
+
+    Returns:
+        How many programs were recorded.
+
+    Raises:
+        GradientMismatchError: with both.
+    """
+    compiled = compile(lambda point: trial(point), wait=True, backend=backend)
+    for name, point in trial.points:
+        calls = zip(trial.names, trial.steps, point, strict=True)
+        results = zip(calls, _quietly(compiled, point), _quietly(trial, point), strict=True)
+        for (label, step, arrays), found, expected in results:
+            size = max((_largest(x) for x in arrays), default=0.0)
+            for i, (x, y) in enumerate(zip(outputs(found), outputs(expected), strict=True)):
+                if not near(x, y, ulps * step, size):
+                    raise GradientMismatchError(
+                        f"{label}, {name}: compiled, result {i} is {x} of {x.dtype}; it should be {y} of {y.dtype}"
+                    )
+    return sum(map(len, compiled._ways.values()))
+
+
+def near(found: np.ndarray, expected: np.ndarray, rtol: float, size: float = 0.0) -> bool:
+    """Whether two results are one: the same numbers if `rtol` is 0, else so near for terms as large as `size`.
+
+    The signs of 0 and of nan are left to NumPy.
+    """
+    if (found.shape, found.dtype) != (expected.shape, expected.dtype):
+        return False
+    if expected.dtype.kind == "c":
+        size = max(size, _largest(expected))
+        parts = ((found.real, expected.real), (found.imag, expected.imag))
+        return all(near(np.asarray(x), np.asarray(y), rtol, size) for x, y in parts)
+    if not rtol or expected.dtype.kind != "f":
+        return np.array_equal(found, expected, equal_nan=expected.dtype.kind == "f")
+    return np.allclose(found, expected, rtol=0.0, atol=rtol * max(size, _largest(expected)), equal_nan=True)
+
+
+def _pulled(f: Callable[..., Any], rebuild: Callable[[list[Any]], Any], count: int) -> Callable[..., Any]:
+    def value_and_cotangents(*arrays: Any) -> Any:
+        value, pullback = vjp(f, *arrays[count:])
+        return value, pullback(rebuild(list(arrays[:count])))
+
+    return value_and_cotangents
+
+
+def _quietly(f: Callable[..., Any], *args: Any) -> Any:
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return f(*args)
+
+
+def _as(dtype: type[Any], a: Any) -> Any:
+    kind = np.result_type(a).kind
+    return np.asarray(a, np.result_type(dtype, np.complex64) if kind == "c" else dtype) if kind in "fc" else a
+
+
+def _strided(x: Any) -> Any:
+    """The same values with gaps between them, or by columns."""
+    x = np.asarray(x)
+    return np.repeat(x, 2)[::2] if x.ndim == 1 else np.array(x, order="F")
+
+
+def _planted(x: Any, turn: int) -> Any:
+    """A copy with a special value in its middle."""
+    planted = np.array(x)
+    if planted.size and planted.dtype.kind in "fc":
+        planted.flat[planted.size // 2] = SPECIAL[turn % len(SPECIAL)]
+    return planted
+
+
+def _largest(x: Any) -> float:
+    """The largest finite absolute value."""
+    x = np.asarray(x)
+    if x.dtype.kind not in "fc":
+        return 0.0
+    with np.errstate(all="ignore"):
+        return float(np.max(np.abs(x), initial=0.0, where=np.isfinite(x)))

@@ -1,0 +1,41 @@
+"""Everything in the registry, compiled: each sample call with its pullback, by NumPy and natively, against eager."""
+
+import numpy as np
+import pytest
+
+import adjoint.scipy.linalg
+import adjoint.scipy.signal
+import adjoint.scipy.sparse  # noqa: F401 - their operations are walked too
+from adjoint.testing import walk
+from adjoint.testing.walk_batch import stacks
+from adjoint.testing.walk_compiled import Trial, check_compiled
+from adjoint.testing.walk_graph import ROUNDED
+
+DIFFERENTIABLE = list(walk())
+# A recording adds in another order than the tape, which adds to what is there; SciPy, for another order in memory.
+REORDERED = {"pad", "geomspace", "matrix_logarithm", "frechet_of_logarithm"}
+
+# SciPy does not return from infinities, or from single precision.
+ENDLESS, WIDE = {"hyp1f1", "svd"}, {"obl_ang1", "obl_rad1", "pro_ang1", "pro_rad1", "obl_ang1_cv", "obl_rad1_cv"}
+PLAIN = ROUNDED | ENDLESS
+
+
+def every(entry):
+    return stacks(entry, 2)[:2]
+
+
+@pytest.mark.parametrize("entry", DIFFERENTIABLE, ids=lambda e: e.name)
+def test_by_numpy(entry):
+    """The same bits. On numbers without axes Python's operators round otherwise than NumPy's functions."""
+    for stack in every(entry):
+        number = any(np.shape(a) == () for a in stack.case.arrays)
+        exact = not number and entry.name not in ROUNDED | REORDERED
+        special = entry.name not in PLAIN
+        assert check_compiled(Trial([(stack, np.float64)], special), "numpy", 0 if exact else 1000)
+
+
+@pytest.mark.parametrize("entry", DIFFERENTIABLE, ids=lambda e: e.name)
+def test_natively(entry):
+    dtypes = (np.float64,) if entry.name in WIDE else (np.float64, np.float32)
+    calls = [(stack, dtype) for stack in every(entry) for dtype in dtypes]
+    assert check_compiled(Trial(calls, entry.name not in PLAIN), "native", 1000 if entry.name in ROUNDED else 4)
