@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from adjoint.compiler.facade import Compiled
     from adjoint.native.listing import Listing
 
-STEPS, GUARDS = 60, 12  # so many of a program's are listed
+LINES, GUARDS = 80, 12  # so many of a program's are listed
 
 
 def explained(compiled: Compiled) -> Iterator[str]:
@@ -182,6 +182,7 @@ def _run(runner: Runner, listing: Listing | None) -> Iterator[str]:
             formula = row.writes[0].formula
             at = f"   {', '.join(row.lines)}" if row.lines else ""
             yield f"by NumPy: {formula:.60}, because: {row.reason}{at}"
-    yield from listing.table(STEPS)
-    if len(listing.rows) > STEPS:
-        yield f"… {len(listing.rows) - STEPS} more steps: print(f.plan)"
+    lines = listing.table(LINES)
+    yield from lines[:LINES]
+    if len(lines) > LINES:
+        yield f"… up to step {len(listing.rows)}: print(f.plan)"

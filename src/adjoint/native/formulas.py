@@ -16,6 +16,10 @@ ATOM = 4
 _BINDS = {"+": 1, "-": 1, "*": 2, "/": 2, "@": 2}  # the others: 0
 _NAMES = {"choose_either": "where", "absolute": "abs", "logical_and": "and", "logical_or": "or", "pile": "stack",
           "join": "concatenate", "scatter_add": "place", "overwrite": "write"}  # fmt: skip
+# Their results' shapes and kinds stand beside the formula.
+_UNSAID_CALLS = frozenset(
+    {"reshape", "broadcast_to", "squeeze", "expand_dims", "copy", "name", "as_numpy", "as_python"}
+)
 _UNSAID = frozenset({"keepdims", "copy", "order", "path", "repeats", "needs", "dtype", "casting", "subok"})
 
 
@@ -79,7 +83,7 @@ class Formulas:
             return Formula(f"{args[0].inside(ATOM)}.T")
         if name == "astype":
             return Formula(f"{node.dtype}({args[0]})")
-        if name in ("reshape", "broadcast_to", "squeeze", "expand_dims", "copy", "name"):  # the shape stands beside it
+        if name in _UNSAID_CALLS:
             return args[0]
         if name == "getitem":
             return Formula(f"{args[0].inside(ATOM)}[{_index(settings['index'])}]")
