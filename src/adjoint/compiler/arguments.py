@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adjoint.core.errors import NotSupportedError
 from adjoint.graph.node import Node, placeholder
 from adjoint.graph.state import State
 from adjoint.graph.symbol import Symbol, symbol_of
@@ -70,8 +71,8 @@ class Arguments:
                 self.boxed[k] = self.boxed[first]
             elif isinstance(x, Tensor):
                 node = None if x.node is None else leaf(x.shape, x.dtype)
-                self.boxed[k] = wrap(symbol, node, x.level)
-                if node is not None and x.grad is not None:
+                self.boxed[k] = wrap(symbol, node, 0)
+                if node is not None and is_own(x) and x.grad is not None:
                     node.grad = wrap(self._input(Leaf(k, True, True), f"x{k}.grad", None), None, 0)
             else:
                 self.boxed[k] = symbol
@@ -103,9 +104,16 @@ class Arguments:
             grad, old = self.boxed[first].node.grad, before.get(first)
             if first != chosen.number or (grad is None and old is None):
                 continue
+            if not is_own(self.leaves[first]):
+                raise NotSupportedError("it goes backward to an argument that is not a leaf, which holds no gradient")
             now = None if grad is None else grad.data
             if now is None or now is not old or (isinstance(now, Symbol) and now.node is not nodes[first]):
                 yield Target(first, True, now is not None and now is old), now
+
+    @property
+    def inside_transform(self) -> bool:
+        """Whether tensors among them belong to a transform, such as grad, which differentiates by nothing else."""
+        return any(isinstance(x, Tensor) and x.node is not None and x.level > 0 for x in self.leaves)
 
     def sources(self) -> Iterator[tuple[Node, Any]]:
         """The inputs that a gradient may come back to, each with the leaf of its tensor."""
@@ -120,6 +128,11 @@ class Arguments:
         """Which of the results are arguments themselves: their numbers."""
         numbers = {id(x): k for k, x in reversed(list(enumerate(self.boxed))) if isinstance(x, Symbol | Tensor)}
         return {i: numbers[id(x)] for i, x in enumerate(found) if id(x) in numbers and not _is_number(x)}
+
+
+def is_own(tensor: Tensor) -> bool:
+    """Whether a tensor is a leaf of the user's, and not what a transform or an operation made."""
+    return tensor.is_leaf and tensor.level == 0
 
 
 def _is_number(x: Any) -> bool:

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from adjoint.compiler.arguments import is_own
 from adjoint.compiler.going_back import pullback
 from adjoint.core.errors import ArgumentError, GraphError
 from adjoint.graph.state import DATA, GRAD, Cell
@@ -72,6 +73,7 @@ class _Writer:
         self.gets: list[str] = []  # the leaves
         self.fits: list[str] = []  # conditions on them
         self.given: list[str] = []  # those that vary
+        self.level = "0"  # of the result
 
     def name(self, thing: Any) -> str:
         """What `thing` is called in the function."""
@@ -114,14 +116,23 @@ class _Writer:
         elif kind is float or issubclass(kind, np.generic):
             self.fits.append(f"type({name}) is {self.name(kind)}")
         else:
-            self.given[-1] += ".data"
-            self.fits.append(f"type({name}) is Tensor and {name}.level == 0 and type({name}.data) is ndarray")
-            self.fits.append(f"{name}.data.shape == {np.shape(x)}")
-            leaf = f"{name}.node is not None and {name}.node.pull is None and {name}.node.grad is None"
-            self.fits.append(f"{name}.node is None" if x.node is None else leaf)
-            alive = x.node is None or (self.recording.back is not None and x.grad is None)
-            return kind is Tensor and alive and type(x.data) is np.ndarray
+            return kind is Tensor and self._tensor(x, name)
         return True
+
+    def _tensor(self, x: Tensor, name: str) -> bool:
+        self.given[-1] += ".data"
+        self.fits.append(f"type({name}) is Tensor and type({name}.data) is ndarray and {name}.data.shape == {x.shape}")
+        if x.node is None:
+            self.fits.append(f"{name}.node is None")
+        elif x.level:
+            self.level = self.level if self.level != "0" else f"{name}.level"
+            self.fits.append(f"{name}.node is not None and {name}.level > 0 and {name}.level == {self.level}")
+        else:
+            self.fits.append(f"{name}.node is not None and {name}.level == 0")
+            own = f"{name}.node.pull is None and {name}.node.grad is None"
+            self.fits.append(own if is_own(x) else f"{name}.node.pull is not None")
+        alive = x.node is None or (self.recording.back is not None and x.grad is None)
+        return alive and type(x.data) is np.ndarray
 
     # -- The function ---------------------------------------------------------------------------------
 
@@ -201,8 +212,9 @@ class _Writer:
                 thing = gives.same[k]
                 found.append(f"x{thing}" if isinstance(thing, int) else self.name(thing))
             else:
-                node = "node" if back is not None and k in back.alive else None
-                found.append(f"wrap({array}, {node}, 0)" if tensor else array)
+                alive = back is not None and k in back.alive
+                kept = f"wrap({array}, node, {self.level})" if alive else f"wrap({array}, None, 0)"
+                found.append(kept if tensor else array)
         if len(found) == 1 and gives.rebuild([MISS]) is MISS:
             return found[0]
         return f"{self.name(gives.rebuild)}([{', '.join(found)}])"

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from adjoint.compiler.arguments import is_own
 from adjoint.compiler.backend import Runner, say
 from adjoint.compiler.calling import MISS, Direct, written_for
 from adjoint.compiler.explaining import explained, latest_plan
@@ -118,23 +119,28 @@ class Compiled:
 
     def _signature(self, leaves: Sequence[Any], rebuild: Any) -> Any:
         """What a recording depends on: structure, kinds of arrays, static values, aliases. None: do not record."""
-        parts: list[Any] = [getattr(rebuild, "__self__", None), recording_floor.get()]
+        floor = recording_floor.get()
+        parts: list[Any] = [getattr(rebuild, "__self__", None), floor]
         seen: dict[int, int] = {}
+        levels: set[int] = set()
         for k, x in enumerate(leaves):
             kind = type(x)
             if kind is np.ndarray:
                 parts.append((x.shape, x.dtype, seen.setdefault(id(x), k)))
             elif isinstance(x, Tensor):
-                if x.level or isinstance(x.data, Box) or not x.is_leaf:
+                if isinstance(x.data, Box):
                     return None
-                parts.append((x.shape, x.dtype, seen.setdefault(id(x), k), x.node is not None, x.grad is None))
+                own = x.node is not None and is_own(x)
+                parts.append((x.shape, x.dtype, seen.setdefault(id(x), k), x.node is None, own, own and x.grad is None))
+                levels |= {x.level} if x.node is not None else set()
             elif isinstance(x, Box) or kind.__hash__ is None:
                 return None
             elif isinstance(x, np.generic):
                 parts.append(x.dtype)
             else:
                 parts.append(kind if kind is float or kind is complex else (kind, x))
-        return tuple(parts)
+        inner = bool(levels - {0})
+        return None if len(levels) > 1 or (inner and floor) else (inner, *parts)
 
     def _recorded(self, key: Any, leaves: Sequence[Any], rebuild: Callable[[list[Any]], Any]) -> Any:
         varies = [isinstance(x, np.ndarray | np.generic | Tensor) or type(x) in (float, complex) for x in leaves]
@@ -157,7 +163,8 @@ class Compiled:
         for ways in reversed(self._ways.values()):
             if ways:
                 return ways[-1]
-        raise ArgumentError(f"{self.__name__} has not been recorded; call it first: {self.explain()}")  # type: ignore[attr-defined]  # as its function is called
+        name = getattr(self, "__name__", "f")
+        raise ArgumentError(f"{name} has not been recorded; call it first, twice without wait=True: {self.explain()}")
 
     @property
     def graph(self) -> Graph:

@@ -241,6 +241,8 @@ class _Run:
             sources = [*arguments.sources(), *((node, t.node) for node, t in state.tensors())]
             goes_on = any(isinstance(x, Tensor) and x.node is not None for x in found)
             self.back = _way_back(found, sources) if goes_on else None
+            if self.back is not None and arguments.inside_transform and not set(self.back.met) <= set(arguments.inputs):
+                raise NotSupportedError("it uses parameters, while a transform differentiates by its arguments alone")
             changed = environment.changed()
             self._drawn = [(source, source.get()) for source, _, _ in notes.generators.values()]
         if changed:
