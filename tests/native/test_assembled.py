@@ -132,6 +132,15 @@ def test_extremes_places_with_nan_and_ties():
     natively(lambda x: (np.isposinf(x), np.isneginf(x), np.nan_to_num(x), np.sinc(x * 0)), x)
 
 
+def test_norms():
+    x = R.normal(size=(4, 7))
+    natively(
+        lambda x: (np.linalg.norm(x), np.linalg.norm(x, axis=1), np.linalg.norm(x, 3, 0), np.vdot(x, x)), x, rtol=1e-14
+    )
+    natively(ad.grad(lambda x: np.linalg.norm(x) + np.sum(np.linalg.norm(x, 1.5, axis=1))), x, rtol=1e-12)
+    natively(ad.grad(lambda x: np.linalg.norm(x)), np.zeros(3))
+
+
 @pytest.mark.parametrize("decimals", [0, 1, 3, -1])
 def test_rounding(decimals):
     x = np.array([0.5, 1.5, 2.5, -0.4, 0.05, 0.15, 1234.5678, np.nan, np.inf, -0.0, 1e30])

@@ -25,7 +25,7 @@ from adjoint.native.views import VIEWS
 from adjoint.ops.reductions import count_along
 
 REDUCED = ("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_mean", "any", "all")
-WRITTEN_IN_NUMPY = ("standardize", "euclidean_norm", "p_norm")
+WRITTEN_IN_NUMPY = ("standardize",)
 KEPT = frozenset((*REDUCED, *VIEWS, *ASSEMBLED, "matmul", "astype", "as_python", "as_numpy", "choose_either"))
 
 

@@ -1,7 +1,7 @@
 """Operations that look at values, or for which NumPy has code of its own, written once more in calls that are lowered.
 
-They take what the operation takes, as symbols; `primitive` captures them. Values are the operation's, bit for bit. What
-they raise `NotImplementedError` for is left to NumPy.
+They take what the operation takes, as symbols; `primitive` captures them. Values are the operation's: bit for bit, but
+for norms, whose sums are taken in another order. What they raise `NotImplementedError` for is left to NumPy.
 """
 
 from __future__ import annotations
@@ -11,6 +11,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+
+def _real(x: Any) -> Any:
+    if x.dtype.kind == "c":
+        raise NotImplementedError
+    return x
 
 
 def _tril(m: Any, k: int) -> Any:
@@ -72,9 +78,7 @@ def _rounded(a: Any, decimals: int) -> Any:
 
 def _first_of(extreme: Callable[..., Any]) -> Callable[..., Any]:
     def places(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
-        shape = a.shape
-        if a.dtype.kind == "c":
-            raise NotImplementedError
+        shape = _real(a).shape
         if axis is None:
             a, axis = np.reshape(a, -1), 0
         n = a.shape[axis]
@@ -88,13 +92,19 @@ def _first_of(extreme: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _imaginary(x: Any) -> Any:
-    if x.dtype.kind == "c":
-        raise NotImplementedError
-    return np.where(True, _zero(x), x)
+    return np.where(True, _zero(_real(x)), x)
 
 
 def _count(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     return np.sum(np.not_equal(a, 0), axis=axis, keepdims=keepdims)
+
+
+def _euclidean_norm(a: Any, axis: Any, keepdims: bool) -> Any:
+    return np.sqrt(np.sum(np.square(_real(a)), axis=axis, keepdims=keepdims))
+
+
+def _p_norm(a: Any, ord: float, axis: Any, keepdims: bool) -> Any:
+    return np.sum(np.abs(_real(a)) ** ord, axis=axis, keepdims=keepdims) ** (1.0 / ord)
 
 
 def _sinc(x: Any) -> Any:
@@ -117,4 +127,6 @@ INSTEAD: dict[str, Callable[..., Any]] = {
     "argmin": _first_of(np.min),
     "count_nonzero": _count,
     "sinc": _sinc,
+    "euclidean_norm": _euclidean_norm,
+    "p_norm": _p_norm,
 }
