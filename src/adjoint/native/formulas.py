@@ -14,8 +14,12 @@ from adjoint.graph.spelling import INFIX, index_text, literal
 LONGEST = 300  # letters, after which a formula is cut: one that names a value often would double with every step
 ATOM = 4
 _BINDS = {"+": 1, "-": 1, "*": 2, "/": 2, "@": 2}  # the others: 0
-_NAMES = {"choose_either": "where", "absolute": "abs", "logical_and": "and", "logical_or": "or", "pile": "stack",
-          "join": "concatenate", "scatter_add": "place", "overwrite": "write"}  # fmt: skip
+_NAMES = {
+    "choose_either": "where", "absolute": "abs", "logical_and": "and", "logical_or": "or", "pile": "stack",
+    "join": "concatenate", "scatter_add": "place", "overwrite": "write", "sort_along": "sort", "running_sum": "cumsum",
+    "running_product": "cumprod", "fourier": "fft", "inverse_fourier": "ifft", "half_spectrum": "rfft",
+    "from_half_spectrum": "irfft", "repeat_each": "repeat", "stacked_solve": "solve", "stacked_det": "det",
+}  # fmt: skip
 # Their results' shapes and kinds stand beside the formula.
 _UNSAID_CALLS = frozenset(
     {"reshape", "broadcast_to", "squeeze", "expand_dims", "copy", "name", "as_numpy", "as_python"}
