@@ -185,6 +185,8 @@ def test_what_it_says():
     with pytest.raises(ArgumentError, match="no native code"):
         _ = f.llvm
     f.gradient(x=1.0, y=2.0)
+    assert "define" in f.llvm
+    assert f.assembly
     f(x=np.ones(3), y=np.float32(2.0) * np.ones((2, 1), np.float32))
     lines = f.explain().splitlines()
     assert lines[0] == "expr('sin(x)*y')"
@@ -193,9 +195,21 @@ def test_what_it_says():
     assert "define" in f.llvm
     assert f.assembly
     assert "asked for" in _explained(ad.compile(ad.expr("x^2"), backend="numpy"))
-    strange = ad.compile(ad.expr("struve(1, x)"), wait=True)
-    assert strange(x=2.5) == ad.expr("struve(1, x)")(x=2.5)
-    assert "struve has no native code" in strange.explain()
+
+
+def test_what_has_no_native_code_runs_as_it_is(monkeypatch):
+    monkeypatch.setattr("adjoint.native.floats.kind_of", lambda node: ("numpy", "not today"))
+    e, f = pair("tan(x)")
+    for _ in range(2):
+        assert f(x=2.5) == e(x=2.5)
+        check_same(f.hessian(x=2.5), e.hessian(x=2.5))
+    assert "tan has no native code (not today)" in f.explain()
+
+
+def test_special_functions():
+    e, f = pair("struve(1, x)*erfinv(y) + gammaln(x)")
+    for state in ({"x": 2.5, "y": 0.3}, {"x": np.array([0.5, 2.5]), "y": 0.3}):
+        check_same(f.value_and_gradient(**state), e.value_and_gradient(**state))
 
 
 def _explained(f):

@@ -53,6 +53,16 @@ class Numbers:
         names, truths = [str(node.value) for node in inputs], [node.dtype == bool for node in outputs]
         self.run = builtin(kernel, names, truths, form, keys, otherwise)
 
+    @property
+    def llvm(self) -> str:
+        """The code that LLVM was given."""
+        return str(self.module.text)
+
+    @property
+    def assembly(self) -> str:
+        """This processor's instructions for it."""
+        return self.module.assembly
+
 
 def _written(inputs: Sequence[Node], outputs: Sequence[Node], fastmath: bool) -> Function:
     """The code: reads from one row of doubles, and writes another."""
