@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
+from weakref import WeakMethod
 
 import numpy as np
 
+from adjoint.compiler.background import later
 from adjoint.compiler.program import Program, straight
 from adjoint.core.errors import GraphError
+from adjoint.core.locks import COMPILING
 from adjoint.core.op import Op
 from adjoint.core.registry import operation
-from adjoint.graph.graph import Graph
+from adjoint.graph.graph import SEEN, Graph
 from adjoint.graph.node import Node, call, constant
 from adjoint.graph.symbol import Guard
 from adjoint.tape.reach import Source
@@ -69,8 +71,7 @@ class Runner:
         elif wait:
             self._make(into, fastmath)
         else:
-            arguments = into, fastmath
-            threading.Thread(target=self._make, args=arguments, name="adjoint compiler", daemon=True).start()
+            later(WeakMethod(self._make), into, fastmath)
 
     def _by_numpy(self, given: Sequence[Any]) -> list[Any]:
         """Run it by NumPy; the first time that this is wanted, the function for it is written."""
@@ -86,10 +87,11 @@ class Runner:
     def _make(self, into: dict[int, int], fastmath: bool) -> None:
         graph = self.graph
         try:
-            from adjoint.native import build
+            with COMPILING:
+                from adjoint.native import build
 
-            checks = [_check(guard) for guard in graph.guards if guard.question != "shape"]
-            seen = [guard.node for guard in graph.guards if guard.question == "shape"]
+            checks = [_check(guard) for guard in graph.guards if guard.question not in SEEN]
+            seen = [guard.node for guard in graph.guards if guard.question in SEEN]
             native = build(
                 graph.inputs, graph.outputs, fastmath=fastmath, into=into, checks=checks, seen=seen, exact=True
             )

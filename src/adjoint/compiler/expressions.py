@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Sequence
 from contextvars import Context
 from dataclasses import dataclass
@@ -12,7 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint.compiler.backend import _compare, say
+from adjoint.compiler.background import later
 from adjoint.core.errors import ArgumentError, NotSupportedError
+from adjoint.core.locks import COMPILING
 from adjoint.core.registry import operation
 from adjoint.core.trees import flatten
 from adjoint.expressions import Expr
@@ -168,16 +169,17 @@ class NativePlan(Plan):
 
     def begin(self, make: Callable[[], None]) -> None:
         """Have native code made: now, or in another thread. Neither way meets what goes on in this context."""
-        if self.settings.wait:
+        if self.settings.wait or self.settings.backend == "numpy":
             Context().run(make)
         else:
-            threading.Thread(target=Context().run, args=(make,), name="adjoint compiler", daemon=True).start()
+            later(lambda: make)
 
     def make_numbers(self, made: Made, form: Any, keys: Sequence[str], otherwise: Callable[..., Any]) -> None:
         """The program for one state."""
 
         def make() -> None:
-            from adjoint.native.floats import Numbers
+            with COMPILING:
+                from adjoint.native.floats import Numbers
 
             if len(self.nodes) > MOST_NODES:
                 raise NotSupportedError(f"it has {len(self.nodes)} nodes, and native code for one state {MOST_NODES}")
@@ -191,7 +193,8 @@ class NativePlan(Plan):
         """The program for arrays of these shapes and dtypes, and numbers."""
 
         def make() -> None:
-            from adjoint.native import build
+            with COMPILING:
+                from adjoint.native import build
 
             program = build(*self._of_arrays(key), fastmath=self.settings.fastmath)
             run: Callable[..., list[Any]] = program.run

@@ -7,7 +7,6 @@ lives as long as something uses it.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
 from operator import attrgetter
@@ -17,6 +16,7 @@ from weakref import ref
 
 import numpy as np
 
+from adjoint.core.locks import NODES
 from adjoint.core.op import NO_SETTINGS, Op
 
 Place = tuple[CodeType, int]
@@ -32,13 +32,11 @@ class _Entry(ref):  # type: ignore[type-arg]  # of a class that comes below
 
 def _forget(entry: Any) -> None:
     key = entry.key
-    with _lock:
+    with NODES:
         if _table.get(key) is entry:  # and no later node of the same key
             del _table[key]
 
 
-# A node may die at any moment, in the midst of the lock too.
-_lock = threading.RLock()
 _table: dict[Any, Any] = {}
 
 
@@ -156,7 +154,7 @@ def call(
 
 def _entered(key: Any, entry: Any, node: Node) -> Node:
     """`node`, now in the table; or the one that is there, or that another thread has put there meanwhile."""
-    with _lock:
+    with NODES:
         other = _table.get(key)
         found: Node | None = None if other is None else other()
         if found is None:

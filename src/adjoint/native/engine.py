@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import sys
-import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from time import perf_counter
 from typing import Any
@@ -15,6 +14,7 @@ from weakref import WeakValueDictionary
 import llvmlite
 import llvmlite.binding as llvm
 
+from adjoint.core.locks import COMPILING
 from adjoint.native import cache as disk
 
 # Of LLVM's code generation. Its passes over the code before that are left out: code comes as vectors, and without
@@ -55,7 +55,8 @@ def _circumstances() -> str:
 
 def external(name: str, address: int) -> str:
     """The name under which code finds what lies at `address`: addresses in a text would be another process's."""
-    llvm.add_symbol(f"adjoint.{name}", address)
+    with COMPILING:
+        llvm.add_symbol(f"adjoint.{name}", address)
     return f"@adjoint.{name}"
 
 
@@ -70,22 +71,43 @@ class Module:
 
     def __init__(self, text: str, code: bytes | None = None) -> None:
         start = perf_counter()
-        self.text, self.code, self.fresh = text, code or _object(text), code is None
-        nothing = llvm.parse_assembly("")
-        self._engine = llvm.create_mcjit_compiler(nothing, _target().create_target_machine(jit=True))
-        self._engine.remove_module(nothing)  # it would be compiled, too, which takes longer than all else here
-        self._engine.add_object_file(llvm.ObjectFileRef.from_data(self.code))
-        self._engine.finalize_object()
+        with COMPILING:
+            _free()
+            self.text, self.code, self.fresh = text, code or _object(text), code is None
+            nothing = llvm.parse_assembly("")
+            self._engine = llvm.create_mcjit_compiler(nothing, _target().create_target_machine(jit=True))
+            self._engine.remove_module(nothing)  # it would be compiled, too, which takes longer than all else here
+            self._engine.add_object_file(llvm.ObjectFileRef.from_data(self.code))
+            self._engine.finalize_object()
         self.seconds = perf_counter() - start
+
+    def __del__(self, done: Callable[[], bool] = sys.is_finalizing) -> None:
+        if hasattr(self, "_engine") and not done():
+            _gone.append(self._engine)
+            if COMPILING.acquire(blocking=False):  # a module may die at any moment; who compiles frees it, too
+                try:
+                    _free()
+                finally:
+                    COMPILING.release()
 
     def address(self, name: str) -> int:
         """Where the function called `name` begins."""
-        return int(self._engine.get_function_address(name))
+        with COMPILING:
+            return int(self._engine.get_function_address(name))
 
     @property
     def assembly(self) -> str:
         """The processor's instructions, as text."""
-        return str(machine().emit_assembly(llvm.parse_assembly(self.text)))
+        with COMPILING:
+            return str(machine().emit_assembly(llvm.parse_assembly(self.text)))
+
+
+_gone: list[Any] = []
+
+
+def _free() -> None:
+    while _gone:
+        _gone.pop().close()
 
 
 def _object(text: str) -> bytes:
@@ -96,10 +118,11 @@ def _object(text: str) -> bytes:
 
 def module(text: str) -> Module:
     """The code for `text`: from disk, if it was compiled before."""
-    key, kept = _key(text), disk.store()
-    made = Module(text, kept.load([key]).get(key))
-    kept.save({key: made.code} if made.fresh else {})
-    return made
+    with COMPILING:
+        key, kept = _key(text), disk.store()
+        made = Module(text, kept.load([key]).get(key))
+        kept.save({key: made.code} if made.fresh else {})
+        return made
 
 
 class Kernel:
@@ -112,16 +135,14 @@ class Kernel:
 
 
 _known: WeakValueDictionary[str, Kernel] = WeakValueDictionary()
-_lock = threading.Lock()
 
 
 def compiled(functions: Sequence[Function]) -> list[Kernel]:
     """The kernels for `functions`; those that are not yet there are compiled together."""
-    with _lock:
+    with COMPILING:
         found = {f.key: _known.get(f.key) for f in functions}
-    missing = {f.key: f for f in functions if found[f.key] is None}
-    for module, group in _modules(list(missing.values())):
-        with _lock:
+        missing = {f.key: f for f in functions if found[f.key] is None}
+        for module, group in _modules(list(missing.values())):
             for function in group:
                 found[function.key] = _known[function.key] = Kernel(module, function.name)
     return [found[f.key] for f in functions]  # type: ignore[misc]  # none is missing any more

@@ -3,7 +3,8 @@
 ``PyCFunction_NewEx`` makes a Python function of any C function. Ours checks its arguments (kind, dtype, shape, layout,
 each one comparison), makes the arrays for the results, and runs a table of steps: addresses of kernels and of what
 they read. So a call costs little more than the results' allocation. Whatever is not as it should be (other layouts,
-lists, wrong shapes), and a second thread that comes while the first is inside, go to a Python function.
+lists, wrong shapes) goes to a Python function; so does who comes while another is inside: a second thread, or what
+a signal or the garbage collector calls.
 
 What it reads of arrays is NumPy's public C structure; a check when this is loaded compares it with what NumPy says.
 """
@@ -199,7 +200,6 @@ define ptr @enter(ptr %%self, ptr %%args, i64 %%given) {
   %%spans = load ptr, ptr %%w11
   %%w12 = getelementptr i64, ptr %%w, i64 12
   %%flag = load ptr, ptr %%w12
-  store i64 0, ptr %%flag
   %%fits = icmp eq i64 %%count, %%given
   %%free = icmp eq i64 %%busy, 0
   %%ok = and i1 %%fits, %%free
@@ -321,6 +321,8 @@ filled:
   br label %%check
 
 allocate:
+  store i64 1, ptr %%busy.at
+  store i64 0, ptr %%flag
   %%list = call ptr @adjoint.PyList_New(i64 %%outs)
   %%no.list = icmp eq ptr %%list, null
   br i1 %%no.list, label %%failed, label %%results.head
@@ -357,7 +359,6 @@ run:
   br i1 %%lets.go, label %%save, label %%steps.head
 
 save:
-  store i64 1, ptr %%busy.at
   %%thread = call ptr @adjoint.PyEval_SaveThread()
   br label %%steps.head
 
@@ -410,7 +411,6 @@ step.done:
   br label %%step
 
 stopped:
-  store i64 0, ptr %%busy.at
   br label %%drop
 
 deviated:
@@ -418,10 +418,10 @@ deviated:
 
 deviated.restore:
   call void @adjoint.PyEval_RestoreThread(ptr %%thread.now)
-  store i64 0, ptr %%busy.at
   br label %%deviated.done
 
 deviated.done:
+  store i64 0, ptr %%busy.at
   call void @adjoint.Py_DecRef(ptr %%list)
   call void @adjoint.Py_IncRef(ptr @adjoint.none)
   ret ptr @adjoint.none
@@ -431,10 +431,10 @@ ran:
 
 restore:
   call void @adjoint.PyEval_RestoreThread(ptr %%thread.now)
-  store i64 0, ptr %%busy.at
   br label %%done
 
 done:
+  store i64 0, ptr %%busy.at
   ret ptr %%list
 
 drop:
@@ -442,6 +442,7 @@ drop:
   br label %%failed
 
 failed:
+  store i64 0, ptr %%busy.at
   ret ptr null
 
 python:

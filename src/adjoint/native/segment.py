@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -37,7 +36,6 @@ class Segment:
     ) -> None:
         self.inputs, self.outputs, self.plan, self.kernels, self.exact = inputs, outputs, plan, kernels, exact
         self.targets = [self.inputs.index(node) for node in plan.targets]
-        self._lock = threading.Lock()
         self._others: list[_Instance] = []
         self._first = _Instance(self, self._slow)
         self.run: Call = self._first.run
@@ -55,13 +53,14 @@ class Segment:
             raise SharedMemoryError("an array that is to be written shares memory with another argument")
         if not self._first.words[entry.BUSY]:
             return self._written(self._first, args, arrays)
-        with self._lock:
-            other = self._others.pop() if self._others else _Instance(self, _busy)
+        try:
+            other = self._others.pop()  # with no lock, which whoever forks would have to wait for
+        except IndexError:
+            other = _Instance(self, _busy)
         try:
             return self._written(other, args, arrays)
         finally:
-            with self._lock:
-                self._others.append(other)
+            self._others.append(other)
 
     def _written(self, instance: _Instance, args: Sequence[Any], arrays: list[np.ndarray]) -> Any:
         """Run it on arrays that fit, and write what was a copy back."""

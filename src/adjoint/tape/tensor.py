@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
@@ -12,6 +11,7 @@ import numpy as np
 from adjoint.core.box import Box, apply, outermost
 from adjoint.core.cotangents import Part
 from adjoint.core.errors import DTypeError, GradientError, ShapeError
+from adjoint.core.locks import COLLECTING
 from adjoint.core.op import Op
 from adjoint.core.protocol import array_ufunc
 from adjoint.core.registry import ANSWERS
@@ -29,7 +29,6 @@ from adjoint.tape.writes import is_elsewhere
 
 new = object.__new__
 MISSING: Any = object()
-_collecting = threading.Lock()
 
 
 class Tensor(Leaving, Writable, Observable, PyTorchNames):
@@ -216,7 +215,7 @@ class Tensor(Leaving, Writable, Observable, PyTorchNames):
             seed = wrap(seed, None, self.level) if not isinstance(seed, Tensor) else seed
             rebox = self._reboxed
         found = backward({node: seed}, retain_graph=retain_graph, rebox=rebox)
-        with _collecting:  # two threads may add to one leaf
+        with COLLECTING:  # two threads may add to one leaf
             for target, g in found.items():
                 self._collect(target, g, create_graph)
         for target in found:

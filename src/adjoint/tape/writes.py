@@ -12,7 +12,6 @@ younger than the last step, pays one comparison a node.
 from __future__ import annotations
 
 import sys
-import threading
 import weakref
 from collections.abc import Sequence
 from operator import is_
@@ -21,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint.core.errors import InPlaceError
+from adjoint.core.locks import WRITES
 from adjoint.tape.node import Node, next_order
 
 
@@ -51,7 +51,6 @@ class Write(NamedTuple):
     old: Any
 
 
-_lock = threading.Lock()
 _written: dict[int, tuple[weakref.ref[Any], list[Write]]] = {}
 _latest = [0]
 
@@ -110,7 +109,7 @@ class Together:
 
     def note(self, arrays: Sequence[np.ndarray]) -> None:
         """Note that all of `arrays` have just been written, over values that are gone."""
-        with _lock:
+        with WRITES:
             _latest[0] = order = next_order()
             if not (self._log.whole and len(arrays) == len(self._arrays) and all(map(is_, arrays, self._arrays))):
                 self._arrays, self._log = tuple(arrays), _Shared()
@@ -163,7 +162,7 @@ def keep(target: np.ndarray, index: Any, old: np.ndarray) -> None:
 
 def _append(target: np.ndarray, index: Any, old: Any) -> None:
     held = owner(target)
-    with _lock:
+    with WRITES:
         found = _entered(held)
         if found is None:
             return

@@ -1,0 +1,62 @@
+"""Native code is made in a thread of its own, beside the program, in the order in which it is asked for."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from contextvars import Context
+from typing import Any
+
+from adjoint.core.locks import COMPILING, WAITING
+
+_jobs: deque[tuple[Callable[[], Callable[..., None] | None], tuple[Any, ...]]] = deque()
+_threads: list[threading.Thread] = []
+
+
+def later(find: Callable[[], Callable[..., None] | None], *args: Any) -> None:
+    """Call what `find` gives in the other thread, unless that is nothing any more, as of a weak reference."""
+    with WAITING:
+        _jobs.append((find, args))
+        _start()
+
+
+def _start() -> None:
+    """See to it that somebody works, as long as the interpreter still starts threads."""
+    if not any(thread.is_alive() for thread in _threads):
+        _threads[:] = [threading.Thread(target=Context().run, args=(_work,), name="adjoint compiler", daemon=True)]
+        with suppress(RuntimeError):
+            _threads[0].start()
+
+
+def _work() -> None:
+    while True:
+        with WAITING:
+            if not _jobs:
+                _threads.clear()
+                return
+            find, args = _jobs[0]
+        try:
+            if (call := find()) is not None:
+                call(*args)
+        finally:
+            call = None
+            with WAITING:  # only now: the child of a process that forks meanwhile does it again
+                _jobs.popleft()
+
+
+def _go_on() -> None:
+    """In a forked process, in which there are no threads."""
+    with WAITING:
+        _threads.clear()
+        if _jobs:
+            _start()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_go_on)  # after the locks', which were registered before
+# LLVM is not left in the midst of something: the interpreter waits for one module, and no other is begun.
+atexit.register(COMPILING.acquire)

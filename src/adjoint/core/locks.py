@@ -1,0 +1,32 @@
+"""Locks of the whole process, which a forked one finds free: who forks waits until no other thread holds any.
+
+What these guard is then whole in the child, although the threads that were at work on it are not there. A thread that
+takes several takes them in the order of `ALL`.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+
+RECORDING = threading.RLock()  # while a function is recorded, symbols stand in the place of its state
+COLLECTING = threading.RLock()  # two threads may add to the gradient of one leaf
+WRITES = threading.RLock()  # what was written in place, and when
+COMPILING = threading.RLock()  # LLVM, and the import of what needs it
+WAITING = threading.RLock()  # programs that are to be compiled
+NODES = threading.RLock()  # of graphs; one may die at any moment, so whoever holds another lock may want this one
+ALL = (RECORDING, COLLECTING, WRITES, COMPILING, WAITING, NODES)
+
+
+def _take() -> None:
+    for lock in ALL:
+        lock.acquire()
+
+
+def _give() -> None:
+    for lock in reversed(ALL):
+        lock.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_take, after_in_parent=_give, after_in_child=_give)
