@@ -133,3 +133,12 @@ def test_what_is_another_thing_at_each_call_is_not_recorded(compiled, name):
         np.testing.assert_array_equal(f(X), value)
     assert f.explain().splitlines()[-1].strip().startswith("run")
     assert not f._ways[next(iter(f._ways))]
+
+
+def test_functions_of_numpys_by_their_own_names():
+    from numpy import linalg, maximum, where
+
+    f = ad.compile(lambda x: where(x > 1.0, maximum(x, 0.5), linalg.norm(x)), wait=True, backend="numpy")
+    np.testing.assert_array_equal(f(X), f.function(X))
+    assert "runs as it is" not in f.explain()
+    np.testing.assert_array_equal(f(-X), f.function(-X))

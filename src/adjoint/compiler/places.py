@@ -36,6 +36,8 @@ _WRITES_OUT = frozenset({"print", "input", "open"})
 # Code that names one of these may look at attributes that it does not name.
 _ANY_NAME = frozenset({"getattr", "setattr", "hasattr", "vars", "__dict__", "__getattr__", "__getattribute__"})
 _CONTAINERS = (list, tuple, dict, set, frozenset, deque)
+# What keeps nothing: NumPy's functions have attributes, of which its signatures lead to half of Python.
+_PLAIN = (*SCALARS, np.ndarray, np.generic, np.ufunc, type(np.where), Box, Op, ModuleType)
 
 
 class Place:
@@ -107,7 +109,7 @@ class Places:
         stack: list[Any] = [function, args]
         while stack:
             thing = stack.pop()
-            if id(thing) in seen or isinstance(thing, (*SCALARS, np.ndarray, np.generic, Box, Op, ModuleType)):
+            if id(thing) in seen or isinstance(thing, _PLAIN):
                 continue
             seen.add(id(thing))
             for place in self._of(thing):
