@@ -11,7 +11,7 @@ from adjoint.native import maths
 from adjoint.native.access import Operand
 from adjoint.native.emit import key_of
 from adjoint.native.engine import compiled
-from adjoint.native.kernels import write
+from adjoint.native.kernels import INLINED, write
 from adjoint.native.nest import Expression, Spec
 
 EXACT = {
@@ -87,12 +87,13 @@ def test_within_two_units(name, dtype):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", sorted(set(EXACT) - set(TWO)))
-def test_numbers_one_after_another_have_the_same_bits(name, dtype):
+def test_numbers_one_after_another_and_many_have_the_same_bits(name, dtype):
     special = [0.0, -0.0, np.inf, -np.inf, np.nan, 0.78, -0.78, np.pi / 4, -np.pi / 4]
     x = np.concatenate([everywhere(dtype, np.random.default_rng(11)), np.array(special, dtype)])
-    alone, in_vectors = natively(name, x, in_turn=(0,)), natively(name, x)
-    np.testing.assert_array_equal(alone, in_vectors)
-    np.testing.assert_array_equal(np.signbit(alone), np.signbit(in_vectors))
+    expected = natively(name, x)
+    for found in (natively(name, x, in_turn=(0,)), natively(name, np.tile(x, INLINED // len(x) + 1))[: len(x)]):
+        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

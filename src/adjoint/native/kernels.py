@@ -7,6 +7,7 @@ Sums are made in a fixed order: lane by lane in blocks, then the blocks, then th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from adjoint.native.emit import REGISTER, Code, Value
 from adjoint.native.engine import Function
 from adjoint.native.nest import Spec, collapsed
 
+INLINED = 1 << 14  # with so many places, functions become part of the kernel instead of being called
 _BLOCK = 256  # so many vectors are summed up before their sum is put to the others
 
 
@@ -65,6 +67,7 @@ class _Writer(Access):
         self.lengths, self.last_reduced = lengths, last_reduced
         widest = max(4, *(int(operand.dtype[1]) for operand in self.operands if operand.dtype[0] == "f"), 0)
         self.code = Code(64 // widest if along else 1)
+        self.code.inlines = math.prod(spec.domain) >= INLINED
         self.strides, self.reduced = [*self.reads, *self.stores], reduced
         self.read_so_far = 0
         self.mask: tuple[str, str] | None = None  # whether all lanes are there, and which

@@ -18,7 +18,7 @@ from adjoint.native.emit import Code, Value, key_of
 from adjoint.native.engine import Function
 from adjoint.native.fusion import Group, Scope, axes_reduced, groups
 from adjoint.native.indexing import GATHER, PUT, SCATTER
-from adjoint.native.kernels import write
+from adjoint.native.kernels import INLINED, write
 from adjoint.native.nest import Expression, Reduction, Spec, broadcast_strides, contiguous
 from adjoint.native.primitive import REDUCED
 from adjoint.native.views import VIEWS, View, plain, through
@@ -82,7 +82,7 @@ def kind_of(node: Node) -> tuple[str, str]:
     if node.op.multiple:
         return "numpy", "several results"
     everything = [node, *node.args]
-    unfit = [found for n in everything if (found := _unfit(n.shape, n.dtype))]
+    unfit = [reason for n in everything if (reason := _unfit(n.shape, n.dtype))]
     if unfit:
         return "numpy", min(unfit)[1]
     if node.op in (GATHER, SCATTER, PUT):
@@ -96,8 +96,8 @@ def kind_of(node: Node) -> tuple[str, str]:
     if name in REDUCED:
         return ("reduce", "") if _reduction(node) else ("numpy", f"dtype {node.args[0].dtype}")
     if name in ASSEMBLED:
-        reason = assembled.refusal(node)
-        return ("numpy", reason) if reason else ("assemble", "")
+        refusal = assembled.refusal(node)
+        return ("numpy", refusal) if refusal else ("assemble", "")
     if name == "matmul":
         if {key_of(n.dtype) for n in everything} in ({"f4"}, {"f8"}):
             return "matmul", ""
@@ -398,7 +398,8 @@ class Planner:
         args = tuple(self._number(arg, reads, expressions, places) for arg in node.args)
         assert node.op is not None
         # The function is one for all nodes that `lowering` finds alike, so it tells them apart.
-        key = (node.op.name, found.loop, found.function, key_of(node.dtype))
+        inlined = not found.plain and math.prod(node.shape) >= INLINED
+        key = (node.op.name, found.loop, found.function, key_of(node.dtype), inlined)
         expressions.append(Expression(applied(found, key_of(node.dtype), self.fastmath), args, key))
         places[node] = reads + len(expressions) - 1
 
