@@ -87,10 +87,10 @@ def _read(source: Node, view: Callable[[Node], View], shape: tuple[int, ...]) ->
 def _scattered(node: Node, view: Callable[[Node], View]) -> Spec:
     """The elements of an array to computed positions, added to what is there or in its place."""
     settings = node.settings
-    reads = [_read(arg, view, settings["shape"]) for arg in node.args[:2]]
+    reads = [_read(arg, view, settings["region"]) for arg in node.args[:2]]
     offset, adds = settings["offset"] * node.dtype.itemsize, node.op is SCATTER
     target = Operand(node, key_of(node.dtype), settings["strides"], offset, positions=1, adds=adds)
-    return Spec(settings["shape"], reads, [], [(0, target, None)])
+    return Spec(settings["region"], reads, [], [(0, target, None)])
 
 
 def _windows(node: Node, seen: View) -> Spec:

@@ -19,12 +19,14 @@ _NAMES = {
     "join": "concatenate", "scatter_add": "place", "overwrite": "write", "sort_along": "sort", "running_sum": "cumsum",
     "running_product": "cumprod", "fourier": "fft", "inverse_fourier": "ifft", "half_spectrum": "rfft",
     "from_half_spectrum": "irfft", "repeat_each": "repeat", "stacked_solve": "solve", "stacked_det": "det",
+    "gather": "take", "scatter": "place",
 }  # fmt: skip
 # Their results' shapes and kinds stand beside the formula.
 _UNSAID_CALLS = frozenset(
     {"reshape", "broadcast_to", "squeeze", "expand_dims", "copy", "name", "as_numpy", "as_python"}
 )
-_UNSAID = frozenset({"keepdims", "copy", "order", "path", "repeats", "needs", "dtype", "casting", "subok"})
+_UNSAID = frozenset({"keepdims", "copy", "order", "path", "repeats", "needs", "dtype", "casting", "subok",
+                     "strides", "offset", "region", "inside"})  # fmt: skip
 
 
 class Formula(str):

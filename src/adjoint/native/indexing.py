@@ -171,7 +171,7 @@ def by_positions(node: Node, args: tuple[Node, ...]) -> Node | None:
             return None  # a view, or a region
     positions, inside = _positions(found, places)
     positions = _reshaped(positions, (*found.common, *(1,) * (len(found.shape) - found.front - len(found.common))))
-    said = {"strides": found.strides, "offset": found.offset, "shape": found.shape, "inside": inside}
+    said = {"strides": found.strides, "offset": found.offset, "region": found.shape, "inside": inside}
     if name in ("getitem", "pick"):
         return call(GATHER, (args[0], positions), said, node.shape, node.dtype, lambda: node.place)
     if name == "overwrite":
