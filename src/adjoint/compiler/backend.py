@@ -90,10 +90,11 @@ class Runner:
             with COMPILING:
                 from adjoint.native import build
 
-            checks = [_check(guard) for guard in graph.guards if guard.question not in SEEN]
-            seen = [guard.node for guard in graph.guards if guard.question in SEEN]
+            simple = graph.rewritten()
+            checks = [_check(guard) for guard in simple.guards if guard.question not in SEEN]
+            seen = [guard.node for guard in simple.guards if guard.question in SEEN]
             native = build(
-                graph.inputs, graph.outputs, fastmath=fastmath, into=into, checks=checks, seen=seen, exact=True
+                simple.inputs, simple.outputs, fastmath=fastmath, into=into, checks=checks, seen=seen, exact=True
             )
         except Exception as error:  # whatever went wrong, NumPy's program is there and right
             self.reason = f"{type(error).__name__}: {error}"

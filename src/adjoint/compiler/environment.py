@@ -16,6 +16,7 @@ import numpy as np
 
 from adjoint.compiler.places import SCALARS, Places
 from adjoint.core.box import Box
+from adjoint.graph.state import State
 from adjoint.tape.tensor import Tensor
 
 
@@ -33,6 +34,12 @@ class Environment:
         self._expected = found.expected
         self._copies = [(container, type(container)(container)) for container in found.containers]
         self._values = [np.array(place.read()) for place in self.arrays]
+
+    def leave_out(self, state: State) -> None:
+        """The arrays that are found as state are not found here too."""
+        kept = [not state.keeps(place.holder, place.key) for place in self.arrays]
+        self.arrays = [place for place, keep in zip(self.arrays, kept, strict=True) if keep]
+        self._values = [value for value, keep in zip(self._values, kept, strict=True) if keep]
 
     def holds(self) -> bool:
         """Whether everything is as it was."""

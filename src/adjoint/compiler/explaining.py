@@ -150,10 +150,11 @@ def _guards(recording: Recording, leaves: Sequence[str]) -> Iterator[str]:
     names = {node: str(node.value) for node in graph.inputs}
     names |= {node: leaves[leaf.number] for node, leaf in zip(graph.inputs, recording.leaves, strict=False)}
     formulas = Formulas(names)
-    for guard in graph.guards[:GUARDS]:
+    guards = [guard for guard in graph.guards if guard.question != "draw"]
+    for guard in guards[:GUARDS]:
         yield f"as long as {_asked(guard, formulas.of(guard.node))}   {_line(guard.place)}"
-    if len(graph.guards) > GUARDS:
-        yield f"as long as … {len(graph.guards) - GUARDS} more"
+    if len(guards) > GUARDS:
+        yield f"as long as … {len(guards) - GUARDS} more"
 
 
 def _asked(guard: Guard, formula: str) -> str:

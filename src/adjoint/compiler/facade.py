@@ -35,6 +35,7 @@ _PICTURES = "adjoint.pictures"  # a room above this one, which is loaded to be l
 MOST_WAYS = 16
 # So many kinds of arguments are recorded; with more, such as a counter that is a whole number, it is run as it is.
 MOST_KINDS = 256
+MOST_TRIES = 2  # of functions that make attributes when they are called first
 MOST_DIRECT = 4  # short ways, the latest first
 
 
@@ -50,6 +51,7 @@ class Compiled:
         self._fixed: dict[Any, Compiled] = {}
         self._lock = threading.RLock()
         self._directs: tuple[Direct, ...] = ()
+        self._tries: dict[Any, int] = {}
         self._once: set[Any] = set()  # kinds of arguments that came once
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -145,12 +147,14 @@ class Compiled:
     def _recorded(self, key: Any, leaves: Sequence[Any], rebuild: Callable[[list[Any]], Any]) -> Any:
         varies = [isinstance(x, np.ndarray | np.generic | Tensor) or type(x) in (float, complex) for x in leaves]
         with self._lock:
-            value, recording, reason = record(self.function, leaves, rebuild, varies, self.options.runner)
+            value, recording, reason, again = record(self.function, leaves, rebuild, varies, self.options.runner)
             ways = self._ways.setdefault(key, [])
             ways[:] = [way for way in ways if way.environment.holds()]  # what is rebound does not come back
             if recording is not None:
                 ways.append(recording)
-            if reason or len(ways) > MOST_WAYS:
+            if again and self._tries.setdefault(key, 0) < MOST_TRIES:
+                self._tries[key] += 1
+            elif reason or len(ways) > MOST_WAYS:
                 self._reasons[key] = reason or f"it went {MOST_WAYS} different ways for arguments of one kind"
             elif len(self._ways) > MOST_KINDS:
                 self._reasons[key] = f"it was called with more than {MOST_KINDS} kinds of arguments"

@@ -104,7 +104,10 @@ def operation(graph: Graph, run: Callable[..., tuple[Any, ...]], back: Back, run
             cotangents[k] = c
         return cotangents
 
-    return Op(graph.name, run, ("*xs",), (Rule(rule, ("g", "xs", "out")),), joint=True, multiple=True)
+    def arrays(*xs: Any) -> tuple[Any, ...]:
+        return tuple(x if isinstance(x, np.ndarray | np.generic) else np.asarray(x) for x in run(*xs))
+
+    return Op(graph.name, arrays, ("*xs",), (Rule(rule, ("g", "xs", "out")),), joint=True, multiple=True)
 
 
 def pullback(op: Op, back: Back) -> Any:

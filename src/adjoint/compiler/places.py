@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from dis import get_instructions
 from functools import cached_property, lru_cache, partial
 from types import BuiltinFunctionType, BuiltinMethodType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -208,7 +209,8 @@ class Places:
                 self._refuse(f"{called}, which has to happen at each call ({line_of_name(code, out)})")
             spaces = [function.__globals__]
             for space in spaces:
-                for name in code.co_names:
+                own = space is function.__globals__
+                for name in _globals_of(code) if own else code.co_names:
                     if name in space and name[0] != "@":  # such are a tool's
                         yield Place(space, name, name)
                         inner = space[name]
@@ -268,6 +270,13 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
     for const in code.co_consts:
         if isinstance(const, CodeType):
             yield from _codes(const)
+
+
+@lru_cache(4096)
+def _globals_of(code: CodeType) -> tuple[str, ...]:
+    """The global names that code uses; its other names are of attributes."""
+    loads = (step.argval for step in get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"))
+    return tuple(dict.fromkeys(loads))
 
 
 @lru_cache(4096)

@@ -38,6 +38,7 @@ class Recorded(NamedTuple):
     value: Any
     recording: Recording | None
     reason: str
+    again: bool = False  # whether the next call may do better
 
 
 class Recording:
@@ -76,7 +77,7 @@ class Recording:
         self.floor = recording_floor.get()  # where nothing is observed, as the short way wants it
         nodes = graph.nodes
         self.draws = [Source.of(n.settings["rng"]) for n in nodes if n.op is not None and "random" in n.op.flags]
-        self.may_deviate = bool(graph.guards) or any(map(depends_on_values, nodes))
+        self.may_deviate = any(guard.question != "draw" for guard in graph.guards) or any(map(depends_on_values, nodes))
 
     def holds(self) -> bool:
         """Whether what was found outside of the arguments is as it was."""
@@ -97,6 +98,8 @@ class Recording:
                 given[k] = tensor
             outs = self.op(*given)
             results = tuple(x if i in self.back.alive else x.data for i, x in enumerate(outs))
+            results = tuple(n.value if n.kind == "constant" and not n.shape else x
+                            for n, x in zip(self.graph.outputs, results, strict=False))  # fmt: skip
         count = len(self.gives.tensors)
         for target, value in zip(self.mutated, results[count:], strict=False):
             target.write(leaves, value)
@@ -136,6 +139,10 @@ class Recording:
                 yield k, self.state.tensor_of(k - len(self.leaves))
 
 
+class NewAttributesError(Exception):
+    """The function makes attributes; when they are there, it can be recorded."""
+
+
 SHARED = "arrays that it uses share memory, in which it writes"
 
 
@@ -172,11 +179,15 @@ def record(
         return Recorded(_called(f, rebuild(list(leaves))), None, environment.refusal)
     arguments = Arguments(leaves, varies)
     state = State(f, rebuild(list(leaves)))
+    environment.leave_out(state)
     held = [placeholder(p.name, a.shape, a.dtype) for p in environment.arrays for a in (p.read(),)]
     known = {id(place.read()): (place.read(), node) for place, node in zip(environment.arrays, held, strict=True)}
     try:
         with reading(known):
             run = _Run(f, rebuild, arguments, state, environment)
+    except NewAttributesError:
+        environment.restore()
+        return Recorded(_called(f, rebuild(list(leaves))), None, "it makes attributes that were not there", again=True)
     except Exception as error:  # whatever it is, the function itself, as it is, says it better
         environment.restore()
         reason = str(error) if isinstance(error, AdjointError) else f"{type(error).__name__}: {error}"
@@ -244,6 +255,8 @@ class _Run:
             if self.back is not None and arguments.inside_transform and not set(self.back.met) <= set(arguments.inputs):
                 raise NotSupportedError("it uses parameters, while a transform differentiates by its arguments alone")
             changed = environment.changed()
+            if state.has_new():
+                raise NewAttributesError
             self._drawn = [(source, source.get()) for source, _, _ in notes.generators.values()]
         if changed:
             raise NotSupportedError(f"the function itself changes {changed}, which Python has to do at each call")

@@ -187,7 +187,7 @@ class Graph:
             GraphError: if one is answered differently.
         """
         for guard in self.guards:
-            if guard.node is not node:
+            if guard.node is not node or guard.question == "draw":
                 continue
             answer = _answered(guard.question, value)
             same = answer == guard.answer if guard.question == "shape" else answer is guard.answer
@@ -278,10 +278,15 @@ def _answered(question: str, value: Any) -> Any:
 
 
 def needed(guards: Iterable[Guard], outputs: Iterable[Node]) -> list[Guard]:
-    """Each question once; and none for a shape that shows anyway, since `outputs` are computed from what has it."""
+    """Each question once; and none for a shape that is seen anyway, since `outputs` are computed from what has it."""
     once = list({(guard.node, guard.question): guard for guard in guards}.values())
-    computed = set(in_order([*outputs, *(guard.node for guard in once if guard.question != "shape")]))
+    asked = [guard.node for guard in once if guard.question not in SEEN]
+    computed = set(in_order([*outputs, *asked]))
     return [guard for guard in once if guard.question != "shape" or guard.node not in computed]
+
+
+# Questions that computing the node answers.
+SEEN = ("shape", "draw")
 
 
 def _alike(a: np.ndarray, b: np.ndarray) -> bool:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Headings = Mapping[Node, list[str]]
 _QUESTIONS = {"bool": "bool({0}) == {1}", "float": "float({0}) == {1}", "complex": "complex({0}) == {1}"}
-_QUESTIONS |= {"values": "np.array_equal({0}, {1})"}
+_QUESTIONS |= {"values": "np.array_equal({0}, {1})", "shape": "np.shape({0}) == {1}"}
 
 
 def source(
@@ -115,6 +115,8 @@ class Writer:
         said = headings(self)
         asked: dict[Node, list[str]] = {}
         for guard in self.graph.guards:
+            if guard.question == "draw":
+                continue
             question = _QUESTIONS.get(guard.question, "int({0}) == {1}")
             test = question.format(self.names[guard.node], literal(guard.answer))
             asked.setdefault(guard.node, []).append(

@@ -154,7 +154,7 @@ class State:
     @contextmanager
     def symbolic(self, record: Record) -> Iterator[list[Cell]]:
         """For a while, symbols in place of all arrays; afterwards everything is as it was."""
-        attributes = [(thing, dict(vars(thing))) for thing in self._objects]
+        attributes = self._attributes = [(thing, dict(vars(thing))) for thing in self._objects]
         before = [(cell, cell.kept()) for cell in self._all]
         sources = {id(generator): (s, s.get()) for generator in self._generators for s in (Source.of(generator),)}
         places = {cell: i for i, cell in enumerate(self._all)}
@@ -204,7 +204,13 @@ class State:
                 changed[i] = node_of(now)
             elif now is None and (cell in read or (cell.key is GRAD and type(cell.holder) is Leaf)):
                 self.cleared.append(i)
+            elif not (isinstance(now, Symbol) or now is None or (cell.key is GRAD and not _is_kept(now))):
+                raise NotSupportedError(f"it puts a {type(now).__name__} into {cell.name}, where an array was")
         return changed
+
+    def has_new(self) -> bool:
+        """Whether objects have got attributes, while the symbols were there."""
+        return any(vars(thing).keys() - values.keys() for thing, values in self._attributes)
 
     def prune(self, used: Container[Node]) -> None:
         """Leave out the inputs that stand for gradients which are not there, and which the program does not use."""
@@ -234,6 +240,10 @@ class State:
         return all(cell.get() is None for cell in self.without) and all(
             cell.key is not GRAD or cell.get() is not None for cell in self.cells
         )
+
+    def keeps(self, holder: Any, key: Any) -> bool:
+        """Whether the item `key` of the dictionary `holder` is one of the cells."""
+        return any(cell.holder is holder and cell.key == key for cell in self._all)
 
     def has(self, x: Any) -> bool:
         """Whether `x` is one of the tensors that were found."""

@@ -22,7 +22,10 @@ LEVEL = -1
 
 
 class Guard(NamedTuple):
-    """What the program asked of a value, and the answer that it got: on another one it might go another way."""
+    """What the program asked of a value, and the answer that it got: on another one it might go another way.
+
+    The question ``draw`` asks nothing: random numbers are drawn, whoever uses them.
+    """
 
     node: Node
     question: str
@@ -162,7 +165,8 @@ class Symbol(Layered):
         given = tuple(constant(v) if node is None else node for v, node in zip(values, nodes, strict=True))
         key = (op, given, frozen(settings), state)
         if key not in record.draws:
-            record.draws[key] = call(op, given, settings, out.shape, out.dtype, users_place)
+            record.draws[key] = node = call(op, given, settings, out.shape, out.dtype, users_place)
+            record.guards.append(Guard(node, "draw", None, node.place))  # though nobody uses it: others come after it
         return Symbol.of((out, record.draws[key]), LEVEL)
 
     def _constant(self, array: Any) -> tuple[Any, ...]:

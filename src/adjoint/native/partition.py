@@ -10,16 +10,22 @@ Part = tuple[bool, list[Node]]
 
 
 def partition(nodes: Sequence[Node], kinds: dict[Node, str], results: Sequence[Node]) -> list[Part]:
-    """As few segments as come of taking all that is ready: native nodes, then NumPy's, and so on."""
+    """As few segments as come of taking all that is ready: native nodes, then NumPy's, and so on.
+
+    Random numbers are drawn in the order in which the nodes come.
+    """
     turn: dict[Node, int] = {}  # even for native nodes, odd for NumPy's
+    drawn = 1
     for node in nodes:
         odd = kinds[node] in ("numpy", "part")
-        at = int(odd)
+        draws = node.op is not None and "random" in node.op.flags
+        at = drawn if draws else int(odd)
         for arg in node.args:
             before = turn.get(arg, 0)
             if before > at:
                 at = before + (before % 2 != odd)
         turn[node] = at
+        drawn = at if draws else drawn
     count = max(turn.values(), default=-1) + 1
     if count > 1:
         _delay(nodes, turn, set(results))
