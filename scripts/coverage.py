@@ -12,6 +12,7 @@ import numpy as np
 import scipy
 
 from adjoint.testing.coverage import Place, Status, namespaces, place_of
+from adjoint.testing.natively import Compiled, compiled_as
 
 PAGE = Path(__file__).parent.parent / "docs" / "coverage.md"
 HEAD = """# Coverage
@@ -25,6 +26,13 @@ page is made from the registry of operations by `python scripts/coverage.py`, fo
 {counts}
 | all | | {total} |
 
+The third column says how a function that `ad.compile` has compiled carries out the call. The compiler is asked, for the
+sample calls of the tests, which are mostly of float64 arrays. Each way gives the function's own values.
+
+| compiled | what it means | functions |
+|---|---|---:|
+{ways}
+
 Left out are modules that have arrays, text or generators of their own: `numpy.ma`, `numpy.char`, `numpy.strings`,
 `numpy.rec`, `numpy.random`, `numpy.polynomial`, `numpy.emath`, `numpy.ctypeslib` and `numpy.testing`. They turn their
 arguments into arrays, so a tensor in a graph raises there.
@@ -36,6 +44,13 @@ MEANING = {
     Status.NOT_DIFFERENTIABLE: "raises `NotDifferentiableError` with the reason; works on tensors outside a graph",
     Status.NOT_SUPPORTED: "raises `NotSupportedError`, which names the call to use; works on tensors outside a graph",
     Status.NO_TENSOR: "is not for tensors; one in a graph raises",
+}
+WAYS = {
+    Compiled.NATIVE: "native code computes it",
+    Compiled.PARTLY: "native code computes some of it, or some of the calls, and NumPy the rest",
+    Compiled.NUMPY: "a step between native ones, in which NumPy or SciPy computes it",
+    Compiled.FIXED: "its answer does not depend on values, and is part of the program",
+    Compiled.REFUSED: "a function that calls it with values is not compiled, and runs as it is",
 }
 TITLES = {"scipy.special": "scipy.special, universal functions"}
 
@@ -49,19 +64,27 @@ def page() -> str:
         raise SystemExit(f"no status: {', '.join(missing)}; give them one (see docs/add_an_op.md)")
     counted = Counter(place.status for place in places.values() if place is not None)
     counts = "\n".join(f"| {status.value} | {meaning} | {counted[status]} |" for status, meaning in MEANING.items())
-    text = HEAD.format(numpy=np.__version__, scipy=scipy.__version__, counts=counts, total=len(places))
+    ways = {id(f): compiled_as(f) for functions in walked.values() for f in functions.values()}
+    told = Counter(ways.values())
+    text = HEAD.format(
+        numpy=np.__version__,
+        scipy=scipy.__version__,
+        counts=counts,
+        total=len(places),
+        ways="\n".join(f"| {way.value} | {meaning} | {told[way]} |" for way, meaning in WAYS.items()),
+    )
     for module, functions in walked.items():
-        text += f"\n## {TITLES.get(module, module)}\n\n| function | status | note |\n|---|---|---|\n"
+        text += f"\n## {TITLES.get(module, module)}\n\n| function | status | compiled | note |\n|---|---|---|---|\n"
         names: dict[int, list[str]] = {}
         for name, function in functions.items():
             names.setdefault(id(function), []).append(f"`{name}`")
-        text += "".join(row(same, places[i]) for i, same in names.items())
+        text += "".join(row(same, places[i], ways[i]) for i, same in names.items())
     return text
 
 
-def row(names: list[str], place: Place | None) -> str:
+def row(names: list[str], place: Place | None, way: Compiled) -> str:
     assert place is not None
-    return f"| {', '.join(names)} | {place.status.value} | {place.note} |\n"
+    return f"| {', '.join(names)} | {place.status.value} | {way.value} | {place.note} |\n"
 
 
 if __name__ == "__main__":

@@ -1,0 +1,95 @@
+"""What compiling makes of a function: native code, steps of NumPy's, or nothing. The compiler is asked."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable, Iterator
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.errors import AdjointError
+from adjoint.core.registry import answer
+from adjoint.graph.capture import capture
+from adjoint.graph.graph import Graph
+from adjoint.graph.node import in_order
+from adjoint.native.plan import kind_of
+from adjoint.native.primitive import primitive
+from adjoint.testing.cases import case_of
+from adjoint.testing.coverage import Status, place_of
+from adjoint.testing.samples import samples
+
+
+class Compiled(Enum):
+    """How a call of a function is carried out in a compiled program."""
+
+    NATIVE = "native"
+    PARTLY = "native in part"
+    NUMPY = "by NumPy"
+    FIXED = "part of the program"
+    REFUSED = "as it is"
+    NONE = ""
+
+
+def compiled_as(function: Any) -> Compiled:
+    """How a NumPy or SciPy callable is compiled, for float64 arrays if it takes these: the worst of its sample calls.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.testing.natively import compiled_as
+        >>> compiled_as(np.tanh), compiled_as(np.sort)
+        (<Compiled.NATIVE: 'native'>, <Compiled.NUMPY: 'by NumPy'>)
+    """
+    place = place_of(function)
+    if answer(function) is None or (place is not None and place.status is Status.NO_TENSOR):
+        return Compiled.NONE
+    found = [_of(call, arrays) for call, arrays in _calls(function)]
+    if not found:
+        return Compiled.NONE
+    if len(set(found)) == 1:
+        return found[0]
+    return Compiled.REFUSED if Compiled.REFUSED in found else Compiled.PARTLY
+
+
+def kinds_of(graph: Graph) -> set[bool]:
+    """Whether native code computes them, for all that `graph` computes."""
+    nodes = in_order(primitive([*graph.outputs, *(guard.node for guard in graph.guards)]))
+    return {kind_of(node)[0] not in ("numpy", "part") for node in nodes if node.kind == "call"}
+
+
+def _of(call: Callable[..., Any], arrays: list[Any]) -> Compiled:
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            kinds = kinds_of(capture(call, *arrays))
+        except AdjointError:
+            return Compiled.REFUSED
+    if not kinds:
+        return Compiled.FIXED
+    return (Compiled.NATIVE if kinds == {True} else Compiled.NUMPY) if len(kinds) == 1 else Compiled.PARTLY
+
+
+_VALUES, _WHOLE = np.array([0.25, 0.5]), np.array([0, 1])
+# For functions without samples: the first of these that NumPy takes.
+_ARGUMENTS = ((_VALUES,), (_VALUES, _VALUES), (_WHOLE,), (_WHOLE, _WHOLE), (_VALUES,) * 3, (_VALUES,) * 4,
+              (np.eye(2),), (np.array([1, 0], np.uint8),), (_WHOLE, np.array([2, 2])))  # fmt: skip
+
+
+def _calls(function: Any) -> Iterator[tuple[Callable[..., Any], list[Any]]]:
+    """Sample calls as functions of arrays, and the arrays."""
+    entry = answer(function)
+    if entry is None or function.__name__.startswith("save"):
+        return
+    found = [case_of(entry, sample) for sample in samples(entry)[:2]]  # type: ignore[arg-type]  # the registry holds entries alone
+    yield from ((case.f, case.arrays) for case in found if case.arrays)
+    if found:
+        return
+    for arguments in _ARGUMENTS:
+        if not isinstance(function, np.ufunc) or function.nin == len(arguments):
+            with contextlib.suppress(TypeError, ValueError, IndexError, AttributeError), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                function(*arguments)
+                yield function, list(arguments)
+                return
