@@ -33,6 +33,7 @@ import numpy as np
 from adjoint.compiler.arguments import is_own
 from adjoint.compiler.going_back import pullback
 from adjoint.core.errors import ArgumentError, GraphError
+from adjoint.core.turns import recorders, short
 from adjoint.graph.state import DATA, GRAD, Cell
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import Node, next_order
@@ -66,6 +67,7 @@ class _Writer:
         self.scope: dict[str, Any] = {
             "MISS": MISS, "ndarray": np.ndarray, "int64": np.int64, "copied": np.array, "Tensor": Tensor, "wrap": wrap,
             "misses": (ArgumentError, GraphError, KeyError, IndexError, ValueError, AttributeError, TypeError),
+            "refusals": (ArgumentError, GraphError), "begin": short.append, "end": short.pop, "recorders": recorders,
             "note": recording.state.together.note, "floor": recording_floor.raw, "Node": Node, "order": next_order,
         }  # fmt: skip
         self._names: dict[int, str] = {}
@@ -155,8 +157,9 @@ class _Writer:
             *(f"    {get}" for get in self.gets),
             f"    if not ({' and '.join([*self.fits, *apart, *self._holds()])}): return MISS",
             *(f"    {name} = {text}" for name, text in reads),
+            *([] if native.whole else ["except misses: return MISS", "try:"]),
             f"    results = {self.name(native.run)}({', '.join(names)})",
-            "except misses: return MISS",
+            f"except {'misses' if native.whole else 'refusals'}: return MISS",
             "if results is None: return MISS",
             *([f"{', '.join(value.values())}, = results"] if value else []),
             *([f"note(({', '.join(written)},))"] if written else []),
@@ -165,6 +168,9 @@ class _Writer:
             *self._node(names, value),
             f"return {self._given(value)}",
         ]
+        if state.cells or recording.places or state.cleared:  # while another thread records, symbols are there
+            turn = ["try:", "    begin(None)", "    if recorders: return MISS"]
+            lines = [lines[0], *turn, *(f"    {line}" for line in lines[1:]), "finally: end()"]
         text = "\n    ".join(["def direct(args, kwargs):", *lines])
         exec(compile(text, f"<call of {recording.graph.name}>", "exec"), self.scope)
         direct: Direct = self.scope["direct"]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import inspect
-import threading
+import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial, update_wrapper
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -17,10 +17,12 @@ from adjoint.compiler.backend import Runner, say
 from adjoint.compiler.calling import MISS, Direct, written_for
 from adjoint.compiler.explaining import explained, latest_plan
 from adjoint.compiler.expressions import compiled as compiled_expr
+from adjoint.compiler.methods import Methods, methods_of
 from adjoint.compiler.recording import Recording, record
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, GraphError, SharedMemoryError
 from adjoint.core.trees import flatten
+from adjoint.core.turns import alone, shared
 from adjoint.expressions import Expr
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import frozen
@@ -47,9 +49,8 @@ class Compiled:
         self.function, self.options = f, options
         self._ways: dict[Any, list[Recording]] = {}
         self._reasons: dict[Any, str] = {}
-        self._bound: WeakKeyDictionary[Any, Compiled] = WeakKeyDictionary()
+        self._methods: dict[int, Methods] = {}  # of instances that take no attributes
         self._fixed: dict[Any, Compiled] = {}
-        self._lock = threading.RLock()
         self._directs: tuple[Direct, ...] = ()
         self._tries: dict[Any, int] = {}
         self._once: set[Any] = set()  # kinds of arguments that came once
@@ -58,33 +59,51 @@ class Compiled:
         """A method: each instance has recordings of its own."""
         if instance is None:
             return self
-        if instance not in self._bound:
-            self._bound[instance] = Compiled(self.function.__get__(instance, owner), self.options)
-        return self._bound[instance]
+        made = methods_of(instance, self._methods)
+        if self not in made:
+            made[self] = Compiled(self.function.__get__(instance, owner), self.options)
+        return made[self]
+
+    def __reduce__(self) -> Any:
+        """As functions are kept: by name, where it is found so; else its function, to be recorded anew."""
+        found: Any = sys.modules.get(self.__module__)
+        for name in getattr(self, "__qualname__", "?").split("."):
+            found = getattr(found, name, None)
+        return getattr(self, "__qualname__", "") if found is self else (Compiled, (self.function, self.options))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         for direct in self._directs:
             answer = direct(args, kwargs)
             if answer is not MISS:
                 return answer
+        with shared():
+            return self._called(args, kwargs)
+
+    def _called(self, args: Any, kwargs: Any) -> Any:
+        """A call by the long way."""
         if self.options.static:
             return self._with_static(args, kwargs)
         leaves, rebuild = flatten((args, kwargs))
         key = self._signature(leaves, rebuild)
         if key is None or key in self._reasons or (key not in self._ways and self._is_first(key)):
             return self.function(*args, **kwargs)
-        try:
-            for recording in reversed(self._ways.get(key, ())):
-                if recording.holds():
-                    try:
-                        answer = recording(leaves)
-                    except GraphError:  # another way through the function
-                        continue
-                    self._shorten(recording, leaves, rebuild)
-                    return answer
-        except SharedMemoryError:
-            return self.function(*args, **kwargs)
-        return self._recorded(key, leaves, rebuild)
+        ways = tuple(self._ways.get(key, ()))
+        with suppress(SharedMemoryError):
+            answer = self._by(ways, leaves, rebuild)
+            return self._recorded(key, ways, leaves, rebuild) if answer is MISS else answer
+        return self.function(*args, **kwargs)
+
+    def _by(self, ways: Sequence[Recording], leaves: Sequence[Any], rebuild: Any) -> Any:
+        """The answer of the latest of `ways` that holds; MISS, if none does."""
+        for recording in reversed(ways):
+            if recording.holds():
+                try:
+                    answer = recording(leaves)
+                except GraphError:  # another way through the function
+                    continue
+                self._shorten(recording, leaves, rebuild)
+                return answer
+        return MISS
 
     def _is_first(self, key: Any) -> bool:
         """Whether to wait for another call before recording: what is called once would gain nothing by it."""
@@ -144,9 +163,13 @@ class Compiled:
         inner = bool(levels - {0})
         return None if len(levels) > 1 or (inner and floor) else (inner, *parts)
 
-    def _recorded(self, key: Any, leaves: Sequence[Any], rebuild: Callable[[list[Any]], Any]) -> Any:
+    def _recorded(self, key: Any, tried: Sequence[Recording], leaves: Sequence[Any], rebuild: Any) -> Any:
         varies = [isinstance(x, np.ndarray | np.generic | Tensor) or type(x) in (float, complex) for x in leaves]
-        with self._lock:
+        with alone():
+            answer = self._by([way for way in self._ways.get(key, ()) if way not in tried], leaves, rebuild)
+            if answer is not MISS:  # another thread was faster
+                return answer
+            self._directs = ()  # they keep what they read, which may be another model's by now
             value, recording, reason, again = record(self.function, leaves, rebuild, varies, self.options.runner)
             ways = self._ways.setdefault(key, [])
             ways[:] = [way for way in ways if way.environment.holds()]  # what is rebound does not come back

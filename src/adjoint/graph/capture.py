@@ -11,6 +11,7 @@ import numpy as np
 from adjoint.core.box import Box, raw
 from adjoint.core.errors import ArgumentError, LeavesGraphError, NotSupportedError
 from adjoint.core.trees import flatten, paths
+from adjoint.core.turns import alone
 from adjoint.graph.graph import Graph, needed
 from adjoint.graph.node import Node, NumberName, constant, in_order, placeholder
 from adjoint.graph.state import State
@@ -19,6 +20,7 @@ from adjoint.tape.node import leaf
 from adjoint.tape.tensor import Tensor, wrap
 
 
+@alone()
 def capture(f: Callable[..., Any], *examples: Any, **named: Any) -> Graph:
     """Run `f` once and keep what it did: a graph of unique nodes, which gives the same for other values.
 

@@ -56,6 +56,7 @@ class Program:
 
     Attributes:
         run: the same call with the least overhead: a built-in function, if everything is native.
+        whole: whether everything is native, in one call.
         kernels: a `KernelRecord` for each native step, in the order in which they run.
         arena_bytes: the memory that it keeps for values in between.
         compile_seconds: how long LLVM took for what was not there yet.
@@ -89,7 +90,7 @@ class Program:
             kinds[node], self.reasons[node] = kind_of(node)
         self._parts = partition(nodes, kinds, everything)
         self._assemble(kinds, results)
-        first = self._steps[0] if self._whole else None
+        first = self._steps[0] if self.whole else None
         alone = first if isinstance(first, NativeStep) else None
         self._every: Callable[..., Any] = alone.segment.run if alone else self._through
         self.run: Callable[..., Any] = self._by_numpy_if_outside if held and not exact else self._every
@@ -106,7 +107,7 @@ class Program:
         later = used_later(self._parts, [*results, *written, *(node for node, _ in asked)])
         # With one segment alone its results are the program's: arguments and repeated values among them too.
         stored = all(_is_stored(n) for n in (*results, *checked, *written))
-        self._whole = stored and [native for native, _ in self._parts] == [True]
+        self.whole = stored and [native for native, _ in self._parts] == [True]
         # The last segment writes what is written into arguments, whoever computes it, if nothing can fail after it.
         last = self._parts[-1][1] if self._parts and self._parts[-1][0] else None
         writing = stored and last is not None
@@ -116,9 +117,9 @@ class Program:
             if native:
                 inside, here = set(part), writing and part is last
                 writes = self._writes if here else []
-                checks = [(n, answer) for n, answer in self._checks if n in inside or self._whole]
-                outs = results if self._whole else [n for n in part if n in later[id(part)]]
-                if here and not self._whole:
+                checks = [(n, answer) for n, answer in self._checks if n in inside or self.whole]
+                outs = results if self.whole else [n for n in part if n in later[id(part)]]
+                if here and not self.whole:
                     outs = [n for n in outs if n in results]
                 planner = Planner(part, {n: kinds[n] for n in part}, outs, self.fastmath, writes, checks)
                 planned[id(part)] = outs, planner, planner.plan()
@@ -130,7 +131,7 @@ class Program:
         for native, part in self._parts:
             if native:
                 outs, planner, plan = planned[id(part)]
-                takes = list(self.inputs) if self._whole else planner.takes(self.inputs)
+                takes = list(self.inputs) if self.whole else planner.takes(self.inputs)
                 kernels = [next(self._kernels) for _ in plan.steps]
                 for node in (*takes, *outs):
                     slots.setdefault(node, len(slots))

@@ -1,0 +1,31 @@
+"""Compiled methods of an object, kept with it: they refer to it, and go when it goes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_KEY = "@compiled"  # no attribute's name
+
+
+class Methods:
+    """The compiled methods of one object, by the compiled function of its class. A copy of the object begins anew."""
+
+    __slots__ = ("made", "owner")
+
+    def __init__(self, owner: int | None = None) -> None:
+        self.owner, self.made = owner, dict[Any, Any]()
+
+    def __reduce__(self) -> Any:
+        return Methods, ()
+
+
+def methods_of(instance: Any, otherwise: dict[int, Methods]) -> dict[Any, Any]:
+    """Where the compiled methods of `instance` are kept; `otherwise`, by its id, if it takes no attributes."""
+    space = getattr(instance, "__dict__", None)
+    holder: dict[Any, Any] = space if isinstance(space, dict) else otherwise
+    key = _KEY if holder is space else id(instance)
+    found = holder.get(key)
+    if found is None or found.owner != id(instance):  # a shallow copy comes with those of its original
+        found = holder[key] = Methods(id(instance))
+    made: dict[Any, Any] = found.made
+    return made
