@@ -91,6 +91,7 @@ MADE = {
     "diagonals": lambda x: (np.diag(x[0]), np.diag(x[0], 2), np.diagonal(x, 1), np.diagflat(x[:2, :2])),
     "joins": lambda x: (np.concatenate([x, x[:1]]), np.stack([x, x[::-1]], 1), np.append(x, x[0, 0])),
     "deletes": lambda x: (np.delete(x, 2, 0), np.delete(x, [1, 3], 1), np.insert(x, 1, x[0], 0)),
+    "columns": lambda x: (np.reshape(x, (12, 5), order="F"), np.ravel(x, order="F"), x.flatten("F")),
     "real": lambda x: (np.real(x), np.imag(x)),
     "places": lambda x: (np.argmax(x, 0), np.argmin(x, 1), np.argmax(x), np.count_nonzero(x, axis=0)),
 }
@@ -130,6 +131,20 @@ def test_extremes_places_with_nan_and_ties():
     x = np.array([[1.0, np.nan, 3.0, np.nan], [2.0, 2.0, -0.0, 0.0], [np.inf, -np.inf, np.inf, 1.0]])
     natively(lambda x: (np.argmax(x, 1), np.argmin(x, 1), np.argmax(x), np.argmin(x, keepdims=True)), x)
     natively(lambda x: (np.isposinf(x), np.isneginf(x), np.nan_to_num(x), np.sinc(x * 0)), x)
+
+
+def test_writes_through_views():
+    def written(x):
+        y = x * 1.0
+        y[1:][:, ::2][0] = 7.0
+        y.T[3] += y[:, 0]
+        y.reshape(3, 2, 10)[..., 4] = x[:3, :2]
+        y[:, 1][[0, 2]] = x[0, :2]
+        y[::-1, -1:] *= 2.0
+        return y
+
+    natively(written, R.normal(size=(6, 10)))
+    natively(ad.grad(lambda x: np.sum(written(x) ** 2)), R.normal(size=(6, 10)), rtol=1e-14)
 
 
 def test_norms():

@@ -74,7 +74,9 @@ def _pieces(node: Node) -> list[tuple[Node | None, View]]:
         (inner,) = node.args
         widths = np.broadcast_to(np.asarray(node.settings["widths"]), (len(node.shape), 2))
         index = tuple(slice(before, before + n) for (before, _), n in zip(widths.tolist(), inner.shape, strict=True))
-        return [(None, plain(node)), (inner, region(node, index))]
+        place = region(node, index)
+        assert place is not None
+        return [(None, plain(node)), (inner, place)]
     return pieces(node) or []
 
 

@@ -102,6 +102,8 @@ def _taken_apart(node: Node, args: tuple[Node, ...]) -> Node:
         args = tuple(_as_dtype(arg, node.dtype, node.place) for arg in args)
     if node.op.name in FROM_INDEX and (placed := by_positions(node, args)):
         return placed
+    if node.op.name == "reshape" and node.settings["order"] == "F" and node.shape is not None:
+        return _by_columns(node, args[0])
     same = node if args == node.args else call(node.op, args, node.settings, node.shape, node.dtype, lambda: node.place)
     if _is_primitive(node.op) or node.shape is None or isinstance(node.shape[0] if node.shape else 0, tuple):
         return same
@@ -109,6 +111,16 @@ def _taken_apart(node: Node, args: tuple[Node, ...]) -> Node:
         return _captured(node, args) or same
     except (AdjointError, TypeError, ValueError, AttributeError, NotImplementedError):
         return same  # computed by NumPy
+
+
+def _by_columns(node: Node, arg: Node) -> Node:
+    """A reshape that counts the first axis first, as one of the transposed array."""
+    assert node.op is not None
+    transpose: Any = operation("transpose")
+    settings = {**node.settings, "order": "C", "shape": node.shape[::-1]}
+    turned = call(transpose, (arg,), transpose.settings, arg.shape[::-1], arg.dtype, lambda: node.place)
+    rows = call(node.op, (turned,), settings, node.shape[::-1], node.dtype, lambda: node.place)
+    return call(transpose, (rows,), transpose.settings, node.shape, node.dtype, lambda: node.place)
 
 
 def _is_primitive(op: Op) -> bool:

@@ -5,14 +5,17 @@ Which elements a view shows, NumPy itself tells: it is given an array of the rig
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from adjoint.core.op import Op
 from adjoint.graph.node import Node
 from adjoint.native.indexing import PUT, SCATTER, affine, apart, terms
 from adjoint.native.nest import contiguous
 from adjoint.ops.indexing import is_basic
+from adjoint.ops.writing import Path
 
 VIEWS = frozenset(
     {"reshape", "transpose", "matrix_transpose", "swapaxes", "moveaxis", "squeeze", "expand_dims", "broadcast_to",
@@ -52,45 +55,44 @@ def plain(node: Node) -> View:
 def through(node: Node, view: View) -> View | None:
     """What `node`, an operation in `VIEWS`, shows of the `view` that is its argument; None if it must be copied."""
     assert node.op is not None
-    if node.op.name == "copy":
+    return seen(node.op, node.settings, view, node.shape)
+
+
+def seen(op: Op, settings: Mapping[str, Any], view: View, shape: Any = None) -> View | None:
+    """What an operation in `VIEWS` shows of `view`: an array of `shape`, which is that of its settings if not given."""
+    if op.name == "copy":
         return view
-    if node.op.name == "getitem" and not is_basic(node.settings["index"]):
-        return _regular(view, node.settings["index"])
+    if op.name == "getitem":
+        return named(view, settings["index"])
     start = np.empty(1, np.int8)
     model = np.lib.stride_tricks.as_strided(start, view.shape, view.strides)
-    if node.op.name == "reshape":
-        if node.settings["order"] not in ("C", "A") or (node.settings["order"] == "A" and model.flags.f_contiguous):
+    if op.name == "reshape":
+        if settings["order"] not in ("C", "A") or (settings["order"] == "A" and model.flags.f_contiguous):
             return None
         try:
-            shown: Any = np.reshape(model, node.shape, copy=False)
+            shown: Any = np.reshape(model, settings["shape"] if shape is None else shape, copy=False)
         except ValueError:
             return None
     else:
-        shown = (
-            _index(model, node.settings["index"])
-            if node.op.name == "getitem"
-            else node.op.forward(model, **node.settings)
-        )
-    if not isinstance(shown, np.ndarray):  # NumPy gives a number of its own for an array without axes
-        return view
+        shown = op.forward(model, **settings)
+    return _moved(view, start, shown)
+
+
+def _moved(view: View, start: np.ndarray, shown: Any) -> View:
+    """What NumPy shows of an array without memory that begins at `start`, as elements of what `view` shows."""
     offset = shown.__array_interface__["data"][0] - start.__array_interface__["data"][0]
     return View(view.base, shown.shape, shown.strides, view.offset + offset)
 
 
-def region(node: Node, index: Any) -> View:
-    """The elements of `node` that an index names which lie regularly."""
-    if not is_basic(index):
-        found = _regular(plain(node), index)
-        assert found is not None
-        return found
-    model = np.lib.stride_tricks.as_strided(np.empty(1, np.int8), node.shape, contiguous(node.shape))
-    shown = _index(model, index)
-    offset = shown.__array_interface__["data"][0] - model.__array_interface__["data"][0]
-    return View(node, shown.shape, shown.strides, offset)
-
-
-def _regular(view: View, index: Any) -> View | None:
-    """What an index of known arrays shows, if that lies regularly."""
+def named(view: View, index: Any) -> View | None:
+    """The elements of `view` that an index names; None if they lie irregularly."""
+    if is_basic(index):
+        start = np.empty(1, np.int8)
+        model = np.lib.stride_tricks.as_strided(start, view.shape, view.strides)
+        parts = index if isinstance(index, tuple) else (index,)
+        # With an ellipsis one element is a view too.
+        shown = model[parts if any(part is Ellipsis for part in parts) else (*parts, Ellipsis)]
+        return _moved(view, start, shown)
     found = terms(view.shape, view.strides, index)
     if found is None or (regular := affine(found)) is None:
         return None
@@ -98,28 +100,26 @@ def _regular(view: View, index: Any) -> View | None:
     return View(view.base, found.shape, strides, view.offset + offset)
 
 
-def _index(model: np.ndarray, index: Any) -> Any:
-    """``model[index]`` as a view, where it is one element too."""
-    parts = index if isinstance(index, tuple) else (index,)
-    return model[parts if any(part is Ellipsis for part in parts) else (*parts, Ellipsis)]
+def region(node: Node, index: Any, path: Path = ()) -> View | None:
+    """The elements of `node`, or of the view of it that `path` leads to, that an index names; None if that is none.
 
-
-def _is_region(node: Node, index: Any) -> bool:
-    """Whether the index names elements that lie regularly, none of them twice."""
-    if is_basic(index):
-        return True
-    found = _regular(plain(node), index)
-    return found is not None and apart(found.shape, found.strides)
+    It is none if an element is named twice, or if elements lie irregularly.
+    """
+    view: View | None = plain(node)
+    for op, settings in path:
+        view = seen(op, settings, view) if view is not None and op.name in VIEWS else None
+    found = view and named(view, index)
+    return found if found and (is_basic(index) or apart(found.shape, found.strides)) else None
 
 
 def pieces(node: Node) -> list[tuple[Node | None, View]] | None:
     """For an array put together of others: each, and the place to which it goes, None for zeros; None if it is none."""
     assert node.op is not None
     name, settings = node.op.name, node.settings
-    if name == "scatter_add" and _is_region(node, settings["index"]):
-        return [(None, plain(node)), (node.args[0], region(node, settings["index"]))]
-    if name == "overwrite" and not settings["path"] and _is_region(node, settings["index"]):
-        return [(node.args[1], plain(node)), (node.args[0], region(node, settings["index"]))]
+    if name in ("scatter_add", "overwrite"):
+        place = region(node, settings["index"], settings.get("path", ()))
+        below = node.args[1] if name == "overwrite" else None
+        return None if place is None else [(below, plain(node)), (node.args[0], place)]
     if node.op in (SCATTER, PUT):  # what comes below the elements that are written one by one
         return [(None if node.op is SCATTER else node.args[2], plain(node))]
     if name not in ("join", "pile"):
@@ -130,6 +130,8 @@ def pieces(node: Node) -> list[tuple[Node | None, View]] | None:
     for arg in node.args:
         length = arg.shape[axis] if name == "join" else 1
         part = slice(start, start + length) if name == "join" else start
-        found.append((arg, region(node, (slice(None),) * axis + (part,))))
+        place = region(node, (slice(None),) * axis + (part,))
+        assert place is not None
+        found.append((arg, place))
         start += length
     return found
