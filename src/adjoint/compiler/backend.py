@@ -161,13 +161,13 @@ def _verified(graph: Graph, execution: Execution, plain: Program) -> Program:
         left = iter(results)
         for k, (node, value) in enumerate(zip(graph.outputs, expected, strict=True)):
             found = given[execution.into[k]] if k in execution.into else next(left)
-            _compare(graph.name, node, value, np.asarray(found))
+            compare(graph.name, node, value, np.asarray(found))
         return results
 
     return run
 
 
-def _compare(name: str, node: Any, expected: np.ndarray, found: np.ndarray) -> None:
+def compare(name: str, node: Any, expected: np.ndarray, found: np.ndarray) -> None:
     """Refuse native results that are not NumPy's, within what summing in another order may change."""
     if expected.dtype.kind not in "fc":
         same = np.array_equal(expected, found)

@@ -52,8 +52,6 @@ def written_for(recording: Recording, leaves: Sequence[Any], rebuild: Callable[[
     execution, native, back = recording.runner.execution, recording.runner.native, recording.back
     if native is None or not execution.direct or recording.mutated or recording.cleared:
         return None
-    if recording.draws and recording.may_deviate:  # a draw may have to be taken back
-        return None
     if back is not None and (len(back.alive) > 1 or recording.written or recording.state.cleared):
         return None
     writer = _Writer(recording, leaves)
@@ -150,6 +148,9 @@ class _Writer:
         left = [k for k in range(len(outputs)) if k not in execution.into]
         value = {k: f"r{i}" for i, k in enumerate(left)}
         written = [names[i] for i in execution.into.values()]
+        # Draws are taken back where the program turns out to be another one.
+        draws = [(f"d{i}", source) for i, source in enumerate(recording.draws)]
+        undo = "".join(f"{self.name(source.set)}({name}); " for name, source in draws)
         keywords = f"len(kwargs) != {len(kwargs)}" if kwargs else "kwargs"
         lines = [
             f"if len(args) != {len(args)} or {keywords}: return MISS",
@@ -157,10 +158,11 @@ class _Writer:
             *(f"    {get}" for get in self.gets),
             f"    if not ({' and '.join([*self.fits, *apart, *self._holds()])}): return MISS",
             *(f"    {name} = {text}" for name, text in reads),
+            *(f"    {name} = {self.name(source.get)}()" for name, source in draws),
             *([] if native.whole else ["except misses: return MISS", "try:"]),
             f"    results = {self.name(native.run)}({', '.join(names)})",
-            f"except {'misses' if native.whole else 'refusals'}: return MISS",
-            "if results is None: return MISS",
+            f"except {'misses' if native.whole else 'refusals'}: {undo}return MISS",
+            f"if results is None: {undo}return MISS",
             *([f"{', '.join(value.values())}, = results"] if value else []),
             *([f"note(({', '.join(written)},))"] if written else []),
             *(self._write(state.cell(i), value[k]) for k, i in recording.places.items() if k in value),

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint.compiler.backend import _compare, say
+from adjoint.compiler.backend import compare, say
 from adjoint.compiler.background import later
 from adjoint.core.errors import ArgumentError, NotSupportedError
 from adjoint.core.locks import COMPILING
@@ -227,7 +227,7 @@ class NativePlan(Plan):
         def both(*args: Any, **named: Any) -> Any:
             found = native(*args, **named)
             for a, b in zip(flatten(plain(*args, **named))[0], flatten(found)[0], strict=True):
-                _compare(self.name, self, np.asarray(a), np.asarray(b))
+                compare(self.name, self, np.asarray(a), np.asarray(b))
             return found
 
         return both

@@ -197,12 +197,12 @@ class Places:
         return named
 
     def _of_function(self, function: FunctionType) -> Iterator[Place]:
-        if is_library(function):
-            return
-        self._met |= _names_of(function.__code__)
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             yield Place(cell, None, name)
         yield from _fixed(function.__defaults__, function.__kwdefaults__)
+        if is_library(function):  # which has nothing of the user's but what it was given
+            return
+        self._met |= _names_of(function.__code__)
         for code in _codes(function.__code__):
             if out := _WRITES_OUT & set(code.co_names):
                 called = f"{function.__qualname__} calls {', '.join(sorted(out))}"

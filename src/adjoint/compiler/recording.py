@@ -76,7 +76,8 @@ class Recording:
         self.op = None if back is None else operation(graph, self._run, back, self.back_runner)
         self.floor = recording_floor.get()  # where nothing is observed, as the short way wants it
         nodes = graph.nodes
-        self.draws = [Source.of(n.settings["rng"]) for n in nodes if n.op is not None and "random" in n.op.flags]
+        drawn = {id(rng): rng for n in nodes if n.op and "random" in n.op.flags for rng in (n.settings["rng"],)}
+        self.draws = [Source.of(rng) for rng in drawn.values()]
         self.may_deviate = any(guard.question != "draw" for guard in graph.guards) or any(map(depends_on_values, nodes))
 
     def holds(self) -> bool:

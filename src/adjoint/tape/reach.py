@@ -72,8 +72,6 @@ def reach(*things: Any) -> Reached:
 
 def _used_by(function: FunctionType) -> Iterator[Any]:
     """What a Python function closes over, has as defaults, and names in its code: globals, and what is in modules."""
-    if _is_ours(function):
-        return
     for cell in function.__closure__ or ():
         try:
             yield cell.cell_contents
@@ -81,6 +79,8 @@ def _used_by(function: FunctionType) -> Iterator[Any]:
             continue
     yield from function.__defaults__ or ()
     yield from (function.__kwdefaults__ or {}).values()
+    if _is_ours(function):  # which has nothing of the user's but what it was given
+        return
     codes = [function.__code__]
     for code in codes:
         spaces = [function.__globals__]
