@@ -14,6 +14,8 @@ from collections.abc import Iterable, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import accumulate
 
+import numpy as np
+
 from adjoint.graph.node import Node
 from adjoint.native.views import View
 from adjoint.ops.reductions import axes_of
@@ -162,14 +164,28 @@ def cut(nodes: Sequence[Node], longest: int) -> list[Sequence[Node]]:
         change[i + 1] += 1
         change[last + 1] -= 1
     across = list(accumulate(change))
+    lowest = _lowest_around(across, 4 * longest)
     made, start = [], 0
     while count - start > longest:
-        first = start + longest // 4
-        possible = across[first : start + longest + 1]
-        end = first + possible.index(min(possible))
+        first, past = start + longest // 4, start + longest + 1
+        turns = [i for i in range(start + 1, past) if across[i] == lowest[i]]
+        if turns:
+            end = next((i for i in turns if i >= first), turns[-1])
+        else:
+            end = min(range(first, past), key=across.__getitem__)
         made.append(nodes[start:end])
         start = end
     return [*made, nodes[start:]]
+
+
+def _lowest_around(counts: Sequence[int], reach: int) -> list[int]:
+    """For each place, the lowest of all counts that are not further away than about `reach`."""
+    found, width = np.array(counts), 1
+    while width < reach:  # each now holds what the next `width` places have
+        found[:-width] = np.minimum(found[:-width], found[width:])
+        width *= 2
+    around: list[int] = np.concatenate([np.full(width // 2, found[0]), found])[: len(counts)].tolist()
+    return around
 
 
 def _split(members: list[Node], scope: Scope) -> list[Group]:
@@ -179,10 +195,9 @@ def _split(members: list[Node], scope: Scope) -> list[Group]:
     domain = scope.domain(members[0])
     computed = [node for node in members if scope.kinds[node] != "reduce"]
     for stretch in cut(computed, LARGEST if domain else LARGEST_OF_NUMBERS) if computed else ():
-        group = Group(domain)
-        group.nodes += stretch
-        owner.update(dict.fromkeys(stretch, group))
-        made.append(group)
+        made.append(Group(domain))
+        made[-1].nodes += stretch
+        owner.update(dict.fromkeys(stretch, made[-1]))
     alone: dict[frozenset[int], Group] = {}
     for node in members:
         if scope.kinds[node] != "reduce":
