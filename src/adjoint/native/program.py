@@ -76,11 +76,10 @@ class Program:
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
         into = into or {}
         self.given = [node for i, node in enumerate(outputs) if i not in into]
-        everything = primitive([*self.outputs, *(node for node, _ in checks)])
+        everything = primitive([*self.outputs, *(node for node, _ in checks), *seen])
         self._results = results = [node for i, node in enumerate(everything[: len(outputs)]) if i not in into]
         self._writes = [(everything[i], self.inputs[k]) for i, k in into.items()]
-        self._checks = [(n, answer) for n, (_, answer) in zip(everything[len(outputs) :], checks, strict=True)]
-        everything += primitive(seen)
+        self._checks = [(n, answer) for n, (_, answer) in zip(everything[len(outputs) :], checks, strict=False)]
         held = indices_inside(in_order(everything))
         self._checks += [(node, np.asarray(True)) for node in held]
         everything += held
