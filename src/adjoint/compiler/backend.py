@@ -85,10 +85,13 @@ class Runner:
         return self.execution.run(given)
 
     def _make(self, into: dict[int, int], fastmath: bool) -> None:
+        with COMPILING:
+            self._compile(into, fastmath)
+
+    def _compile(self, into: dict[int, int], fastmath: bool) -> None:
         graph = self.graph
         try:
-            with COMPILING:
-                from adjoint.native import build
+            from adjoint.native import build
 
             simple = graph.rewritten()
             checks = [_check(guard) for guard in simple.guards if guard.question not in SEEN]

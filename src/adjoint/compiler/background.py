@@ -58,5 +58,5 @@ def _go_on() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_go_on)  # after the locks', which were registered before
-# LLVM is not left in the midst of something: the interpreter waits for one module, and no other is begun.
+# LLVM is not left in the midst of something: the interpreter waits for one program, and no other is begun.
 atexit.register(COMPILING.acquire)

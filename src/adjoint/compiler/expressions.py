@@ -178,8 +178,7 @@ class NativePlan(Plan):
         """The program for one state."""
 
         def make() -> None:
-            with COMPILING:
-                from adjoint.native.floats import Numbers
+            from adjoint.native.floats import Numbers
 
             if len(self.nodes) > MOST_NODES:
                 raise NotSupportedError(f"it has {len(self.nodes)} nodes, and native code for one state {MOST_NODES}")
@@ -193,8 +192,7 @@ class NativePlan(Plan):
         """The program for arrays of these shapes and dtypes, and numbers."""
 
         def make() -> None:
-            with COMPILING:
-                from adjoint.native import build
+            from adjoint.native import build
 
             program = build(*self._of_arrays(key), fastmath=self.settings.fastmath)
             run: Callable[..., list[Any]] = program.run
@@ -211,7 +209,8 @@ class NativePlan(Plan):
             made.reason = 'backend="numpy" was asked for'
             return
         try:
-            make()
+            with COMPILING:
+                make()
         except Exception as error:  # whatever went wrong, there is the plan itself
             made.reason = f"{type(error).__name__}: {error}"
             say(1, lambda: f"adjoint: {self.name} stays with NumPy: {made.reason}")

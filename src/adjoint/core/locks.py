@@ -10,12 +10,12 @@ import os
 import threading
 
 RECORDING = threading.RLock()  # while a function is recorded, symbols stand in the place of its state
+COMPILING = threading.RLock()  # LLVM, and the import of what compiles: a module half imported would stay so in a child
 COLLECTING = threading.RLock()  # two threads may add to the gradient of one leaf
 WRITES = threading.RLock()  # what was written in place, and when
-COMPILING = threading.RLock()  # LLVM, and the import of what needs it
 WAITING = threading.RLock()  # programs that are to be compiled
 NODES = threading.RLock()  # of graphs; one may die at any moment, so whoever holds another lock may want this one
-ALL = (RECORDING, COLLECTING, WRITES, COMPILING, WAITING, NODES)
+ALL = (RECORDING, COMPILING, COLLECTING, WRITES, WAITING, NODES)
 
 
 def _take() -> None:
