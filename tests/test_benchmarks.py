@@ -14,7 +14,7 @@ from benchmarks import __main__ as command
 from benchmarks import report
 from benchmarks.harness import Budget, Case, Row, interleaved, plain
 from benchmarks.peers import PEERS, installed
-from benchmarks.workloads import checkpoint, deep, equations, expr, forward, graph, linalg, memory, sparse, vmap
+from benchmarks.workloads import checkpoint, deep, equations, expr, forward, graph, linalg, memory, native, sparse, vmap
 from benchmarks.workloads import compile as compiling
 
 # What the peers warn about when they are imported is their own affair.
@@ -75,6 +75,19 @@ def test_gradients_beside_plain_calls_have_the_shapes_of_their_arguments() -> No
         theirs, mine = calls["NumPy"](), linalg.listed(ours(*arrays))
         for a, b in zip(theirs, mine, strict=True):
             np.testing.assert_allclose(np.abs(a), np.abs(b), rtol=1e-8, atol=1e-8, err_msg=name)
+
+
+def test_native_programs_compute_what_their_peers_do() -> None:
+    for case in native.cases(small=True):
+        if case.measure is not None:
+            assert all(sample > 0 for samples in case.measure(1).values() for sample in samples)
+            continue
+        programs = case.build()
+        expected = plain(programs["NumPy"]())
+        for peer, program in programs.items():
+            for found, right in zip(plain(program()), expected, strict=True):
+                tolerance = 1e-10 if right.dtype == np.float64 else 3e-5
+                np.testing.assert_allclose(found, right, rtol=tolerance, atol=tolerance, err_msg=f"{case.name}: {peer}")
 
 
 def test_compiled_steps_learn_as_all_others_do() -> None:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import Budget, Call, Case, programs
-from benchmarks.peers import load
+from benchmarks.harness import Budget, Call, Case, Samples, programs, timed
+from benchmarks.peers import installed, load
+from benchmarks.workloads.compile import cache_at
 
 TITLE = "Native code"
 ABOUT = (
     "The gradient of an elementwise program of 12 operations on large arrays; the gradient of 200 operations on "
     "numbers (ten rounds of a Rosenbrock-like sum over 10 variables, and one whose variables are separate numbers); "
+    "how soon native code is ready for a small gradient that is new, against JAX's tracing, lowering and compiling; "
     "and a program of one addition, which is what a call costs. NumPy is adjoint's gradient as it runs eagerly."
 )
 Function = Callable[..., Any]
@@ -104,6 +107,28 @@ def one_call() -> dict[str, Callable[..., Call]]:
             "JAX jit": lambda: _jitted(lambda a, b: a + b, x, x)}  # fmt: skip
 
 
+def until_ready(rounds: int) -> Samples:
+    """From a new gradient of 12 operations to native code for it, for small arrays: none of it was made before."""
+    x, samples = _array(1000, np.float64), dict[str, list[float]]()
+
+    def elementwise(xp: Any, new: float) -> Function:
+        return lambda v: _elementwise(xp, v * new)
+
+    def ours(new: float) -> Any:
+        return load("adjoint").compile(load("adjoint").grad(elementwise(np, new)), wait=True)(x)
+
+    def theirs(new: float) -> Any:
+        jax = load("jax")
+        return jax.jit(jax.grad(elementwise(jax.numpy, new))).lower(x).compile()
+
+    with cache_at("off"):
+        for peer, make in {"adjoint": ours, "JAX jit": theirs}.items():
+            if installed(peer):
+                make(1.0)  # imports, and what is made once
+                samples[peer] = [timed(partial(make, 1.0 + k / 64), 1) for k in range(1, rounds + 1)]
+    return samples
+
+
 def cases(small: bool = False) -> Iterator[Case]:
     """Large arrays in both precisions, many small operations, and one call."""
     count, rounds = (1000, 1) if small else (10**6, 10)
@@ -113,4 +138,6 @@ def cases(small: bool = False) -> Iterator[Case]:
     for separate, name in ((False, "an array"), (True, "numbers")):
         sums = many_small(1 if separate else rounds, separate)
         yield Case(f"sum over {name}", programs(sums), 1, (Budget("JAX jit", 0.2),))
+    ready = (Budget("JAX jit", 0.25),) if installed("JAX jit") else ()
+    yield Case("native code ready, 12 operations", measure=until_ready, budgets=ready)
     yield Case("one addition", programs(one_call()), 1, (Budget("JAX jit", 0.2),))

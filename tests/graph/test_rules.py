@@ -1,5 +1,6 @@
 """Every rewrite by itself: it fires on its example, the graph stays in order, and values stay what they were."""
 
+import dataclasses
 import itertools
 import random
 import warnings
@@ -301,6 +302,35 @@ def test_rewriting_is_linear_in_the_graph():
     after = rewritten(Graph([x], [node]), [*rules.SAFE, watch])
     assert len(after) == 20_001
     assert len(seen) <= 3 * 60_000
+
+
+def test_rules_are_asked_wherever_they_fit():
+    """What arguments are at first sight leaves out no node that a rule of two patterns would replace."""
+    patterns = [rule for rule in rules.SAFE + rules.UNSAFE if rule.wants and rule.op]
+    everywhere = [dataclasses.replace(rule, wants=None) for rule in patterns]
+    assert len(patterns) > 30
+    for rule in patterns:
+        for f in rule.examples:
+            graph = capture(f, *[np.ones((2, 3, 2)) * 0.5] * count(f))
+            for one, other in zip(patterns, everywhere, strict=True):
+                assert graph.rewritten([one]).outputs == graph.rewritten([other]).outputs
+
+
+def test_rules_look_only_at_what_may_fit():
+    """Counted: a long program asks its rules about few of its nodes."""
+    asked = []
+
+    def counted(rule):
+        return dataclasses.replace(rule, function=lambda node: asked.append(node) or rule.function(node))
+
+    def f(x):
+        for k in range(1000):
+            x = np.sin(x) * 0.5 + x / (k + 2.0)
+        return x
+
+    graph = capture(f, np.ones(3))
+    assert len(graph.rewritten([counted(rule) for rule in rules.SAFE]).nodes) == len(graph)
+    assert len(asked) < len(graph) / 10
 
 
 def test_guards_and_state_survive():

@@ -46,6 +46,33 @@ def test_a_place_given_away_too_early_is_found():
     verify(uses, sizes, Arena(192, {0: 0, 1: 64, 2: 128}))
 
 
+def test_numbers_written_together_lie_side_by_side_and_go_together():
+    uses = [
+        Use((), (0, 1, 2), {}, (0, 1, 2)),
+        Use((0,), (3,), {3: (0,)}),
+        Use((2,), (4, 5), {}, (4, 5)),
+        Use((1, 3, 4, 5), (6,), {}),
+        Use((6,), (7,), {}),
+    ]
+    sizes = dict.fromkeys(range(8), 8)
+    arena = planned(uses, sizes)
+    verify(uses, sizes, arena)
+    at = arena.places
+    assert [at[k] - at[0] for k in range(3)] == [0, 8, 16]
+    assert at[5] - at[4] == 8
+    assert len({at[0] // UNIT, at[3] // UNIT, at[4] // UNIT}) == 3  # 1 is read after 0, so that nobody takes its place
+    assert at[7] // UNIT in {at[0] // UNIT, at[3] // UNIT, at[4] // UNIT}
+    with pytest.raises(GraphError, match="step 3 reads 1"):
+        verify(uses, sizes, arena._replace(places=at | {4: at[1]}))
+
+
+def test_free_places_are_joined():
+    uses = [Use((), (0,), {}), Use((), (1,), {}), Use((0, 1), (2,), {}), Use((2,), (3,), {}), Use((3,), (4,), {})]
+    arena = planned(uses, {0: 64, 1: 64, 2: 64, 3: 128, 4: 64})
+    assert arena.size == 192
+    assert arena.places[3] == 0
+
+
 def test_programs_use_their_memory_again():
     def f(x):
         for _ in range(10):

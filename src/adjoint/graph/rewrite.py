@@ -38,7 +38,8 @@ class Rule:
         function: takes a node to what it may be replaced by, or None.
         why: what it says, and if it changes values, how.
         examples: functions of arrays (any arrays of three axes will do) in whose graphs it fits.
-        wants: tells by the `heads` of a node's arguments alone whether it may fit; None if it may for any.
+        wants: tells by what the arguments are at first sight (`Head`) whether it may fit, without which `function` is
+            not asked; None if it may for any.
     """
 
     name: str
