@@ -26,6 +26,7 @@ What does not fit gives MISS, and has done nothing: the long way, `Recording.__c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,6 +46,15 @@ if TYPE_CHECKING:
 MISS: Any = object()
 Direct = Callable[[Any, Any], Any]
 _PLAIN = (int, bool, str)
+# Who stops a long program when its arrays are written, stops it when everything is: results come in a list, where they
+# are before Python looks for signals.
+_STOPPED = [
+    "except BaseException as error:",
+    "    if not held and isinstance(error, misses): return MISS",
+    "    if not held or held == [None]: raise",
+    "    stopped = error",
+    "results, = held",
+]
 
 
 def written_for(recording: Recording, leaves: Sequence[Any], rebuild: Callable[[list[Any]], Any]) -> Direct | None:
@@ -65,6 +75,7 @@ class _Writer:
         self.scope: dict[str, Any] = {
             "MISS": MISS, "ndarray": np.ndarray, "int64": np.int64, "copied": np.array, "Tensor": Tensor, "wrap": wrap,
             "misses": (ArgumentError, GraphError, KeyError, IndexError, ValueError, AttributeError, TypeError),
+            "starmap": starmap,
             "refusals": (ArgumentError, GraphError), "begin": short.append, "end": short.pop, "recorders": recorders,
             "note": recording.state.together.note, "floor": recording_floor.raw, "Node": Node, "order": next_order,
         }  # fmt: skip
@@ -151,23 +162,30 @@ class _Writer:
         # Draws are taken back where the program turns out to be another one.
         draws = [(f"d{i}", source) for i, source in enumerate(recording.draws)]
         undo = "".join(f"{self.name(source.set)}({name}); " for name, source in draws)
+        patient = native.whole and native.long and bool(written)
+        call = f"results = {self.name(native.run)}({', '.join(names)})"
+        caught = [f"except {'misses' if native.whole else 'refusals'}: {undo}return MISS"]
+        if patient:
+            call, caught = f"held.extend(starmap({self.name(native.run)}, (({', '.join(names)},),)))", _STOPPED
         keywords = f"len(kwargs) != {len(kwargs)}" if kwargs else "kwargs"
         lines = [
             f"if len(args) != {len(args)} or {keywords}: return MISS",
+            *(["held, stopped = [], None"] if patient else []),
             "try:",
             *(f"    {get}" for get in self.gets),
             f"    if not ({' and '.join([*self.fits, *apart, *self._holds()])}): return MISS",
             *(f"    {name} = {text}" for name, text in reads),
             *(f"    {name} = {self.name(source.get)}()" for name, source in draws),
             *([] if native.whole else ["except misses: return MISS", "try:"]),
-            f"    results = {self.name(native.run)}({', '.join(names)})",
-            f"except {'misses' if native.whole else 'refusals'}: {undo}return MISS",
+            f"    {call}",
+            *caught,
             f"if results is None: {undo}return MISS",
             *([f"{', '.join(value.values())}, = results"] if value else []),
             *([f"note(({', '.join(written)},))"] if written else []),
             *(self._write(state.cell(i), value[k]) for k, i in recording.places.items() if k in value),
             *(f"{self.name(state.cell(i).holder)}.grad = None" for i in state.cleared),
             *self._node(names, value),
+            *(["if stopped is not None: raise stopped"] if patient else []),
             f"return {self._given(value)}",
         ]
         if state.cells or recording.places or state.cleared:  # while another thread records, symbols are there

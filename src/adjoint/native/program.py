@@ -57,6 +57,7 @@ class Program:
     Attributes:
         run: the same call with the least overhead: a built-in function, if everything is native.
         whole: whether everything is native, in one call.
+        long: whether other threads run while a native step does.
         kernels: a `KernelRecord` for each native step, in the order in which they run.
         arena_bytes: the memory that it keeps for values in between.
         compile_seconds: how long LLVM took for what was not there yet.
@@ -89,6 +90,7 @@ class Program:
             kinds[node], self.reasons[node] = kind_of(node)
         self._parts = partition(nodes, kinds, everything)
         self._assemble(kinds, results)
+        self.long = any(step.segment.long for step in self._steps if isinstance(step, NativeStep))
         first = self._steps[0] if self.whole else None
         alone = first if isinstance(first, NativeStep) else None
         self._every: Callable[..., Any] = alone.segment.run if alone else self._through

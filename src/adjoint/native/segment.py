@@ -28,7 +28,8 @@ class Segment:
         kernels: the code of each step.
         exact: refuse arrays of another dtype, instead of converting them.
 
-    `run` is the built-in function; what does not fit it comes back to `_slow`.
+    `run` is the built-in function; what does not fit it comes back to `_slow`. If it is `long`,
+    other threads run meanwhile.
     """
 
     def __init__(
@@ -36,6 +37,7 @@ class Segment:
     ) -> None:
         self.inputs, self.outputs, self.plan, self.kernels, self.exact = inputs, outputs, plan, kernels, exact
         self.targets = [self.inputs.index(node) for node in plan.targets]
+        self.long = _is_long(plan)
         self._others: list[_Instance] = []
         self._first = _Instance(self, self._slow)
         self.run: Call = self._first.run
@@ -122,7 +124,7 @@ class _Instance:
                 segment.kernels, inputs, outputs)  # fmt: skip
         self.words = entry.table(
             [len(inputs), len(outputs), len(steps) // 2, block.ctypes.data, steps.ctypes.data, self.kinds.ctypes.data,
-             table.ctypes.data, id(slow), 0, int(_is_long(plan)), len(self.targets), self.spans.ctypes.data,
+             table.ctypes.data, id(slow), 0, int(segment.long), len(self.targets), self.spans.ctypes.data,
              flag.ctypes.data],
             keep,
         )  # fmt: skip
