@@ -28,24 +28,28 @@ _WRITTEN: dict[str, Callable[..., Value]] = {
 }
 
 
+_modules: dict[str, Module] = {}  # by the name of the function in each
+
+
 @cache
-def _compiled(name: str, count: int, dtype: str, width: int) -> tuple[str, Module]:
-    """What code calls the function of `count` vectors, and the code that must stay."""
+def _compiled(name: str, count: int, dtype: str, width: int) -> str:
+    """What code calls the function of `count` vectors."""
     code = Code(width)
     kind = code.type_of(dtype)
     result = _WRITTEN[name](code, *(Value(code, f"%x{i}", dtype) for i in range(count)))
     taken = ", ".join(f"{kind} %x{i}" for i in range(count))
     body = "\n".join([*code.lines, f"  ret {kind} {result.name}"])
     own = f"{name}.{dtype}.{width}"
-    made = module("\n".join([*code.declared.values(), f'define {kind} @"{own}"({taken}) nounwind {{\n{body}\n}}\n']))
-    return external(own, made.address(own)), made
+    text = "\n".join([*code.declared.values(), f'define {kind} @"{own}"({taken}) nounwind {{\n{body}\n}}\n'])
+    made = _modules.setdefault(own, module(text))  # if two threads come at once, that of one of them for both
+    return external(own, made.address(own))
 
 
 def _called(name: str) -> Callable[..., Value]:
     def function(code: Code, *xs: Value) -> Value:
         if code.inlines or code.width * int(xs[0].dtype[1]) < VECTOR:
             return _WRITTEN[name](code, *xs)
-        symbol, _ = _compiled(name, len(xs), xs[0].dtype, code.width)
+        symbol = _compiled(name, len(xs), xs[0].dtype, code.width)
         code.declare(symbol[1:], xs[0].type, [x.type for x in xs])
         return code.put(f"call {xs[0].type} {symbol}({', '.join(f'{x.type} {x.name}' for x in xs)})", xs[0].dtype)
 
