@@ -147,12 +147,13 @@ class Compiled:
         for k, x in enumerate(leaves):
             kind = type(x)
             if kind is np.ndarray:
-                parts.append((x.shape, x.dtype, seen.setdefault(id(x), k)))
+                parts.append((x.shape, x.dtype, _layout(x), seen.setdefault(id(x), k)))
             elif isinstance(x, Tensor):
                 if isinstance(x.data, Box):
                     return None
                 own = x.node is not None and is_own(x)
-                parts.append((x.shape, x.dtype, seen.setdefault(id(x), k), x.node is None, own, own and x.grad is None))
+                graph = x.node is None, own, own and x.grad is None
+                parts.append((x.shape, x.dtype, _layout(x.data), seen.setdefault(id(x), k), *graph))
                 levels |= {x.level} if x.node is not None else set()
             elif isinstance(x, Box) or kind.__hash__ is None:
                 return None
@@ -231,6 +232,11 @@ class Compiled:
     def _repr_html_(self) -> str:
         page: str = import_module(_PICTURES).compiled_page(self)
         return page
+
+
+def _layout(x: Any) -> Any:
+    """How an array lies in memory: it says which of its reshaped forms are views, through which one may write."""
+    return x.flags.c_contiguous or x.strides
 
 
 class Options(NamedTuple):

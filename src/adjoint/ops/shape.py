@@ -74,6 +74,7 @@ def _in_line(a: Any, order: Any) -> Any:
 def ravel(a: Any, order: Any = "C") -> Any:
     line = _in_line(a, order)
     numbers = raw(line)
+    numbers = getattr(numbers, "value", numbers)  # in a capture: what it is made with
     if not isinstance(numbers, np.ndarray):
         return line
     while numbers.ndim > 1 and len(numbers):  # of one sample, inside vmap
