@@ -461,3 +461,18 @@ def test_results_go_on_in_a_users_graph():
         penalty.backward()
         penalties.append(scale.grad.numpy().copy())
     np.testing.assert_allclose(penalties, penalties[:1] * 3, rtol=1e-12)
+
+
+def test_what_is_a_view_depends_on_how_an_argument_lies_in_memory():
+    def f(x):
+        y = x * 1.0  # lies as x does
+        y.reshape(-1)[:2] = 5.0
+        z = np.ravel(y[0][::-1])  # a copy: NumPy's line has no gaps
+        z[0] = 7.0
+        return y, z
+
+    compiled = ad.compile(f)
+    x = rng.normal(size=(3, 4))
+    for values in (x, x, x, np.asfortranarray(x), x, np.repeat(x, 2, 1)[:, ::2], np.asfortranarray(x), x[:, ::-1], x):
+        for found, expected in zip(compiled(values), f(values), strict=True):
+            same(found, expected)

@@ -62,11 +62,19 @@ def written_for(recording: Recording, leaves: Sequence[Any], rebuild: Callable[[
     execution, native, back = recording.runner.execution, recording.runner.native, recording.back
     if native is None or not execution.direct or recording.mutated or recording.cleared:
         return None
+    arrays = [x.data if isinstance(x, Tensor) else x for x in leaves]
+    if any(isinstance(x, np.ndarray) and not x.flags.c_contiguous for x in arrays):
+        return None
     if back is not None and (len(back.alive) > 1 or recording.written or recording.state.cleared):
         return None
     writer = _Writer(recording, leaves)
     args, kwargs = rebuild(list(range(len(leaves))))
     return writer.function(args, kwargs, native) if writer.takes(args, kwargs) else None
+
+
+def _in_rows(x: np.ndarray, name: str) -> str:
+    """The condition that an array lies in memory row by row: others have other views, and recordings of their own."""
+    return f" and {name}.flags.c_contiguous" if x.ndim > 1 else ""
 
 
 class _Writer:
@@ -123,7 +131,7 @@ class _Writer:
             return kind in _PLAIN
         self.given.append(name)
         if kind is np.ndarray:
-            self.fits.append(f"type({name}) is ndarray and {name}.shape == {x.shape}")
+            self.fits.append(f"type({name}) is ndarray and {name}.shape == {x.shape}{_in_rows(x, name)}")
         elif kind is float or issubclass(kind, np.generic):
             self.fits.append(f"type({name}) is {self.name(kind)}")
         else:
@@ -132,7 +140,10 @@ class _Writer:
 
     def _tensor(self, x: Tensor, name: str) -> bool:
         self.given[-1] += ".data"
-        self.fits.append(f"type({name}) is Tensor and type({name}.data) is ndarray and {name}.data.shape == {x.shape}")
+        rows = _in_rows(x.data, f"{name}.data")
+        self.fits.append(
+            f"type({name}) is Tensor and type({name}.data) is ndarray and {name}.data.shape == {x.shape}{rows}"
+        )
         if x.node is None:
             self.fits.append(f"{name}.node is None")
         elif x.level:
