@@ -37,7 +37,11 @@ def _circular(name: str, turn: int) -> Callable[[Code, Value], Value]:
     def anywhere(e: Code, x: Value) -> Value:
         k, r = _quarter(e, x)
         k = k + turn
-        found = e.select((k & 1).compare("eq", 0), _sine(e, r), _cosine(e, r))
+        even = (k & 1).compare("eq", 0)
+        if e.width > 1:
+            found = e.select(even, _sine(e, r), _cosine(e, r))
+        else:
+            found = _either(e, even, lambda e, _: _sine(e, r), lambda e, _: _cosine(e, r), x)
         found = e.select((k & 2).compare("eq", 0), found, -found)
         if turn == 0:
             found = e.select(x.compare("eq", 0.0), x, found)
