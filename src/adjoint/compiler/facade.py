@@ -147,13 +147,13 @@ class Compiled:
         for k, x in enumerate(leaves):
             kind = type(x)
             if kind is np.ndarray:
-                parts.append((x.shape, x.dtype, _layout(x), seen.setdefault(id(x), k)))
+                parts.append((x.shape, x.dtype, (_layout(x), seen.setdefault(id(x), k))))
             elif isinstance(x, Tensor):
                 if isinstance(x.data, Box):
                     return None
                 own = x.node is not None and is_own(x)
                 graph = x.node is None, own, own and x.grad is None
-                parts.append((x.shape, x.dtype, _layout(x.data), seen.setdefault(id(x), k), *graph))
+                parts.append((x.shape, x.dtype, (_layout(x.data), seen.setdefault(id(x), k)), *graph))
                 levels |= {x.level} if x.node is not None else set()
             elif isinstance(x, Box) or kind.__hash__ is None:
                 return None
