@@ -14,7 +14,7 @@ from tests import test_programs_in_place as writes
 
 BACKENDS = ("numpy", "native")
 bounded = settings(
-    derandomize=True, database=None, deadline=None, max_examples=40,
+    derandomize=True, database=None, deadline=None, max_examples=30,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )  # fmt: skip
 
@@ -35,6 +35,18 @@ def same(found, expected, backend, size=1.0):
         np.testing.assert_allclose(x, y, rtol=0.0, atol=(1e-12 if backend == "native" else 1e-13) * scale)
 
 
+def steady(f, args):
+    """Whether `f` goes one way at `args` and next to it: a branch on what rounding leaves of 0 may go either way."""
+    expected = f(*args)
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        near = [x * (1 + 4e-16 * rng.choice([-1.0, 1.0], np.shape(x))) for x in args]
+        for x, y in zip(f(*near), expected, strict=True):
+            if not np.allclose(x, y, rtol=1e-9, atol=1e-9 * (1 + np.max(np.abs(y), initial=0.0))):
+                return False
+    return True
+
+
 def agrees(f, points, **options):
     """`f`, compiled, gives at each of `points` what it gives as it is; and at the first one again, afterwards."""
     for backend in BACKENDS:
@@ -42,6 +54,7 @@ def agrees(f, points, **options):
         for args in [points[0], *points, points[0]]:
             given = [np.copy(x) if isinstance(x, np.ndarray) else x for x in args]
             with np.errstate(all="ignore"):
+                assume(steady(f, args))
                 expected = f(*args)
                 found = compiled(*given)
             assume(all(np.all(np.abs(y) < 1e8) for y in expected))
@@ -69,7 +82,7 @@ def test_values_and_gradients(program):
     agrees(program_of(program, np.array([1.0, -0.5, 0.25])), [point(k) for k in range(4)])
 
 
-@settings(bounded, max_examples=20)
+@settings(bounded, max_examples=15)
 @given(st.lists(values.steps, min_size=1, max_size=6))
 def test_tensors(program):
     """Gradients go through compiled programs, to arguments and to tensors that they close over."""
@@ -89,11 +102,12 @@ def test_tensors(program):
     for backend in BACKENDS:
         compiled = ad.compile(f, wait=True, backend=backend)
         for seed in (0, 0, 1, 2):
+            assume(steady(lambda *args: [f(*map(ad.tensor, args)).numpy()], point(seed)[:3]))
             new = [[ad.tensor(x, requires_grad=True) for x in point(seed)[:3]] for _ in range(2)]
             same(gradients(compiled, weight, new[0]), gradients(f, weight, new[1]), backend)
 
 
-@settings(bounded, max_examples=40)
+@settings(bounded, max_examples=25)
 @given(st.lists(writes.step, min_size=1, max_size=5))
 def test_writes(program):
     points = [(np.random.default_rng(seed).uniform(0.3, 0.9, writes.SHAPE),) for seed in range(3)]
@@ -105,7 +119,7 @@ def test_writes(program):
     agrees(f, points)
 
 
-@settings(bounded, max_examples=20)
+@settings(bounded, max_examples=15)
 @given(st.lists(writes.step, min_size=1, max_size=3))
 def test_arguments_that_are_written(program):
     """What a program writes into its arguments is there after each call."""
@@ -125,6 +139,7 @@ def test_arguments_that_are_written(program):
         compiled = ad.compile(f, wait=True, backend=backend)
         for seed in (0, 0, 1, 2):
             x, y = (np.random.default_rng(seed + k).uniform(0.3, 0.9, writes.SHAPE) for k in (0, 10))
+            assume(steady(lambda x, y: [f(x.copy(), y.copy())], (x, y)))
             mine, theirs = (x.copy(), y.copy()), (x.copy(), y.copy())
             same([compiled(*mine), *mine], [f(*theirs), *theirs], backend)
 
@@ -140,7 +155,7 @@ MODES = {
 }
 
 
-@settings(bounded, max_examples=30)
+@settings(bounded, max_examples=25)
 @given(st.lists(values.steps, min_size=1, max_size=5), st.sampled_from(sorted(MODES)), st.booleans())
 def test_modes(program, mode, inside):
     """A compiled function inside of a mode, and a mode compiled."""
@@ -157,4 +172,5 @@ def test_modes(program, mode, inside):
                 expected = MODES[mode](f)(x)
             except ad.BatchedValueError:  # a branch that differs between samples
                 assume(False)
+            assume(steady(lambda x: [MODES[mode](f)(x)], [x]))
             same([ours(x)], [expected], backend)
