@@ -80,6 +80,8 @@ def seen(op: Op, settings: Mapping[str, Any], view: View, shape: Any = None) -> 
 
 def _moved(view: View, start: np.ndarray, shown: Any) -> View:
     """What NumPy shows of an array without memory that begins at `start`, as elements of what `view` shows."""
+    if not isinstance(shown, np.ndarray):  # NumPy gives a number of its own for an array without axes
+        return view
     offset = shown.__array_interface__["data"][0] - start.__array_interface__["data"][0]
     return View(view.base, shown.shape, shown.strides, view.offset + offset)
 
