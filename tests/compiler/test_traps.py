@@ -476,3 +476,22 @@ def test_what_is_a_view_depends_on_how_an_argument_lies_in_memory():
     for values in (x, x, x, np.asfortranarray(x), x, np.repeat(x, 2, 1)[:, ::2], np.asfortranarray(x), x[:, ::-1], x):
         for found, expected in zip(compiled(values), f(values), strict=True):
             same(found, expected)
+
+
+def test_errors_of_a_way_that_is_not_gone():
+    """NumPy's steps come when their arguments are there: what they refuse matters if the way is right."""
+
+    def f(x, y):
+        total = np.sum(np.exp(x))
+        if total > 100.0:
+            return x * 0.0
+        return np.linalg.inv(x) * total + y
+
+    compiled = ad.compile(f)
+    good, singular = np.eye(3), np.full((3, 3), 5.0)
+    for x in (good, good, good, singular, singular, singular, good):
+        same(compiled(x, 1.0), f(x, 1.0))
+    for _ in range(3):
+        with pytest.raises(np.linalg.LinAlgError):
+            compiled(np.ones((3, 3)), 1.0)
+    same(compiled(good, 1.0), f(good, 1.0))

@@ -141,7 +141,12 @@ def _called(graph: Graph, native: Any) -> Program:
         for i, kind in taken:
             if type(given[i]) in PYTHONS:
                 given[i] = kind(given[i])
-        results: list[Any] | None = call(*given)
+        try:
+            results: list[Any] | None = call(*given)
+        except (ArithmeticError, ValueError):
+            if graph.guards:
+                graph.run(given)  # a step of another way, which is taken only after questions: these are asked first
+            raise
         if results is None:
             raise GraphError("the captured program asked for a value that is another one now")
         for i in numbers:
