@@ -482,10 +482,9 @@ def test_errors_of_a_way_that_is_not_gone():
     """NumPy's steps come when their arguments are there: what they refuse matters if the way is right."""
 
     def f(x, y):
-        total = np.sum(np.exp(x))
-        if total > 100.0:
+        if np.linalg.det(x) == 0.0 and np.sum(x) > 5.0:
             return x * 0.0
-        return np.linalg.inv(x) * total + y
+        return np.linalg.inv(x) + y
 
     compiled = ad.compile(f)
     good, singular = np.eye(3), np.full((3, 3), 5.0)

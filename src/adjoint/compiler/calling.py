@@ -84,7 +84,8 @@ class _Writer:
             "MISS": MISS, "ndarray": np.ndarray, "int64": np.int64, "copied": np.array, "Tensor": Tensor, "wrap": wrap,
             "misses": (ArgumentError, GraphError, KeyError, IndexError, ValueError, AttributeError, TypeError),
             "starmap": starmap,
-            "refusals": (ArgumentError, GraphError), "begin": short.append, "end": short.pop, "recorders": recorders,
+            "refusals": (ArgumentError, GraphError, ArithmeticError, ValueError),
+            "begin": short.append, "end": short.pop, "recorders": recorders,
             "note": recording.state.together.note, "floor": recording_floor.raw, "Node": Node, "order": next_order,
         }  # fmt: skip
         self._names: dict[int, str] = {}
