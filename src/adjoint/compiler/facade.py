@@ -166,10 +166,13 @@ class Compiled:
 
     def _recorded(self, key: Any, tried: Sequence[Recording], leaves: Sequence[Any], rebuild: Any) -> Any:
         varies = [isinstance(x, np.ndarray | np.generic | Tensor) or type(x) in (float, complex) for x in leaves]
-        with alone():
+        with alone() as it_is:
             answer = self._by([way for way in self._ways.get(key, ()) if way not in tried], leaves, rebuild)
             if answer is not MISS:  # another thread was faster
                 return answer
+            if not it_is:
+                args, kwargs = rebuild(list(leaves))
+                return self.function(*args, **kwargs)
             self._directs = ()  # they keep what they read, which may be another model's by now
             value, recording, reason, again = record(self.function, leaves, rebuild, varies, self.options.runner)
             ways = self._ways.setdefault(key, [])

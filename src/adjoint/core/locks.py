@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+from typing import Any
 
 RECORDING = threading.RLock()  # while a function is recorded, symbols stand in the place of its state
 COMPILING = threading.RLock()  # LLVM, and the import of what compiles: a module half imported would stay so in a child
@@ -18,14 +19,16 @@ NODES = threading.RLock()  # of graphs; one may die at any moment, so whoever ho
 ALL = (RECORDING, COMPILING, COLLECTING, WRITES, WAITING, NODES)
 
 
+_taken: list[Any] = []
+
+
 def _take() -> None:
-    for lock in ALL:
-        lock.acquire()
+    _taken[:] = [lock for lock in ALL if lock.acquire(timeout=5.0)]  # who holds one may wait for who forks
 
 
 def _give() -> None:
-    for lock in reversed(ALL):
-        lock.release()
+    while _taken:
+        _taken.pop().release()
 
 
 if hasattr(os, "register_at_fork"):

@@ -35,23 +35,26 @@ def shared() -> Iterator[None]:
 
 
 @contextmanager
-def alone() -> Iterator[None]:
-    """A recording: begun when the others have left, while they have to wait."""
+def alone() -> Iterator[bool]:
+    """A recording: begun when the others have left, while they have to wait; False if another one does not end."""
     me = threading.get_ident()
     waiting = _leave(me, _inside.get(me, 0))
+    mine = RECORDING.acquire(timeout=FOR_RECORDING)
     try:
-        with RECORDING:
+        if mine:
             recorders.append(me)
-            try:
-                _wait_for_others(me)
-                yield
-            finally:
-                recorders.pop()
+            _wait_for_others(me)
+        yield mine
     finally:
+        if mine:
+            recorders.pop()
+            RECORDING.release()
         _enter(me, waiting)
 
 
 def _enter(me: int, count: int) -> None:
+    if not count:
+        return
     _inside[me] = _inside.get(me, 0) + count  # first, so that whoever records now waits or is seen here
     while recorders and me not in recorders:
         waiting = _leave(me, _inside[me])
