@@ -130,6 +130,23 @@ def test_assignment_leaves_the_last_of_several():
     natively(ad.grad(lambda v, x: np.sum(written(x + v[:1], v) ** 2)), R.normal(size=(4, 4)), X[:, 0])
 
 
+def test_assignment_at_numbers_that_vary_is_a_few_operations():
+    def written(x, i, v):
+        y = x * 1.0
+        y[i] = v
+        y[i % 3, 2] += 1.0
+        y.T[1, i] *= 2.0
+        return y
+
+    x, v, i = R.normal(size=(9, 4)), R.normal(size=(60, 4)), R.integers(-9, 9, 60)
+    natively(written, x, i, v)
+    natively(ad.grad(lambda x, i, v: np.sum(written(x, i, v) ** 2), argnums=(0, 2)), x, i, v, exact=False)
+    graph = ad.capture(written, x, i, v)
+    assert len(graph) < 100
+    with pytest.raises(IndexError, match="index 9 is out of bounds"):
+        native.build(graph.inputs, graph.outputs)(x, np.full(60, 9), v)
+
+
 @pytest.mark.parametrize("bad", [6, -7, 1 << 40, -(1 << 62)])
 def test_numbers_outside_are_numpys_error(bad):
     graph = ad.capture(lambda x, i: np.sum(x[i] * 2.0), X, ROWS)

@@ -29,7 +29,7 @@ def _never(*args: Any, **settings: Any) -> Any:
 GATHER = Op("gather", _never, ("a", "positions"))
 SCATTER = Op("scatter", _never, ("value", "positions"))
 PUT = Op("put", _never, ("value", "positions", "a"))
-FROM_INDEX = ("getitem", "pick", "scatter_add", "place_at", "overwrite")
+FROM_INDEX = ("getitem", "pick", "scatter_add", "place_at", "overwrite", "last_writer")
 
 
 class Terms(NamedTuple):
@@ -156,6 +156,8 @@ def by_positions(node: Node, args: tuple[Node, ...]) -> Node | None:
         return None
     if any(0 in n.shape or key_of(n.dtype) not in REGISTER for n in (node, *args)):
         return None
+    if name == "last_writer":
+        return _last_writer(node, args[0]) if len(node.shape) == 1 else None
     places: tuple[Node, ...] = args[1:] if name in ("pick", "place_at") else ()
     index = settings["form"] if places else settings["index"]
     if not places and is_basic(index):
@@ -177,6 +179,14 @@ def by_positions(node: Node, args: tuple[Node, ...]) -> Node | None:
     if name == "overwrite":
         return call(PUT, (args[0], positions, args[1]), said, node.shape, node.dtype, lambda: node.place)
     return call(SCATTER, (args[0], positions), said, node.shape, node.dtype, lambda: node.place)
+
+
+def _last_writer(node: Node, chosen: Node) -> Node:
+    """The numbers 0, 1 … written to the chosen places of an array of -1, one after another."""
+    within = _with("maximum", _with("minimum", _as_integer(chosen), node.shape[0] - 1), 0)
+    said = {"strides": (0,), "offset": 0, "region": chosen.shape, "inside": ()}
+    args = (constant(np.arange(*chosen.shape)), within, constant(np.asarray(-1)))
+    return call(PUT, args, said, node.shape, node.dtype, lambda: node.place)
 
 
 def _positions(found: Terms, places: Sequence[Node]) -> tuple[Node, tuple[Node, ...]]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.box import Box, raw
-from adjoint.core.constructors import general
+from adjoint.core.constructors import constant, general
 from adjoint.core.op import Op, call
 from adjoint.core.pulls import dtype_of, shape_of, unbroadcast
 from adjoint.ops.indexing import may_repeat, read
@@ -129,13 +129,26 @@ def written(a: Any, path: Path, index: Any, value: Any) -> Any:
     mask = _mask_of_samples(index, region)
     if mask is not None and np.ndim(value) == 0:
         return overwrite(np.where(mask, value, region), a, path=path, index=...)
-    # One sample's elements by their numbers: the value where an element is named, what was there elsewhere.
+    # By the elements' numbers: the value that is written last where there is one, what was there elsewhere.
     chosen = np.reshape(read(np.arange(region.size).reshape(region.shape), index), -1)
+    if not chosen.shape[0]:
+        return a
     value = np.reshape(np.broadcast_to(value, np.shape(read(np.empty(region.shape), index))), -1)
-    flat = np.reshape(region, -1)
-    for i in range(chosen.shape[0]):
-        flat = np.where(np.equal(np.arange(region.size), chosen[i]), value[i], flat)
+    writer = _last_writer(chosen, size=region.size)
+    flat = np.where(np.greater_equal(writer, 0), read(value, np.maximum(writer, 0)), np.reshape(region, -1))
     return overwrite(np.reshape(flat, region.shape), a, path=path, index=...)
+
+
+def last_writer(chosen: np.ndarray, size: int) -> np.ndarray:
+    """For each of `size` elements, which of the numbers `chosen` (…, n) names it last; -1 if none does."""
+    count = chosen.shape[-1]
+    rows = np.reshape(chosen, (-1, count))
+    found = np.full((len(rows), size), -1)
+    found[np.arange(len(rows))[:, None], rows] = np.arange(count)
+    return found.reshape(*chosen.shape[:-1], size)
+
+
+(_last_writer,) = constant(last_writer, batch="leading")
 
 
 @general(
