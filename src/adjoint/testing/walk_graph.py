@@ -21,7 +21,7 @@ ROUNDED = {
     "cholesky", "cholesky_factor", "cholesky_solved", "triangular_solve", "unitary_factor_and_svd", "eigen",
     "det", "det_keeping_factors", "slogdet", "slogdet_keeping_factors", "solve", "solve_keeping_factors", "tensorsolve",
     "least_squares", "lstsq", "polyfit", "nansum", "histogram_bin_edges", "histogramdd",
-    "interp", "modfresnelp", "voigt_profile",
+    "interp", "modfresnelp", "rational_filter", "voigt_profile",
 }  # fmt: skip
 
 
