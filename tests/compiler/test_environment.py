@@ -16,7 +16,7 @@ X = np.arange(3.0)
 
 @pytest.fixture
 def compiled():
-    return lambda f: ad.compile(f, backend="numpy")
+    return lambda f: ad.compile(f, wait=True, backend="numpy")
 
 
 class Config:
@@ -142,3 +142,44 @@ def test_functions_of_numpys_by_their_own_names():
     np.testing.assert_array_equal(f(X), f.function(X))
     assert "runs as it is" not in f.explain()
     np.testing.assert_array_equal(f(-X), f.function(-X))
+
+
+def test_floats_that_change_are_inputs_from_then_on():
+    rate, settings = 0.5, Config()
+    settings.power = 2.0
+
+    def plain(x):
+        return rate * x**settings.power
+
+    for backend in ("numpy", "native"):
+        f = ad.compile(plain, wait=True, backend=backend)
+        for k in range(40):
+            rate, settings.power = 0.5 + k, 2.0 + k / 8
+            np.testing.assert_allclose(f(X), plain(X), rtol=1e-14)
+        assert sum(map(len, f._ways.values())) == 1
+        assert len(f._latest.environment.floats) == 2
+        rate = 3  # a whole number is part of the program
+        np.testing.assert_allclose(f(X), plain(X), rtol=1e-14)
+        rate = np.float32(2.0)
+        assert f(np.float32(X)).dtype == plain(np.float32(X)).dtype
+
+
+def test_a_counter_is_not_recorded_for_ever(compiled):
+    count = 0
+    f = compiled(lambda x: x + count)
+    for count in range(80):
+        np.testing.assert_array_equal(f(X), X + count)
+    assert "was another" in f.explain()
+
+
+def test_a_function_that_changes_a_float(compiled):
+    settings = Config()
+    settings.total = 0.0
+
+    def f(x):
+        settings.total += 1.0
+        return x * settings.total
+
+    g = compiled(f)
+    for k in range(1, 6):
+        np.testing.assert_array_equal(g(X), X * k)

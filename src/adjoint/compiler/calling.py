@@ -166,7 +166,9 @@ class _Writer:
         twins = {id(x): k for k, x in enumerate(self.leaves) if isinstance(x, np.ndarray | Tensor)}
         apart = [f"x{k} is x{twins[id(x)]}" for k, x in enumerate(self.leaves) if twins.get(id(x), k) != k]
         reads = [(f"s{i}", self._read(cell)) for i, cell in enumerate(state.cells)]
-        reads += [(f"e{i}", place.text(self.name)) for i, place in enumerate(environment.arrays)]
+        reads += [
+            (f"e{i}", place.text(self.name)) for i, place in enumerate((*environment.arrays, *environment.floats))
+        ]
         names = [*self.given, *(name for name, _ in reads)]
         left = [k for k in range(len(outputs)) if k not in execution.into]
         value = {k: f"r{i}" for i, k in enumerate(left)}

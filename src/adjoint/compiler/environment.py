@@ -9,14 +9,18 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from adjoint.compiler.places import SCALARS, Places
 from adjoint.core.box import Box
+from adjoint.core.errors import NotSupportedError
+from adjoint.graph.node import Node
 from adjoint.graph.state import State
+from adjoint.graph.symbol import reading, symbol_of
 from adjoint.tape.tensor import Tensor
 
 
@@ -25,12 +29,13 @@ class Environment:
 
     Attributes:
         arrays: the places of NumPy arrays, which a program reads at each call.
+        floats: the places of floats that are read so too, since they were seen to change.
         refusal: why the function can not be recorded; empty if it can.
     """
 
-    def __init__(self, function: Any, args: Any) -> None:
-        found = Places(function, args)
-        self.arrays, self.refusal = found.arrays, found.refusal
+    def __init__(self, function: Any, args: Any, changing: Container[Any] = ()) -> None:
+        found = Places(function, args, changing)
+        self.arrays, self.floats, self.refusal = found.arrays, found.floats, found.refusal
         self._expected = found.expected
         self._copies = [(container, type(container)(container)) for container in found.containers]
         self._values = [np.array(place.read()) for place in self.arrays]
@@ -41,8 +46,41 @@ class Environment:
         self.arrays = [place for place, keep in zip(self.arrays, kept, strict=True) if keep]
         self._values = [value for value, keep in zip(self._values, kept, strict=True) if keep]
 
+    def read(self) -> list[Any]:
+        """What is in the places that are inputs of the program."""
+        return [place.read() for place in (*self.arrays, *self.floats)]
+
+    @contextmanager
+    def symbolic(self, nodes: Sequence[Node]) -> Iterator[None]:
+        """For a while, symbols in place of floats, one for each of the `nodes`, and nodes for arrays.
+
+        Raises:
+            NotSupportedError: if a float has been replaced by another one meanwhile.
+        """
+        count, values = len(self.arrays), self.read()
+        known = {id(array): (array, node) for array, node in zip(values, nodes[:count], strict=False)}
+        symbols = [symbol_of(value, node) for value, node in zip(values[count:], nodes[count:], strict=True)]
+        for place, symbol in zip(self.floats, symbols, strict=True):
+            place.write(symbol)
+        try:
+            with reading(known):
+                yield
+            for place, symbol in zip(self.floats, symbols, strict=True):
+                if place.read() is not symbol:
+                    raise NotSupportedError(f"the function itself changes {place.name}, which is a float")
+        finally:
+            for place, value in zip(self.floats, values[count:], strict=True):
+                place.write(value)
+
+    def changed_floats(self) -> list[Any]:
+        """The identities of places where another float is now."""
+        found = [(place, value, place.read()) for place, value in self._expected if type(value) is float]
+        return [place.identity for place, value, now in found if type(now) is float and not _equal(now, value)]
+
     def holds(self) -> bool:
         """Whether everything is as it was."""
+        if any(type(place.read()) is not float for place in self.floats):
+            return False
         for place, value in self._expected:
             now = place.read()
             if now is not value and (type(now) is not type(value) or not _equal(now, value)):
@@ -51,6 +89,7 @@ class Environment:
 
     def conditions(self, name_of: Callable[[Any], str]) -> Iterator[str]:
         """What has to be true in Python for this to hold; it may hold although it is not."""
+        yield from (f"type({place.text(name_of)}) is float" for place in self.floats)
         for place, value in self._expected:
             if not isinstance(place.holder, tuple):
                 yield f"{place.text(name_of)} is {name_of(value)}"

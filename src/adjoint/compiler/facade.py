@@ -37,6 +37,8 @@ _PICTURES = "adjoint.pictures"  # a room above this one, which is loaded to be l
 MOST_WAYS = 16
 # So many kinds of arguments are recorded; with more, such as a counter that is a whole number, it is run as it is.
 MOST_KINDS = 256
+# So often it is recorded anew because of other values outside of its arguments. Floats there become inputs at once.
+MOST_REBOUND = 32
 MOST_TRIES = 2  # of functions that make attributes when they are called first
 MOST_DIRECT = 4  # short ways, the latest first
 
@@ -53,6 +55,8 @@ class Compiled:
         self._fixed: dict[Any, Compiled] = {}
         self._directs: tuple[Direct, ...] = ()
         self._tries: dict[Any, int] = {}
+        self._rebound: dict[Any, int] = {}  # how often recordings were of no use any more
+        self._changing: set[Any] = set()  # places of floats that change
         self._once: set[Any] = set()  # kinds of arguments that came once
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -174,15 +178,22 @@ class Compiled:
                 args, kwargs = rebuild(list(leaves))
                 return self.function(*args, **kwargs)
             self._directs = ()  # they keep what they read, which may be another model's by now
-            value, recording, reason, again = record(self.function, leaves, rebuild, varies, self.options.runner)
             ways = self._ways.setdefault(key, [])
-            ways[:] = [way for way in ways if way.environment.holds()]  # what is rebound does not come back
+            gone = [way for way in ways if not way.environment.holds()]
+            self._changing |= {place for way in gone for place in way.environment.changed_floats()}
+            value, recording, reason, again = record(
+                self.function, leaves, rebuild, varies, self.options.runner, self._changing
+            )
+            ways[:] = [way for way in ways if way not in gone]  # what is rebound does not come back
+            self._rebound[key] = self._rebound.get(key, 0) + bool(gone)
             if recording is not None:
                 ways.append(recording)
             if again and self._tries.setdefault(key, 0) < MOST_TRIES:
                 self._tries[key] += 1
             elif reason or len(ways) > MOST_WAYS:
                 self._reasons[key] = reason or f"it went {MOST_WAYS} different ways for arguments of one kind"
+            elif self._rebound[key] > MOST_REBOUND:
+                self._reasons[key] = f"what it finds outside of its arguments was another {MOST_REBOUND} times"
             elif len(self._ways) > MOST_KINDS:
                 self._reasons[key] = f"it was called with more than {MOST_KINDS} kinds of arguments"
         return value

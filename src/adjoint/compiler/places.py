@@ -7,7 +7,7 @@ count that are named in the code of the function, of what that calls, or of the 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dis import get_instructions
 from functools import cached_property, lru_cache, partial
 from types import BuiltinFunctionType, BuiltinMethodType, CodeType, FunctionType, MethodType, ModuleType
@@ -49,6 +49,11 @@ class Place:
     def __init__(self, holder: Any, key: Any, name: str) -> None:
         self.holder, self.key, self.name = holder, key, name
 
+    @property
+    def identity(self) -> Any:
+        """What tells it apart from other places."""
+        return id(self.holder), self.key
+
     def read(self) -> Any:
         """The value that is there now; `MISSING`, if there is none."""
         try:
@@ -89,12 +94,14 @@ class Places:
 
     Attributes:
         arrays: places of NumPy arrays.
+        floats: places of floats that are known to change.
         expected: the other places, and what is there.
         containers: lists, dictionaries and sets that it may look through.
         refusal: why calls can not be recorded; empty if they can.
     """
 
-    def __init__(self, function: Any, args: Any) -> None:
+    def __init__(self, function: Any, args: Any, changing: Container[Any] = ()) -> None:
+        self._changing = changing
         self._names: frozenset[str] | None = None  # at first, of every object everything counts
         self._walk(function, args)
         self._names = frozenset(self._met)
@@ -102,6 +109,7 @@ class Places:
 
     def _walk(self, function: Any, args: Any) -> None:
         self.arrays: list[Place] = []
+        self.floats: list[Place] = []
         self.expected: list[tuple[Place, Any]] = []
         self.containers: list[Any] = []
         self.refusal = ""
@@ -117,6 +125,8 @@ class Places:
                 value = place.read()
                 if isinstance(value, np.ndarray) and value.dtype.kind in "fciub":
                     self.arrays.append(place)
+                elif type(value) is float and place.identity in self._changing:
+                    self.floats.append(place)
                 elif value is not MISSING and not (isinstance(thing, _Settings) and type(value) is float):
                     self.expected.append((place, value))
                     group = isinstance(value, dict) and isinstance(thing, _Groups)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +25,7 @@ from adjoint.core.trees import flatten
 from adjoint.graph.graph import Graph, depends_on_values, needed
 from adjoint.graph.node import Node, constant, in_order, placeholder
 from adjoint.graph.state import State
-from adjoint.graph.symbol import LEVEL, Symbol, reading, recording
+from adjoint.graph.symbol import LEVEL, Symbol, recording
 from adjoint.tape.lines import line_of_error
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.reach import Source
@@ -87,7 +87,7 @@ class Recording:
     def __call__(self, leaves: Sequence[Any]) -> Any:
         """Run the program; raises `GraphError` where a guard's answer differs, and has written nothing then."""
         given = [leaf.read(leaves) for leaf in self.leaves]
-        found = [place.read() for place in self.environment.arrays]
+        found = self.environment.read()
         if overlap([*given, *found], self.state, self.written, [leaves[target.number] for target in self.mutated]):
             raise SharedMemoryError(SHARED)
         given += [*self.state.read(), *found]
@@ -170,21 +170,23 @@ def record(
     rebuild: Callable[[list[Any]], Any],
     varies: Sequence[bool],
     make: Callable[..., Runner],
+    changing: Container[Any] = (),
 ) -> Recorded:
     """Run `f` on symbols, once, with all its effects; and keep the program.
 
-    Where that can not be done, everything is put back and `f` is run as it is.
+    Where that can not be done, everything is put back and `f` is run as it is. Floats at the places in `changing` are
+    inputs of the program.
     """
-    environment = Environment(f, rebuild(list(leaves)))
+    environment = Environment(f, rebuild(list(leaves)), changing)
     if environment.refusal:
         return Recorded(_called(f, rebuild(list(leaves))), None, environment.refusal)
     arguments = Arguments(leaves, varies)
     state = State(f, rebuild(list(leaves)))
     environment.leave_out(state)
     held = [placeholder(p.name, a.shape, a.dtype) for p in environment.arrays for a in (p.read(),)]
-    known = {id(place.read()): (place.read(), node) for place, node in zip(environment.arrays, held, strict=True)}
+    held += [placeholder(place.name, (), np.dtype(float), number=True) for place in environment.floats]
     try:
-        with reading(known):
+        with environment.symbolic(held):
             run = _Run(f, rebuild, arguments, state, environment)
     except NewAttributesError:
         environment.restore()
@@ -204,7 +206,7 @@ def record(
     state.settle({*used, *(back.met + back.given if back else ())})
     overwritten = [leaves[target.number] for target, _, _ in run.mutations]
     given = [leaf.read(leaves) for leaf in arguments.chosen]
-    if overlap([*given, *(place.read() for place in environment.arrays)], state, written, overwritten):
+    if overlap([*given, *environment.read()], state, written, overwritten):
         environment.restore()
         return Recorded(_called(f, rebuild(list(leaves))), None, SHARED)
     inputs = [*arguments.inputs, *state.inputs, *held]
@@ -215,7 +217,11 @@ def record(
     made = Recording(graph, arguments.chosen, environment, state, list(written), mutated, run.gives, back, make)
     made.cleared = run.cleared
     if back is not None:  # the result belongs to a graph of the user's, which the program makes
-        return Recorded(made(leaves), made, "")
+        try:
+            return Recorded(made(leaves), made, "")
+        except GraphError:  # native code rounds otherwise, and a guard compares bits
+            environment.restore()
+            return Recorded(_called(f, rebuild(list(leaves))), made, "")
     return Recorded(run.finished(), made, "")
 
 

@@ -250,6 +250,26 @@ def in_order(outputs: Iterable[Node]) -> list[Node]:
     return sorted(seen, key=attrgetter("number"))
 
 
+class Draws:
+    """Keeps random draws in their order while a program is made anew, node by node.
+
+    The nodes of a program are in the order of their numbers. A draw that is made anew comes later than it did, so those
+    after it have to be made anew too.
+    """
+
+    def __init__(self) -> None:
+        self._moved = False
+
+    def in_turn(self, old: Node, new: Node) -> Node:
+        """What takes the place of `old`, for which `new` was made."""
+        if new.op is None or "random" not in new.op.flags:
+            return new
+        if self._moved and new is old:
+            return Node(new.op, new.args, new.settings, new.shape, new.dtype, None, new.place)
+        self._moved = self._moved or new is not old
+        return new
+
+
 def uses(nodes: Sequence[Node]) -> dict[Node, list[Node]]:
     """Who uses each of `nodes`, once for every use."""
     users: dict[Node, list[Node]] = {node: [] for node in nodes}

@@ -21,7 +21,7 @@ from adjoint.core.box import apply
 from adjoint.core.errors import GraphError
 from adjoint.core.op import NO_SETTINGS, Op
 from adjoint.core.registry import operation
-from adjoint.graph.node import Node, call, constant, frozen, in_order, part, placeholder
+from adjoint.graph.node import Draws, Node, call, constant, frozen, in_order, part, placeholder
 from adjoint.graph.symbol import LEVEL, Symbol, is_number, recording
 
 if TYPE_CHECKING:
@@ -260,12 +260,13 @@ def _pass(
 ) -> tuple[Node, ...]:
     """One way through the program, from the inputs on. `chosen` keeps which rules are for which sort of node."""
     made: dict[Node, Node] = {}
+    draws = Draws()
     for node in in_order(roots):
         args = node.args
         if not args and node.op is None:
             made[node] = node
             continue
-        new = with_args(node, tuple([made[arg] for arg in args]))
+        new = draws.in_turn(node, with_args(node, tuple([made[arg] for arg in args])))
         made[node] = new
         if new.op is None:
             continue

@@ -16,7 +16,7 @@ from adjoint.core.errors import AdjointError
 from adjoint.core.op import Op
 from adjoint.core.registry import operation
 from adjoint.graph.capture import capture
-from adjoint.graph.node import Node, Place, call, in_order, part
+from adjoint.graph.node import Draws, Node, Place, call, in_order, part
 from adjoint.native import written_again
 from adjoint.native.assembled import ASSEMBLED
 from adjoint.native.indexing import FROM_INDEX, by_positions
@@ -86,8 +86,9 @@ INSTEAD: dict[str, Callable[..., Any]] = {
 def primitive(outputs: Sequence[Node]) -> list[Node]:
     """The same values, by primitive operations."""
     done: dict[Node, Node] = {}
+    draws = Draws()
     for node in in_order(outputs):
-        done[node] = _taken_apart(node, tuple(done[arg] for arg in node.args))
+        done[node] = draws.in_turn(node, _taken_apart(node, tuple(done[arg] for arg in node.args)))
     return [done[node] for node in outputs]
 
 
