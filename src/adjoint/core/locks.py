@@ -19,14 +19,17 @@ NODES = threading.RLock()  # of graphs; one may die at any moment, so whoever ho
 ALL = (RECORDING, COMPILING, COLLECTING, WRITES, WAITING, NODES)
 
 
+forking: list[None] = []  # threads that are about to fork: others let them go first
 _taken: list[Any] = []
 
 
 def _take() -> None:
+    forking.append(None)
     _taken[:] = [lock for lock in ALL if lock.acquire(timeout=5.0)]  # who holds one may wait for who forks
 
 
 def _give() -> None:
+    forking.clear()
     while _taken:
         _taken.pop().release()
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from time import monotonic, sleep
 
-from adjoint.core.locks import RECORDING
+from adjoint.core.locks import RECORDING, forking
 
 # Seconds to wait for those that are inside, and for a recording.
 FOR_OTHERS, FOR_RECORDING = 0.2, 5.0
@@ -39,6 +39,8 @@ def alone() -> Iterator[bool]:
     """A recording: begun when the others have left, while they have to wait; False if another one does not end."""
     me = threading.get_ident()
     waiting = _leave(me, _inside.get(me, 0))
+    if forking:
+        sleep(0.01)
     mine = RECORDING.acquire(timeout=FOR_RECORDING)
     try:
         if mine:
