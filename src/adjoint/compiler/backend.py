@@ -12,7 +12,7 @@ import numpy as np
 
 from adjoint.compiler.background import later
 from adjoint.compiler.program import Program, straight
-from adjoint.core.errors import GraphError
+from adjoint.core.errors import GraphError, WrongCodeError
 from adjoint.core.locks import COMPILING
 from adjoint.core.op import Op
 from adjoint.core.registry import operation
@@ -185,7 +185,7 @@ def compare(name: str, node: Any, expected: np.ndarray, found: np.ndarray) -> No
         allowed = 1e4 * np.finfo(expected.dtype).eps * max(float(scale), 1e-30)
         same = np.allclose(found, expected, rtol=0.0, atol=allowed, equal_nan=True)
     if not same:
-        raise GraphError(
+        raise WrongCodeError(
             f"ADJOINT_VERIFY: the native program of {name} gives {found!r:.200} for {node!r}; NumPy gives "
             f"{expected!r:.200}"
         )

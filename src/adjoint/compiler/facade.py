@@ -20,7 +20,7 @@ from adjoint.compiler.expressions import compiled as compiled_expr
 from adjoint.compiler.methods import Methods, methods_of
 from adjoint.compiler.recording import Recording, record
 from adjoint.core.box import Box
-from adjoint.core.errors import ArgumentError, GraphError, SharedMemoryError
+from adjoint.core.errors import ArgumentError, GraphError, SharedMemoryError, WrongCodeError
 from adjoint.core.trees import flatten
 from adjoint.core.turns import alone, shared
 from adjoint.expressions import Expr
@@ -103,6 +103,8 @@ class Compiled:
             if recording.holds():
                 try:
                     answer = recording(leaves)
+                except WrongCodeError:
+                    raise
                 except GraphError:  # another way through the function
                     continue
                 self._shorten(recording, leaves, rebuild)

@@ -60,6 +60,10 @@ class GraphError(AdjointError, RuntimeError):
     """A captured program that is not what it should be, or is run where it does not hold."""
 
 
+class WrongCodeError(GraphError):
+    """A native program does not give what NumPy gives (``ADJOINT_VERIFY=1``)."""
+
+
 class RuleError(AdjointError, ValueError):
     """A gradient rule returned something of the wrong count, shape or dtype."""
 
