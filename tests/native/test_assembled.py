@@ -8,7 +8,7 @@ import adjoint as ad
 from adjoint import native
 from adjoint.core.registry import operation
 from adjoint.native.assembled import RUNNING
-from adjoint.native.plan import kind_of
+from adjoint.native.kinds import kind_of
 from adjoint.native.primitive import primitive
 
 R = np.random.default_rng(0)

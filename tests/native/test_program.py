@@ -13,7 +13,7 @@ from adjoint import native
 from adjoint.core.errors import AdjointError, ArgumentError
 from adjoint.core.op import Op
 from adjoint.core.registry import ENTRIES
-from adjoint.native.plan import kind_of
+from adjoint.native.kinds import kind_of
 from adjoint.native.primitive import primitive
 
 R = np.random.default_rng(0)

@@ -15,8 +15,9 @@ from adjoint.native import lowering
 from adjoint.native.emit import key_of
 from adjoint.native.engine import Module, compiled
 from adjoint.native.indexing import checks as indices_inside
+from adjoint.native.kinds import kind_of
 from adjoint.native.partition import partition, used_later
-from adjoint.native.plan import Plan, Planner, kind_of
+from adjoint.native.plan import Plan, Planner
 from adjoint.native.primitive import primitive
 from adjoint.native.segment import Segment
 

@@ -15,7 +15,7 @@ from adjoint.core.registry import answer
 from adjoint.graph.capture import capture
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import in_order
-from adjoint.native.plan import kind_of
+from adjoint.native.kinds import kind_of
 from adjoint.native.primitive import primitive
 from adjoint.testing.cases import case_of
 from adjoint.testing.coverage import Status, place_of
