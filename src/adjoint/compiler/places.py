@@ -6,6 +6,7 @@ count that are named in the code of the function, of what that calls, or of the 
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Callable, Container, Iterator
 from dis import get_instructions
@@ -24,10 +25,8 @@ from adjoint.tape.tensor import Tensor
 
 MISSING: Any = object()
 SCALARS = (int, float, complex, bool, str, bytes, type(None))
-_LIBRARIES = frozenset(
-    ("adjoint", "numpy", "scipy", "builtins", "optree", "math", "functools", "itertools", "typing", "collections",
-     "operator", "dataclasses", "enum", "abc", "types")
-)  # fmt: skip
+# Python's own modules keep no state of the user's either.
+LIBRARIES = sys.stdlib_module_names | {"adjoint", "numpy", "scipy", "optree"}
 # What these modules do has to happen at each call, or is another thing at each call.
 _OUTSIDE = frozenset(
     ("time", "random", "secrets", "uuid", "datetime", "logging", "warnings", "sys", "os", "io", "subprocess",
@@ -263,7 +262,7 @@ def _fixed(*things: Any) -> Iterator[Place]:
 def is_library(thing: Any) -> bool:
     """Whether a function, class or module is of a library that keeps no state of the user's."""
     name = thing.__name__ if isinstance(thing, ModuleType) else f"{thing.__module__}"
-    return name.split(".")[0] in _LIBRARIES
+    return name.split(".")[0] in LIBRARIES
 
 
 def _functions(kind: type) -> Iterator[FunctionType]:
