@@ -16,7 +16,7 @@ For a training step it reads ::
         if results is None: return MISS
         r0, r1, … = results
         note((s2, …))
-        a6.grad = wrap(r1, None, 0)
+        a6.node.grad = wrap(r1, None, 0)
         …
         return wrap(r0[()], None, 0)
 
@@ -197,7 +197,7 @@ class _Writer:
             *([f"{', '.join(value.values())}, = results"] if value else []),
             *([f"note(({', '.join(written)},))"] if written else []),
             *(self._write(state.cell(i), value[k]) for k, i in recording.places.items() if k in value),
-            *(f"{self.name(state.cell(i).holder)}.grad = None" for i in state.cleared),
+            *(f"{self._place(state.cell(i))} = None" for i in state.cleared),
             *self._node(names, value),
             *(["if stopped is not None: raise stopped"] if patient else []),
             f"return {self._given(value)}",
@@ -212,15 +212,12 @@ class _Writer:
 
     def _holds(self) -> Iterator[str]:
         """What has to be true of everything outside of the arguments."""
-        state, environment, back = self.recording.state, self.recording.environment, self.recording.back
+        state, environment = self.recording.state, self.recording.environment
         yield f"floor() == {self.recording.floor!r}"
         yield from environment.conditions(self.name)
-        yield from (f"{self.name(cell.holder)}.grad is None" for cell in state.without)
-        yield from (f"{self.name(cell.holder)}.grad is not None" for cell in state.cells if cell.key is GRAD)
-        for k in back.sources if back is not None else ():
-            if k >= len(self.given):
-                tensor = state.tensor_of(k - len(self.given))
-                yield f"{self.name(tensor)}.node is {self.name(tensor.node)}"
+        yield from (f"{self.name(t)}.node is{' not' if needs else ''} None" for t, needs in state.needing)
+        yield from (f"{self._place(cell)} is None" for cell in state.without)
+        yield from (f"{self._place(cell)} is not None" for cell in state.cells if cell.key is GRAD)
 
     def _node(self, names: Sequence[str], value: dict[int, str]) -> Iterator[str]:
         """The node of the result that goes on; arrays of the user's are copied, since nobody sees when they change."""
@@ -234,9 +231,8 @@ class _Writer:
         parents = []
         for k in back.sources:
             at = k - len(self.given)
-            parents.append(
-                f"x{recording.leaves[k].number}.node" if at < 0 else self.name(recording.state.tensor_of(at).node)
-            )
+            tensor = f"x{recording.leaves[k].number}" if at < 0 else self.name(recording.state.tensor_of(at))
+            parents.append(f"{tensor}.node")
         yield "node = Node()"
         yield f"node.order, node.pull = order(), {self.name(pullback(recording.op, back))}"
         yield f"node.parents = ({', '.join(parents)},)"
@@ -266,7 +262,7 @@ class _Writer:
     def _place(self, cell: Cell) -> str:
         holder = self.name(cell.holder)
         if cell.key is DATA or cell.key is GRAD:
-            return f"{holder}.{'data' if cell.key is DATA else 'grad'}"
+            return f"{holder}.{'data' if cell.key is DATA else 'node.grad'}"
         return f"{holder}[{cell.key!r}]"
 
     def _write(self, cell: Cell, value: str) -> str:

@@ -23,7 +23,7 @@ from adjoint.tape.tensor import Tensor, View, wrap
 class Cell:
     """One array that a program may read and write: where it is found, and how it is put back.
 
-    `key` names an item of the dictionary `holder`; DATA and GRAD are attributes of a tensor and of a tensor's leaf.
+    `key` names an item of the dictionary `holder`; DATA and GRAD are a tensor's, which may get another leaf.
     """
 
     __slots__ = ("holder", "key", "name", "stands_for_none")
@@ -36,7 +36,8 @@ class Cell:
         if self.key is DATA:
             return self.holder.data
         if self.key is GRAD:
-            held = _slot.__get__(self.holder)  # looking here does not count as looking
+            node = self.holder.node
+            held = None if node is None else _slot.__get__(node)  # looking here does not count as looking
             return None if held is None else held.data
         return self.holder[self.key]
 
@@ -45,17 +46,17 @@ class Cell:
         if self.key is DATA:
             self.holder.data = value
         elif self.key is GRAD:
-            _slot.__set__(self.holder, None if value is None else wrap(value, None, 0))
+            _slot.__set__(self.holder.node, None if value is None else wrap(value, None, 0))
         else:
             self.holder[self.key] = value
 
     def kept(self) -> Any:
         """What `put_back` needs: of a gradient, the tensor itself too."""
-        return (_slot.__get__(self.holder), self.get()) if self.key is GRAD else self.get()
+        return (_slot.__get__(self.holder.node), self.get()) if self.key is GRAD else self.get()
 
     def stand_in(self, symbol: Any) -> None:
         """Let `symbol` be there for a while: a tensor that is a gradient stays the same tensor."""
-        held = _slot.__get__(self.holder) if self.key is GRAD else None
+        held = _slot.__get__(self.holder.node) if self.key is GRAD else None
         if held is None:
             self.put(symbol)
         else:
@@ -66,7 +67,7 @@ class Cell:
         if self.key is not GRAD:
             return self.put(kept)
         held, data = kept
-        _slot.__set__(self.holder, held)
+        _slot.__set__(self.holder.node, held)
         if held is not None:
             held.data = data
         return None
@@ -113,6 +114,7 @@ class State:
         cleared: numbers of the gradients that the program sets to None.
         in_place: numbers of the cells whose arrays the program writes into; others it replaces.
         without: gradients that must not be there, since the program went its way without them.
+        needing: all tensors, each with whether it requires a gradient.
 
     With `gradients`, zeros stand for gradients that are not there: a program that adds to them holds for both.
     """
@@ -137,13 +139,14 @@ class State:
         names = [named.get(id(t), f"tensor{k}") for k, t in enumerate(self._tensors)]
         cells = [Cell(name, t, DATA) for name, t in zip(names, self._tensors, strict=True)]
         cells += [
-            Cell(f"{name}.grad", t.node, GRAD, partial(np.zeros, t.shape, t.dtype) if gradients else None)
+            Cell(f"{name}.grad", t, GRAD, partial(np.zeros, t.shape, t.dtype) if gradients else None)
             for name, t in zip(names, self._tensors, strict=True)
             if t.node is not None
         ]
         for thing in found.objects:
             cells += [cell for cell in _of_object(thing) if id(cell.get()) not in given]
         self._all = cells
+        self.needing = [(t, t.node is not None) for t in self._tensors]
         self.cells = [cell for cell in cells if _is_kept(cell.read())]
         self.inputs = [
             placeholder(cell.name, np.shape(x), np.asarray(x).dtype, number=not isinstance(x, np.ndarray))
@@ -163,11 +166,14 @@ class State:
             symbol = symbol_of(np.array(value) if isinstance(value, np.ndarray) else value, node)
             self._put[places[cell]] = symbol
             cell.stand_in(symbol)
-        leaves = [cell.holder for cell in self._all if cell.key is GRAD and type(cell.holder) is Leaf]
+        own = [(t, t.node) for t in self._tensors]
+        leaves = [leaf for _, leaf in own if type(leaf) is Leaf]
         for leaf in leaves:
             leaf.__class__ = _Untouched
         try:
             yield self._all
+            if any((t.node is None) is not (was is None) for t, was in own):
+                raise NotSupportedError("the function itself changes which tensors require a gradient")
             for key, (source, state) in sources.items():
                 _, first, known = record.generators.get(key, (source, state, {repr(state)}))
                 if repr(first) != repr(state) or repr(source.get()) not in known:
@@ -176,6 +182,8 @@ class State:
             self._looked = {leaf for leaf in leaves if type(leaf) is _Looked}
             for leaf in leaves:
                 leaf.__class__ = Leaf
+            for t, was in own:
+                t.node = was
             for cell, value in before:
                 cell.put_back(value)
             for thing, values in attributes:
@@ -202,7 +210,7 @@ class State:
                 changed[i] = now.node
             elif not isinstance(now, Symbol) and _is_kept(now):  # what does not depend on anything
                 changed[i] = node_of(now)
-            elif now is None and (cell in read or (cell.key is GRAD and type(cell.holder) is Leaf)):
+            elif now is None and (cell in read or (cell.key is GRAD and type(cell.holder.node) is Leaf)):
                 self.cleared.append(i)
             elif not (isinstance(now, Symbol) or now is None or (cell.key is GRAD and not _is_kept(now))):
                 raise NotSupportedError(f"it puts a {type(now).__name__} into {cell.name}, where an array was")
@@ -220,9 +228,9 @@ class State:
 
     def settle(self, used: Container[Node]) -> None:
         """Leave out what the program does not read; and keep in mind which gradients have to be there, or not."""
-        self.without = [c for c in self._all if c.key is GRAD and c.holder in self._looked and c not in self.cells]
+        self.without = [c for c in self._all if c.key is GRAD and c.holder.node in self._looked and c not in self.cells]
         pairs = zip(self.cells, self.inputs, strict=True)
-        kept = [(c, node) for c, node in pairs if node in used or (c.key is GRAD and c.holder in self._looked)]
+        kept = [(c, node) for c, node in pairs if node in used or (c.key is GRAD and c.holder.node in self._looked)]
         self.cells, self.inputs = [cell for cell, _ in kept], [node for _, node in kept]
 
     def written_in_place(self, i: int) -> Iterator[Cell]:
@@ -236,9 +244,11 @@ class State:
         return [cell.read() for cell in self.cells if cell not in targets]
 
     def holds(self) -> bool:
-        """Whether gradients are there where they were, as far as that matters."""
-        return all(cell.get() is None for cell in self.without) and all(
-            cell.key is not GRAD or cell.get() is not None for cell in self.cells
+        """Whether the same tensors require gradients, which are there where they were, as far as that matters."""
+        return (
+            all((t.node is not None) is needs for t, needs in self.needing)
+            and all(cell.get() is None for cell in self.without)
+            and all(cell.key is not GRAD or cell.get() is not None for cell in self.cells)
         )
 
     def keeps(self, holder: Any, key: Any) -> bool:

@@ -131,6 +131,8 @@ class Symbol(Layered):
             nodes.append(node)
         if any(map(_promotes_less, args)):
             _as_pythons(args, values, nodes)
+        if any(isinstance(x, Box) for x in settings.values()):  # where= of a test, say: right for its values only
+            settings = {name: x.numpy() if isinstance(x, Symbol) else x for name, x in settings.items()}
         if "random" in op.flags:
             return self._drawn(op, values, nodes, settings)
         out = apply(op, values, settings)
@@ -168,6 +170,12 @@ class Symbol(Layered):
             record.draws[key] = node = call(op, given, settings, out.shape, out.dtype, users_place)
             record.guards.append(Guard(node, "draw", None, node.place))  # though nobody uses it: others come after it
         return Symbol.of((out, record.draws[key]), LEVEL)
+
+    def _write(self, index: Any, value: Any) -> None:
+        super()._write(index, value)
+        root = self.root
+        if isinstance(root._layers[0], np.generic):  # NumPy gives numbers where an array without axes stays one
+            root._layers = np.asarray(root._layers[0]), root._layers[1]
 
     def _constant(self, array: Any) -> tuple[Any, ...]:
         if isinstance(array, Box):
@@ -242,8 +250,9 @@ class Symbol(Layered):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         raise LeavesGraphError(
-            "np.asarray(t), or writing t into a plain array, while the program is captured: the graph would hold these "
-            "values for good. Use NumPy functions that understand tensors, and np.zeros_like(t) for arrays to fill"
+            "np.asarray(t), writing t into a plain array, or indexing one with it, while the program is captured: the "
+            "graph would hold these values for good. Use NumPy functions that understand tensors, np.zeros_like(t) for "
+            "arrays to fill, and ad.tensor(table)[t]"
         )
 
     def __repr__(self) -> str:
@@ -272,7 +281,7 @@ class Number(Symbol):
         return Symbol.of((np.asarray(self.value)[()], node), LEVEL)
 
 
-_FOUND = ("argwhere", "flatnonzero", "intersect1d", "nonzero", "setdiff1d", "setxor1d", "unique")
+_FOUND = ("argwhere", "bincount", "flatnonzero", "intersect1d", "nonzero", "setdiff1d", "setxor1d", "unique")
 
 
 def _note_shapes(op: Op, node: Node) -> None:

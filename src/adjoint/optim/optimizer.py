@@ -195,7 +195,15 @@ class Optimizer:
                     )
         for group, settings in zip(self.param_groups, groups, strict=True):
             group |= {name: _plain(value) for name, value in settings.items() if name in self._defaults}
-        self._state, self.steps = loaded, int(state["steps"])
+        for group in self.param_groups:
+            for p in group["params"]:
+                if id(p) in self._state:  # compiled steps know this dictionary
+                    kept, new = self._state[id(p)], loaded.get(id(p)) or self.start(p.data, group)
+                    kept.clear()
+                    kept.update(new)
+                elif id(p) in loaded:
+                    self._state[id(p)] = loaded[id(p)]
+        self.steps = int(state["steps"])
 
 
 def _kept(value: Any, p: Tensor) -> np.ndarray:

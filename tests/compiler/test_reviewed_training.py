@@ -1,0 +1,193 @@
+"""Training as people do it, compiled and as it is: values, parameters, gradients and optimisers' state are alike."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint import nn, optim
+
+RNG = np.random.default_rng(0)
+X, Y, T = RNG.normal(size=(12, 5)), RNG.integers(0, 3, 12), RNG.normal(size=(12, 3))
+
+
+def network(seed=0, drop=0.0):
+    rng = np.random.default_rng(seed)
+    return nn.Sequential(nn.Linear(5, 4, rng=rng), nn.Tanh(), nn.Dropout(drop, rng=rng), nn.Linear(4, 3, rng=rng))
+
+
+def copies(*things):
+    """All that can be seen of modules, tensors and optimisers."""
+    for thing in things:
+        if isinstance(thing, nn.Module):
+            yield from copies(*thing.parameters(), *thing.buffers())
+        elif isinstance(thing, optim.Optimizer):
+            kept = thing.state_dict()
+            yield kept["steps"]
+            yield from (np.array(x) for state in kept["state"].values() for x in state.values())
+        else:
+            has = isinstance(thing, ad.Tensor) and thing.is_leaf and thing.requires_grad and thing.grad is not None
+            yield np.array(thing.data)
+            yield np.array(thing.grad.data) if has else None
+
+
+@pytest.fixture(params=["numpy", "native"])
+def both(request):
+    """Runs a story, which yields what can be seen at each point, as it is and compiled; both see the same.
+
+    Gives the functions that it compiled.
+    """
+
+    def run(story):
+        made = []
+
+        def compiled(f):
+            made.append(ad.compile(f, wait=True, backend=request.param))
+            return made[-1]
+
+        for a, b in zip(story(lambda f: f), story(compiled), strict=True):
+            a, b = list(copies(*a)), list(copies(*b))
+            assert [x is None for x in a] == [x is None for x in b]
+            for x, y in zip(a, b, strict=True):
+                np.testing.assert_allclose(y, x, rtol=1e-12, atol=1e-13) if x is not None else None
+        return made
+
+    return run
+
+
+def ways(f):
+    return sum(map(len, f._ways.values()))
+
+
+def stepping(compiled, model, optimizer):
+    @compiled
+    def step(x, y):
+        optimizer.zero_grad()
+        loss = nn.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return step
+
+
+def test_parameters_that_are_frozen_and_thawed(both):
+    def story(compiled):
+        model = network()
+        adam = optim.Adam(model.parameters(), lr=0.05)
+        step = stepping(compiled, model, adam)
+        for frozen in (False, True, True, False, True, False):
+            model[0].requires_grad_(not frozen)
+            yield step(X, Y), model, adam
+
+    (step,) = both(story)
+    assert ways(step) == 2
+
+
+def test_a_loss_alone_of_parameters_that_are_frozen_and_thawed(both):
+    def story(compiled):
+        model = network()
+        loss = compiled(lambda x, y: nn.cross_entropy(model(x), y))
+        for k in range(6):
+            model[3].requires_grad_(k % 3 != 1)
+            loss(X, Y).backward()
+            yield (model,)
+
+    (loss,) = both(story)
+    assert ways(loss) == 2
+
+
+def test_a_judge_that_is_frozen_for_a_while_inside(both):
+    def story(compiled):
+        maker, judge = network(), nn.Linear(3, 1, rng=2)
+        sgd = optim.SGD(maker.parameters(), lr=0.1)
+
+        @compiled
+        def step(x):
+            judge.requires_grad_(False)
+            sgd.zero_grad()
+            loss = np.mean(judge(maker(x)) ** 2)
+            loss.backward()
+            sgd.step()
+            judge.requires_grad_(True)
+            return loss
+
+        for _ in range(3):
+            np.sum(judge(T)).backward()
+            yield step(X), maker, judge
+
+    (step,) = both(story)
+    assert ways(step) == 1
+
+
+def test_a_function_that_freezes(both):
+    def story(compiled):
+        model = network()
+
+        @compiled
+        def freeze(x):
+            model[0].requires_grad_(False)
+            np.sum(model(x)).backward()
+
+        for _ in range(3):
+            freeze(X)
+            yield model, np.array([p.requires_grad for p in model.parameters()])
+
+    both(story)
+
+
+@pytest.mark.parametrize("make", [optim.Adam, partial(optim.SGD, momentum=0.9), optim.AdamW])
+def test_optimisers_that_go_back(both, make):
+    def story(compiled):
+        model = network()
+        optimizer = make(model.parameters(), lr=0.05)
+        step = stepping(compiled, model, optimizer)
+        fresh = optimizer.state_dict()
+        yield step(X, Y), model
+        kept = model.state_dict(), optimizer.state_dict()
+        for state in (kept[1], fresh, kept[1]):
+            for _ in range(2):
+                yield step(X, Y), model, optimizer
+            model.load_state_dict(kept[0])
+            optimizer.load_state_dict(state)
+        yield step(X, Y), model, optimizer
+
+    (step,) = both(story)
+    assert ways(step) == 1
+
+
+@pytest.mark.parametrize("make", [optim.Adam, partial(optim.SGD, momentum=0.9), optim.AdamW])
+def test_parameters_without_axes(both, make):
+    def story(compiled):
+        scale = nn.Parameter(np.array(2.0))
+        optimizer = make([scale], lr=0.1)
+
+        @compiled
+        def step(x):
+            optimizer.zero_grad()
+            loss = (scale * x - 3) ** 2
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        for _ in range(4):
+            yield step(1.0), scale, optimizer
+
+    both(story)
+
+
+def test_arrays_without_axes_are_written_more_than_once(both):
+    def f(total, x):
+        total *= 0.5
+        total += x
+        total -= 1.0
+        return total * 2
+
+    def story(compiled):
+        g = compiled(f)
+        mine = np.array(4.0)
+        for k in range(3):
+            yield g(mine, float(k)), mine
+
+    both(story)
