@@ -26,8 +26,9 @@ _BITS = {"f4": "i4", "f8": "i8"}
 
 @cache
 def key_of(dtype: Any) -> str:
-    """The short name of a dtype: ``"f8"`` for float64."""
-    return str(np.dtype(dtype).str[1:])
+    """The short name of a dtype: ``"f8"`` for float64. In the other byte order it is ``">f8"``, which no code takes."""
+    dtype = np.dtype(dtype)
+    return dtype.str[1:] if dtype.isnative else dtype.str
 
 
 def float_text(x: float, dtype: str) -> str:
