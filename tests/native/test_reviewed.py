@@ -43,3 +43,19 @@ def test_truth_of_some_elements(reduce, backend):
 
 def test_weights_are_counted_in_as_many_bins_as_there_are():
     same_as_numpy(lambda x: np.bincount(x.astype(int), weights=x), (np.array([0.0, 4.0]),), (np.array([3.0, 1.0]),))
+
+
+@pytest.mark.parametrize("index", [True, False, np.True_, (slice(None), True, 1), ([1, 2], True), (None, True, None)])
+def test_truth_values_in_an_index_are_masks(index):
+    x = np.arange(12.0).reshape(3, 4)
+    same_as_numpy(lambda x: x[index], (x,), (2 * x,))
+
+    def written(x):
+        y = x.copy()
+        y[index] = 3.0
+        y[index] *= y[index] + 1.0
+        return y
+
+    same_as_numpy(written, (x,), (2 * x,))
+    slope = ad.grad(lambda x: np.sum(np.square(x[index])))
+    same_as_numpy(slope, (x,), (2 * x,))

@@ -40,8 +40,9 @@ def numbers_at(shape: tuple[int, ...], index: Any) -> Any:
 
 
 def is_basic(index: Any) -> bool:
-    """Whether `index` consists of numbers, slices, Ellipsis and None alone."""
-    return all(isinstance(part, _BASIC) for part in (index if isinstance(index, tuple) else (index,)))
+    """Whether `index` consists of numbers, slices, Ellipsis and None alone; truth values are masks without axes."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return all(isinstance(part, _BASIC) and part is not True and part is not False for part in parts)
 
 
 def _within(index: Any) -> Any:
