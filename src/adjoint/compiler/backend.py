@@ -65,6 +65,7 @@ class Runner:
     def __init__(self, graph: Graph, into: dict[int, int], backend: str, wait: bool, fastmath: bool) -> None:
         self.graph, self.reason = graph, ""
         self.native: Any = None
+        self._stays = False
         self.execution = Execution(self._by_numpy, {})
         if backend == "numpy":
             self.reason = 'backend="numpy" was asked for'
@@ -79,6 +80,11 @@ class Runner:
         if self.execution.run == self._by_numpy:
             self.execution = execution
         return execution.run(given)
+
+    def stay(self, reason: str) -> None:
+        """Run it by NumPy from now on."""
+        self._stays, self.native, self.reason = True, None, reason
+        self.execution = Execution(self._by_numpy, {})
 
     def run(self, given: Sequence[Any]) -> list[Any]:
         """All outputs, for a graph that writes nothing."""
@@ -107,6 +113,8 @@ class Runner:
         execution = Execution(_called(graph, native), into, True)
         if os.environ.get("ADJOINT_VERIFY"):
             execution = Execution(_verified(graph, execution, straight(graph)), into)
+        if self._stays:
+            return
         self.native, self.execution = native, execution
         say(1, lambda: f"adjoint: {graph.name} is native: {len(native.kernels)} kernels")
         say(3, lambda: str(native.listing()))

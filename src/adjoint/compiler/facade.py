@@ -39,6 +39,7 @@ MOST_WAYS = 16
 MOST_KINDS = 256
 # So often it is recorded anew because of other values outside of its arguments. Floats there become inputs at once.
 MOST_REBOUND = 32
+NOISE = "a question hangs on how results are rounded, and native code rounds some otherwise"
 MOST_TRIES = 2  # of functions that make attributes when they are called first
 MOST_DIRECT = 4  # short ways, the latest first
 
@@ -85,6 +86,8 @@ class Compiled:
 
     def _called(self, args: Any, kwargs: Any) -> Any:
         """A call by the long way."""
+        if recording_floor.observers():  # who wants to see each operation: detect_anomaly, trace_backward, hooks
+            return self.function(*args, **kwargs)
         if self.options.static:
             return self._with_static(args, kwargs)
         leaves, rebuild = flatten((args, kwargs))
@@ -182,6 +185,7 @@ class Compiled:
             self._directs = ()  # they keep what they read, which may be another model's by now
             ways = self._ways.setdefault(key, [])
             gone = [way for way in ways if not way.environment.holds()]
+            asked = [way for way in tried if way.graph.guards and way.holds()]
             self._changing |= {place for way in gone for place in way.environment.changed_floats()}
             value, recording, reason, again = record(
                 self.function, leaves, rebuild, varies, self.options.runner, self._changing
@@ -189,6 +193,9 @@ class Compiled:
             ways[:] = [way for way in ways if way not in gone]  # what is rebound does not come back
             self._rebound[key] = self._rebound.get(key, 0) + bool(gone)
             if recording is not None:
+                for twin in [way for way in asked if way in ways and way.answers() == recording.answers()]:
+                    recording.runner.stay(NOISE)  # where it was asked natively, the answer was another
+                    ways.remove(twin)
                 ways.append(recording)
             if again and self._tries.setdefault(key, 0) < MOST_TRIES:
                 self._tries[key] += 1

@@ -25,7 +25,7 @@ from adjoint.core.trees import flatten
 from adjoint.graph.graph import Graph, depends_on_values, needed
 from adjoint.graph.node import Node, constant, in_order, placeholder
 from adjoint.graph.state import State
-from adjoint.graph.symbol import LEVEL, Symbol, recording
+from adjoint.graph.symbol import LEVEL, Number, Symbol, recording
 from adjoint.tape.lines import line_of_error
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.reach import Source
@@ -79,6 +79,10 @@ class Recording:
         drawn = {id(rng): rng for n in nodes if n.op and "random" in n.op.flags for rng in (n.settings["rng"],)}
         self.draws = [Source.of(rng) for rng in drawn.values()]
         self.may_deviate = any(guard.question != "draw" for guard in graph.guards) or any(map(depends_on_values, nodes))
+
+    def answers(self) -> list[Any]:
+        """The questions that it asked, where, and the answers: what tells ways through one function apart."""
+        return [(guard.question, guard.place, repr(guard.answer)) for guard in self.graph.guards]
 
     def holds(self) -> bool:
         """Whether what was found outside of the arguments is as it was."""
@@ -151,14 +155,17 @@ class Gives(NamedTuple):
     """What becomes of a program's results: which are tensors, and how they are put together.
 
     `same` says which results are things of the caller's: an argument, by its number, or a tensor of the state.
+    `numbers` says which are Python's numbers: those of NumPy's would promote more.
     """
 
     tensors: list[bool]
+    numbers: list[bool]
     rebuild: Callable[[list[Any]], Any]
     same: dict[int, Any]
 
     def __call__(self, results: list[Any], leaves: Sequence[Any]) -> Any:
         found = [_as_result(x, t) for x, t in zip(results, self.tensors, strict=True)]
+        found = [x.item() if n and hasattr(x, "item") else x for x, n in zip(found, self.numbers, strict=True)]
         for i, thing in self.same.items():
             found[i] = leaves[thing] if isinstance(thing, int) else thing
         return self.rebuild(found)
@@ -268,7 +275,8 @@ class _Run:
         if changed:
             raise NotSupportedError(f"the function itself changes {changed}, which Python has to do at each call")
         same = {**arguments.returned(found), **{i: x for i, x in enumerate(found) if state.has(x)}}
-        self.gives = Gives([isinstance(x, Tensor) for x in found], back, same)
+        numbers = [type(x) in (Number, int, float, complex, bool) for x in found]
+        self.gives = Gives([isinstance(x, Tensor) for x in found], numbers, back, same)
         self.guards = notes.guards
 
     def finished(self) -> Any:
