@@ -191,3 +191,58 @@ def test_arrays_without_axes_are_written_more_than_once(both):
             yield g(mine, float(k)), mine
 
     both(story)
+
+
+def test_anomalies_are_found_in_compiled_steps(both):
+    found = []
+
+    def story(compiled):
+        w = ad.tensor([1.0, 0.0], requires_grad=True)
+
+        @compiled
+        def f(x):
+            w.zero_grad()
+            np.sum(np.sqrt(w) * x).backward()
+
+        f(np.ones(2))
+        f(np.ones(2))
+        with pytest.raises(ad.AnomalyError) as caught, ad.detect_anomaly():
+            f(np.zeros(2))
+        found.append(str(caught.value).splitlines()[0])
+        yield ()
+
+    with np.errstate(all="ignore"):
+        both(story)
+    assert found[0] == found[1]
+
+
+def test_pure_adam_is_one_program(both):
+    def story(compiled):
+        rule = optim.functional.adam(0.1)
+
+        @compiled
+        def step(w, state):
+            return rule.update(w, ad.grad(lambda w: np.mean((X @ w - T) ** 2))(w), state)
+
+        w = np.zeros((5, 3))
+        state = rule.init(w)
+        for _ in range(5):
+            w, state = step(w, state)
+            yield ad.tensor(w), ad.tensor(state[0]), ad.tensor(state[1][0])
+
+    (step,) = both(story)
+    assert ways(step) <= 2
+
+
+@pytest.mark.parametrize("backend", ["numpy", "native"])
+def test_pythons_numbers_stay_pythons(backend):
+    def f(rate, x):
+        return rate * 0.9, 2.5, 3, True, x * rate, np.sum(x) * rate
+
+    compiled = ad.compile(f, wait=True, backend=backend)
+    x = np.ones(3, np.float32)
+    for rate in (1.0, 0.5, 0.25):
+        expected, found = f(rate, x), compiled(rate, x)
+        assert [type(a) for a in found] == [type(a) for a in expected]
+        assert [float(np.sum(a)) for a in found] == [float(np.sum(a)) for a in expected]
+        assert (found[0] * x).dtype == np.float32

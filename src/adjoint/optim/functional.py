@@ -79,7 +79,7 @@ def adam(
 
     def init(params: Any) -> State:
         zeros = [np.zeros_like(p) for p in flatten(params)[0]]
-        return 0, zeros, zeros
+        return 0.0, zeros, zeros  # to `compile`, floats are numbers that change
 
     def update(params: Any, grads: Any, state: State) -> tuple[Any, State]:
         leaves, rebuild = flatten(params)
