@@ -246,3 +246,57 @@ def test_pythons_numbers_stay_pythons(backend):
         assert [type(a) for a in found] == [type(a) for a in expected]
         assert [float(np.sum(a)) for a in found] == [float(np.sum(a)) for a in expected]
         assert (found[0] * x).dtype == np.float32
+
+
+def test_groups_that_come_and_go(both):
+    def story(compiled):
+        model = network()
+        adam = optim.Adam(model[3].parameters(), lr=0.05)
+        step = stepping(compiled, model, adam)
+        yield step(X, Y), model
+        yield step(X, Y), model
+        adam.add_param_group({"params": list(model[0].parameters()), "lr": 0.01})
+        yield step(X, Y), model
+        yield step(X, Y), model, adam
+        adam.param_groups.pop()
+        yield step(X, Y), model
+
+    both(story)
+
+
+def test_momentum_that_is_switched_on_later(both):
+    def story(compiled):
+        model = network()
+        sgd = optim.SGD(model.parameters(), lr=0.1)
+        step = stepping(compiled, model, sgd)
+        for momentum in (0.0, 0.0, 0.9, 0.5, 0.0, 0.9):
+            sgd.param_groups[0]["momentum"] = momentum
+            yield step(X, Y), model
+
+    (step,) = both(story)
+    assert ways(step) == 2
+
+
+class Lion(optim.Optimizer):
+    """An optimiser whose first step makes its state."""
+
+    def __init__(self, params, lr):
+        super().__init__(params, {"lr": lr})
+
+    def update(self, data, grad, state, group, scratch):
+        if "mean" not in state:
+            state["mean"] = np.zeros_like(data)
+        data -= group["lr"] * np.sign(0.9 * state["mean"] + 0.1 * grad)
+        state["mean"] = 0.99 * state["mean"] + 0.01 * grad
+
+
+def test_an_optimiser_that_makes_its_state_late(both):
+    def story(compiled):
+        model = network()
+        lion = Lion(model.parameters(), 0.01)
+        step = stepping(compiled, model, lion)
+        for _ in range(5):
+            yield step(X, Y), model, lion
+
+    (step,) = both(story)
+    assert ways(step) == 1

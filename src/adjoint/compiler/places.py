@@ -136,6 +136,7 @@ class Places:
         if isinstance(thing, _Settings):
             yield from (Place(thing.group, key, f"{key}") for key in thing.group)
         elif isinstance(thing, _Groups):
+            self.containers.append(thing.groups)
             yield from (Place(thing.groups, i, "a group of parameters") for i in range(len(thing.groups)))
         elif isinstance(thing, Optimizer):
             yield from _fixed(_Groups(thing.param_groups))

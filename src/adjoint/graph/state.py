@@ -157,7 +157,7 @@ class State:
     @contextmanager
     def symbolic(self, record: Record) -> Iterator[list[Cell]]:
         """For a while, symbols in place of all arrays; afterwards everything is as it was."""
-        attributes = self._attributes = [(thing, dict(vars(thing))) for thing in self._objects]
+        attributes = self._attributes = [(space, dict(space)) for space in _spaces(self._objects)]
         before = [(cell, cell.kept()) for cell in self._all]
         sources = {id(generator): (s, s.get()) for generator in self._generators for s in (Source.of(generator),)}
         places = {cell: i for i, cell in enumerate(self._all)}
@@ -186,12 +186,12 @@ class State:
                 t.node = was
             for cell, value in before:
                 cell.put_back(value)
-            for thing, values in attributes:
-                for name in vars(thing).keys() - values.keys():
-                    del vars(thing)[name]
+            for space, values in attributes:
+                for name in space.keys() - values.keys():
+                    del space[name]
                 for name, value in values.items():
-                    if vars(thing).get(name) is not value:
-                        vars(thing)[name] = value
+                    if space.get(name) is not value:
+                        space[name] = value
             for source, state in sources.values():
                 source.set(state)
             for key, (source, state, _) in record.generators.items():
@@ -218,7 +218,7 @@ class State:
 
     def has_new(self) -> bool:
         """Whether objects have got attributes, while the symbols were there."""
-        return any(vars(thing).keys() - values.keys() for thing, values in self._attributes)
+        return any(space.keys() - values.keys() for space, values in self._attributes)
 
     def prune(self, used: Container[Node]) -> None:
         """Leave out the inputs that stand for gradients which are not there, and which the program does not use."""
@@ -325,6 +325,14 @@ def _of_object(thing: Any) -> Iterator[Cell]:
         for name, value in place.items():
             if isinstance(value, np.ndarray) and value.dtype.kind in "fciub":
                 yield Cell(f"{label}.{name}", place, name)
+
+
+def _spaces(objects: Iterable[Any]) -> Iterator[dict[str, Any]]:
+    """The attributes of objects, and what optimisers keep for each parameter."""
+    for thing in objects:
+        yield vars(thing)
+        if hasattr(thing, "state_arrays"):
+            yield from thing.state_arrays().values()
 
 
 def _names(objects: list[Any]) -> dict[int, str]:

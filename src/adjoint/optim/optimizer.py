@@ -145,8 +145,9 @@ class Optimizer:
         """Make the state of all parameters, which otherwise their first step makes."""
         for group in self.param_groups:
             for p in group["params"]:
-                if id(p) not in self._state:
-                    self._state[id(p)] = self.start(p.data, group)
+                kept = self._state.setdefault(id(p), {})
+                for name, value in self.start(p.data, group).items():
+                    kept.setdefault(name, value)
 
     def state_arrays(self) -> dict[str, dict[str, np.ndarray]]:
         """The state of each parameter, as it is: what a captured step reads and writes."""
