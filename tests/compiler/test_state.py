@@ -329,3 +329,32 @@ def test_lists_that_others_fill_do_not_matter(both):
             return self.history[-1]
 
     assert ways(both(Trainer, *[lambda world: world.log(X)] * 4)) == 1
+
+
+def test_a_compiled_module_is_a_module_to_others():
+    class Net(nn.Module):
+        def __init__(self):
+            self.block = ad.compile(nn.Sequential(nn.Linear(3, 3, rng=0), nn.Dropout(0.5, rng=1)), wait=True)
+            self.heads = [ad.compile(nn.Linear(3, 1, rng=2), wait=True)]
+
+        def forward(self, x):
+            return self.heads[0](self.block(x))
+
+    net = Net()
+    assert [name for name, _ in net.named_parameters()] == [
+        "block.0.weight", "block.0.bias", "heads.0.weight", "heads.0.bias"
+    ]  # fmt: skip
+    compiled = ad.compile(net, wait=True)
+    assert len(list(compiled.parameters())) == 4
+    compiled.eval()
+    assert not net.block.function[1].training
+    first = compiled(X)
+    np.testing.assert_array_equal(first.numpy(), compiled(X).numpy())
+    compiled.train()
+    assert not np.array_equal(compiled(X).numpy(), compiled(X).numpy())
+    compiled.load_state_dict({name: np.zeros(t.shape) for name, t in compiled.state_dict().items()})
+    assert compiled(X).item() == 0.0
+    np.sum(compiled(X)).backward()
+    assert net.heads[0].bias.grad is not None
+    with pytest.raises(AttributeError, match="nothing"):
+        compiled.nothing  # noqa: B018 - it raises

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial, update_wrapper
 from importlib import import_module
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -48,7 +49,7 @@ class Compiled:
     """A function that records itself. Made by `adjoint.compile`."""
 
     def __init__(self, f: Callable[..., Any], options: Options) -> None:
-        update_wrapper(self, f)
+        update_wrapper(self, f, updated=("__dict__",) if isinstance(f, FunctionType) else ())
         self.function, self.options = f, options
         self._ways: dict[Any, list[Recording]] = {}
         self._reasons: dict[Any, str] = {}
@@ -59,6 +60,12 @@ class Compiled:
         self._rebound: dict[Any, int] = {}  # how often recordings were of no use any more
         self._changing: set[Any] = set()  # places of floats that change
         self._once: set[Any] = set()  # kinds of arguments that came once
+
+    def __getattr__(self, name: str) -> Any:
+        """What a compiled module has besides: ``parameters()``, ``train()``, ``state_dict()``."""
+        if name[:2] == "__" or "function" not in vars(self):
+            raise AttributeError(name)
+        return getattr(self.function, name)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """A method: each instance has recordings of its own."""

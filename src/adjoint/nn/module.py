@@ -55,12 +55,16 @@ class Module:
     # -- What it is made of -------------------------------------------------------------------------
 
     def _members(self, kind: type) -> Iterator[tuple[str, Any]]:
-        """This module's own attributes of `kind`, lists and tuples looked into."""
+        """This module's own attributes of `kind`, lists and tuples looked into, and what is wrapped in others."""
         for name, value in vars(self).items():
             if isinstance(value, kind):
                 yield name, value
             elif isinstance(value, list | tuple):
-                yield from ((f"{name}.{i}", item) for i, item in enumerate(value) if isinstance(item, kind))
+                for i, item in enumerate(value):
+                    if isinstance(inner := item if isinstance(item, kind) else _wrapped(item), kind):
+                        yield f"{name}.{i}", inner
+            elif isinstance(inner := _wrapped(value), kind):
+                yield name, inner
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
         """Modules directly below this one, with their attribute names."""
@@ -274,3 +278,8 @@ def _exchanged(thing: Any, given: dict[int, Any]) -> Any:
     if type(thing) in (list, tuple):
         return type(thing)(_exchanged(item, given) for item in thing)
     return thing
+
+
+def _wrapped(value: Any) -> Any:
+    """The module in a compiled one."""
+    return getattr(value, "__wrapped__", None)
