@@ -102,7 +102,7 @@ def test_planning_takes_as_much_longer_as_a_program_is(turn):
 def test_numbers_of_one_kernel_lie_side_by_side():
     _, program = built(swing, 100, 0.3)
     stored = sum(len(step.use.writes) for plan in program.plans for step in plan.steps)
-    assert program.arena_bytes < 16 * stored
+    assert program.listing().memory.arena < 16 * stored
     assert any(len(step.use.together) > 4 for plan in program.plans for step in plan.steps)
 
 

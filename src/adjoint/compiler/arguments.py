@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint.core.errors import NotSupportedError
+from adjoint.core.memory import overlap
 from adjoint.graph.node import Node, placeholder
 from adjoint.graph.state import State
 from adjoint.graph.symbol import Symbol, symbol_of
@@ -139,7 +140,7 @@ def _is_number(x: Any) -> bool:
     return not isinstance(x, Tensor) and not isinstance(x.value, np.ndarray)
 
 
-def overlap(given: Sequence[Any], state: State, written: Iterable[int], overwritten: Sequence[Any]) -> bool:
+def shares_memory(given: Sequence[Any], state: State, written: Iterable[int], overwritten: Sequence[Any]) -> bool:
     """Whether what a program writes in place, of its state or of arguments, shares memory with something it reads.
 
     One array may be there twice as an argument: it is one symbol.
@@ -150,12 +151,4 @@ def overlap(given: Sequence[Any], state: State, written: Iterable[int], overwrit
         return False
     each = [(x, id(x) in arguments) for x in {id(x): x for x in given}.values()] + [(x, True) for x in targets]
     each += [(x, False) for x in state.read_only(written)]
-    spans = sorted(
-        (*np.lib.array_utils.byte_bounds(x), target) for x, target in each if isinstance(x, np.ndarray) and x.size
-    )
-    end, last = 0, False
-    for low, high, target in spans:
-        if low < end and (target or last):
-            return True
-        end, last = (high, target) if high >= end else (end, last or target)
-    return False
+    return overlap(each)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint.compiler.arguments import Arguments, Leaf, Target, overlap
+from adjoint.compiler.arguments import Arguments, Leaf, Target, shares_memory
 from adjoint.compiler.backend import Runner
 from adjoint.compiler.calling import Direct
 from adjoint.compiler.environment import Environment
@@ -92,7 +92,8 @@ class Recording:
         """Run the program; raises `GraphError` where a guard's answer differs, and has written nothing then."""
         given = [leaf.read(leaves) for leaf in self.leaves]
         found = self.environment.read()
-        if overlap([*given, *found], self.state, self.written, [leaves[target.number] for target in self.mutated]):
+        overwritten = [leaves[target.number] for target in self.mutated]
+        if shares_memory([*given, *found], self.state, self.written, overwritten):
             raise SharedMemoryError(SHARED)
         given += [*self.state.read(), *found]
         self._check(given)
@@ -213,7 +214,7 @@ def record(
     state.settle({*used, *(back.met + back.given if back else ())})
     overwritten = [leaves[target.number] for target, _, _ in run.mutations]
     given = [leaf.read(leaves) for leaf in arguments.chosen]
-    if overlap([*given, *environment.read()], state, written, overwritten):
+    if shares_memory([*given, *environment.read()], state, written, overwritten):
         environment.restore()
         return Recorded(_called(f, rebuild(list(leaves))), None, SHARED)
     inputs = [*arguments.inputs, *state.inputs, *held]

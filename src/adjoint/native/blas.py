@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from adjoint.native.capi import address_of, pointer_in
 from adjoint.native.engine import Function, external
 from adjoint.native.views import View
 
@@ -25,18 +26,14 @@ def address(name: str) -> int:
     for spelling in _SPELLINGS:
         routine = getattr(library, spelling.format(name), None)
         if routine is not None:
-            return ctypes.cast(routine, ctypes.c_void_p).value or 0
+            return address_of(routine)
     return _of_scipy(name)
 
 
 def _of_scipy(name: str) -> int:
     from scipy.linalg import cython_blas
 
-    capsule = cython_blas.__pyx_capi__[name]
-    get_name, get = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
-    get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    return int(get(capsule, get_name(capsule)))
+    return pointer_in(cython_blas.__pyx_capi__[name])[0]
 
 
 class Product(NamedTuple):

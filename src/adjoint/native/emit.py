@@ -27,8 +27,8 @@ _BITS = {"f4": "i4", "f8": "i8"}
 @cache
 def key_of(dtype: Any) -> str:
     """The short name of a dtype: ``"f8"`` for float64. In the other byte order it is ``">f8"``, which no code takes."""
-    dtype = np.dtype(dtype)
-    return dtype.str[1:] if dtype.isnative else dtype.str
+    name: str = np.dtype(dtype).str
+    return name[1:] if np.dtype(dtype).isnative else name
 
 
 def float_text(x: float, dtype: str) -> str:

@@ -7,7 +7,6 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from functools import cache
-from time import perf_counter
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -70,7 +69,6 @@ class Module:
     """
 
     def __init__(self, text: str, code: bytes | None = None) -> None:
-        start = perf_counter()
         with COMPILING:
             _free()
             self.text, self.code, self.fresh = text, code or _object(text), code is None
@@ -79,7 +77,6 @@ class Module:
             self._engine.remove_module(nothing)  # it would be compiled, too, which takes longer than all else here
             self._engine.add_object_file(llvm.ObjectFileRef.from_data(self.code))
             self._engine.finalize_object()
-        self.seconds = perf_counter() - start
 
     def __del__(self, done: Callable[[], bool] = sys.is_finalizing) -> None:
         if hasattr(self, "_engine") and not done():
@@ -179,9 +176,14 @@ def _key(*parts: str) -> str:
 class Function:
     """The text of one function, which is called by what is in it.
 
-    Attributes:
+    Args:
         head: ``define void @{name}(…)``, the name left open.
         lines: its body.
+
+    Attributes:
+        key: equal for equal functions.
+        name: what LLVM calls it.
+        text: its definition.
         declared: functions of LLVM's that it calls: their declarations by name.
         helpers: functions of ours that it calls: their definitions by name.
     """

@@ -14,15 +14,15 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint.native.engine import Module, external, module
+from adjoint.native import capi
+from adjoint.native.capi import HEAD, Entry, Table, announced, entry, pointer_in
 from adjoint.native.entry_code import ENTER
 
-_HEAD = object.__basicsize__  # where an object's own fields begin
-DATA, NDIM, DIMS, DESCR, FLAGS = (_HEAD + offset for offset in (0, 8, 16, 40, 48))
+DATA, NDIM, DIMS, DESCR, FLAGS = (HEAD + offset for offset in (0, 8, 16, 40, 48))
 GOOD, WRITEABLE = 0x101, 0x400  # an array's flags: contiguous and aligned
 _EMPTY = 184  # PyArray_Empty in NumPy's table of functions, whose numbers stay
 
@@ -51,51 +51,36 @@ def supported() -> bool:
         and tuple(dims) == a.shape
         and word(DESCR) == id(a.dtype)
         and word(FLAGS, ctypes.c_int) & 0x401 == 0x401
-        and ctypes.c_double.from_address(id(number) + _HEAD).value == 1.5
+        and ctypes.c_double.from_address(id(number) + HEAD).value == 1.5
     )
 
 
-class _Method(ctypes.Structure):
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("function", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    )
+class Kept(NamedTuple):
+    """What must live as long as a program's table; `slow` is called with what does not fit."""
 
-
-class Table(np.ndarray[Any, Any]):
-    """The words that describe a program, and whatever must live as long as they are used."""
-
-    owner: Any
-
-
-def table(words: Sequence[int], owner: Any) -> Table:
-    """A table of `words`."""
-    made = np.array(words, np.int64).view(Table)
-    made.owner = owner
-    return made
+    slow: Callable[..., Any]
+    inputs: Sequence[Any]
+    outputs: Sequence[Any]
+    others: tuple[Any, ...]
 
 
 @cache
-def _native() -> tuple[Module, Any]:
-    made = module(_text())
-    method = _Method(b"program", made.address("enter"), 0x80, b"A compiled program: arrays in, a list of arrays out.")
-    return made, method
+def _enter() -> Entry:
+    """The C part, which is the same for all programs."""
+    text = "\n".join([announced(_OBJECTS, _CALLED, {"PyArray_Empty": _numpy(_EMPTY)}), ENTER % _OFFSETS])
+    return entry(text, b"program", 0x80, b"A compiled program: arrays in, a list of arrays out.")
 
 
 def builtin(words: Table) -> Callable[..., Any]:
     """The Python function that runs the program described by `words`."""
-    make = ctypes.pythonapi.PyCFunction_NewEx
-    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-    made: Callable[..., Any] = make(ctypes.addressof(_native()[1]), words, None)
-    return made
+    return capi.builtin(_enter(), words)
 
 
 def by_ctypes(words: Table) -> Callable[..., Any]:
     """The same as `builtin` where arrays look otherwise in memory: several times as slow."""
     call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
-    slow, inputs, outputs = words.owner[-4], words.owner[-2], words.owner[-1]
+    kept: Kept = words.owner
+    slow, inputs, outputs = kept.slow, kept.inputs, kept.outputs
 
     def table_of(which: int, count: int) -> Any:
         return (ctypes.c_ssize_t * count).from_address(int(words[which]))
@@ -136,20 +121,14 @@ def by_ctypes(words: Table) -> Callable[..., Any]:
     return enter
 
 
-def _python(name: str) -> int:
-    return ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
-
-
 def _numpy(number: int) -> int:
-    capsule = np._core._multiarray_umath._ARRAY_API  # type: ignore[attr-defined]  # NumPy's own, for C programs
-    get = ctypes.pythonapi.PyCapsule_GetPointer
-    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    functions = ctypes.cast(get(capsule, None), ctypes.POINTER(ctypes.c_void_p))
-    return functions[number] or 0
+    """Where a function of NumPy's table for C programs begins."""
+    held, _ = pointer_in(np._core._multiarray_umath._ARRAY_API)  # type: ignore[attr-defined]  # NumPy's own
+    return ctypes.cast(held, ctypes.POINTER(ctypes.c_void_p))[number] or 0
 
 
 _OFFSETS = {
-    "data": DATA, "ndim": NDIM, "dims": DIMS, "descr": DESCR, "flags": FLAGS, "head": _HEAD, "type": _HEAD - 8,
+    "data": DATA, "ndim": NDIM, "dims": DIMS, "descr": DESCR, "flags": FLAGS, "head": HEAD, "type": HEAD - 8,
     "KIND": KIND, "TRUSTED": TRUSTED,
 }  # fmt: skip
 _CALLED = {
@@ -159,13 +138,3 @@ _CALLED = {
     "PyErr_CheckSignals": "i32 ()",
 }  # fmt: skip
 _OBJECTS = {"array": np.ndarray, "float": float, "double": np.float64, "none": None}
-
-
-def _text() -> str:
-    """The entry's code. Python's functions and types go by names, whose addresses LLVM is told here."""
-    lines = [f"{external(name, id(thing))} = external global i8" for name, thing in _OBJECTS.items()]
-    for name, signature in _CALLED.items():
-        address = _numpy(_EMPTY) if name == "PyArray_Empty" else _python(name)
-        result, arguments = signature.split(" ", 1)
-        lines.append(f"declare {result} {external(name, address)}{arguments}")
-    return "\n".join([*lines, ENTER % _OFFSETS])

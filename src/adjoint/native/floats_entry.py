@@ -15,11 +15,11 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from adjoint.native.engine import Kernel, Module, external, module
-from adjoint.native.entry import table
+from adjoint.native import capi
+from adjoint.native.capi import HEAD, Entry, announced, entry, table
+from adjoint.native.engine import Kernel
 
-_HEAD = object.__basicsize__  # where an object's own fields begin
-_ITEMS = tuple.__basicsize__  # and where a tuple's elements do
+_ITEMS = tuple.__basicsize__  # where a tuple's elements begin
 
 # What a call gives: a number, a tuple of them, a dictionary of them, or the first and a dictionary of the rest.
 Form = Literal["one", "tuple", "named", "one and named"]
@@ -43,29 +43,16 @@ def builtin(
     words = table(
         [len(names), len(truths), len(truths) - len(keys), _FORMS.index(form), kernel.address,
          *(column.ctypes.data for column in columns), id(empty), id(otherwise)],
-        (kernel, names, keys, empty, columns, otherwise, _entry()),
+        (kernel, names, keys, empty, columns, otherwise, _enter()),
     )  # fmt: skip
-    make = ctypes.pythonapi.PyCFunction_NewEx
-    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-    made: Callable[..., Any] = make(ctypes.addressof(_entry()[1]), words, None)
-    return made
-
-
-class _Method(ctypes.Structure):
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("function", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    )
+    return capi.builtin(_enter(), words)
 
 
 @cache
-def _entry() -> tuple[Module, Any]:
+def _enter() -> Entry:
     """The C part, which is the same for all programs."""
-    made = module(_text())
-    about = b"A compiled formula: one number for each variable."
-    return made, _Method(b"formula", made.address("enter"), 0x82, about)
+    text = "\n".join([announced(_TYPES, _CALLED, {}), _ENTER % _OFFSETS])
+    return entry(text, b"formula", 0x82, b"A compiled formula: one number for each variable.")
 
 
 @cache
@@ -73,16 +60,16 @@ def supported() -> bool:
     """Whether numbers and tuples look in memory as the entry expects."""
     number, double, pair = 1.5, np.float64(2.5), ("a", 1.5)
     return (
-        ctypes.c_double.from_address(id(number) + _HEAD).value == number
-        and ctypes.c_double.from_address(id(double) + _HEAD).value == double
-        and ctypes.c_ssize_t.from_address(id(number) + _HEAD - 8).value == id(float)
-        and ctypes.c_ssize_t.from_address(id(pair) + _HEAD).value == 2
+        ctypes.c_double.from_address(id(number) + HEAD).value == number
+        and ctypes.c_double.from_address(id(double) + HEAD).value == double
+        and ctypes.c_ssize_t.from_address(id(number) + HEAD - 8).value == id(float)
+        and ctypes.c_ssize_t.from_address(id(pair) + HEAD).value == 2
         and ctypes.c_ssize_t.from_address(id(pair) + _ITEMS + 8).value == id(pair[1])
-        and ctypes.c_ssize_t.from_address(id(np.zeros(1)) + _HEAD).value != 0
+        and ctypes.c_ssize_t.from_address(id(np.zeros(1)) + HEAD).value != 0
     )
 
 
-_OFFSETS = {"data": _HEAD, "head": _HEAD, "type": _HEAD - 8, "size": _HEAD, "items": _ITEMS}
+_OFFSETS = {"data": HEAD, "head": HEAD, "type": HEAD - 8, "size": HEAD, "items": _ITEMS}
 _TYPES = {"float": float, "double": np.float64, "int": int}
 _CALLED = {
     "PyLong_AsDouble": "double (ptr)", "PyErr_Occurred": "ptr ()", "PyErr_Clear": "void ()",
@@ -90,16 +77,6 @@ _CALLED = {
     "PyTuple_SetItem": "i32 (ptr, i64, ptr)", "PyDict_Copy": "ptr (ptr)", "PyDict_SetItem": "i32 (ptr, ptr, ptr)",
     "PyUnicode_Compare": "i32 (ptr, ptr)", "Py_DecRef": "void (ptr)", "PyObject_Vectorcall": "ptr (ptr, ptr, i64, ptr)",
 }  # fmt: skip
-
-
-def _text() -> str:
-    """The entry's code. Python's functions and types go by names, whose addresses LLVM is told here."""
-    lines = [f"{external(name, id(kind))} = external global i8" for name, kind in _TYPES.items()]
-    for name, signature in _CALLED.items():
-        result, arguments = signature.split(" ", 1)
-        address = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
-        lines.append(f"declare {result} {external(name, address)}{arguments}")
-    return "\n".join([*lines, _ENTER % _OFFSETS])
 
 
 # %(…)s are places in Python's objects. `self` is the table, an array, whose data are the words.

@@ -5,7 +5,6 @@ SciPy's own universal functions are loops over these, so results are SciPy's, bi
 
 from __future__ import annotations
 
-import ctypes
 import re
 import sys
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adjoint.native.capi import pointer_in
 from adjoint.native.emit import REGISTER, Code, Value
 from adjoint.native.engine import external
 
@@ -44,16 +44,13 @@ def _variants() -> dict[str, list[Variant]]:
     """SciPy's functions of real numbers by name."""
     from scipy.special import cython_special
 
-    get_name, get = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
-    get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     found: dict[str, list[Variant]] = {}
     for key, capsule in cython_special.__pyx_capi__.items():
-        signature = get_name(capsule)
-        shape = _SIGNATURE.fullmatch(signature.decode())
+        address, signature = pointer_in(capsule)
+        shape = _SIGNATURE.fullmatch((signature or b"").decode())
         if shape:
             takes = tuple(_KINDS[word] for word in shape[2].split(", ")[:-1])
-            symbol = external(f"scipy.{key}", get(capsule, signature))
+            symbol = external(f"scipy.{key}", address)
             name = re.sub(r"^__pyx_fuse(_\d)+", "", key)
             found.setdefault(name, []).append(Variant(takes, _KINDS[shape[1]], symbol))
     return found

@@ -60,8 +60,8 @@ class Program:
         whole: whether everything is native, in one call.
         long: whether other threads run while a native step does.
         kernels: a `KernelRecord` for each native step, in the order in which they run.
-        arena_bytes: the memory that it keeps for values in between.
-        compile_seconds: how long LLVM took for what was not there yet.
+        modules: the code of these, without repetitions.
+        reasons: for each node that NumPy computes, why.
     """
 
     def __init__(
@@ -216,14 +216,6 @@ class Program:
         return Listing(self.inputs, self._results, self._steps, (inputs, outputs))
 
     @property
-    def arena_bytes(self) -> int:
-        return sum(plan.arena.size for plan in self.plans)
-
-    @property
-    def compile_seconds(self) -> float:
-        return sum(module.seconds for module in self.modules)
-
-    @property
     def llvm(self) -> str:
         """The code that LLVM was given."""
         return "\n".join(module.text for module in self.modules)
@@ -232,13 +224,6 @@ class Program:
     def assembly(self) -> str:
         """This processor's instructions for it."""
         return "\n".join(module.assembly for module in self.modules)
-
-    def close(self) -> None:
-        """Free the code; a later call raises `NotSupportedError`."""
-        for step in self._steps:
-            if isinstance(step, NativeStep):
-                step.segment.close()
-        self.modules = []
 
 
 def _is_stored(node: Node) -> bool:

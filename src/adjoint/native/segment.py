@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.errors import ArgumentError, NotSupportedError, SharedMemoryError
+from adjoint.core.errors import ArgumentError, SharedMemoryError
+from adjoint.core.memory import overlap
 from adjoint.graph.node import Node
-from adjoint.native import entry
+from adjoint.native import capi, entry
 from adjoint.native.engine import Kernel
 from adjoint.native.plan import FLAG, Copy, Plan
 
@@ -41,17 +42,14 @@ class Segment:
         self._others: list[_Instance] = []
         self._first = _Instance(self, self._slow)
         self.run: Call = self._first.run
-        self.closed = False
 
     def _slow(self, *args: Any) -> Any:
         """For arguments that are not as the native function wants them, and while that is busy."""
-        if self.closed:
-            raise NotSupportedError("the program has been closed; build it once more: adjoint.native.build(…)")
         arrays = fitted(self.inputs, args, self.exact)
         for i in self.targets:
             if not args[i].flags.writeable:
                 raise SharedMemoryError(f"{self.inputs[i].label} is to be written, but is read-only")
-        if self.targets and _overlap(args, self.targets):
+        if self.targets and overlap((x, i in self.targets) for i, x in enumerate(args)):
             raise SharedMemoryError("an array that is to be written shares memory with another argument")
         if not self._first.words[entry.BUSY]:
             return self._written(self._first, args, arrays)
@@ -72,12 +70,6 @@ class Segment:
             if results is not None and arrays[i] is not args[i]:
                 args[i][...] = arrays[i]
         return results
-
-    def close(self) -> None:
-        """Forget the code."""
-        self.closed = True
-        self._first.words[entry.ARGS] = -1
-        self._others.clear()
 
 
 class _Instance:
@@ -120,13 +112,12 @@ class _Instance:
         outs = [w for node, d in zip(outputs, dims[len(inputs) :], strict=True)
                 for w in (id(node.dtype), len(node.shape), d.ctypes.data)]  # fmt: skip
         table = np.array(outs or [0], np.int64)
-        keep = (arena, constants, block, params, steps, dims, self.kinds, self.spans, table, flag, slow,
-                segment.kernels, inputs, outputs)  # fmt: skip
-        self.words = entry.table(
+        others = (arena, constants, block, params, steps, dims, self.kinds, self.spans, table, flag, segment.kernels)
+        self.words = capi.table(
             [len(inputs), len(outputs), len(steps) // 2, block.ctypes.data, steps.ctypes.data, self.kinds.ctypes.data,
              table.ctypes.data, id(slow), 0, int(segment.long), len(self.targets), self.spans.ctypes.data,
              flag.ctypes.data],
-            keep,
+            entry.Kept(slow, inputs, outputs, others),
         )  # fmt: skip
         make = entry.builtin if entry.supported() else entry.by_ctypes
         self.run = make(self.words)
@@ -170,21 +161,6 @@ def _bytes(node: Node) -> int:
 
 def _busy(*args: Any) -> Any:
     raise AssertionError("an instance of a segment is used twice at once")
-
-
-def _overlap(args: Sequence[Any], targets: Sequence[int]) -> bool:
-    """Whether one of the arrays numbered `targets` shares memory with another one, by where they begin and end."""
-    arrays = [(i, x) for i, x in enumerate(args) if isinstance(x, np.ndarray)]
-    spans = sorted((*np.lib.array_utils.byte_bounds(x), i in targets) for i, x in arrays if x.size)
-    end, last = 0, False
-    for low, high, target in spans:
-        if low < end and (target or last):
-            return True
-        if high >= end:
-            end, last = high, target
-        else:
-            last = last or target
-    return False
 
 
 def fitted(inputs: Sequence[Node], args: Sequence[Any], exact: bool = False) -> list[np.ndarray]:
