@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -105,6 +106,15 @@ class Symbol(Layered):
     __slots__ = ()
     in_index = "iu"
 
+    @property  # type: ignore[misc]  # nobody sets it
+    def __class__(self) -> Any:
+        """What `isinstance` sees: in the user's code the value's own type, as when he calls the function himself."""
+        frame = sys._getframe(1)
+        while frame.f_back is not None and frame.f_globals.get("__name__") in _ASKS_FOR_OTHERS:
+            frame = frame.f_back
+        ours = str(frame.f_globals.get("__name__")).partition(".")[0] == "adjoint"
+        return type(self) if ours else type(self.value)
+
     @property
     def value(self) -> Any:
         return self.layers[0]
@@ -134,7 +144,7 @@ class Symbol(Layered):
         if any(isinstance(x, Box) for x in settings.values()):  # where= of a test, say: right for its values only
             settings = {name: x.numpy() if isinstance(x, Symbol) else x for name, x in settings.items()}
         if "random" in op.flags:
-            return self._drawn(op, values, nodes, settings)
+            return self.drawn(op, values, nodes, settings)
         out = apply(op, values, settings)
         if "once" in op.flags:
             return out  # shapes and the like: the same for whatever values come
@@ -156,20 +166,22 @@ class Symbol(Layered):
         result = Symbol.of((out, node), LEVEL)
         return self.viewed(result, op, settings) if len(args) == 1 else result
 
-    def _drawn(self, op: Op, values: Sequence[Any], nodes: Sequence[Node | None], settings: Mapping[str, Any]) -> Any:
+    @staticmethod
+    def drawn(op: Op, values: Sequence[Any], nodes: Sequence[Node | None], settings: Mapping[str, Any]) -> Any:
         """Random numbers: a node of their own for each state that a generator was in."""
         record = _record.get() or Record()
-        generator = settings["rng"]
+        generator = getattr(settings["rng"], "generator", settings["rng"])  # a `Drawing` stands for its own
+        settings = {**settings, "rng": generator}
         source = Source.of(generator)
         state = record.before(source, id(generator))
         out = apply(op, values, settings)
         record.generators[id(generator)][2].add(repr(source.get()))
-        given = tuple(constant(v) if node is None else node for v, node in zip(values, nodes, strict=True))
+        given = tuple(_node_of(v) if node is None else node for v, node in zip(values, nodes, strict=True))
         key = (op, given, frozen(settings), state)
         if key not in record.draws:
-            record.draws[key] = node = call(op, given, settings, out.shape, out.dtype, users_place)
+            record.draws[key] = node = call(op, given, settings, np.shape(out), _dtype(out), users_place)
             record.guards.append(Guard(node, "draw", None, node.place))  # though nobody uses it: others come after it
-        return Symbol.of((out, record.draws[key]), LEVEL)
+        return symbol_of(out, record.draws[key])
 
     def _write(self, index: Any, value: Any) -> None:
         super()._write(index, value)
@@ -248,6 +260,21 @@ class Symbol(Layered):
         """The values as nested lists; see `numpy`."""
         return self.numpy().tolist()
 
+    def __hash__(self) -> int:
+        """A number's, which may be looked up in a dictionary; arrays have none, so theirs is for our own use."""
+        if _record.get() is None or isinstance(self.value, np.ndarray):
+            return object.__hash__(self)
+        return hash(self.item())
+
+    def __format__(self, spec: str) -> str:
+        if _record.get() is None:
+            return format(repr(self), spec)
+        self.numpy()
+        return format(self.value, spec)
+
+    def __str__(self) -> str:
+        return format(self)
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         raise LeavesGraphError(
             "np.asarray(t), writing t into a plain array, or indexing one with it, while the program is captured: the "
@@ -281,6 +308,7 @@ class Number(Symbol):
         return Symbol.of((np.asarray(self.value)[()], node), LEVEL)
 
 
+_ASKS_FOR_OTHERS = ("abc", "typing")  # modules whose functions ask in the name of their callers
 _FOUND = ("argwhere", "bincount", "flatnonzero", "intersect1d", "nonzero", "setdiff1d", "setxor1d", "unique")
 
 
