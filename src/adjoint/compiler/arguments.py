@@ -9,6 +9,7 @@ import numpy as np
 
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.memory import overlap
+from adjoint.graph.drawing import Drawing
 from adjoint.graph.node import Node, placeholder
 from adjoint.graph.state import State
 from adjoint.graph.symbol import Symbol, symbol_of
@@ -65,6 +66,7 @@ class Arguments:
         firsts: dict[int, int] = {}
         for k, x in enumerate(leaves):
             if not varies[k]:
+                self.boxed[k] = Drawing(x) if isinstance(x, np.random.Generator) else x
                 continue
             first = firsts.setdefault(id(x), k) if isinstance(x, np.ndarray | Tensor) else k  # numbers are no objects
             symbol = self._input(Leaf(k, isinstance(x, Tensor)), f"x{k}", None if first == k else self.boxed[first])

@@ -18,6 +18,7 @@ import numpy as np
 from adjoint.compiler.places import SCALARS, Places
 from adjoint.core.box import Box
 from adjoint.core.errors import NotSupportedError
+from adjoint.graph.drawing import Drawing
 from adjoint.graph.node import Node
 from adjoint.graph.state import State
 from adjoint.graph.symbol import reading, symbol_of
@@ -36,6 +37,7 @@ class Environment:
     def __init__(self, function: Any, args: Any, changing: Container[Any] = ()) -> None:
         found = Places(function, args, changing)
         self.arrays, self.floats, self.refusal = found.arrays, found.floats, found.refusal
+        self._generators = [(place, place.read()) for place in found.generators]
         self._expected = found.expected
         self._copies = [(container, type(container)(container)) for container in found.containers]
         self._values = [np.array(place.read()) for place in self.arrays]
@@ -62,6 +64,8 @@ class Environment:
         symbols = [symbol_of(value, node) for value, node in zip(values[count:], nodes[count:], strict=True)]
         for place, symbol in zip(self.floats, symbols, strict=True):
             place.write(symbol)
+        for place, generator in self._generators:
+            place.write(Drawing(generator))
         try:
             with reading(known):
                 yield
@@ -69,7 +73,7 @@ class Environment:
                 if place.read() is not symbol:
                     raise NotSupportedError(f"the function itself changes {place.name}, which is a float")
         finally:
-            for place, value in zip(self.floats, values[count:], strict=True):
+            for place, value in (*zip(self.floats, values[count:], strict=True), *self._generators):
                 place.write(value)
 
     def changed_floats(self) -> list[Any]:
@@ -101,6 +105,7 @@ class Environment:
         """What the function itself changed, of that which is compared; empty if nothing."""
         for place, value in self._expected:
             now = place.read()
+            now = now.generator if type(now) is Drawing else now
             if now is not value and (type(now) is not type(value) or not _equal(now, value)):
                 return place.name
         for container, copy in self._copies:

@@ -94,6 +94,7 @@ class Places:
     Attributes:
         arrays: places of NumPy arrays.
         floats: places of floats that are known to change.
+        generators: places of the user's where there are generators of random numbers.
         expected: the other places, and what is there.
         containers: lists, dictionaries and sets that it may look through.
         refusal: why calls can not be recorded; empty if they can.
@@ -109,6 +110,7 @@ class Places:
     def _walk(self, function: Any, args: Any) -> None:
         self.arrays: list[Place] = []
         self.floats: list[Place] = []
+        self.generators: list[Place] = []
         self.expected: list[tuple[Place, Any]] = []
         self.containers: list[Any] = []
         self.refusal = ""
@@ -126,6 +128,9 @@ class Places:
                     self.arrays.append(place)
                 elif type(value) is float and place.identity in self._changing:
                     self.floats.append(place)
+                elif isinstance(value, np.random.Generator) and not type(thing).__module__.startswith("adjoint."):
+                    self.generators.append(place)
+                    self.expected.append((place, value))
                 elif value is not MISSING and not (isinstance(thing, _Settings) and type(value) is float):
                     self.expected.append((place, value))
                     group = isinstance(value, dict) and isinstance(thing, _Groups)
