@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial, update_wrapper
 from importlib import import_module
+from inspect import Parameter
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -55,6 +56,7 @@ class Compiled:
         self._reasons: dict[Any, str] = {}
         self._methods: dict[int, Methods] = {}  # of instances that take no attributes
         self._fixed: dict[Any, Compiled] = {}
+        self._signed: _Signature | None = None
         self._directs: tuple[Direct, ...] = ()
         self._tries: dict[Any, int] = {}
         self._rebound: dict[Any, int] = {}  # how often recordings were of no use any more
@@ -88,6 +90,8 @@ class Compiled:
             answer = direct(args, kwargs)
             if answer is not MISS:
                 return answer
+        if self.options.static:
+            return self._with_static(args, kwargs)
         with shared():
             return self._called(args, kwargs)
 
@@ -140,19 +144,30 @@ class Compiled:
 
     def _with_static(self, args: Any, kwargs: Any) -> Any:
         """The function of the other arguments, compiled for these values of the static ones."""
-        bound = inspect.signature(self.function).bind(*args, **kwargs)
-        bound.apply_defaults()
-        missing = self.options.static - bound.arguments.keys()
+        given = self._named(args, kwargs)
+        missing = self.options.static - given.keys()
         if missing:
             raise ArgumentError(
                 f"compile: static names {', '.join(sorted(missing))}, which is no argument of {self.function!r}; it "
-                f"has {', '.join(bound.arguments)}"
+                f"has {', '.join(given)}"
             )
-        values = {name: bound.arguments.pop(name) for name in sorted(self.options.static)}
+        values = {name: given.pop(name) for name in sorted(self.options.static)}
         key = frozen(values)
         if key not in self._fixed:
             self._fixed[key] = Compiled(partial(self.function, **values), self.options._replace(static=frozenset()))
-        return self._fixed[key](**bound.arguments)
+        return self._fixed[key](**given)
+
+    def _named(self, args: Any, kwargs: Any) -> dict[str, Any]:
+        """All arguments by name, with the defaults of those that are not given."""
+        if self._signed is None:
+            self._signed = _Signature(self.function)
+        names, defaults, plain = self._signed.names, self._signed.defaults, self._signed.plain
+        given: dict[str, Any] = dict(zip(names, args, strict=False)) | kwargs
+        if not plain or len(given) < len(args) + len(kwargs) or not given.keys() <= names.keys():
+            bound = inspect.signature(self.function).bind(*args, **kwargs)  # which says what is wrong
+            bound.apply_defaults()
+            return dict(bound.arguments)
+        return defaults | given
 
     def _signature(self, leaves: Sequence[Any], rebuild: Any) -> Any:
         """What a recording depends on: structure, kinds of arrays, static values, aliases. None: do not record."""
@@ -267,6 +282,17 @@ class Compiled:
 def _layout(x: Any) -> Any:
     """How an array lies in memory: it says which of its reshaped forms are views, through which one may write."""
     return x.flags.c_contiguous or x.strides
+
+
+class _Signature:
+    """A function's parameters: their names, their defaults, and whether all can be given by name."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        found = inspect.signature(function).parameters
+        self.names = dict.fromkeys(found)
+        self.defaults = {name: p.default for name, p in found.items() if p.default is not Parameter.empty}
+        by_name = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+        self.plain = all(parameter.kind in by_name for parameter in found.values())
 
 
 class Options(NamedTuple):
