@@ -300,3 +300,51 @@ def test_an_optimiser_that_makes_its_state_late(both):
 
     (step,) = both(story)
     assert ways(step) == 1
+
+
+@pytest.mark.parametrize("backend", ["numpy", "native"])
+def test_a_loss_whose_parameters_were_written_since(backend):
+    model = network()
+    sgd = optim.SGD(model.parameters(), lr=0.1)
+    step = stepping(partial(ad.compile, wait=True, backend=backend), model, sgd)
+    plain = stepping(lambda f: f, model, sgd)
+    with pytest.raises(ad.InPlaceError):
+        plain(X, Y).backward()
+    for _ in range(3):
+        with pytest.raises(ad.GradientError, match="compiled step"):
+            step(X, Y).backward()
+    assert step._latest.back is None  # nothing is kept for a way back
+    assert backend == "numpy" or step._directs
+
+
+def test_parameters_written_between_a_loss_and_its_way_back(both):
+    def story(compiled):
+        model = network()
+        sgd = optim.SGD(model.parameters(), lr=0.1)
+
+        @compiled
+        def late(x, y):
+            sgd.zero_grad()
+            loss, other = nn.cross_entropy(model(x), y), np.sum(model[3].weight)
+            other.backward()
+            sgd.step()
+            loss.backward()
+
+        for _ in range(2):
+            with pytest.raises(ad.InPlaceError, match="optimiser"):
+                late(X, Y)
+            yield (model,)
+
+    both(story)
+
+
+def test_a_loss_that_can_still_go_back(both):
+    def story(compiled):
+        layer = nn.Linear(5, 3, rng=0)
+        sgd = optim.SGD(layer.parameters(), lr=0.1)
+        step = stepping(compiled, layer, sgd)  # the gradient of one layer needs none of its parameters
+        for _ in range(3):
+            step(X, Y).backward()
+            yield (layer,)
+
+    both(story)

@@ -17,6 +17,7 @@ from adjoint.core.errors import (
     AdjointError,
     GraphError,
     GraphFreedError,
+    InPlaceError,
     LeavesGraphError,
     NotSupportedError,
     SharedMemoryError,
@@ -293,10 +294,10 @@ class _Run:
 
 
 def _way_back(found: Sequence[Any], leaves: Sequence[tuple[Node, Any]]) -> Back | None:
-    """The way back; None if the function has gone it already, and let go of its graph."""
+    """The way back; None if the function let go of its graph, or has then written parameters that it needs."""
     try:
         return Back(found, leaves)
-    except GraphFreedError:
+    except (GraphFreedError, InPlaceError):
         return None
 
 

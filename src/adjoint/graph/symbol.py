@@ -103,7 +103,7 @@ def _node_of(value: Any) -> Node:
 class Symbol(Layered):
     """A value and its node. Made by `adjoint.capture`."""
 
-    __slots__ = ()
+    __slots__ = ("__weakref__",)  # for notes of when it was written
     in_index = "iu"
 
     @property  # type: ignore[misc]  # nobody sets it

@@ -115,8 +115,7 @@ class Optimizer:
                 if state is None:
                     state = self._state[id(p)] = self.start(data, group)
                 self.update(data, grad.data, state, group, self._scratch_for(p, data))
-                if isinstance(data, np.ndarray):
-                    writes.note(data)
+                writes.note(data)
 
     def start(self, data: np.ndarray, group: Group) -> dict[str, np.ndarray]:
         """The state of a parameter before its first step."""

@@ -207,7 +207,8 @@ class Tensor(Leaving, Writable, Observable, PyTorchNames):
         if node is None:
             raise GradientError(
                 "backward() on a tensor without a graph: nothing that it was computed from requires a "
-                "gradient (or it was computed under no_grad). Make a leaf with ad.tensor(..., requires_grad=True)"
+                "gradient (or it was computed under no_grad, or by a compiled step that wrote what its graph needs). "
+                "Make a leaf with ad.tensor(..., requires_grad=True)"
             )
         seed = self._seed(gradient)
         rebox = None

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adjoint.core.box import Box
 from adjoint.core.errors import InPlaceError
 from adjoint.core.locks import WRITES
 from adjoint.tape.node import Node, next_order
@@ -67,11 +68,11 @@ def last(array: np.ndarray) -> int:
     return found[1][-1].order if found is not None and found[0]() is held else 0
 
 
-def owner(array: np.ndarray) -> np.ndarray:
-    """The object that owns an array's memory."""
+def owner(array: Any) -> Any:
+    """The object that owns an array's memory; of a box that is a view, the box that it shows."""
     while isinstance(array, np.ndarray) and array.base is not None:
         array = array.base
-    return array
+    return getattr(array, "root", array) if isinstance(array, Box) else array
 
 
 def is_elsewhere(tensor: Any) -> bool:
@@ -92,8 +93,8 @@ def reference(array: np.ndarray) -> weakref.ref[Any] | None:
         return None
 
 
-def note(array: np.ndarray) -> None:
-    """Note that `array` has just been written, over values that are gone."""
+def note(array: Any) -> None:
+    """Note that `array`, which may be a box that takes weak references, was just written, over values that are gone."""
     _append(array, Ellipsis, None)
 
 
@@ -201,15 +202,18 @@ class Past:
     def _value(self, value: Any, node: Node, k: int) -> Any:
         if isinstance(value, tuple):  # several results, or any number of arguments
             return tuple(self._value(v, node, k) for v in value)
-        if not isinstance(value, np.ndarray):
+        if not isinstance(value, np.ndarray | Box):
             return value
         held = owner(value)
         found = _written.get(id(held))
         if found is None or found[0]() is not held or found[1][-1].order >= node.order:
             return value
         log = found[1]
-        memory = self._at(node, held, log, k)
-        return _Place.of(value, held).within(memory).copy()  # memory goes further back; a recorded rule may not
+        if isinstance(value, Box):
+            raise _covered(node, k)
+        array: np.ndarray = owner(value)
+        memory = self._at(node, array, log, k)
+        return _Place.of(value, array).within(memory).copy()  # memory goes further back; a recorded rule may not
 
     def _at(self, node: Node, held: np.ndarray, log: list[Write], k: int) -> np.ndarray:
         key = id(held)
@@ -221,12 +225,16 @@ class Past:
         while left and left[-1].order < node.order:
             write = left.pop()
             if write.target is None:
-                what = node.pull.op.name if node.pull else "leaf"
-                name = node.pull.names[k] if node.pull else "?"
-                raise InPlaceError(
-                    f"the gradient of {what} needs `{name}`, which was written in place outside the graph (an "
-                    f"optimiser's step, or under no_grad) after {what} had saved it. Go backward before the "
-                    f"write, or write to a copy: t = t.copy()"
-                )
+                raise _covered(node, k)
             write.target.within(memory)[write.index] = write.old
         return memory
+
+
+def _covered(node: Node, k: int) -> InPlaceError:
+    what = node.pull.op.name if node.pull else "leaf"
+    name = node.pull.names[k] if node.pull else "?"
+    return InPlaceError(
+        f"the gradient of {what} needs `{name}`, which was written in place outside the graph (an "
+        f"optimiser's step, or under no_grad) after {what} had saved it. Go backward before the "
+        f"write, or write to a copy: t = t.copy()"
+    )
