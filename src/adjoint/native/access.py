@@ -52,15 +52,8 @@ class Access:
     mask: tuple[str, str] | None
 
     def pointers(self) -> list[str]:
-        names = []
-        for i in range(len(self.places)):
-            slot = self.code.name(f"getelementptr i64, ptr %p, i64 {2 * i}")
-            which = self.code.name(f"load i64, ptr {slot}")
-            base_at = self.code.name(f"getelementptr ptr, ptr %b, i64 {which}")
-            base = self.code.name(f"load ptr, ptr {base_at}")
-            offset_at = self.code.name(f"getelementptr i64, ptr %p, i64 {2 * i + 1}")
-            offset = self.code.name(f"load i64, ptr {offset_at}")
-            names.append(self.code.name(f"getelementptr i8, ptr {base}, i64 {offset}"))
+        """The addresses of the operands."""
+        names = addresses(self.code, len(self.places))
         return [self._inside(names[self.places[operand.place]], operand.within) for operand in self.operands]
 
     def _inside(self, place: str, within: int) -> str:
@@ -244,6 +237,20 @@ class Access:
             code.line(f"call void @{masked}({kind} {name}, ptr {self.at[k]}, i32 {align}, <{code.width} x i1> {lanes})")
         code.line(f"br label %sd{n}")
         code.label(f"sd{n}")
+
+
+def addresses(code: Code, count: int) -> list[str]:
+    """The first `count` places that a step is told: each by its number in the table of addresses, and an offset."""
+    names = []
+    for i in range(count):
+        slot = code.name(f"getelementptr i64, ptr %p, i64 {2 * i}")
+        which = code.name(f"load i64, ptr {slot}")
+        base_at = code.name(f"getelementptr ptr, ptr %b, i64 {which}")
+        base = code.name(f"load ptr, ptr {base_at}")
+        offset_at = code.name(f"getelementptr i64, ptr %p, i64 {2 * i + 1}")
+        offset = code.name(f"load i64, ptr {offset_at}")
+        names.append(code.name(f"getelementptr i8, ptr {base}, i64 {offset}"))
+    return names
 
 
 def sum_of(x: Value, y: Value) -> Value:

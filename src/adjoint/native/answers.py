@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
+from adjoint.native.access import addresses
+from adjoint.native.emit import Code
 from adjoint.native.engine import Function
 
-_LINES = """
-  %ws{i} = getelementptr i64, ptr %p, i64 {at}
-  %w{i} = load i64, ptr %ws{i}
-  %ba{i} = getelementptr ptr, ptr %b, i64 %w{i}
-  %a{i} = load ptr, ptr %ba{i}
-  %os{i} = getelementptr i64, ptr %p, i64 {next}
-  %o{i} = load i64, ptr %os{i}
-  %m{i} = getelementptr i8, ptr %a{i}, i64 %o{i}
-"""
 _COMPARE = """
   %n.at = getelementptr i64, ptr %p, i64 6
   %n = load i64, ptr %n.at
@@ -22,8 +15,8 @@ head:
   %all = icmp eq i64 %i, %n
   br i1 %all, label %done, label %one
 one:
-  %x.at = getelementptr i8, ptr %m0, i64 %i
-  %y.at = getelementptr i8, ptr %m1, i64 %i
+  %x.at = getelementptr i8, ptr {m0}, i64 %i
+  %y.at = getelementptr i8, ptr {m1}, i64 %i
   %x = load i8, ptr %x.at
   %y = load i8, ptr %y.at
   %equal = icmp eq i8 %x, %y
@@ -32,7 +25,7 @@ same:
   %j = add i64 %i, 1
   br label %head
 other:
-  store i64 1, ptr %m2
+  store i64 1, ptr {m2}
   br label %done
 done:
   ret void
@@ -41,5 +34,7 @@ done:
 
 def write() -> Function:
     """The code that compares the bytes of two values; called with these two, the flag, and how many there are."""
-    text = "".join(_LINES.format(i=i, at=2 * i, next=2 * i + 1) for i in range(3)) + _COMPARE
-    return Function("define void @{name}(ptr %b, ptr %p)", [line for line in text.splitlines() if line], {})
+    code = Code()
+    m0, m1, m2 = addresses(code, 3)
+    lines = _COMPARE.format(m0=m0, m1=m1, m2=m2).splitlines()[1:]
+    return Function("define void @{name}(ptr %b, ptr %p)", [*code.lines, *lines], {})

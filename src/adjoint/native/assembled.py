@@ -15,8 +15,8 @@ from adjoint.native import lowering, maths
 from adjoint.native.access import Operand
 from adjoint.native.emit import Code, Value, float_text, key_of
 from adjoint.native.indexing import PUT, SCATTER
-from adjoint.native.nest import Expression, Spec, broadcast_strides, contiguous
-from adjoint.native.views import View, pieces, plain, region
+from adjoint.native.nest import Expression, Spec, contiguous
+from adjoint.native.views import View, plain, region
 
 RUNNING: dict[str, Callable[[Code, Value, Value], Value]] = {
     "running_sum": lambda code, x, y: x + y,
@@ -32,12 +32,10 @@ def refusal(node: Node) -> str:
     """Why no kernels assemble the node; empty, if some do."""
     assert node.op is not None
     name, out = node.op.name, key_of(node.dtype)
-    if node.op in (SCATTER, PUT) or name in ("overlap_add", "pad_zeros"):
-        return ""
     if name in RUNNING:
         odd = out == "b1" or (name == "running_logsumexp" and out[0] != "f")
         return f"dtype {node.dtype}" if odd else ""
-    return "" if pieces(node) is not None else "an index of arrays"
+    return "" if _pieces(node) is not None else "an index of arrays"
 
 
 def specs(node: Node, view: Callable[[Node], View]) -> list[Spec]:
@@ -47,7 +45,7 @@ def specs(node: Node, view: Callable[[Node], View]) -> list[Spec]:
         return _running(node, view(node.args[0]))
     dtype, size = key_of(node.dtype), node.dtype.itemsize
     found = []
-    for source, place in _pieces(node):
+    for source, place in _pieces(node) or ():
         target = Operand(node, dtype, place.strides, place.offset * size)
         if not place.size:
             continue
@@ -55,7 +53,7 @@ def specs(node: Node, view: Callable[[Node], View]) -> list[Spec]:
             fill = number_as(0 if source is None else source.value, dtype)
             found.append(Spec(place.shape, [], [fill], [(0, target, None)]))
         else:
-            found.append(Spec(place.shape, [_read(source, view, place.shape)], [], [(0, target, None)]))
+            found.append(Spec(place.shape, [view(source).read(source.dtype, place.shape)], [], [(0, target, None)]))
     if node.op in (SCATTER, PUT):
         found.append(_scattered(node, view))
     if node.op.name == "overlap_add":
@@ -63,33 +61,42 @@ def specs(node: Node, view: Callable[[Node], View]) -> list[Spec]:
     return found
 
 
-def _pieces(node: Node) -> list[tuple[Node | None, View]]:
-    """What comes to which place, one after another; None stands for zeros."""
-    if node.op in (SCATTER, PUT):
-        return [(None if node.op is SCATTER else node.args[2], plain(node))]
+def _pieces(node: Node) -> list[tuple[Node | None, View]] | None:
+    """What comes to which place, one after another, None for zeros; None if elements lie irregularly there."""
     assert node.op is not None
-    if node.op.name == "overlap_add":
+    name, settings = node.op.name, node.settings
+    if node.op in (SCATTER, PUT):  # what comes below the elements that are written one by one
+        return [(None if node.op is SCATTER else node.args[2], plain(node))]
+    if name == "overlap_add":
         return [(None, plain(node))]
-    if node.op.name == "pad_zeros":
+    if name == "pad_zeros":
         (inner,) = node.args
-        widths = np.broadcast_to(np.asarray(node.settings["widths"]), (len(node.shape), 2))
+        widths = np.broadcast_to(np.asarray(settings["widths"]), (len(node.shape), 2))
         index = tuple(slice(before, before + n) for (before, _), n in zip(widths.tolist(), inner.shape, strict=True))
         place = region(node, index)
         assert place is not None
         return [(None, plain(node)), (inner, place)]
-    return pieces(node) or []
-
-
-def _read(source: Node, view: Callable[[Node], View], shape: tuple[int, ...]) -> Operand:
-    seen = view(source)
-    strides = broadcast_strides(seen.strides, seen.shape, shape)
-    return Operand(seen.base, key_of(source.dtype), strides, seen.offset * source.dtype.itemsize)
+    if name in ("scatter_add", "overwrite"):
+        place = region(node, settings["index"], settings.get("path", ()))
+        below = node.args[1] if name == "overwrite" else None
+        return None if place is None else [(below, plain(node)), (node.args[0], place)]
+    axis = settings["axis"] % len(node.shape)
+    found: list[tuple[Node | None, View]] = []
+    start = 0
+    for arg in node.args:
+        length = arg.shape[axis] if name == "join" else 1
+        part = slice(start, start + length) if name == "join" else start
+        place = region(node, (slice(None),) * axis + (part,))
+        assert place is not None
+        found.append((arg, place))
+        start += length
+    return found
 
 
 def _scattered(node: Node, view: Callable[[Node], View]) -> Spec:
     """The elements of an array to computed positions, added to what is there or in its place."""
     settings = node.settings
-    reads = [_read(arg, view, settings["region"]) for arg in node.args[:2]]
+    reads = [view(arg).read(arg.dtype, settings["region"]) for arg in node.args[:2]]
     offset, adds = settings["offset"] * node.dtype.itemsize, node.op is SCATTER
     target = Operand(node, key_of(node.dtype), settings["strides"], offset, positions=1, adds=adds)
     return Spec(settings["region"], reads, [], [(0, target, None)])

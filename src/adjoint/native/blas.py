@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from adjoint.native.access import addresses
 from adjoint.native.capi import address_of, pointer_in
+from adjoint.native.emit import Code
 from adjoint.native.engine import Function, external
 from adjoint.native.views import View
 
@@ -105,20 +107,12 @@ _ARGUMENTS = ("ty.at", "tx.at", "columns.at", "rows.at", "inner.at", "alpha", "p
 
 def write(dtype: str) -> Function:
     """The code that hands a product to BLAS. Row by row, C = A B is for BLAS the transposed C' = B' A'."""
-    letter, kind, one, size = ("s", "float", "1.0", 4) if dtype == "f4" else ("d", "double", "1.0", 8)
+    letter, kind, size = ("s", "float", 4) if dtype == "f4" else ("d", "double", 8)
     routine = external(f"{letter}gemm", address(f"{letter}gemm"))
-    lines = ["  %alpha = alloca " + kind, "  %beta = alloca " + kind]
-    lines += [f"  store {kind} {one}, ptr %alpha", f"  store {kind} 0.0, ptr %beta"]
-    for i in range(3):
-        lines += [
-            f"  %ws{i} = getelementptr i64, ptr %p, i64 {2 * i}",
-            f"  %w{i} = load i64, ptr %ws{i}",
-            f"  %ba{i} = getelementptr ptr, ptr %b, i64 %w{i}",
-            f"  %a{i} = load ptr, ptr %ba{i}",
-            f"  %os{i} = getelementptr i64, ptr %p, i64 {2 * i + 1}",
-            f"  %o{i} = load i64, ptr %os{i}",
-            f"  %m{i} = getelementptr i8, ptr %a{i}, i64 %o{i}",
-        ]
+    code = Code()
+    starts, lines = addresses(code, 3), code.lines
+    lines += ["  %alpha = alloca " + kind, "  %beta = alloca " + kind]
+    lines += [f"  store {kind} 1.0, ptr %alpha", f"  store {kind} 0.0, ptr %beta"]
     names = ["tx", "ty", "rows", "columns", "inner", "lx", "ly", "lc"]
     lines += [f"  %{name}.at = getelementptr i64, ptr %p, i64 {6 + i}" for i, name in enumerate(names)]
     for i, name in enumerate(["count", "sx", "sy", "sc"]):
@@ -128,7 +122,7 @@ def write(dtype: str) -> Function:
         lines += [
             f"  %d{i} = mul i64 %i, %{name}",
             f"  %e{i} = mul i64 %d{i}, {size}",
-            f"  %p{i} = getelementptr i8, ptr %m{i}, i64 %e{i}",
+            f"  %p{i} = getelementptr i8, ptr {starts[i]}, i64 %e{i}",
         ]
     arguments = [f"%{n}" for n in _ARGUMENTS]
     lines += [

@@ -11,8 +11,7 @@ from adjoint.native.emit import Code, Value, key_of
 from adjoint.native.engine import Function, compiled
 from adjoint.native.floats_entry import Form, builtin, supported
 from adjoint.native.kinds import kind_of
-from adjoint.native.lowering import lowered
-from adjoint.native.plan import applied
+from adjoint.native.lowering import applied, lowered
 from adjoint.native.primitive import primitive
 
 # More values than this would not lie on the stack of every thread.

@@ -75,6 +75,16 @@ class Scope:
         )
 
 
+def members(group: Group | Node) -> list[Node]:
+    """The nodes that a step computes."""
+    return [group] if isinstance(group, Node) else group.members
+
+
+def homes(order: Sequence[Group | Node]) -> dict[Node, int]:
+    """In which step each node is computed."""
+    return {node: i for i, group in enumerate(order) for node in members(group)}
+
+
 def axes_reduced(node: Node) -> frozenset[int]:
     """The axes that a reduction takes together."""
     return frozenset(axes_of(node.settings.get("axis"), len(node.args[0].shape)))
@@ -83,15 +93,14 @@ def axes_reduced(node: Node) -> frozenset[int]:
 def epochs(scope: Scope) -> dict[Node, int]:
     """The epoch of each node that is computed."""
     epoch: dict[Node, int] = {}
-    kinds, views = scope.kinds, scope.views
     for node in scope.nodes:
-        if kinds[node] == "view":
+        if scope.kinds[node] == "view":
             continue
         latest = 0
         for arg in node.args:
-            base = views[arg].base if arg in views else arg
+            base = scope.base(arg)
             if base in epoch:
-                grows = kinds[base] in PLACEWISE and arg is base and not scope.whole(arg, node)
+                grows = scope.kinds[base] in PLACEWISE and arg is base and not scope.whole(arg, node)
                 latest = max(latest, epoch[base] + (not grows))
         epoch[node] = latest
     if not any(epoch.values()):
@@ -140,8 +149,8 @@ def groups(scope: Scope) -> list[Group | Node]:
     for node in arrays:
         together[root(node)].append(node)
     made: list[Group | Node] = [node for node in scope.nodes if scope.kinds[node] in BARRIERS]
-    for members in (*numbers.values(), *together.values()):
-        made += _split(members, scope)
+    for nodes in (*numbers.values(), *together.values()):
+        made += _split(nodes, scope)
     return _ordered(made, scope)
 
 
@@ -188,18 +197,18 @@ def _lowest_around(counts: Sequence[int], reach: int) -> list[int]:
     return around
 
 
-def _split(members: list[Node], scope: Scope) -> list[Group]:
+def _split(nodes: list[Node], scope: Scope) -> list[Group]:
     """Kernels that are not too large, with reductions along the same axes."""
     made: list[Group] = []
     owner: dict[Node, Group] = {}
-    domain = scope.domain(members[0])
-    computed = [node for node in members if scope.kinds[node] != "reduce"]
+    domain = scope.domain(nodes[0])
+    computed = [node for node in nodes if scope.kinds[node] != "reduce"]
     for stretch in cut(computed, LARGEST if domain else LARGEST_OF_NUMBERS) if computed else ():
         made.append(Group(domain))
         made[-1].nodes += stretch
         owner.update(dict.fromkeys(stretch, made[-1]))
     alone: dict[frozenset[int], Group] = {}
-    for node in members:
+    for node in nodes:
         if scope.kinds[node] != "reduce":
             continue
         axes = axes_reduced(node)
@@ -216,19 +225,15 @@ def _split(members: list[Node], scope: Scope) -> list[Group]:
 
 def _ordered(made: list[Group | Node], scope: Scope) -> list[Group | Node]:
     """An order in which everything comes after what it needs; the oldest first."""
-    owner: dict[Node, int] = {}
-    for i, group in enumerate(made):
-        for node in [group] if isinstance(group, Node) else group.members:
-            owner[node] = i
+    owner = homes(made)
     needs: list[set[int]] = []
     gives: dict[int, list[int]] = defaultdict(list)
     for i, group in enumerate(made):
-        bases = {scope.base(arg) for node in ([group] if isinstance(group, Node) else group.members)
-                 for arg in node.args}  # fmt: skip
+        bases = {scope.base(arg) for node in members(group) for arg in node.args}
         needs.append({owner[base] for base in bases if base in owner} - {i})
         for j in needs[-1]:
             gives[j].append(i)
-    age = [group.number if isinstance(group, Node) else group.members[-1].number for group in made]
+    age = [members(group)[-1].number for group in made]
     ready = [(age[i], i) for i in range(len(made)) if not needs[i]]
     heapify(ready)
     order: list[Group | Node] = []

@@ -159,7 +159,7 @@ class _Writer(Access):
         if self.reducing and level == self.kept:
             for (_, _, reduction), total in zip(self.spec.stores, self.totals, strict=True):
                 if reduction:
-                    start = code.constant(reduction.identity(reduction.dtype), reduction.dtype)
+                    start = code.constant(reduction.identity, reduction.dtype)
                     code.line(f"store {start.type} {start.name}, ptr {total}, align 64")
         self.compute(level)
         if level == len(self.loops):
@@ -234,7 +234,7 @@ class _Writer(Access):
         code, made = self.code, []
         for k, (_, _, reduction) in enumerate(self.spec.stores):
             if reduction:
-                start = code.constant(reduction.identity(reduction.dtype), reduction.dtype)
+                start = code.constant(reduction.identity, reduction.dtype)
                 name = f"%s{n}.{k}"
                 code.line(f"{name} = phi {start.type} [ {start.name}, %{entry} ], [ {name}.next, %t{n} ]")
                 made.append((Value(code, name, reduction.dtype), f"{name}.next"))
@@ -302,7 +302,7 @@ class _Writer(Access):
                 before, name = self.running[i]
                 if self.mask:
                     lanes = Value(code, self.mask[1], "b1")
-                    new = code.select(lanes, new, reduction.identity(reduction.dtype))
+                    new = code.select(lanes, new, reduction.identity)
                 after = reduction.combine(before, new)
                 code.line(f"{name} = select i1 true, {kind} {after.name}, {kind} {after.name}")
                 i += 1

@@ -85,34 +85,26 @@ def reduction_of(node: Node) -> Reduction | None:
     assert node.op is not None
     if node.settings.get("where", True) is not True:
         return None
-    name, given, out = node.op.name, key_of(node.args[0].dtype), key_of(node.dtype)
+    name, out = node.op.name, key_of(node.dtype)
     wide = "f4" if out == "f2" else out
-    count = math.prod(node.args[0].shape[a] for a in axes_reduced(node))
 
     def same(x: Value) -> Value:
         return x
 
-    def ones(dtype: str) -> Any:
-        return 1
-
     if name in ("any", "all"):
         word: Callable[[Value, Value], Value] = (lambda x, y: x | y) if name == "any" else (lambda x, y: x & y)
-        return Reduction(word, lambda _: name == "all", same, "b1", name)
-    if name == "reduce_sum":
-        return (
-            Reduction(lambda x, y: x + y, lambda d: -0.0 if d[0] == "f" else 0, same, wide, name)
-            if out != "b1"
-            else None
-        )
-    if name == "reduce_prod":
-        return Reduction(lambda x, y: x * y, ones, same, wide, name) if out != "b1" else None
-    if name == "reduce_mean":
-        return (
-            Reduction(lambda x, y: x + y, lambda d: -0.0, lambda x: x / float(count), wide, (name, count))
-            if out[0] == "f"
-            else None
-        )
-    extreme, sign = (lowering.maximum, -1) if name == "reduce_max" else (lowering.minimum, 1)
-    if given != out:
+        return Reduction(word, name == "all", same, "b1", name)
+    if name in ("reduce_max", "reduce_min"):
+        extreme, sign = (lowering.maximum, -1) if name == "reduce_max" else (lowering.minimum, 1)
+        if key_of(node.args[0].dtype) != out:
+            return None
+        return Reduction(lambda x, y: extreme(x.code, x, y), _largest(wide, sign), same, wide, name)
+    if out == "b1" or (name == "reduce_mean" and out[0] != "f"):
         return None
-    return Reduction(lambda x, y: extreme(x.code, x, y), lambda d: _largest(d, sign), same, wide, name)
+    if name == "reduce_prod":
+        return Reduction(lambda x, y: x * y, 1, same, wide, name)
+    zero = -0.0 if out[0] == "f" else 0
+    if name == "reduce_sum":
+        return Reduction(lambda x, y: x + y, zero, same, wide, name)
+    count = math.prod(node.args[0].shape[a] for a in axes_reduced(node))
+    return Reduction(lambda x, y: x + y, zero, lambda x: x / float(count), wide, (name, count))

@@ -13,7 +13,7 @@ from adjoint.graph.node import Node
 from adjoint.graph.text import kind_of
 from adjoint.native.assembled import ASSEMBLED, RUNNING
 from adjoint.native.formulas import Formulas
-from adjoint.native.plan import FLAG, Copy, Plan, Step
+from adjoint.native.plan import FLAG, Copy, Plan, Step, bytes_of
 from adjoint.native.primitive import REDUCED
 from adjoint.native.program import NativeStep, NumpyStep
 from adjoint.tape.lines import line_of
@@ -178,8 +178,7 @@ class Listing:
         name = self._name(value, wanted)
         start = self._base + plan.arena.places[value] if home == "arena" else -1
         holds = f"{node.dtype}{list(value.shape) if value.shape else ''}"
-        size = int(np.prod(value.shape)) * node.dtype.itemsize
-        made = Written(name, holds, _what(value, step), formula, size, home, start, number, number, before)
+        made = Written(name, holds, _what(value, step), formula, bytes_of(value), home, start, number, number, before)
         for other in step.use.instead.get(value, ()):
             donor = self._alive.get(other)
             if donor is not None and home == "arena" and donor.start == start and donor.last == number:
@@ -342,9 +341,10 @@ def _domain(step: Step, by: By) -> tuple[int, ...]:
 
 
 def _bytes(node: Node) -> int:
+    """What a value of NumPy's takes; 0 where that is not known, as of several results."""
     if node.shape is None or isinstance(node.dtype, tuple):
         return 0
-    return int(np.prod(node.shape)) * int(node.dtype.itemsize)
+    return bytes_of(node)
 
 
 def _lines(nodes: Sequence[Node]) -> list[str]:

@@ -205,6 +205,20 @@ class Lowered(NamedTuple):
     plain: bool = True  # none of `maths`, whose every rounding counts
 
 
+def applied(found: Lowered, dtype: str, fastmath: bool) -> Callable[..., Value]:
+    """The function of values that writes a lowering, with conversions to the dtypes of its loop and to `dtype`."""
+
+    def function(code: Code, *values: Value) -> Value:
+        assert found.function is not None
+        given = [value.to(kind) for value, kind in zip(values, found.loop, strict=True)]
+        code.contracts = fastmath and found.plain
+        value = found.function(code, *given).to(dtype)
+        code.contracts = False
+        return value
+
+    return function
+
+
 def lowered(node: Node) -> Lowered:
     """The lowering of an elementwise node. One that has none says why."""
     assert node.op is not None

@@ -23,10 +23,10 @@ class Expression(NamedTuple):
 
 
 class Reduction(NamedTuple):
-    """How elements are taken together, and what becomes of the result."""
+    """How elements are taken together in `dtype`, from `identity` on, and what becomes of the result."""
 
     combine: Callable[[Value, Value], Value]
-    identity: Callable[[str], Any]
+    identity: Any
     finish: Callable[[Value], Value]
     dtype: str
     key: Hashable

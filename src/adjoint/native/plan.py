@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,9 +13,9 @@ from adjoint.native import answers, assembled, blas, buffers, lowering
 from adjoint.native.access import Operand
 from adjoint.native.assembled import is_number, number_as
 from adjoint.native.buffers import Arena, Use
-from adjoint.native.emit import Code, Value, key_of
+from adjoint.native.emit import key_of
 from adjoint.native.engine import Function
-from adjoint.native.fusion import Group, Scope, axes_reduced, groups
+from adjoint.native.fusion import Group, Scope, axes_reduced, groups, homes, members
 from adjoint.native.kernels import INLINED, write
 from adjoint.native.kinds import reduction_of
 from adjoint.native.nest import Expression, Reduction, Spec, broadcast_strides, contiguous
@@ -25,7 +25,8 @@ from adjoint.native.views import View, plain, through
 class Step(NamedTuple):
     """One native call: its code, the values that it reads and writes with their offsets, and numbers.
 
-    `nodes` are what it computes; `label` says it in words; `moved` counts the bytes that it reads and writes.
+    `nodes` are what it computes, in so many nested `loops`; `label` says it in words. `read` and `written` count bytes;
+    `use` is what it does to memory.
     """
 
     function: Function
@@ -59,8 +60,7 @@ class Plan(NamedTuple):
     final: int
 
 
-# Stands for the word that is set if a check fails.
-FLAG = "flag"
+FLAG = "flag"  # stands for the word that is set if a check fails
 
 
 class Copy(NamedTuple):
@@ -69,6 +69,15 @@ class Copy(NamedTuple):
     of: Node  # of the same dtype
     shape: tuple[int, ...]
     number: int
+
+    @property
+    def dtype(self) -> Any:
+        return self.of.dtype
+
+
+def bytes_of(value: Any) -> int:
+    """How many bytes a value takes that a step writes: a node's, or a copy's."""
+    return int(math.prod(value.shape) * value.dtype.itemsize)
 
 
 class Planner:
@@ -139,12 +148,11 @@ class Planner:
         self._commit(direct)
         targets = [target for _, target in self.writes]
         uses = [step.use for step in self.steps]
-        elsewhere = {*self.results, *direct, *targets}
-        written = [value for use in uses for value in use.writes if value not in elsewhere]
-        sizes = {value: self._bytes(value) for value in written}
+        over = {*direct, *targets}
+        inside = (value for use in uses for value in use.writes if value not in self.results and value not in over)
+        sizes = {value: bytes_of(value) for value in inside}
         arena = buffers.planned(uses, sizes)
         buffers.verify(uses, sizes, arena)
-        over = {*direct, *targets}
         final = next((i for i, use in enumerate(uses) if over.intersection(use.writes)), len(uses))
         return Plan(self.steps, self.constants, arena, targets, direct, final)
 
@@ -158,14 +166,11 @@ class Planner:
 
     def _parted(self, order: Sequence[Group | Node]) -> tuple[list[Group | Node], list[Group | Node]]:
         """What the checks need, and the rest."""
-        if not self.checks:
-            return [], list(order)
-        home = {n: i for i, group in enumerate(order) for n in ([group] if isinstance(group, Node) else group.members)}
+        home = homes(order)
         stack = [home[base] for node, _ in self.checks if (base := self.view(node).base) in home]
         needed = set(stack)
         while stack:
-            group = order[stack.pop()]
-            for node in [group] if isinstance(group, Node) else group.members:
+            for node in members(order[stack.pop()]):
                 for arg in node.args:
                     i = home.get(self.view(arg).base)
                     if i is not None and i not in needed:
@@ -231,18 +236,12 @@ class Planner:
         for view, target in ready:
             self._copy(view, target)
 
-    def _bytes(self, value: Any) -> int:
-        dtype = (value.of if isinstance(value, Copy) else value).dtype
-        return int(math.prod(value.shape) * dtype.itemsize)
-
     def _needed(self, order: Sequence[Group | Node]) -> set[Node]:
         """What is used outside of the kernel that computes it."""
-        home = {
-            node: i for i, group in enumerate(order) for node in ([group] if isinstance(group, Node) else group.members)
-        }
+        home = homes(order)
         needed = {self.scope.base(node) for node in self.kept}
         for i, group in enumerate(order):
-            for node in [group] if isinstance(group, Node) else group.members:
+            for node in members(group):
                 for arg in node.args:
                     if home.get(arg) != i:  # no view is at home in a kernel
                         needed.add(self.scope.base(arg))
@@ -262,20 +261,19 @@ class Planner:
                     externals[arg] = None
         for arg in externals:
             view = self.view(arg)
-            strides = broadcast_strides(view.strides, view.shape, group.domain)
             places[arg] = len(reads)
-            read = Operand(view.base, key_of(arg.dtype), strides, view.offset * arg.dtype.itemsize)
+            read = view.read(arg.dtype, group.domain)
             reads.append(read if group.domain else self._in_block(read))
             self._constant(view.base)
         for node in group.nodes:
             self._express(node, len(reads), expressions, places)
         whole = contiguous(group.domain)
-        stores: list[tuple[int, Operand, Reduction | None]] = []
         stored = [node for node in group.nodes if node in needed]
         if not group.domain:
             inner = [node for node in stored if node not in self.leaving]
             self.blocks |= {node: (inner[0], buffers.NUMBER * i) for i, node in enumerate(inner)}
-        stores += [(places[n], self._in_block(Operand(n, key_of(n.dtype), whole)), None) for n in stored]
+        stores: list[tuple[int, Operand, Reduction | None]]
+        stores = [(places[n], self._in_block(Operand(n, key_of(n.dtype), whole)), None) for n in stored]
         for node in group.reductions:
             place = self._number(node.args[0], len(reads), expressions, places)
             stores += [(place, Operand(node, key_of(node.dtype), self._kept(node)), reduction_of(node))]
@@ -303,7 +301,7 @@ class Planner:
         # The function is one for all nodes that `lowering` finds alike, so it tells them apart.
         inlined = not found.plain and math.prod(node.shape) >= INLINED
         key = (node.op.name, found.loop, found.function, key_of(node.dtype), inlined)
-        expressions.append(Expression(applied(found, key_of(node.dtype), self.fastmath), args, key))
+        expressions.append(Expression(lowering.applied(found, key_of(node.dtype), self.fastmath), args, key))
         places[node] = reads + len(expressions) - 1
 
     def _looked_up(self, node: Node) -> Operand:
@@ -320,8 +318,7 @@ class Planner:
     def _number(self, arg: Node, reads: int, expressions: list[Expression], places: dict[Any, int]) -> int:
         """The number of a value in the kernel; that of a constant is written there."""
         if arg not in places:
-            value, dtype = arg.value, key_of(arg.dtype)
-            expressions.append(number_as(value, dtype))
+            expressions.append(number_as(arg.value, key_of(arg.dtype)))
             places[arg] = reads + len(expressions) - 1
         return places[arg]
 
@@ -364,11 +361,9 @@ class Planner:
 
     def _copy(self, view: View, target: Any) -> None:
         """Put the elements of a view in order."""
-        dtype, size = key_of(view.base.dtype), view.base.dtype.itemsize
         self._constant(view.base)
-        reads = [Operand(view.base, dtype, view.strides, view.offset * size)]
-        whole = contiguous(view.shape)
-        self._write(Spec(view.shape, reads, [], [(0, Operand(target, dtype, whole), None)]), ())
+        there = Operand(target, key_of(view.base.dtype), contiguous(view.shape))
+        self._write(Spec(view.shape, [view.read(view.base.dtype, view.shape)], [], [(0, there, None)]), ())
 
     def _assemble(self, node: Node) -> None:
         """Put arrays to their places in a larger one, one after another."""
@@ -396,25 +391,10 @@ class Planner:
             self._constant(view.base)
         operands = [*((view.base, view.offset * size) for view in found.operands), (node, 0)]
         use = Use(tuple(dict.fromkeys((x.base, y.base))), (node,), {})
-        read = (x.size + y.size) * size
         label = f"BLAS {' @ '.join(str(view.shape) for view in (x, y))}"
-        self.steps.append(Step(blas.write(key_of(node.dtype)), operands, found.numbers, (node,), label, 0, read,
-                               math.prod(node.shape) * size, use))  # fmt: skip
+        self.steps.append(Step(blas.write(key_of(node.dtype)), operands, found.numbers, (node,), label, 0,
+                               (x.size + y.size) * size, bytes_of(node), use))  # fmt: skip
 
     def _constant(self, base: Any) -> None:
         if isinstance(base, Node) and base.kind == "constant" and base not in self.constants:
             self.constants.append(base)
-
-
-def applied(found: lowering.Lowered, dtype: str, fastmath: bool) -> Callable[..., Value]:
-    """The function of values that writes a lowering, with conversions to the dtypes of its loop and to `dtype`."""
-
-    def function(code: Code, *values: Value) -> Value:
-        assert found.function is not None
-        given = [value.to(kind) for value, kind in zip(values, found.loop, strict=True)]
-        code.contracts = fastmath and found.plain
-        value = found.function(code, *given).to(dtype)
-        code.contracts = False
-        return value
-
-    return function

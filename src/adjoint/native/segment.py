@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from adjoint.core.memory import overlap
 from adjoint.graph.node import Node
 from adjoint.native import capi, entry
 from adjoint.native.engine import Kernel
-from adjoint.native.plan import FLAG, Copy, Plan
+from adjoint.native.plan import FLAG, Copy, Plan, Step, bytes_of
 
 Call = Callable[..., Any]
 # Steps that move more bytes than this, or multiply as long, are interrupted between: 10 to 50 ms.
@@ -104,7 +105,7 @@ class _Instance:
         for i, (node, d) in enumerate(zip(inputs, dims, strict=False)):
             number = 0 if node.shape else id(node.dtype.type)
             flags = entry.GOOD | (entry.WRITEABLE if i in segment.targets else 0)
-            self.kinds[i] = id(node.dtype), len(node.shape), d.ctypes.data, number, flags, 0, _bytes(node)
+            self.kinds[i] = id(node.dtype), len(node.shape), d.ctypes.data, number, flags, 0, bytes_of(node)
         self.targets = segment.targets
         self.spans = np.zeros((len(self.targets) + 1, 2), np.int64)
         for i in self.targets:
@@ -144,19 +145,15 @@ def _calls(plan: Plan, kernels: Sequence[Kernel], params: Sequence[np.ndarray]) 
     return calls
 
 
-def _work(step: Any) -> int:
+def _work(step: Step) -> int:
     """About as many bytes as could be moved meanwhile."""
     moved = step.read + step.written
-    return int(max(moved, np.prod(step.numbers[2:5]) // 8)) if step.label.startswith("BLAS") else int(moved)
+    return max(moved, prod(step.numbers[2:5]) // 8) if step.label.startswith("BLAS") else moved
 
 
 def _is_long(plan: Plan) -> bool:
     """Whether other threads should run meanwhile: it takes longer than letting them."""
     return sum(map(_work, plan.steps)) > 1 << 20
-
-
-def _bytes(node: Node) -> int:
-    return int(np.prod(node.shape)) * int(node.dtype.itemsize)
 
 
 def _busy(*args: Any) -> Any:

@@ -12,8 +12,10 @@ import numpy as np
 
 from adjoint.core.op import Op
 from adjoint.graph.node import Node
-from adjoint.native.indexing import PUT, SCATTER, affine, apart, terms
-from adjoint.native.nest import contiguous
+from adjoint.native.access import Operand
+from adjoint.native.emit import key_of
+from adjoint.native.indexing import affine, apart, terms
+from adjoint.native.nest import broadcast_strides, contiguous
 from adjoint.ops.indexing import is_basic
 from adjoint.ops.writing import Path
 
@@ -35,6 +37,11 @@ class View(NamedTuple):
     def whole(self) -> bool:
         """Whether it shows all elements of its base, in their order."""
         return self.offset == 0 and self.is_contiguous and self.size == int(np.prod(self.base.shape))
+
+    def read(self, dtype: Any, domain: tuple[int, ...]) -> Operand:
+        """How a kernel over `domain` reads these elements, broadcast to it."""
+        strides = broadcast_strides(self.strides, self.shape, domain)
+        return Operand(self.base, key_of(dtype), strides, self.offset * np.dtype(dtype).itemsize)
 
     @property
     def size(self) -> int:
@@ -112,28 +119,3 @@ def region(node: Node, index: Any, path: Path = ()) -> View | None:
         view = seen(op, settings, view) if view is not None and op.name in VIEWS else None
     found = view and named(view, index)
     return found if found and (is_basic(index) or apart(found.shape, found.strides)) else None
-
-
-def pieces(node: Node) -> list[tuple[Node | None, View]] | None:
-    """For an array put together of others: each, and the place to which it goes, None for zeros; None if it is none."""
-    assert node.op is not None
-    name, settings = node.op.name, node.settings
-    if name in ("scatter_add", "overwrite"):
-        place = region(node, settings["index"], settings.get("path", ()))
-        below = node.args[1] if name == "overwrite" else None
-        return None if place is None else [(below, plain(node)), (node.args[0], place)]
-    if node.op in (SCATTER, PUT):  # what comes below the elements that are written one by one
-        return [(None if node.op is SCATTER else node.args[2], plain(node))]
-    if name not in ("join", "pile"):
-        return None
-    axis = settings["axis"] % len(node.shape)
-    found: list[tuple[Node | None, View]] = []
-    start = 0
-    for arg in node.args:
-        length = arg.shape[axis] if name == "join" else 1
-        part = slice(start, start + length) if name == "join" else start
-        place = region(node, (slice(None),) * axis + (part,))
-        assert place is not None
-        found.append((arg, place))
-        start += length
-    return found
