@@ -59,3 +59,26 @@ def test_truth_values_in_an_index_are_masks(index):
     same_as_numpy(written, (x,), (2 * x,))
     slope = ad.grad(lambda x: np.sum(np.square(x[index])))
     same_as_numpy(slope, (x,), (2 * x,))
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i1", "u2", "i2", "u4", "u8"])
+@pytest.mark.parametrize("given", ["f8", "f4", "f2"])
+def test_floats_below_zero_as_unsigned_numbers(given, dtype):
+    x = np.array([-1.0, 300.0, -300.0, 0.5, -0.5, 255.9, 31000.0, -31000.0], given)
+    same_as_numpy(lambda x: x.astype(dtype), (x,), (x[::-1],), (-x,))
+
+
+@pytest.mark.parametrize("signed", ["i8", "i1"])
+@pytest.mark.parametrize("compare", [np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal])
+def test_signed_and_unsigned_numbers_are_compared_by_value(compare, signed):
+    x = np.array([-1, -3, 0, 5, 100, 7], signed)
+    y = np.array([2**64 - 1, 2, 0, 7, 100, 5], "u8")
+    same_as_numpy(compare, (x, y), (y, x), (-x, y))
+
+
+def test_dtype_says_in_which_numbers_is_computed():
+    small = np.array([200, 100], "u1")
+    same_as_numpy(lambda x: np.add(x, x, dtype="f8"), (small,), (small[::-1],))
+    same_as_numpy(lambda x: np.multiply(x, x, dtype=np.int64), (small,))
+    same_as_numpy(lambda x: np.sqrt(x, dtype="f8"), (np.array([2.0, 3.0], "f4"),))
+    same_as_numpy(lambda x: np.add(x, 1e-9, dtype="f4"), (np.array([2.0, 3.0]),))

@@ -31,6 +31,8 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
     if ufunc.signature is not None:  # np.vecdot(x, y, axis=0) and its like
         return store(_cast(ours(*inputs, **kwargs), dtype), out)
     _only(ufunc, kwargs, casting=("same_kind", "unsafe", "safe"), order=("K", "C", "A"), subok=(True,))
+    if dtype is not None:
+        inputs = _of_loop(ufunc, inputs, dtype, kwargs.get("casting", "same_kind"))
     if where is not True:
         return _masked(ours, ufunc, inputs, out, where, dtype)
     return store(_cast(ours(*inputs), dtype), out)
@@ -42,6 +44,14 @@ def _single(out: Any) -> Any:
 
 def _cast(value: Any, dtype: Any) -> Any:
     return value if dtype is None else value.astype(dtype)
+
+
+def _of_loop(ufunc: np.ufunc, inputs: tuple[Any, ...], dtype: Any, casting: Any) -> tuple[Any, ...]:
+    """`inputs` in the dtypes in which NumPy computes results of `dtype`."""
+    given = [x.dtype if hasattr(x, "dtype") else type(x) for x in inputs]
+    wanted = (*(None,) * ufunc.nin, *(np.dtype(dtype),) * ufunc.nout)
+    loop = ufunc.resolve_dtypes((*given, *(None,) * ufunc.nout), signature=wanted, casting=casting)
+    return tuple(x.astype(d) if hasattr(x, "dtype") and x.dtype != d else x for x, d in zip(inputs, loop, strict=False))
 
 
 def _only(function: Any, kwargs: Mapping[str, Any], **harmless: tuple[Any, ...]) -> None:

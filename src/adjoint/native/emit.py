@@ -288,13 +288,24 @@ def converted(x: Value, dtype: str) -> Value:
     if kind == "f" and to == "f":
         return code.convert("fpext" if dtype == "f8" else "fptrunc", x, dtype)
     if kind == "f":
-        return code.convert("fptosi" if to == "i" else "fptoui", x, dtype)
+        return _to_integer(x, dtype)
     if to == "f":
         return code.convert("sitofp" if kind == "i" else "uitofp", x, dtype)
     wide, narrow = int(dtype[1]), int(x.dtype[1])
     if wide == narrow:
         return Value(code, x.name, dtype)
     return code.convert("trunc" if wide < narrow else "sext" if kind == "i" else "zext", x, dtype)
+
+
+def _to_integer(x: Value, dtype: str) -> Value:
+    """As C compilers do it, by the processor's signed conversions: -1.0 is 255 as a byte, and 300.0 is 44."""
+    code = x.code
+    if dtype == "u8":
+        far = ~(x < 2.0**63)
+        near = code.convert("fptosi", code.select(far & ~x.is_nan(), x - 2.0**63, x), "i8")
+        return code.select(far & ~x.is_nan(), near ^ -(2**63), near).to("u8")
+    wide = {"u4": "i8", "i8": "i8"}.get(dtype, "i4")
+    return converted(code.convert("fptosi", x, wide), dtype)
 
 
 def _half(code: Code) -> str:

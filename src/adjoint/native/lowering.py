@@ -47,6 +47,20 @@ def _intrinsic(name: str, word: str) -> None:
     TABLE[name] = Entry(lambda code, x: code.intrinsic(word, x), FLOATS)
 
 
+def _compared(how: str) -> Lowering:
+    """A comparison. Signed and unsigned numbers of 64 bits have no common dtype: any below 0 is the smaller one."""
+
+    def compared(code: Code, x: Value, y: Value) -> Value:
+        if x.dtype == y.dtype:
+            return x.compare(how, y)
+        left = x.dtype[0] == "i"
+        below = (x if left else y) < 0
+        found = x.to("u8").compare(how, y.to("u8"))
+        return below | found if how in (("ne", "lt", "le") if left else ("ne", "gt", "ge")) else ~below & found
+
+    return compared
+
+
 TABLE |= {
     "add": Entry(lambda code, x, y: x | y if x.dtype == "b1" else x + y, STORED),
     "subtract": Entry(lambda code, x, y: x - y, NUMBERS + FLOATS),
@@ -61,12 +75,12 @@ TABLE |= {
     "radians": Entry(lambda code, x: x * (np.pi / 180), FLOATS),
     "rad2deg": Entry(lambda code, x: x * (180 / np.pi), FLOATS),
     "degrees": Entry(lambda code, x: x * (180 / np.pi), FLOATS),
-    "equal": Entry(lambda code, x, y: x.compare("eq", y), STORED),
-    "not_equal": Entry(lambda code, x, y: x.compare("ne", y), STORED),
-    "less": Entry(lambda code, x, y: x < y, NUMBERS + FLOATS),
-    "less_equal": Entry(lambda code, x, y: x <= y, NUMBERS + FLOATS),
-    "greater": Entry(lambda code, x, y: x > y, NUMBERS + FLOATS),
-    "greater_equal": Entry(lambda code, x, y: x >= y, NUMBERS + FLOATS),
+    "equal": Entry(_compared("eq"), STORED),
+    "not_equal": Entry(_compared("ne"), STORED),
+    "less": Entry(_compared("lt"), NUMBERS + FLOATS),
+    "less_equal": Entry(_compared("le"), NUMBERS + FLOATS),
+    "greater": Entry(_compared("gt"), NUMBERS + FLOATS),
+    "greater_equal": Entry(_compared("ge"), NUMBERS + FLOATS),
     "logical_and": Entry(lambda code, x, y: x.to("b1") & y.to("b1"), STORED),
     "logical_or": Entry(lambda code, x, y: x.to("b1") | y.to("b1"), STORED),
     "logical_xor": Entry(lambda code, x, y: x.to("b1") ^ y.to("b1"), STORED),
