@@ -12,10 +12,10 @@ import numpy as np
 from adjoint.graph.node import Node
 from adjoint.graph.text import kind_of
 from adjoint.native.assembled import ASSEMBLED, RUNNING
+from adjoint.native.between import NativeStep, NumpyStep
 from adjoint.native.formulas import Formulas
 from adjoint.native.plan import FLAG, Copy, Plan, Step, bytes_of
 from adjoint.native.primitive import REDUCED
-from adjoint.native.program import NativeStep, NumpyStep
 from adjoint.tape.lines import line_of
 from adjoint.tape.tables import amount, table
 

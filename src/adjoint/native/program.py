@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from adjoint.core.box import apply
-from adjoint.core.errors import ArgumentError
-from adjoint.graph.graph import Graph, as_captured, depends_on_values
+from adjoint.graph.graph import Graph
 from adjoint.graph.node import Node, in_order
 from adjoint.native import lowering
+from adjoint.native.between import Between, NativeStep, NumpyStep, function
 from adjoint.native.emit import key_of
 from adjoint.native.engine import Module, compiled
 from adjoint.native.indexing import checks as indices_inside
@@ -33,23 +32,6 @@ class KernelRecord(NamedTuple):
     loops: int
     read: int
     written: int
-
-
-class NumpyStep(NamedTuple):
-    """An operation that NumPy computes in between, and why."""
-
-    node: Node
-    args: list[int]
-    out: int
-    reason: str
-
-
-class NativeStep(NamedTuple):
-    """A segment, and where its arguments are and its results go."""
-
-    segment: Segment
-    args: list[int]
-    outs: list[int]
 
 
 class Program:
@@ -94,7 +76,7 @@ class Program:
         self.long = any(step.segment.long for step in self._steps if isinstance(step, NativeStep))
         first = self._steps[0] if self.whole else None
         alone = first if isinstance(first, NativeStep) else None
-        self._every: Callable[..., Any] = alone.segment.run if alone else self._through
+        self._every: Callable[..., Any] = alone.segment.run if alone else function(self._between)
         self.run: Callable[..., Any] = self._by_numpy_if_outside if held and not exact else self._every
 
     def __call__(self, *arrays: Any) -> Any:
@@ -148,54 +130,20 @@ class Program:
                     self._steps.append(NumpyStep(node, [slots[a] for a in node.args], slots[node], self.reasons[node]))
         for node in (*results, *checked, *written):
             slots.setdefault(node, len(slots))
-        self._asked = {slots[node]: answer for node, answer in asked}
-        self._written = [] if writing else [(slots[value], slots[target]) for value, target in self._writes]
-        self._constants = [(slots[n], n.value) for n in slots if n.kind == "constant"]
-        self._count, self._gives = len(slots), [slots[n] for n in results]
+        self._between = Between(
+            self.inputs,
+            self._steps,
+            [(slots[n], n.value) for n in slots if n.kind == "constant"],
+            [(slots[n], node) for n, node in zip(results, self.given, strict=True)],
+            {slots[node]: answer for node, answer in asked},
+            [] if writing else [(slots[value], slots[target]) for value, target in self._writes],
+            self.exact,
+        )
 
     def _by_numpy_if_outside(self, *arrays: Any) -> Any:
         """The results; if an index is outside of its array, the error that NumPy raises."""
         results = self._every(*arrays)
         return Graph(self.inputs, self.outputs).run(arrays) if results is None else results
-
-    def _through(self, *arrays: Any) -> list[np.ndarray] | None:
-        """Segments and NumPy's steps in turn. None if a check fails: nothing has been written then."""
-        if len(arrays) != len(self.inputs):
-            raise ArgumentError(f"the program takes {len(self.inputs)} arrays; got {len(arrays)}")
-        if self.exact:
-            _check_exactly(self.inputs, arrays)
-        values: list[Any] = [*arrays, *[None] * (self._count - len(arrays))]
-        fresh: set[int] = set()
-        for slot, value in self._constants:
-            values[slot] = value
-        asked = self._asked
-        if any(slot in asked and not _same(values[slot], asked[slot]) for slot in range(len(arrays))):
-            return None
-        for step in self._steps:
-            if isinstance(step, NativeStep):
-                found = step.segment.run(*[values[i] for i in step.args])
-                if found is None:
-                    return None
-                for slot, array in zip(step.outs, found, strict=True):
-                    values[slot] = array
-                    fresh.add(slot)
-                continue
-            if step.node.op is None:
-                values[step.out] = values[step.args[0]][step.node.value]
-            else:
-                values[step.out] = apply(step.node.op, [values[i] for i in step.args], step.node.settings)
-            if self.exact and depends_on_values(step.node):
-                as_captured(step.node, values[step.out])
-            if step.out in asked and not _same(values[step.out], asked[step.out]):
-                return None
-        outs = []
-        for slot, node in zip(self._gives, self.given, strict=True):
-            own = slot in fresh
-            fresh.discard(slot)
-            outs.append(values[slot] if own else np.array(values[slot], node.dtype))
-        for value, target in [(np.array(values[slot]), values[target]) for slot, target in self._written]:
-            target[...] = value
-        return outs
 
     @property
     def kernels(self) -> list[KernelRecord]:
@@ -228,20 +176,6 @@ class Program:
 
 def _is_stored(node: Node) -> bool:
     return node.kind != "part" and key_of(node.dtype) in lowering.STORED and 0 not in node.shape
-
-
-def _same(value: Any, answer: np.ndarray) -> bool:
-    """Whether a value is, bit by bit, what it was."""
-    return bool(np.asarray(value, answer.dtype).tobytes() == answer.tobytes())
-
-
-def _check_exactly(inputs: Sequence[Node], arrays: Sequence[Any]) -> None:
-    """Refuse arrays of other shapes or dtypes."""
-    for node, array in zip(inputs, arrays, strict=True):
-        if np.shape(array) != node.shape or (isinstance(array, np.ndarray) and array.dtype != node.dtype):
-            raise ArgumentError(
-                f"the program was built for {node.dtype} {node.shape} of {node.label}; got {np.shape(array)}"
-            )
 
 
 def build(
