@@ -39,14 +39,22 @@ class Target(NamedTuple):
     in_place: bool = True
 
     def write(self, leaves: Sequence[Any], value: Any) -> None:
-        """Write `value`; None takes the gradient away."""
+        """Write `value`: over the array that is there, or as a gradient of its own."""
         x = leaves[self.number]
         if self.gradient and not self.in_place:
-            x.node.grad = None if value is None else wrap(np.array(value), None, 0)
+            x.node.grad = wrap(np.array(value), None, 0)
             return
         array = Leaf(self.number, isinstance(x, Tensor), self.gradient).read(leaves)
         array[...] = value
         writes.note(array)
+
+
+def write_back(leaves: Sequence[Any], written: Iterable[tuple[Target, Any]], cleared: Iterable[int]) -> None:
+    """Write values into arguments; and take the gradients of those numbered `cleared` away."""
+    for target, value in written:
+        target.write(leaves, value)
+    for number in cleared:
+        leaves[number].node.grad = None
 
 
 class Arguments:

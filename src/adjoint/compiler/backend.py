@@ -33,9 +33,6 @@ def say(level: int, text: Callable[[], str]) -> None:
         print(text(), file=sys.stderr)
 
 
-PYTHONS = frozenset((float, int, bool))
-
-
 class Execution(NamedTuple):
     """How a graph is run.
 
@@ -54,7 +51,9 @@ class Runner:
     """Runs a graph: straight NumPy at first, native code once it is there.
 
     Args:
+        graph: what is run.
         into: outputs that may be written over an input, once everything that reads it is done.
+        backend, wait, fastmath: as in `adjoint.compile`.
 
     Attributes:
         execution: how it is run now.
@@ -110,7 +109,7 @@ class Runner:
             self.reason = f"{type(error).__name__}: {error}"
             say(1, lambda: f"adjoint: {graph.name} stays with NumPy: {self.reason}")
             return
-        execution = Execution(_called(graph, native), into, True)
+        execution = Execution(_natively(graph, native), into, True)
         if os.environ.get("ADJOINT_VERIFY"):
             execution = Execution(_verified(graph, execution, straight(graph)), into)
         if self._stays:
@@ -139,7 +138,7 @@ def _op(name: str) -> Op:
     return found
 
 
-def _called(graph: Graph, native: Any) -> Program:
+def _natively(graph: Graph, native: Any) -> Program:
     """The native program, for values as they come."""
     call, outputs = native.run, native.given
     numbers = [i for i, node in enumerate(outputs) if node.shape == ()]
@@ -148,7 +147,7 @@ def _called(graph: Graph, native: Any) -> Program:
     def run(given: Sequence[Any]) -> list[Any]:
         given = list(given)
         for i, kind in taken:
-            if type(given[i]) in PYTHONS:
+            if type(given[i]) in (float, int, bool):
                 given[i] = kind(given[i])
         try:
             results: list[Any] | None = call(*given)

@@ -22,7 +22,6 @@ from adjoint.graph.drawing import Drawing
 from adjoint.graph.node import Node
 from adjoint.graph.state import State
 from adjoint.graph.symbol import reading, symbol_of
-from adjoint.tape.tensor import Tensor
 
 
 class Environment:
@@ -83,13 +82,11 @@ class Environment:
 
     def holds(self) -> bool:
         """Whether everything is as it was."""
-        if any(type(place.read()) is not float for place in self.floats):
-            return False
-        for place, value in self._expected:
-            now = place.read()
-            if now is not value and (type(now) is not type(value) or not _equal(now, value)):
-                return False
-        return all(map(_alike, self._copies))
+        return (
+            all(type(place.read()) is float for place in self.floats)
+            and all(_is_still(place.read(), value) for place, value in self._expected)
+            and all(map(_alike, self._copies))
+        )
 
     def conditions(self, name_of: Callable[[Any], str]) -> Iterator[str]:
         """What has to be true in Python for this to hold; it may hold although it is not."""
@@ -106,7 +103,7 @@ class Environment:
         for place, value in self._expected:
             now = place.read()
             now = now.generator if type(now) is Drawing else now
-            if now is not value and (type(now) is not type(value) or not _equal(now, value)):
+            if not _is_still(now, value):
                 return place.name
         for container, copy in self._copies:
             if not _alike((container, copy)):
@@ -147,6 +144,11 @@ def _alike(pair: tuple[Any, Any]) -> bool:
     return bool(container == copy) if isinstance(container, set) else len(container) == len(copy)
 
 
+def _is_still(now: Any, value: Any) -> bool:
+    """Whether what is found is the same thing as before, or means the same."""
+    return now is value or (type(now) is type(value) and _equal(now, value))
+
+
 def _equal(a: Any, b: Any) -> bool:
     """Whether two values of one type mean the same to a program: only plain ones can."""
     if isinstance(a, float):
@@ -154,7 +156,5 @@ def _equal(a: Any, b: Any) -> bool:
     if isinstance(a, SCALARS):
         return bool(a == b)
     if isinstance(a, tuple):
-        return len(a) == len(b) and all(
-            x is y or (type(x) is type(y) and _equal(x, y)) for x, y in zip(a, b, strict=True)
-        )
-    return isinstance(a, Tensor) and a is b
+        return len(a) == len(b) and all(map(_is_still, a, b))
+    return False

@@ -27,10 +27,10 @@ def explained(compiled: Compiled) -> Iterator[str]:
     each = list(_each(compiled))
     signatures, ways = sum(len(c._ways) for c in each), sum(len(w) for c in each for w in c._ways.values())
     through = f", {_many(ways, 'way')} through it" if ways else ""
-    yield f"{_called(compiled.function)}{_defined(compiled.function)}: {_many(signatures, 'signature')}{through}"
+    yield f"{_name_of(compiled.function)}{_defined(compiled.function)}: {_many(signatures, 'signature')}{through}"
     for one in each:
         for key, recordings in one._ways.items():
-            yield f"{_called(one.function)}({signature(one.function, key)})"
+            yield f"{_name_of(one.function)}({signature(one.function, key)})"
             for number, recording in enumerate(recordings, 1):
                 yield f"  way {number}: {_size(recording)}"
                 yield from (f"    {line}" for line in _way(one.function, key, recording))
@@ -115,7 +115,7 @@ def _kind(part: Any) -> str:
     return f": {'tensor ' * (len(part) > 3)}{dtype}{list(shape) if shape else ''}"
 
 
-def _called(function: Callable[..., Any]) -> str:
+def _name_of(function: Callable[..., Any]) -> str:
     return str(getattr(function, "__name__", None) or getattr(getattr(function, "func", None), "__name__", "f"))
 
 

@@ -89,9 +89,7 @@ def operation(graph: Graph, run: Callable[..., tuple[Any, ...]], back: Back, run
     def rule(g: Sequence[Any], xs: Sequence[Any], out: Sequence[Any]) -> list[Any]:
         cotangents: list[Any] = [None] * len(xs)
         seeds = [g[i] for i in back.alive]
-        if any(
-            isinstance(x, Box) for x in (*g, *out)
-        ):  # to be differentiated again: by its inputs, not by what is left
+        if any(isinstance(x, Box) for x in (*g, *out)):  # differentiated again: by its inputs, not by what is left
             varying = [xs[k] for k in back.sources]
 
             def of_sources(*given: Any) -> list[Any]:

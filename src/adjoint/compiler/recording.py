@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint.compiler.arguments import Arguments, Leaf, Target, shares_memory
+from adjoint.compiler.arguments import Arguments, Leaf, Target, shares_memory, write_back
 from adjoint.compiler.backend import Runner
 from adjoint.compiler.calling import Direct
 from adjoint.compiler.environment import Environment
@@ -48,8 +48,13 @@ class Recording:
     Attributes:
         graph: the program: inputs are the varying leaves, the state, the arrays that were found; outputs are the
             results, what is written into arguments, what the way back needs, and what is written into the state.
-        environment: what it holds for.
-        direct: the short way to run it for these positional arguments, once there is native code; see `calling`.
+        leaves: which arrays of the arguments the first inputs are.
+        environment, state: what it holds for, and what it reads and writes besides its arguments.
+        written: numbers of the cells of the state that it writes.
+        mutated, cleared: what it writes into arguments, and whose gradients it takes away.
+        gives: what becomes of its results.
+        back: the way back, if these go on in a graph; `op` is the operation that the program is then.
+        direct: the short way to run it, once there is native code; see `calling`.
     """
 
     def __init__(
@@ -60,13 +65,13 @@ class Recording:
         state: State,
         written: Sequence[int],
         mutated: Sequence[Target],
+        cleared: Sequence[int],
         gives: Gives,
         back: Back | None,
         make: Callable[..., Runner],
     ) -> None:
         self.graph, self.leaves, self.environment, self.state = graph, leaves, environment, state
-        self.written, self.mutated, self.gives = written, mutated, gives
-        self.cleared: list[int] = []  # arguments whose gradients it takes away
+        self.written, self.mutated, self.cleared, self.gives = written, mutated, cleared, gives
         self.back = back
         self.places = {len(graph.outputs) - len(written) + k: i for k, i in enumerate(written)}
         found = {cell: len(leaves) + i for i, cell in enumerate(state.cells)}
@@ -108,10 +113,7 @@ class Recording:
             results = tuple(n.value if n.kind == "constant" and not n.shape else x
                             for n, x in zip(self.graph.outputs, results, strict=False))  # fmt: skip
         count = len(self.gives.tensors)
-        for target, value in zip(self.mutated, results[count:], strict=False):
-            target.write(leaves, value)
-        for number in self.cleared:
-            leaves[number].node.grad = None
+        write_back(leaves, zip(self.mutated, results[count:], strict=False), self.cleared)
         return self.gives(list(results[:count]), leaves)
 
     def _check(self, given: Sequence[Any]) -> None:
@@ -187,8 +189,13 @@ def record(
     inputs of the program.
     """
     environment = Environment(f, rebuild(list(leaves)), changing)
+
+    def as_it_is(reason: str, made: Recording | None = None, again: bool = False) -> Recorded:
+        environment.restore()
+        return Recorded(_called(f, rebuild(list(leaves))), made, reason, again)
+
     if environment.refusal:
-        return Recorded(_called(f, rebuild(list(leaves))), None, environment.refusal)
+        return as_it_is(environment.refusal)
     arguments = Arguments(leaves, varies)
     state = State(f, rebuild(list(leaves)))
     environment.leave_out(state)
@@ -198,13 +205,11 @@ def record(
         with environment.symbolic(held):
             run = _Run(f, rebuild, arguments, state, environment)
     except NewAttributesError:
-        environment.restore()
-        return Recorded(_called(f, rebuild(list(leaves))), None, "it makes attributes that were not there", again=True)
+        return as_it_is("it makes attributes that were not there", again=True)
     except Exception as error:  # whatever it is, the function itself, as it is, says it better
-        environment.restore()
         reason = str(error) if isinstance(error, AdjointError) else f"{type(error).__name__}: {error}"
         line = line_of_error(error)
-        return Recorded(_called(f, rebuild(list(leaves))), None, f"{reason} ({line})" if line else reason)
+        return as_it_is(f"{reason} ({line})" if line else reason)
     except BaseException:  # it was interrupted
         environment.restore()
         raise
@@ -216,21 +221,20 @@ def record(
     overwritten = [leaves[target.number] for target, _, _ in run.mutations]
     given = [leaf.read(leaves) for leaf in arguments.chosen]
     if shares_memory([*given, *environment.read()], state, written, overwritten):
-        environment.restore()
-        return Recorded(_called(f, rebuild(list(leaves))), None, SHARED)
+        return as_it_is(SHARED)
     inputs = [*arguments.inputs, *state.inputs, *held]
     graph = Graph(inputs, [*results, *written.values()], guards=guards, name=getattr(f, "__name__", "f"))
     if back is not None:
         back.settle(inputs)
     mutated = [target for target, _, _ in run.mutations]
-    made = Recording(graph, arguments.chosen, environment, state, list(written), mutated, run.gives, back, make)
-    made.cleared = run.cleared
+    made = Recording(
+        graph, arguments.chosen, environment, state, list(written), mutated, run.cleared, run.gives, back, make
+    )
     if back is not None:  # the result belongs to a graph of the user's, which the program makes
         try:
             return Recorded(made(leaves), made, "")
         except GraphError:  # native code rounds otherwise, and a guard compares bits
-            environment.restore()
-            return Recorded(_called(f, rebuild(list(leaves))), made, "")
+            return as_it_is("", made)
     return Recorded(run.finished(), made, "")
 
 
@@ -286,10 +290,7 @@ class _Run:
         for source, drawn in self._drawn:
             source.set(drawn)
         values = self._state.write(self._new, self.values)
-        for target, _, value in self.mutations:
-            target.write(self._leaves, value)
-        for number in self.cleared:
-            self._leaves[number].node.grad = None
+        write_back(self._leaves, ((target, value) for target, _, value in self.mutations), self.cleared)
         return self.gives(values, self._leaves)
 
 
