@@ -348,3 +348,31 @@ def test_a_loss_that_can_still_go_back(both):
             yield (layer,)
 
     both(story)
+
+
+def test_losses_taken_out_as_numbers(both):
+    def story(compiled):
+        model = network()
+        sgd = optim.SGD(model.parameters(), lr=0.3)
+
+        @compiled
+        def step(x, y):
+            sgd.zero_grad()
+            loss = nn.cross_entropy(model(x), y)
+            (loss * (1.0 + loss.item())).backward()  # a factor without a history
+            sgd.step()
+            return {"loss": loss.item(), "small": loss.detach().astype(np.float32).item() * 2}
+
+        for _ in range(4):
+            found = step(X, Y)
+            assert [type(x) for x in found.values()] == [float, float]
+            yield *map(np.array, [found["loss"], np.float32(found["small"])]), model
+
+    (step,) = both(story)
+    assert ways(step) == 1
+
+
+def test_numbers_taken_out_have_no_history():
+    graph = ad.capture(lambda x: np.sum(x) * np.sum(x).item(), np.ones(2))
+    np.testing.assert_array_equal(ad.grad(graph)(np.array([1.0, 2.0])), [3.0, 3.0])
+    np.testing.assert_array_equal(graph(np.array([1.0, 2.0])), 9.0)

@@ -14,7 +14,7 @@ import numpy as np
 from adjoint.core.op import NO_SETTINGS
 from adjoint.graph.node import Node
 from adjoint.graph.spelling import literal, spelled
-from adjoint.graph.symbol import as_numpy, as_python, is_number
+from adjoint.graph.symbol import PYTHONS, as_numpy, is_number
 from adjoint.tape.lines import line_of
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Writer:
 
     def root(self, node: Node) -> Node:
         """What `node` is another name of."""
-        while self._single and (node.op is as_python or node.op is as_numpy):
+        while self._single and (node.op in PYTHONS or node.op is as_numpy):
             (node,) = node.args
         return node
 
@@ -98,7 +98,7 @@ class Writer:
             return [] if np.ndim(node.value) == 0 else [f"{name} = {literal(node.value)}"]
         if node.kind == "input" or self.root(node) is not node:
             return []
-        if node.op is as_python:
+        if node.op in PYTHONS:
             return [f"{name} = {self.names[node.args[0]]}.item()"]
         if node.op is as_numpy:
             return [f"{name} = np.asarray({self.names[node.args[0]]})[()]"]

@@ -253,8 +253,11 @@ class Symbol(Layered):
         return value
 
     def item(self, *index: int) -> Any:
-        """The value as a Python number; see `numpy`."""
-        return self.numpy().item(*index)
+        """The value as a Python number. A real one goes on as a symbol; others are asked for, see `numpy`."""
+        if index or np.size(self.value) != 1 or self.dtype.kind != "f" or _record.get() is None:
+            return self.numpy().item(*index)
+        single: Any = np.reshape(self, ()).astype(np.float64)
+        return symbol_of(self.value.item(), call(item, (single.node,), {}, (), single.dtype, users_place))
 
     def tolist(self) -> Any:
         """The values as nested lists; see `numpy`."""
@@ -264,7 +267,7 @@ class Symbol(Layered):
         """A number's, which may be looked up in a dictionary; arrays have none, so theirs is for our own use."""
         if _record.get() is None or isinstance(self.value, np.ndarray):
             return object.__hash__(self)
-        return hash(self.item())
+        return hash(self.numpy().item())
 
     def __format__(self, spec: str) -> str:
         if _record.get() is None:
@@ -290,6 +293,10 @@ class Symbol(Layered):
 as_python = Op("as_python", lambda x: x.item() if isinstance(x, np.generic) else x, ("x",), (Rule(1.0),),
                kind="elementwise")  # fmt: skip
 
+# The same for a number that the program takes out of an array: that has no history.
+item = Op("as_python", as_python.forward, ("x",), (Rule(0.0),), kind="elementwise")
+PYTHONS = (as_python, item)
+
 
 # And the other way round, as np.asarray does.
 as_numpy = Op("as_numpy", lambda x: np.asarray(x)[()], ("x",), (Rule(1.0),), kind="elementwise")
@@ -302,6 +309,9 @@ class Number(Symbol):
     """
 
     __slots__ = ()
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return round(self.numpy().item(), digits)
 
     def as_array(self) -> Any:
         node = call(as_numpy, (self.node,), {}, (), self.dtype, users_place)
@@ -364,7 +374,7 @@ def symbol_of(value: Any, node: Node) -> Symbol:
 def is_number(node: Node) -> bool:
     """Whether a node is one of Python's numbers, which promotes less than NumPy's."""
     if node.args:
-        return node.op is as_python and not node.shape
+        return node.op in PYTHONS and not node.shape
     return type(node.value) in (NumberName, bool, int, float, complex)
 
 

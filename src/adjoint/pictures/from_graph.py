@@ -11,7 +11,7 @@ from adjoint.core.box import apply
 from adjoint.core.errors import AdjointError, ArgumentError
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import Node
-from adjoint.graph.symbol import as_numpy, as_python
+from adjoint.graph.symbol import PYTHONS, as_numpy
 from adjoint.graph.text import named
 from adjoint.pictures.diagram import Diagram, Vertex, holds, label_of, number, stands_in, summary
 from adjoint.pictures.from_tape import Cotangents
@@ -36,7 +36,7 @@ def diagram_of_graph(graph: Graph, given: Sequence[Any] | None) -> Diagram:
     names, lines = named(graph), dict[Any, str]()
     nodes = list(dict.fromkeys([*graph.inputs, *graph.nodes]))
     # Whether a number is Python's or NumPy's is of no interest here.
-    nodes = [node for node in nodes if node.op is not as_python and node.op is not as_numpy]
+    nodes = [node for node in nodes if node.op not in (*PYTHONS, as_numpy)]
     inline = {n for n in nodes if n.kind == "constant" and np.ndim(n.value) == 0 and n not in map(_seen, graph.outputs)}
     vertices: dict[int, Vertex] = {}
     for node in nodes:
@@ -81,7 +81,7 @@ def diagram_of_graph(graph: Graph, given: Sequence[Any] | None) -> Diagram:
 
 def _seen(node: Node) -> Node:
     """What stands for `node` in a picture."""
-    while node.op is as_python or node.op is as_numpy:
+    while node.op in (*PYTHONS, as_numpy):
         (node,) = node.args
     return node
 

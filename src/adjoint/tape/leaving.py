@@ -44,7 +44,8 @@ class Leaving(ArrayBox):
 
     def item(self, *index: int) -> Any:
         """The value as a Python number."""
-        return self.numpy().item(*index)
+        held: Any = self.data if isinstance(self.data, Box) else self.numpy()
+        return held.item(*index)
 
     def tolist(self) -> Any:
         """The values as nested lists of Python numbers."""
