@@ -1,5 +1,7 @@
 """Random numbers in compiled functions: new ones at each call, and those that the plain function draws."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -134,3 +136,17 @@ def test_a_step_with_noise_learns_the_same():
         losses = [step(X[:3]).item() for _ in range(30)]
         found.append([*losses, *mean.numpy(), *spread.numpy()])
     np.testing.assert_allclose(found[1], found[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "native"])
+def test_layers_that_draw(backend):
+    x = np.ones(50)
+
+    def draws(wrap):
+        layer = nn.Dropout(0.5, rng=3)
+        f = wrap(lambda x: layer(x))
+        return [f(x).copy() for _ in range(4)]
+
+    plain, compiled = draws(lambda f: f), draws(partial(ad.compile, wait=True, backend=backend))
+    np.testing.assert_array_equal(plain, compiled)
+    assert not np.array_equal(compiled[0], compiled[1])

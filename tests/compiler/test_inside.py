@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint import nn
 from adjoint.core.errors import InPlaceError
 
 Z = np.array([0.3, -1.2, 2.0])
@@ -143,3 +144,43 @@ def test_where_nothing_is_recorded(compiled, weights):
         assert made(Z).requires_grad
         with ad.no_grad():
             assert not made(Z).requires_grad
+
+
+def test_results_go_on_in_a_users_graph(compiled):
+    model = nn.Sequential(nn.Linear(3, 4, rng=0), nn.Tanh(), nn.Linear(4, 1, rng=1))
+    scale = ad.tensor([2.0], requires_grad=True)
+
+    def f(x):
+        return model(x) * scale, np.sum(x, axis=0)
+
+    made = compiled(f)
+    for _ in range(3):
+        gradients = []
+        for g in (f, made):
+            for p in (*model.parameters(), scale):
+                p.grad = None
+            x = ad.tensor(np.random.default_rng(2).normal(size=(5, 3)), requires_grad=True)
+            y, total = g(np.sin(x))
+            (np.sum(y**2) + np.sum(total * 3.0) + np.sum(scale)).backward()
+            gradients.append([p.grad.numpy().copy() for p in (*model.parameters(), scale, x)])
+        for a, b in zip(*gradients, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-13)
+    leaf = ad.tensor(np.random.default_rng(2).normal(size=(5, 3)), requires_grad=True)
+    penalties = []
+    for g in (f, made, made):
+        leaf.grad = None
+        np.sum(g(leaf)[0] ** 2).backward(create_graph=True)
+        penalty = np.sum(leaf.grad**2)
+        scale.grad = None
+        penalty.backward()
+        penalties.append(scale.grad.numpy().copy())
+    np.testing.assert_allclose(penalties, penalties[:1] * 3, rtol=1e-12)
+
+
+def test_recursion(compiled):
+    @compiled
+    def power(x, n):
+        return x if n == 1 else x * power(x, n - 1)
+
+    assert power(2.0, 10) == 1024.0
+    assert power(3.0, 10) == 3.0**10

@@ -1,7 +1,6 @@
 """What recording systems fall into: each case gives here what the plain function gives."""
 
 import copy
-import threading
 from functools import partial
 
 import numpy as np
@@ -198,29 +197,6 @@ def test_training_and_evaluation():
     same(f(x).numpy(), quiet)
 
 
-def test_random_numbers_are_new_and_those_of_the_plain_function():
-    x = np.ones(50)
-
-    def draws(wrap):
-        layer = nn.Dropout(0.5, rng=3)
-        f = wrap(lambda x: layer(x))
-        return [f(x).copy() for _ in range(4)]
-
-    plain, compiled = draws(lambda f: f), draws(ad.compile)
-    same(plain, compiled)
-    assert not np.array_equal(compiled[0], compiled[1])
-
-
-def test_generators_of_the_users():
-    def draws(wrap):
-        generator = np.random.default_rng(5)
-        f = wrap(lambda x: x + generator.normal(size=2))
-        return [f(np.zeros(2)) for _ in range(4)]
-
-    compiled = draws(ad.compile)
-    same(draws(lambda f: f), compiled)
-
-
 def test_a_method_of_two_instances():
     class Scale:
         def __init__(self, k):
@@ -360,56 +336,6 @@ def test_a_training_step(make, backend):
     assert runs[0][3]["steps"] == runs[1][3]["steps"] == 6
 
 
-def test_inside_transforms_and_other_compiled_functions():
-    f = ad.compile(lambda x: np.sum(np.sin(x) * x))
-    g = ad.compile(lambda x: f(x) ** 2)
-    x = rng.normal(size=4)
-
-    def plain(x):
-        return np.sum(np.sin(x) * x)
-
-    f(x)
-    same(ad.grad(f)(x), ad.grad(plain)(x))
-    same(ad.jvp(f, (x,), (x,))[1], ad.jvp(plain, (x,), (x,))[1])
-    same(ad.vmap(f)(np.stack([x, 2 * x])), ad.vmap(plain)(np.stack([x, 2 * x])))
-    same(ad.hessian(f)(x), ad.hessian(plain)(x))
-    same(g(x), plain(x) ** 2)
-    compiled = ad.compile(ad.grad(f))
-    for k in (1.0, 2.0):
-        same(compiled(k * x), ad.grad(plain)(k * x))
-    t = ad.tensor(x, requires_grad=True)
-    y = np.exp(t)
-    f(y).backward()
-    same(t.grad.numpy(), ad.grad(lambda x: plain(np.exp(x)))(x))
-
-
-def test_threads():
-    f = ad.compile(lambda x: np.sum(np.tanh(x) ** 2))
-    inputs = [rng.normal(size=10) for _ in range(40)]
-    expected = [np.sum(np.tanh(x) ** 2) for x in inputs]
-    found = [None] * len(inputs)
-
-    def work(k):
-        for i in range(k, len(inputs), 4):
-            found[i] = f(inputs[i])
-
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    same(found, expected)
-
-
-def test_recursion():
-    @ad.compile
-    def power(x, n):
-        return x if n == 1 else x * power(x, n - 1)
-
-    assert power(2.0, 10) == 1024.0
-    assert power(3.0, 10) == 3.0**10
-
-
 def test_trees_and_keywords():
     @ad.compile
     def f(params, *, x, power=2):
@@ -430,37 +356,6 @@ def test_no_grad_is_part_of_the_signature():
         assert not f(np.ones(2)).requires_grad
         t[0] = 5.0
     same(f(np.ones(2)).numpy(), [5, 2])
-
-
-def test_results_go_on_in_a_users_graph():
-    model = nn.Sequential(nn.Linear(3, 4, rng=0), nn.Tanh(), nn.Linear(4, 1, rng=1))
-    scale = ad.tensor([2.0], requires_grad=True)
-
-    def f(x):
-        return model(x) * scale, np.sum(x, axis=0)
-
-    compiled = ad.compile(f)
-    for _ in range(3):
-        gradients = []
-        for g in (f, compiled):
-            for p in (*model.parameters(), scale):
-                p.grad = None
-            x = ad.tensor(np.random.default_rng(2).normal(size=(5, 3)), requires_grad=True)
-            y, total = g(np.sin(x))
-            (np.sum(y**2) + np.sum(total * 3.0) + np.sum(scale)).backward()
-            gradients.append([p.grad.numpy().copy() for p in (*model.parameters(), scale, x)])
-        for a, b in zip(*gradients, strict=True):
-            np.testing.assert_allclose(a, b, rtol=1e-13)
-    leaf = ad.tensor(np.random.default_rng(2).normal(size=(5, 3)), requires_grad=True)
-    penalties = []
-    for g in (f, compiled, compiled):
-        leaf.grad = None
-        np.sum(g(leaf)[0] ** 2).backward(create_graph=True)
-        penalty = np.sum(leaf.grad**2)
-        scale.grad = None
-        penalty.backward()
-        penalties.append(scale.grad.numpy().copy())
-    np.testing.assert_allclose(penalties, penalties[:1] * 3, rtol=1e-12)
 
 
 def test_what_is_a_view_depends_on_how_an_argument_lies_in_memory():

@@ -1,3 +1,5 @@
+"""Matrix products by BLAS: the routines of NumPy's library and of SciPy's, found and called."""
+
 import ctypes
 import subprocess
 import sys

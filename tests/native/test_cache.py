@@ -1,3 +1,5 @@
+"""Native code on disk: a private folder, whole files, damage, links, limits, several processes."""
+
 import errno
 import os
 import resource

@@ -1,3 +1,5 @@
+"""From text to code: equal functions are compiled once, found on disk by other processes, and freed."""
+
 import ctypes
 import os
 import subprocess
