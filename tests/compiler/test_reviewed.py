@@ -44,3 +44,24 @@ def test_a_match_statement_sees_the_values_type():
     assert [compiled(2.0) for _ in range(3)] == [4.0] * 3
     for _ in range(3):
         np.testing.assert_array_equal(compiled(np.ones(2)), [3.0, 3.0])
+
+
+def test_what_is_written_keeps_its_order_in_memory():
+    def f(x, y):
+        x += y
+        x /= 2.0
+        x.reshape(-1)[1] = 9.0  # of columns a copy
+        return x.copy()
+
+    compiled = ad.compile(f, wait=True)
+    a = np.arange(12.0).reshape(3, 4)
+    for _ in range(3):
+        for order in (
+            np.array,
+            np.asfortranarray,
+            lambda x: np.repeat(x, 2, 1)[:, ::2],
+            lambda x: x[::-1].copy()[::-1],
+        ):
+            given, expected = order(a), order(a)
+            np.testing.assert_array_equal(compiled(given, a), f(expected, a))
+            np.testing.assert_array_equal(given, expected)

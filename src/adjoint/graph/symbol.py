@@ -184,10 +184,13 @@ class Symbol(Layered):
         return symbol_of(out, record.draws[key])
 
     def _write(self, index: Any, value: Any) -> None:
+        before = self.root._layers[0]
         super()._write(index, value)
         root = self.root
         if isinstance(root._layers[0], np.generic):  # NumPy gives numbers where an array without axes stays one
             root._layers = np.asarray(root._layers[0]), root._layers[1]
+        elif isinstance(before, np.ndarray) and before.strides != root._layers[0].strides:
+            root._layers = _laid_out_as(before, root._layers[0]), root._layers[1]
 
     def _constant(self, array: Any) -> tuple[Any, ...]:
         if isinstance(array, Box):
@@ -316,6 +319,18 @@ class Number(Symbol):
     def as_array(self) -> Any:
         node = call(as_numpy, (self.node,), {}, (), self.dtype, users_place)
         return Symbol.of((np.asarray(self.value)[()], node), LEVEL)
+
+
+def _laid_out_as(model: np.ndarray, value: np.ndarray) -> np.ndarray:
+    """`value` in the memory order of `model`, which says what is a view of it; as it is, where that has no room."""
+    spans = [(n - 1) * stride for n, stride in zip(model.shape, model.strides, strict=True)]
+    if any(n > 1 and stride == 0 for n, stride in zip(model.shape, model.strides, strict=True)) or not value.size:
+        return value
+    first = -sum(span for span in spans if span < 0)
+    memory = np.empty(first + sum(span for span in spans if span > 0) + value.itemsize, np.uint8)
+    kept: np.ndarray = np.ndarray(model.shape, value.dtype, memory.data, first, model.strides)
+    kept[...] = value
+    return kept
 
 
 _ASKS_FOR_OTHERS = ("abc", "typing")  # modules whose functions ask in the name of their callers
