@@ -376,3 +376,29 @@ def test_numbers_taken_out_have_no_history():
     graph = ad.capture(lambda x: np.sum(x) * np.sum(x).item(), np.ones(2))
     np.testing.assert_array_equal(ad.grad(graph)(np.array([1.0, 2.0])), [3.0, 3.0])
     np.testing.assert_array_equal(graph(np.array([1.0, 2.0])), 9.0)
+
+
+def test_arrays_that_are_put_elsewhere_in_containers(both):
+    def story(compiled):
+        state = {"w": np.zeros((5, 3)), "v": np.zeros((5, 3))}
+        pair = [np.zeros(3), np.ones(3)]
+
+        @compiled
+        def step(x, y):
+            loss, g = ad.value_and_grad(lambda w: nn.cross_entropy(x @ w, y))(state["w"])
+            state["v"] = 0.9 * state["v"] + g
+            state["w"] = state["w"] - 0.1 * state["v"]
+            return loss
+
+        @compiled
+        def turn(x):
+            pair[0], pair[1] = pair[1] + x, pair[0] * x
+
+        for k in range(3):
+            step(X, Y)
+            turn(float(k + 1))
+            arrays = [*state.values(), *pair]
+            assert all(type(x) is np.ndarray for x in arrays)
+            yield map(ad.tensor, arrays)
+
+    both(story)

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from adjoint.compiler.places import SCALARS, Places
-from adjoint.core.box import Box
 from adjoint.core.errors import NotSupportedError
 from adjoint.graph.drawing import Drawing
 from adjoint.graph.node import Node
@@ -39,12 +38,14 @@ class Environment:
         self._generators = [(place, place.read()) for place in found.generators]
         self._expected = found.expected
         self._copies = [(container, type(container)(container)) for container in found.containers]
-        self._values = [np.array(place.read()) for place in self.arrays]
+        self._given = [place.read() for place in self.arrays]
+        self._values = [np.array(array) for array in self._given]
 
     def leave_out(self, state: State) -> None:
         """The arrays that are found as state are not found here too."""
         kept = [not state.keeps(place.holder, place.key) for place in self.arrays]
         self.arrays = [place for place, keep in zip(self.arrays, kept, strict=True) if keep]
+        self._given = [array for array, keep in zip(self._given, kept, strict=True) if keep]
         self._values = [value for value, keep in zip(self._values, kept, strict=True) if keep]
 
     def read(self) -> list[Any]:
@@ -110,7 +111,7 @@ class Environment:
                 return f"a {type(container).__name__}"
         for place, before in zip(self.arrays, self._values, strict=True):
             now = place.read()
-            if not isinstance(now, Box) and (not isinstance(now, np.ndarray) or now.tobytes() != before.tobytes()):
+            if not isinstance(now, np.ndarray) or now.tobytes() != before.tobytes():
                 return place.name
         return ""
 
@@ -132,10 +133,11 @@ class Environment:
             else:
                 container.clear()
                 container.update(copy)
-        for place, before in zip(self.arrays, self._values, strict=True):
-            now = place.read()
-            if isinstance(now, np.ndarray) and now.flags.writeable and now.tobytes() != before.tobytes():
-                now[...] = before
+        for place, array, before in zip(self.arrays, self._given, self._values, strict=True):
+            if place.read() is not array:
+                place.write(array)
+            if array.flags.writeable and array.tobytes() != before.tobytes():
+                array[...] = before
 
 
 def _alike(pair: tuple[Any, Any]) -> bool:
