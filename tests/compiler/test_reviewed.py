@@ -65,3 +65,16 @@ def test_what_is_written_keeps_its_order_in_memory():
             given, expected = order(a), order(a)
             np.testing.assert_array_equal(compiled(given, a), f(expected, a))
             np.testing.assert_array_equal(given, expected)
+
+
+def test_errors_of_numbers_are_raised_where_the_function_says_so():
+    def inverse(x):
+        with np.errstate(divide="raise"):
+            return 1.0 / x
+
+    compiled = ad.compile(inverse, wait=True)
+    for _ in range(3):
+        assert compiled(np.full(2, 2.0)).tolist() == [0.5, 0.5]
+        with pytest.raises(FloatingPointError):
+            compiled(np.zeros(2))
+    assert "np.errstate says that errors" in compiled.explain()

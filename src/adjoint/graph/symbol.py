@@ -129,6 +129,8 @@ class Symbol(Layered):
         return self.layers[1]  # type: ignore[no-any-return]  # see the class
 
     def process(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
+        if not _SILENT.issuperset(np.geterr().values()):
+            raise NotSupportedError("np.errstate says that errors of numbers are raised, which a program does not do")
         values: list[Any] = []
         nodes: list[Node] = []
         for arg in args:
@@ -333,6 +335,7 @@ def _laid_out_as(model: np.ndarray, value: np.ndarray) -> np.ndarray:
     return kept
 
 
+_SILENT = frozenset(("ignore", "warn", "print", "log"))
 _ASKS_FOR_OTHERS = ("abc", "typing")  # modules whose functions ask in the name of their callers
 _FOUND = ("argwhere", "bincount", "flatnonzero", "intersect1d", "nonzero", "setdiff1d", "setxor1d", "unique")
 
