@@ -159,6 +159,7 @@ def _check_exactly(node: Node, array: Any) -> Any:
     """Refuse an array of another shape or dtype."""
     if np.shape(array) != node.shape or (isinstance(array, np.ndarray) and array.dtype != node.dtype):
         raise ArgumentError(
-            f"the program was built for {node.dtype} {node.shape} of {node.label}; got {np.shape(array)}"
+            f"the program was built for dtype {node.dtype} and shape {node.shape} of {node.label}; got "
+            f"{np.asarray(array).dtype} and {np.shape(array)}: build one for these, native.build(…)"
         )
     return array

@@ -75,6 +75,15 @@ def table(words: Sequence[int], owner: Any) -> Table:
     return made
 
 
+def words_read(words: Mapping[str, str]) -> str:
+    """The lines with which C code begins: the words of the table, which is its ``self``, by name and type."""
+    lines = [f"  %self.data = getelementptr i8, ptr %self, i64 {HEAD}", "  %words = load ptr, ptr %self.data"]
+    for i, (name, kind) in enumerate(words.items()):
+        lines.append(f"  %{name}.at = getelementptr i64, ptr %words, i64 {i}")
+        lines.append(f"  %{name} = load {kind}, ptr %{name}.at")
+    return "\n".join(lines)
+
+
 def builtin(enter: Entry, words: Table) -> Callable[..., Any]:
     """The Python function whose C code is `enter`, and whose ``self`` are the `words`: they must keep `enter` alive."""
     make = ctypes.pythonapi.PyCFunction_NewEx

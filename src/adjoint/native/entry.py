@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint.native import capi
-from adjoint.native.capi import HEAD, Entry, Table, announced, entry, pointer_in
+from adjoint.native.capi import HEAD, Entry, Table, announced, entry, pointer_in, words_read
 from adjoint.native.entry_code import ENTER
 
 DATA, NDIM, DIMS, DESCR, FLAGS = (HEAD + offset for offset in (0, 8, 16, 40, 48))
@@ -27,6 +27,10 @@ GOOD, WRITEABLE = 0x101, 0x400  # an array's flags: contiguous and aligned
 _EMPTY = 184  # PyArray_Empty in NumPy's table of functions, whose numbers stay
 
 # Words of the table that describes a program.
+_WORDS = {
+    "count": "i64", "outs": "i64", "steps": "i64", "block": "ptr", "table": "ptr", "kinds": "ptr", "results": "ptr",
+    "slow": "ptr", "busy": "i64", "releases": "i64", "targets": "i64", "spans": "ptr", "flag": "ptr",
+}  # fmt: skip
 ARGS, OUTS, STEPS, BLOCK, STEP_TABLE, ARG_TABLE, OUT_TABLE, SLOW, BUSY, RELEASES, TARGETS, SPANS, FLAG = range(13)
 # Words of the argument table for each argument: its dtype, how many axes, where its lengths are, the type of a plain
 # number that will do (0: none), the flags that it must have, if it is written the address at which it is known to
@@ -67,7 +71,8 @@ class Kept(NamedTuple):
 @cache
 def _enter() -> Entry:
     """The C part, which is the same for all programs."""
-    text = "\n".join([announced(_OBJECTS, _CALLED, {"PyArray_Empty": _numpy(_EMPTY)}), ENTER % _OFFSETS])
+    head = announced(_OBJECTS, _CALLED, {"PyArray_Empty": _numpy(_EMPTY)})
+    text = f"{head}\n{ENTER % {**_OFFSETS, 'words': words_read(_WORDS)}}"
     return entry(text, b"program", 0x80, b"A compiled program: arrays in, a list of arrays out.")
 
 

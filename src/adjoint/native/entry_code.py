@@ -1,35 +1,9 @@
 """The C part of a program's built-in function, as LLVM text: checks, results, steps; see `entry`, which tells how."""
 
-# %(…)s are places in Python's objects, and what is said above of the argument table.
+# %(…)s are places in Python's objects, and what `entry` says of its tables; %(words)s, the lines that read these.
 ENTER = """
 define ptr @enter(ptr %%self, ptr %%args, i64 %%given) {
-  %%words.at = getelementptr i8, ptr %%self, i64 %(data)s
-  %%w = load ptr, ptr %%words.at
-  %%count = load i64, ptr %%w
-  %%w1 = getelementptr i64, ptr %%w, i64 1
-  %%outs = load i64, ptr %%w1
-  %%w2 = getelementptr i64, ptr %%w, i64 2
-  %%steps = load i64, ptr %%w2
-  %%w3 = getelementptr i64, ptr %%w, i64 3
-  %%block = load ptr, ptr %%w3
-  %%w4 = getelementptr i64, ptr %%w, i64 4
-  %%table = load ptr, ptr %%w4
-  %%w5 = getelementptr i64, ptr %%w, i64 5
-  %%kinds = load ptr, ptr %%w5
-  %%w6 = getelementptr i64, ptr %%w, i64 6
-  %%results = load ptr, ptr %%w6
-  %%w7 = getelementptr i64, ptr %%w, i64 7
-  %%slow = load ptr, ptr %%w7
-  %%busy.at = getelementptr i64, ptr %%w, i64 8
-  %%busy = load i64, ptr %%busy.at
-  %%w9 = getelementptr i64, ptr %%w, i64 9
-  %%releases = load i64, ptr %%w9
-  %%w10 = getelementptr i64, ptr %%w, i64 10
-  %%targets = load i64, ptr %%w10
-  %%w11 = getelementptr i64, ptr %%w, i64 11
-  %%spans = load ptr, ptr %%w11
-  %%w12 = getelementptr i64, ptr %%w, i64 12
-  %%flag = load ptr, ptr %%w12
+%(words)s
   %%fits = icmp eq i64 %%count, %%given
   %%free = icmp eq i64 %%busy, 0
   %%ok = and i1 %%fits, %%free

@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from adjoint.native import capi
-from adjoint.native.capi import HEAD, Entry, announced, entry, table
+from adjoint.native.capi import HEAD, Entry, announced, entry, table, words_read
 from adjoint.native.engine import Kernel
 
 _ITEMS = tuple.__basicsize__  # where a tuple's elements begin
@@ -24,6 +24,12 @@ _ITEMS = tuple.__basicsize__  # where a tuple's elements begin
 # What a call gives: a number, a tuple of them, a dictionary of them, or the first and a dictionary of the rest.
 Form = Literal["one", "tuple", "named", "one and named"]
 _FORMS = get_args(Form)
+# The words that describe a program: how many arguments and results there are, how many results come before those with
+# keys, the form, and where things are.
+_WORDS = {
+    "count": "i64", "outs": "i64", "lead": "i64", "form": "i64", "kernel": "ptr", "names": "ptr",
+    "truths": "ptr", "keys": "ptr", "template": "ptr", "slow": "ptr",
+}  # fmt: skip
 
 
 def builtin(
@@ -36,8 +42,6 @@ def builtin(
 ) -> Callable[..., Any]:
     """The Python function that runs `kernel`, whose results are numbers or `truths`."""
     names, keys = list(map(intern, names)), list(map(intern, keys))
-    # The words that describe a program: how many arguments and results there are, how many results come before those
-    # with keys, the form, and where things are.
     empty = dict.fromkeys(keys)
     columns = [np.array([*words, 0], np.int64) for words in (map(id, names), map(int, truths), map(id, keys))]
     words = table(
@@ -51,7 +55,7 @@ def builtin(
 @cache
 def _enter() -> Entry:
     """The C part, which is the same for all programs."""
-    text = "\n".join([announced(_TYPES, _CALLED, {}), _ENTER % _OFFSETS])
+    text = "\n".join([announced(_TYPES, _CALLED, {}), _ENTER % {**_OFFSETS, "words": words_read(_WORDS)}])
     return entry(text, b"formula", 0x82, b"A compiled formula: one number for each variable.")
 
 
@@ -69,7 +73,7 @@ def supported() -> bool:
     )
 
 
-_OFFSETS = {"data": HEAD, "head": HEAD, "type": HEAD - 8, "size": HEAD, "items": _ITEMS}
+_OFFSETS = {"head": HEAD, "type": HEAD - 8, "size": HEAD, "items": _ITEMS}
 _TYPES = {"float": float, "double": np.float64, "int": int}
 _CALLED = {
     "PyLong_AsDouble": "double (ptr)", "PyErr_Occurred": "ptr ()", "PyErr_Clear": "void ()",
@@ -79,7 +83,7 @@ _CALLED = {
 }  # fmt: skip
 
 
-# %(…)s are places in Python's objects. `self` is the table, an array, whose data are the words.
+# %(…)s are places in Python's objects; %(words)s, the lines that read the table.
 _ENTER = """
 define internal ptr @number(ptr %%out, ptr %%truths, i64 %%i) {
   %%at = getelementptr double, ptr %%out, i64 %%i
@@ -100,27 +104,7 @@ bool:
 }
 
 define ptr @enter(ptr %%self, ptr %%args, i64 %%given, ptr %%kwnames) {
-  %%words.at = getelementptr i8, ptr %%self, i64 %(data)s
-  %%w = load ptr, ptr %%words.at
-  %%count = load i64, ptr %%w
-  %%w1 = getelementptr i64, ptr %%w, i64 1
-  %%outs = load i64, ptr %%w1
-  %%w2 = getelementptr i64, ptr %%w, i64 2
-  %%lead = load i64, ptr %%w2
-  %%w3 = getelementptr i64, ptr %%w, i64 3
-  %%form = load i64, ptr %%w3
-  %%w4 = getelementptr i64, ptr %%w, i64 4
-  %%kernel = load ptr, ptr %%w4
-  %%w5 = getelementptr i64, ptr %%w, i64 5
-  %%names = load ptr, ptr %%w5
-  %%w6 = getelementptr i64, ptr %%w, i64 6
-  %%truths = load ptr, ptr %%w6
-  %%w7 = getelementptr i64, ptr %%w, i64 7
-  %%keys = load ptr, ptr %%w7
-  %%w8 = getelementptr i64, ptr %%w, i64 8
-  %%template = load ptr, ptr %%w8
-  %%w9 = getelementptr i64, ptr %%w, i64 9
-  %%slow = load ptr, ptr %%w9
+%(words)s
   %%in = alloca double, i64 %%count
   %%out = alloca double, i64 %%outs
   %%in.order = icmp eq ptr %%kwnames, null
