@@ -402,3 +402,26 @@ def test_arrays_that_are_put_elsewhere_in_containers(both):
             yield map(ad.tensor, arrays)
 
     both(story)
+
+
+def test_chosen_rows_after_a_step_of_others(both):
+    """A pass over nodes that are older than a write elsewhere gets the index as it was saved."""
+
+    def story(compiled):
+        w, v = (ad.tensor(np.arange(12.0).reshape(4, 3), requires_grad=True) for _ in range(2))
+        sgd = optim.SGD([v], lr=0.1)
+
+        @compiled
+        def step(x):
+            w.zero_grad()
+            v.zero_grad()
+            np.sum(v * x).backward()
+            loss = np.sum((w * x)[np.array([1, 3])] ** 2)
+            sgd.step()
+            loss.backward()
+            return loss.detach()
+
+        for _ in range(2):
+            yield step(np.ones(3)), w, v
+
+    both(story)

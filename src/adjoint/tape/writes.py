@@ -200,7 +200,7 @@ class Past:
         return tuple(self._value(v, node, k) for k, v in enumerate(node.saved if values is None else values))
 
     def _value(self, value: Any, node: Node, k: int) -> Any:
-        if isinstance(value, tuple):  # several results, or any number of arguments
+        if type(value) is tuple:  # several results, or any number of arguments; a named one is a setting
             return tuple(self._value(v, node, k) for v in value)
         if not isinstance(value, np.ndarray | Box):
             return value
