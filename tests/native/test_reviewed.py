@@ -82,3 +82,16 @@ def test_dtype_says_in_which_numbers_is_computed():
     same_as_numpy(lambda x: np.multiply(x, x, dtype=np.int64), (small,))
     same_as_numpy(lambda x: np.sqrt(x, dtype="f8"), (np.array([2.0, 3.0], "f4"),))
     same_as_numpy(lambda x: np.add(x, 1e-9, dtype="f4"), (np.array([2.0, 3.0]),))
+
+
+def test_one_result_given_twice_after_a_step_by_numpy():
+    def f(x, v):
+        x += np.sort(v) * 0.1
+        return x * 2.0, x, x + 0.0
+
+    compiled = ad.compile(f, wait=True)
+    for k in range(4):
+        given, expected, v = np.full((3, 3), float(k)), np.full((3, 3), float(k)), np.array([3.0, 1.0, 2.0])
+        y, z = compiled(given, v), f(expected, v)
+        for found, wanted in zip((*y, given), (*z, expected), strict=True):
+            np.testing.assert_array_equal(found, wanted)

@@ -81,11 +81,14 @@ def function(between: Between) -> Callable[..., Any]:
     fresh = {slot for step in native for slot in step.outs}
     results: list[str] = []
     copies: list[str] = []
+    late: list[str] = []  # of what the last segment itself gives
+    final = set(native[-1].outs) if native and native[-1] is between.steps[-1] else set[int]()
     for k, (slot, node) in enumerate(between.gives):
         own = slot in fresh
         fresh.discard(slot)
         results.append(f"v{slot}" if own else f"o{k}")
-        copies += [] if own else [f"o{k} = array(v{slot}, {_name(scope, node.dtype)})"]
+        if not own:
+            (late if slot in final else copies).append(f"o{k} = array(v{slot}, {_name(scope, node.dtype)})")
     for step in between.steps:
         if isinstance(step, NativeStep):
             if step is between.steps[-1]:  # which may write arguments: what else is given must be safe by then
@@ -95,8 +98,7 @@ def function(between: Between) -> Callable[..., Any]:
             lines += [f"{_list(step.outs)}= found"] if step.outs else []
         else:
             lines += _computed(between, scope, step)
-    if not (between.steps and isinstance(between.steps[-1], NativeStep)):
-        lines += copies
+    lines += late if native and native[-1] is between.steps[-1] else copies
     lines += [f"w{k} = array(v{value})" for k, (value, _) in enumerate(between.written)]
     lines += [f"v{target}[...] = w{k}" for k, (_, target) in enumerate(between.written)]
     text = "\n    ".join(["def run(*arrays):", *lines, f"return [{', '.join(results)}]"])
