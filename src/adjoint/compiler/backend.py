@@ -14,10 +14,9 @@ from adjoint.compiler.background import later
 from adjoint.compiler.program import Program, straight
 from adjoint.core.errors import GraphError, WrongCodeError
 from adjoint.core.locks import COMPILING
-from adjoint.core.op import Op
-from adjoint.core.registry import operation
 from adjoint.graph.graph import SEEN, Graph
 from adjoint.graph.node import Node, call, constant
+from adjoint.graph.rewrite import op_named
 from adjoint.graph.symbol import Guard
 from adjoint.tape.reach import Source
 
@@ -126,16 +125,10 @@ def _check(guard: Guard) -> tuple[Node, np.ndarray]:
     if guard.question == "bool" and node.dtype != bool:
         compared = np.not_equal.resolve_dtypes((node.dtype, node.dtype, None))
         zero = constant(np.zeros((), compared[1]))
-        node = call(_op("not_equal"), (node, zero), {}, node.shape, np.dtype(bool))
+        node = call(op_named("not_equal"), (node, zero), {}, node.shape, np.dtype(bool))
     elif guard.question in ("int", "index") and node.dtype.kind == "f":
-        node = call(_op("trunc"), (node,), {}, node.shape, node.dtype)
+        node = call(op_named("trunc"), (node,), {}, node.shape, node.dtype)
     return node, np.asarray(answer, node.dtype).reshape(node.shape)
-
-
-def _op(name: str) -> Op:
-    found = operation(name)
-    assert isinstance(found, Op)
-    return found
 
 
 def _natively(graph: Graph, native: Any) -> Program:

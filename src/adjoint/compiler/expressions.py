@@ -14,11 +14,11 @@ from adjoint.compiler.backend import compare, say
 from adjoint.compiler.background import later
 from adjoint.core.errors import ArgumentError, NotSupportedError
 from adjoint.core.locks import COMPILING
-from adjoint.core.registry import operation
 from adjoint.core.trees import flatten
 from adjoint.expressions import Expr
 from adjoint.expressions.plan import WEAK, Plan
 from adjoint.graph.node import Node, call, constant, in_order, placeholder
+from adjoint.graph.rewrite import converted, op_named
 from adjoint.graph.symbol import Number, Symbol, recording, symbol_of
 
 # Programs for so many kinds of arrays are kept, the latest.
@@ -300,13 +300,10 @@ def _settled(result: Any, given: Sequence[Any]) -> Any:
 
 def _spread(node: Node, shape: tuple[int, ...], dtype: Any) -> Node:
     """`node` as an array of this shape and dtype."""
-    if node.dtype not in (dtype, bool):
-        cast: Any = operation("astype")
-        node = call(cast, (node,), {**cast.settings, "dtype": dtype}, node.shape, dtype)
+    node = node if node.dtype == bool else converted(node, dtype)
     if node.shape == shape:
         return node
-    spread: Any = operation("broadcast_to")
-    return call(spread, (node,), {"shape": shape}, shape, node.dtype)
+    return call(op_named("broadcast_to"), (node,), {"shape": shape}, shape, node.dtype)
 
 
 def compiled(e: Expr, *, wait: bool, backend: str, static: Sequence[str], fastmath: bool) -> CompiledExpr:

@@ -21,7 +21,7 @@ from adjoint.core.box import apply
 from adjoint.core.errors import GraphError
 from adjoint.core.op import NO_SETTINGS, Op
 from adjoint.core.registry import operation
-from adjoint.graph.node import Draws, Node, call, constant, frozen, in_order, part, placeholder
+from adjoint.graph.node import Draws, Node, Place, call, constant, frozen, in_order, part, placeholder
 from adjoint.graph.symbol import LEVEL, Symbol, is_number, recording
 
 if TYPE_CHECKING:
@@ -102,14 +102,15 @@ def on(
         title = function.__name__.strip("_").replace("_", " ")
         reason = why or inspect.getdoc(function) or ""
         return [
-            Rule(title, _op(name) if name else None, function, reason, tuple(examples), wants)
+            Rule(title, op_named(name) if name else None, function, reason, tuple(examples), wants)
             for name in names or ("",)
         ]
 
     return decorate
 
 
-def _op(name: str) -> Op:
+def op_named(name: str) -> Op:
+    """The operation of this name, which is one of arrays."""
     found = operation(name)
     assert isinstance(found, Op)
     return found
@@ -304,3 +305,11 @@ def with_args(node: Node, args: tuple[Node, ...]) -> Node:
         return part(args[0], node.value)
     place = node.place
     return call(node.op, args, node.settings, node.shape, node.dtype, (lambda: place) if place else None)
+
+
+def converted(node: Node, dtype: Any, place: Place | None = None) -> Node:
+    """`node` as an array of this dtype: itself, if it has that."""
+    if node.dtype == dtype:
+        return node
+    astype = op_named("astype")
+    return call(astype, (node,), {**astype.settings, "dtype": dtype}, node.shape, dtype, lambda: place)

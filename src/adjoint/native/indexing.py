@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint.core.op import Op
-from adjoint.core.registry import operation
 from adjoint.graph.node import Node, call, constant
+from adjoint.graph.rewrite import converted, op_named
 from adjoint.native.emit import REGISTER, key_of
 from adjoint.ops.indexing import Place, is_basic
 
@@ -183,7 +183,7 @@ def by_positions(node: Node, args: tuple[Node, ...]) -> Node | None:
 
 def _last_writer(node: Node, chosen: Node) -> Node:
     """The numbers 0, 1 … written to the chosen places of an array of -1, one after another."""
-    within = _with("maximum", _with("minimum", _as_integer(chosen), node.shape[0] - 1), 0)
+    within = _with("maximum", _with("minimum", converted(chosen, np.dtype(np.int64)), node.shape[0] - 1), 0)
     said = {"strides": (0,), "offset": 0, "region": chosen.shape, "inside": ()}
     args = (constant(np.arange(*chosen.shape)), within, constant(np.asarray(-1)))
     return call(PUT, args, said, node.shape, node.dtype, lambda: node.place)
@@ -198,7 +198,7 @@ def _positions(found: Terms, places: Sequence[Node]) -> tuple[Node, tuple[Node, 
         if not isinstance(array, Place):
             known = known + _inside(array, length) * stride
             continue
-        number = _as_integer(places[array.number])
+        number = converted(places[array.number], np.dtype(np.int64))
         low, high = _with("greater_equal", number, -length), _with("less", number, length)
         inside.append(_all(_with("logical_and", low, high)))
         counted = _with("choose_either", _with("less", number, 0), _with("add", number, length), number)
@@ -211,16 +211,9 @@ def _positions(found: Terms, places: Sequence[Node]) -> tuple[Node, tuple[Node, 
     return computed, tuple(inside)
 
 
-def _as_integer(node: Node) -> Node:
-    if node.dtype == np.int64:
-        return node
-    astype: Any = operation("astype")
-    return call(astype, (node,), {**astype.settings, "dtype": np.dtype(np.int64)}, node.shape, np.dtype(np.int64))
-
-
 def _with(name: str, *args: Any) -> Node:
     """An elementwise operation on nodes of whole numbers, and on plain ones."""
-    op: Any = operation(name)
+    op = op_named(name)
     nodes = tuple(arg if isinstance(arg, Node) else constant(arg) for arg in args)
     is_question = name in ("greater_equal", "less", "logical_and")
     shape = np.broadcast_shapes(*(n.shape for n in nodes))
@@ -228,7 +221,7 @@ def _with(name: str, *args: Any) -> Node:
 
 
 def _all(node: Node) -> Node:
-    every: Any = operation("all")
+    every = op_named("all")
     return call(every, (node,), {**every.settings, "axis": None}, (), np.dtype(bool)) if node.shape else node
 
 
@@ -237,7 +230,7 @@ def _reshaped(node: Node, shape: tuple[int, ...]) -> Node:
         return node
     if node.kind == "constant":
         return constant(np.reshape(node.value, shape))
-    reshape: Any = operation("reshape")
+    reshape = op_named("reshape")
     return call(reshape, (node,), {**reshape.settings, "shape": shape}, shape, node.dtype)
 
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from adjoint.core.errors import AdjointError
 from adjoint.core.op import Op
-from adjoint.core.registry import operation
 from adjoint.graph.capture import capture
 from adjoint.graph.node import Draws, Node, Place, call, in_order, part
+from adjoint.graph.rewrite import converted, op_named, with_args
 from adjoint.native import written_again
 from adjoint.native.assembled import ASSEMBLED
 from adjoint.native.indexing import FROM_INDEX, by_positions
@@ -94,18 +94,18 @@ def primitive(outputs: Sequence[Node]) -> list[Node]:
 
 def _taken_apart(node: Node, args: tuple[Node, ...]) -> Node:
     if node.op is None:
-        return part(args[0], node.value) if args else node
+        return with_args(node, args)
     if node.op.name == "matmul" and node.dtype == np.float16 and all(arg.dtype == node.dtype for arg in args):
-        args = tuple(_as_dtype(arg, np.dtype(np.float32), node.place) for arg in args)  # as NumPy computes
+        args = tuple(converted(arg, np.dtype(np.float32), node.place) for arg in args)  # as NumPy computes
         product = call(node.op, args, node.settings, node.shape, args[0].dtype, lambda: node.place)
-        return _as_dtype(product, node.dtype, node.place)
+        return converted(product, node.dtype, node.place)
     if node.op.name == "matmul" and node.dtype is not None:
-        args = tuple(_as_dtype(arg, node.dtype, node.place) for arg in args)
+        args = tuple(converted(arg, node.dtype, node.place) for arg in args)
     if node.op.name in FROM_INDEX and (placed := by_positions(node, args)):
         return placed
     if node.op.name == "reshape" and node.settings["order"] == "F" and node.shape is not None:
         return _by_columns(node, args[0])
-    same = node if args == node.args else call(node.op, args, node.settings, node.shape, node.dtype, lambda: node.place)
+    same = with_args(node, args)
     if _is_primitive(node.op) or node.shape is None or isinstance(node.shape[0] if node.shape else 0, tuple):
         return same
     try:
@@ -117,7 +117,7 @@ def _taken_apart(node: Node, args: tuple[Node, ...]) -> Node:
 def _by_columns(node: Node, arg: Node) -> Node:
     """A reshape that counts the first axis first, as one of the transposed array."""
     assert node.op is not None
-    transpose: Any = operation("transpose")
+    transpose = op_named("transpose")
     settings = {**node.settings, "order": "C", "shape": node.shape[::-1]}
     turned = call(transpose, (arg,), transpose.settings, arg.shape[::-1], arg.dtype, lambda: node.place)
     rows = call(node.op, (turned,), settings, node.shape[::-1], node.dtype, lambda: node.place)
@@ -159,7 +159,7 @@ def _captured(node: Node, args: tuple[Node, ...]) -> Node | None:
         if inner not in put:
             put[inner] = _put(inner, tuple(put[arg] for arg in inner.args), each, node.place)
     result = put[graph.outputs[0]]
-    result = _as_dtype(result, node.dtype, node.place)
+    result = converted(result, node.dtype, node.place)
     return result if result.shape == node.shape else None
 
 
@@ -168,11 +168,3 @@ def _put(inner: Node, args: tuple[Node, ...], each: bool, place: Place | None) -
         return part(args[0], inner.value) if args else inner
     shape = np.broadcast_shapes(*(arg.shape for arg in args)) if each else inner.shape
     return _taken_apart(call(inner.op, args, inner.settings, shape, inner.dtype, lambda: place), args)
-
-
-def _as_dtype(node: Node, dtype: Any, place: Place | None) -> Node:
-    """`node` converted, if it has another dtype."""
-    if node.dtype == dtype:
-        return node
-    astype: Any = operation("astype")
-    return call(astype, (node,), {**astype.settings, "dtype": dtype}, node.shape, dtype, lambda: place)

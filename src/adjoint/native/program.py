@@ -43,7 +43,8 @@ class Program:
         long: whether other threads run while a native step does.
         kernels: a `KernelRecord` for each native step, in the order in which they run.
         modules: the code of these, without repetitions.
-        reasons: for each node that NumPy computes, why.
+        plans: of the segments.
+        given: nodes of the results of a call.
     """
 
     def __init__(
@@ -68,11 +69,11 @@ class Program:
         self._checks += [(node, np.asarray(True)) for node in held]
         everything += held
         nodes = [n for n in in_order(everything) if n.kind in ("call", "part")]
-        kinds, self.reasons = {}, dict[Node, str]()
+        kinds, reasons = {}, dict[Node, str]()
         for node in nodes:
-            kinds[node], self.reasons[node] = kind_of(node)
+            kinds[node], reasons[node] = kind_of(node)
         self._parts = partition(nodes, kinds, everything)
-        self._assemble(kinds, results)
+        self._assemble(kinds, reasons, results)
         self.long = any(step.segment.long for step in self._steps if isinstance(step, NativeStep))
         first = self._steps[0] if self.whole else None
         alone = first if isinstance(first, NativeStep) else None
@@ -82,7 +83,8 @@ class Program:
     def __call__(self, *arrays: Any) -> Any:
         return self.run(*arrays)
 
-    def _assemble(self, kinds: dict[Node, str], results: list[Node]) -> None:
+    def _assemble(self, kinds: dict[Node, str], reasons: dict[Node, str], results: list[Node]) -> None:
+        """Plan the segments, have their code made, and put them in order with NumPy's steps."""
         slots: dict[Node, int] = {node: i for i, node in enumerate(self.inputs)}
         checked = [node for node, _ in self._checks]
         written = [node for node, _ in self._writes]
@@ -111,12 +113,12 @@ class Program:
         found = compiled(functions)
         self.modules: list[Module] = list(dict.fromkeys(kernel.module for kernel in found))
         self.plans: list[Plan] = []
-        self._kernels = iter(found)
+        each = iter(found)
         for native, part in self._parts:
             if native:
                 outs, planner, plan = planned[id(part)]
                 takes = list(self.inputs) if self.whole else planner.takes(self.inputs)
-                kernels = [next(self._kernels) for _ in plan.steps]
+                kernels = [next(each) for _ in plan.steps]
                 for node in (*takes, *outs):
                     slots.setdefault(node, len(slots))
                 segment = Segment(takes, plan, outs, kernels, self.exact)
@@ -127,7 +129,7 @@ class Program:
                     for arg in node.args:
                         slots.setdefault(arg, len(slots))
                     slots.setdefault(node, len(slots))
-                    self._steps.append(NumpyStep(node, [slots[a] for a in node.args], slots[node], self.reasons[node]))
+                    self._steps.append(NumpyStep(node, [slots[a] for a in node.args], slots[node], reasons[node]))
         for node in (*results, *checked, *written):
             slots.setdefault(node, len(slots))
         self._between = Between(
