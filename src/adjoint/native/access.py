@@ -34,17 +34,19 @@ class Access:
     """The part of a kernel's writer that knows of memory.
 
     Attributes:
+        code: what is written.
         operands: the arrays: those that are read, then those that are written.
         places: what of them the kernel is told the address of.
         step: for each of them and each axis the stride, a number or its name in the code.
         at: where each of them is, inside of the loops that are open.
+        values: what has been read and computed, by its number.
+        vector: the axis that goes in vectors.
         mask: inside of the loop in vectors: whether all lanes are there, and which.
     """
 
     code: Code
     operands: list[Operand]
     places: dict[tuple[Any, int], int]
-    reads: list[list[int]]
     step: list[list[Any]]
     at: list[str]
     values: list[Any]
