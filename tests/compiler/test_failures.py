@@ -7,7 +7,7 @@ import pytest
 
 import adjoint as ad
 from adjoint import nn, optim
-from adjoint.core.errors import WrongCodeError
+from adjoint.core.errors import ArgumentError, WrongCodeError
 from adjoint.native import segment
 
 X = np.arange(1.0, 4.0)
@@ -51,6 +51,12 @@ def test_held_against_numpy_at_each_call(monkeypatch, capsys, level):
     said = capsys.readouterr().err
     assert ("is native" in said) is (level >= "1")
     assert ("define " in said) is (level >= "4")
+
+
+def test_what_is_to_be_said_is_a_number(monkeypatch):
+    monkeypatch.setenv("ADJOINT_DEBUG", "yes")
+    with pytest.raises(ArgumentError, match="from 0 .* to 4 .* got 'yes'"):
+        ad.compile(lambda x: x + 1, wait=True)(X)
 
 
 def test_a_wrong_program_is_caught(monkeypatch):

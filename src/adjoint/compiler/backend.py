@@ -12,7 +12,7 @@ import numpy as np
 
 from adjoint.compiler.background import later
 from adjoint.compiler.program import Program, straight
-from adjoint.core.errors import GraphError, WrongCodeError
+from adjoint.core.errors import ArgumentError, GraphError, WrongCodeError
 from adjoint.core.locks import COMPILING
 from adjoint.graph.graph import SEEN, Graph
 from adjoint.graph.node import Node, call, constant
@@ -22,8 +22,15 @@ from adjoint.tape.reach import Source
 
 
 def debug_level() -> int:
-    """What to say on standard error: 1 when something is recorded or compiled, 2 the graph, 3 the plan, 4 the LLVM."""
-    return int(os.environ.get("ADJOINT_DEBUG", "0") or 0)
+    """What to say on standard error: 1 when something is recorded or compiled, 2 the graph, 3 the plan, 4 the LLVM.
+
+    Raises:
+        ArgumentError: if $ADJOINT_DEBUG is no number.
+    """
+    given = os.environ.get("ADJOINT_DEBUG", "").strip()
+    if given and not given.isdecimal():
+        raise ArgumentError(f"ADJOINT_DEBUG is a number from 0 (nothing) to 4 (everything); got {given!r}")
+    return int(given or 0)
 
 
 def say(level: int, text: Callable[[], str]) -> None:
