@@ -55,7 +55,7 @@ def test_held_against_numpy_at_each_call(monkeypatch, capsys, level):
 
 def test_what_is_to_be_said_is_a_number(monkeypatch):
     monkeypatch.setenv("ADJOINT_DEBUG", "yes")
-    with pytest.raises(ArgumentError, match="from 0 .* to 4 .* got 'yes'"):
+    with pytest.raises(ArgumentError, match=r"from 0 .* to 4 .* got 'yes'"):
         ad.compile(lambda x: x + 1, wait=True)(X)
 
 
