@@ -5,20 +5,23 @@ For a training step it reads ::
     def direct(args, kwargs):
         if len(args) != 2 or kwargs: return MISS
         try:
-            x0 = args[0]
-            x1 = args[1]
-            if not (type(x0) is ndarray and x0.shape == (16, 4) and …): return MISS
-            if not (floor() == 0 and a1.cell_contents is a2 and a3['training'] is a4 and …): return MISS
-            s2 = a5.data
+            begin(None)
+            if recorders: return MISS
+            try:
+                x0 = args[0]
+                x1 = args[1]
+                if not (type(x0) is ndarray and x0.shape == (16, 4) and … and a3['training'] is a4 and …): return MISS
+                s0 = a0.data
+                …
+                results = native(x0, x1, s0, …)
+            except misses: return MISS
+            if results is None: return MISS
+            r0, r1, … = results
+            note((s0, …))
+            a0.node.grad = wrap(r1, None, 0)
             …
-            results = native(x0, x1, s2, …)
-        except misses: return MISS
-        if results is None: return MISS
-        r0, r1, … = results
-        note((s2, …))
-        a6.node.grad = wrap(r1, None, 0)
-        …
-        return wrap(r0[()], None, 0)
+            return wrap(r0[()], None, 0)
+        finally: end()
 
 What does not fit gives MISS, and has done nothing: the long way, `Recording.__call__`, finds out why.
 """
