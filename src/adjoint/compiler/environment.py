@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.compiler.places import SCALARS, Places
+from adjoint.compiler.places import SCALARS, Place, Places
 from adjoint.core.errors import NotSupportedError
 from adjoint.graph.drawing import Drawing
 from adjoint.graph.node import Node
 from adjoint.graph.state import State
-from adjoint.graph.symbol import reading, symbol_of
+from adjoint.graph.symbol import Symbol, reading, symbol_of
 
 
 class Environment:
@@ -40,6 +40,8 @@ class Environment:
         self._copies = [(container, type(container)(container)) for container in found.containers]
         self._given = [place.read() for place in self.arrays]
         self._values = [np.array(array) for array in self._given]
+        self._put: dict[Place, tuple[Symbol, Node]] = {}
+        self._twins: list[tuple[Place, Place]] = []  # where one array is in two places
 
     def leave_out(self, state: State) -> None:
         """The arrays that are found as state are not found here too."""
@@ -54,7 +56,9 @@ class Environment:
 
     @contextmanager
     def symbolic(self, nodes: Sequence[Node]) -> Iterator[None]:
-        """For a while, symbols in place of floats, one for each of the `nodes`, and nodes for arrays.
+        """For a while, symbols in place of floats and of arrays, one for each of the `nodes`.
+
+        An array that is there twice is one symbol. Where an array can not be put back, it is known by its identity.
 
         Raises:
             NotSupportedError: if a float has been replaced by another one meanwhile.
@@ -64,6 +68,13 @@ class Environment:
         symbols = [symbol_of(value, node) for value, node in zip(values[count:], nodes[count:], strict=True)]
         for place, symbol in zip(self.floats, symbols, strict=True):
             place.write(symbol)
+        met: dict[int, tuple[Place, tuple[Symbol, Node]]] = {}
+        for place, array, node in zip(self.arrays, values, nodes[:count], strict=False):
+            if type(place) is Place and not isinstance(place.holder, tuple):
+                first, self._put[place] = met.setdefault(id(array), (place, (symbol_of(array, node), node)))
+                place.write(self._put[place][0])
+                if first is not place:
+                    self._twins.append((first, place))
         for place, generator in self._generators:
             place.write(Drawing(generator))
         try:
@@ -75,6 +86,9 @@ class Environment:
         finally:
             for place, value in (*zip(self.floats, values[count:], strict=True), *self._generators):
                 place.write(value)
+            for place, array in zip(self.arrays, values[:count], strict=True):
+                if place in self._put:
+                    place.write(array)
 
     def changed_floats(self) -> list[Any]:
         """The identities of places where another float is now."""
@@ -87,6 +101,7 @@ class Environment:
             all(type(place.read()) is float for place in self.floats)
             and all(_is_still(place.read(), value) for place, value in self._expected)
             and all(map(_alike, self._copies))
+            and all(a.read() is b.read() for a, b in self._twins)
         )
 
     def conditions(self, name_of: Callable[[Any], str]) -> Iterator[str]:
@@ -95,6 +110,7 @@ class Environment:
         for place, value in self._expected:
             if not isinstance(place.holder, tuple):
                 yield f"{place.text(name_of)} is {name_of(value)}"
+        yield from (f"{a.text(name_of)} is {b.text(name_of)}" for a, b in self._twins)
         for container, copy in self._copies:
             sized = f"len({name_of(container)}) == {len(copy)}"
             yield f"{name_of(container)} == {name_of(copy)}" if isinstance(container, set) else sized
@@ -110,8 +126,12 @@ class Environment:
             if not _alike((container, copy)):
                 return f"a {type(container).__name__}"
         for place, before in zip(self.arrays, self._values, strict=True):
-            now = place.read()
-            if not isinstance(now, np.ndarray) or now.tobytes() != before.tobytes():
+            now, (symbol, node) = place.read(), self._put.get(place, (None, None))
+            if symbol is not None:
+                changed = now is not symbol or symbol.node is not node
+            else:
+                changed = not isinstance(now, np.ndarray) or now.tobytes() != before.tobytes()
+            if changed:
                 return place.name
         return ""
 
