@@ -95,3 +95,17 @@ def test_one_result_given_twice_after_a_step_by_numpy():
         y, z = compiled(given, v), f(expected, v)
         for found, wanted in zip((*y, given), (*z, expected), strict=True):
             np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("dtype", ["i4", "u1", "?", "f4"])
+@pytest.mark.parametrize("subscripts", ["ij->j", "ij->i", "ij,ij->j", "ij,jk->k"])
+def test_einsum_keeps_the_dtype(subscripts, dtype):
+    x = (np.arange(9).reshape(3, 3) * 20 % 256).astype(dtype)
+    same_as_numpy(lambda *xs: np.einsum(subscripts, *xs), (x,) * (1 + subscripts.count(",")))
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u2", "i4", "?"])
+@pytest.mark.parametrize("function", [np.sum, np.prod, np.cumsum, np.cumprod, np.add.reduce])
+def test_dtype_of_a_sum(function, dtype):
+    x = np.arange(-40, 59).reshape(9, 11)
+    same_as_numpy(lambda x: function(x, axis=0, dtype=dtype), (x,), (-x,))

@@ -98,7 +98,8 @@ def _by_method(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: di
         given["where"] = where
     if initial is not None and initial is not np._NoValue:
         given["initial"] = initial
-    return store(ours(_cast(a, dtype), **given), out)
+    result = ours(_cast(a, dtype), **given)
+    return store(result if dtype is None or result.dtype == dtype else result.astype(dtype), out)
 
 
 def store(result: Any, out: Any) -> Any:

@@ -116,7 +116,8 @@ def _running(op: Any, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
         a = a.astype(dtype)
     if axis is None:
         a, axis = np.ravel(a), 0
-    return store(op(a, axis=axis), out)
+    result = op(a, axis=axis)
+    return store(result if dtype is None or result.dtype == dtype else result.astype(dtype), out)
 
 
 _both = lambda r: [call(r(3, 4)), call(r(3, 4), 1)]  # noqa: E731 - shared samples

@@ -173,11 +173,16 @@ def _diagonals(a: Any, term: str) -> Any:
     return a[tuple(grid[c] for c in term)]
 
 
+def _summed(a: Any, axes: tuple[int, ...]) -> Any:
+    """A sum in the dtype of what is summed, as einsum's are: whole numbers stay as narrow as they are."""
+    return np.sum(a, axis=axes) if a.dtype.kind in "fc" else np.sum(a, axis=axes, dtype=a.dtype)
+
+
 def _arrange(a: Any, term: str, out: str) -> Any:
     """Sum over what `out` lacks, and put the rest in its order."""
     lost = tuple(i for i, c in enumerate(term) if c not in out)
     if lost:
-        a = np.sum(a, axis=lost)
+        a = _summed(a, lost)
         term = "".join(c for c in term if c in out)
     return a if term == out else np.transpose(a, [term.index(c) for c in out])
 

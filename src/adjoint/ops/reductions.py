@@ -188,6 +188,8 @@ def _reduced(op: Any, combine: Any, identity: Any, a: Any, options: dict[str, An
         kept = np.shape(np.sum(a, axis=axis, keepdims=keepdims))
         return store(np.broadcast_to(initial, kept).astype(a.dtype), options["out"])
     result = op(a, axis=axis, keepdims=keepdims)
+    if dtype is not None and result.dtype != dtype:  # whole numbers, which are summed in wide ones: the rest is cut off
+        result = result.astype(dtype)
     return store(result if initial is None else combine(result, initial), options["out"])
 
 
