@@ -41,9 +41,9 @@ MOST_WAYS = 16
 MOST_KINDS = 256
 # So often it is recorded anew because of other values outside of its arguments. Floats there become inputs at once.
 MOST_REBOUND = 32
-NOISE = "a question hangs on how results are rounded, and native code rounds some otherwise"
 MOST_TRIES = 2  # of functions that make attributes when they are called first
 MOST_DIRECT = 4  # short ways, the latest first
+NOISE = "a question hangs on how results are rounded, and native code rounds some otherwise"
 
 
 class Compiled:
@@ -93,10 +93,10 @@ class Compiled:
         if self.options.static:
             return self._with_static(args, kwargs)
         with shared():
-            return self._called(args, kwargs)
+            return self._by_long_way(args, kwargs)
 
-    def _called(self, args: Any, kwargs: Any) -> Any:
-        """A call by the long way."""
+    def _by_long_way(self, args: Any, kwargs: Any) -> Any:
+        """The answer by a recording that holds; else the function's, which may be recorded."""
         if recording_floor.observers():  # who wants to see each operation: detect_anomaly, trace_backward, hooks
             return self.function(*args, **kwargs)
         leaves, rebuild = flatten((args, kwargs))
@@ -194,6 +194,7 @@ class Compiled:
         return None if len(levels) > 1 or (inner and floor) else (inner, *parts)
 
     def _recorded(self, key: Any, tried: Sequence[Recording], leaves: Sequence[Any], rebuild: Any) -> Any:
+        """The answer of a run that is recorded, since none of the recordings, `tried` among them, is for this call."""
         varies = [isinstance(x, np.ndarray | np.generic | Tensor) or type(x) in (float, complex) for x in leaves]
         with alone() as it_is:
             answer = self._by([way for way in self._ways.get(key, ()) if way not in tried], leaves, rebuild)
