@@ -1,4 +1,4 @@
-"""Programs that went wrong once: NumPy's answer is the right one, at each call."""
+"""Corners of NumPy in native code: byte orders, masks, bins, signs, dtypes: its answer is the right one, at each call."""
 
 import numpy as np
 import pytest
