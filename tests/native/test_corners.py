@@ -1,4 +1,4 @@
-"""Corners of NumPy in native code: byte orders, masks, bins, signs, dtypes: its answer is the right one, at each call."""
+"""Corners of NumPy in native code, byte orders, masks, bins, signs, dtypes: the answer is its, at each call."""
 
 import numpy as np
 import pytest
