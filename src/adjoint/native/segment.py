@@ -49,7 +49,9 @@ class Segment:
         arrays = fitted(self.inputs, args, self.exact)
         for i in self.targets:
             if not args[i].flags.writeable:
-                raise SharedMemoryError(f"{self.inputs[i].label} is to be written; got a read-only array: pass a copy of it")
+                raise SharedMemoryError(
+                    f"{self.inputs[i].label} is to be written; got a read-only array: pass a copy of it"
+                )
         if self.targets and overlap((x, i in self.targets) for i, x in enumerate(args)):
             raise SharedMemoryError("an array that is to be written shares memory with another argument: pass a copy")
         if not self._first.words[entry.BUSY]:
