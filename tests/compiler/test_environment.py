@@ -198,3 +198,43 @@ def test_a_question_that_hangs_on_rounding_stays_with_numpy():
         assert any(np.array_equal(found, factor * x) for factor in (1, 2, 3))
     assert sum(map(len, f._ways.values())) <= 3
     assert "runs as it is" not in f.explain()
+
+
+USES = {
+    "a product": lambda x, table: x * (table * 2),
+    "a row": lambda x, table: x + table[1],
+    "an element": lambda x, table: x + table[1, 1],
+    "a number": lambda x, table: x + float(table[0, 2]),
+    "transposed": lambda x, table: x @ table.T,
+    "a sum": lambda x, table: x + table.sum(),
+    "another dtype": lambda x, table: x + table.astype(np.float32),
+    "a tensor": lambda x, table: ad.tensor(table)[1] * x,
+    "a branch": lambda x, table: x if table[0, 0] > 5 else -x,
+    "chosen rows": lambda x, table: table[np.argsort(x)],
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_what_is_made_of_arrays_outside_is_made_at_each_call(both, use):
+    def story(compiled):
+        table = np.arange(12.0).reshape(4, 3)
+        f = compiled(lambda x: USES[use](x, table))
+        for x in (np.arange(3.0), np.ones(3), np.arange(3.0)[::-1].copy()):
+            found = f(x)
+            yield (found if isinstance(found, ad.Tensor) else ad.tensor(np.array(found)),)
+            table += 10
+
+    both(story)
+
+
+def test_one_array_in_two_places_and_then_two(both):
+    def story(compiled):
+        held = {"a": np.ones(3)}
+        held["b"] = held["a"]
+        f = compiled(lambda x: held["a"] * x - held["b"])
+        for other in (None, np.zeros(3), np.full(3, 2.0)):
+            held["b"] = held["b"] if other is None else other
+            for k in range(2):
+                yield (ad.tensor(np.array(f(np.full(3, 1.0 + k)))),)
+
+    both(story)
