@@ -184,3 +184,25 @@ def test_recursion(compiled):
 
     assert power(2.0, 10) == 1024.0
     assert power(3.0, 10) == 3.0**10
+
+
+def test_detached_values_stay_constants_to_any_order(compiled):
+    def f(w):
+        return np.sum(w**2 * w.detach())
+
+    def second(g):
+        w = ad.tensor(Z, requires_grad=True)
+        g(w).backward(create_graph=True)
+        gradient, w.grad = w.grad, None
+        np.sum(gradient).backward()
+        return w.grad.numpy()
+
+    made = compiled(f)
+    for _ in range(3):
+        np.testing.assert_allclose(second(made), second(f), rtol=1e-14)
+    stopped = lambda x: np.sum(x**2 * ad.stop_gradient(x))
+    graph = ad.capture(stopped, Z)
+    np.testing.assert_allclose(ad.grad(graph)(Z), 2 * Z * Z, rtol=1e-14)
+    np.testing.assert_allclose(ad.jvp(graph, (Z,), (Z,))[1], ad.jvp(stopped, (Z,), (Z,))[1], rtol=1e-14)
+    np.testing.assert_allclose(ad.vmap(graph)(np.stack([Z, Z])), [np.sum(Z**3)] * 2, rtol=1e-14)
+    np.testing.assert_allclose(compiled(ad.grad(stopped))(Z), 2 * Z * Z, rtol=1e-14)

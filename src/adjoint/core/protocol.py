@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from typing import Any, cast
 
 import numpy as np
@@ -76,9 +77,19 @@ def _masked(
     return store(result, out)
 
 
+# Whether a rule asks for values without history: where it does, their derivative is 0 anyway.
+for_a_rule: ContextVar[bool] = ContextVar("for_a_rule", default=False)
+
+
 def detached(x: Any) -> Any:
-    """The same values without their history."""
-    return cast(Any, x).detach() if isinstance(x, Box) else x
+    """The same values without their history, for a rule whose derivative by them is 0."""
+    if not isinstance(x, Box):
+        return x
+    token = for_a_rule.set(True)
+    try:
+        return cast(Any, x).detach()
+    finally:
+        for_a_rule.reset(token)
 
 
 def _by_method(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

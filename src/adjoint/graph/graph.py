@@ -301,7 +301,9 @@ def _alike(a: np.ndarray, b: np.ndarray) -> bool:
 def depends_on_values(node: Node) -> bool:
     """Whether shape or dtype of what `node` gives may depend on values, as those of np.nonzero and np.unique do."""
     op = node.op
-    return op is not None and op.kind in ("constant", "general") and not isinstance(op.forward, np.ufunc)
+    if op is None or "still" in op.flags:
+        return False
+    return op.kind in ("constant", "general") and not isinstance(op.forward, np.ufunc)
 
 
 def as_captured(node: Node, value: Any) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from adjoint.core.op import NO_SETTINGS
 from adjoint.graph.node import Node
 from adjoint.graph.spelling import literal, spelled
-from adjoint.graph.symbol import PYTHONS, as_numpy, is_number
+from adjoint.graph.symbol import PYTHONS, as_numpy, is_number, still
 from adjoint.tape.lines import line_of
 
 if TYPE_CHECKING:
@@ -100,6 +100,8 @@ class Writer:
             return []
         if node.op in PYTHONS:
             return [f"{name} = {self.names[node.args[0]]}.item()"]
+        if node.op is still:
+            return [f"{name} = {self.names[node.args[0]]}"]
         if node.op is as_numpy:
             return [f"{name} = np.asarray({self.names[node.args[0]]})[()]"]
         if node.op is None:

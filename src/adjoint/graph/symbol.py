@@ -13,6 +13,7 @@ import numpy as np
 from adjoint.core.box import Box, apply, settled
 from adjoint.core.errors import LeavesGraphError, NotSupportedError
 from adjoint.core.op import Op, Rule
+from adjoint.core.protocol import for_a_rule
 from adjoint.graph.node import Node, NumberName, call, constant, frozen, part
 from adjoint.ops.writable import Layered
 from adjoint.tape.lines import users_place
@@ -222,8 +223,13 @@ class Symbol(Layered):
         return True
 
     def detach(self) -> Any:
-        """The same values; a symbol has no history but the program's."""
-        return self
+        """The same values, in the same memory: whoever differentiates the program takes them for constants."""
+        value, node = self.layers
+        if for_a_rule.get() or node.kind == "constant" or node.op is still:
+            return self
+        result = type(self).of((value, call(still, (node,), {}, np.shape(value), _dtype(value), users_place)), LEVEL)
+        result._base, result._seen = (self.root, self.path), self.root._layers
+        return result
 
     def _asked(self, question: str, answer: Any) -> Any:
         record = _record.get()
@@ -293,6 +299,9 @@ class Symbol(Layered):
     def __repr__(self) -> str:
         return f"symbol({self.node!r})"
 
+
+# What `detach` is in a program: nothing, but for those who differentiate it.
+still = Op("detach", lambda x: x, ("x",), kind="constant", batch="leading", flags=frozenset({"still"}))
 
 # Makes one of Python's numbers of NumPy's: what follows is promoted as by Python's.
 as_python = Op("as_python", lambda x: x.item() if isinstance(x, np.generic) else x, ("x",), (Rule(1.0),),

@@ -17,6 +17,7 @@ from adjoint.core.op import Op
 from adjoint.graph.capture import capture
 from adjoint.graph.node import Draws, Node, Place, call, in_order, part
 from adjoint.graph.rewrite import converted, op_named, with_args
+from adjoint.graph.symbol import still
 from adjoint.native import written_again
 from adjoint.native.assembled import ASSEMBLED
 from adjoint.native.indexing import FROM_INDEX, by_positions
@@ -95,6 +96,8 @@ def primitive(outputs: Sequence[Node]) -> list[Node]:
 def _taken_apart(node: Node, args: tuple[Node, ...]) -> Node:
     if node.op is None:
         return with_args(node, args)
+    if node.op is still:
+        return args[0]
     if node.op.name == "matmul" and node.dtype == np.float16 and all(arg.dtype == node.dtype for arg in args):
         args = tuple(converted(arg, np.dtype(np.float32), node.place) for arg in args)  # as NumPy computes
         product = call(node.op, args, node.settings, node.shape, args[0].dtype, lambda: node.place)
