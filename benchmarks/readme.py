@@ -54,8 +54,8 @@ def main() -> None:
     about = (
         f"Measured on {machine[1] if machine else 'one machine'}, one thread each; in brackets what adjoint takes as "
         "a multiple of that library, so below 1 adjoint is faster. NumPy is the program and its derivative written out "
-        "by hand, under native code adjoint itself without compiling. `make bench` prints the whole; the [full tables](benchmarks/results/eager.md) say which budgets are "
-        "met and which are missed."
+        "by hand, under native code adjoint itself without compiling. `make bench` prints the whole; the [full "
+        "tables](benchmarks/results/eager.md) say which budgets are met and which are missed."
     )
     readme = HERE.parent / "README.md"
     text = readme.read_text(encoding="utf-8")
