@@ -328,7 +328,34 @@ def test_lists_that_others_fill_do_not_matter(both):
             self.history.append(self.f(x).item())
             return self.history[-1]
 
-    assert ways(both(Trainer, *[lambda world: world.log(X)] * 4)) == 1
+    f = both(Trainer, *[lambda world: world.log(X)] * 4)
+    assert ways(f) == 1
+    assert not any(f._rebound.values())  # recorded once
+
+
+def test_a_method_that_is_compiled_minds_what_it_names_alone():
+    class Logistic:
+        def __init__(self):
+            self.w = ad.tensor(np.zeros(3), requires_grad=True)
+            self.history, self.rate = [], 0.5
+
+        @partial(COMPILE, wait=True)
+        def step(self, x):
+            loss = np.sum((self.w - x) ** 2)
+            self.w.grad = None
+            loss.backward(retain_graph=False)
+            with ad.no_grad():
+                self.w[...] = self.w - self.rate * self.w.grad
+            return loss.item()
+
+    model = Logistic()
+    for k in range(50):
+        model.rate = 0.4 / (1 + k)
+        model.history.append(model.step(X))
+    assert model.history[-1] < 0.01 * model.history[0]
+    assert not model.step._reasons
+    assert ways(model.step) == 1
+    assert max(model.step._rebound.values()) == 1  # when the rate was seen to change
 
 
 def test_a_compiled_module_is_a_module_to_others():

@@ -35,6 +35,10 @@ _OUTSIDE = frozenset(
 _WRITES_OUT = frozenset({"print", "input", "open"})
 # Code that names one of these may look at attributes that it does not name.
 _ANY_NAME = frozenset({"getattr", "setattr", "hasattr", "vars", "__dict__", "__getattr__", "__getattribute__"})
+# Methods that are called where an object is made, and those that no program calls.
+_MAKING = frozenset({"__init__", "__new__", "__post_init__"})
+_NOT_ASKED = _MAKING | {"__repr__", "__str__", "__del__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__",
+                        "__init_subclass__", "__set_name__", "__copy__", "__deepcopy__"}  # fmt: skip
 _CONTAINERS = (list, tuple, dict, set, frozenset, deque)
 # What keeps nothing: NumPy's functions have attributes, of which its signatures lead to half of Python.
 _PLAIN = (*SCALARS, np.ndarray, np.generic, np.ufunc, type(np.where), Box, Op, ModuleType)
@@ -102,10 +106,11 @@ class Places:
 
     def __init__(self, function: Any, args: Any, changing: Container[Any] = ()) -> None:
         self._changing = changing
-        self._names: frozenset[str] | None = None  # at first, of every object everything counts
+        self._names: set[str] = set()  # what counts of objects and classes: more, with each method that counts
         self._walk(function, args)
-        self._names = frozenset(self._met)
-        self._walk(function, args)
+        while not self._met <= self._names:
+            self._names |= self._met
+            self._walk(function, args)
 
     def _walk(self, function: Any, args: Any) -> None:
         self.arrays: list[Place] = []
@@ -193,17 +198,22 @@ class Places:
         self._refuse_outside(kind)
         if is_library(kind):
             return
-        yield from _fixed(*_functions(kind))
+        inside = _names_inside(kind)
+        made = _MAKING if kind.__name__ in self._names else frozenset()
+        for key, function in _functions(kind):
+            acts = key[:2] == "__" and key not in _NOT_ASKED
+            if acts or key in made or key in inside or self._counts(key):
+                yield from _fixed(function)
         for key, value in vars(kind).items():
             if (_is_value(key, value) or callable(value)) and key[:2] != "__" and self._counts(key):
                 yield Attribute(kind, key, f"{kind.__name__}.{key}")
 
     def _counts(self, name: str) -> bool:
-        return self._names is None or name in self._names or not _ANY_NAME.isdisjoint(self._names)
+        return name in self._names or not _ANY_NAME.isdisjoint(self._names)
 
     def _named(self, kind: type) -> Callable[[str, Any], bool]:
         """Whether an attribute of objects of this class may be read, by its name and value."""
-        inside = {name for base in kind.__mro__[:-1] for f in _functions(base) for name in _names_of(f.__code__)}
+        inside = _names_inside(kind)
         through_all = not _ANY_NAME.isdisjoint(inside)  # as a module's, which look for modules and parameters
 
         def named(key: str, value: Any) -> bool:
@@ -271,12 +281,26 @@ def is_library(thing: Any) -> bool:
     return name.split(".")[0] in LIBRARIES
 
 
-def _functions(kind: type) -> Iterator[FunctionType]:
-    """The functions that a class has: methods, and those behind properties and the like."""
-    for value in vars(kind).values():
+def _functions(kind: type) -> Iterator[tuple[str, FunctionType]]:
+    """The functions that a class has, by name: methods, and those behind properties and the like."""
+    for key, value in vars(kind).items():
         inner = getattr(value, "__func__", None) or (value.func if isinstance(value, cached_property) else value)
+        inner = (
+            inner if isinstance(inner, FunctionType | type) else getattr(inner, "__wrapped__", None)
+        )  # a compiled one
         several = (value.fget, value.fset, value.fdel) if isinstance(value, property) else (inner,)
-        yield from (f for f in several if isinstance(f, FunctionType))
+        yield from ((key, f) for f in several if isinstance(f, FunctionType))
+
+
+def _names_inside(kind: type) -> set[str]:
+    """The names that the libraries' classes below a class use, as `nn.Module` does ``forward`` and ``training``."""
+    return {
+        name
+        for base in kind.__mro__[:-1]
+        if is_library(base)
+        for _, f in _functions(base)
+        for name in _names_of(f.__code__)
+    }
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
