@@ -70,6 +70,18 @@ def test_what_methods_and_properties_read(compiled, monkeypatch):
     np.testing.assert_array_equal(f(X), -X + 0.5)
 
 
+def test_a_shape_that_is_all_that_is_read():
+    settings, weights = Config(), ad.tensor(np.zeros(3))
+    settings.table = np.zeros(3)
+    for backend in ("numpy", "native"):
+        f = ad.compile(lambda x: x * settings.table.shape[0], wait=True, backend=backend)
+        g = ad.compile(lambda x: x * weights.size, wait=True, backend=backend)
+        for count in (3, 3, 3, 5, 5, 3, 3):
+            settings.table, weights.data = np.zeros(count), np.zeros(count)
+            np.testing.assert_array_equal(f(X), X * count)
+            np.testing.assert_array_equal(g(X), X * count)
+
+
 def test_slots(compiled):
     settings = Slots()
     f = compiled(lambda x: x * settings.a + settings.b)

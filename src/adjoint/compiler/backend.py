@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 from weakref import WeakMethod
 
@@ -164,9 +164,15 @@ def _natively(graph: Graph, native: Any) -> Program:
     return run
 
 
+def sources(nodes: Iterable[Node]) -> list[Source]:
+    """The generators that a program draws from, each once."""
+    drawn = {id(rng): rng for n in nodes if n.op and "random" in n.op.flags for rng in (n.settings["rng"],)}
+    return [Source.of(rng) for rng in drawn.values()]
+
+
 def _verified(graph: Graph, execution: Execution, plain: Program) -> Program:
     """The native program, held against NumPy's at each call."""
-    draws = [Source.of(n.settings["rng"]) for n in graph.nodes if n.op is not None and "random" in n.op.flags]
+    draws = sources(graph.nodes)
 
     def run(given: Sequence[Any]) -> list[Any]:
         states = [(source, source.get()) for source in draws]

@@ -220,6 +220,8 @@ class _Writer:
         yield from environment.conditions(self.name)
         yield from (f"{self.name(t)}.node is{' not' if needs else ''} None" for t, needs in state.needing)
         yield from (f"{self._place(cell)} is None" for cell in state.without)
+        for cell, shape, dtype in state.shaped:
+            yield f"{self._place(cell)}.shape == {shape} and {self._place(cell)}.dtype == {self.name(dtype)}"
         yield from (f"{self._place(cell)} is not None" for cell in state.cells if cell.key is GRAD)
 
     def _node(self, names: Sequence[str], value: dict[int, str]) -> Iterator[str]:

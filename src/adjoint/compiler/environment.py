@@ -29,6 +29,7 @@ class Environment:
     Attributes:
         arrays: the places of NumPy arrays, which a program reads at each call.
         floats: the places of floats that are read so too, since they were seen to change.
+        named: the identities of places that are left to the state.
         refusal: why the function can not be recorded; empty if it can.
     """
 
@@ -41,11 +42,13 @@ class Environment:
         self._given = [place.read() for place in self.arrays]
         self._values = [np.array(array) for array in self._given]
         self._put: dict[Place, tuple[Symbol, Node]] = {}
+        self.named: set[Any] = set()
         self._twins: list[tuple[Place, Place]] = []  # where one array is in two places
 
     def leave_out(self, state: State) -> None:
-        """The arrays that are found as state are not found here too."""
-        kept = [not state.keeps(place.holder, place.key) for place in self.arrays]
+        """The arrays that are found as state are not found here too, but `named`."""
+        self.named = {place.identity for place in self.arrays if state.keeps(place.holder, place.key)}
+        kept = [place.identity not in self.named for place in self.arrays]
         self.arrays = [place for place, keep in zip(self.arrays, kept, strict=True) if keep]
         self._given = [array for array, keep in zip(self._given, kept, strict=True) if keep]
         self._values = [value for value, keep in zip(self._values, kept, strict=True) if keep]
@@ -134,6 +137,11 @@ class Environment:
             if changed:
                 return place.name
         return ""
+
+    def forget(self) -> None:
+        """Let go of what was kept to put everything back: the recording is made."""
+        self._given, self._values, self._generators = [], [], []
+        self._put.clear()
 
     def restore(self) -> None:
         """Put everything back, after a recording that came to nothing."""

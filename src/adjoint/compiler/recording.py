@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint.compiler.arguments import Arguments, Leaf, Target, shares_memory, write_back
-from adjoint.compiler.backend import Runner
+from adjoint.compiler.backend import Runner, sources
 from adjoint.compiler.calling import Direct
 from adjoint.compiler.environment import Environment
 from adjoint.compiler.going_back import Back, operation
@@ -29,7 +29,6 @@ from adjoint.graph.state import State
 from adjoint.graph.symbol import LEVEL, Number, Symbol, recording
 from adjoint.tape.lines import line_of_error
 from adjoint.tape.modes import recording_floor
-from adjoint.tape.reach import Source
 from adjoint.tape.tensor import Tensor, wrap
 
 
@@ -82,8 +81,7 @@ class Recording:
         self.op = None if back is None else operation(graph, self._run, back, self.back_runner)
         self.floor = recording_floor.get()  # where nothing is observed, as the short way wants it
         nodes = graph.nodes
-        drawn = {id(rng): rng for n in nodes if n.op and "random" in n.op.flags for rng in (n.settings["rng"],)}
-        self.draws = [Source.of(rng) for rng in drawn.values()]
+        self.draws = sources(nodes)
         self.may_deviate = any(guard.question != "draw" for guard in graph.guards) or any(map(depends_on_values, nodes))
 
     def answers(self) -> list[Any]:
@@ -217,7 +215,7 @@ def record(
     results = [*run.outputs, *(node for _, node, _ in run.mutations), *(back.residuals if back else ())]
     guards = needed(run.guards, [*results, *written.values()])
     used = in_order([*results, *written.values(), *(guard.node for guard in guards)])
-    state.settle({*used, *(back.met + back.given if back else ())})
+    state.settle({*used, *(back.met + back.given if back else ())}, environment.named)
     overwritten = [leaves[target.number] for target, _, _ in run.mutations]
     given = [leaf.read(leaves) for leaf in arguments.chosen]
     if shares_memory([*given, *environment.read()], state, written, overwritten):
@@ -232,10 +230,14 @@ def record(
     )
     if back is not None:  # the result belongs to a graph of the user's, which the program makes
         try:
-            return Recorded(made(leaves), made, "")
+            found = Recorded(made(leaves), made, "")
         except GraphError:  # native code rounds otherwise, and a guard compares bits
-            return as_it_is("", made)
-    return Recorded(run.finished(), made, "")
+            found = as_it_is("", made)
+    else:
+        found = Recorded(run.finished(), made, "")
+    environment.forget()
+    state.forget()
+    return found
 
 
 class _Run:
@@ -269,9 +271,9 @@ class _Run:
             targets = list(arguments.targets())
             self.mutations = [(target, _node_of(x), _value_of(x)) for target, x in targets if x is not None]
             self.cleared = [target.number for target, x in targets if x is None]
-            sources = [*arguments.sources(), *((node, t.node) for node, t in state.tensors())]
+            leaves = [*arguments.sources(), *((node, t.node) for node, t in state.tensors())]
             goes_on = any(isinstance(x, Tensor) and x.node is not None for x in found)
-            self.back = _way_back(found, sources) if goes_on else None
+            self.back = _way_back(found, leaves) if goes_on else None
             if self.back is not None and arguments.inside_transform and not set(self.back.met) <= set(arguments.inputs):
                 raise NotSupportedError("it uses parameters, while a transform differentiates by its arguments alone")
             changed = environment.changed()

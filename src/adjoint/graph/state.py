@@ -114,6 +114,7 @@ class State:
         cleared: numbers of the gradients that the program sets to None.
         in_place: numbers of the cells whose arrays the program writes into; others it replaces.
         without: gradients that must not be there, since the program went its way without them.
+        shaped: cells of which the program may depend on the shape alone, with that and the dtype.
         needing: all tensors, each with whether it requires a gradient.
 
     With `gradients`, zeros stand for gradients that are not there: a program that adds to them holds for both.
@@ -123,6 +124,7 @@ class State:
         self.cleared: list[int] = []
         self.in_place: set[int] = set()
         self.without: list[Cell] = []
+        self.shaped: list[tuple[Cell, tuple[int, ...], Any]] = []
         self.together = writes.Together()
         self._put: dict[int, Any] = {}
         found = reach(f, args)
@@ -226,12 +228,27 @@ class State:
         kept = [(cell, node) for cell, node in pairs if cell.get() is not None or node in used]
         self.cells, self.inputs = [cell for cell, _ in kept], [node for _, node in kept]
 
-    def settle(self, used: Container[Node]) -> None:
-        """Leave out what the program does not read; and keep in mind which gradients have to be there, or not."""
+    def settle(self, used: Container[Node], named: Container[Any]) -> None:
+        """Leave out what the program does not read; and keep in mind which gradients have to be there, or not.
+
+        Of tensors, and of what is `named` in the function's code, the shape may have been read all the same.
+        """
         self.without = [c for c in self._all if c.key is GRAD and c.holder.node in self._looked and c not in self.cells]
         pairs = zip(self.cells, self.inputs, strict=True)
         kept = [(c, node) for c, node in pairs if node in used or (c.key is GRAD and c.holder.node in self._looked)]
+        reads = {cell for cell, _ in kept}
+        self.shaped = [
+            (cell, node.shape, node.dtype)
+            for cell, node in zip(self.cells, self.inputs, strict=True)
+            if cell not in reads and (cell.key is DATA or (id(cell.holder), cell.key) in named)
+            if isinstance(cell.get(), np.ndarray)
+        ]
         self.cells, self.inputs = [cell for cell, _ in kept], [node for _, node in kept]
+
+    def forget(self) -> None:
+        """Let go of what was kept to put all back: the recording is made."""
+        self._put.clear()
+        self._attributes = []
 
     def written_in_place(self, i: int) -> Iterator[Cell]:
         """Cell number `i`, if the program writes into the array that is there."""
@@ -248,6 +265,7 @@ class State:
         return (
             all((t.node is not None) is needs for t, needs in self.needing)
             and all(cell.get() is None for cell in self.without)
+            and all((np.shape(x), x.dtype) == (s, d) for cell, s, d in self.shaped for x in (np.asarray(cell.get()),))
             and all(cell.key is not GRAD or cell.get() is not None for cell in self.cells)
         )
 
