@@ -35,7 +35,21 @@ class KernelRecord(NamedTuple):
 
 
 class Program:
-    """A compiled program: called with one array an input, it gives a list of new arrays.
+    """What leads from `inputs` to `outputs`, compiled for this processor; made by `build`.
+
+    Called with one array an input, ``program(*arrays)`` gives a list of new arrays, one a result.
+
+    Args:
+        inputs: nodes of known shape and dtype; the program is called with one array for each.
+        outputs: nodes that use these (or are them). What has no native code is computed by NumPy in between, for which
+            `Program.listing` gives the reasons.
+        fastmath: let a product and a sum be rounded once instead of twice; nothing else changes.
+        into: outputs, by their number, that a call does not give, but writes into the array of an input, by its number.
+            Both have one shape and dtype.
+        checks: nodes, and the values that they must have, bit by bit. If they have others, a call gives None, and has
+            written nothing.
+        seen: nodes that are computed although nobody uses them, since their shapes must be what they are.
+        exact: refuse arrays of other dtypes than the inputs', which otherwise are converted.
 
     Attributes:
         run: the same call with the least overhead: a built-in function, if everything is native.
@@ -45,12 +59,24 @@ class Program:
         modules: the code of these, without repetitions.
         plans: of the segments.
         given: nodes of the results of a call.
+
+    Raises:
+        ArgumentError: from a call with other shapes, or another number of arrays.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> from adjoint import native
+        >>> graph = ad.capture(ad.grad(lambda x: np.sum(np.tanh(x) ** 2)), np.ones(3))
+        >>> program = native.build(graph.inputs, graph.outputs)
+        >>> program(np.array([0.0, 1.0, -2.0]))
+        [array([ 0.        ,  0.63970001, -0.13621869])]
     """
 
     def __init__(
         self,
         inputs: Sequence[Node],
         outputs: Sequence[Node],
+        *,
         fastmath: bool = False,
         into: Mapping[int, int] | None = None,
         checks: Sequence[tuple[Node, np.ndarray]] = (),
@@ -180,42 +206,5 @@ def _is_stored(node: Node) -> bool:
     return node.kind != "part" and key_of(node.dtype) in lowering.STORED and 0 not in node.shape
 
 
-def build(
-    inputs: Sequence[Node],
-    outputs: Sequence[Node],
-    *,
-    fastmath: bool = False,
-    into: Mapping[int, int] | None = None,
-    checks: Sequence[tuple[Node, np.ndarray]] = (),
-    seen: Sequence[Node] = (),
-    exact: bool = False,
-) -> Program:
-    """Compile what leads from `inputs` to `outputs`, for this processor.
-
-    Args:
-        inputs: nodes of known shape and dtype; the program is called with one array for each.
-        outputs: nodes that use these (or are them). What has no native code is computed by NumPy in between, for which
-            `Program.listing` gives the reasons.
-        fastmath: let a product and a sum be rounded once instead of twice; nothing else changes.
-        into: outputs, by their number, that a call does not give, but writes into the array of an input, by its number.
-            Both have one shape and dtype.
-        checks: nodes, and the values that they must have, bit by bit. If they have others, a call gives None, and has
-            written nothing.
-        seen: nodes that are computed although nobody uses them, since their shapes must be what they are.
-        exact: refuse arrays of other dtypes than the inputs', which otherwise are converted.
-
-    Returns:
-        A `Program`: ``program(*arrays)`` gives a list of new arrays, of one result each.
-
-    Raises:
-        ArgumentError: from a call with other shapes, or another number of arrays.
-
-    Example:
-        >>> import numpy as np, adjoint as ad
-        >>> from adjoint import native
-        >>> graph = ad.capture(ad.grad(lambda x: np.sum(np.tanh(x) ** 2)), np.ones(3))
-        >>> program = native.build(graph.inputs, graph.outputs)
-        >>> program(np.array([0.0, 1.0, -2.0]))
-        [array([ 0.        ,  0.63970001, -0.13621869])]
-    """
-    return Program(inputs, outputs, fastmath, into, checks, seen, exact)
+# What makes a program is called so, by what it does.
+build = Program
