@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.harness import Budget, Call, Case, Samples, fresh, interleaved
 from benchmarks.peers import installed, load, one_thread
 from benchmarks.workloads import memory
-from benchmarks.workloads.mlp import BETA1, BETA2, EPSILON, RATE
+from benchmarks.workloads.mlp import RATE, adam_by_jax
 
 TITLE = "Compiled functions"
 ABOUT = (
@@ -117,16 +117,8 @@ def _jax_step(net: Net) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return -jnp.take_along_axis(jax.nn.log_softmax(x), labels[:, None], 1).mean()
 
     def step(state: Any, x: Any, labels: Any) -> Any:
-        parameters, ms, vs, count = state
-        value, grads = jax.value_and_grad(loss)(parameters, x, labels)
-        count = count + 1
-        ms = [BETA1 * m + (1 - BETA1) * g for m, g in zip(ms, grads, strict=True)]
-        vs = [BETA2 * v + (1 - BETA2) * g * g for v, g in zip(vs, grads, strict=True)]
-        first, second = 1 - BETA1**count, 1 - BETA2**count
-        parameters = [
-            p - RATE / first * m / (jnp.sqrt(v / second) + EPSILON) for p, m, v in zip(parameters, ms, vs, strict=True)
-        ]
-        return (parameters, ms, vs, count), value
+        value, grads = jax.value_and_grad(loss)(state[0], x, labels)
+        return adam_by_jax(state, grads), value
 
     arrays = [jnp.asarray(a) for a in net.arrays()]
     zeros = [[jnp.zeros_like(a) for a in arrays] for _ in range(2)]

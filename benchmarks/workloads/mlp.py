@@ -128,14 +128,7 @@ def with_jit(arrays: Arrays, x: np.ndarray, labels: np.ndarray, optimizer: str) 
         grads = jax.grad(loss)(parameters)
         if optimizer == "SGD":
             return ([p - RATE * g for p, g in zip(parameters, grads, strict=True)], ms, vs, count), grads
-        count = count + 1
-        ms = [BETA1 * m + (1 - BETA1) * g for m, g in zip(ms, grads, strict=True)]
-        vs = [BETA2 * v + (1 - BETA2) * g * g for v, g in zip(vs, grads, strict=True)]
-        first, second = 1 - BETA1**count, 1 - BETA2**count
-        parameters = [
-            p - RATE / first * m / (jnp.sqrt(v / second) + EPSILON) for p, m, v in zip(parameters, ms, vs, strict=True)
-        ]
-        return (parameters, ms, vs, count), grads
+        return adam_by_jax(state, grads), grads
 
     zeros = [jnp.zeros_like(a) for a in arrays]
     state = ([jnp.asarray(a) for a in arrays], zeros, zeros, jnp.float32(0))
@@ -146,6 +139,20 @@ def with_jit(arrays: Arrays, x: np.ndarray, labels: np.ndarray, optimizer: str) 
         return jax.block_until_ready(grads)
 
     return step
+
+
+def adam_by_jax(state: Any, grads: Any) -> Any:
+    """Parameters, both moments and the step count after a step of Adam."""
+    jnp = load("jax").numpy
+    parameters, ms, vs, count = state
+    count = count + 1
+    ms = [BETA1 * m + (1 - BETA1) * g for m, g in zip(ms, grads, strict=True)]
+    vs = [BETA2 * v + (1 - BETA2) * g * g for v, g in zip(vs, grads, strict=True)]
+    first, second = 1 - BETA1**count, 1 - BETA2**count
+    parameters = [
+        p - RATE / first * m / (jnp.sqrt(v / second) + EPSILON) for p, m, v in zip(parameters, ms, vs, strict=True)
+    ]
+    return parameters, ms, vs, count
 
 
 def with_mygrad(arrays: Arrays, x: np.ndarray, labels: np.ndarray, optimizer: str) -> Call:
