@@ -1,0 +1,200 @@
+"""From a function to the syntax tree that it was compiled from, and from a rewritten tree back to a function.
+
+A tree is trusted only if the file, as it is now, compiles to the very code that runs. So a source that changed on disk,
+or a decorator that replaced the code, is found out; and two lambdas on one line are told apart by their columns.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import linecache
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from types import CodeType, FunctionType
+from typing import Any
+
+from adjoint.core.errors import AdjointError
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_KINDS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+class NoTwinError(AdjointError):
+    """There is no twin of a function: its source is not at hand, or has what a twin can not do. The text says which."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """The syntax of a function: a tree of one's own, the class around it (for names such as ``__x``), and its code."""
+
+    node: FunctionNode
+    class_name: str | None
+    code: CodeType
+
+
+@dataclass(frozen=True)
+class _File:
+    lines: Sequence[str]
+    functions: Mapping[tuple[str, int], Sequence[tuple[FunctionNode, str | None]]]
+    codes: frozenset[CodeType]
+
+
+_files: dict[str, _File] = {}
+_lock = Lock()
+
+
+def find(function: FunctionType) -> Found:
+    """The syntax of `function`.
+
+    Raises:
+        NoTwinError: if there is no source, or the source is not what was compiled.
+    """
+    code = function.__code__
+    file = _file(code.co_filename, function.__globals__)
+    if code not in file.codes:  # the file may have been written and loaded again since it was read
+        linecache.checkcache(code.co_filename)
+        file = _file(code.co_filename, function.__globals__)
+        if code not in file.codes:
+            raise NoTwinError(f"the source of {code.co_qualname} at hand is not what was compiled")
+    found = [
+        (node, around)
+        for node, around in file.functions.get((code.co_name, code.co_firstlineno), ())
+        if _parameters(node) == _names(code)
+    ]
+    if len(found) > 1:
+        found = [(node, around) for node, around in found if _holds(node, code)]
+    if not found:
+        raise NoTwinError(f"{code.co_qualname} is not found in its source")
+    node, around = found[-1]  # breadth first: of nested ones, the innermost
+    return Found(copy.deepcopy(node), around, code)
+
+
+def _file(name: str, scope: Mapping[str, Any]) -> _File:
+    lines = linecache.getlines(name, dict(scope) if "__loader__" in scope else None)
+    if not lines:
+        raise NoTwinError("there is no source (it was typed, or made by exec)")
+    known = _files.get(name)
+    if known is not None and known.lines == lines:
+        return known
+    source = "".join(lines)
+    try:
+        tree = ast.parse(source, name)
+        codes = frozenset(_codes(compile(source, name, "exec", dont_inherit=True)))
+    except (SyntaxError, ValueError) as error:
+        raise NoTwinError(f"the source at hand does not compile: {error}") from None
+    functions: dict[tuple[str, int], list[tuple[FunctionNode, str | None]]] = {}
+    for node, around in _functions(tree):
+        first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
+        functions.setdefault((getattr(node, "name", "<lambda>"), first), []).append((node, around))
+    with _lock:
+        made = _files[name] = _File(lines, functions, codes)
+    return made
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    todo = [code]
+    while todo:
+        yield (code := todo.pop())
+        todo += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
+
+
+def _functions(tree: ast.AST) -> Iterator[tuple[FunctionNode, str | None]]:
+    """The functions below `tree`, breadth first, with the name of the innermost class around each."""
+    todo: list[tuple[ast.AST, str | None]] = [(tree, None)]
+    for node, around in todo:
+        if isinstance(node, _KINDS):
+            yield node, around
+        inner = node.name if isinstance(node, ast.ClassDef) else around
+        todo += [(child, inner) for child in ast.iter_child_nodes(node)]
+
+
+def _parameters(node: FunctionNode) -> tuple[str, ...]:
+    given = node.args
+    return tuple(a.arg for a in (*given.posonlyargs, *given.args, *given.kwonlyargs))
+
+
+def _names(code: CodeType) -> tuple[str, ...]:
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+def _holds(node: FunctionNode, code: CodeType) -> bool:
+    """Whether all of `code` came from the body of `node`, by lines and columns."""
+    body = node.body if isinstance(node.body, list) else [node.body]
+    begin, end = (body[0].lineno, body[0].col_offset), (body[-1].end_lineno or 0, body[-1].end_col_offset or 0)
+    places = [p for p in code.co_positions() if None not in p and (p[0], p[2]) != (p[1], p[3])]
+    return all(begin <= (p[0], p[2]) and (p[1], p[3]) <= end for p in places)
+
+
+def build(found: Found, extra: Sequence[str] = ()) -> CodeType:
+    """The code of the tree in `found`: with the free variables that the function has, and `extra` ones.
+
+    It is compiled inside of a function that is never called, whose parameters are the free variables. Lines, names and
+    the future statements of the module are kept, so tracebacks and debuggers show the user's own source.
+    """
+    node, code = found.node, found.code
+    given = node.args
+    given.defaults = [ast.Constant(None)] * len(given.defaults)
+    given.kw_defaults = [default and ast.Constant(None) for default in given.kw_defaults]
+    if not isinstance(node, ast.Lambda):
+        node.returns = None
+        for parameter in (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg):
+            if parameter is not None:
+                parameter.annotation = None
+        if hasattr(node, "type_params"):
+            node.type_params = []
+    body: ast.stmt = ast.Expr(node) if isinstance(node, ast.Lambda) else node
+    if found.class_name:
+        body = _around(f"class {found.class_name}: pass", body)
+    free = [*code.co_freevars, *extra]
+    if found.class_name and "__class__" in free:
+        free.remove("__class__")  # the class makes it
+    bound = found.class_name or getattr(node, "name", None)
+    factory = _around(f"def factory({', '.join(free)}): pass", body)
+    if bound and bound not in free:
+        factory.body.insert(0, ast.Global([bound]))
+    module = ast.fix_missing_locations(ast.copy_location(ast.Module([factory], []), node))
+    flags = code.co_flags & _FUTURE
+    compiled: CodeType = compile(module, code.co_filename, "exec", flags=flags, dont_inherit=True)
+    for inner in _in_order(compiled):
+        if inner.co_name == code.co_name and _names(inner) == _names(code):
+            return _renamed(inner, inner.co_qualname, code.co_qualname)
+    raise NoTwinError(f"{code.co_qualname} is not found in what was compiled")
+
+
+_FUTURE = 0x1FE0000  # CO_FUTURE_*: annotations, division, generator_stop and their like
+
+
+def _around(text: str, body: ast.stmt) -> Any:
+    """The statement that `text` is, with `body` for its own."""
+    statement: Any = ast.parse(text).body[0]
+    statement.body = [body]
+    for node in ast.walk(statement.args) if isinstance(statement, ast.FunctionDef) else ():
+        ast.copy_location(node, body)
+    return statement
+
+
+def _in_order(code: CodeType) -> Iterator[CodeType]:
+    """`code` and all code within, breadth first."""
+    todo = [code]
+    for inner in todo:
+        yield inner
+        todo += [below for below in inner.co_consts if isinstance(below, CodeType)]
+
+
+def _renamed(code: CodeType, old: str, new: str) -> CodeType:
+    """`code`, and what is within, with the qualified names that the original has."""
+
+    def fixed(value: Any) -> Any:
+        if isinstance(value, CodeType):
+            return _renamed(value, old, new)
+        if isinstance(value, str) and value.startswith(f"{old}.<locals>."):
+            return new + value[len(old) :]
+        return value
+
+    name = new + code.co_qualname[len(old) :] if code.co_qualname.startswith(old) else code.co_qualname
+    return code.replace(co_qualname=name, co_consts=tuple(map(fixed, code.co_consts)))
+
+
+__all__ = ["Found", "FunctionNode", "NoTwinError", "build", "find"]
