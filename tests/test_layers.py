@@ -26,7 +26,7 @@ ALLOWED = {
     "pictures": {"graph", "transforms", "tape", "ops", "core"},
     "native": {"graph", "tape", "ops", "core"},
     "xp": {"transforms", "tape", "ops", "core"},
-    "scipy": {"twin", "transforms", "tape", "ops", "core"},
+    "scipy": {"twin", "transforms", "tape", "forward", "batch", "ops", "core"},
     "nn": {"twin", "tape", "ops", "core", "io"},
     "optim": {"nn", "tape", "ops", "core"},
     "data": {"core"},

@@ -9,10 +9,40 @@ Each module stands for SciPy's of that name, takes arrays and tensors alike, and
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 MODULES = ("integrate", "interpolate", "linalg", "optimize", "signal", "sparse", "special", "stats")
+
+# Of trees here, and with derivatives that are derived; SciPy's own words for these are understood elsewhere.
+_OWN_WORDS = {("optimize", "root"): "systems"}
+
+
+def twin(function: Callable[..., Any]) -> Callable[..., Any] | None:
+    """Our function that can be called wherever `function`, one of SciPy's, is; None if there is none.
+
+    Without tensors it gives what SciPy's gives. For most it is the one of the same name here; `minimize`,
+    `least_squares` and `root` here take trees and derive what SciPy estimates, so for these it is another.
+
+    Example:
+        >>> import scipy.linalg, scipy.optimize, adjoint.scipy
+        >>> adjoint.scipy.twin(scipy.linalg.expm) is adjoint.scipy.linalg.expm
+        True
+        >>> adjoint.scipy.twin(scipy.optimize.root) is adjoint.scipy.optimize.root
+        False
+    """
+    package, _, rest = (getattr(function, "__module__", None) or "").partition(".")
+    room, name = rest.partition(".")[0], getattr(function, "__name__", "")
+    if package != "scipy" or room not in MODULES or name.startswith("_"):
+        return None
+    if (room, name) in _OWN_WORDS:
+        found = getattr(import_module(f"adjoint.scipy.{room}.{_OWN_WORDS[room, name]}"), name)
+    else:
+        found = getattr(import_module(f"adjoint.scipy.{room}"), name, None)
+    if getattr(import_module(f"scipy.{room}"), name, None) is not function:
+        return None
+    return found if callable(found) else None
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,364 @@
+"""What a solver found on plain numbers, as a function of everything that its equations use.
+
+The solver runs on numbers: what a user's function gives is made plain on its way to SciPy. Then the equations that the
+solution z fulfils, ``F(z) = 0``, are evaluated on the tape, where tensors take part by themselves, wherever they come
+from: arguments, closures, attributes. With the Jacobian A of F by z, a constant, ``z ← z - A⁻¹ F(z)`` makes derivatives
+of one more order right at each step; the value stays what the solver found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import update_wrapper
+from inspect import Parameter, signature
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjoint.batch.batched import Batched
+from adjoint.core.box import Box, raw
+from adjoint.core.errors import GradientError, NotSupportedError, ShapeError
+from adjoint.forward.dual import Dual
+from adjoint.scipy.arrays import array
+from adjoint.tape.modes import no_grad
+from adjoint.tape.tensor import Tensor
+from adjoint.transforms.batch import vmap
+from adjoint.transforms.carried import Arrays, Derivative, carried_out, operations
+from adjoint.transforms.linear_solve import custom_linear_solve
+from adjoint.transforms.reverse import vjp
+
+Function = Callable[..., Any]
+DENSE = 256  # a larger system is solved by products only
+CLOSE = 1e-3  # a solution that Newton's step would move by more, relative to it or to 1, is none
+FINE = 1e-9  # … and one that it would move by less has derivatives as good as they get
+NOT_ISOLATED = (
+    "the solution has no derivative: the equations that define it are singular there, so other solutions lie beside "
+    "it. Make it unique, for example by a small penalty on the parameters"
+)
+
+
+def levels(x: Any) -> set[int]:
+    """The levels at which `x` is differentiated."""
+    found = set()
+    while isinstance(x, Box):
+        x = x.settled()
+        history: Any = x.node if isinstance(x, Tensor) else x.layers[1] if isinstance(x, Dual) else None
+        if history is not None:
+            found.add(x.level)
+        x = None if x.held is x else x.held
+    return found
+
+
+def assembled(value: Any) -> Any:
+    """A number, an array, or lists of these, tensors among them, as one array."""
+    if isinstance(value, list | tuple):
+        return np.stack([assembled(v) for v in value]) if value else np.zeros(0)
+    return array(value)
+
+
+def vector(value: Any) -> Any:
+    """The same as a vector."""
+    value = assembled(value)
+    return value if value.ndim == 1 else np.reshape(value, (-1,))
+
+
+class _Many(BaseException):  # no error: no solver may catch it
+    """There is a value for each of `count` samples at `level`, and none was picked."""
+
+    def __init__(self, level: int, count: int) -> None:
+        self.level, self.count = level, count
+
+
+class Watch:
+    """Makes plain numbers of boxes; `boxed` tells whether there were any.
+
+    Args:
+        picks: the sample to take at each level of `vmap`.
+    """
+
+    def __init__(self, picks: Mapping[int, int]) -> None:
+        self.picks, self.boxed = picks, False
+
+    def number(self, x: Any) -> Any:
+        """The numbers of an array of any kind; anything else as it is."""
+        if not isinstance(x, Box):
+            return x
+        self.boxed = True
+        while isinstance(x, Box):
+            x = x.settled()
+            held: Any = x.held
+            if held is x:
+                raise NotSupportedError("a solver of SciPy's needs numbers, and while a program is captured there are "
+                                        "none; capture what comes before it and after it")  # fmt: skip
+            if isinstance(x, Batched) and x.layers[1]:
+                if x.level not in self.picks:
+                    raise _Many(x.level, held.shape[0])
+                held = held[self.picks[x.level]]
+            x = held
+        return x
+
+    def numbers(self, tree: Any) -> Any:
+        """The same for everything in tuples, lists and dictionaries."""
+        if type(tree) is dict:
+            return {key: self.numbers(x) for key, x in tree.items()}
+        if type(tree) in (list, tuple):
+            return type(tree)(self.numbers(x) for x in tree)
+        return self.number(tree)
+
+    def call(self, theirs: Function, given: Mapping[str, Any]) -> Any:
+        """SciPy's function on plain arguments, where functions give plain numbers."""
+        return theirs(**{name: self._plain(x) for name, x in given.items()})
+
+    def _plain(self, x: Any) -> Any:
+        function = callable(x) and not isinstance(x, type)  # a class is asked for as it is
+        return _Plain(x, self) if function else self.numbers(x)
+
+
+class _Plain:
+    """A user's function that gives plain numbers; in all other respects itself."""
+
+    def __init__(self, f: Any, watch: Watch) -> None:
+        self.__wrapped__, self._watch = f, watch
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        value = self.__wrapped__(*args, **kwargs)
+        return value if type(value) in _NUMBERS else self._watch.numbers(value)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__wrapped__, name)
+
+
+_NUMBERS = (float, np.float64, np.ndarray, bool, type(None))
+
+
+def like(theirs: Function) -> Callable[[Callable[[dict[str, Any]], Any]], Function]:
+    """A function of the arguments by name, as one that is called as `theirs` is."""
+    form = signature(theirs)
+
+    def decorate(ours: Callable[[dict[str, Any]], Any]) -> Function:
+        def called(*args: Any, **kwargs: Any) -> Any:
+            try:
+                bound = form.bind(*args, **kwargs)
+            except TypeError:
+                return theirs(*args, **kwargs)  # which says what is wrong
+            given = dict(bound.arguments)
+            for name, parameter in form.parameters.items():
+                if parameter.kind is Parameter.VAR_KEYWORD:
+                    given |= given.pop(name, {})
+            return ours(given)
+
+        update_wrapper(called, ours)
+        called.__signature__ = form  # type: ignore[attr-defined]  # what `inspect` looks for
+        del called.__wrapped__  # type: ignore[attr-defined]  # has another signature
+        return called
+
+    return decorate
+
+
+class _Stack(NamedTuple):
+    """What was found for each sample of one `vmap`."""
+
+    level: int
+    parts: list[Any]
+
+
+class Found:
+    """What ``run(watch)`` gives: once, or for one sample after another.
+
+    Args:
+        run: hands `watch.function(f)` and `watch.numbers(x)` to a solver.
+
+    Attributes:
+        boxed: whether there were tensors or their like anywhere.
+        results: one; inside `vmap` one for each sample.
+    """
+
+    def __init__(self, run: Callable[[Watch], Any]) -> None:
+        self.results: list[Any] = []
+        self.boxed = False
+        self._tree = self._found(run, {})
+
+    def _found(self, run: Callable[[Watch], Any], picks: Mapping[int, int]) -> Any:
+        watch = Watch(picks)
+        try:
+            with no_grad():
+                self.results.append(run(watch))
+        except _Many as many:
+            self.boxed = True
+            return _Stack(many.level, [self._found(run, {**picks, many.level: i}) for i in range(many.count)])
+        self.boxed = self.boxed or watch.boxed
+        return len(self.results) - 1
+
+    @property
+    def one(self) -> Any:
+        """The result; of several the last."""
+        return self.results[-1]
+
+    @property
+    def several(self) -> bool:
+        """Whether there is one for each sample."""
+        return isinstance(self._tree, _Stack)
+
+    def each(self, get: Callable[[Any], Any]) -> Any:
+        """``get(result)``, an array; of samples, all of them as an array of their `vmap`."""
+
+        def stacked(tree: Any) -> Any:
+            if isinstance(tree, _Stack):
+                return Batched.of((np.stack([stacked(part) for part in tree.parts]), True), tree.level)
+            return np.asarray(get(self.results[tree]))
+
+        return stacked(self._tree)
+
+
+class _Inverse(Derivative):
+    """Takes ``F(z)``, of which only changes count, to ``-A⁻¹ F(z)``.
+
+    Args:
+        equations: F.
+        z: the solution, of numbers alone.
+        symmetric: whether A is.
+
+    Attributes:
+        problem: why there is no derivative, if there is none.
+    """
+
+    name, ops, aside = "a solver's solution", operations("solution"), frozenset()
+
+    def __init__(self, equations: Function, z: Any, symmetric: bool) -> None:
+        self.symmetric, self.problem = symmetric, ""
+        n = z.shape[0]
+        with no_grad():
+            off, pullback = vjp(equations, z)
+            off = constant(off)
+            if off.shape != z.shape:
+                raise ShapeError(f"there are {off.size} equations for {n} unknowns; there must be as many")
+            self.pull = lambda g: pullback(g)[0]
+            self.matrix = constant(vmap(self.pull)(np.eye(n))) if n <= DENSE else None
+        self.step = self._step(off, z)
+
+    def _step(self, off: Any, z: Any) -> Any:
+        """Newton's, relative to z or to 1."""
+        try:
+            step = self.solved(-off) if np.any(raw(off)) else np.zeros_like(off)
+        except GradientError as error:
+            self.problem = str(error)
+            return np.zeros_like(off)
+        size = np.max(raw(np.abs(step) / np.maximum(np.abs(z), 1.0)), initial=0.0)
+        if not size <= CLOSE:
+            self.problem = (
+                f"the solver stopped before it came to a solution (its equations are off by up to "
+                f"{np.max(np.abs(raw(off))):.1e}), so it has no derivative yet. Ask for more: "
+                f"tol=1e-10, more iterations"
+            )
+            return np.zeros_like(off)
+        return step if size > FINE else np.zeros_like(off)
+
+    def solved(self, b: Any, transposed: bool = False) -> Any:
+        """``A⁻¹ b``, or with A transposed.
+
+        Raises:
+            GradientError: if that does not exist.
+        """
+        if self.problem:
+            raise GradientError(self.problem)
+        if self.matrix is not None:
+            a = np.swapaxes(self.matrix, 0, 1) if transposed else self.matrix
+            try:
+                return np.linalg.solve(a, b)
+            except np.linalg.LinAlgError:
+                raise GradientError(NOT_ISOLATED) from None
+        with no_grad():
+            backward = transposed or self.symmetric
+            product = self.pull if backward else vjp(self.pull, np.zeros(b.shape))[1]
+        pushed = product if backward else lambda v: product(v)[0]
+        return custom_linear_solve(
+            lambda v: constant(pushed(v)),
+            b,
+            self._by_products,
+            symmetric=self.symmetric,
+        )
+
+    def _by_products(self, product: Function, b: Any) -> Any:
+        from scipy.sparse.linalg import LinearOperator, gmres, minres
+
+        n = b.shape[0]
+        system = LinearOperator((n, n), matvec=lambda v: product(np.ravel(v)), dtype=b.dtype)
+        found, _ = minres(system, b, rtol=1e-12) if self.symmetric else gmres(system, b, rtol=1e-12, restart=50)
+        if not np.linalg.norm(system @ found - b) <= 1e-6 * np.linalg.norm(b):
+            raise GradientError(NOT_ISOLATED)
+        return found
+
+    def value(self, xs: Arrays) -> list[Any]:
+        return [np.zeros_like(xs[0])]
+
+    def forward(self, xs: Arrays) -> tuple[list[Any], Any]:
+        return carried_out(self, xs), None
+
+    def residual(self, xs: Arrays) -> Any:
+        raise NotSupportedError(
+            "backward(create_graph=True) through a solver would miss what its equations depend on. Nest transforms "
+            "instead: ad.grad(ad.grad(f))"
+        )
+
+    def backward(self, residual: Any, gs: Arrays, wanted: Sequence[int]) -> list[Any]:
+        return [-self.solved(gs[0], transposed=True)]
+
+    def push(self, xs: Arrays, ts: Arrays) -> tuple[list[Any], list[Any]]:
+        return carried_out(self, xs), [-self.solved(ts[0])]
+
+
+def constant(x: Any) -> Any:
+    """The numbers of `x`; inside `vmap` an array of them for each sample."""
+    x = x.settled() if isinstance(x, Box) else x
+    if not isinstance(x, Box) or x.held is x:
+        return x
+    inside = constant(x.held)
+    return Batched.of((inside, True), x.level) if isinstance(x, Batched) and x.layers[1] else inside
+
+
+def attached(z: Any, equations: Function, symmetric: bool = False) -> Any:
+    """`z`, at which `equations` hold, as a function of everything that they use.
+
+    Args:
+        z: a vector of plain numbers; inside `vmap`, for each sample.
+        equations: gives a vector as long as z, zero at the solution, by NumPy functions of a vector and of tensors.
+        symmetric: whether their derivative by z is, as that of a gradient is.
+
+    Returns:
+        A tensor or its like with the numbers of `z`, or `z` itself where nothing is differentiated.
+
+    Raises:
+        ShapeError: if the equations are not as many as the unknowns.
+        GradientError: when a derivative is asked for, if there is none: the solution is not isolated, or none.
+    """
+    off = equations(z)
+    orders = len(levels(off))
+    if not orders:
+        return z
+    inverse, start = _Inverse(equations, z, symmetric), z
+    if np.any(raw(inverse.step)):  # the value stays; derivatives are those of the solution nearby
+        z, off = z + inverse.step, None
+        inverse = _Inverse(equations, z, symmetric)
+    change: Any = 0.0
+    for _ in range(orders):
+        off = equations(z + change) if off is None else off
+        change, off = change + carried_out(inverse, [off])[0], None
+    return start + change
+
+
+def follow(found: Found, get: Callable[[Any], Any], equations: Function, symmetric: bool = False) -> Any:
+    """What `get` takes from each result, an array of any shape, as `attached` by `equations` of such arrays."""
+    first = np.asarray(get(found.one))
+    split = first.dtype.kind == "c"
+
+    def flat(value: Any) -> Any:
+        value = vector(value)
+        return np.concatenate([np.real(value), np.imag(value)]) if split else value
+
+    def whole(v: Any) -> Any:
+        v = v[: first.size] + 1j * v[first.size :] if split else v
+        return np.reshape(v, first.shape) if first.ndim else v[0]
+
+    z = attached(found.each(lambda result: flat(get(result))), lambda v: flat(equations(whole(v))), symmetric)
+    x = whole(z)
+    return x if x.dtype == first.dtype or first.dtype.kind not in "fc" else x.astype(first.dtype)

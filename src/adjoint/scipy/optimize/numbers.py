@@ -1,0 +1,112 @@
+"""Roots of functions of one number: SciPy's functions, whose roots have derivatives by all that the function uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from scipy import optimize
+
+from adjoint.scipy.followed import Found, follow, like
+
+
+def arguments(given: dict[str, Any]) -> tuple[Any, ...]:
+    """The further arguments of the user's function."""
+    args = given.get("args", ())
+    return args if isinstance(args, tuple) else (args,)
+
+
+def _root(theirs: Callable[..., Any], given: dict[str, Any], name: str = "f") -> Any:
+    """What `theirs` gives, the root alone or the first of several results, with the root followed."""
+    found = Found(lambda watch: watch.call(theirs, given))
+    if not found.boxed:
+        return found.one
+    f, args, several = given[name], arguments(given), isinstance(found.one, tuple)
+    x = follow(found, lambda result: result[0] if several else result, lambda x: f(x, *args))
+    if not several:
+        return x
+    report = found.one[1]
+    if hasattr(report, "root"):
+        report.root = x
+    rest = (report, *found.one[2:])
+    return type(found.one)(x, *rest) if hasattr(found.one, "_fields") else (x, *rest)
+
+
+@like(optimize.brentq)
+def brentq(given: dict[str, Any]) -> Any:
+    """`scipy.optimize.brentq`: a root between two places where the function has different signs.
+
+    The function may use tensors: its `args`, or whatever it closes over. The root has derivatives by these, of any
+    order and in every mode (``dx = -f_θ dθ / f_x``); inside `vmap` it is found for one sample after another. `brenth`,
+    `ridder`, `bisect` and `toms748` are the same by other methods. Without tensors these are SciPy's own.
+
+    Raises:
+        GradientError: when a derivative is asked for, if the slope at the root is 0.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> from adjoint.scipy.optimize import brentq
+        >>> root = lambda k: brentq(lambda x: np.exp(k * x) - 2.0, 0.0, 5.0)  # log(2) / k
+        >>> round(ad.grad(root)(1.0), 9), round(ad.grad(ad.grad(root))(1.0), 9)
+        (np.float64(-0.693147181), np.float64(1.386294361))
+    """
+    return _root(optimize.brentq, given)
+
+
+@like(optimize.brenth)
+def brenth(given: dict[str, Any]) -> Any:
+    """`scipy.optimize.brenth`, as `brentq`."""
+    return _root(optimize.brenth, given)
+
+
+@like(optimize.ridder)
+def ridder(given: dict[str, Any]) -> Any:
+    """`scipy.optimize.ridder`, as `brentq`."""
+    return _root(optimize.ridder, given)
+
+
+@like(optimize.bisect)
+def bisect(given: dict[str, Any]) -> Any:
+    """`scipy.optimize.bisect`, as `brentq`."""
+    return _root(optimize.bisect, given)
+
+
+@like(optimize.toms748)
+def toms748(given: dict[str, Any]) -> Any:
+    """`scipy.optimize.toms748`, as `brentq`."""
+    return _root(optimize.toms748, given)
+
+
+@like(optimize.newton)
+def newton(given: dict[str, Any]) -> Any:
+    """`scipy.optimize.newton`: a root near `x0`, or for an array, one near each of its elements; as `brentq`.
+
+    `fprime` and `fprime2` may use tensors too; they only help to find the root.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> from adjoint.scipy.optimize import newton
+        >>> ad.jacobian(lambda a: newton(lambda x: x**2 - a, np.ones(2)))(np.array([4.0, 9.0])).round(9)
+        array([[0.25      , 0.        ],
+               [0.        , 0.16666667]])
+    """
+    return _root(optimize.newton, given, "func")
+
+
+@like(optimize.root_scalar)
+def root_scalar(given: dict[str, Any]) -> Any:
+    """`scipy.optimize.root_scalar`, any method of it: SciPy's result, whose `root` is as that of `brentq`.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> from adjoint.scipy.optimize import root_scalar
+        >>> ad.grad(lambda a: root_scalar(lambda x: x**3 - a, bracket=(0.0, 4.0)).root)(8.0).round(9)
+        np.float64(0.083333333)
+    """
+    found = Found(lambda watch: watch.call(optimize.root_scalar, given))
+    if not found.boxed:
+        return found.one
+    f, args = given["f"], arguments(given)
+    several = given.get("fprime") is True or given.get("fprime2") is True  # the function gives its derivatives too
+    found.one.root = follow(found, lambda result: result.root, lambda x: f(x, *args)[0] if several else f(x, *args))
+    return found.one
