@@ -16,7 +16,11 @@ from typing import Any
 MODULES = ("integrate", "interpolate", "linalg", "optimize", "signal", "sparse", "special", "stats")
 
 # Of trees here, and with derivatives that are derived; SciPy's own words for these are understood elsewhere.
-_OWN_WORDS = {("optimize", "root"): "systems"}
+_OWN_WORDS = {
+    ("optimize", "root"): "systems",
+    ("optimize", "minimize"): "minima",
+    ("optimize", "least_squares"): "fits",
+}
 
 
 def twin(function: Callable[..., Any]) -> Callable[..., Any] | None:

@@ -9,11 +9,13 @@ of one more order right at each step; the value stays what the solver found.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from functools import update_wrapper
 from inspect import Parameter, signature
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.optimize import NonlinearConstraint
 
 from adjoint.batch.batched import Batched
 from adjoint.core.box import Box, raw
@@ -99,19 +101,28 @@ class Watch:
 
     def numbers(self, tree: Any) -> Any:
         """The same for everything in tuples, lists and dictionaries."""
-        if type(tree) is dict:
-            return {key: self.numbers(x) for key, x in tree.items()}
-        if type(tree) in (list, tuple):
-            return type(tree)(self.numbers(x) for x in tree)
-        return self.number(tree)
+        return _mapped(self.number, tree)
 
     def call(self, theirs: Function, given: Mapping[str, Any]) -> Any:
         """SciPy's function on plain arguments, where functions give plain numbers."""
-        return theirs(**{name: self._plain(x) for name, x in given.items()})
+        return theirs(**{name: _mapped(self._plain, x) for name, x in given.items()})
 
     def _plain(self, x: Any) -> Any:
+        if isinstance(x, NonlinearConstraint):
+            x = copy(x)
+            x.fun, x.jac, x.hess = _Plain(x.fun, self), self._plain(x.jac), self._plain(x.hess)
+            return x
         function = callable(x) and not isinstance(x, type)  # a class is asked for as it is
-        return _Plain(x, self) if function else self.numbers(x)
+        return _Plain(x, self) if function else self.number(x)
+
+
+def _mapped(function: Function, tree: Any) -> Any:
+    """`tree` with ``function(x)`` for everything in its tuples, lists and dictionaries."""
+    if type(tree) is dict:
+        return {key: _mapped(function, x) for key, x in tree.items()}
+    if type(tree) in (list, tuple):
+        return type(tree)(_mapped(function, x) for x in tree)
+    return function(tree)
 
 
 class _Plain:

@@ -1,6 +1,10 @@
 """`scipy.optimize` over trees of arrays: every derivative is derived, and solutions are differentiable themselves."""
 
+from adjoint.scipy.optimize.fits import curve_fit as curve_fit
+from adjoint.scipy.optimize.fits import lsq_linear as lsq_linear
+from adjoint.scipy.optimize.fits import nnls as nnls
 from adjoint.scipy.optimize.fitting import least_squares as least_squares
+from adjoint.scipy.optimize.minima import minimize_scalar as minimize_scalar
 from adjoint.scipy.optimize.minimizing import minimize as minimize
 from adjoint.scipy.optimize.numbers import bisect as bisect
 from adjoint.scipy.optimize.numbers import brenth as brenth

@@ -7,7 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adjoint.scipy.derivatives import jacobian_of, pulled
+from adjoint.scipy.followed import constant
 from adjoint.scipy.optimize.constraints import Constraint
+from adjoint.tape.modes import no_grad
 from adjoint.transforms.reverse import grad
 
 NEAR = 1e-6  # how close to a bound counts as at it, and how small a multiplier counts as none
@@ -53,7 +56,8 @@ class Optimality:
         near: float = NEAR,
     ) -> None:
         self.number, self.constraints, self.x, self.near = number, constraints, x, near
-        slope = grad(lambda x: number(x, args))(x)
+        with no_grad():
+            slope = constant(grad(lambda x: number(x, args))(x))
         tiny = NEAR * max(1.0, float(np.abs(slope).max()))
         self.active: list[Active] = []
         multipliers, rows = np.zeros(0), np.zeros((0, x.size))
@@ -73,6 +77,7 @@ class Optimality:
             push = slope + multipliers @ rows
             low, high = self._at(x, bounds.lb) & (push > tiny), self._at(x, bounds.ub) & (push < -tiny)
             self.free = ~(low | high | (bounds.lb == bounds.ub))
+        self.held = x  # where numbers at a bound are
         self.z = np.concatenate([x, multipliers])
 
     def _at(self, x: np.ndarray, side: np.ndarray) -> Any:
@@ -81,12 +86,14 @@ class Optimality:
 
     def _near(self, i: int, constraint: Constraint) -> tuple[Active, np.ndarray, np.ndarray]:
         """The elements of constraint `i` that may be active, their gradients, and the sign of their multipliers."""
-        kept = constraint.residuals()
-        value = kept.fun(self.x)
+        with no_grad():
+            value, pullback = pulled(lambda x: constraint.posed.vector(x, constraint.args), self.x)
+            slopes = constant(jacobian_of(pullback, value, self.x.size))
+        value = constant(value)
         low, high = constraint.sides(value.size)
         kind = np.where(low == high, 0, np.where(self._at(value, high), 1, -1))
         rows = np.flatnonzero((low == high) | self._at(value, low) | self._at(value, high))
-        return Active(i, rows, np.where(kind > 0, high, low)[rows]), kept.jac(self.x)[rows], kind[rows]
+        return Active(i, rows, np.where(kind > 0, high, low)[rows]), slopes[rows], kind[rows]
 
     def _keep(self, kept: np.ndarray) -> None:
         start, found = 0, []
@@ -116,5 +123,5 @@ class Optimality:
 
         x = z[:n]
         head = grad(lagrangian)(x)
-        head = head if self.free.all() else np.where(self.free, head, x - self.x)
+        head = head if self.free.all() else np.where(self.free, head, x - self.held)
         return np.concatenate([head, *values(x)]) if self.active else head

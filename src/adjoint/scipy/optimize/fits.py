@@ -1,0 +1,174 @@
+"""Least squares in SciPy's own words, as functions of data and of all that the model uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import optimize, sparse
+from scipy.optimize import Bounds
+
+from adjoint.core.box import Box
+from adjoint.core.errors import NotSupportedError
+from adjoint.scipy.followed import Found, assembled, attached, constant, levels, like, vector
+from adjoint.scipy.linalg import solve_triangular
+from adjoint.scipy.optimize.fitting import LOSSES
+from adjoint.scipy.optimize.minima import Sides, minimum
+from adjoint.scipy.optimize.numbers import arguments
+from adjoint.transforms.forward import jvp
+
+
+@like(optimize.least_squares)
+def least_squares(given: dict[str, Any]) -> Any:
+    """`scipy.optimize.least_squares` in SciPy's own words: of one array; as SciPy's `minimize` here.
+
+    Raises:
+        NotSupportedError: for a loss of one's own, with tensors.
+
+    Example:
+        >>> import numpy as np, scipy.optimize, adjoint as ad
+        >>> least_squares = ad.scipy.twin(scipy.optimize.least_squares)
+        >>> x = np.arange(3.0)
+        >>> slope = lambda y: least_squares(lambda p: p[0] * x - y, [1.0]).x[0]
+        >>> ad.grad(slope)(np.array([0.0, 1.0, 2.0])).round(6)
+        array([0. , 0.2, 0.4])
+    """
+    found = Found(lambda watch: watch.call(optimize.least_squares, given))
+    if not found.boxed:
+        return found.one
+    f, args = given["fun"], arguments(given)
+    further = given.get("kwargs") or {}
+
+    def residuals(x: Any) -> Any:
+        return vector(f(x, *args, **further))
+
+    cost = _cost(residuals, given.get("loss", "linear"), given.get("f_scale", 1.0), "least_squares")
+    sides = _sides(given.get("bounds", (-np.inf, np.inf)), np.size(found.one.x))
+    found.one.x = x = minimum(found, cost, sides)
+    found.one.fun, found.one.cost = residuals(x), cost(x)
+    return found.one
+
+
+def _cost(residuals: Callable[[Any], Any], loss: Any, scale: float, name: str) -> Callable[[Any], Any]:
+    def cost(x: Any) -> Any:
+        return 0.5 * scale**2 * np.sum(LOSSES[loss]((residuals(x) / scale) ** 2))
+
+    if not isinstance(loss, str):
+        raise NotSupportedError(f"{name} of tensors takes one of SciPy's losses by name ({', '.join(LOSSES)}); "
+                                f"write a loss of your own into the residuals")  # fmt: skip
+    return cost
+
+
+def _sides(bounds: Any, n: int) -> Sides | None:
+    """Bounds as `least_squares` takes them; None if they are infinite."""
+    low, high = (bounds.lb, bounds.ub) if isinstance(bounds, Bounds) else bounds
+    sides = np.broadcast_to(assembled(low), (n,)), np.broadcast_to(assembled(high), (n,))
+    return sides if any(np.any(np.isfinite(constant(side))) for side in sides) else None
+
+
+@like(optimize.curve_fit)
+def curve_fit(given: dict[str, Any]) -> Any:
+    """`scipy.optimize.curve_fit`: parameters and their covariance, as functions of the data and of what `f` uses.
+
+    Data, `sigma` and bounds may be tensors.
+
+    Raises:
+        NotSupportedError: for a robust loss, or for nan that is to be left out, with tensors.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> from adjoint.scipy.optimize import curve_fit
+        >>> x = np.arange(3.0)
+        >>> slope = lambda y: curve_fit(lambda x, a: a * x, x, y)[0][0]
+        >>> ad.grad(slope)(np.array([0.0, 1.1, 1.9])).round(6)
+        array([0. , 0.2, 0.4])
+    """
+    found = Found(lambda watch: watch.call(optimize.curve_fit, given))
+    if not found.boxed:
+        return found.one
+    f, x, y, sigma = given["f"], given["xdata"], vector(given["ydata"]), given.get("sigma")
+    x = assembled(x) if isinstance(x, list | tuple | np.ndarray | Box) else x
+    n = found.one[0].size
+    if given.get("loss", "linear") != "linear" or (given.get("nan_policy") == "omit" and np.any(np.isnan(constant(y)))):
+        raise NotSupportedError("curve_fit of tensors takes no robust loss, and no nan; use least_squares, and leave "
+                                "out missing data before")  # fmt: skip
+    sigma = None if sigma is None else assembled(sigma)
+
+    def residuals(p: Any) -> Any:
+        off = vector(f(x, *(p[i] for i in range(n)))) - y
+        if sigma is None:
+            return off
+        return off / sigma if sigma.ndim < 2 else solve_triangular(np.linalg.cholesky(sigma), off, lower=True)
+
+    def cost(p: Any) -> Any:
+        return 0.5 * np.sum(residuals(p) ** 2)
+
+    sides = _sides(given.get("bounds", (-np.inf, np.inf)), n)
+    p = minimum(found, cost, sides, get=lambda result: result[0])
+    covariance = found.each(lambda result: result[1])
+    if not np.all(np.isfinite(found.one[1])):
+        return (p, covariance, *found.one[2:])
+    slopes = np.stack([jvp(residuals, (p,), (e,))[1] for e in np.eye(n)], axis=1)
+    m = y.shape[0]
+    scale = 1.0 if given.get("absolute_sigma", False) or m <= n else 2.0 * cost(p) / (m - n)
+    ours = np.linalg.inv(np.matmul(slopes.T, slopes)) * scale
+    return (p, covariance + (ours - constant(ours)), *found.one[2:])
+
+
+@like(optimize.nnls)
+def nnls(given: dict[str, Any]) -> Any:
+    """`scipy.optimize.nnls`: the least squares solution without negative numbers, and what it is off by.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> from adjoint.scipy.optimize import nnls
+        >>> a = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+        >>> abs(ad.jacobian(lambda b: nnls(a, b)[0])(np.array([2.0, 1.0, -1.0])))
+        array([[0.5, 0.5, 0. ],
+               [0. , 0. , 0. ]])
+    """
+    found = Found(lambda watch: watch.call(optimize.nnls, given))
+    if not found.boxed:
+        return found.one
+    a, b = assembled(given["A"]), vector(given["b"])
+    x = _linear(found, a, b, lambda result: result[0], lambda result: result[0] > 0.0)
+    off = np.matmul(a, x) - b
+    exact = not all(result[1] > 0.0 for result in found.results)  # the distance has no derivative where it is 0
+    return x, found.each(lambda result: result[1]) if exact else np.linalg.norm(off)
+
+
+@like(optimize.lsq_linear)
+def lsq_linear(given: dict[str, Any]) -> Any:
+    """`scipy.optimize.lsq_linear`: the least squares solution within bounds, whose `x`, `fun` and `cost` are functions
+    of the matrix and the right side. What lies at a bound has no derivative; the bounds themselves are numbers.
+
+    Raises:
+        NotSupportedError: for bounds that are tensors in a graph.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> from adjoint.scipy.optimize import lsq_linear
+        >>> abs(ad.jacobian(lambda b: lsq_linear(np.eye(2), b, (0.0, 1.0)).x)(np.array([0.5, 3.0])).round(6))
+        array([[1., 0.],
+               [0., 0.]])
+    """
+    found = Found(lambda watch: watch.call(optimize.lsq_linear, given))
+    if not found.boxed:
+        return found.one
+    bounds = given.get("bounds", (-np.inf, np.inf))
+    if not isinstance(bounds, Bounds) and any(levels(assembled(side)) for side in bounds):
+        raise NotSupportedError("lsq_linear: a bound is a tensor in a graph; its gradient would be lost. Use minimize")
+    a = given["A"].toarray() if sparse.issparse(given["A"]) else assembled(given["A"])
+    b = vector(given["b"])
+    x = _linear(found, a, b, lambda result: result.x, lambda result: result.active_mask == 0)
+    off = np.matmul(a, x) - b
+    found.one.x, found.one.fun, found.one.cost = x, off, 0.5 * np.sum(off**2)
+    return found.one
+
+
+def _linear(found: Found, a: Any, b: Any, get: Callable[[Any], Any], free: Callable[[Any], Any]) -> Any:
+    """The solution of which the `free` numbers have no slope, and the others stay."""
+    x, may_move = found.each(get), found.each(free)
+    off = lambda z: np.where(may_move, np.matmul(a.T, np.matmul(a, z) - b), z - x)  # noqa: E731 - of the solution
+    return attached(x, off)
