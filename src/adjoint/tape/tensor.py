@@ -85,7 +85,7 @@ class Tensor(Leaving, Writable, Observable, PyTorchNames):
     def process(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
         short = op.pulls.get("short way", MISSING)
         if short is MISSING:
-            short = _short_way(op)
+            short = short_way_of(op)
         if short is None:
             return self.recorded(op, args, settings)
         return short(*args, settings) if op.settings else short(*args)
@@ -109,7 +109,7 @@ class Tensor(Leaving, Writable, Observable, PyTorchNames):
                 return short(x) if y is MISSING else short(x, y)
             op = ANSWERS.get(ufunc)
             if isinstance(op, Op) and eligible(op) and ufunc.nin <= 2 and not op.settings:
-                _short_ways[ufunc] = _short_way(op)  # type: ignore[assignment]  # eligible: it has one
+                _short_ways[ufunc] = short_way_of(op)  # type: ignore[assignment]  # eligible: it has one
                 return self.__array_ufunc__(ufunc, method, x, y)
         return array_ufunc(ufunc, method, (x, *rest) if y is MISSING else (x, y, *rest), kwargs)
 
@@ -426,7 +426,7 @@ def _output_node(i: int, node: Node, likes: Any) -> Node:
 _short_ways: dict[np.ufunc, Callable[..., Any]] = {}
 
 
-def _short_way(op: Op) -> Callable[..., Any] | None:
+def short_way_of(op: Op) -> Callable[..., Any] | None:
     """The short way of `op`, compiled when first asked for; None if it has none."""
 
     def otherwise(*given: Any) -> Any:
@@ -444,7 +444,7 @@ def _short_way(op: Op) -> Callable[..., Any] | None:
     return short
 
 
-install(Tensor, _short_way)  # type: ignore[arg-type]  # operators are eligible: they have one
+install(Tensor, short_way_of)  # type: ignore[arg-type]  # operators are eligible: they have one
 
 
 def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:

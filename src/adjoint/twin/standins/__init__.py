@@ -1,0 +1,18 @@
+"""What the twin of a function calls in place of NumPy's, ``math``'s and Python's own functions.
+
+A stand-in gives what its original gives, and keeps the histories of boxes where the original would lose them. Of plain
+arguments it is the original.
+"""
+
+from adjoint.twin.standins.mapping import Maker as Maker
+from adjoint.twin.standins.mapping import Resolve as Resolve
+from adjoint.twin.standins.methods import array_method as array_method
+from adjoint.twin.standins.methods import box_attribute as box_attribute
+from adjoint.twin.standins.methods import box_method as box_method
+from adjoint.twin.standins.tables import find as find
+from adjoint.twin.standins.tables import maker as maker
+from adjoint.twin.standins.tables import needed as needed
+from adjoint.twin.standins.text import formatted as formatted
+from adjoint.twin.standins.values import born as born
+from adjoint.twin.standins.values import live as live
+from adjoint.twin.standins.values import plainly as plainly

@@ -1,0 +1,204 @@
+"""What stands for Python's own functions and types: ``float(t)`` keeps the history, ``isinstance`` sees an array."""
+
+from __future__ import annotations
+
+import builtins
+import copy
+import types
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.box import Box, varies
+from adjoint.core.protocol import detached
+from adjoint.twin.standins.joining import copied
+from adjoint.twin.standins.mathematics import whole
+from adjoint.twin.standins.text import formatted, shown
+from adjoint.twin.standins.values import CONTAINERS, is_box, type_of
+
+
+def _number(x: Any, kind: type, dtype: Any) -> Any:
+    """The box `x` as a number of one of Python's types."""
+    if x.shape:
+        kind(np.empty(x.shape))  # raises what NumPy says of arrays
+        x = np.reshape(x, ())
+    if x.dtype.kind == "c" and kind is float:
+        float(np.complex128(1j))  # raises, or warns, as NumPy does
+        x = np.real(x)
+    return x.astype(dtype) if x.dtype != dtype else +x
+
+
+def to_float(x: Any = 0.0, /) -> Any:
+    """``float(x)``; of a box, the same box without axes."""
+    return _number(x, float, np.dtype(float)) if isinstance(x, Box) else float(x)
+
+
+def to_int(*args: Any, **kwargs: Any) -> Any:
+    """``int(x)``; of a box, the whole number, through which no derivative flows."""
+    if len(args) != 1 or kwargs or not isinstance(args[0], Box):
+        return int(*args, **kwargs)
+    x: Any = args[0]
+    if x.shape:
+        int(np.empty(x.shape))  # type: ignore[call-overload]  # raises what NumPy says of arrays
+    return whole(x, np.trunc)
+
+
+def to_complex(*args: Any, **kwargs: Any) -> Any:
+    """``complex(x)`` and ``complex(x, y)``."""
+    if not any(isinstance(x, Box) for x in (*args, *kwargs.values())):
+        return complex(*args, **kwargs)
+    given = dict(zip(("real", "imag"), args, strict=False)) | kwargs
+    real = given.get("real", 0.0)
+    if "imag" not in given:
+        return _number(real, complex, np.dtype(complex))
+    return real + 1j * given["imag"]
+
+
+def rounded(number: Any, ndigits: Any = None) -> Any:
+    """``round(x)``, a whole number, and ``round(x, digits)``."""
+    if not isinstance(number, Box):
+        return round(number) if ndigits is None else round(number, ndigits)
+    x: Any = number
+    if ndigits is None and not x.shape:
+        return whole(x, np.rint)
+    return np.round(x, 0 if ndigits is None else ndigits)
+
+
+def _extreme(original: Callable[..., Any], before: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """``min`` and ``max``, where which one it is may differ between samples."""
+
+    def stand_in(*args: Any, **kwargs: Any) -> Any:
+        items = list(args[0]) if len(args) == 1 and not isinstance(args[0], Box | np.ndarray) else args
+        if kwargs or not any(map(varies, items)):
+            return original(items, **kwargs) if items is not args else original(*args, **kwargs)
+        items = list(items[0]) if len(items) == 1 else items
+        best = items[0]
+        for x in items[1:]:
+            best = np.where(before(x, best), x, best)
+        return best
+
+    return stand_in
+
+
+def _classes(kinds: Any) -> Iterable[Any]:
+    if isinstance(kinds, tuple):
+        for kind in kinds:
+            yield from _classes(kind)
+    elif isinstance(kinds, types.UnionType):
+        yield from kinds.__args__
+    else:
+        yield kinds
+
+
+def is_instance(x: Any, kinds: Any, /) -> bool:
+    """``isinstance(x, kinds)``; a box is an instance of what the plain value in its place would be."""
+    if not isinstance(x, Box):
+        return isinstance(x, kinds)
+    kind = type_of(x)
+    return any(_is_one(x, kind, c) for c in _classes(kinds))
+
+
+def _is_one(x: Any, kind: type, c: Any) -> bool:
+    try:
+        return isinstance(x, c) if issubclass(c, Box) else issubclass(kind, c)
+    except TypeError:  # a protocol that asks for attributes
+        return isinstance(x, c)
+
+
+def kind_of(*args: Any, **kwargs: Any) -> Any:
+    """``type(x)``; of a box, the type of the plain value in its place."""
+    return type_of(args[0]) if len(args) == 1 and isinstance(args[0], Box) else type(*args, **kwargs)
+
+
+def has(x: Any, name: str, /) -> bool:
+    """``hasattr(x, name)``; a box has what the plain value in its place would have, and its own names."""
+    if not isinstance(x, Box):
+        return hasattr(x, name)
+    if name in ("__len__", "__iter__", "__getitem__", "__contains__", "__setitem__"):
+        return hasattr(type_of(x), name)
+    return hasattr(x, name) or hasattr(type_of(x), name)
+
+
+def is_scalar(element: Any) -> bool:
+    """`numpy.isscalar`."""
+    return type_of(element) is not np.ndarray if isinstance(element, Box) else np.isscalar(element)
+
+
+def is_iterable(y: Any) -> bool:
+    """`numpy.iterable`."""
+    return bool(y.shape) if is_box(y) else np.iterable(y)
+
+
+def shallow(x: Any) -> Any:
+    """`copy.copy`; a box's copy has its history."""
+    return copied(x) if isinstance(x, Box) else copy.copy(x)
+
+
+def deep(x: Any, memo: Any = None) -> Any:
+    """`copy.deepcopy`; boxes in whatever it copies are copied with their histories."""
+    if isinstance(x, Box):
+        return copied(x)
+    memo = {} if memo is None else memo
+    seen: set[int] = set()
+    todo = [x]
+    while todo:
+        item = todo.pop()
+        if id(item) in seen:
+            continue
+        seen.add(id(item))
+        if isinstance(item, Box):
+            memo[id(item)] = copied(item)
+        elif isinstance(item, dict):
+            todo += item.values()
+        elif isinstance(item, CONTAINERS):
+            todo += item
+        elif not isinstance(item, type | types.ModuleType | types.FunctionType):
+            todo += getattr(item, "__dict__", {}).values()
+            todo += [getattr(item, slot) for slot in _slots(type(item)) if hasattr(item, slot)]
+    return copy.deepcopy(x, memo)
+
+
+def _slots(kind: type) -> list[str]:
+    found: list[str] = []
+    for base in kind.__mro__:
+        slots = base.__dict__.get("__slots__", ())
+        found += (slots,) if isinstance(slots, str) else [s for s in slots if isinstance(s, str)]
+    return [name for name in found if name not in ("__dict__", "__weakref__")]
+
+
+def truth(x: Any = False, /) -> Any:  # noqa: FBT002 - bool's own default
+    """``bool(x)``."""
+    return bool(detached(x)) if isinstance(x, Box) else bool(x)
+
+
+def say(*values: Any, **options: Any) -> None:
+    """``print``, of the numbers."""
+    print(*map(formatted, values), **options)
+
+
+def table() -> Iterable[tuple[Any, Callable[..., Any]]]:
+    """Python's functions and types that need a stand-in, and these."""
+    yield from (
+        (float, to_float),
+        (int, to_int),
+        (complex, to_complex),
+        (bool, truth),
+        (round, rounded),
+        (min, _extreme(min, lambda x, best: x < best)),
+        (max, _extreme(max, lambda x, best: x > best)),
+        (isinstance, is_instance),
+        (type, kind_of),
+        (hasattr, has),
+        (np.isscalar, is_scalar),
+        (np.iterable, is_iterable),
+        (copy.copy, shallow),
+        (copy.deepcopy, deep),
+        (builtins.print, say),
+        (str, shown(str)),
+        (repr, shown(repr)),
+        (ascii, shown(ascii)),
+        (format, shown(format)),
+        (str.format, shown(str.format)),
+        (str.format_map, shown(str.format_map)),
+    )

@@ -1,0 +1,223 @@
+"""What stands for NumPy's functions that have a rule: the same for boxes, and for lists that hold some.
+
+NumPy asks an argument whether it is a box, and not what is in a list: ``np.sum([t, u])`` would make a plain array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import reduce
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.box import Box
+from adjoint.core.op import Op
+from adjoint.core.registry import REDUCTIONS, answer
+from adjoint.tape.fast import eligible
+from adjoint.tape.tensor import Tensor, short_way_of
+from adjoint.twin.standins.joining import joined
+from adjoint.twin.standins.values import any_live, boxed, called_plainly, live, plainly
+
+# These take sequences of arrays, whose order and number count: of nested ones, each part is joined.
+_OF_ARRAYS = frozenset(
+    (np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack, np.select, np.choose, np.lexsort)
+    + (np.linalg.multi_dot, np.histogramdd, np.broadcast_arrays, np.meshgrid)
+)
+# These see nested lists as what they are.
+_AS_IT_IS = frozenset((np.block,))
+# These write into an argument, or give a view of it to write into: a constant box has to stay one.
+KEEPS = frozenset(
+    "copyto put place putmask put_along_axis fill_diagonal reshape ravel transpose swapaxes moveaxis squeeze atleast_1d "
+    "atleast_2d atleast_3d expand_dims broadcast_to broadcast_arrays split array_split hsplit vsplit dsplit diagonal "
+    "rollaxis flip flipud fliplr rot90 real imag matrix_transpose permute_dims unstack diag nan_to_num".split()
+)
+
+
+def _parts(x: Any) -> Any:
+    """The arrays of a sequence, those that are nested lists joined."""
+    return type(x)(map(joined, x)) if type(x) in (list, tuple) else x
+
+
+def of_function(original: Callable[..., Any], ours: Callable[..., Any] | None) -> Callable[..., Any]:
+    """The stand-in of a NumPy function; `ours` answers for it, if it has a rule."""
+    if ours is None:
+        return without_rule(original)
+    together = _parts if original in _OF_ARRAYS else joined
+    direct = ours
+
+    def stand_in(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1:
+            (x,) = args
+            if type(x) is Tensor and not kwargs:
+                return direct(x)
+            if (type(x) is list or type(x) is tuple) and boxed(x):
+                args = (together(x),)
+        else:
+            for x in args:
+                if (type(x) is list or type(x) is tuple) and boxed(x):
+                    args = tuple(map(together, args))
+                    break
+        if kwargs:
+            kwargs = {name: together(value) for name, value in kwargs.items()}
+        return original(*args, **kwargs)
+
+    return dressed(stand_in, original)
+
+
+def without_rule(original: Callable[..., Any]) -> Callable[..., Any]:
+    """The stand-in of a function without a rule: of constants it takes the numbers; of live boxes, it says so itself."""
+
+    def stand_in(*args: Any, **kwargs: Any) -> Any:
+        if any_live(args, kwargs):
+            return original(*map(joined, args), **{name: joined(value) for name, value in kwargs.items()})
+        return called_plainly(original, args, kwargs)
+
+    return dressed(stand_in, original)
+
+
+def dressed(stand_in: Callable[..., Any], original: Any) -> Callable[..., Any]:
+    """`stand_in` with the name and text of what it stands for."""
+    stand_in.__name__ = stand_in.__qualname__ = getattr(original, "__name__", type(original).__name__)
+    stand_in.__doc__ = getattr(original, "__doc__", None)
+    stand_in.__wrapped__ = original  # type: ignore[attr-defined]  # functions take attributes
+    return stand_in
+
+
+def of_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
+    """The stand-in of a ufunc, with the methods and facts of one."""
+    ours = answer(ufunc)
+    short = short_way_of(ours) if isinstance(ours, Op) and eligible(ours) and not ours.settings else None
+
+    def stand_in(*args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            kwargs = {name: joined(value) for name, value in kwargs.items()}
+        for x in args:
+            if (type(x) is list or type(x) is tuple) and boxed(x):
+                return ufunc(*map(joined, args), **kwargs)
+        return ufunc(*args, **kwargs)
+
+    def of_one(x: Any, *rest: Any, **kwargs: Any) -> Any:
+        if type(x) is Tensor and not rest and not kwargs:
+            return short(x)  # type: ignore[misc]  # chosen where there is one
+        return stand_in(x, *rest, **kwargs)
+
+    chosen: Any = of_one if short is not None and ufunc.nin == 1 else stand_in
+    if ours is None:
+        chosen = without_rule(ufunc)
+    for name in ("nin", "nout", "nargs", "ntypes", "types", "identity", "signature", "resolve_dtypes"):
+        setattr(chosen, name, getattr(ufunc, name))
+    for name, method in _METHODS.items():
+        setattr(chosen, name, method(ufunc))
+    return dressed(chosen, ufunc)
+
+
+def _reduce(ufunc: np.ufunc) -> Callable[..., Any]:
+    if (ufunc, "reduce") in REDUCTIONS:
+        return of_function(ufunc.reduce, None if answer(ufunc) is None else ufunc.reduce)
+
+    def stand_in(a: Any, axis: Any = 0, *rest: Any, **kwargs: Any) -> Any:
+        a = joined(a)
+        if not live(a) or rest or kwargs:
+            return called_plainly(ufunc.reduce, (a, axis, *rest), kwargs)
+        rows = np.ravel(a) if axis is None else np.moveaxis(a, axis, 0)
+        return reduce(ufunc, rows)
+
+    return stand_in
+
+
+def _accumulate(ufunc: np.ufunc) -> Callable[..., Any]:
+    if (ufunc, "accumulate") in REDUCTIONS:
+        return of_function(ufunc.accumulate, ufunc.accumulate)
+
+    def stand_in(a: Any, axis: Any = 0, *rest: Any, **kwargs: Any) -> Any:
+        a = joined(a)
+        if not live(a) or rest or kwargs:
+            return called_plainly(ufunc.accumulate, (a, axis, *rest), kwargs)
+        rows = list(np.moveaxis(a, axis, 0))
+        for i in range(1, len(rows)):
+            rows[i] = ufunc(rows[i - 1], rows[i])
+        return np.moveaxis(np.stack(rows), 0, axis)
+
+    return stand_in
+
+
+def _reduceat(ufunc: np.ufunc) -> Callable[..., Any]:
+    def stand_in(array: Any, indices: Any, axis: Any = 0, *rest: Any, **kwargs: Any) -> Any:
+        array = joined(array)
+        if not live(array) or rest or kwargs:
+            return called_plainly(ufunc.reduceat, (array, indices, axis, *rest), kwargs)
+        rows, starts = np.moveaxis(array, axis, 0), np.asarray(plainly(indices)).tolist()
+        parts = [
+            _reduce(ufunc)(rows[start:stop]) if start < stop else rows[start]
+            for start, stop in zip(starts, [*starts[1:], rows.shape[0]], strict=True)
+        ]
+        return np.moveaxis(np.stack(parts), 0, axis)
+
+    return stand_in
+
+
+def _at(ufunc: np.ufunc) -> Callable[..., Any]:
+    def stand_in(a: Any, indices: Any, *b: Any) -> None:
+        b = tuple(map(joined, b))
+        if not (live(a) or any(map(live, b))):
+            called_plainly(ufunc.at, (a, indices, *b), {})
+        elif not isinstance(a, Box) or (ufunc, "at") in REDUCTIONS:
+            ufunc.at(a, indices, *b)
+        else:  # one after another, as places may come up several times
+            places = np.arange(a.size).reshape(a.shape)[plainly(indices)]  # type: ignore[attr-defined]  # every box has a size
+            values = [np.broadcast_to(x, places.shape) for x in b]
+            for where in np.ndindex(*places.shape):
+                at = tuple(int(i) for i in np.unravel_index(places[where], a.shape))  # type: ignore[attr-defined]  # as above
+                a[at] = ufunc(a[at], *(x[where] for x in values))  # type: ignore[index]  # as above
+
+    return stand_in
+
+
+def _outer(ufunc: np.ufunc) -> Callable[..., Any]:
+    return of_function(ufunc.outer, ufunc.outer)
+
+
+_METHODS: dict[str, Callable[[np.ufunc], Callable[..., Any]]] = {
+    "reduce": _reduce,
+    "accumulate": _accumulate,
+    "reduceat": _reduceat,
+    "at": _at,
+    "outer": _outer,
+}
+# Functions that a twin calls as they are: they take no arrays, or make a plain one of plain things.
+_UNTOUCHED = frozenset(
+    "zeros ones empty eye identity tri indices ndindex errstate seterr geterr seterrcall geterrcall setbufsize getbufsize "
+    "dtype load fromfile frombuffer fromstring fromregex loadtxt genfromtxt memmap get_include show_config show_runtime "
+    "info issubdtype promote_types finfo iinfo printoptions set_printoptions get_printoptions isdtype typename "
+    "mask_indices tril_indices triu_indices diag_indices fromfunction broadcast_shapes bmat".split()
+)
+
+
+def table() -> Iterable[tuple[Any, Callable[..., Any]]]:
+    """NumPy's functions, those of its linear algebra and Fourier transforms, and what stands for them."""
+    modules: tuple[ModuleType, ...] = (np, np.linalg, np.fft, np.lib.stride_tricks)
+    for module in modules:
+        for name in sorted(getattr(module, "__all__", dir(module))):
+            original = getattr(module, name, None)
+            if isinstance(original, type | ModuleType) or not callable(original) or name in _UNTOUCHED or original in _AS_IT_IS:
+                continue
+            if isinstance(original, np.ufunc):
+                yield original, of_ufunc(original)
+            else:
+                ours = answer(original)
+                yield original, of_function(original, original if ours is None and name in KEEPS else ours)
+    for name in dir(np.testing):
+        original = getattr(np.testing, name)
+        if name.startswith("assert_") and callable(original):
+            yield original, _comparing(original)
+
+
+def _comparing(original: Callable[..., Any]) -> Callable[..., Any]:
+    """The stand-in of what compares values, through which nothing flows."""
+
+    def stand_in(*args: Any, **kwargs: Any) -> Any:
+        return called_plainly(original, args, kwargs)
+
+    return dressed(stand_in, original)

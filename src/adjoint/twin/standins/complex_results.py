@@ -1,0 +1,49 @@
+"""What stands for ``numpy.emath``: where a real argument lies outside a function's real domain, the result is complex."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.box import raw
+from adjoint.twin.standins.joining import joined
+from adjoint.twin.standins.values import boxed
+
+_INSIDE: dict[str, Callable[[Any], Any]] = {
+    **{name: lambda x: x >= 0 for name in ("sqrt", "log", "log2", "log10", "power")},
+    **{name: lambda x: np.abs(x) <= 1 for name in ("arccos", "arcsin", "arctanh")},
+}
+
+
+def _fitting(name: str, x: Any) -> Any:
+    """`x`, made complex if the function called `name` is not real for one of its values."""
+    x = joined(x)
+    if np.iscomplexobj(x) or not boxed(x):
+        return x if boxed(x) or np.iscomplexobj(x) or np.all(_INSIDE[name](np.asarray(x))) else np.asarray(x) + 0j
+    return x if bool(np.all(_INSIDE[name](raw(x)))) else x + 0j
+
+
+def _of(name: str) -> Callable[..., Any]:
+    original, function = getattr(np.emath, name), getattr(np, name)
+
+    def stand_in(x: Any, *rest: Any) -> Any:
+        if not any(map(boxed, (x, *rest))):
+            return original(x, *rest)
+        return function(_fitting(name, x), *map(joined, rest))
+
+    return stand_in
+
+
+def _logn(n: Any, x: Any) -> Any:
+    if not (boxed(n) or boxed(x)):
+        return np.emath.logn(n, x)
+    return np.log(_fitting("log", x)) / np.log(_fitting("log", n))
+
+
+def table() -> Iterable[tuple[Any, Callable[..., Any]]]:
+    """The functions of ``numpy.emath``, and what stands for them."""
+    for name in _INSIDE:
+        yield getattr(np.emath, name), _of(name)
+    yield np.emath.logn, _logn

@@ -1,0 +1,141 @@
+"""What stands for NumPy's iterators over the elements of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.box import Box
+from adjoint.twin.standins.joining import asarray, joined
+from adjoint.twin.standins.values import boxed, plainly
+
+
+class ElementIterator:
+    """`numpy.nditer` over boxes: each element as an array without axes, which may be written into."""
+
+    def __init__(self, operands: Any, flags: Any, op_flags: Any, order: Any) -> None:
+        self._several = isinstance(operands, list | tuple)
+        given = [asarray(joined(x)) for x in (operands if self._several else [operands])]
+        self.shape = np.broadcast_shapes(*[np.shape(x) for x in given])
+        self.operands = tuple(x if np.shape(x) == self.shape else np.broadcast_to(x, self.shape) for x in given)
+        self.ndim, self.nop, self.itersize = len(self.shape), len(given), int(np.prod(self.shape))
+        self._indexes = list(np.ndindex(*self.shape))
+        if order == "F":
+            self._indexes.sort(key=lambda index: index[::-1])
+        self._flags = set(flags or ())
+        self.iterindex = 0
+        self.has_multi_index = "multi_index" in self._flags
+        del op_flags
+
+    @property
+    def finished(self) -> bool:
+        return self.iterindex >= self.itersize
+
+    @property
+    def multi_index(self) -> tuple[int, ...]:
+        return self._indexes[self.iterindex]
+
+    @property
+    def index(self) -> int:
+        order: Any = "F" if "f_index" in self._flags else "C"
+        return int(np.ravel_multi_index(self.multi_index, self.shape, order=order)) if self.shape else 0
+
+    @property
+    def value(self) -> Any:
+        found = tuple(x[(*self.multi_index, ...)] for x in self.operands)
+        return found if self._several else found[0]
+
+    def __getitem__(self, number: int) -> Any:
+        return self.operands[number][(*self.multi_index, ...)]
+
+    def __setitem__(self, number: int, value: Any) -> None:
+        self.operands[number][self.multi_index] = value
+
+    def iternext(self) -> bool:
+        self.iterindex += 1
+        return not self.finished
+
+    def reset(self) -> None:
+        self.iterindex = 0
+
+    def close(self) -> None:
+        self.iterindex = self.itersize
+
+    def __iter__(self) -> Iterator[Any]:
+        while not self.finished:
+            yield self.value
+            self.iterindex += 1
+
+    def __len__(self) -> int:
+        return self.itersize
+
+    def __enter__(self) -> ElementIterator:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def _nditer(op: Any, flags: Any = None, op_flags: Any = None, *rest: Any, order: Any = "K", **kwargs: Any) -> Any:
+    operands = op if isinstance(op, list | tuple) else [op]
+    if not any(map(boxed, operands)):
+        return np.nditer(op, flags, op_flags, *rest, order=order, **kwargs)
+    return ElementIterator(op, flags, op_flags, order)
+
+
+def _ndenumerate(arr: Any) -> Iterator[Any]:
+    arr = joined(arr)
+    if not isinstance(arr, Box):
+        return np.ndenumerate(arr)
+    return ((index, arr[index]) for index in np.ndindex(*np.shape(arr)))
+
+
+class Broadcast:
+    """`numpy.broadcast` of boxes."""
+
+    def __init__(self, arrays: tuple[Any, ...]) -> None:
+        self.iters = tuple(np.broadcast_arrays(*arrays))
+        self.shape: tuple[int, ...] = np.shape(self.iters[0])
+        self.ndim = self.nd = len(self.shape)
+        self.size, self.numiter = int(np.prod(self.shape)), len(arrays)
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return (tuple(x[index] for x in self.iters) for index in np.ndindex(*self.shape))
+
+
+def _broadcast(*arrays: Any) -> Any:
+    arrays = tuple(map(joined, arrays))
+    return Broadcast(arrays) if any(map(boxed, arrays)) else np.broadcast(*arrays)
+
+
+def _ix(*args: Any) -> Any:
+    return np.ix_(*map(plainly, args))
+
+
+def _ndindex(*shape: Any) -> Any:
+    return np.ndindex(*map(plainly, shape))
+
+
+def _as_strided(x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True) -> Any:
+    """`numpy.lib.stride_tricks.as_strided` of a box whose numbers lie in C's order, as gathered elements."""
+    if not isinstance(x, Box):
+        return np.lib.stride_tricks.as_strided(x, shape, strides, subok, writeable)
+    box: Any = x
+    size = box.dtype.itemsize
+    own = tuple(stride * size for stride in np.empty(box.shape, np.int8).strides)
+    strides = own if strides is None else strides
+    places = np.lib.stride_tricks.as_strided(
+        np.arange(box.size), box.shape if shape is None else shape, [s * 8 // size for s in strides]
+    )
+    return np.ravel(box)[places]
+
+
+def table() -> Iterable[tuple[Any, Callable[..., Any]]]:
+    """NumPy's iterators, and what stands for them."""
+    yield np.nditer, _nditer
+    yield np.ndenumerate, _ndenumerate
+    yield np.broadcast, _broadcast
+    yield np.ix_, _ix
+    yield np.lib.stride_tricks.as_strided, _as_strided

@@ -1,0 +1,300 @@
+"""Nested lists of numbers and boxes as one box: what ``np.array([c, -s])`` means in a twin."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.box import Box, raw
+from adjoint.core.protocol import detached
+from adjoint.core.registry import operation
+from adjoint.ops.joining import pile
+from adjoint.twin.standins.values import SEQUENCES, boxed, live, ndarray, plainly
+
+_SCALARS = {float, int, bool, complex, np.float64, np.float32, np.float16, np.complex128, np.complex64, np.int64, np.bool_}
+_TEXT = (str, bytes)
+
+
+def joined(x: Any) -> Any:
+    """`x` as one box if it is a sequence that holds some; else `x` itself."""
+    return packed(x) if not isinstance(x, Box) and boxed(x) else x
+
+
+def packed(x: Any) -> Any:
+    """A nested sequence of numbers and boxes as a box: one operation puts all of its parts side by side.
+
+    Raises:
+        ValueError: if parts differ in shape, as NumPy does.
+    """
+    if type(x) is ndarray:  # of objects
+        x = x.tolist()
+        if isinstance(x, Box):
+            return x
+    parts: list[Any] = []
+    shape = _opened(x, parts)
+    if shape is None:
+        np.array(_shapes_of(x))  # raises what NumPy says of a ragged list
+        return pile(*[packed(q) if isinstance(q, SEQUENCES) else q for q in x])
+    made = pile(*parts)
+    return made if len(shape) == 1 else np.reshape(made, shape + made.shape[1:])
+
+
+def _opened(x: Sequence[Any], parts: list[Any]) -> tuple[int, ...] | None:
+    """The shape of the nest, with its innermost `parts` in order; None if these are not of one shape and depth."""
+    kinds = set(map(type, x))
+    if not any(issubclass(kind, SEQUENCES) for kind in kinds):
+        if kinds <= _SCALARS:
+            parts += x
+            return (len(x),)
+        parts += [q if type(q) in _SCALARS or isinstance(q, Box) else np.asarray(q) for q in x]
+        shapes = {() if type(q) in _SCALARS else q.shape for q in parts}
+        return (len(x),) if len(shapes) == 1 else None
+    if not all(issubclass(kind, SEQUENCES) for kind in kinds):
+        return None
+    inner = {_opened(q, parts) for q in x}
+    if len(inner) != 1:
+        return None
+    (shape,) = inner
+    return None if shape is None else (len(x), *shape)
+
+
+def _shapes_of(x: Any) -> Any:
+    """`x` with zeros in the place of arrays."""
+    if isinstance(x, SEQUENCES):
+        return [_shapes_of(q) for q in x]
+    return np.zeros(np.shape(x)) if isinstance(x, Box) else x
+
+
+def _leaves(x: Any) -> list[Any]:
+    return [leaf for q in x for leaf in _leaves(q)] if isinstance(x, SEQUENCES) else [x]
+
+
+def _objects(x: Any, ndmin: int = 0) -> np.ndarray:
+    """A nested sequence as an array of Python objects: boxes, None, strings, fractions."""
+    shape: list[int] = []
+    level = x
+    while isinstance(level, SEQUENCES):
+        shape.append(len(level))
+        level = level[0] if level else None
+    made = np.empty(shape, object)
+    for index in np.ndindex(*shape):
+        item = x
+        for i in index:
+            item = item[i]
+        made[index] = item
+    return made.reshape((1,) * (ndmin - made.ndim) + made.shape)
+
+
+def array(
+    object: Any,  # noqa: A002 - NumPy's name
+    dtype: Any = None,
+    *,
+    copy: bool | None = True,
+    order: Any = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+    like: Any = None,
+) -> Any:
+    """`numpy.array`, also of boxes and of nested sequences that hold some."""
+    if dtype is None and copy is True and not ndmin and type(object) in (list, tuple) and boxed(object):
+        quick: list[Any] = []
+        shape = _opened(object, quick)
+        if shape is not None and _numbers(quick):
+            made = pile(*quick)
+            return made if len(shape) == 1 else np.reshape(made, shape + made.shape[1:])
+    object = _asked(object)
+    if not boxed(object):
+        given = {"copy": copy, "order": order, "subok": subok, "ndmin": ndmin, "like": like}
+        return np.array(object, dtype, **given)  # type: ignore[arg-type]  # as they were given
+    return converted(object, dtype, copy=copy, ndmin=ndmin)
+
+
+def _asked(x: Any) -> Any:
+    """What an object of another library gives for itself as an array, if that is a box."""
+    if isinstance(x, (Box, ndarray, *SEQUENCES)) or not hasattr(type(x), "__array__") or isinstance(x, np.generic):
+        return x
+    try:
+        given = type(x).__array__(x)
+    except TypeError:
+        return x
+    return given if isinstance(given, Box) else x
+
+
+def _numbers(parts: Sequence[Any]) -> bool:
+    """Whether all of `parts` are numbers, or arrays of some."""
+    return all(isinstance(q, Box) or type(q) in _SCALARS or getattr(q, "dtype", np.dtype(object)).kind in "biufc"
+               for q in parts)  # fmt: skip
+
+
+def converted(x: Any, dtype: Any = None, *, copy: bool | None = None, ndmin: int = 0) -> Any:
+    """`x`, which is a box or holds some, as an array: itself where nothing has to change and no copy is asked for."""
+    dtype = None if dtype is None else np.dtype(dtype)
+    if not isinstance(x, Box):
+        leaves = [q if isinstance(q, Box) else np.asarray(q) for q in _leaves(x if type(x) is not ndarray else x.tolist())]
+        kinds = {q.dtype.kind for q in leaves}
+        if dtype == object:
+            return x.copy() if type(x) is ndarray else _objects(x, ndmin)
+        if kinds & set("SU") or (dtype is not None and dtype.kind in "SU"):
+            return np.array(plainly(x), dtype, ndmin=ndmin)
+        if "O" in kinds and dtype is None:
+            return _objects(x, ndmin) if isinstance(x, SEQUENCES) else x
+        if type(x) is ndarray and dtype is None:
+            return x.copy() if copy else x
+        made = packed(x)
+    else:
+        if dtype == object:
+            made = np.empty((), object)
+            made[()] = x
+            return made if not x.shape else _objects(list(x), ndmin)  # type: ignore[attr-defined]  # every box has a shape
+        made = np.copy(x) if copy and (dtype is None or dtype == x.dtype) else x  # type: ignore[attr-defined]  # as above
+    if dtype is not None and dtype != made.dtype:
+        made = made.astype(dtype)
+    missing = ndmin - made.ndim
+    return np.reshape(made, (1,) * missing + made.shape) if missing > 0 else made
+
+
+def asarray(a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None) -> Any:
+    """`numpy.asarray`: a box is one already."""
+    if isinstance(a, Box) and dtype is None and not copy:
+        return a
+    a = _asked(a)
+    if not boxed(a):
+        return np.asarray(a, dtype, order, device=device, copy=copy, like=like)
+    return converted(a, dtype, copy=copy)
+
+
+def asanyarray(a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None) -> Any:
+    """`numpy.asanyarray`."""
+    if boxed(a):
+        return asarray(a, dtype, copy=copy)
+    return np.asanyarray(a, dtype, order, device=device, copy=copy, like=like)
+
+
+def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    """`numpy.ascontiguousarray`; where a box's numbers lie is its own affair."""
+    return converted(a, dtype, ndmin=1) if boxed(a) else np.ascontiguousarray(a, dtype, like=like)
+
+
+def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    """`numpy.asfortranarray`; where a box's numbers lie is its own affair."""
+    return converted(a, dtype, ndmin=1) if boxed(a) else np.asfortranarray(a, dtype, like=like)
+
+
+def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
+    """`numpy.require`."""
+    if not boxed(a):
+        return np.require(a, dtype, requirements, like=like)
+    owned = {str(r).upper() for r in requirements or ()} & {"O", "OWNDATA", "ENSUREARRAY_COPY"}
+    return converted(a, dtype, copy=bool(owned))
+
+
+def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
+    """`numpy.asarray_chkfinite`: an array without nan and infinities, or a ValueError."""
+    if not boxed(a):
+        return np.asarray_chkfinite(a, dtype, order)
+    a = converted(a, dtype)
+    if a.dtype.kind in "fc" and not np.all(np.isfinite(raw(a))):
+        raise ValueError("array must not contain infs or NaNs")
+    return a
+
+
+def full(
+    shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None
+) -> Any:
+    """`numpy.full`, with a box or a list of some as what it is full of."""
+    fill_value = joined(fill_value)
+    if not live(fill_value):
+        return np.full(plainly(shape), plainly(fill_value), dtype, order, device=device, like=like)
+    return np.copy(np.full_like(fill_value, fill_value, dtype=dtype, shape=shape))
+
+
+def arange(*args: Any, **kwargs: Any) -> Any:
+    """`numpy.arange`, where bounds and the step may be live; how many numbers there are is taken from their values."""
+    named = dict(zip(("start", "stop", "step", "dtype"), args, strict=False)) | kwargs
+    if not any(live(named.get(name)) for name in ("start", "stop", "step")):
+        return np.arange(*map(plainly, args), **{name: plainly(value) for name, value in kwargs.items()})
+    start, stop, step = named.get("start"), named.get("stop"), named.get("step")
+    step = 1 if step is None else step
+    if stop is None:
+        start, stop = 0.0, start
+    count = math.ceil((plainly(detached(stop)) - plainly(detached(start))) / plainly(detached(step)))
+    made = start + np.arange(max(count, 0)) * step
+    return made if named.get("dtype") is None else made.astype(named["dtype"])
+
+
+def fromiter(iter: Any, dtype: Any, count: int = -1, *, like: Any = None) -> Any:  # noqa: A002 - NumPy's name
+    """`numpy.fromiter`, also of an iterator that gives boxes."""
+    items = list(iter) if count < 0 else [q for q, _ in zip(iter, range(count), strict=False)]
+    if not boxed(items):
+        return np.fromiter(items, dtype, count, like=like)
+    if len(items) < count:
+        raise ValueError(f"iterator too short: Expected {count} but iterator had only {len(items)} items.")
+    return converted(items, dtype)
+
+
+def of_type(kind: type[np.generic]) -> Any:
+    """What stands for one of NumPy's number types when it is called: ``np.float64(t)``."""
+    dtype = np.dtype(kind)
+
+    def convert(*args: Any, **kwargs: Any) -> Any:
+        if len(args) != 1 or kwargs or not boxed(args[0]):
+            return kind(*args, **kwargs)
+        x = packed(args[0]) if not isinstance(args[0], Box) else args[0]
+        return +x if x.dtype == dtype else x.astype(dtype)
+
+    convert.__name__ = convert.__qualname__ = kind.__name__
+    return convert
+
+
+class Concatenator:
+    """What stands for ``np.r_`` and ``np.c_``."""
+
+    def __init__(self, original: Any) -> None:
+        self.original = original
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.original, name)
+
+    def __len__(self) -> int:
+        return 0
+
+    def __getitem__(self, key: Any) -> Any:
+        items = key if isinstance(key, tuple) else (key,)
+        ends = [q for item in items for q in ((item.start, item.stop, item.step) if isinstance(item, slice) else (item,))]
+        if not any(map(boxed, ends)):
+            return self.original[key]
+        axis, ndmin, first = self.original.axis, self.original.ndmin, self.original.trans1d
+        if isinstance(items[0], str):
+            numbers, items = [int(part) for part in items[0].split(",")], items[1:]
+            axis, ndmin, first = (*numbers, *(axis, ndmin, first)[len(numbers) :])
+        return np.concatenate([self._part(item, ndmin, first) for item in items], axis=axis)
+
+    @staticmethod
+    def _part(item: Any, ndmin: int, first: int) -> Any:
+        """One of the arrays that are put together, with `ndmin` axes; its own ones begin at `first`."""
+        if isinstance(item, slice):
+            start = 0 if item.start is None else item.start
+            step = 1 if item.step is None else item.step
+            if isinstance(step, complex):
+                item = np.linspace(start, item.stop, int(abs(step)))
+            else:
+                item = arange(start, item.stop, step)
+        item = asarray(item)
+        added = ndmin - item.ndim
+        if added <= 0:
+            return item
+        own = item.ndim
+        item = np.reshape(item, (1,) * added + item.shape)
+        if first == -1 or own == 0:
+            return item
+        first += added + 1 if first < 0 else 0
+        axes = list(range(ndmin))
+        return np.transpose(item, axes[:first] + axes[added:] + axes[first:added])
+
+
+def copied(x: Any) -> Any:
+    """A copy of the box `x` of its own memory, with its history."""
+    return operation("copy")(x)

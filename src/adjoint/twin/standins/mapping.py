@@ -1,0 +1,319 @@
+"""Functions that take functions: what they are given is resolved to its twin first."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import operator
+import types
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.box import Box
+from adjoint.core.errors import ShapeError
+from adjoint.twin.standins import builtin
+from adjoint.twin.standins.joining import asarray, joined
+from adjoint.twin.standins.values import any_live, boxed, live, plainly, reaches
+
+Resolve = Callable[[Any], Any]
+Maker = Callable[[Resolve], Callable[..., Any]]
+
+
+def _follows(f: Any) -> bool:
+    """Whether `f` may have a twin or a stand-in: classes of users are left to whoever makes them."""
+    return callable(f) and not isinstance(f, Box)
+
+
+def resolving(original: Callable[..., Any]) -> Maker:
+    """The maker of a function whose arguments may be functions: each of these is resolved."""
+
+    def make(resolve: Resolve) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            args = tuple(resolve(a) if _follows(a) else a for a in args)
+            return original(*args, **{k: resolve(v) if _follows(v) else v for k, v in kwargs.items()})
+
+        return call
+
+    return make
+
+
+def _of_key(original: Callable[..., Any], ours: Callable[..., Any]) -> Maker:
+    """The maker of ``min``, ``max`` and ``sorted``: what has a key is compared by it."""
+
+    def make(resolve: Resolve) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            key = kwargs.get("key")
+            if key is None:
+                return ours(*args, **kwargs)
+            return original(*args, **{**kwargs, "key": resolve(key)})
+
+        return call
+
+    return make
+
+
+def _methodcaller(resolve: Resolve) -> Callable[..., Any]:
+    def make(name: str, /, *args: Any, **kwargs: Any) -> Callable[[Any], Any]:
+        return lambda x: method_of(x, name, resolve)(*args, **kwargs)
+
+    return make
+
+
+def method_of(x: Any, name: str, resolve: Resolve) -> Callable[..., Any]:
+    """What a twin calls for ``x.name``."""
+    from adjoint.twin.standins.methods import array_method, box_method  # these use this module
+
+    ours = box_method(name) if isinstance(x, Box) else array_method(name) if type(x) is np.ndarray else None
+    return functools.partial(ours, x) if ours is not None else resolve(getattr(x, name))
+
+
+def _attrgetter(resolve: Resolve) -> Callable[..., Any]:
+    from adjoint.twin.standins.methods import box_attribute  # this uses this module
+
+    def read(x: Any, path: str) -> Any:
+        for name in path.split("."):
+            ours = box_attribute(name) if isinstance(x, Box) else None
+            x = getattr(x, name) if ours is None else ours(x)
+        return x
+
+    def make(*names: str) -> Callable[[Any], Any]:
+        getter = operator.attrgetter(*names)  # checks them
+        del getter
+        return lambda x: read(x, names[0]) if len(names) == 1 else tuple(read(x, name) for name in names)
+
+    return make
+
+
+def _dunder(original: Callable[..., Any], name: str, ours: Callable[..., Any] | None = None) -> Maker:
+    """The maker of ``abs(x)`` and its like, which call a method of the user's class."""
+
+    def make(resolve: Resolve) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if args and not isinstance(args[0], Box):
+                method = getattr(type(args[0]), name, None)
+                if type(method) is types.FunctionType:
+                    return resolve(method)(*args, **kwargs)
+            return (ours or original)(*args, **kwargs)
+
+        return call
+
+    return make
+
+
+def _iter(resolve: Resolve) -> Callable[..., Any]:
+    of_class = _dunder(iter, "__iter__")(resolve)
+
+    def call(*args: Any) -> Any:
+        return iter(resolve(args[0]), args[1]) if len(args) == 2 else of_class(*args)
+
+    return call
+
+
+class Vectorized:
+    """What stands for an `numpy.vectorize`: the function is called for each element, and the results are joined."""
+
+    def __init__(
+        self,
+        pyfunc: Callable[..., Any],
+        otypes: Any = None,
+        doc: str | None = None,
+        excluded: Any = None,
+        cache: bool = False,
+        signature: str | None = None,
+    ) -> None:
+        self.plain = np.vectorize(pyfunc, otypes, doc, excluded, cache, signature)
+        self.pyfunc, self.otypes, self.signature = pyfunc, self.plain.otypes, signature
+        self.excluded: set[Any] = set(excluded or ())
+        self.cache = cache
+        functools.update_wrapper(self, pyfunc, updated=())
+        self.__doc__ = self.plain.__doc__
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        named = {**dict(enumerate(args)), **kwargs}
+        varying = {k: joined(v) for k, v in named.items() if k not in self.excluded}
+        if not any(map(boxed, varying.values())) and not reaches(self.pyfunc):
+            return self.plain(*args, **kwargs)
+        ranks, outputs = self._ranks(len(varying))
+        arrays = {k: asarray(v) for k, v in varying.items()}
+        lead, cores = [], []
+        for rank, x in zip(ranks, arrays.values(), strict=True):
+            shape = np.shape(x)
+            if len(shape) < rank:
+                raise ValueError(f"{len(shape)}-dimensional argument does not have enough dimensions for {self.signature}")
+            lead.append(shape[: len(shape) - rank])
+            cores.append(shape[len(shape) - rank :])
+        loop = np.broadcast_shapes(*lead)
+        if 0 in loop:
+            raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
+        spread = {k: np.broadcast_to(x, loop + core) for (k, x), core in zip(arrays.items(), cores, strict=True)}
+        results = [self._at(index, named, spread) for index in np.ndindex(*loop)]
+        several = isinstance(results[0], tuple) if outputs is None else outputs > 1
+        if not several:
+            return self._together(results, loop, 0)
+        return tuple(self._together(column, loop, i) for i, column in enumerate(zip(*results, strict=True)))
+
+    def _ranks(self, count: int) -> tuple[list[int], int | None]:
+        """How many axes the function takes of each argument, and how many results it gives (None: not said)."""
+        if self.signature is None:
+            return [0] * count, None
+        inputs, outputs = self.signature.replace(" ", "").split("->")
+        ranks = [len([d for d in core.split(",") if d]) for core in inputs.strip("()").split("),(")]
+        if len(ranks) != count:
+            raise TypeError(f"wrong number of positional arguments: expected {len(ranks)}, got {count}")
+        return ranks, outputs.count("(")
+
+    def _at(self, index: tuple[int, ...], named: dict[Any, Any], spread: dict[Any, Any]) -> Any:
+        given = {k: spread[k][index] if k in spread else v for k, v in named.items()}
+        positional = [v for k, v in given.items() if isinstance(k, int)]
+        return self.pyfunc(*positional, **{k: v for k, v in given.items() if isinstance(k, str)})
+
+    def _together(self, results: Any, loop: tuple[int, ...], number: int) -> Any:
+        results = [asarray(x) for x in results]
+        inner = np.shape(results[0])
+        if len({np.shape(x) for x in results}) > 1:
+            raise ShapeError("np.vectorize: the function gives results of different shapes")
+        made = np.reshape(np.stack(results), loop + inner)
+        return made if not self.otypes or self.otypes[number] == "O" else made.astype(self.otypes[number])
+
+
+def _vectorize(resolve: Resolve) -> Callable[..., Any]:
+    def make(pyfunc: Any = None, *args: Any, **kwargs: Any) -> Any:
+        if not callable(pyfunc):  # a decorator: np.vectorize(signature="(n)->()")
+            return lambda f: Vectorized(resolve(f), *args, **kwargs)
+        return Vectorized(resolve(pyfunc), *args, **kwargs)
+
+    return make
+
+
+def of_vectorized(original: np.vectorize) -> Maker:
+    """The maker of what stands for a function that was made by `numpy.vectorize` before."""
+
+    def make(resolve: Resolve) -> Callable[..., Any]:
+        f: Any = original
+        return Vectorized(resolve(f.pyfunc), f.otypes, None, f.excluded, f.cache, f.signature)
+
+    return make
+
+
+def _frompyfunc(resolve: Resolve) -> Callable[..., Any]:
+    def make(func: Any, /, nin: int, nout: int, **options: Any) -> Callable[..., Any]:
+        twin, plain = resolve(func), np.frompyfunc(func, nin, nout, **options)
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            args = tuple(map(joined, args))
+            if not any(isinstance(a, Box) for a in args):
+                return plain(*args, **kwargs)
+            arrays = np.broadcast_arrays(*args)
+            results = [twin(*(a[i] for a in arrays)) for i in np.ndindex(*arrays[0].shape)]
+            columns = [results] if nout == 1 else list(zip(*results, strict=True))
+            made = [np.reshape(np.stack([asarray(x) for x in c]), arrays[0].shape) for c in columns]
+            return made[0] if nout == 1 else tuple(made)
+
+        return call
+
+    return make
+
+
+def _along_axis(resolve: Resolve) -> Callable[..., Any]:
+    def call(func1d: Any, axis: Any, arr: Any, *args: Any, **kwargs: Any) -> Any:
+        twin, arr = resolve(func1d), joined(arr)
+        if not (isinstance(arr, Box) or any_live(args, kwargs) or reaches(func1d)):
+            return np.apply_along_axis(twin, axis, arr, *args, **kwargs)
+        rows = np.moveaxis(asarray(arr), axis, -1)
+        results = [joined(twin(rows[i], *args, **kwargs)) for i in np.ndindex(*rows.shape[:-1])]
+        results = [asarray(x) for x in results]
+        inner = np.shape(results[0])
+        made = np.reshape(np.stack(results), rows.shape[:-1] + inner)
+        start, lead = axis % np.ndim(arr), rows.ndim - 1
+        return np.moveaxis(made, range(lead, lead + len(inner)), range(start, start + len(inner)))
+
+    return call
+
+
+def _over_axes(resolve: Resolve) -> Callable[..., Any]:
+    return lambda func, a, axes: np.apply_over_axes(resolve(func), joined(a), axes)
+
+
+def _fromfunction(resolve: Resolve) -> Callable[..., Any]:
+    def call(function: Any, shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any) -> Any:
+        return resolve(function)(*np.indices(shape, dtype=dtype), **kwargs)
+
+    return call
+
+
+def _piecewise(resolve: Resolve) -> Callable[..., Any]:
+    def call(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
+        functions = [resolve(f) if callable(f) and not isinstance(f, Box) else f for f in funclist]
+        x = joined(x)
+        if not live(x) and (any(map(live, (*functions, *args, *kw.values()))) or any(map(reaches, funclist))):
+            return _chosen(asarray(plainly(x)), condlist, functions, args, kw)
+        return np.piecewise(x, condlist, functions, *args, **kw)
+
+    return call
+
+
+def _chosen(x: np.ndarray, condlist: Any, functions: list[Any], args: Any, kw: Any) -> Any:
+    """`numpy.piecewise` of plain places, where what it is made of is live."""
+    conditions = [np.asarray(c, bool) for c in (condlist if np.ndim(condlist[0]) or not x.ndim else [condlist])]
+    if len(functions) > len(conditions):
+        conditions.append(~np.any(conditions, axis=0))
+    values = [f(x, *args, **kw) if callable(f) and not isinstance(f, Box) else f for f in functions]
+    return np.select(conditions, [np.broadcast_to(v, x.shape) for v in values])
+
+
+def _cmp_to_key(resolve: Resolve) -> Callable[..., Any]:
+    return lambda mycmp: functools.cmp_to_key(resolve(mycmp))
+
+
+def of_partial(original: functools.partial[Any]) -> Maker:
+    """The maker of what stands for a `functools.partial` that was made before."""
+    return lambda resolve: functools.partial(resolve(original.func), *original.args, **original.keywords)
+
+
+def _reduce_all(resolve: Resolve) -> Callable[..., Any]:
+    return lambda function, *rest: functools.reduce(resolve(function), *rest)
+
+
+def _accumulate(resolve: Resolve) -> Callable[..., Any]:
+    def call(iterable: Any, func: Any = operator.add, **kwargs: Any) -> Iterator[Any]:
+        return itertools.accumulate(iterable, operator.add if func is None else resolve(func), **kwargs)
+
+    return call
+
+
+def _sort(resolve: Resolve) -> Callable[..., Any]:
+    return lambda items, *, key=None, reverse=False: items.sort(key=None if key is None else resolve(key), reverse=reverse)
+
+
+def table() -> Iterable[tuple[Any, Maker]]:
+    """The functions that take functions, and the makers of what stands for them."""
+    for original in (map, filter, functools.partial, functools.partialmethod):
+        yield original, resolving(original)
+    for name in ("starmap", "takewhile", "dropwhile", "filterfalse", "groupby"):
+        yield getattr(itertools, name), resolving(getattr(itertools, name))
+    ours = dict(builtin.table())
+    yield sorted, _of_key(sorted, sorted)
+    yield min, _of_key(min, ours[min])
+    yield max, _of_key(max, ours[max])
+    yield list.sort, _sort
+    yield functools.reduce, _reduce_all
+    yield functools.cmp_to_key, _cmp_to_key
+    yield itertools.accumulate, _accumulate
+    yield operator.methodcaller, _methodcaller
+    yield operator.attrgetter, _attrgetter
+    yield iter, _iter
+    for original in (next, abs, len, reversed):
+        yield original, _dunder(original, f"__{original.__name__}__")
+    for original in (float, complex, round):
+        yield original, _dunder(original, f"__{original.__name__}__", ours[original])
+    yield np.vectorize, _vectorize
+    yield np.frompyfunc, _frompyfunc
+    yield np.apply_along_axis, _along_axis
+    yield np.apply_over_axes, _over_axes
+    yield np.fromfunction, _fromfunction
+    yield np.piecewise, _piecewise

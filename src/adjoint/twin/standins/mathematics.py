@@ -1,0 +1,249 @@
+"""What stands for the functions of ``math`` and ``cmath``: NumPy's for boxes, with Python's errors."""
+
+from __future__ import annotations
+
+import cmath
+import functools
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.box import Box, raw, varies
+from adjoint.core.protocol import detached
+from adjoint.core.registry import operation
+from adjoint.tape.tensor import Tensor
+from adjoint.twin.standins.joining import joined
+from adjoint.twin.standins.values import boxed, checked, is_open, plainly
+
+# math's name -> NumPy's, for what has one argument.
+_OF_ONE = {
+    **{name: name for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "expm1", "exp2", "log", "log2")},
+    **{name: name for name in ("log10", "log1p", "sqrt", "cbrt", "degrees", "radians", "fabs")},
+    **{f"a{name}": f"arc{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
+}
+# Those that have a value for every number: nothing needs to be checked first.
+_TOTAL = frozenset(("atan", "asinh", "tanh", "fabs", "degrees", "radians", "cbrt"))
+_FLOAT = np.dtype("float64")
+
+
+def _real(x: Any) -> Any:
+    """`x` in double precision, in which ``math`` computes."""
+    return x.astype(float) if isinstance(x, Box) and x.dtype is not _FLOAT and x.dtype.kind in "fiub" else x  # type: ignore[attr-defined]  # every box has a dtype and astype
+
+
+def of_one(original: Callable[..., Any], ufunc: np.ufunc) -> Callable[..., Any]:
+    """The stand-in of a function of one argument, which `ufunc` computes."""
+    total = original.__name__ in _TOTAL
+
+    def stand_in(*args: Any) -> Any:
+        if len(args) != 1:
+            return original(*args)
+        (x,) = args
+        if type(x) is Tensor:
+            value = x.data
+            if type(value) is np.float64:
+                if not total:
+                    original(value)
+                return ufunc(x)
+        elif not isinstance(x, Box):
+            return original(x)
+        if x.shape:
+            original(np.empty(x.shape))
+        if x.dtype.kind == "c":
+            original(1j)
+        if not total:
+            checked(original, x)
+        return ufunc(_real(x))
+
+    return _named(stand_in, original)
+
+
+def of_several(original: Callable[..., Any], ours: Callable[..., Any], check: bool = True) -> Callable[..., Any]:
+    """The stand-in of a function of any arguments, which `ours` computes for boxes."""
+
+    def stand_in(*args: Any, **kwargs: Any) -> Any:
+        args = tuple(list(a) if isinstance(a, Iterable) and not isinstance(a, Box | np.ndarray | str) else a for a in args)
+        if not (any(map(boxed, args)) or any(map(boxed, kwargs.values()))):
+            return original(*args, **kwargs)
+        if check and all(is_open(x) for a in args for x in (a if isinstance(a, list) else [a]) if isinstance(x, Box)):
+            original(*map(plainly, args), **{name: plainly(value) for name, value in kwargs.items()})
+        return ours(*map(_real, args), **kwargs)
+
+    return _named(stand_in, original)
+
+
+def _named(stand_in: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:
+    stand_in.__name__ = stand_in.__qualname__ = original.__name__
+    stand_in.__doc__ = original.__doc__
+    return stand_in
+
+
+def whole(x: Any, rounding: Callable[[Any], Any]) -> Any:
+    """The whole number that `rounding` makes of the box `x`; of many samples, an array's kind of integer."""
+    values = rounding(detached(x))
+    if varies(x):
+        return values.astype(int)
+    return int(raw(values))
+
+
+def _logarithm(x: Any, base: Any = None) -> Any:
+    return np.log(x) if base is None else np.log(x) / np.log(base)
+
+
+def _remainder(x: Any, y: Any) -> Any:
+    return x - y * np.rint(detached(x) / detached(y))
+
+
+def _ldexp(x: Any, i: Any) -> Any:
+    return x * 2.0 ** plainly(i)
+
+
+def _frexp(x: Any) -> tuple[Any, int]:
+    _, exponent = math.frexp(plainly(detached(x)))
+    return x * 2.0**-exponent, exponent
+
+
+def _modf(x: Any) -> tuple[Any, Any]:
+    part = np.trunc(detached(x))
+    return x - part, part
+
+
+def _nextafter(x: Any, y: Any, *, steps: int | None = None) -> Any:
+    given = {} if steps is None else {"steps": steps}
+    value = plainly(detached(x))
+    return x + (math.nextafter(value, plainly(detached(y)), **given) - value)
+
+
+def _fsum(items: Any) -> Any:
+    return np.sum(joined(items))
+
+
+def _prod(items: Any, *, start: Any = 1) -> Any:
+    return functools.reduce(lambda a, b: a * b, items, start)
+
+
+def _hypot(*coordinates: Any) -> Any:
+    if len(coordinates) == 2:
+        return np.hypot(*coordinates)
+    return np.linalg.norm(joined(list(coordinates)))
+
+
+def _dist(p: Any, q: Any) -> Any:
+    return np.linalg.norm(joined(p) - joined(q) if boxed(q) else joined(p) - np.asarray(q))
+
+
+def _sumprod(p: Any, q: Any) -> Any:
+    return sum(a * b for a, b in zip(p, q, strict=True))
+
+
+def _isclose(a: Any, b: Any, *, rel_tol: Any = 1e-9, abs_tol: Any = 0.0) -> bool:
+    a, b = detached(a), detached(b)
+    return bool(np.abs(a - b) <= np.maximum(rel_tol * np.maximum(np.abs(a), np.abs(b)), abs_tol)) or bool(np.all(a == b))
+
+
+def _special(name: str) -> Callable[[Any], Any]:
+    return lambda x: operation(name)(x)
+
+
+def _copysign(x: Any, y: Any) -> Any:
+    return np.copysign(x, y)
+
+
+_OF_SEVERAL: dict[str, Callable[..., Any]] = {
+    "log": _logarithm,
+    "atan2": np.arctan2,
+    "pow": np.power,
+    "fmod": np.fmod,
+    "remainder": _remainder,
+    "ldexp": _ldexp,
+    "frexp": _frexp,
+    "modf": _modf,
+    "copysign": _copysign,
+    "nextafter": _nextafter,
+    "fsum": _fsum,
+    "prod": _prod,
+    "hypot": _hypot,
+    "dist": _dist,
+    "sumprod": _sumprod,
+    "fma": lambda x, y, z: x * y + z,
+    "gamma": _special("gamma"),
+    "lgamma": _special("gammaln"),
+    "erf": _special("erf"),
+    "erfc": _special("erfc"),
+    "floor": lambda x: whole(x, np.floor),
+    "ceil": lambda x: whole(x, np.ceil),
+    "trunc": lambda x: whole(x, np.trunc),
+}
+# Answers that no derivative flows through.
+_QUESTIONS: dict[str, Callable[..., Any]] = {
+    "isclose": _isclose,
+    "isnan": lambda x: bool(np.isnan(detached(x))),
+    "isinf": lambda x: bool(np.isinf(detached(x))),
+    "isfinite": lambda x: bool(np.isfinite(detached(x))),
+}
+
+
+def _complex(x: Any) -> Any:
+    return x if not isinstance(x, Box) or x.dtype.kind == "c" else x + 0j  # type: ignore[attr-defined]  # every box has a dtype
+
+
+def _phase(z: Any) -> Any:
+    return np.arctan2(np.imag(z), np.real(z))
+
+
+_COMPLEX: dict[str, Callable[..., Any]] = {
+    **{name: getattr(np, np_name) for name, np_name in _OF_ONE.items() if hasattr(cmath, name)},
+    "log": lambda z, base=None: _logarithm(_complex(z), None if base is None else _complex(base)),
+    "phase": _phase,
+    "polar": lambda z: (np.abs(z), _phase(z)),
+}
+
+
+def _of_complex(original: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
+    def stand_in(*args: Any) -> Any:
+        if not any(map(boxed, args)):
+            return original(*args)
+        checked(original, *args)
+        return ours(*map(_complex, args))
+
+    return _named(stand_in, original)
+
+
+def _rect(r: Any, phi: Any) -> Any:
+    if not (boxed(r) or boxed(phi)):
+        return cmath.rect(r, phi)
+    return r * np.cos(phi) + 1j * (r * np.sin(phi))
+
+
+def table() -> Iterable[tuple[Any, Callable[..., Any]]]:
+    """The functions of ``math`` and ``cmath`` that need a stand-in, and these."""
+    for name in dir(math):
+        original = getattr(math, name)
+        if name.startswith("_") or not callable(original):
+            continue
+        if name in _OF_SEVERAL:
+            yield original, of_several(original, _OF_SEVERAL[name], check=name not in ("fsum", "prod", "sumprod"))
+        elif name in _OF_ONE:
+            yield original, of_one(original, getattr(np, _OF_ONE[name]))
+        elif name in _QUESTIONS:
+            yield original, of_several(original, _QUESTIONS[name], check=False)
+        else:  # of whole numbers
+            yield original, _of_numbers(original)
+    for name in dir(cmath):
+        original = getattr(cmath, name)
+        if name in _COMPLEX:
+            yield original, _of_complex(original, _COMPLEX[name])
+        elif name in _QUESTIONS:
+            yield original, of_several(original, _QUESTIONS[name], check=False)
+    yield cmath.rect, _rect
+
+
+def _of_numbers(original: Callable[..., Any]) -> Callable[..., Any]:
+    """The stand-in of a function that has no derivative, such as ``math.gcd`` and ``math.ulp``."""
+
+    def stand_in(*args: Any, **kwargs: Any) -> Any:
+        return original(*map(plainly, args), **{name: plainly(value) for name, value in kwargs.items()})
+
+    return _named(stand_in, original)

@@ -1,0 +1,240 @@
+"""Methods and attributes: those of a plain array that is given boxes, and those of a box where an array is expected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.box import Box
+from adjoint.core.errors import LeavesGraphError
+from adjoint.core.registry import ENTRIES
+from adjoint.twin.standins import builtin
+from adjoint.twin.standins.joining import asarray, converted, joined
+from adjoint.twin.standins.values import called_plainly, live, ndarray, plainly, type_of
+
+Method = Callable[..., Any]
+
+
+def _through(function: Method) -> Callable[[str], Method]:
+    """A method of a plain array by the `function` of the same name, where an argument is live."""
+
+    def make(name: str) -> Method:
+        def method(array: Any, *args: Any, **kwargs: Any) -> Any:
+            args = tuple(map(joined, args))
+            kwargs = {k: joined(v) for k, v in kwargs.items()}
+            if any(isinstance(x, Box) for x in (*args, *kwargs.values())):
+                return function(array, *args, **kwargs)
+            return getattr(array, name)(*args, **kwargs)
+
+        return method
+
+    return make
+
+
+def _plain(name: str) -> Method:
+    """A method of a plain array whose arguments are numbers: constant boxes become some."""
+
+    def method(array: Any, *args: Any, **kwargs: Any) -> Any:
+        for x in (*args, *kwargs.values()):
+            if live(x):
+                raise LeavesGraphError(
+                    f"array.{name}(t) would write the values of a tensor into an array that was made outside of the "
+                    f"function, and drop their gradient. Write into a copy: a = array.copy(), then a[...] = t"
+                )
+        return called_plainly(getattr(array, name), args, kwargs)
+
+    return method
+
+
+def _choose(array: Any, choices: Any, *args: Any, **kwargs: Any) -> Any:
+    return np.choose(array, [joined(c) for c in choices] if isinstance(choices, list | tuple) else choices, *args, **kwargs)
+
+
+def _clip(array: Any, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:  # noqa: A002 - NumPy's names
+    return np.clip(array, joined(min), joined(max), out=out, **kwargs)
+
+
+def _dtype_first(array: Any, *args: Any, **kwargs: Any) -> Any:
+    return array.astype(*args, **kwargs)
+
+
+_BY_FUNCTION: dict[str, Method] = {
+    "dot": np.dot,
+    "searchsorted": np.searchsorted,
+    "take": np.take,
+    "compress": lambda array, condition, *rest, **kwargs: np.compress(plainly(condition), array, *rest, **kwargs),
+    "repeat": np.repeat,
+    "round": np.round,
+    **{name: getattr(np, name) for name in ("sum", "prod", "mean", "std", "var", "min", "max", "cumsum", "cumprod", "trace")},
+}  # fmt: skip
+_ARRAY: dict[str, Method] = {
+    **{name: _through(function)(name) for name, function in _BY_FUNCTION.items()},
+    **{name: _plain(name) for name in ("put", "fill", "itemset", "setfield", "__setitem__")},
+    "clip": _through(_clip)("clip"),
+    "choose": _choose,
+    **{f"__{name}__": _through(function)(f"__{name}__") for name, function in (
+        ("add", np.add), ("sub", np.subtract), ("mul", np.multiply), ("truediv", np.true_divide), ("pow", np.power),
+        ("matmul", np.matmul), ("radd", lambda a, b: b + a), ("rmul", lambda a, b: b * a), ("rsub", lambda a, b: b - a),
+        ("rtruediv", lambda a, b: b / a))},
+}  # fmt: skip
+
+
+def array_method(name: str) -> Method | None:
+    """What a twin calls for ``array.name(...)`` of a plain array, with the array as first argument."""
+    return _ARRAY.get(name)
+
+
+def _item(t: Any, *index: Any) -> Any:
+    if index:
+        at = index[0] if len(index) == 1 else index
+        return np.ravel(t)[at] if len(index) == 1 and not isinstance(at, tuple) else t[at]
+    if t.size != 1:
+        raise ValueError("can only convert an array of size 1 to a Python scalar")
+    single = np.reshape(t, ())
+    return +single if single.dtype.kind in "fc" else single
+
+
+def _tolist(t: Any) -> Any:
+    return [_tolist(row) for row in t] if t.shape else t
+
+
+def _array(t: Any, dtype: Any = None, copy: Any = None) -> Any:
+    return converted(t, dtype, copy=copy)
+
+
+def _put(t: Any, indices: Any, values: Any, mode: str = "raise") -> None:
+    np.put(t, plainly(indices), joined(values), mode)
+
+
+def _itemset(t: Any, *args: Any) -> None:
+    *index, value = args
+    at = tuple(index) if len(index) != 1 else index[0]
+    t[np.unravel_index(at, t.shape) if isinstance(at, int) and t.ndim > 1 else at] = value
+
+
+def _view(t: Any, *args: Any, **kwargs: Any) -> Any:
+    kind = args[0] if args else kwargs.get("dtype", kwargs.get("type"))
+    if kind is None or kind is ndarray or (not isinstance(kind, int | tuple) and _same(kind, t.dtype)):
+        return t[...]
+    return t.view(*args, **kwargs)
+
+
+def _same(kind: Any, dtype: Any) -> bool:
+    try:
+        return bool(np.dtype(kind) == dtype)
+    except TypeError:
+        return False
+
+
+def _clipped(t: Any, min: Any = None, max: Any = None, out: Any = None, **_: Any) -> Any:  # noqa: A002 - NumPy's names
+    return t.clip(joined(min), joined(max), out=out)
+
+
+def _resized(t: Any, *shape: Any, refcheck: bool = True) -> Any:
+    del refcheck
+    raise LeavesGraphError(
+        f"array.resize{shape} changes an array's memory in place, under its views. Make a new one: a = np.resize(a, shape)"
+    )
+
+
+def _of_lists(name: str) -> Method:
+    def method(t: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(t, name)(*map(joined, args), **{k: joined(v) for k, v in kwargs.items()})
+
+    return method
+
+
+def _by_function(name: str) -> Method:
+    function: Any = getattr(np, name)
+
+    def method(t: Any, *args: Any, **kwargs: Any) -> Any:
+        return function(t, *args, **kwargs)
+
+    return method
+
+
+_BOX: dict[str, Method] = {
+    "item": _item,
+    "tolist": _tolist,
+    "__array__": _array,
+    "__float__": builtin.to_float,
+    "__int__": builtin.to_int,
+    "__complex__": builtin.to_complex,
+    "__round__": builtin.rounded,
+    "__copy__": builtin.shallow,
+    "__deepcopy__": builtin.deep,
+    "put": _put,
+    "itemset": _itemset,
+    "view": _view,
+    "clip": _clipped,
+    "resize": _resized,
+    "conjugate": lambda t: np.conj(t),
+    "tobytes": lambda t, order="C": plainly(t).tobytes(order),
+    "__format__": lambda t, spec: format(plainly(t), spec),
+    "is_integer": lambda t: bool(np.all(t == np.trunc(t))),
+    "as_integer_ratio": lambda t: plainly(t).as_integer_ratio(),
+    "hex": lambda t: float(plainly(t)).hex(),
+    "__getitem__": lambda t, index: t[index],
+    "__setitem__": lambda t, index, value: t.__setitem__(index, joined(value)),
+    "fill": lambda t, value: t.__setitem__(..., joined(value)),
+    **{name: _of_lists(name) for name in ("dot", "searchsorted", "take", "choose", "compress", "outer", "matmul")},
+    **{name: _by_function(name) for name in ("argsort", "argmax", "argmin", "repeat", "trace", "std", "var", "ptp")
+       if name in ENTRIES},
+}  # fmt: skip
+
+
+def box_method(name: str) -> Method | None:
+    """What a twin calls for ``t.name(...)`` of a box, with the box as first argument."""
+    return _BOX.get(name)
+
+
+class Flags:
+    """What a plain array of its own, in C's order, says of its memory."""
+
+    c_contiguous = contiguous = owndata = writeable = aligned = carray = behaved = True
+    f_contiguous = farray = fortran = fnc = writebackifcopy = False
+    forc = True
+
+    def __init__(self, f_contiguous: bool) -> None:
+        self.f_contiguous = self.fortran = f_contiguous
+
+    def __getitem__(self, name: str) -> bool:
+        return bool(getattr(self, name.lower()))
+
+
+class Ctypes:
+    """Asking a box where its numbers lie is refused: foreign code would read them there."""
+
+    def __init__(self, t: Any) -> None:
+        raise LeavesGraphError(
+            "t.ctypes would give foreign code the address of a tensor's values, whose gradient it does not know. If "
+            "that is meant, say so: t.detach().numpy().ctypes; or declare the function's derivative with ad.op"
+        )
+
+
+def _strides(t: Any) -> tuple[int, ...]:
+    return np.empty(t.shape, np.int8).strides if t.dtype.itemsize == 1 else tuple(
+        stride * t.dtype.itemsize for stride in np.empty(t.shape, np.int8).strides
+    )  # fmt: skip
+
+
+_ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
+    "__class__": type_of,
+    "base": lambda t: None,
+    "data": lambda t: t,
+    "flags": lambda t: Flags(sum(n > 1 for n in t.shape) <= 1),
+    "strides": _strides,
+    "itemsize": lambda t: t.dtype.itemsize,
+    "nbytes": lambda t: t.dtype.itemsize * t.size,
+    "ctypes": Ctypes,
+}
+
+
+def box_attribute(name: str) -> Callable[[Any], Any] | None:
+    """What a twin calls for the attribute ``t.name`` of a box."""
+    return _ATTRIBUTES.get(name)
+
+
+__all__ = ["array_method", "asarray", "box_attribute", "box_method"]

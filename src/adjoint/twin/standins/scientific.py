@@ -1,0 +1,134 @@
+"""SciPy's functions: those of `adjoint.scipy`, where something is live; SciPy's own, with numbers, where nothing is."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from types import FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.box import Box
+from adjoint.twin.standins.joining import joined
+from adjoint.twin.standins.values import any_live, called_plainly, live, plainly, reaches
+
+# The modules of SciPy that have a counterpart in `adjoint.scipy`.
+MODULES = ("integrate", "interpolate", "linalg", "optimize", "signal", "sparse", "special", "stats")
+_WITH_CALLBACKS = ("integrate", "optimize")
+
+
+def module_of(original: Any) -> str:
+    """The public module of SciPy that `original` is of: ``optimize``, say; empty if it is not SciPy's."""
+    named = original if isinstance(original, type | FunctionType) else type(original)
+    home = getattr(named, "__module__", None)
+    if not isinstance(home, str) or not home.startswith("scipy."):
+        return ""
+    return home.split(".")[1]
+
+
+def counterpart(original: Any) -> tuple[str, Any] | None:
+    """The module of `original`, and our function or object of its name; None if there is none."""
+    name = module_of(original)
+    theirs = sys.modules.get(f"scipy.{name}")
+    if theirs is None:
+        return None
+    public = getattr(original, "__name__", None) or getattr(original, "name", None)
+    if not isinstance(public, str) or getattr(theirs, public, None) is not original:
+        return None
+    if name == "fft":
+        return (name, getattr(np.fft, public)) if hasattr(np.fft, public) else None
+    if name not in MODULES:
+        return None
+    try:
+        ours = getattr(import_module(f"adjoint.scipy.{name}"), public)
+    except AttributeError:
+        return None
+    return name, ours
+
+
+def stand_in_for(original: Any) -> Any:
+    """What stands for a function, class or distribution of SciPy's; None if a twin calls it as it is."""
+    found = counterpart(original)
+    if found is None:
+        return None
+    name, ours = found
+    if name in _WITH_CALLBACKS:
+        return calling(original, ours, lambda f: f)
+    if callable(original) and hasattr(original, "pdf") | hasattr(original, "pmf") | hasattr(original, "logpdf"):
+        return Distribution(original, ours)
+    return either(original, ours)
+
+
+def either(original: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
+    """`ours` where an argument is live, and else `original` of numbers."""
+
+    def stand_in(*args: Any, **kwargs: Any) -> Any:
+        if any_live(args, kwargs):
+            given = tuple(joined(a) if isinstance(a, list) else a for a in args)
+            return ours(*given, **{k: joined(v) if isinstance(v, list) else v for k, v in kwargs.items()})
+        return called_plainly(original, args, kwargs)
+
+    stand_in.__name__ = stand_in.__qualname__ = getattr(original, "__name__", "stand_in")
+    stand_in.__wrapped__ = original  # type: ignore[attr-defined]  # functions take attributes
+    return stand_in
+
+
+def calling(original: Callable[..., Any], ours: Callable[..., Any], resolve: Callable[[Any], Any]) -> Callable[..., Any]:
+    """The stand-in of a solver, whose functions may use live boxes that are not among its arguments."""
+
+    def stand_in(*args: Any, **kwargs: Any) -> Any:
+        given = (*args, *kwargs.values())
+        if any_live(args, kwargs) or any(reaches(f) for f in given if _is_function(f)):
+            args = tuple(resolve(a) if _is_function(a) else _joined_list(a) for a in args)
+            return ours(*args, **{k: resolve(v) if _is_function(v) else _joined_list(v) for k, v in kwargs.items()})
+        args = tuple(_of_numbers(a) if _is_function(a) else plainly(a) for a in args)
+        return original(*args, **{k: _of_numbers(v) if _is_function(v) else plainly(v) for k, v in kwargs.items()})
+
+    stand_in.__name__ = stand_in.__qualname__ = getattr(original, "__name__", "stand_in")
+    stand_in.__wrapped__ = original  # type: ignore[attr-defined]  # functions take attributes
+    return stand_in
+
+
+def _is_function(x: Any) -> bool:
+    return callable(x) and not isinstance(x, Box | type)
+
+
+def _joined_list(x: Any) -> Any:
+    return joined(x) if isinstance(x, list) else x
+
+
+def _of_numbers(f: Callable[..., Any]) -> Callable[..., Any]:
+    """`f`, whose results SciPy can read: constants as numbers."""
+    if not isinstance(f, FunctionType | MethodType):
+        return f
+    return lambda *args, **kwargs: plainly(f(*args, **kwargs))
+
+
+def maker_for(original: Any) -> Any:
+    """The maker of what stands for a solver of SciPy's; None for anything else."""
+    if module_of(original) not in _WITH_CALLBACKS or isinstance(original, type):
+        return None
+    found = counterpart(original)
+    return None if found is None else lambda resolve: calling(original, found[1], resolve)
+
+
+class Distribution:
+    """What stands for a distribution of ``scipy.stats``: its methods are ours where something is live."""
+
+    def __init__(self, original: Any, ours: Any) -> None:
+        self._original, self._ours = original, ours
+
+    def __getattr__(self, name: str) -> Any:
+        theirs = getattr(self._original, name)
+        mine = getattr(self._ours, name, None)
+        if not callable(theirs) or mine is None:
+            return theirs
+        return either(theirs, mine)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if any(map(live, (*args, *kwargs.values()))):
+            return self._ours(*args, **kwargs)
+        return Distribution(self._original(*map(plainly, args), **{k: plainly(v) for k, v in kwargs.items()}),
+                            self._ours(*args, **kwargs))  # fmt: skip

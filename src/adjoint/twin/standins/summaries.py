@@ -1,0 +1,101 @@
+"""What stands for the functions of ``statistics``, for samples that hold boxes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.box import Box
+from adjoint.twin.standins.joining import joined
+from adjoint.twin.standins.values import boxed, is_open, plainly
+
+
+def _mean(data: Any) -> Any:
+    return np.mean(data)
+
+
+def _fmean(data: Any, weights: Any = None) -> Any:
+    return np.mean(data) if weights is None else np.sum(data * joined(list(weights))) / np.sum(joined(list(weights)))
+
+
+def _variance(data: Any, xbar: Any = None) -> Any:
+    if xbar is None:
+        return np.var(data, ddof=1)
+    return np.sum((data - xbar) ** 2) / (len(data) - 1)
+
+
+def _pvariance(data: Any, mu: Any = None) -> Any:
+    return np.var(data) if mu is None else np.mean((data - mu) ** 2)
+
+
+def _at_rank(shift: float) -> Callable[[Any], Any]:
+    return lambda data: np.sort(data)[int((len(data) - 1) / 2 + shift)]
+
+
+def _harmonic_mean(data: Any, weights: Any = None) -> Any:
+    weights = np.ones(len(data)) if weights is None else joined(list(weights))
+    return np.sum(weights) / np.sum(weights / data)
+
+
+def _covariance(x: Any, y: Any, /) -> Any:
+    y = joined(list(y))
+    return np.sum((x - np.mean(x)) * (y - np.mean(y))) / (len(x) - 1)
+
+
+def _correlation(x: Any, y: Any, /, **_: Any) -> Any:
+    y = joined(list(y))
+    return _covariance(x, y) / np.sqrt(_covariance(x, x) * _covariance(y, y))
+
+
+def _linear_regression(x: Any, y: Any, /, *, proportional: bool = False) -> Any:
+    import statistics  # imported already, by whoever calls this
+
+    y = joined(list(y))
+    if proportional:
+        return statistics.LinearRegression(np.sum(x * y) / np.sum(x * x), 0.0)  # type: ignore[arg-type]  # boxes
+    slope = _covariance(x, y) / _covariance(x, x)
+    return statistics.LinearRegression(slope, np.mean(y) - slope * np.mean(x))  # type: ignore[arg-type]  # boxes
+
+
+_OURS: dict[str, Callable[..., Any]] = {
+    "mean": _mean,
+    "fmean": _fmean,
+    "variance": _variance,
+    "pvariance": _pvariance,
+    "stdev": lambda data, xbar=None: np.sqrt(_variance(data, xbar)),
+    "pstdev": lambda data, mu=None: np.sqrt(_pvariance(data, mu)),
+    "median": lambda data: np.median(data),
+    "median_low": _at_rank(0.0),
+    "median_high": _at_rank(0.5),
+    "geometric_mean": lambda data: np.exp(np.mean(np.log(data))),
+    "harmonic_mean": _harmonic_mean,
+    "covariance": _covariance,
+    "correlation": _correlation,
+    "linear_regression": _linear_regression,
+}
+
+
+def stand_in_for(original: Callable[..., Any]) -> Callable[..., Any] | None:
+    """What stands for a function of ``statistics``; None if it takes no boxes."""
+    ours = _OURS.get(original.__name__)
+    if ours is None:
+        return None
+
+    def stand_in(*args: Any, **kwargs: Any) -> Any:
+        args = tuple(a if not isinstance(a, Iterable) or _is_number(a) else list(a) for a in args)
+        if not any(map(boxed, (*args, *kwargs.values()))):
+            return original(*args, **kwargs)
+        items = [x for a in args if isinstance(a, list) for x in a if isinstance(x, Box)]
+        if all(map(is_open, items)):  # its errors, for too few values and the like
+            original(*map(plainly, args), **{k: plainly(v) for k, v in kwargs.items()})
+        first = joined(args[0])
+        return ours(first if isinstance(first, Box) else np.asarray(first), *args[1:], **kwargs)
+
+    stand_in.__name__ = stand_in.__qualname__ = original.__name__
+    return stand_in
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, Box) and not x.shape  # type: ignore[attr-defined]  # every box has a shape

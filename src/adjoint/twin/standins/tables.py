@@ -1,0 +1,151 @@
+"""The tables of stand-ins, built on first use, and how they are asked."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from threading import Lock
+from types import FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+
+from adjoint.twin.standins import (
+    builtin,
+    calls,
+    complex_results,
+    drawing,
+    iterating,
+    joining,
+    mapping,
+    mathematics,
+    scientific,
+    summaries,
+)
+
+StandIn = Callable[..., Any]
+
+_CONVERSIONS: tuple[tuple[Any, StandIn], ...] = (
+    (np.array, joining.array),
+    (np.asarray, joining.asarray),
+    (np.asanyarray, joining.asanyarray),
+    (np.ascontiguousarray, joining.ascontiguousarray),
+    (np.asfortranarray, joining.asfortranarray),
+    (np.require, joining.require),
+    (np.asarray_chkfinite, joining.asarray_chkfinite),
+    (np.full, joining.full),
+    (np.arange, joining.arange),
+    (np.fromiter, joining.fromiter),
+)
+_TYPES = (np.float64, np.float32, np.float16, np.longdouble, np.complex128, np.complex64, np.bool_)
+_WHOLE = (np.int64, np.int32, np.int16, np.int8, np.uint64, np.uint32, np.uint16, np.uint8)
+# What NumPy's and Python's protocols carry, though there is a stand-in for what they do not.
+_CARRIED = (bool, min, max, print, str, repr, ascii, format, str.format, str.format_map, np.iterable)
+_MAKERS_NEEDED = (np.vectorize, np.frompyfunc, np.piecewise)
+
+
+class Tables:
+    """The stand-ins and makers, by the identity of what they stand for, which is kept alive.
+
+    Attributes:
+        stand_ins: what a twin calls in place of an object.
+        makers: for functions that take functions, what makes that.
+        needed: the objects of which a plain call does not differentiate.
+    """
+
+    def __init__(self) -> None:
+        self.stand_ins: dict[int, StandIn] = {}
+        self.makers: dict[int, mapping.Maker] = {}
+        self.needed: set[int] = set()
+        self._kept: list[Any] = []
+        for original, stand_in in calls.table():
+            self.put(original, stand_in)
+        for original, stand_in in _CONVERSIONS:
+            self.put(original, stand_in, needed=True)
+        for kind in (*_TYPES, *_WHOLE):
+            self.put(kind, joining.of_type(kind), needed=True)
+        for original in (np.r_, np.c_):
+            self.put(original, joining.Concatenator(original), needed=True)  # type: ignore[arg-type]  # it is indexed
+        for room in (mathematics, iterating, drawing, complex_results, builtin):
+            for original, stand_in in room.table():
+                self.put(original, stand_in, needed=not any(original is c for c in _CARRIED))
+        for original, maker in mapping.table():
+            self._kept.append(original)
+            self.makers[id(original)] = maker
+        self.needed |= set(map(id, _MAKERS_NEEDED))
+
+    def put(self, original: Any, stand_in: StandIn, needed: bool = False) -> None:
+        """Let `stand_in` stand for `original`."""
+        self._kept.append(original)
+        self.stand_ins[id(original)] = stand_in
+        if needed:
+            self.needed.add(id(original))
+
+
+_lock = Lock()
+_built: list[Tables] = []
+
+
+def tables() -> Tables:
+    """The tables, built once a process."""
+    if not _built:
+        with _lock:
+            if not _built:
+                _built.append(Tables())
+    return _built[0]
+
+
+def find(original: Any) -> StandIn | None:
+    """What a twin calls in place of `original`; None if it calls `original` itself."""
+    table = _built[0] if _built else tables()
+    found = table.stand_ins.get(id(original))
+    if found is not None:
+        return found
+    kind = type(original)
+    if kind is FunctionType:
+        home = original.__module__
+        if home == "statistics":
+            found = summaries.stand_in_for(original)
+        elif isinstance(home, str) and home.startswith("scipy."):
+            found = scientific.stand_in_for(original)
+    elif kind is MethodType:  # of a generator, these are made anew at each look
+        return drawing.of_method(original) if isinstance(original.__self__, drawing.GENERATORS) else None
+    elif isinstance(original, drawing.GENERATORS):
+        return drawing.Draws(original)  # type: ignore[return-value]  # its methods are called
+    elif kind is np.ufunc:
+        found = calls.of_ufunc(original)
+    elif scientific.module_of(original):
+        found = scientific.stand_in_for(original)
+    if found is not None:
+        table.put(original, found, needed=kind is not np.ufunc)
+    return found
+
+
+def needed(original: Any) -> bool:
+    """Whether a plain call of `original` in code that handles tensors would lose the history, or refuse."""
+    table = _built[0] if _built else tables()
+    if id(original) in table.needed:
+        return True
+    if id(original) in table.stand_ins or id(original) in table.makers:
+        return False
+    if isinstance(original, np.vectorize):
+        return True
+    return find(original) is not None and type(original) is not np.ufunc
+
+
+def maker(original: Any) -> mapping.Maker | None:
+    """For a function that takes functions: what makes its stand-in, given how these are resolved."""
+    table = _built[0] if _built else tables()
+    found = table.makers.get(id(original))
+    if found is not None:
+        return found
+    if type(original) is np.vectorize:
+        return mapping.of_vectorized(original)
+    if type(original) is functools.partial:
+        return mapping.of_partial(original)
+    if type(original) is FunctionType and isinstance(original.__module__, str):
+        made: mapping.Maker | None = None
+        if original.__module__.startswith("scipy."):
+            made = scientific.maker_for(original)
+        return made
+    return None

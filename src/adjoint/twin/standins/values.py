@@ -1,0 +1,192 @@
+"""What a stand-in asks of its arguments: whether a history hangs on them, and what their numbers are."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import types
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any, TypeGuard, cast
+
+import numpy as np
+
+from adjoint.core.box import Box, raw, varies
+from adjoint.core.protocol import in_graph
+from adjoint.tape.tensor import Tensor, wrap
+
+ndarray = np.ndarray
+SEQUENCES = (list, tuple, deque)
+CONTAINERS = (*SEQUENCES, set, frozenset, dict)
+DEPTH = 8
+#: Types of which nothing is a box or holds one.
+PLAIN = {float, int, bool, complex, str, bytes, type(None), type(...), slice, range, type, np.dtype} | {
+    np.float64, np.float32, np.float16, np.complex128, np.complex64, np.bool_, np.int64, np.int32, np.uint8,
+}  # fmt: skip
+
+
+def is_box(x: Any) -> TypeGuard[Any]:
+    """Whether `x` is an array that is more than numbers; any of them has NumPy's methods."""
+    return isinstance(x, Box)
+
+
+def live(x: Any, depth: int = DEPTH) -> bool:
+    """Whether `x` is a box whose history matters, or a container that holds one."""
+    kind = type(x)
+    if kind is Tensor:
+        return x.node is not None or (isinstance(x.data, Box) and live(x.data))
+    if kind in PLAIN:
+        return False
+    if kind is ndarray:
+        return x.dtype == object and depth > 0 and any(live(q, depth - 1) for q in x.flat)
+    if isinstance(x, Box):
+        data = getattr(x, "data", None)
+        return in_graph(x) or (isinstance(data, Box) and live(data))
+    if not isinstance(x, CONTAINERS) or depth == 0:
+        return False
+    if isinstance(x, dict):
+        x = x.values()
+    return not PLAIN.issuperset(map(type, x)) and any(live(q, depth - 1) for q in x)
+
+
+def boxed(x: Any, depth: int = DEPTH) -> bool:
+    """Whether `x` is a box, or a sequence that holds one at whatever depth."""
+    kind = type(x)
+    if kind in PLAIN:
+        return False
+    if kind is ndarray:
+        return x.dtype == object and depth > 0 and any(isinstance(q, Box) for q in x.flat)
+    if isinstance(x, Box):
+        return True
+    if not isinstance(x, SEQUENCES) or depth == 0:
+        return False
+    return not PLAIN.issuperset(map(type, x)) and any(boxed(q, depth - 1) for q in x)
+
+
+def plainly(x: Any, depth: int = DEPTH) -> Any:
+    """The numbers of `x`: of a box, its values; of a container, one of numbers; anything else as it is.
+
+    Raises:
+        BatchedValueError: for a box that holds a value for each of many samples.
+    """
+    kind = type(x)
+    if kind in PLAIN:
+        return x
+    if isinstance(x, Box):
+        values = cast(Any, x).numpy()
+        return values if values.ndim else values[()]
+    if kind is ndarray and x.dtype != object:
+        return x
+    if kind is ndarray and depth and any(isinstance(q, Box) for q in x.flat):
+        made = np.empty(x.shape, object)
+        made.ravel()[:] = [plainly(q, depth - 1) for q in x.flat]
+        return made
+    if not isinstance(x, CONTAINERS) or depth == 0:
+        return x
+    if isinstance(x, dict):
+        values = {k: plainly(v, depth - 1) for k, v in x.items()}
+        same = all(values[k] is v for k, v in x.items())
+        return x if same else values
+    if PLAIN.issuperset(map(type, x)):
+        return x
+    parts = [plainly(q, depth - 1) for q in x]
+    if all(new is old for new, old in zip(parts, x, strict=True)):
+        return x
+    return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
+
+
+def any_live(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+    """Whether an argument of a call is live."""
+    return any(map(live, args)) or (bool(kwargs) and any(map(live, kwargs.values())))
+
+
+def called_plainly(f: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """``f(*args, **kwargs)`` with numbers in the place of boxes."""
+    return f(*map(plainly, args), **{name: plainly(value) for name, value in kwargs.items()})
+
+
+def reaches(f: Any, depth: int = 3) -> bool:
+    """Whether calling `f` may use live boxes that it is not given: its closure, defaults or object hold some."""
+    if depth == 0 or isinstance(f, type) or not callable(f):
+        return False
+    if isinstance(f, functools.partial):
+        return any_live(f.args, f.keywords) or reaches(f.func, depth)
+    if isinstance(f, types.MethodType):
+        return live(getattr(f.__self__, "__dict__", None)) or reaches(f.__func__, depth)
+    if not isinstance(f, types.FunctionType):
+        return live(getattr(f, "__dict__", None))
+    held = [*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()]
+    for cell in f.__closure__ or ():
+        try:
+            held.append(cell.cell_contents)
+        except ValueError:  # not bound yet
+            continue
+    return any(map(live, held)) or any(
+        reaches(q, depth - 1) if callable(q) else live(getattr(q, "__dict__", None)) for q in held if not live(q)
+    )
+
+
+def is_open(x: Any) -> bool:
+    """Whether the value of the box `x` can be looked at: it is one value, which no program that is captured waits for."""
+    return not varies(x) and not isinstance(raw(x), Box)
+
+
+def checked(f: Callable[..., Any], *args: Any) -> None:
+    """Raise what `f` raises for the numbers of `args`, where these can be looked at."""
+    if all(is_open(x) for x in args if isinstance(x, Box)):
+        f(*map(plainly, args))
+
+
+def type_of(x: Any) -> type:
+    """What ``type`` gives for the plain value in the place of `x`."""
+    if not isinstance(x, Box):
+        return type(x)
+    box: Any = x
+    if box.shape:
+        return ndarray
+    value = raw(box)
+    if isinstance(value, Box):
+        value = getattr(value, "value", value)  # a symbol's
+    pythons = {"f": float, "c": complex}
+    # A number that was Python's lies in an array without axes; one taken out of an array is one of NumPy's.
+    if type(value) is ndarray and not varies(box) and box.dtype.char in "dD":
+        return pythons[box.dtype.kind]
+    return type(value) if type(value) in (float, complex, int) else cast(type, box.dtype.type)
+
+
+def _held_by(x: Any) -> int:
+    return sys.getrefcount(x)
+
+
+def _calibrated() -> tuple[int, int, bool]:
+    """What a reference count is of an array that only the caller's stack holds, and of a base that only its view holds."""
+
+    def of_base(x: Any) -> int:
+        base = x.base
+        return sys.getrefcount(base)
+
+    alone, based = _held_by(np.empty(1)), of_base(np.empty(2)[:1])
+    named = np.empty(1)
+    view = np.empty(2)
+    shown = view[:1]
+    return alone, based, _held_by(named) > alone and of_base(shown) > based
+
+
+_ALONE, _BASED, _TELLS = _calibrated()
+
+
+def born(x: Any) -> Any:
+    """`x` as a constant tensor to write into, if it is an array of real or complex numbers that nobody else holds.
+
+    Anything else is given back as it is, and so is an array about which there is a doubt.
+    """
+    if type(x) is not ndarray:
+        return x
+    if sys.getrefcount(x) != _ALONE or not _TELLS or x.dtype.kind not in "fc" or not x.flags.writeable:
+        return x
+    base = x.base
+    while base is not None:
+        if type(base) is not ndarray or sys.getrefcount(base) != _BASED:
+            return x
+        base = base.base
+    return wrap(x, None, 0)
