@@ -31,22 +31,22 @@ def _number(x: Any, kind: type, dtype: Any) -> Any:
 
 def to_float(x: Any = 0.0, /) -> Any:
     """``float(x)``; of a box, the same box without axes."""
-    return _number(x, float, np.dtype(float)) if isinstance(x, Box) else float(x)
+    return _number(x, float, np.dtype(float)) if is_box(x) else float(x)
 
 
 def to_int(*args: Any, **kwargs: Any) -> Any:
     """``int(x)``; of a box, the whole number, through which no derivative flows."""
-    if len(args) != 1 or kwargs or not isinstance(args[0], Box):
+    if len(args) != 1 or kwargs or not is_box(args[0]):
         return int(*args, **kwargs)
     x: Any = args[0]
     if x.shape:
-        int(np.empty(x.shape))  # type: ignore[call-overload]  # raises what NumPy says of arrays
+        int(np.empty(x.shape))
     return whole(x, np.trunc)
 
 
 def to_complex(*args: Any, **kwargs: Any) -> Any:
     """``complex(x)`` and ``complex(x, y)``."""
-    if not any(isinstance(x, Box) for x in (*args, *kwargs.values())):
+    if not any(is_box(x) for x in (*args, *kwargs.values())):
         return complex(*args, **kwargs)
     given = dict(zip(("real", "imag"), args, strict=False)) | kwargs
     real = given.get("real", 0.0)
@@ -57,7 +57,7 @@ def to_complex(*args: Any, **kwargs: Any) -> Any:
 
 def rounded(number: Any, ndigits: Any = None) -> Any:
     """``round(x)``, a whole number, and ``round(x, digits)``."""
-    if not isinstance(number, Box):
+    if not is_box(number):
         return round(number) if ndigits is None else round(number, ndigits)
     x: Any = number
     if ndigits is None and not x.shape:
@@ -93,7 +93,7 @@ def _classes(kinds: Any) -> Iterable[Any]:
 
 def is_instance(x: Any, kinds: Any, /) -> bool:
     """``isinstance(x, kinds)``; a box is an instance of what the plain value in its place would be."""
-    if not isinstance(x, Box):
+    if not is_box(x):
         return isinstance(x, kinds)
     kind = type_of(x)
     return any(_is_one(x, kind, c) for c in _classes(kinds))
@@ -108,12 +108,12 @@ def _is_one(x: Any, kind: type, c: Any) -> bool:
 
 def kind_of(*args: Any, **kwargs: Any) -> Any:
     """``type(x)``; of a box, the type of the plain value in its place."""
-    return type_of(args[0]) if len(args) == 1 and isinstance(args[0], Box) else type(*args, **kwargs)
+    return type_of(args[0]) if len(args) == 1 and is_box(args[0]) else type(*args, **kwargs)
 
 
 def has(x: Any, name: str, /) -> bool:
     """``hasattr(x, name)``; a box has what the plain value in its place would have, and its own names."""
-    if not isinstance(x, Box):
+    if not is_box(x):
         return hasattr(x, name)
     if name in ("__len__", "__iter__", "__getitem__", "__contains__", "__setitem__"):
         return hasattr(type_of(x), name)
@@ -122,7 +122,7 @@ def has(x: Any, name: str, /) -> bool:
 
 def is_scalar(element: Any) -> bool:
     """`numpy.isscalar`."""
-    return type_of(element) is not np.ndarray if isinstance(element, Box) else np.isscalar(element)
+    return type_of(element) is not np.ndarray if is_box(element) else np.isscalar(element)
 
 
 def is_iterable(y: Any) -> bool:
@@ -132,12 +132,12 @@ def is_iterable(y: Any) -> bool:
 
 def shallow(x: Any) -> Any:
     """`copy.copy`; a box's copy has its history."""
-    return copied(x) if isinstance(x, Box) else copy.copy(x)
+    return copied(x) if is_box(x) else copy.copy(x)
 
 
 def deep(x: Any, memo: Any = None) -> Any:
     """`copy.deepcopy`; boxes in whatever it copies are copied with their histories."""
-    if isinstance(x, Box):
+    if is_box(x):
         return copied(x)
     memo = {} if memo is None else memo
     seen: set[int] = set()
@@ -147,7 +147,7 @@ def deep(x: Any, memo: Any = None) -> Any:
         if id(item) in seen:
             continue
         seen.add(id(item))
-        if isinstance(item, Box):
+        if is_box(item):
             memo[id(item)] = copied(item)
         elif isinstance(item, dict):
             todo += item.values()
@@ -167,9 +167,9 @@ def _slots(kind: type) -> list[str]:
     return [name for name in found if name not in ("__dict__", "__weakref__")]
 
 
-def truth(x: Any = False, /) -> Any:  # noqa: FBT002 - bool's own default
+def truth(x: Any = False, /) -> Any:
     """``bool(x)``."""
-    return bool(detached(x)) if isinstance(x, Box) else bool(x)
+    return bool(detached(x)) if is_box(x) else bool(x)
 
 
 def say(*values: Any, **options: Any) -> None:
@@ -201,4 +201,6 @@ def table() -> Iterable[tuple[Any, Callable[..., Any]]]:
         (format, shown(format)),
         (str.format, shown(str.format)),
         (str.format_map, shown(str.format_map)),
+        (np.format_float_positional, shown(np.format_float_positional)),
+        (np.format_float_scientific, shown(np.format_float_scientific)),
     )

@@ -1,4 +1,4 @@
-"""What stands for ``numpy.emath``: where a real argument lies outside a function's real domain, the result is complex."""
+"""What stands for ``numpy.emath``: outside of a function's real domain, the result is complex."""
 
 from __future__ import annotations
 

@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.box import Box
 from adjoint.core.errors import NotDifferentiableError
 from adjoint.twin.standins.joining import joined
-from adjoint.twin.standins.values import any_live, called_plainly, live, plainly
+from adjoint.twin.standins.values import any_live, called_plainly, is_box, live, plainly
 
 GENERATORS = (np.random.Generator, np.random.RandomState)
 
@@ -73,7 +72,9 @@ def _triangular(g: Any, left: Any, mode: Any, right: Any, size: Any = None) -> A
 
 def _multivariate_normal(g: Any, mean: Any, cov: Any, size: Any = None, *args: Any, **kwargs: Any) -> Any:
     if live(cov):
-        raise _refusal("multivariate_normal", "the covariance", "mean + np.linalg.cholesky(cov) @ rng.standard_normal(n)")
+        raise _refusal(
+            "multivariate_normal", "the covariance", "mean + np.linalg.cholesky(cov) @ rng.standard_normal(n)"
+        )
     return mean + g.multivariate_normal(np.zeros(np.shape(mean)), plainly(cov), size, *args, **kwargs)
 
 
@@ -86,7 +87,7 @@ def _gamma(g: Any, shape: Any, scale: Any = 1.0, size: Any = None) -> Any:
 def _choice(g: Any, a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: int = 0, **kwargs: Any) -> Any:
     if live(p):
         raise _refusal("choice", "the probabilities", "weights @ values, for the mean")
-    if not isinstance(a, Box):
+    if not is_box(a):
         return g.choice(a, size, replace, plainly(p), **({"axis": axis} if axis else {}), **kwargs)
     drawn = g.choice(np.shape(a)[axis], size, replace, plainly(p), **kwargs)
     return np.take(a, drawn, axis=axis)
@@ -150,7 +151,7 @@ def of_method(original: Any) -> Callable[..., Any]:
     def stand_in(*args: Any, **kwargs: Any) -> Any:
         args = tuple(a if isinstance(a, list) and name == "shuffle" else joined(a) for a in args)
         kwargs = {k: joined(v) for k, v in kwargs.items()}
-        if ours is not None and (any_live(args, kwargs) or (name in _OF_ARRAYS and args and isinstance(args[0], Box))):
+        if ours is not None and (any_live(args, kwargs) or (name in _OF_ARRAYS and args and is_box(args[0]))):
             return ours(generator, *args, **kwargs)
         if any_live(args, kwargs):
             raise _refusal(name, "its parameters", "adjoint.scipy.stats has densities, and quantiles of uniform draws")

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.box import Box
 from adjoint.twin.standins.joining import asarray, joined
-from adjoint.twin.standins.values import boxed, plainly
+from adjoint.twin.standins.values import boxed, is_box, plainly
 
 
 class ElementIterator:
@@ -19,7 +18,9 @@ class ElementIterator:
         self._several = isinstance(operands, list | tuple)
         given = [asarray(joined(x)) for x in (operands if self._several else [operands])]
         self.shape = np.broadcast_shapes(*[np.shape(x) for x in given])
-        self.operands = tuple(x if np.shape(x) == self.shape else np.broadcast_to(x, self.shape) for x in given)
+        self.operands: tuple[Any, ...] = tuple(
+            x if np.shape(x) == self.shape else np.broadcast_to(x, self.shape) for x in given
+        )
         self.ndim, self.nop, self.itersize = len(self.shape), len(given), int(np.prod(self.shape))
         self._indexes = list(np.ndindex(*self.shape))
         if order == "F":
@@ -81,13 +82,14 @@ class ElementIterator:
 def _nditer(op: Any, flags: Any = None, op_flags: Any = None, *rest: Any, order: Any = "K", **kwargs: Any) -> Any:
     operands = op if isinstance(op, list | tuple) else [op]
     if not any(map(boxed, operands)):
-        return np.nditer(op, flags, op_flags, *rest, order=order, **kwargs)
+        plain: Any = np.nditer
+        return plain(op, flags, op_flags, *rest, order=order, **kwargs)
     return ElementIterator(op, flags, op_flags, order)
 
 
 def _ndenumerate(arr: Any) -> Iterator[Any]:
     arr = joined(arr)
-    if not isinstance(arr, Box):
+    if not is_box(arr):
         return np.ndenumerate(arr)
     return ((index, arr[index]) for index in np.ndindex(*np.shape(arr)))
 
@@ -120,7 +122,7 @@ def _ndindex(*shape: Any) -> Any:
 
 def _as_strided(x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True) -> Any:
     """`numpy.lib.stride_tricks.as_strided` of a box whose numbers lie in C's order, as gathered elements."""
-    if not isinstance(x, Box):
+    if not is_box(x):
         return np.lib.stride_tricks.as_strided(x, shape, strides, subok, writeable)
     box: Any = x
     size = box.dtype.itemsize

@@ -12,15 +12,27 @@ from adjoint.core.box import Box, raw
 from adjoint.core.protocol import detached
 from adjoint.core.registry import operation
 from adjoint.ops.joining import pile
-from adjoint.twin.standins.values import SEQUENCES, boxed, live, ndarray, plainly
+from adjoint.twin.standins.values import SEQUENCES, boxed, is_box, live, ndarray, plainly
 
-_SCALARS = {float, int, bool, complex, np.float64, np.float32, np.float16, np.complex128, np.complex64, np.int64, np.bool_}
+_SCALARS = {
+    float,
+    int,
+    bool,
+    complex,
+    np.float64,
+    np.float32,
+    np.float16,
+    np.complex128,
+    np.complex64,
+    np.int64,
+    np.bool_,
+}
 _TEXT = (str, bytes)
 
 
 def joined(x: Any) -> Any:
     """`x` as one box if it is a sequence that holds some; else `x` itself."""
-    return packed(x) if not isinstance(x, Box) and boxed(x) else x
+    return packed(x) if not is_box(x) and boxed(x) else x
 
 
 def packed(x: Any) -> Any:
@@ -31,7 +43,7 @@ def packed(x: Any) -> Any:
     """
     if type(x) is ndarray:  # of objects
         x = x.tolist()
-        if isinstance(x, Box):
+        if is_box(x):
             return x
     parts: list[Any] = []
     shape = _opened(x, parts)
@@ -49,7 +61,7 @@ def _opened(x: Sequence[Any], parts: list[Any]) -> tuple[int, ...] | None:
         if kinds <= _SCALARS:
             parts += x
             return (len(x),)
-        parts += [q if type(q) in _SCALARS or isinstance(q, Box) else np.asarray(q) for q in x]
+        parts += [q if type(q) in _SCALARS or is_box(q) else np.asarray(q) for q in x]
         shapes = {() if type(q) in _SCALARS else q.shape for q in parts}
         return (len(x),) if len(shapes) == 1 else None
     if not all(issubclass(kind, SEQUENCES) for kind in kinds):
@@ -65,7 +77,7 @@ def _shapes_of(x: Any) -> Any:
     """`x` with zeros in the place of arrays."""
     if isinstance(x, SEQUENCES):
         return [_shapes_of(q) for q in x]
-    return np.zeros(np.shape(x)) if isinstance(x, Box) else x
+    return np.zeros(np.shape(x)) if is_box(x) else x
 
 
 def _leaves(x: Any) -> list[Any]:
@@ -89,7 +101,7 @@ def _objects(x: Any, ndmin: int = 0) -> np.ndarray:
 
 
 def array(
-    object: Any,  # noqa: A002 - NumPy's name
+    object: Any,
     dtype: Any = None,
     *,
     copy: bool | None = True,
@@ -108,7 +120,7 @@ def array(
     object = _asked(object)
     if not boxed(object):
         given = {"copy": copy, "order": order, "subok": subok, "ndmin": ndmin, "like": like}
-        return np.array(object, dtype, **given)  # type: ignore[arg-type]  # as they were given
+        return np.array(object, dtype, **given)
     return converted(object, dtype, copy=copy, ndmin=ndmin)
 
 
@@ -120,22 +132,22 @@ def _asked(x: Any) -> Any:
         given = type(x).__array__(x)
     except TypeError:
         return x
-    return given if isinstance(given, Box) else x
+    return given if is_box(given) else x
 
 
 def _numbers(parts: Sequence[Any]) -> bool:
     """Whether all of `parts` are numbers, or arrays of some."""
-    return all(isinstance(q, Box) or type(q) in _SCALARS or getattr(q, "dtype", np.dtype(object)).kind in "biufc"
+    return all(is_box(q) or type(q) in _SCALARS or getattr(q, "dtype", np.dtype(object)).kind in "biufc"
                for q in parts)  # fmt: skip
 
 
 def converted(x: Any, dtype: Any = None, *, copy: bool | None = None, ndmin: int = 0) -> Any:
     """`x`, which is a box or holds some, as an array: itself where nothing has to change and no copy is asked for."""
     dtype = None if dtype is None else np.dtype(dtype)
-    if not isinstance(x, Box):
-        leaves = [q if isinstance(q, Box) else np.asarray(q) for q in _leaves(x if type(x) is not ndarray else x.tolist())]
+    if not is_box(x):
+        leaves = [q if is_box(q) else np.asarray(q) for q in _leaves(x if type(x) is not ndarray else x.tolist())]
         kinds = {q.dtype.kind for q in leaves}
-        if dtype == object:
+        if dtype is not None and dtype.kind == "O":
             return x.copy() if type(x) is ndarray else _objects(x, ndmin)
         if kinds & set("SU") or (dtype is not None and dtype.kind in "SU"):
             return np.array(plainly(x), dtype, ndmin=ndmin)
@@ -145,20 +157,22 @@ def converted(x: Any, dtype: Any = None, *, copy: bool | None = None, ndmin: int
             return x.copy() if copy else x
         made = packed(x)
     else:
-        if dtype == object:
+        if dtype is not None and dtype.kind == "O":
             made = np.empty((), object)
             made[()] = x
-            return made if not x.shape else _objects(list(x), ndmin)  # type: ignore[attr-defined]  # every box has a shape
-        made = np.copy(x) if copy and (dtype is None or dtype == x.dtype) else x  # type: ignore[attr-defined]  # as above
+            return made if not x.shape else _objects(list(x), ndmin)
+        made = np.copy(x) if copy and (dtype is None or dtype == x.dtype) else x
     if dtype is not None and dtype != made.dtype:
         made = made.astype(dtype)
     missing = ndmin - made.ndim
     return np.reshape(made, (1,) * missing + made.shape) if missing > 0 else made
 
 
-def asarray(a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None) -> Any:
+def asarray(
+    a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None
+) -> Any:
     """`numpy.asarray`: a box is one already."""
-    if isinstance(a, Box) and dtype is None and not copy:
+    if is_box(a) and dtype is None and not copy:
         return a
     a = _asked(a)
     if not boxed(a):
@@ -166,7 +180,9 @@ def asarray(a: Any, dtype: Any = None, order: Any = None, *, device: Any = None,
     return converted(a, dtype, copy=copy)
 
 
-def asanyarray(a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None) -> Any:
+def asanyarray(
+    a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None
+) -> Any:
     """`numpy.asanyarray`."""
     if boxed(a):
         return asarray(a, dtype, copy=copy)
@@ -225,7 +241,7 @@ def arange(*args: Any, **kwargs: Any) -> Any:
     return made if named.get("dtype") is None else made.astype(named["dtype"])
 
 
-def fromiter(iter: Any, dtype: Any, count: int = -1, *, like: Any = None) -> Any:  # noqa: A002 - NumPy's name
+def fromiter(iter: Any, dtype: Any, count: int = -1, *, like: Any = None) -> Any:
     """`numpy.fromiter`, also of an iterator that gives boxes."""
     items = list(iter) if count < 0 else [q for q, _ in zip(iter, range(count), strict=False)]
     if not boxed(items):
@@ -242,7 +258,7 @@ def of_type(kind: type[np.generic]) -> Any:
     def convert(*args: Any, **kwargs: Any) -> Any:
         if len(args) != 1 or kwargs or not boxed(args[0]):
             return kind(*args, **kwargs)
-        x = packed(args[0]) if not isinstance(args[0], Box) else args[0]
+        x = packed(args[0]) if not is_box(args[0]) else args[0]
         return +x if x.dtype == dtype else x.astype(dtype)
 
     convert.__name__ = convert.__qualname__ = kind.__name__
@@ -263,13 +279,16 @@ class Concatenator:
 
     def __getitem__(self, key: Any) -> Any:
         items = key if isinstance(key, tuple) else (key,)
-        ends = [q for item in items for q in ((item.start, item.stop, item.step) if isinstance(item, slice) else (item,))]
+        ends = [
+            q for item in items for q in ((item.start, item.stop, item.step) if isinstance(item, slice) else (item,))
+        ]
         if not any(map(boxed, ends)):
             return self.original[key]
-        axis, ndmin, first = self.original.axis, self.original.ndmin, self.original.trans1d
+        places: list[Any] = [self.original.axis, self.original.ndmin, self.original.trans1d]
         if isinstance(items[0], str):
-            numbers, items = [int(part) for part in items[0].split(",")], items[1:]
-            axis, ndmin, first = (*numbers, *(axis, ndmin, first)[len(numbers) :])
+            given, items = [int(part) for part in items[0].split(",")], items[1:]
+            places[: len(given)] = given
+        axis, ndmin, first = places
         return np.concatenate([self._part(item, ndmin, first) for item in items], axis=axis)
 
     @staticmethod

@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.box import Box
 from adjoint.core.errors import ShapeError
 from adjoint.twin.standins import builtin
 from adjoint.twin.standins.joining import asarray, joined
-from adjoint.twin.standins.values import any_live, boxed, live, plainly, reaches
+from adjoint.twin.standins.values import any_live, boxed, is_box, live, plainly, reaches
 
 Resolve = Callable[[Any], Any]
 Maker = Callable[[Resolve], Callable[..., Any]]
@@ -23,7 +22,7 @@ Maker = Callable[[Resolve], Callable[..., Any]]
 
 def _follows(f: Any) -> bool:
     """Whether `f` may have a twin or a stand-in: classes of users are left to whoever makes them."""
-    return callable(f) and not isinstance(f, Box)
+    return callable(f) and not is_box(f)
 
 
 def resolving(original: Callable[..., Any]) -> Maker:
@@ -65,7 +64,7 @@ def method_of(x: Any, name: str, resolve: Resolve) -> Callable[..., Any]:
     """What a twin calls for ``x.name``."""
     from adjoint.twin.standins.methods import array_method, box_method  # these use this module
 
-    ours = box_method(name) if isinstance(x, Box) else array_method(name) if type(x) is np.ndarray else None
+    ours = box_method(name) if is_box(x) else array_method(name) if type(x) is np.ndarray else None
     return functools.partial(ours, x) if ours is not None else resolve(getattr(x, name))
 
 
@@ -74,7 +73,7 @@ def _attrgetter(resolve: Resolve) -> Callable[..., Any]:
 
     def read(x: Any, path: str) -> Any:
         for name in path.split("."):
-            ours = box_attribute(name) if isinstance(x, Box) else None
+            ours = box_attribute(name) if is_box(x) else None
             x = getattr(x, name) if ours is None else ours(x)
         return x
 
@@ -91,7 +90,7 @@ def _dunder(original: Callable[..., Any], name: str, ours: Callable[..., Any] | 
 
     def make(resolve: Resolve) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
-            if args and not isinstance(args[0], Box):
+            if args and not is_box(args[0]):
                 method = getattr(type(args[0]), name, None)
                 if type(method) is types.FunctionType:
                     return resolve(method)(*args, **kwargs)
@@ -134,7 +133,7 @@ class Vectorized:
         return self
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        named = {**dict(enumerate(args)), **kwargs}
+        named: dict[Any, Any] = {**dict(enumerate(args)), **kwargs}
         varying = {k: joined(v) for k, v in named.items() if k not in self.excluded}
         if not any(map(boxed, varying.values())) and not reaches(self.pyfunc):
             return self.plain(*args, **kwargs)
@@ -144,7 +143,9 @@ class Vectorized:
         for rank, x in zip(ranks, arrays.values(), strict=True):
             shape = np.shape(x)
             if len(shape) < rank:
-                raise ValueError(f"{len(shape)}-dimensional argument does not have enough dimensions for {self.signature}")
+                raise ValueError(
+                    f"{len(shape)}-dimensional argument does not have enough dimensions for {self.signature}"
+                )
             lead.append(shape[: len(shape) - rank])
             cores.append(shape[len(shape) - rank :])
         loop = np.broadcast_shapes(*lead)
@@ -206,7 +207,7 @@ def _frompyfunc(resolve: Resolve) -> Callable[..., Any]:
 
         def call(*args: Any, **kwargs: Any) -> Any:
             args = tuple(map(joined, args))
-            if not any(isinstance(a, Box) for a in args):
+            if not any(is_box(a) for a in args):
                 return plain(*args, **kwargs)
             arrays = np.broadcast_arrays(*args)
             results = [twin(*(a[i] for a in arrays)) for i in np.ndindex(*arrays[0].shape)]
@@ -222,7 +223,7 @@ def _frompyfunc(resolve: Resolve) -> Callable[..., Any]:
 def _along_axis(resolve: Resolve) -> Callable[..., Any]:
     def call(func1d: Any, axis: Any, arr: Any, *args: Any, **kwargs: Any) -> Any:
         twin, arr = resolve(func1d), joined(arr)
-        if not (isinstance(arr, Box) or any_live(args, kwargs) or reaches(func1d)):
+        if not (is_box(arr) or any_live(args, kwargs) or reaches(func1d)):
             return np.apply_along_axis(twin, axis, arr, *args, **kwargs)
         rows = np.moveaxis(asarray(arr), axis, -1)
         results = [joined(twin(rows[i], *args, **kwargs)) for i in np.ndindex(*rows.shape[:-1])]
@@ -248,7 +249,7 @@ def _fromfunction(resolve: Resolve) -> Callable[..., Any]:
 
 def _piecewise(resolve: Resolve) -> Callable[..., Any]:
     def call(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
-        functions = [resolve(f) if callable(f) and not isinstance(f, Box) else f for f in funclist]
+        functions = [resolve(f) if callable(f) and not is_box(f) else f for f in funclist]
         x = joined(x)
         if not live(x) and (any(map(live, (*functions, *args, *kw.values()))) or any(map(reaches, funclist))):
             return _chosen(asarray(plainly(x)), condlist, functions, args, kw)
@@ -262,7 +263,7 @@ def _chosen(x: np.ndarray, condlist: Any, functions: list[Any], args: Any, kw: A
     conditions = [np.asarray(c, bool) for c in (condlist if np.ndim(condlist[0]) or not x.ndim else [condlist])]
     if len(functions) > len(conditions):
         conditions.append(~np.any(conditions, axis=0))
-    values = [f(x, *args, **kw) if callable(f) and not isinstance(f, Box) else f for f in functions]
+    values = [f(x, *args, **kw) if callable(f) and not is_box(f) else f for f in functions]
     return np.select(conditions, [np.broadcast_to(v, x.shape) for v in values])
 
 
@@ -287,11 +288,14 @@ def _accumulate(resolve: Resolve) -> Callable[..., Any]:
 
 
 def _sort(resolve: Resolve) -> Callable[..., Any]:
-    return lambda items, *, key=None, reverse=False: items.sort(key=None if key is None else resolve(key), reverse=reverse)
+    return lambda items, *, key=None, reverse=False: items.sort(
+        key=None if key is None else resolve(key), reverse=reverse
+    )
 
 
 def table() -> Iterable[tuple[Any, Maker]]:
     """The functions that take functions, and the makers of what stands for them."""
+    original: Any
     for original in (map, filter, functools.partial, functools.partialmethod):
         yield original, resolving(original)
     for name in ("starmap", "takewhile", "dropwhile", "filterfalse", "groupby"):

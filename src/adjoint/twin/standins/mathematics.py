@@ -15,7 +15,7 @@ from adjoint.core.protocol import detached
 from adjoint.core.registry import operation
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.standins.joining import joined
-from adjoint.twin.standins.values import boxed, checked, is_open, plainly
+from adjoint.twin.standins.values import boxed, checked, is_box, is_open, plainly
 
 # math's name -> NumPy's, for what has one argument.
 _OF_ONE = {
@@ -30,7 +30,7 @@ _FLOAT = np.dtype("float64")
 
 def _real(x: Any) -> Any:
     """`x` in double precision, in which ``math`` computes."""
-    return x.astype(float) if isinstance(x, Box) and x.dtype is not _FLOAT and x.dtype.kind in "fiub" else x  # type: ignore[attr-defined]  # every box has a dtype and astype
+    return x.astype(float) if is_box(x) and x.dtype is not _FLOAT and x.dtype.kind in "fiub" else x
 
 
 def of_one(original: Callable[..., Any], ufunc: np.ufunc) -> Callable[..., Any]:
@@ -47,7 +47,7 @@ def of_one(original: Callable[..., Any], ufunc: np.ufunc) -> Callable[..., Any]:
                 if not total:
                     original(value)
                 return ufunc(x)
-        elif not isinstance(x, Box):
+        elif not is_box(x):
             return original(x)
         if x.shape:
             original(np.empty(x.shape))
@@ -64,10 +64,12 @@ def of_several(original: Callable[..., Any], ours: Callable[..., Any], check: bo
     """The stand-in of a function of any arguments, which `ours` computes for boxes."""
 
     def stand_in(*args: Any, **kwargs: Any) -> Any:
-        args = tuple(list(a) if isinstance(a, Iterable) and not isinstance(a, Box | np.ndarray | str) else a for a in args)
+        args = tuple(
+            list(a) if isinstance(a, Iterable) and not isinstance(a, Box | np.ndarray | str) else a for a in args
+        )
         if not (any(map(boxed, args)) or any(map(boxed, kwargs.values()))):
             return original(*args, **kwargs)
-        if check and all(is_open(x) for a in args for x in (a if isinstance(a, list) else [a]) if isinstance(x, Box)):
+        if check and all(is_open(x) for a in args for x in (a if isinstance(a, list) else [a]) if is_box(x)):
             original(*map(plainly, args), **{name: plainly(value) for name, value in kwargs.items()})
         return ours(*map(_real, args), **kwargs)
 
@@ -140,7 +142,9 @@ def _sumprod(p: Any, q: Any) -> Any:
 
 def _isclose(a: Any, b: Any, *, rel_tol: Any = 1e-9, abs_tol: Any = 0.0) -> bool:
     a, b = detached(a), detached(b)
-    return bool(np.abs(a - b) <= np.maximum(rel_tol * np.maximum(np.abs(a), np.abs(b)), abs_tol)) or bool(np.all(a == b))
+    return bool(np.abs(a - b) <= np.maximum(rel_tol * np.maximum(np.abs(a), np.abs(b)), abs_tol)) or bool(
+        np.all(a == b)
+    )
 
 
 def _special(name: str) -> Callable[[Any], Any]:
@@ -186,7 +190,7 @@ _QUESTIONS: dict[str, Callable[..., Any]] = {
 
 
 def _complex(x: Any) -> Any:
-    return x if not isinstance(x, Box) or x.dtype.kind == "c" else x + 0j  # type: ignore[attr-defined]  # every box has a dtype
+    return x if not is_box(x) or x.dtype.kind == "c" else x + 0j
 
 
 def _phase(z: Any) -> Any:

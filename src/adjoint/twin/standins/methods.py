@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.box import Box
 from adjoint.core.errors import LeavesGraphError
 from adjoint.core.registry import ENTRIES
 from adjoint.twin.standins import builtin
 from adjoint.twin.standins.joining import asarray, converted, joined
-from adjoint.twin.standins.values import called_plainly, live, ndarray, plainly, type_of
+from adjoint.twin.standins.values import called_plainly, is_box, live, ndarray, plainly, type_of
 
 Method = Callable[..., Any]
 
@@ -24,7 +23,7 @@ def _through(function: Method) -> Callable[[str], Method]:
         def method(array: Any, *args: Any, **kwargs: Any) -> Any:
             args = tuple(map(joined, args))
             kwargs = {k: joined(v) for k, v in kwargs.items()}
-            if any(isinstance(x, Box) for x in (*args, *kwargs.values())):
+            if any(is_box(x) for x in (*args, *kwargs.values())):
                 return function(array, *args, **kwargs)
             return getattr(array, name)(*args, **kwargs)
 
@@ -49,10 +48,12 @@ def _plain(name: str) -> Method:
 
 
 def _choose(array: Any, choices: Any, *args: Any, **kwargs: Any) -> Any:
-    return np.choose(array, [joined(c) for c in choices] if isinstance(choices, list | tuple) else choices, *args, **kwargs)
+    return np.choose(
+        array, [joined(c) for c in choices] if isinstance(choices, list | tuple) else choices, *args, **kwargs
+    )
 
 
-def _clip(array: Any, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:  # noqa: A002 - NumPy's names
+def _clip(array: Any, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
     return np.clip(array, joined(min), joined(max), out=out, **kwargs)
 
 
@@ -67,8 +68,8 @@ _BY_FUNCTION: dict[str, Method] = {
     "compress": lambda array, condition, *rest, **kwargs: np.compress(plainly(condition), array, *rest, **kwargs),
     "repeat": np.repeat,
     "round": np.round,
-    **{name: getattr(np, name) for name in ("sum", "prod", "mean", "std", "var", "min", "max", "cumsum", "cumprod", "trace")},
-}  # fmt: skip
+    **{name: getattr(np, name) for name in ("sum", "prod", "mean", "std", "var", "min", "max", "cumsum", "cumprod")},
+}
 _ARRAY: dict[str, Method] = {
     **{name: _through(function)(name) for name, function in _BY_FUNCTION.items()},
     **{name: _plain(name) for name in ("put", "fill", "itemset", "setfield", "__setitem__")},
@@ -104,7 +105,7 @@ def _array(t: Any, dtype: Any = None, copy: Any = None) -> Any:
     return converted(t, dtype, copy=copy)
 
 
-def _put(t: Any, indices: Any, values: Any, mode: str = "raise") -> None:
+def _put(t: Any, indices: Any, values: Any, mode: Any = "raise") -> None:
     np.put(t, plainly(indices), joined(values), mode)
 
 
@@ -128,14 +129,14 @@ def _same(kind: Any, dtype: Any) -> bool:
         return False
 
 
-def _clipped(t: Any, min: Any = None, max: Any = None, out: Any = None, **_: Any) -> Any:  # noqa: A002 - NumPy's names
+def _clipped(t: Any, min: Any = None, max: Any = None, out: Any = None, **_: Any) -> Any:
     return t.clip(joined(min), joined(max), out=out)
 
 
 def _resized(t: Any, *shape: Any, refcheck: bool = True) -> Any:
     del refcheck
     raise LeavesGraphError(
-        f"array.resize{shape} changes an array's memory in place, under its views. Make a new one: a = np.resize(a, shape)"
+        f"array.resize{shape} changes an array's memory under its views. Make a new one: a = np.resize(a, shape)"
     )
 
 

@@ -14,6 +14,7 @@ from adjoint.core.box import Box
 from adjoint.twin.standins.joining import joined
 from adjoint.twin.standins.values import any_live, called_plainly, live, plainly, reaches
 
+Function = Callable[..., Any]
 # The modules of SciPy that have a counterpart in `adjoint.scipy`.
 MODULES = ("integrate", "interpolate", "linalg", "optimize", "signal", "sparse", "special", "stats")
 _WITH_CALLBACKS = ("integrate", "optimize")
@@ -75,7 +76,9 @@ def either(original: Callable[..., Any], ours: Callable[..., Any]) -> Callable[.
     return stand_in
 
 
-def calling(original: Callable[..., Any], ours: Callable[..., Any], resolve: Callable[[Any], Any]) -> Callable[..., Any]:
+def calling(
+    original: Callable[..., Any], ours: Callable[..., Any], resolve: Callable[[Any], Any]
+) -> Callable[..., Any]:
     """The stand-in of a solver, whose functions may use live boxes that are not among its arguments."""
 
     def stand_in(*args: Any, **kwargs: Any) -> Any:

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.box import Box
 from adjoint.twin.standins.joining import joined
-from adjoint.twin.standins.values import boxed, is_open, plainly
+from adjoint.twin.standins.values import boxed, is_box, is_open, plainly
 
 
 def _mean(data: Any) -> Any:
@@ -54,9 +53,9 @@ def _linear_regression(x: Any, y: Any, /, *, proportional: bool = False) -> Any:
 
     y = joined(list(y))
     if proportional:
-        return statistics.LinearRegression(np.sum(x * y) / np.sum(x * x), 0.0)  # type: ignore[arg-type]  # boxes
+        return statistics.LinearRegression(np.sum(x * y) / np.sum(x * x), 0.0)
     slope = _covariance(x, y) / _covariance(x, x)
-    return statistics.LinearRegression(slope, np.mean(y) - slope * np.mean(x))  # type: ignore[arg-type]  # boxes
+    return statistics.LinearRegression(slope, np.mean(y) - slope * np.mean(x))
 
 
 _OURS: dict[str, Callable[..., Any]] = {
@@ -87,15 +86,15 @@ def stand_in_for(original: Callable[..., Any]) -> Callable[..., Any] | None:
         args = tuple(a if not isinstance(a, Iterable) or _is_number(a) else list(a) for a in args)
         if not any(map(boxed, (*args, *kwargs.values()))):
             return original(*args, **kwargs)
-        items = [x for a in args if isinstance(a, list) for x in a if isinstance(x, Box)]
+        items = [x for a in args if isinstance(a, list) for x in a if is_box(x)]
         if all(map(is_open, items)):  # its errors, for too few values and the like
             original(*map(plainly, args), **{k: plainly(v) for k, v in kwargs.items()})
         first = joined(args[0])
-        return ours(first if isinstance(first, Box) else np.asarray(first), *args[1:], **kwargs)
+        return ours(first if is_box(first) else np.asarray(first), *args[1:], **kwargs)
 
     stand_in.__name__ = stand_in.__qualname__ = original.__name__
     return stand_in
 
 
 def _is_number(x: Any) -> bool:
-    return isinstance(x, Box) and not x.shape  # type: ignore[attr-defined]  # every box has a shape
+    return is_box(x) and not x.shape

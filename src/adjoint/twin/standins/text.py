@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.box import Box, raw, varies
-from adjoint.twin.standins.values import CONTAINERS, plainly
+from adjoint.core.box import raw, varies
+from adjoint.twin.standins.values import CONTAINERS, is_box, plainly
 
 
 class Samples(str):
@@ -22,7 +22,7 @@ class Samples(str):
 
 def formatted(x: Any) -> Any:
     """`x` for a message: the numbers of a box, or of the boxes in a container."""
-    if isinstance(x, Box):
+    if is_box(x):
         return Samples(np.array2string(np.asarray(_values(x)))) if varies(x) else plainly(x)
     if not isinstance(x, CONTAINERS):
         return x

@@ -127,7 +127,7 @@ def reaches(f: Any, depth: int = 3) -> bool:
 
 
 def is_open(x: Any) -> bool:
-    """Whether the value of the box `x` can be looked at: it is one value, which no program that is captured waits for."""
+    """Whether the value of the box `x` can be looked at: it is one value, and no program is being captured."""
     return not varies(x) and not isinstance(raw(x), Box)
 
 
@@ -159,7 +159,7 @@ def _held_by(x: Any) -> int:
 
 
 def _calibrated() -> tuple[int, int, bool]:
-    """What a reference count is of an array that only the caller's stack holds, and of a base that only its view holds."""
+    """The reference counts of an array that only the caller's stack holds, and of a base that only its view holds."""
 
     def of_base(x: Any) -> int:
         base = x.base
