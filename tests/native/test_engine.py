@@ -1,6 +1,7 @@
 """From text to code: equal functions are compiled once, found on disk by other processes, and freed."""
 
 import ctypes
+import gc
 import os
 import subprocess
 import sys
@@ -204,3 +205,32 @@ def test_a_folder_that_is_refused_never_reaches_the_user(folder):
     assert f(np.ones(3)).tolist() == pytest.approx((np.sinh(2.5) - np.cos(np.full(3, -1.5))).tolist())
     assert f.llvm
     assert not list(folder.iterdir())
+
+
+def test_the_collector_leaves_engines_to_who_compiles():
+    """A module in a cycle dies while another thread compiles: nobody else frees its code, or it would be freed twice."""
+    ad.compile(np.tanh, wait=True)(np.ones(3))
+    held, done = threading.Event(), threading.Event()
+
+    def compiling():
+        with engine.COMPILING:
+            held.set()
+            done.wait(60)
+
+    thread = threading.Thread(target=compiling)
+    made = engine.Module("define double @f(double %x) { ret double %x }")
+    left, cycle = made._engine, [made]
+    cycle.append(cycle)
+    left.kept = cycle  # so that the collector finds the engine, too
+    thread.start()
+    held.wait(60)
+    closed = []
+    left.close = lambda: closed.append(threading.current_thread())
+    del made, cycle, left
+    gc.collect()
+    try:
+        assert not closed
+    finally:
+        done.set()
+        thread.join()
+        engine._gone.clear()

@@ -77,10 +77,11 @@ class Module:
             self._engine.remove_module(nothing)  # it would be compiled, too, which takes longer than all else here
             self._engine.add_object_file(llvm.ObjectFileRef.from_data(self.code))
             self._engine.finalize_object()
+            _live[id(self)] = self._engine
 
     def __del__(self, done: Callable[[], bool] = sys.is_finalizing) -> None:
-        if hasattr(self, "_engine") and not done():
-            _gone.append(self._engine)
+        if id(self) in _live and not done():
+            _gone.append(_live.pop(id(self)))
             if COMPILING.acquire(blocking=False):  # a module may die at any moment; who compiles frees it, too
                 try:
                     _free()
@@ -99,6 +100,7 @@ class Module:
             return str(machine().emit_assembly(llvm.parse_assembly(self.text)))
 
 
+_live: dict[int, Any] = {}  # the collector would close an engine in a cycle too, while another thread does
 _gone: list[Any] = []
 
 
