@@ -1,0 +1,246 @@
+"""All that a program can see of a value and of what it reaches, as a flat list of (path, what) that compares."""
+
+import collections
+import contextvars
+import enum
+import functools
+import inspect
+import io
+import random
+import re
+import types
+from pathlib import Path
+
+import numpy as np
+
+import adjoint as ad
+from adjoint import optim
+
+ADDRESS = re.compile(r"0x[0-9a-f]+")
+NUMBER = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?|-?\d+e[+-]?\d+")
+PLAIN = (bool, int, str, bytes, type(None), type(...), slice, range, type(NotImplemented))
+WALKED = (type(iter([])), type(iter(())), type(iter(range(0))), enumerate, zip)
+SKIPPED = {
+    "__module__",
+    "__doc__",
+    "__weakref__",
+    "__dict__",
+    "__annotations__",
+    "__firstlineno__",
+    "__static_attributes__",
+}
+SKIPPED |= {"__dataclass_params__", "__match_args__", "__qualname__", "__annotations_cache__", "__annotate_func__"}
+
+
+class Seen:
+    """Walks values once.
+
+    `home` is the namespace whose functions and classes are looked into; `compiled` has what compiled functions were.
+    """
+
+    def __init__(self, home, compiled):
+        self.home, self.compiled = home, compiled
+        self.tokens, self.numbers, self.arrays = [], {}, []
+
+    def add(self, path, what):
+        self.tokens.append((path, what))
+
+    def walk(self, path, x):
+        """Add what is seen of `x`, under the name `path`."""
+        x = self.compiled.get(id(x), x)
+        kind = type(x)
+        if kind in PLAIN or kind in (float, complex) or issubclass(kind, np.generic):
+            return self.add(path, (kind.__name__, repr(x) if kind in (slice, range) else x))
+        if issubclass(kind, types.ModuleType):
+            return self.add(path, x.__name__)
+        if kind is not tuple:  # which of two equal constants a tuple is, nobody relies on
+            if id(x) in self.numbers:
+                return self.add(path, f"the same as {self.numbers[id(x)][0]}")
+            self.numbers[id(x)] = (path, x)
+        for types_, look in LOOKS:
+            if issubclass(kind, types_):
+                return look(self, path, x)
+        return self.instance(path, x)
+
+    def each(self, path, parts):
+        for name, part in parts:
+            self.walk(f"{path}{name}", part)
+
+    def array(self, path, x):
+        self.add(path, (type(x).__name__, x.dtype.str, x.shape, x.flags.writeable))
+        if x.dtype.hasobject:
+            return self.each(path, [(f".flat[{k}]", item) for k, item in enumerate(x.flat)])
+        if x.size:
+            self.arrays.append((path, x))
+        return self.add(path, np.array(x))
+
+    def tensor(self, path, x):
+        self.add(path, (type(x).__name__, x.requires_grad, x.is_leaf))
+        self.walk(path + ".data", x.data)
+        if x.is_leaf and x.requires_grad:
+            self.walk(path + ".grad", x.grad)
+
+    def optimizer(self, path, x):
+        self.walk(path + ".state_dict()", x.state_dict())
+        self.walk(path + ".param_groups", x.param_groups)
+
+    def sequence(self, path, x):
+        self.add(path, (type(x).__name__, len(x)))
+        self.each(path, [(f"[{k}]", item) for k, item in enumerate(x)])
+        self.attributes(path, x)
+
+    def mapping(self, path, x):
+        self.add(path, (type(x).__name__, [ADDRESS.sub("", repr(key)) for key in dict.keys(x)]))
+        self.each(path, [(f"[{ADDRESS.sub('', repr(key))}]", item) for key, item in dict.items(x)])
+        if isinstance(x, collections.defaultdict):
+            self.walk(path + ".default_factory", x.default_factory)
+        self.attributes(path, x)
+
+    def set(self, path, x):
+        self.add(path, (type(x).__name__, sorted(ADDRESS.sub("", repr(item)) for item in x)))
+
+    def function(self, path, x):
+        self.add(path, ("function", x.__qualname__, x.__code__.co_name))
+        if x.__globals__ is not self.home:
+            return
+        self.each(path, [(".__defaults__", x.__defaults__), (".__kwdefaults__", x.__kwdefaults__)])
+        own = {k: v for k, v in vars(x).items() if k not in self.compiled["own"]} | self.written_on(x)
+        self.each(path, [(f".{k}", v) for k, v in own.items()])
+        for name, cell in zip(x.__code__.co_freevars, x.__closure__ or (), strict=True):
+            try:
+                self.walk(f"{path}<{name}>", cell.cell_contents)
+            except ValueError:
+                self.add(f"{path}<{name}>", "empty")
+
+    def written_on(self, x):
+        """What a program wrote on the compiled function that stands in place of `x`."""
+        made = [vars(made) for made, original in self.compiled["made"] if original is x]
+        return {k: v for own in made for k, v in own.items() if k not in self.compiled["own"] and k[0] != "_"}
+
+    def wrapper(self, path, x):
+        self.add(path, ("lru_cache", tuple(x.cache_info())) if hasattr(x, "cache_info") else type(x).__name__)
+        self.walk(path + ".__wrapped__", getattr(x, "__wrapped__", None))
+
+    def method(self, path, x):
+        self.each(path, [(".__self__", x.__self__), (".__func__", x.__func__)])
+
+    def partial(self, path, x):
+        self.each(path, [(".func", x.func), (".args", x.args), (".keywords", x.keywords)])
+
+    def cls(self, path, x):
+        self.add(path, ("class", x.__qualname__))
+        if x.__module__ == self.home["__name__"]:
+            own = [(f".{k}", v) for k, v in vars(x).items() if k not in SKIPPED and not k.startswith("_abc")]
+            self.each(path, own)
+
+    def generator(self, path, x):
+        self.add(path, inspect.getgeneratorstate(x))
+        if x.gi_frame is not None:
+            self.each(path, [(f"<{k}>", v) for k, v in x.gi_frame.f_locals.items()])
+
+    def iterator(self, path, x):
+        self.add(path, type(x).__name__)
+        self.walk(path + " next", x.__reduce__()[1:])
+
+    def exception(self, path, x):
+        self.add(path, (type(x).__name__, scrubbed(str(x)), type(x.__cause__).__name__))
+        self.attributes(path, x)
+
+    def attributes(self, path, x):
+        try:
+            own = object.__getattribute__(x, "__dict__")
+        except AttributeError:
+            own = None
+        if type(own) is dict:
+            own = {k: v for k, v in own.items() if k[:1] != "@"}  # where ad.compile keeps methods: an attack of its own
+            self.add(path, list(own))
+            self.each(path, [(f".{k}", v) for k, v in own.items()])
+        for cls in type(x).__mro__:
+            names = vars(cls).get("__slots__", ()) if cls.__module__ == self.home["__name__"] else ()
+            for name in [names] if isinstance(names, str) else names:
+                if hasattr(type(x), name) and hasattr(x, name) and name not in {"__dict__", "__weakref__"}:
+                    self.walk(f"{path}.{name}", getattr(x, name))
+
+    def instance(self, path, x):
+        kind = type(x)
+        if kind.__module__ == self.home["__name__"] or issubclass(kind, (ad.nn.Module, types.SimpleNamespace)):
+            self.add(path, kind.__qualname__)
+            return self.attributes(path, x)
+        if kind.__module__.startswith(("pandas", "xarray")):
+            return self.add(path, (kind.__qualname__, repr(x)))
+        return self.add(path, (kind.__qualname__, getattr(x, "__name__", "")))
+
+    def overlaps(self):
+        """Which of the arrays met share memory, and by how much they are apart."""
+        spans = [(p, *np.lib.array_utils.byte_bounds(a), a.__array_interface__["data"][0]) for p, a in self.arrays]
+        for i, (p, low, high, start) in enumerate(spans):
+            for q, l2, h2, s2 in spans[:i]:
+                if low < h2 and l2 < high:
+                    self.add(f"{q} and {p} share memory", s2 - start)
+
+
+def state_of(look):
+    return lambda seen, path, x: seen.walk(path, look(x))
+
+
+LOOKS = [
+    (ad.Tensor, Seen.tensor),
+    (np.ndarray, Seen.array),
+    (optim.Optimizer, Seen.optimizer),
+    (enum.Enum, lambda seen, path, x: seen.add(path, str(x))),
+    (dict, Seen.mapping),
+    ((list, tuple, collections.deque), Seen.sequence),
+    ((set, frozenset), Seen.set),
+    (types.FunctionType, Seen.function),
+    (types.MethodType, Seen.method),
+    (functools.partial, Seen.partial),
+    (functools._lru_cache_wrapper, Seen.wrapper),
+    ((property,), lambda seen, path, x: seen.each(path, [(".fget", x.fget), (".fset", x.fset)])),
+    ((staticmethod, classmethod), lambda seen, path, x: seen.walk(path + ".__func__", x.__func__)),
+    (type, Seen.cls),
+    (types.GeneratorType, Seen.generator),
+    (WALKED, Seen.iterator),
+    (BaseException, Seen.exception),
+    (np.random.Generator, state_of(lambda x: x.bit_generator.state)),
+    (np.random.RandomState, state_of(lambda x: x.get_state())),
+    (random.Random, state_of(lambda x: x.getstate())),
+    (contextvars.ContextVar, state_of(lambda x: x.get(None))),
+    (types.MappingProxyType, state_of(dict)),
+    (io.StringIO, state_of(lambda x: x.getvalue())),
+    (Path, lambda seen, path, x: seen.add(path, "a path")),
+    (float, lambda seen, path, x: seen.add(path, (type(x).__name__, float(x)))),
+    ((int, str), lambda seen, path, x: seen.add(path, (type(x).__name__, repr(x)))),
+]
+
+
+def scrubbed(text):
+    """A message or a printed line without addresses."""
+    return ADDRESS.sub("0x", text)
+
+
+def close(a, b, rtol):
+    """Whether two of what `walk` adds are equal; numbers in them up to `rtol`."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, tuple | list):
+        return len(a) == len(b) and all(close(x, y, rtol) for x, y in zip(a, b, strict=True))
+    if isinstance(a, np.ndarray):
+        return a.shape == b.shape and a.dtype == b.dtype and near(a, b, rtol)
+    if isinstance(a, float | complex | np.floating | np.complexfloating):
+        return near(a, b, rtol)
+    if isinstance(a, str) and rtol and a != b:
+        found = [np.array([float(x) for x in NUMBER.findall(text)]) for text in (a, b)]
+        return (
+            NUMBER.sub("", a) == NUMBER.sub("", b) and len(found[0]) == len(found[1]) and near(*found, max(rtol, 1e-6))
+        )
+    return bool(a == b)
+
+
+def near(a, b, rtol):
+    a, b = np.asarray(a), np.asarray(b)
+    if a.dtype.kind not in "fc":
+        return bool(np.array_equal(a, b))
+    if rtol:
+        rtol = max(rtol, 64 * float(np.finfo(a.dtype).eps))
+        return bool(np.allclose(a, b, rtol=rtol, atol=rtol, equal_nan=True))
+    return bool(np.array_equal(a, b, equal_nan=True)) and bool(np.array_equal(np.signbit(a.real), np.signbit(b.real)))

@@ -1,0 +1,158 @@
+"""A world is a program, what it is called with, and what is changed between the calls; it is lived plain and compiled.
+
+A world is text: a module, a line `---`, and statements that are executed one after the other in that module. Functions
+that are to be compiled have the decorator `@compiled`. Each expression is evaluated several times. After each time,
+what it gave, raised, printed and warned of is kept, and all that the module's names lead to.
+"""
+
+import ast
+import contextlib
+import contextvars
+import io
+import itertools
+import linecache
+import logging
+import os
+import random
+import sys
+import types
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+import adjoint as ad
+
+from .seen import Seen, close, scrubbed
+
+NATIVE, EXACT = 1e-9, 0.0
+MODES = {  # how it is compiled, how often an expression is evaluated, and how near numbers have to be
+    "numpy": ({"wait": True, "backend": "numpy"}, 2, EXACT),
+    "native": ({"wait": True}, 2, NATIVE),
+    "default": ({}, 3, NATIVE),
+}
+FLOATING = ("divide by zero", "invalid value", "overflow", "underflow", "Mean of empty", "Degrees of freedom")
+NAMES = itertools.count()
+HEADER = """import numpy as np
+import adjoint as ad
+from adjoint import nn, optim
+X = np.array([0.5, -1.25, 2.0])
+"""
+
+
+def split(text):
+    """The module and the statements of a world."""
+    module, found, script = text.partition("\n---\n")
+    assert found, f"there is no line --- in\n{text}"
+    return HEADER + module, script
+
+
+class World:
+    """One life of a world: `compile` is what the decorator does, `path` the file that its source is in."""
+
+    def __init__(self, text, path, options, times, seed=0):
+        module, script = split(text)
+        self.options, self.times = options, times
+        self.tree = ast.parse("\n" * (module.count("\n") + 2) + script, str(path))
+        source = f"{module}\n# ---\n{script}"
+        if not path.exists() or path.read_text() != source:
+            path.write_text(source)
+        linecache.checkcache(str(path))
+        self.module, self.path = types.ModuleType(path.stem), path
+        self.folder = path.parent / f"{path.stem}_{next(NAMES)}"
+        self.space = vars(self.module)
+        self.space.update(__file__=str(path), compiled=self.compiled, FOLDER=self.folder)
+        self.originals = {"made": [], "own": {"__wrapped__"}}
+        self.trace = []
+        self.code = compile(module, str(path), "exec")
+        self.seed = seed
+
+    def compiled(self, f=None, **more):
+        """The decorator: nothing, or `ad.compile`."""
+        if f is None:
+            return lambda f: self.compiled(f, **more)
+        if self.options is None:
+            return f
+        made = ad.compile(f, **self.options, **more)
+        self.originals[id(made)] = f
+        self.originals["made"].append((made, f))
+        self.originals["own"] |= set(vars(made))
+        return made
+
+    def live(self):
+        """Execute all of it; what was seen, statement by statement."""
+        random.seed(self.seed)
+        np.random.seed(self.seed)  # noqa: NPY002 - worlds draw from it
+        sys.modules[self.module.__name__] = self.module
+        self.folder.mkdir()
+        state, folder = np.geterr(), Path.cwd()
+        try:
+            os.chdir(self.folder)
+            contextvars.copy_context().run(self.run)
+        finally:
+            os.chdir(folder)
+            np.seterr(**state)
+            del sys.modules[self.module.__name__]
+        return self.trace
+
+    def run(self):
+        if not self.step("module", self.code, exec):
+            raise AssertionError(f"a world that cannot be built: {self.trace[-1]}")
+        for node in self.tree.body:
+            label = f"line {node.lineno}: {ast.unparse(node).splitlines()[0]}"
+            if isinstance(node, ast.Expr):
+                code = compile(ast.Expression(node.value), str(self.path), "eval")
+                for k in range(self.times):
+                    self.step(f"{label} (time {k + 1})", code, eval)
+            else:
+                self.step(label, compile(ast.Module([node], []), str(self.path), "exec"), exec)
+
+    def step(self, label, code, do):
+        """Execute one thing, and keep what is seen after it; whether it raised nothing."""
+        result, error, out = None, None, io.StringIO()
+        handler = logging.StreamHandler(out)
+        logging.getLogger("world").addHandler(handler)
+        with warnings.catch_warnings(record=True) as warned, contextlib.redirect_stdout(out):
+            warnings.simplefilter("always")
+            with contextlib.redirect_stderr(out):
+                try:
+                    result = do(code, self.space)
+                except Exception as e:
+                    error = e
+        logging.getLogger("world").removeHandler(handler)
+        seen = Seen(self.space, self.originals)
+        seen.walk("the result", result)
+        seen.add("raised", (type(error).__name__, scrubbed(str(error)), type(error and error.__cause__).__name__))
+        seen.add("printed", scrubbed(out.getvalue()).replace(str(self.folder), "FOLDER"))
+        kept = [w for w in warned if not str(w.message).startswith(FLOATING)]
+        seen.add("warned", [(w.category.__name__, str(w.message), w.lineno) for w in kept])
+        for name in sorted(self.space):
+            if name[0] != "_" and name not in {"compiled", "FOLDER"}:
+                seen.walk(name, self.space[name])
+        seen.overlaps()
+        seen.walk("random", random.getstate()[1][-1])
+        seen.walk("np.random", int(np.random.get_state()[2]))  # noqa: NPY002
+        seen.walk("np.geterr()", np.geterr())
+        seen.add("files", sorted((p.name, p.read_bytes()) for p in self.folder.iterdir()))
+        self.trace.append((label, seen.tokens))
+        return error is None
+
+
+def difference(plain, compiled, rtol):
+    """The first difference of two lives, in words; or None."""
+    if len(plain) != len(compiled):
+        return f"{len(compiled)} steps instead of {len(plain)}"
+    for (label, a), (_, b) in zip(plain, compiled, strict=True):
+        for (path, x), (other, y) in itertools.zip_longest(a, b, fillvalue=("nothing more", "")):
+            if path != other or not close(x, y, rtol):
+                found = f"{y!r}" if path == other else f"{other}: {y!r}"
+                return f"{label}: {path} is {x!r}, compiled {found}"
+    return None
+
+
+def compare(text, folder, mode, seed=0):
+    """Live a world plain and compiled; the first difference, or None."""
+    options, times, rtol = MODES[mode]
+    path = Path(folder) / f"world{next(NAMES)}.py"
+    plain = World(text, path, None, times, seed).live()
+    return difference(plain, World(text, path, options, times, seed).live(), rtol)
