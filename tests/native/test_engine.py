@@ -208,7 +208,7 @@ def test_a_folder_that_is_refused_never_reaches_the_user(folder):
 
 
 def test_the_collector_leaves_engines_to_who_compiles():
-    """A module in a cycle dies while another thread compiles: nobody else frees its code, or it would be freed twice."""
+    """A module in a cycle dies while another thread compiles: nobody else frees its code, for the second time."""
     ad.compile(np.tanh, wait=True)(np.ones(3))
     held, done = threading.Event(), threading.Event()
 
