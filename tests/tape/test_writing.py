@@ -220,11 +220,33 @@ def parts_of_numbers(x):
     return np.sum(np.abs(np.exp(z.T * (1 + 0.5j))) ** 2)
 
 
+def lists(x):
+    y = np.zeros_like(x, shape=(3, 3))
+    y[:2, 2] = [x[0], 2.0]
+    y[0, :2] = (1.0, x[1])
+    y[1:, :2] = [[x[2], 3], [4, x[0] * x[1]]]
+    return (y**2).sum()
+
+
+def copy_that_is_locked(x):
+    y = np.copy(x)
+    y.setflags(write=False)
+    return y[0] * y[1] + y[2]
+
+
 PROGRAMS = [
     through_a_view, overwritten, same_element_twice, shifted, overlapping_copy, over_a_saved_value, over_a_saved_view,
     rows, columns, heat, swapped, views_of_views, one_of_many_views, masks, a_number_is_a_copy, functions, diagonals,
     broadcast, views_that_change_nothing, lines, layouts, by_flat_numbers, parts_of_numbers,
+    lists, copy_that_is_locked,
 ]  # fmt: skip
+
+
+def test_a_locked_tensor_refuses_writes():
+    t = ad.tensor(X, requires_grad=True) * 1
+    t.setflags(write=False)
+    with pytest.raises(ValueError, match="read-only"):
+        t[0] = 1.0
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)

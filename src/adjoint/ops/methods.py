@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.box import Box, stays_in_index
+from adjoint.core.box import Box, raw, stays_in_index
 from adjoint.core.errors import ArgumentError, LeavesGraphError
 from adjoint.core.op import Op
 from adjoint.core.protocol import array_function, array_ufunc, detached, store
@@ -328,6 +328,10 @@ class ArrayBox(Box):
 
     def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
         operation("put")(self, indices, values, mode)
+
+    def setflags(self, write: bool | None = None, align: bool | None = None, uic: bool | None = None) -> None:
+        """`ndarray.setflags` of the array inside."""
+        raw(self).setflags(write, align, uic)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         raise NotImplementedError

@@ -36,6 +36,8 @@ class Writable(ArrayBox):
         return self
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        if type(value) in (list, tuple) and _holds_boxes(value):
+            value = np.array(value, like=self)
         self._write(plain_index(index), value)
 
     __iadd__, __isub__ = _in_place(np.add), _in_place(np.subtract)
@@ -159,6 +161,10 @@ def own(x: Any, given: Sequence[Any] = ()) -> Any:
     if isinstance(x, np.ndarray) and (not x.flags.writeable or any(shows(x, y) for y in given)):
         return np.array(x)
     return x
+
+
+def _holds_boxes(values: Sequence[Any]) -> bool:
+    return any(isinstance(v, Box) or (type(v) in (list, tuple) and _holds_boxes(v)) for v in values)
 
 
 def _root(box: Any) -> Any:
