@@ -10,6 +10,7 @@ import contextlib
 import doctest
 import importlib
 import io
+import linecache
 import pkgutil
 import re
 from pathlib import Path
@@ -44,10 +45,21 @@ def blocks_of(page):
     return [Block(m[1], m[2], m[3], page.count("\n", 0, m.start(3)), m.start(), m.end()) for m in FENCE.finditer(page)]
 
 
+def code_of(page, blocks):
+    """The lines of a page, those that are not Python empty."""
+    lines = ["\n"] * page.count("\n")
+    for block in blocks:
+        if block.language == "python":
+            code = block.text.splitlines(keepends=True)
+            lines[block.line : block.line + len(code)] = code
+    return lines
+
+
 def run_page(page, name):
     """Run the Python blocks of the text `page`. Returns how many there were, and how many outputs were compared."""
     namespace = {"__name__": "page"}
     blocks = blocks_of(page)
+    linecache.cache[name] = (len(page), None, code_of(page, blocks), name)  # functions have their source, as in a file
     ran = compared = 0
     for i, block in enumerate(blocks):
         if block.language != "python":
@@ -154,6 +166,8 @@ def test_docstrings_run(name, tmp_path, monkeypatch):
     runner = doctest.DocTestRunner(optionflags=OPTIONS)
     report = io.StringIO()
     for test in doctest.DocTestFinder(exclude_empty=True).find(module, name):
+        if ".twin." in name:
+            test.globs["__name__"] = "page"  # the example is a user's, not the module's
         runner.run(test, out=report.write)
     assert runner.failures == 0, report.getvalue()
 

@@ -44,6 +44,8 @@ from adjoint.tape.watch import exact_checks as exact_checks
 from adjoint.transforms.reverse import grad as grad
 from adjoint.transforms.reverse import value_and_grad as value_and_grad
 from adjoint.transforms.reverse import vjp as vjp
+from adjoint.twin.follow import differentiable as differentiable
+from adjoint.twin.policy import through as through
 
 if TYPE_CHECKING:
     from adjoint import data as data

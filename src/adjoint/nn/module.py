@@ -12,6 +12,7 @@ from adjoint.nn.parameter import Parameter
 from adjoint.tape import writes
 from adjoint.tape.node import leaf
 from adjoint.tape.tensor import Tensor
+from adjoint.twin.follow import follow
 
 Self = TypeVar("Self", bound="Module")
 
@@ -50,7 +51,17 @@ class Module:
         raise NotImplementedError(f"{type(self).__name__} has no forward: define `def forward(self, x): ...`")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        forward = type(self).forward
+        if self._written_elsewhere and (twin := follow(forward)) is not forward and "forward" not in vars(self):
+            return twin(self, *args, **kwargs)
         return self.forward(*args, **kwargs)
+
+    #: Whether a class is a user's, whose `forward` may need its twin.
+    _written_elsewhere = False
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls._written_elsewhere = not cls.__module__.startswith("adjoint.")
 
     # -- What it is made of -------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from adjoint.core.box import Box, new_level, returned
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.trees import flatten, paths
 from adjoint.ops.writable import own
+from adjoint.twin.follow import follow
 
 Function = Callable[..., Any]
 
@@ -69,7 +70,7 @@ def vmap(f: Function, in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None
             raise ArgumentError("vmap: no argument has an axis of samples, so their number is unknown; give in_axes, "
                                 "or axis_size=n")  # fmt: skip
         (n,) = sizes
-        return _unboxed(f(*boxed, **kwargs), out_axes, level, n, flatten(args)[0])
+        return _unboxed(follow(f)(*boxed, **kwargs), out_axes, level, n, flatten(args)[0])
 
     return wrapped
 

@@ -14,6 +14,7 @@ from adjoint.core.trees import flatten, matched, paths
 from adjoint.forward.dual import Dual
 from adjoint.ops.writable import own
 from adjoint.transforms.reverse import grad, vjp
+from adjoint.twin.follow import follow
 
 Function = Callable[..., Any]
 
@@ -50,7 +51,7 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: b
     level = new_level()
     pairs = enumerate(zip(primals, tangents, strict=True))
     args = [x if t is None else _carrying(x, t, level, i) for i, (x, t) in pairs]
-    value, aux = f(*args), None
+    value, aux = follow(f)(*args), None
     if has_aux:
         if not isinstance(value, tuple) or len(value) != 2:
             raise ArgumentError(

@@ -21,6 +21,7 @@ from adjoint.ops.writable import own
 from adjoint.transforms.batch import vmap
 from adjoint.transforms.forward import jvp
 from adjoint.transforms.reverse import grad, vjp
+from adjoint.twin.follow import follow
 
 Function = Callable[..., Any]
 
@@ -146,7 +147,7 @@ def _of_one(f: Function, argnum: int, args: tuple[Any, ...], kwargs: dict[str, A
     def inner(x: Any) -> Any:
         call = list(args)
         call[argnum] = x
-        return f(*call, **kwargs)
+        return follow(f)(*call, **kwargs)
 
     return inner
 

@@ -22,6 +22,7 @@ from adjoint.tape.backward import backward
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import leaf
 from adjoint.tape.tensor import Tensor, wrap
+from adjoint.twin.follow import follow
 
 Argnums = int | Sequence[int]
 Function = Callable[..., Any]
@@ -108,7 +109,7 @@ def vjp(f: Function, *args: Any, has_aux: bool = False) -> Any:
     for tensor in (tensor for tensors, _ in made for tensor in tensors):
         tensor.data = _copied(tensor.data)  # the caller may write into an argument before the pullback is called
     with _recording(level):
-        value = f(*(rebuild(list(tensors)) for tensors, rebuild in made))
+        value = follow(f)(*(rebuild(list(tensors)) for tensors, rebuild in made))
     aux = None
     if has_aux:
         value, aux = _with_aux(value)
@@ -184,7 +185,7 @@ def value_and_grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> 
             made.append((tensors, rebuild))
             call[k] = rebuild(list(tensors))
         with _recording(level):
-            value = f(*call, **kwargs)
+            value = follow(f)(*call, **kwargs)
         aux = None
         if has_aux:
             value, aux = _with_aux(value)

@@ -18,6 +18,7 @@ from adjoint.forward.structure import pattern_of
 from adjoint.transforms.batch import vmap
 from adjoint.transforms.forward import jvp
 from adjoint.transforms.reverse import grad, vjp
+from adjoint.twin.follow import follow
 
 Function = Callable[..., Any]
 
@@ -110,7 +111,7 @@ def _of_one(f: Function, argnum: int, args: tuple[Any, ...], kwargs: dict[str, A
     def inner(x: Any) -> Any:
         call = list(args)
         call[argnum] = x
-        value = f(*call, **kwargs)
+        value = follow(f)(*call, **kwargs)
         if not hasattr(value, "shape"):
             raise ArgumentError(f"a sparse Jacobian needs a function of one array that gives one array; this one gave "
                                 f"{type(value).__name__}")  # fmt: skip

@@ -18,6 +18,7 @@ from typing import Any
 from adjoint.core.errors import AdjointError
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_FUTURE = 0x1FE0000  # CO_FUTURE_*: annotations, division, generator_stop and their like
 _KINDS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
@@ -37,11 +38,12 @@ class Found:
 @dataclass(frozen=True)
 class _File:
     lines: Sequence[str]
+    classes: Sequence[ast.ClassDef]
     functions: Mapping[tuple[str, int], Sequence[tuple[FunctionNode, str | None]]]
     codes: frozenset[CodeType]
 
 
-_files: dict[str, _File] = {}
+_files: dict[tuple[str, int], _File] = {}  # by name, and by the future statements that are in force
 _lock = Lock()
 
 
@@ -52,10 +54,10 @@ def find(function: FunctionType) -> Found:
         NoTwinError: if there is no source, or the source is not what was compiled.
     """
     code = function.__code__
-    file = _file(code.co_filename, function.__globals__)
+    file = _file(code, function.__globals__)
     if code not in file.codes:  # the file may have been written and loaded again since it was read
         linecache.checkcache(code.co_filename)
-        file = _file(code.co_filename, function.__globals__)
+        file = _file(code, function.__globals__)
         if code not in file.codes:
             raise NoTwinError(f"the source of {code.co_qualname} at hand is not what was compiled")
     found = [
@@ -71,25 +73,38 @@ def find(function: FunctionType) -> Found:
     return Found(copy.deepcopy(node), around, code)
 
 
-def _file(name: str, scope: Mapping[str, Any]) -> _File:
+def classes_beside(function: FunctionType) -> Sequence[ast.ClassDef]:
+    """The classes that the file of `function` defines, those inside of functions too."""
+    try:
+        return _file(function.__code__, function.__globals__).classes
+    except NoTwinError:
+        return ()
+
+
+def _file(code: CodeType, scope: Mapping[str, Any]) -> _File:
+    name, flags = code.co_filename, code.co_flags & _FUTURE
     lines = linecache.getlines(name, dict(scope) if "__loader__" in scope else None)
     if not lines:
         raise NoTwinError("there is no source (it was typed, or made by exec)")
-    known = _files.get(name)
+    known = _files.get((name, flags))
     if known is not None and known.lines == lines:
         return known
     source = "".join(lines)
     try:
         tree = ast.parse(source, name)
-        codes = frozenset(_codes(compile(source, name, "exec", dont_inherit=True)))
+        codes = set(_codes(compile(tree, name, "exec", flags, dont_inherit=True)))
+        for statement in tree.body:
+            # Notebooks compile one statement after another; an import elsewhere makes other code of ``np.sin(x)``.
+            codes.update(_codes(compile(ast.Module([statement], []), name, "exec", flags, dont_inherit=True)))
     except (SyntaxError, ValueError) as error:
         raise NoTwinError(f"the source at hand does not compile: {error}") from None
+    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
     functions: dict[tuple[str, int], list[tuple[FunctionNode, str | None]]] = {}
     for node, around in _functions(tree):
         first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
         functions.setdefault((getattr(node, "name", "<lambda>"), first), []).append((node, around))
     with _lock:
-        made = _files[name] = _File(lines, functions, codes)
+        made = _files[name, flags] = _File(lines, classes, functions, frozenset(codes))
     return made
 
 
@@ -155,15 +170,11 @@ def build(found: Found, extra: Sequence[str] = ()) -> CodeType:
     if bound and bound not in free:
         factory.body.insert(0, ast.Global([bound]))
     module = ast.fix_missing_locations(ast.copy_location(ast.Module([factory], []), node))
-    flags = code.co_flags & _FUTURE
-    compiled: CodeType = compile(module, code.co_filename, "exec", flags=flags, dont_inherit=True)
+    compiled: CodeType = compile(module, code.co_filename, "exec", flags=code.co_flags & _FUTURE, dont_inherit=True)
     for inner in _in_order(compiled):
         if inner.co_name == code.co_name and _names(inner) == _names(code):
             return _renamed(inner, inner.co_qualname, code.co_qualname)
     raise NoTwinError(f"{code.co_qualname} is not found in what was compiled")
-
-
-_FUTURE = 0x1FE0000  # CO_FUTURE_*: annotations, division, generator_stop and their like
 
 
 def _around(text: str, body: ast.stmt) -> Any:
@@ -197,4 +208,4 @@ def _renamed(code: CodeType, old: str, new: str) -> CodeType:
     return code.replace(co_qualname=name, co_consts=tuple(map(fixed, code.co_consts)))
 
 
-__all__ = ["Found", "FunctionNode", "NoTwinError", "build", "find"]
+__all__ = ["Found", "FunctionNode", "NoTwinError", "build", "classes_beside", "find"]

@@ -1,0 +1,75 @@
+"""What the classes of followed packages define, by name: only such names need a hook where they are used.
+
+Where no followed class has ``__mul__``, a product is a product, and its source is left alone.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterable
+from types import FunctionType, ModuleType
+from typing import Any
+
+from adjoint.core.box import Box
+from adjoint.twin.policy import Follows
+
+_CALLED = (FunctionType, classmethod, staticmethod)
+
+
+class Facts:
+    """The names of methods, and of attributes that run code, of the classes that are followed."""
+
+    def __init__(self, follows: Follows) -> None:
+        self.follows = follows
+        self.methods: set[str] = set()
+        self.attributes: set[str] = set()
+        self._modules: set[str] = set()
+        self._files: set[int] = set()
+
+    def refreshed(self) -> bool:
+        """Look at modules that were loaded since; whether there are new names."""
+        if len(sys.modules) == len(self._modules):
+            return False
+        before = len(self.methods), len(self.attributes)
+        for name, module in list(sys.modules.items()):
+            if name not in self._modules:
+                self._modules.add(name)
+                if self.follows[name] and isinstance(module, ModuleType):
+                    for value in list(vars(module).values()):
+                        if isinstance(value, type):
+                            self.see(value)
+        return before != (len(self.methods), len(self.attributes))
+
+    def see(self, cls: type) -> None:
+        """Note what `cls` defines, and the classes that it stands on."""
+        for base in cls.__mro__:
+            if self.follows[base.__module__] and not issubclass(base, BaseException | Box):
+                for name, value in list(vars(base).items()):
+                    self._note(name, value)
+
+    def _note(self, name: str, value: Any) -> None:
+        if isinstance(value, _CALLED):
+            code = getattr(getattr(value, "__func__", value), "__code__", None)
+            if code is None or code.co_filename != "<string>":  # made by dataclasses: they do what they say
+                self.methods.add(name)
+        elif isinstance(value, property) or isinstance(getattr(type(value), "__get__", None), FunctionType):
+            self.attributes.add(name)
+        elif callable(value):
+            self.methods.add(name)
+
+    def see_file(self, classes: Iterable[ast.ClassDef]) -> None:
+        """Note what the classes of a file define, those inside of functions too."""
+        for cls in classes:
+            if id(cls) in self._files:
+                continue
+            self._files.add(id(cls))
+            for node in cls.body:
+                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                    plain = all(isinstance(d, ast.Name) and d.id in _PLAIN for d in node.decorator_list)
+                    (self.methods if plain else self.attributes).add(node.name)
+                    if not plain:
+                        self.methods.add(node.name)
+
+
+_PLAIN = frozenset({"staticmethod", "classmethod", "abstractmethod"})

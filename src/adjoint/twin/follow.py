@@ -1,0 +1,146 @@
+"""The way in: `follow` gives what a transform calls in place of a function, and `differentiable` does so eagerly."""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable, Iterable
+from threading import Lock
+from types import FunctionType, MethodType
+from typing import TYPE_CHECKING, Any
+
+from adjoint.core.box import Box, outermost
+from adjoint.twin.fresh import model
+from adjoint.twin.policy import Patterns, package, patterns
+
+if TYPE_CHECKING:
+    from adjoint.twin.twins import Depends, Twins
+
+Function = Callable[..., Any]
+
+_twins: dict[Patterns, Twins] = {}
+_by_home: dict[tuple[str, Patterns], Twins] = {}
+_rooted: dict[int, tuple[Any, Any, Patterns, Depends, Function]] = {}
+_lock = Lock()
+
+
+def follow(f: Any) -> Any:
+    """What a transform calls in place of the user's function `f`: its twin, or `f` itself where that does as well."""
+    known = _rooted.get(id(f))
+    if known is not None:
+        _, code, named, depends, twin = known
+        if code is f.__code__ and named is patterns():
+            for scope, name, value in depends:
+                if scope.get(name) is not value:
+                    _of(_home(f)).forget()
+                    break
+            else:
+                return twin
+    home = _home(f)
+    if home.startswith("adjoint."):
+        return f
+    twins = _of(home)
+    twins.refresh()
+    twin = twins.resolve(f)
+    if twin is not f:
+        twin = _root(twin)
+    if type(f) is FunctionType:
+        key = id(f)
+        depends = () if twin is not f else twins.depends(f)
+        _rooted[key] = weakref.ref(f, lambda _: _rooted.pop(key, None)), f.__code__, patterns(), depends, twin
+    return twin
+
+
+def _home(f: Any) -> str:
+    """The module that a callable was written in."""
+    while isinstance(f, functools.partial):
+        f = f.func
+    if isinstance(f, MethodType):
+        f = f.__func__
+    if isinstance(f, FunctionType):
+        return str(f.__globals__.get("__name__", ""))
+    return str(getattr(f, "__module__", None) or type(f).__module__)
+
+
+def _of(home: str) -> Twins:
+    """The twins of the policy that holds here for a function of the module `home`."""
+    named = patterns()
+    found = _by_home.get((home, named))
+    if found is None:
+        names = named | {package(home)}
+        from adjoint.twin.twins import Twins  # on first use: it loads the stand-ins
+
+        with _lock:
+            found = _by_home[home, named] = _twins.setdefault(names, _twins.get(names) or Twins(names))
+    return found
+
+
+def _root(twin: Function) -> Function:
+    """`twin` as a transform calls it: new arrays inside are of the kind of its arguments."""
+
+    @functools.wraps(twin)
+    def rooted(*args: Any, **kwargs: Any) -> Any:
+        box = outermost(list(_boxes((args, kwargs))))
+        token = model.set(box if box is not None else model.get())
+        try:
+            return twin(*args, **kwargs)
+        finally:
+            model.reset(token)
+
+    return rooted
+
+
+def _boxes(tree: Any) -> Iterable[Box]:
+    """The boxes in nested containers, and in the attributes of objects one level down."""
+    todo = [(tree, 0)]
+    while todo:
+        value, depth = todo.pop()
+        if isinstance(value, Box):
+            yield value
+        elif isinstance(value, list | tuple | set):
+            todo += [(v, depth) for v in value]
+        elif isinstance(value, dict):
+            todo += [(v, depth) for v in value.values()]
+        elif depth < 1 and hasattr(value, "__dict__") and not isinstance(value, type | FunctionType):
+            todo += [(v, depth + 1) for v in vars(value).values()]
+
+
+def differentiable(f: Any) -> Any:
+    """Let NumPy's idioms in a function or class of your own differentiate where you use it without a transform.
+
+    Inside `grad` and the other transforms your code has this already. A call without tensors runs `f` as it is.
+
+    Args:
+        f: a function, or a class, whose methods and properties are then like this.
+
+    Returns:
+        A function with the arguments of `f`; the same class.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> @ad.differentiable
+        ... def rotation(angle):
+        ...     c, s = np.cos(angle), np.sin(angle)
+        ...     return np.array([[c, -s], [s, c]])
+        >>> angle = ad.tensor(0.0, requires_grad=True)
+        >>> rotation(angle)[1, 0].backward()
+        >>> angle.grad
+        tensor(1.)
+    """
+    if isinstance(f, type):
+        for name, value in list(vars(f).items()):
+            if isinstance(value, FunctionType):
+                setattr(f, name, differentiable(value))
+            elif isinstance(value, staticmethod | classmethod):
+                setattr(f, name, type(value)(differentiable(value.__func__)))
+            elif isinstance(value, property):
+                setattr(f, name, property(*(g and differentiable(g) for g in (value.fget, value.fset, value.fdel))))
+        return f
+
+    @functools.wraps(f)
+    def eager(*args: Any, **kwargs: Any) -> Any:
+        for _ in _boxes((args, kwargs)):
+            return follow(f)(*args, **kwargs)
+        return f(*args, **kwargs)
+
+    return eager

@@ -1,0 +1,213 @@
+"""What the hooks of a rewritten function do: each resolves what it is given to what should be called instead.
+
+The hooks of one policy share its twins. They are reached through closure cells of the rewritten functions.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import FunctionType, MethodType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from adjoint.core.box import Box
+from adjoint.tape.tensor import Tensor
+from adjoint.twin.fresh import fresh
+from adjoint.twin.operators import operator_hooks
+from adjoint.twin.rewrite import PREFIX
+from adjoint.twin.standins import array_method, box_attribute, box_method, find, formatted
+
+if TYPE_CHECKING:
+    from adjoint.twin.twins import Twins
+
+Hook = Callable[..., Any]
+_OWN = frozenset({list, dict, tuple, set, str, float, int, bool, np.float64})
+
+
+class Hooks:
+    """The hooks of one policy."""
+
+    def __init__(self, twins: Twins) -> None:
+        self._resolve, self._method, self._special = twins.resolve, twins.method, twins.special
+
+    def table(self) -> Mapping[str, Hook]:
+        """The hooks, by the names that the rewriter gives them."""
+        return {
+            "call": self._resolve,
+            "attribute": self.attribute,
+            "method": self.method,
+            "set": self.set,
+            "items": self.items,
+            "iterated": self.iterated,
+            "entered": self.entered,
+            "fresh": fresh,
+            "shown": formatted,
+            "names": _names,
+            **operator_hooks(self._method),
+        }
+
+    def attribute(self, o: Any, name: str) -> Any:
+        """``o.name``, by the twin of what it runs."""
+        if isinstance(o, Box):
+            stand_in = box_attribute(name)
+            return getattr(o, name) if stand_in is None else stand_in(o)
+        if type(o) in _OWN or type(o) is np.ndarray:
+            return getattr(o, name)
+        found = self._getter(o, name)
+        value = getattr(o, name) if found is None else found()
+        return self._resolve(value) if isinstance(value, MethodType | FunctionType) else value
+
+    def _getter(self, o: Any, name: str) -> Callable[[], Any] | None:
+        """The twin of the code that an attribute runs; None if it is a value, or its code is not followed."""
+        cls = type(o)
+        if cls is super:
+            return self._of_parent(o, name)
+        if not self._special(cls):
+            return None
+        static = _static(cls.__mro__, name)
+        if isinstance(static, property) and static.fget is not None:
+            twin = self._resolve(static.fget)
+            return lambda: twin(o)
+        if name in getattr(o, "__dict__", ()):
+            return None
+        if isinstance(static, functools.cached_property):
+            make = self._resolve(static.func)
+
+            def cached() -> Any:
+                vars(o)[name] = value = make(o)
+                return value
+
+            return cached
+        if static is not None and isinstance(getattr(type(static), "__get__", None), FunctionType):
+            getter = self._resolve(type(static).__get__)
+            return lambda: getter(static, o, cls)
+        if static is None and (missing := self._method(cls, "__getattr__")) is not None:
+            return lambda: missing(o, name)
+        return None
+
+    def _of_parent(self, o: Any, name: str) -> Callable[[], Any] | None:
+        """The same for ``super().name``."""
+        me = o.__self__
+        order = (me if isinstance(me, type) else type(me)).__mro__
+        static = _static(order[order.index(o.__thisclass__) + 1 :], name)
+        if isinstance(static, property) and static.fget is not None:
+            twin = self._resolve(static.fget)
+            return lambda: twin(me)
+        return None
+
+    def method(self, o: Any, name: str) -> Any:
+        """``o.name`` that is called next."""
+        cls = type(o)
+        stand_in: Any = None
+        if cls is Tensor or isinstance(o, Box):
+            stand_in = box_method(name)
+        elif cls is np.ndarray:
+            stand_in = array_method(name)
+        elif cls in _OWN:
+            stand_in = find(getattr(cls, name, None)) if cls is str else None
+        elif cls is ModuleType:
+            return self._resolve(getattr(o, name))
+        elif (found := find(o)) is not None and not isinstance(o, type):
+            return getattr(found, name)
+        else:
+            return self._resolve(self.attribute(o, name))
+        return getattr(o, name) if stand_in is None else MethodType(stand_in, o)
+
+    def set(self, o: Any, name: str, value: Any) -> None:
+        """``o.name = value``, by the twin of a property's setter."""
+        cls = type(o)
+        if self._special(cls):
+            static = _static(cls.__mro__, name)
+            if isinstance(static, property) and static.fset is not None:
+                self._resolve(static.fset)(o, value)
+                return
+            if (twin := self._method(cls, "__setattr__")) is not None:
+                twin(o, name, value)
+                return
+        setattr(o, name, value)
+
+    def items(self, o: Any) -> Any:
+        """`o`, of which an element is taken or set next."""
+        return _Items(o, self._method) if self._special(type(o)) else o
+
+    def iterated(self, o: Any) -> Any:
+        """`o`, which is gone through next."""
+        if not self._special(type(o)):
+            return o
+        begin = self._method(type(o), "__iter__")
+        iterator: Any = o if begin is None else begin(o)
+        step = self._method(type(iterator), "__next__")
+        if step is not None:
+            return _stepped(step, iterator)
+        item = self._method(type(o), "__getitem__")
+        return _counted(item, o) if item is not None and not hasattr(type(o), "__iter__") else iterator
+
+    def entered(self, o: Any) -> Any:
+        """`o`, which is entered next by ``with``."""
+        begin, end = self._method(type(o), "__enter__"), self._method(type(o), "__exit__")
+        return o if begin is None or end is None else _Entered(o, begin, end)
+
+
+def _static(order: Iterable[type], name: str) -> Any:
+    """What the first class in `order` that defines `name` says it is; None if none does."""
+    return next((vars(cls)[name] for cls in order if name in vars(cls)), None)
+
+
+class _Items:
+    """An object in whose place elements are taken and set by the twins of its methods."""
+
+    def __init__(self, o: Any, method: Callable[[type, str], Hook | None]) -> None:
+        self._o, self._method = o, method
+
+    def __getitem__(self, index: Any) -> Any:
+        twin = self._method(type(self._o), "__getitem__")
+        return self._o[index] if twin is None else twin(self._o, index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        twin = self._method(type(self._o), "__setitem__")
+        if twin is None:
+            self._o[index] = value
+        else:
+            twin(self._o, index, value)
+
+
+class _Entered:
+    """A context manager that enters and leaves another one by the twins of its methods."""
+
+    def __init__(self, o: Any, begin: Hook, end: Hook) -> None:
+        self._o, self._begin, self._end = o, begin, end
+
+    def __enter__(self) -> Any:
+        return self._begin(self._o)
+
+    def __exit__(self, *error: object) -> Any:
+        return self._end(self._o, *error)
+
+
+def _stepped(step: Hook, iterator: Any) -> Iterator[Any]:
+    while True:
+        try:
+            value = step(iterator)
+        except StopIteration:
+            return
+        yield value
+
+
+def _counted(item: Hook, o: Any) -> Iterator[Any]:
+    i = 0
+    while True:
+        try:
+            value = item(o, i)
+        except IndexError:
+            return
+        yield value
+        i += 1
+
+
+def _names(found: Any) -> Any:
+    """What `locals()`, `vars()` or `dir()` gives, without our hooks."""
+    if isinstance(found, dict):
+        return {name: value for name, value in found.items() if not name.startswith(PREFIX)}
+    return [name for name in found if not name.startswith(PREFIX)]

@@ -1,0 +1,75 @@
+"""Making an instance of a followed class: what its metaclass does, with the twins of the methods that take part."""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+from adjoint.twin.fresh import fresh
+
+Twin = Callable[[FunctionType], Callable[..., Any]]
+
+
+def maker(cls: type, twin: Twin) -> Callable[..., Any] | None:
+    """What makes instances of `cls` with the twins of its methods; None where `cls` itself does."""
+    if type(cls) not in (type, abc.ABCMeta):
+        return None
+    begin: Any = getattr(cls, "__init__")  # noqa: B009 - of the class, and not called on an instance
+    new: Any = cls.__new__
+    if isinstance(begin, FunctionType) and begin.__code__.co_filename == "<string>" and dataclasses.is_dataclass(cls):
+        return _dataclass(cls, begin, twin) if new is object.__new__ else None
+    first = twin(begin) if isinstance(begin, FunctionType) else begin
+    second = twin(new) if isinstance(new, FunctionType) else new
+    if first is begin and second is new:
+        return None
+
+    def make(*args: Any, **kwargs: Any) -> Any:
+        plain = new is object.__new__
+        made = new(cls) if plain else second(cls, *args, **kwargs)
+        if isinstance(made, cls):
+            first(made, *args, **kwargs)
+        return made
+
+    return make
+
+
+def _dataclass(cls: type, begin: FunctionType, twin: Twin) -> Callable[..., Any] | None:
+    """As `dataclasses` writes it: the fields are set, then ``__post_init__`` is called."""
+    after: Any = getattr(cls, "__post_init__", None)
+    fields = [f for f in dataclasses.fields(cls) if f.default_factory is not dataclasses.MISSING]
+    if not isinstance(after, FunctionType) and not fields:
+        return None
+    import inspect  # only where such a class is met
+
+    signature = inspect.signature(begin)
+    every: dict[str, Any] = cls.__dataclass_fields__  # type: ignore[attr-defined]  # of every dataclass
+
+    def make(*args: Any, **kwargs: Any) -> Any:
+        made: Any = object.__new__(cls)
+        given = signature.bind(made, *args, **kwargs).arguments
+        late = []
+        for name, field in every.items():
+            kind = getattr(field._field_type, "name", "")
+            if kind == "_FIELD_CLASSVAR":
+                continue
+            if name in given and field.init:
+                value = given[name]
+            elif field.default_factory is not dataclasses.MISSING:
+                factory = field.default_factory
+                value = fresh((twin(factory) if isinstance(factory, FunctionType) else factory)())
+            elif field.default is not dataclasses.MISSING:
+                value = field.default
+            else:
+                continue
+            if kind == "_FIELD_INITVAR":
+                late.append(value)
+            else:
+                object.__setattr__(made, name, value)
+        if isinstance(after, FunctionType):
+            twin(after)(made, *late)
+        return made
+
+    return make

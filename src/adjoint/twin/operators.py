@@ -1,0 +1,104 @@
+"""Operators where followed classes define them: ``a * b`` by the twin of ``__mul__``, as Python would choose it.
+
+For numbers, arrays and tensors a hook does what the operator does; lists that hold tensors are joined where NumPy
+would make arrays of them.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.box import Box
+from adjoint.tape.tensor import Tensor
+from adjoint.twin.rewrite import BINARY, COMPARISONS, UNARY
+from adjoint.twin.standins import find, live, plainly
+
+Method = Callable[..., Any]
+#: The twin of a method of a class that is followed; None if the class has none of that name, written in Python.
+MethodOf = Callable[[type, str], Method | None]
+
+_PLAIN = frozenset({float, int, bool, complex, np.ndarray, np.float64, np.int64, np.float32, np.bool_, Tensor})
+_SWAPPED = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
+Hook = Callable[..., Any]
+
+
+def operator_hooks(method: MethodOf) -> Mapping[str, Hook]:
+    """The hooks of all operators, by the names that the rewriter gives them."""
+    hooks: dict[str, Hook] = {}
+    for name in (*BINARY.values(), *COMPARISONS.values()):
+        hooks[name] = _binary(name, getattr(operator, name), method)
+    for name in BINARY.values():
+        hooks[f"i{name}"] = _in_place(name, getattr(operator, f"i{name.rstrip('_')}"), hooks[name], method)
+    for name in UNARY.values():
+        hooks[name] = _unary(name, getattr(operator, name), method)
+    return hooks
+
+
+def _binary(name: str, plain: Hook, method: MethodOf) -> Hook:
+    middle = name.rstrip("_")
+    forward, back = f"__{middle}__", f"__{_SWAPPED.get(name, 'r' + middle)}__"
+
+    def hook(x: Any, y: Any) -> Any:
+        a, b = type(x), type(y)
+        if a in _PLAIN and b in _PLAIN:
+            return plain(x, y)
+        if name == "mod" and a in (str, bytes):
+            return x % plainly(y)
+        first, second = method(a, forward), method(b, back)
+        if first is None and second is None:
+            return plain(*_joined(x, y))
+        turns = [(first, a, forward, x, y), (second, b, back, y, x)]
+        if b is not a and issubclass(b, a) and second is not None:
+            turns.reverse()
+        for twin, kind, of_kind, one, other in turns:
+            if twin is None:
+                twin = getattr(kind, of_kind, None)
+            result = NotImplemented if twin is None else twin(one, other)
+            if result is not NotImplemented:
+                return result
+        return plain(x, y)  # as Python refuses it, or compares identities
+
+    return hook
+
+
+def _joined(x: Any, y: Any) -> tuple[Any, Any]:
+    """Both sides; a list beside an array is an array, as NumPy has it."""
+    if isinstance(x, list | tuple) and isinstance(y, np.ndarray | Box) and live(x):
+        return _array(x), y
+    if isinstance(y, list | tuple) and isinstance(x, np.ndarray | Box) and live(y):
+        return x, _array(y)
+    return x, y
+
+
+def _array(x: Any) -> Any:
+    stand_in = find(np.asarray)
+    return x if stand_in is None else stand_in(x)
+
+
+def _in_place(name: str, plain: Hook, otherwise: Hook, method: MethodOf) -> Hook:
+    own = f"__i{name.rstrip('_')}__"
+
+    def hook(x: Any, y: Any) -> Any:
+        if type(x) in _PLAIN and type(y) in _PLAIN:
+            return plain(x, y)
+        twin = method(type(x), own)
+        result = NotImplemented if twin is None else twin(x, y)
+        if result is not NotImplemented:
+            return result
+        return plain(x, y) if hasattr(type(x), own) and twin is None else otherwise(x, y)
+
+    return hook
+
+
+def _unary(name: str, plain: Hook, method: MethodOf) -> Hook:
+    own = f"__{name}__"
+
+    def hook(x: Any) -> Any:
+        twin = None if type(x) in _PLAIN else method(type(x), own)
+        return plain(x) if twin is None else twin(x)
+
+    return hook

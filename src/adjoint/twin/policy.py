@@ -1,0 +1,120 @@
+"""Whose code is followed: the packages whose functions get twins while a transform runs."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ContextDecorator
+from contextvars import ContextVar, Token
+from fnmatch import fnmatchcase
+from typing import Any
+
+from adjoint.core.errors import ArgumentError
+
+# Not followed, whatever is asked for: their functions have stand-ins, or know tensors themselves, or know no numbers.
+_NEVER = frozenset(
+    {"numpy", "scipy", "adjoint", "builtins", "torch", "jax", "jaxlib", "autograd", "llvmlite", "optree"}
+)
+_NEVER |= (frozenset(sys.stdlib_module_names) | {"typing_extensions", "pytest", "_pytest"}) - {"__main__"}
+# NumPy's own modules that are written in Python and ask for `ndarray` by name.
+_WITHIN = ("numpy.polynomial.", "numpy.lib._polynomial_impl")
+
+Patterns = frozenset[str]
+_everywhere: Patterns = frozenset()
+_here: ContextVar[Patterns] = ContextVar("followed", default=frozenset())
+
+
+def patterns() -> Patterns:
+    """The packages that `through` names, here and now."""
+    here = _here.get()
+    return _everywhere | here if here else _everywhere
+
+
+class Follows(dict[str | None, bool]):
+    """Whether a module's functions are followed, by its name; kept once it is known."""
+
+    def __init__(self, names: Patterns) -> None:
+        super().__init__()
+        self.names = names
+
+    def __missing__(self, module: str | None) -> bool:
+        answer = self[module] = bool(module) and self._asked(module or "")
+        return answer
+
+    def _asked(self, module: str) -> bool:
+        if module.startswith(_WITHIN):
+            return True
+        parts = module.split(".")
+        if parts[0] in _NEVER:
+            return False
+        above = (".".join(parts[: i + 1]) for i in range(len(parts)))
+        return any(fnmatchcase(name, pattern) for name in above for pattern in self.names)
+
+
+class through(ContextDecorator):  # noqa: N801 - called like a function
+    """Differentiate through other people's packages: their NumPy code is followed like your own.
+
+    Inside a transform, functions of your own package are rewritten so that NumPy's idioms differentiate: arrays that
+    are made and filled, ``np.array([a, b])``, ``math.sin(a)``, ``float(a)``. This says for which other packages the
+    same is done. No file and no module is changed, and nothing happens while no transform runs.
+
+    Args:
+        packages: names of packages, loaded already or later; ``"pandas_*"`` and its like stand for several.
+
+    As a call it holds from then on, in every thread. As a context manager or a decorator it holds inside, in this
+    thread or task only.
+
+    Raises:
+        ArgumentError: if no package is named, or one that is never followed (NumPy and SciPy have rules already).
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> with ad.through("filterpy", "rowan"):
+        ...     gradient = ad.grad(lambda x: np.sum(x**2))(np.ones(2))
+        >>> gradient
+        array([2., 2.])
+    """
+
+    def __init__(self, *packages: str) -> None:
+        wrong = [name for name in packages if not isinstance(name, str) or name.split(".")[0] in _NEVER]
+        if wrong or not packages:
+            raise ArgumentError(
+                f"ad.through takes the names of packages whose code is to be followed, as in "
+                f"ad.through('filterpy', 'rowan'); got {wrong[0] if wrong else 'none'!r}"
+                + (", which has rules of its own" if wrong and isinstance(wrong[0], str) else "")
+            )
+        self._packages = frozenset(packages)
+        self._tokens: list[Token[Patterns]] = []
+        self._added = self._packages - _everywhere
+        _set_everywhere(_everywhere | self._packages)
+
+    def _recreate_cm(self) -> through:
+        again = object.__new__(type(self))
+        again._packages, again._tokens, again._added = self._packages, [], frozenset()
+        return again
+
+    def __call__(self, function: Any) -> Any:
+        self._take_back()
+        return super().__call__(function)
+
+    def __enter__(self) -> through:
+        self._take_back()
+        self._tokens.append(_here.set(_here.get() | self._packages))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _here.reset(self._tokens.pop())
+
+    def _take_back(self) -> None:
+        """Hold inside of a block only, no longer everywhere."""
+        _set_everywhere(_everywhere - self._added)
+        self._added = frozenset()
+
+
+def _set_everywhere(names: Patterns) -> None:
+    global _everywhere  # noqa: PLW0603 - one set for the process, replaced as a whole and never changed
+    _everywhere = names
+
+
+def package(module: str | None) -> str:
+    """The package that a module belongs to."""
+    return (module or "").split(".")[0]

@@ -1,0 +1,310 @@
+"""The twins of functions under one policy: made when they are first met, and kept as long as their functions live."""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from threading import RLock
+from types import CellType, CodeType, FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.box import Box
+from adjoint.twin import instances, standins
+from adjoint.twin.facts import Facts
+from adjoint.twin.hooks import Hooks
+from adjoint.twin.policy import Follows, Patterns
+from adjoint.twin.rewrite import PREFIX, Rewriter
+from adjoint.twin.source import NoTwinError, build, classes_beside, find
+
+Function = Callable[..., Any]
+Depends = tuple[tuple[Mapping[str, Any], str, Any], ...]
+
+# How deep in calls of calls it is looked for what needs a twin; beyond, one is made.
+_DEEPEST = 8
+# Codes that were rewritten, with those inside of them, by id: never to be rewritten again, and kept for that.
+_ours: dict[int, CodeType] = {}
+
+
+@dataclass
+class _Code:
+    """What rewriting a code gave: the new one, or None where the function is as good as its twin."""
+
+    original: CodeType
+    new: CodeType | None = None
+    constants: Mapping[str, Any] = field(default_factory=dict)
+    depends: Depends = ()
+    why: str | None = None
+
+
+class Twins:
+    """Twins of functions of the packages that a set of patterns names."""
+
+    def __init__(self, names: Patterns) -> None:
+        self.follows = Follows(names)
+        self.facts = Facts(self.follows)
+        self._lock = RLock()
+        self._codes: dict[int, _Code] = {}
+        self._functions: dict[int, tuple[Any, CodeType, Function]] = {}
+        self._special: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
+        self._cells: dict[str, CellType] = {}
+        self._constants: dict[int, tuple[Any, CellType]] = {}
+        self._open: list[CodeType] = []
+        self._cells |= {f"{PREFIX}{name}": CellType(hook) for name, hook in Hooks(self).table().items()}
+        self.facts.refreshed()
+
+    def refresh(self) -> None:
+        """Look at what was imported since; forget twins that were made without knowing it."""
+        if self.facts.refreshed():
+            self.forget()
+
+    def forget(self) -> None:
+        """Make all twins anew when they are next needed."""
+        with self._lock:
+            self._codes.clear()
+            self._functions.clear()
+            self._special.clear()
+
+    # -- From a callable to what is called instead ----------------------------------------------------------
+
+    def resolve(self, f: Any) -> Any:
+        """What is called in place of `f`: its twin, a stand-in, or `f` itself."""
+        cls = type(f)
+        if cls is FunctionType:
+            known = self._functions.get(id(f))
+            if known is not None and known[1] is f.__code__:
+                return known[2]
+            return self._function(f)
+        if cls is MethodType:
+            twin = self.resolve(f.__func__)
+            return f if twin is f.__func__ else MethodType(twin, f.__self__)
+        if isinstance(f, type):
+            return self._class(f)
+        found = self._stand_in(f)
+        if found is not None:
+            return found
+        return self._object(f, cls)
+
+    def _stand_in(self, f: Any) -> Any:
+        make = standins.maker(f)
+        return standins.find(f) if make is None else make(self.resolve)
+
+    def _object(self, f: Any, cls: type) -> Any:
+        """A callable that is neither a function nor a class."""
+        if cls is functools.partial:
+            twin = self.resolve(f.func)
+            return f if twin is f.func else functools.partial(twin, *f.args, **f.keywords)
+        if cls is functools._lru_cache_wrapper:
+            return self._uncached(f)
+        if cls is np.vectorize:
+            make = standins.maker(np.vectorize)
+            return (
+                f
+                if make is None
+                else make(self.resolve)(f.pyfunc, f.otypes, f.__doc__, f.excluded, f.cache, f.signature)
+            )
+        if isinstance(inner := getattr(f, "py_func", None), FunctionType):  # a function that is compiled elsewhere
+            return self.resolve(inner)
+        if (method := self.method(cls, "__call__")) is not None:
+            return MethodType(method, f)
+        return f
+
+    def _uncached(self, f: Any) -> Function:
+        """A function with a cache: tensors are no keys, so with them it is computed."""
+        twin = self.resolve(f.__wrapped__)
+
+        @functools.wraps(f)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return twin(*args, **kwargs) if standins.live((args, kwargs)) else f(*args, **kwargs)
+
+        return call
+
+    def _class(self, cls: type) -> Any:
+        if self.special(cls):
+            made = instances.maker(cls, self.resolve)
+            return cls if made is None else made
+        found = self._stand_in(cls)
+        return cls if found is None else found
+
+    def special(self, cls: type) -> bool:
+        """Whether code of a followed class may run where an object of `cls` is used."""
+        known = self._special.get(cls)
+        if known is None:
+            known = self._special[cls] = not issubclass(cls, Box | type) and any(
+                self.follows[base.__module__] for base in cls.__mro__[:-1]
+            )
+        return known
+
+    def method(self, cls: type, name: str) -> Function | None:
+        """The twin of a method of a followed class; None if there is none that is written in Python."""
+        if not self.special(cls):
+            return None
+        found = getattr(cls, name, None)
+        return self.resolve(found) if isinstance(found, FunctionType) else None
+
+    # -- Functions ------------------------------------------------------------------------------------------
+
+    def _function(self, f: FunctionType) -> Function:
+        twin: Function = f
+        if id(f.__code__) not in _ours:
+            found = self._stand_in(f)
+            if found is not None:
+                twin = found
+            elif self.follows[f.__globals__.get("__name__")]:
+                twin = self._made(f)
+            elif hasattr(f, "registry") and hasattr(f, "dispatch"):
+                twin = self._dispatched(f)
+            else:
+                twin = self._wrapping(f)
+        key = id(f)
+        self._functions[key] = (weakref.ref(f, lambda _: self._functions.pop(key, None)), f.__code__, twin)
+        return twin
+
+    def _made(self, f: FunctionType) -> Function:
+        code = self._code(f)
+        if code.new is None:
+            return f
+        own = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
+        cells = tuple(own[name] if name in own else self._cell(name, code) for name in code.new.co_freevars)
+        twin = FunctionType(code.new, f.__globals__, f.__name__, f.__defaults__, cells)
+        twin.__kwdefaults__, twin.__qualname__ = f.__kwdefaults__, f.__qualname__
+        twin.__module__, twin.__doc__ = f.__module__, f.__doc__
+        twin.__dict__.update(f.__dict__)
+        return twin
+
+    def _cell(self, name: str, code: _Code) -> CellType:
+        if name in self._cells:
+            return self._cells[name]
+        original = code.constants[name]
+        known = self._constants.get(id(original))
+        if known is None:
+            known = self._constants[id(original)] = original, CellType(self._stand_in(original))
+        return known[1]
+
+    def _code(self, f: FunctionType) -> _Code:
+        code = f.__code__
+        known = self._codes.get(id(code))
+        if known is None:
+            with self._lock:
+                self._open.append(code)
+                try:
+                    known = self._rewritten(f)
+                except NoTwinError as error:
+                    known = _Code(code, why=str(error))
+                finally:
+                    self._open.pop()
+                self._codes[id(code)] = known
+        return known
+
+    def _rewritten(self, f: FunctionType) -> _Code:
+        self.facts.see_file(classes_beside(f))
+        found = find(f)
+        work = Rewriter(found, f.__globals__, self.facts, self)
+        work.rewritten()
+        depends: list[tuple[Mapping[str, Any], str, Any]] = []
+        depends += [(f.__globals__, name, value) for name, value in work.depends.items()]
+        for value in work.depends.values():
+            if isinstance(value, FunctionType) and id(value.__code__) in self._codes:
+                depends += self._codes[id(value.__code__)].depends
+        if not work.needs:
+            return _Code(f.__code__, depends=tuple(depends))
+        new = build(found, sorted({*(f"{PREFIX}{name}" for name in work.hooks), *work.constants}))
+        todo = [new]
+        while todo:
+            inner = todo.pop()
+            _ours[id(inner)] = inner
+            todo += [below for below in inner.co_consts if isinstance(below, CodeType)]
+        return _Code(f.__code__, new, work.constants, tuple(depends))
+
+    def _wrapping(self, f: FunctionType) -> Function:
+        """A wrapper that some other library made around a function that is followed: the same around its twin."""
+        cells = [c.cell_contents if _filled(c) else None for c in f.__closure__ or ()]
+        twins = [self.resolve(x) if isinstance(x, FunctionType) and x is not f else x for x in cells]
+        if all(a is b for a, b in zip(cells, twins, strict=True)):
+            return f
+        closure = tuple(
+            old if a is b else CellType(b) for old, a, b in zip(f.__closure__ or (), cells, twins, strict=True)
+        )
+        twin = FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, closure)
+        twin.__kwdefaults__ = f.__kwdefaults__
+        twin.__dict__.update(f.__dict__)
+        return twin
+
+    def _dispatched(self, f: Any) -> Function:
+        """A generic function, which chooses by the type that a tensor stands for."""
+        kind = standins.find(type) or type
+
+        @functools.wraps(f)
+        def call(first: Any, *args: Any, **kwargs: Any) -> Any:
+            return self.resolve(f.dispatch(kind(first)))(first, *args, **kwargs)
+
+        return call
+
+    # -- What the rewriter asks -----------------------------------------------------------------------------
+
+    def stands(self, original: Any) -> bool:
+        """Whether something else is called in place of `original`, which is no code of a followed package."""
+        return standins.find(original) is not None or standins.maker(original) is not None
+
+    def needed(self, original: Any) -> bool:
+        """Whether `original` itself would not do with tensors."""
+        return standins.needed(original)
+
+    def method_matters(self, name: str) -> bool:
+        """Whether a method of that name of an array, a number or a tensor has a stand-in."""
+        return name in _NAMES or standins.array_method(name) is not None or standins.box_method(name) is not None
+
+    def attribute_matters(self, name: str) -> bool:
+        """Whether an attribute of that name of a tensor has a stand-in."""
+        return standins.box_attribute(name) is not None
+
+    def matters(self, value: Any) -> bool:
+        """Whether `value` has to be called through its twin."""
+        if isinstance(value, FunctionType):
+            if id(value.__code__) in _ours:
+                return False
+            if not self.follows[value.__globals__.get("__name__")]:
+                return self.needed(value) or self._wrapping(value) is not value
+            if value.__code__ in self._open:
+                return value.__code__ is not self._open[-1]
+            return len(self._open) > _DEEPEST or self._code(value).new is not None
+        if isinstance(value, type) and self.special(value):
+            return any(
+                isinstance(f, FunctionType) and (f.__code__.co_filename == "<string>" or self.matters(f))
+                for f in (getattr(value, name, None) for name in ("__init__", "__new__", "__post_init__"))
+            )
+        if isinstance(value, functools.partial):
+            return self.matters(value.func)
+        if isinstance(value, functools._lru_cache_wrapper):
+            return self.matters(value.__wrapped__)
+        if isinstance(value, np.vectorize) or hasattr(value, "py_func"):
+            return True
+        return self.needed(value) or self.method(type(value), "__call__") is not None
+
+    def why(self, f: Any) -> str | None:
+        """Why there is no twin of the function `f`; None if there is one, or none is needed."""
+        known = self._codes.get(id(getattr(f, "__code__", None)))
+        return None if known is None else known.why
+
+    def depends(self, f: Any) -> Depends:
+        """The global names that decided that `f` needs no twin, and what they were: those of what it calls, too."""
+        known = self._codes.get(id(getattr(f, "__code__", None)))
+        return () if known is None else known.depends
+
+
+# What programs call of a module that they were given: `xp.array(...)`.
+_NAMES = frozenset(
+    {"array", "asarray", "zeros", "ones", "empty", "full", "eye", "vectorize", "fromiter", "float64"}
+    | {"sqrt", "exp", "log", "sin", "cos"}
+)
+
+
+def _filled(cell: CellType) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018 - an empty cell raises
+    except ValueError:
+        return False
+    return True
