@@ -11,6 +11,7 @@ from adjoint.batch.fast import short_way
 from adjoint.batch.rules import stacked_result
 from adjoint.core.box import Box, apply, settled
 from adjoint.core.errors import BatchedValueError
+from adjoint.core.foreign import plain_array
 from adjoint.core.op import Op
 from adjoint.ops.short import Shortened, Way
 
@@ -36,7 +37,7 @@ class Batched(Shortened):
         stacked: list[bool] = []
         n = 0
         for arg in args:
-            arg = settled(arg, level)
+            arg = settled(arg, level) if isinstance(arg, Box) else plain_array(arg, op.name)
             is_stacked = False
             if isinstance(arg, Batched) and (arg.level == level or not arg.layers[1]):
                 arg, is_stacked = arg.layers

@@ -9,6 +9,7 @@ import numpy as np
 
 from adjoint.core.box import Box, apply, settled
 from adjoint.core.errors import LeavesGraphError
+from adjoint.core.foreign import PLAIN, plain_array
 from adjoint.core.op import Op
 from adjoint.forward.fast import short_way
 from adjoint.forward.push import build, shaped
@@ -51,6 +52,8 @@ class Dual(Shortened):
                         if tangent is not None:
                             tangents.append(tangent)
                             wanted.append(i)
+            elif type(arg) not in PLAIN:
+                arg = plain_array(arg, op.name)
             values.append(arg)
         out = apply(op, values, settings)
         if op.kind == "constant":

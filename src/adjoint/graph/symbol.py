@@ -12,6 +12,7 @@ import numpy as np
 
 from adjoint.core.box import Box, apply, settled
 from adjoint.core.errors import LeavesGraphError, NotSupportedError
+from adjoint.core.foreign import plain_array
 from adjoint.core.op import Op, Rule
 from adjoint.core.protocol import for_a_rule
 from adjoint.graph.node import Node, NumberName, call, constant, frozen, part
@@ -135,7 +136,7 @@ class Symbol(Layered):
         values: list[Any] = []
         nodes: list[Node] = []
         for arg in args:
-            arg = settled(arg, LEVEL)
+            arg = settled(arg, LEVEL) if isinstance(arg, Box) else plain_array(arg, op.name)
             if isinstance(arg, Symbol):
                 value, node = arg.layers
             else:

@@ -12,6 +12,7 @@ import numpy as np
 
 from adjoint.core.box import Box, raw, stays_in_index
 from adjoint.core.errors import ArgumentError, LeavesGraphError
+from adjoint.core.foreign import asking
 from adjoint.core.op import Op
 from adjoint.core.protocol import array_function, array_ufunc, detached, store
 from adjoint.core.registry import ENTRIES, operation
@@ -29,7 +30,7 @@ def _operator(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
         if not isinstance(other, _OPERANDS):
             return NotImplemented
-        return op(other, self) if reflected else op(self, other)
+        return asking(op, other, self) if reflected else asking(op, self, other)
 
     return method
 
@@ -99,14 +100,14 @@ class ArrayBox(Box):
     __hash__ = object.__hash__
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        return array_ufunc(ufunc, method, inputs, kwargs)
+        return asking(array_ufunc, ufunc, method, inputs, kwargs)
 
     def __array_function__(
         self, function: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Any:
         if function in CONVERSIONS or function in CREATIONS:
             return make_like(self, function, args, kwargs)
-        return array_function(function, args, kwargs)
+        return asking(array_function, function, args, kwargs, protocol="__array_function__")
 
     __add__, __radd__ = _operator("add"), _operator("add", True)
     __sub__, __rsub__ = _operator("subtract"), _operator("subtract", True)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.box import apply, outermost
+from adjoint.core.foreign import asking
 from adjoint.core.op import NO_SETTINGS, Op
 from adjoint.core.protocol import array_ufunc
 from adjoint.core.pulls import NotDifferentiable
@@ -56,8 +57,8 @@ class Shortened(Layered):
             op = ANSWERS.get(ufunc)
             short = op.pulls.get(type(self)) if type(op) is Op else None
             if short is not None:
-                return short(*inputs)
-        return array_ufunc(ufunc, method, inputs, kwargs)
+                return asking(short, *inputs)
+        return asking(array_ufunc, ufunc, method, inputs, kwargs)
 
 
 def _made(kind: type[Shortened], op: Op) -> Way | None:

@@ -50,13 +50,13 @@ class Pattern:
     def factors(self, values: Any) -> Any:
         """LU factors of the *transpose*, whose columns are what is stored; made once for one array of values."""
         known, factors = self._factors
-        if known is not values:
+        if known is None or known.dtype != values.dtype or known.tobytes() != values.tobytes():
             matrix = sparse.csc_array((values.copy(), self.indices.copy(), self.indptr.copy()), self.shape[::-1])
             try:
                 factors = linalg.splu(matrix)
             except RuntimeError as error:
                 raise np.linalg.LinAlgError("spsolve: the sparse matrix is singular") from error
-            self._factors = values, factors
+            self._factors = values.copy(), factors
         return factors
 
 
@@ -121,7 +121,7 @@ def csr(values: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> Spars
         >>> ad.grad(f)(np.array([1.0, 2.0, 3.0]))
         array([ 1., 10., 10.])
     """
-    values, indices, indptr = array(values), np.asarray(indices), np.asarray(indptr)
+    values, indices, indptr = _own(array(values)), np.array(indices), np.array(indptr)
     if (
         values.ndim != 1
         or indices.shape != values.shape
@@ -133,6 +133,11 @@ def csr(values: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> Spars
             f"values {values.shape}, indices {indices.shape}, indptr {indptr.shape}"
         )
     return SparseMatrix(values, Pattern(indices, indptr, (int(shape[0]), int(shape[1]))))
+
+
+def _own(values: Any) -> Any:
+    """`values`, in memory that nobody else writes to."""
+    return values.copy() if isinstance(values, np.ndarray) else values
 
 
 def _ours(a: Any) -> SparseMatrix:

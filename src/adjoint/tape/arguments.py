@@ -10,10 +10,10 @@ import numpy as np
 from adjoint.core.errors import InPlaceError
 from adjoint.core.trees import flatten
 from adjoint.ops.writing import Path
+from adjoint.tape.fingerprint import fingerprint
 from adjoint.tape.node import Node
 from adjoint.tape.tensor import Tensor, View
 from adjoint.tape.views import root_of
-from adjoint.tape.watch import fingerprint, is_exact
 
 
 class _Place(NamedTuple):
@@ -37,9 +37,8 @@ class Arguments:
         roots: dict[int, Tensor] = {}
         self._leaves = [self._placed(leaf, roots) if isinstance(leaf, Tensor) else leaf for leaf in leaves]
         self._roots = [(type(root), root.level, root.node) for root in roots.values()]
-        self._exact = is_exact()
         plain = [leaf for leaf in leaves if isinstance(leaf, np.ndarray)]
-        self._prints = [fingerprint(array, self._exact) for array in plain]
+        self._prints = [fingerprint(array) for array in plain]
         self.arrays: tuple[Any, ...] = (*(root.data for root in roots.values()), *plain)
 
     def _placed(self, tensor: Tensor, roots: dict[int, Tensor]) -> _Place:
@@ -56,7 +55,7 @@ class Arguments:
             InPlaceError: if one that is not a tensor's has other values.
         """
         for array, mark in zip(arrays[len(self._roots) :], self._prints, strict=True):
-            if fingerprint(array, self._exact) != mark:
+            if fingerprint(array) != mark:
                 raise InPlaceError(
                     f"{what} must run again for its gradient, but an array that it was given has been written since. "
                     f"Go backward before the write, or give it a copy: a.copy()"
@@ -71,7 +70,7 @@ class Arguments:
         if not place.path:
             return root
         view: View = object.__new__(View)
-        view.root, view.path, view._data, view._node = root, place.path, place.data, place.node
+        view.root, view.path, view._shown_data, view._shown_node = root, place.path, place.data, place.node
         view._seen = (root.node, root.data) if root.data is self.arrays[place.root] else (None, None)
         return view
 

@@ -10,7 +10,7 @@ gets its share, because the new graph hangs on the same nodes; and a second deri
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import WRAPPER_ASSIGNMENTS, update_wrapper
 from itertools import pairwise
 from typing import Any, ParamSpec, TypeVar, cast, overload
@@ -24,13 +24,14 @@ from adjoint.core.trees import flatten
 from adjoint.tape import writes
 from adjoint.tape.arguments import Arguments
 from adjoint.tape.backward import Resumed
+from adjoint.tape.fingerprint import fingerprint
 from adjoint.tape.modes import NEVER, recording_floor
 from adjoint.tape.node import Node, next_order
 from adjoint.tape.policies import Policy, Replay, Watching, save_everything, save_nothing
 from adjoint.tape.reach import State
 from adjoint.tape.tensor import Tensor, View
 from adjoint.tape.views import root_of
-from adjoint.tape.watch import fingerprint, is_exact
+from adjoint.tape.watch import constants_seen
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -128,10 +129,10 @@ def values_of(tensor: Tensor) -> Any:
     return data
 
 
-def print_of(tensor: Tensor, exact: bool) -> Any:
+def print_of(tensor: Tensor) -> Any:
     """The fingerprint of the numbers in a tensor, to tell whether they come out the same again."""
     data = values_of(tensor)
-    return fingerprint(np.asarray(data), exact) if isinstance(data, np.ndarray | np.generic) else None
+    return fingerprint(np.asarray(data)) if isinstance(data, np.ndarray | np.generic) else None
 
 
 def check_unwritten(arrays: Iterable[Any], now: int, mark: int, what: str) -> None:
@@ -150,7 +151,7 @@ class Call:
 
     def __init__(self, function: Callable[..., Any], op: Op, policy: Policy, args: Any, kwargs: Any) -> None:
         self.function, self.op = function, op
-        self.mark, self.floor, self.exact = next_order(), recording_floor.get(), is_exact()
+        self.mark, self.floor = next_order(), recording_floor.get()
         self.arguments = Arguments((args, kwargs))
         self.state = State(function, (args, kwargs))
         self.kept: tuple[Any, ...] = ()
@@ -158,16 +159,14 @@ class Call:
 
     def first(self, args: Any, kwargs: Any) -> Any:
         """Call the function, and let its results hang on a node that stands for the graph behind them."""
-        if self.watching is None:
+        with constants_seen() as self.constants, self.watching or nullcontext():
             value = self.function(*args, **kwargs)
-        else:
-            with self.watching:
-                value = self.function(*args, **kwargs)
+        if self.watching is not None:
             self.kept = self.watching.values()
         self.state.settle(self.mark)
         leaves = self._leaves(value, args, kwargs)
         roots = inner_roots(leaves, self.mark)
-        self.prints = {i: print_of(root, self.exact) for i, root in roots.items()}
+        self.prints = {i: print_of(root) for i, root in roots.items()}
         for level in {root.level for root in roots.values()}:
             self._replace({i: root for i, root in roots.items() if root.level == level})
         for leaf in leaves:
@@ -202,23 +201,24 @@ class Call:
         args, kwargs = self.arguments.again(arrays, self.op.name)
         now, written = next_order(), writes.latest() < self.mark
         check_unwritten(map(values_of, self.state.parameters), now, self.mark, self.op.name)
-        with self.state.restored(), recording_from(self.floor):
+        with self.state.restored(), recording_from(self.floor), constants_seen() as constants:
             if self.watching is None:
                 value = self.function(*args, **kwargs)
             else:
                 with Replay(self.watching, kept) as replay:
                     value = self.function(*replay.arguments(args), **replay.arguments(kwargs))
         leaves = self._leaves(value, args, kwargs)
-        nodes = [self._same(leaves, i) for i in indices]
+        nodes = [self._same(leaves, i, constants.sum) for i in indices]
         if written:
             check_unwritten(self._used(nodes, now), now, self.mark, self.op.name)
         pairs = [(node, c) for node, c in zip(nodes, g, strict=True) if c is not None]
         return Resumed(tuple(node for node, _ in pairs), tuple(c for _, c in pairs))
 
-    def _same(self, leaves: Sequence[Any], i: int) -> Node:
+    def _same(self, leaves: Sequence[Any], i: int, constants: int) -> Node:
         """The node of result number `i`, which must have come out as it did the first time."""
         root = root_of(leaves[i])[0] if i < len(leaves) and isinstance(leaves[i], Tensor) else None
-        if root is None or root.node is None or print_of(root, self.exact) != self.prints[i]:
+        same = constants == self.constants.sum and root is not None and print_of(root) == self.prints[i]
+        if root is None or root.node is None or not same:
             raise GradientError(
                 f"{self.op.name} ran again for its gradient, and did not give what it gave the first time. What it "
                 f"reads was changed in between, or it draws random numbers from a source that is not found: give the "

@@ -18,7 +18,7 @@ from adjoint.core.pulls import NotDifferentiable, Pull, build
 from adjoint.core.registry import operation
 from adjoint.tape.modes import NEVER, recording_floor
 from adjoint.tape.node import Node, as_array, next_order, observed, pull_for
-from adjoint.tape.watch import watch
+from adjoint.tape.watch import private, watch
 
 Way = Callable[..., Any]
 
@@ -95,6 +95,11 @@ def _recorded(op: Op, wanted: tuple[int, ...], values: str) -> Iterator[str]:
     yield from ("node = t.node = Node()", "node.order = next_order()")
     yield f"node.parents = ({''.join(f'{_NODES[i]}, ' for i in wanted)})"
     fits, chosen = _fits(op, wanted), f"pull_for(op, {wanted}, {values}, out)"
+    constants = [i for i, name in enumerate(op.inputs) if i not in wanted and _is_saved(op, name, wanted)]
+    for i in constants:  # an array of somebody else's, who may write into it
+        yield f"given_{_DATA[i]} = {_DATA[i]}"
+        yield f"if type({_DATA[i]}) is ndarray:"
+        yield f"    {_DATA[i]} = private({_DATA[i]})"
     if _is_ufunc(op) and not _refuses(op):
         yield from (f"if {fits}:", f"    node.pull = pull_{_marks(wanted)}")
         yield f"    node.saved = ({''.join(f'{_local(op, name)}, ' for name in build(op, wanted, False, False).names)})"
@@ -102,11 +107,13 @@ def _recorded(op: Op, wanted: tuple[int, ...], values: str) -> Iterator[str]:
     else:
         yield f"node.pull = pull = fitting[{wanted}] if {fits} else {chosen}"
         yield f"node.saved = pull.save({values}, out, settings)"
-    for i, name in enumerate(op.inputs):
-        if i not in wanted and any(name in op.rules[k].names for k in wanted if op.rules):
-            # A constant, and if it is an array, somebody else may write into it.
-            yield f"if type({_DATA[i]}) is ndarray:"
-            yield f"    watch(node, node.pull.names.index({name!r}))"
+    for i in constants:
+        yield f"if {_DATA[i]} is given_{_DATA[i]} and type({_DATA[i]}) is ndarray:"
+        yield f"    watch(node, node.pull.names.index({op.inputs[i]!r}))"
+
+
+def _is_saved(op: Op, name: str, wanted: tuple[int, ...]) -> bool:
+    return any(name in op.rules[k].names for k in wanted if op.rules)
 
 
 def _fits(op: Op, wanted: tuple[int, ...]) -> str:
@@ -181,6 +188,7 @@ def short_way(op: Op, tensor: type, otherwise: Way, view: Way, symbol: str | Non
         "pull_for": pull_for,
         "otherwise": otherwise,
         "view": view,
+        "private": private,
         "watch": watch,
         "recording_floor": recording_floor.raw,
         "observed": observed,

@@ -9,6 +9,7 @@ from typing import Any
 from numpy import asarray, ndarray
 
 from adjoint.core.box import apply
+from adjoint.core.foreign import PLAIN, plain_array
 from adjoint.core.op import Op
 from adjoint.core.pulls import Pull, build, dtype_of
 from adjoint.tape.modes import NEVER, recording_floor
@@ -87,7 +88,9 @@ def record(op: Op, level: int, args: Sequence[Any], settings: Any, kind: type) -
                 parents.append(node)
                 wanted.append(i)
         else:
-            values.append(asarray(arg) if type(arg) is list and op.kind != "constant" else arg)
+            if type(arg) not in PLAIN:
+                arg = asarray(arg) if type(arg) is list and op.kind != "constant" else plain_array(arg, op.name)
+            values.append(arg)
     out = apply(op, values, settings)
     mode = recording_floor.raw()
     if not parents or op.kind == "constant" or (level < mode and (mode <= NEVER or level < recording_floor.get())):
@@ -118,6 +121,9 @@ def written(
             name = op.inputs[0][1:] if together else op.inputs[i]
             if name in pull.names:
                 watch(node, pull.names.index(name), i if together else None)
+    for name, value in settings.items():
+        if isinstance(value, ndarray) and name in pull.names:
+            watch(node, pull.names.index(name))
     if is_observed:
         observe(node, values, wanted, out)
     return node

@@ -34,7 +34,7 @@ from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import Node, next_order
 from adjoint.tape.reach import State
 from adjoint.tape.views import root_of
-from adjoint.tape.watch import is_exact
+from adjoint.tape.watch import constants_seen
 
 Step = Callable[[Any, Any], tuple[Any, Any]]
 
@@ -59,7 +59,7 @@ class Scan:
     def __init__(self, step: Step, xs: Any, length: int, snapshots: int) -> None:
         self.step, self.length, self.snapshots = step, length, snapshots
         self.op = Op(name=f"checkpoint_scan({name_of(step)})", forward=step, inputs=("function",))
-        self.floor, self.exact = recording_floor.get(), is_exact()
+        self.floor = recording_floor.get()
         # Of the nodes that stand for steps: a later step's is younger, and all are older than what they stand for.
         self.orders = [next_order() for _ in range(length)]
         self.xs = self._snapshot(0, xs)
@@ -96,11 +96,12 @@ class Scan:
     def _run(self, t: int, carry: Any) -> tuple[Any, Any]:
         """Run step `t`, and drop the graph behind its results."""
         mark, first = next_order(), len(self._prints) == t
-        value = self._result(self.step(carry, self._x(t)))
+        with constants_seen() as constants:
+            value = self._result(self.step(carry, self._x(t)))
         leaves = _leaves(value, carry)
         roots = inner_roots(leaves, mark)
         if first:
-            self._prints.append(hash(tuple(print_of(root, self.exact) for root in roots.values())))
+            self._prints.append(hash((constants.sum, *map(print_of, roots.values()))))
             inner = [cast(Node, root.node) for root in roots.values()]
             self._outside |= dict.fromkeys(node for node in boundary(inner, mark) if node.order > self.orders[0])
         for i, root in roots.items():
@@ -132,10 +133,10 @@ class Scan:
                     self.taken.append(self._snapshot(s + 1, carry))
                     self.taken[-1].state.changed = start.state.changed
             mark = next_order()
-            value = self._result(self.step(carry, self._x(t - 1)))
+            with constants_seen() as constants:
+                value = self._result(self.step(carry, self._x(t - 1)))
         leaves = _leaves(value, carry)
-        prints = tuple(print_of(root, self.exact) for root in inner_roots(leaves, mark).values())
-        if hash(prints) != self._prints[t - 1]:
+        if hash((constants.sum, *map(print_of, inner_roots(leaves, mark).values()))) != self._prints[t - 1]:
             raise GradientError(
                 f"{self.op.name} ran step {t - 1} again for its gradient, and it did not give what it gave the "
                 f"first time. What it reads was changed in between, or it draws random numbers from a source that is "

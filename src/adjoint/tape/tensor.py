@@ -11,6 +11,7 @@ import numpy as np
 from adjoint.core.box import Box, apply, outermost
 from adjoint.core.cotangents import Part
 from adjoint.core.errors import DTypeError, GradientError, ShapeError
+from adjoint.core.foreign import ForeignArrayError, asking
 from adjoint.core.locks import COLLECTING
 from adjoint.core.op import Op
 from adjoint.core.protocol import array_ufunc
@@ -106,12 +107,17 @@ class Tensor(Leaving, Writable, Observable, PyTorchNames):
         if not kwargs and method == "__call__":
             short = _short_ways.get(ufunc)
             if short is not None:
-                return short(x) if y is MISSING else short(x, y)
+                try:
+                    return short(x) if y is MISSING else short(x, y)
+                except ForeignArrayError as error:
+                    if error.defers("__array_ufunc__"):
+                        return NotImplemented
+                    raise
             op = ANSWERS.get(ufunc)
             if isinstance(op, Op) and eligible(op) and ufunc.nin <= 2 and not op.settings:
                 _short_ways[ufunc] = short_way_of(op)  # type: ignore[assignment]  # eligible: it has one
                 return self.__array_ufunc__(ufunc, method, x, y)
-        return array_ufunc(ufunc, method, (x, *rest) if y is MISSING else (x, y, *rest), kwargs)
+        return asking(array_ufunc, ufunc, method, (x, *rest) if y is MISSING else (x, y, *rest), kwargs)
 
     @property
     def held(self) -> Any:
@@ -320,11 +326,11 @@ class Tensor(Leaving, Writable, Observable, PyTorchNames):
 class View(Tensor):
     """A tensor that shows part of another one's memory: what is written to either shows in both."""
 
-    __slots__ = ("_data", "_node", "_seen", "path", "root")
+    __slots__ = ("_seen", "_shown_data", "_shown_node", "path", "root")
     root: Tensor
     path: Path
-    _data: Any
-    _node: Node | None
+    _shown_data: Any
+    _shown_node: Node | None
     _seen: tuple[Node | None, Any]
 
     def _refreshed(self) -> View:
@@ -340,7 +346,7 @@ class View(Tensor):
                     shown = wrap(data, node, root.level)
             finally:
                 recording_floor.reset(token)
-            self._data, self._node = shown.data, shown.node
+            self._shown_data, self._shown_node = shown.data, shown.node
         return self
 
     @property
@@ -349,19 +355,19 @@ class View(Tensor):
 
     @property
     def data(self) -> Any:
-        return self._refreshed()._data
+        return self._refreshed()._shown_data
 
     @data.setter
     def data(self, value: Any) -> None:
-        self._data = value
+        self._shown_data = value
 
     @property
     def node(self) -> Any:
-        return self._refreshed()._node
+        return self._refreshed()._shown_node
 
     @node.setter
     def node(self, value: Node | None) -> None:
-        self._node = value
+        self._shown_node = value
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         return wrap(self.data, self.node, self.level).__deepcopy__(memo)
@@ -379,7 +385,7 @@ def _view(data: Any, node: Node | None, of: Tensor, op: Op, settings: Mapping[st
             data.flags.writeable = False
         return wrap(data, node, of.level)
     view: View = new(View)
-    view._seen, view._data, view._node = (root.node, root.data), data, node
+    view._seen, view._shown_data, view._shown_node = (root.node, root.data), data, node
     view.root, view.path = root, (*path, (op, dict(settings)))
     return view
 

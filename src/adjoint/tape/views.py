@@ -15,6 +15,7 @@ import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.errors import DTypeError, InPlaceError
+from adjoint.core.foreign import plain_array
 from adjoint.core.pulls import build
 from adjoint.ops.indexing import may_repeat
 from adjoint.ops.writing import Path, overwrite, written
@@ -46,7 +47,7 @@ def write(tensor: Tensor, index: Any, value: Any) -> None:
         _promote(root, value.level)
     level = root.level
     recording = level >= recording_floor.get()
-    value, value_node = _unwrapped(value, level)
+    value, value_node = _unwrapped(plain_array(value, "an assignment"), level)
     if root.node is not None and root.node.pull is None and recording:
         raise InPlaceError(
             "this tensor is a leaf that requires a gradient, so writing into it would leave nothing to take "

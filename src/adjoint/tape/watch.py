@@ -1,34 +1,52 @@
-"""Arrays that a graph saved and somebody else may overwrite: found when the backward pass needs them.
+"""Arrays of somebody else's that a graph saves: it keeps a copy of them, or finds out that they were written.
 
-A rule saves arrays as they are, without copying. Those of tensors are protected (see `writes`); but the
-``a`` of ``x * a`` may be any array of the user's. So its node keeps a fingerprint of it, taken when it was
-saved, and the pass compares. By default that is the bytes of a few elements spread over the array, which
-finds a buffer that was filled anew; inside `exact_checks` it is a hash of all of them.
+A rule saves arrays as they are. Those of tensors are protected (see `writes`); but the ``a`` of ``x * a`` may be any
+array of the user's, which NumPy overwrites without telling anybody. So the node of a product keeps a private copy of
+it. Nodes that save the same values share one copy, so a loop over one constant keeps it once. An array too large to
+be had twice is saved itself, with a fingerprint of all its bytes; the backward pass compares.
 """
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from adjoint.core.errors import InPlaceError
 from adjoint.core.pulls import Pull, watching
+from adjoint.tape.fingerprint import fingerprint
 from adjoint.tape.lines import Place, line_of, users_place
 
 if TYPE_CHECKING:
     from adjoint.tape.node import Node
 
-_exact: ContextVar[bool] = ContextVar("exact_checks", default=False)
+#: The bytes up to which an array is copied. Copying is the faster way for any size; this is about memory.
+COPIED = 1 << 25
+#: The bytes from which nodes share a copy. Below, looking for one costs more than it saves.
+_SHARED = 1 << 11
+
+
+class _Mode:
+    """What happens to arrays that are saved, other than copying: they are watched instead, or a sum of them is kept."""
+
+    def __init__(self, exact: bool, sums: bool = False) -> None:
+        self.exact, self.sums, self.sum = exact, sums, 0
+
+
+_mode: ContextVar[_Mode | None] = ContextVar("mode", default=None)
+_copies: dict[Any, weakref.ref[np.ndarray]] = {}
 
 
 @contextmanager
 def exact_checks() -> Iterator[None]:
-    """Find every change to an array that a graph saved, at the cost of reading each one whole.
+    """Report every write to an array that a graph saved, where the graph would otherwise go on with its copy.
+
+    Outside, an array of up to 32 MiB is copied, and a later write to it changes no gradient. Inside, none is
+    copied: the backward pass names the line that saved an array which has been written since.
 
     Example:
         >>> import numpy as np, adjoint as ad
@@ -40,16 +58,25 @@ def exact_checks() -> Iterator[None]:
         Traceback (most recent call last):
         adjoint.core.errors.InPlaceError: …
     """
-    token = _exact.set(True)
+    token = _mode.set(_Mode(exact=True))
     try:
         yield
     finally:
-        _exact.reset(token)
+        _mode.reset(token)
 
 
-def is_exact() -> bool:
-    """Whether arrays are to be compared whole."""
-    return _exact.get()
+@contextmanager
+def constants_seen() -> Iterator[_Mode]:
+    """Inside, `sum` becomes a hash of all of somebody else's arrays that nodes save, in order."""
+    outer = _mode.get()
+    mode = _Mode(outer is not None and outer.exact, sums=True)
+    token = _mode.set(mode)
+    try:
+        yield mode
+    finally:
+        _mode.reset(token)
+        if outer is not None:
+            outer.sum = hash((outer.sum, mode.sum))
 
 
 class Probe(NamedTuple):
@@ -59,8 +86,7 @@ class Probe(NamedTuple):
     """
 
     k: int
-    exact: bool
-    print: bytes | int
+    print: bytes
     place: Place
     part: int | None = None
     others: Probe | None = None
@@ -70,34 +96,60 @@ class Probe(NamedTuple):
         return saved[self.k] if self.part is None else saved[self.k][self.part]
 
 
-def fingerprint(array: np.ndarray, exact: bool) -> bytes | int:
-    """The bytes of at most four elements an axis; or a hash of all elements, if `exact`."""
-    if exact:
-        return hash(array.tobytes())
-    if array.size > 16:
-        array = array[_sample(array.shape)]
-    return array.tobytes()
+def private(array: np.ndarray) -> np.ndarray:
+    """A copy of somebody's `array` for a node to save; the array itself where it is to be watched instead."""
+    size = array.nbytes
+    mode = _mode.get()
+    if mode is not None:
+        if mode.sums:
+            mode.sum = hash((mode.sum, fingerprint(array)))
+        if mode.exact:
+            return array
+    if size > COPIED:
+        return array
+    if size < _SHARED:
+        return array.copy("K")
+    if 0 in array.strides:  # repeated along an axis: it is enough to copy it once
+        once = array[tuple(slice(0, 1) if step == 0 else slice(None) for step in array.strides)]
+        return np.broadcast_to(once.copy("K"), array.shape)
+    laid = array if array.flags.c_contiguous else array.T
+    if not laid.flags.c_contiguous or array.dtype.hasobject:
+        return array.copy("K")
+    key = id(array if array.base is None else array.base), array.shape, array.strides, array.dtype
+    found = _copies.get(key)
+    kept = None if found is None else found()
+    if kept is not None and cast(Any, kept.base).startswith(laid):  # whatever had this `key`: it has these bits
+        return kept
+    kept = np.ndarray(array.shape, array.dtype, laid.tobytes(), 0, array.strides)
+    _copies[key] = weakref.ref(kept, lambda gone: _forget(key, gone))
+    return kept
 
 
-@lru_cache(maxsize=1024)
-def _sample(shape: tuple[int, ...]) -> tuple[slice, ...]:
-    return tuple(slice(None, None, (n - 1) // 3 or 1) for n in shape)
+def _forget(key: Any, gone: Any) -> None:
+    if _copies.get(key) is gone:
+        _copies.pop(key, None)
 
 
 def watch(node: Node, k: int, part: int | None = None) -> None:
-    """Let `node`, whose saved value `k` is somebody's array (or has it as a `part`), ask for a check of it."""
-    exact, pull = _exact.get(), cast(Pull, node.pull)
-    others = node.probe if pull.watched else None
+    """Let `node`, whose saved value `k` is somebody's array (or has it as a `part`), keep it as it is now."""
     array = node.saved[k] if part is None else node.saved[k][part]
+    kept: Any = private(array)
+    if kept is not array:
+        if part is not None:
+            kept = (*node.saved[k][:part], kept, *node.saved[k][part + 1 :])
+        node.saved = (*node.saved[:k], kept, *node.saved[k + 1 :])
+        return
+    pull = cast(Pull, node.pull)
+    others = node.probe if pull.watched else None
     node.pull = watching(pull)
-    node.probe = Probe(k, exact, fingerprint(array, exact), users_place(), part, others)
+    node.probe = Probe(k, fingerprint(array), users_place(), part, others)
 
 
 def check(node: Node, saved: tuple[Any, ...]) -> None:
     """Raise if an array that `node` watches has changed since it was saved."""
     probe: Probe | None = node.probe
     while probe is not None:
-        if fingerprint(probe.array(saved), probe.exact) != probe.print:
+        if fingerprint(probe.array(saved)) != probe.print:
             op, line = node.pull.op.name if node.pull else "?", line_of(probe.place)
             raise InPlaceError(
                 f"an array that {op} saved at {line} for its gradient has been written since. Go backward before "

@@ -94,7 +94,8 @@ def _boxed(tree: Any, axes: Any, level: int, name: str, sizes: dict[int, str]) -
                                  f"samples share, in_axes is None")  # fmt: skip
             sizes.setdefault(x.shape[axis], where)
             x = np.moveaxis(x, axis, 0)
-            x = Batched.of((np.ascontiguousarray(x) if isinstance(x, np.ndarray) else x, True), level)
+            # A copy: whoever else has the argument may write into it while a gradient waits for it.
+            x = Batched.of((np.array(x, order="C") if isinstance(x, np.ndarray) else x, True), level)
         boxed.append(x)
     return rebuild(boxed)
 

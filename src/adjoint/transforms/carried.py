@@ -8,7 +8,7 @@ below, which is all that second derivatives need.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -18,12 +18,14 @@ from adjoint.core.box import Box, outermost, settled
 from adjoint.core.errors import GradientError
 from adjoint.core.op import Op, rule_of
 from adjoint.core.protocol import in_graph
+from adjoint.core.pulls import Pull
 from adjoint.core.trees import flatten
 from adjoint.forward.dual import Dual, dual
 from adjoint.ops.writable import shows
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import written
 from adjoint.tape.tensor import Tensor, outputs, wrap
+from adjoint.tape.watch import watch
 
 Arrays = Sequence[Any]
 
@@ -86,6 +88,10 @@ def _recorded(rule: Derivative, xs: Arrays, level: int) -> list[Any]:
     call = _Call(rule, leaves, rebuild, level)
     op, settings = rule.ops[level == 0], {"residuals": call.arrays, "call": call}
     node = written(op, values, tuple(wanted), tuple(parents), tuple(outs), settings, recording_floor.raw())
+    known = {id(x) for x in (*(values[i] for i in wanted), *outs)}
+    for part, array in enumerate(call.arrays):
+        if isinstance(array, np.ndarray) and id(array) not in known:  # it may be anyone's
+            watch(node, cast(Pull, node.pull).names.index("residuals"), part)
     results = outputs(outs, node, level)
     return [x if x.dtype.kind in "fc" else wrap(x.data, None, level) for x in results]
 

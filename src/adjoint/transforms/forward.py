@@ -67,7 +67,13 @@ def _carrying(primal: Any, tangent: Any, level: int, i: int) -> Any:
     """The tree `primal` with each leaf that varies a dual of `level`."""
     leaves, rebuild = flatten(primal)
     found = _directions("jvp", primal, tangent, f"argument {i}")
-    return rebuild([x if t is None else Dual.of((_array(x), t), level) for x, t in zip(leaves, found, strict=True)])
+    pairs = zip(leaves, found, strict=True)
+    return rebuild([x if t is None else Dual.of((_own(_array(x)), _own(t)), level) for x, t in pairs])
+
+
+def _own(x: Any) -> Any:
+    """`x`, in memory that the function which is differentiated cannot write by another name."""
+    return x.copy() if type(x) is np.ndarray else x
 
 
 def _directions(name: str, primal: Any, tangent: Any, title: str) -> list[Any]:

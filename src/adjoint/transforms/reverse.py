@@ -46,7 +46,8 @@ def _inputs(tree: Any, level: int, what: str) -> tuple[list[Tensor], Callable[[l
     leaves, rebuild = flatten(tree)
     tensors = []
     for i, x in enumerate(leaves):
-        data: Any = x.as_array() if isinstance(x, Box) else np.asarray(x)
+        # A copy: whoever else has the argument may write into it before its gradient is taken.
+        data: Any = x.as_array() if isinstance(x, Box) else np.array(x)
         if data.dtype.kind not in "fc":
             raise DTypeError(
                 f"{what}{paths(tree)[i]} has dtype {data.dtype}; a derivative is taken with respect to real "
@@ -106,8 +107,6 @@ def vjp(f: Function, *args: Any, has_aux: bool = False) -> Any:
     """
     level = new_level()
     made = [_inputs(arg, level, f"argument {i}") for i, arg in enumerate(args)]
-    for tensor in (tensor for tensors, _ in made for tensor in tensors):
-        tensor.data = _copied(tensor.data)  # the caller may write into an argument before the pullback is called
     with _recording(level):
         value = follow(f)(*(rebuild(list(tensors)) for tensors, rebuild in made))
     aux = None

@@ -1,0 +1,80 @@
+"""Arrays of classes that derive from NumPy's: which of them compute as plain arrays do.
+
+A class that only shows its memory differently (`numpy.memmap`, `numpy.recarray`, a user's class with a name more) is
+an array like any other. One with arithmetic of its own (masks, matrices, units) means something else by ``a * t``
+than adjoint would compute. It is asked, where it answers NumPy's protocols, and refused elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.errors import NotSupportedError
+
+#: What most arguments are, and what needs no look.
+PLAIN = frozenset((np.ndarray, np.float64, np.float32, float, int, complex, bool))
+
+_TWO = ["add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul", "lshift", "rshift"]
+_TWO += ["and", "or", "xor"]
+_ONE = ["lt", "le", "eq", "ne", "gt", "ge", "neg", "abs", "invert", "array_ufunc", "array_function"]
+_ARITHMETIC = [f"__{name}__" for name in (*_TWO, *(f"r{name}" for name in _TWO), *_ONE)]
+
+_INSTEAD = {
+    "MaskedArray": "whose mask would be dropped. Compute with its numbers and choose by its mask: "
+    "np.where(np.ma.getmaskarray(m), 0.0, t * m.data)",
+    "matrix": "whose `*` and `**` are matrix products. Give it as an array, and write the matrix product as `@`: "
+    "np.asarray(m) @ t",
+}
+
+
+class ForeignArrayError(NotSupportedError):
+    """An array of the class `kind`, which has arithmetic of its own, met one of adjoint's."""
+
+    def __init__(self, name: str, kind: type) -> None:
+        known = next((base for base in kind.__mro__ if base.__module__.split(".")[0] == "numpy"), kind)
+        instead = _INSTEAD.get(known.__name__, "which has arithmetic of its own. Give its numbers alone: np.asarray(a)")
+        super().__init__(
+            f"{name} of a tensor and an array of the class {kind.__module__}.{kind.__qualname__}, {instead}"
+        )
+        self.kind = kind
+
+    def defers(self, protocol: str) -> bool:
+        """Whether the class answers NumPy's `protocol`, so that it is asked in our place."""
+        return _differs(self.kind, protocol)
+
+
+def plain_array(x: Any, name: str) -> Any:
+    """The argument `x` of the operation `name`: one of NumPy's own arrays, if it is an array of a class that derives.
+
+    Raises:
+        ForeignArrayError: if that class has arithmetic of its own.
+    """
+    if not isinstance(x, np.ndarray) or type(x) is np.ndarray:
+        return x
+    kind: Any = type(x)
+    if _has_arithmetic(kind):
+        raise ForeignArrayError(name, kind)
+    return np.asarray(x)
+
+
+def asking(call: Callable[..., Any], *args: Any, protocol: str = "__array_ufunc__") -> Any:
+    """``call(*args)``, as an answer to `protocol`: NotImplemented where a class is to be asked that answers it too."""
+    try:
+        return call(*args)
+    except ForeignArrayError as error:
+        if error.defers(protocol):
+            return NotImplemented
+        raise
+
+
+@lru_cache(maxsize=256)
+def _has_arithmetic(kind: type) -> bool:
+    return any(_differs(kind, name) for name in _ARITHMETIC)
+
+
+def _differs(kind: type, name: str) -> bool:
+    return getattr(kind, name, None) is not getattr(np.ndarray, name, None)

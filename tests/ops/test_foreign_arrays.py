@@ -1,0 +1,223 @@
+"""Arrays of classes that derive from NumPy's, beside arrays of ours: its answer or an error, never other numbers."""
+
+import operator
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint.core.foreign import ForeignArrayError
+
+X = np.array([1.0, 2.0, 3.0])
+SQUARE = np.array([[1.0, 2.0], [3.0, 4.0]])
+
+# What NumPy's own classes are recognised by.
+PROBED = [
+    "_data",
+    "_mask",
+    "_fill_value",
+    "_baseclass",
+    "_basedict",
+    "_hardmask",
+    "_optinfo",
+    "mask",
+    "filled",
+    "recordmask",
+    "getA",
+]
+PROBED += [f"__array_{name}__" for name in ("interface", "struct", "wrap", "finalize", "prepare")]
+
+MODES = {
+    "tensor": lambda f, x: f(ad.tensor(x, requires_grad=True)),
+    "view": lambda f, x: f((ad.tensor(x, requires_grad=True) * 1.0)[...]),
+    "jvp": lambda f, x: ad.jvp(f, (x,), (np.ones_like(x),)),
+    "vmap": lambda f, x: ad.vmap(f)(np.stack([x, x])),
+    "grad of jvp": lambda f, x: ad.grad(lambda x: np.sum(ad.jvp(f, (x,), (np.ones_like(x),))[1]))(x),
+    "vmap of grad": lambda f, x: ad.vmap(ad.grad(lambda x: np.sum(f(x))))(np.stack([x, x])),
+    "capture": lambda f, x: (ad.capture(f, x)(x),),
+}
+BINARY = [
+    operator.add,
+    operator.sub,
+    operator.mul,
+    operator.truediv,
+    operator.pow,
+    operator.mod,
+    np.multiply,
+    np.maximum,
+]
+BINARY += [np.hypot, operator.lt, operator.eq, np.arctan2]
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    with np.errstate(all="ignore"):
+        yield
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_no_array_of_ours_looks_like_one_of_numpys(mode):
+    seen = []
+    MODES[mode](lambda t: (seen.append({n for n in PROBED if hasattr(t, n)}), np.sum(t * t))[1], X)
+    assert seen == [set()] * len(seen)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("f", BINARY, ids=lambda f: f.__name__)
+def test_masks_are_never_dropped(mode, f):
+    masked = np.ma.array(X, mask=[False, True, False])
+    for call in (lambda t: f(t, masked), lambda t: f(masked, t), lambda t: f(t[1:], masked[1:])):
+        with pytest.raises(ad.AdjointError):
+            MODES[mode](call, X)
+
+
+def written(t, value):
+    y = t * 1.0
+    y[...] = value
+    return y
+
+
+OTHERS = {
+    "concatenate": lambda t, m: np.concatenate([t, m]),
+    "stack": lambda t, m: np.stack([m, t]),
+    "where": lambda t, m: np.where(m > 1.0, t, m),
+    "assignment": written,
+    "assignment of a part": lambda t, m: written(t[1:], m[1:]),
+    "in place": lambda t, m: operator.imul(t * 1.0, m),
+    "einsum": lambda t, m: np.einsum("...,...->...", t, m),
+    "dot": lambda t, m: np.dot(m, t),
+    "matmul": lambda t, m: t @ m,
+    "outer": lambda t, m: np.multiply.outer(t, m),
+    "clip": lambda t, m: np.clip(t, m, 10.0),
+    "interp": lambda t, m: np.interp(t.ravel(), X, m.ravel()[:3]),
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_doors(mode, name):
+    masked = np.ma.array(X, mask=[False, True, False])
+    with pytest.raises(ad.AdjointError):
+        MODES[mode](lambda t: OTHERS[name](t, masked), X)
+
+
+CALLS = [f for name in np.ma.__all__ if callable(f := getattr(np.ma, name)) and not isinstance(f, type)]
+CALLS = [f for f in CALLS if f not in (np.ma.empty, np.ma.empty_like)]  # whatever is in memory
+
+
+@pytest.mark.parametrize("f", CALLS, ids=lambda f: getattr(f, "__name__", str(f)))
+@pytest.mark.filterwarnings("ignore")
+def test_no_function_of_masked_arrays_takes_the_numbers_out(f):
+    masked, condition = np.ma.array(X, mask=[False, True, False]), X > 1.5
+
+    def answers(scale):
+        v = (ad.tensor(X * scale, requires_grad=True) * 1.0)[...]
+        for args in (
+            (v,),
+            (v, v),
+            (masked, v),
+            (v, masked),
+            (v, 2.0),
+            (condition, v),
+            (v, condition),
+            ([v, v],),
+            (2, v),
+        ):
+            try:
+                found = f(*args)
+            except Exception:  # any refusal will do
+                found = None
+            yield found
+
+    for one, other in zip(answers(1.0), answers(1.7), strict=True):
+        if not isinstance(one, ad.Tensor) and isinstance(one, np.ndarray | np.floating | float):
+            np.testing.assert_array_equal(np.ma.getdata(one), np.ma.getdata(other))
+
+
+def test_masks_of_what_has_no_gradient_are_numpys():
+    found = np.ma.array(ad.tensor(X), mask=[False, True, False])
+    np.testing.assert_array_equal(found.filled(0.0), [1.0, 0.0, 3.0])
+
+
+MATRIX = {
+    "M * t": lambda t, m: m * t,
+    "t * M": lambda t, m: t * m,
+    "M @ t": lambda t, m: m @ t,
+    "t @ M": lambda t, m: t @ m,
+    "M + t": lambda t, m: m + t,
+    "t - M": lambda t, m: t - m,
+    "t / M": lambda t, m: t / m,
+    "t ** M": lambda t, m: t**m,
+    "dot": lambda t, m: np.dot(m, t),
+    "concatenate": lambda t, m: np.concatenate([m, t]),
+    "solve": lambda t, m: np.linalg.solve(m, t),
+    "assignment": written,
+    "t *= M": lambda t, m: operator.imul(t * 1.0, m),
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", MATRIX)
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
+def test_a_matrix_is_refused(mode, name):
+    with pytest.raises(ad.AdjointError, match=r"matrix products.*np.asarray|as another type"):
+        MODES[mode](lambda t: MATRIX[name](t, np.matrix(SQUARE)), SQUARE)
+
+
+class Named(np.ndarray):
+    """As users derive: an attribute more, and NumPy's arithmetic."""
+
+    def __array_finalize__(self, source):
+        self.name = getattr(source, "name", "nobody's")
+
+
+class Doubling(np.ndarray):
+    """Arithmetic of its own, by an operator."""
+
+    def __mul__(self, other):
+        return 2.0 * np.multiply(self, other)
+
+    __rmul__ = __mul__
+
+
+class Quantity(np.ndarray):
+    """Arithmetic of its own, by NumPy's protocols."""
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        return "answered"
+
+    def __array_function__(self, function, types, args, kwargs):
+        return "answered by function"
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_classes_without_arithmetic_of_their_own_are_arrays(mode, tmp_path):
+    memory = np.memmap(tmp_path / "numbers", float, "w+", shape=3)
+    memory[:] = X
+    for foreign in (X.view(Named), memory, X.view(np.recarray)):
+        for f in (lambda t, a: t * a, lambda t, a: a / t, lambda t, a: np.stack([a, t]), written):
+            found, right = (MODES[mode](lambda t, a=a, f=f: f(t, a), X) for a in (foreign, X))
+            for one, other in zip(found, right, strict=True):
+                assert type(one) is type(other)
+                np.testing.assert_array_equal(*(ad.stop_gradient(x) for x in (one, other)))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_classes_with_an_operator_of_their_own(mode):
+    for f in (operator.mul, operator.add, lambda t, a: a * t, np.multiply):
+        with pytest.raises(ForeignArrayError, match="arithmetic of its own"):
+            MODES[mode](lambda t, f=f: f(t, X.view(Doubling)), X)
+
+
+def test_classes_that_answer_numpys_protocols_are_asked():
+    quantity = X.view(Quantity)
+
+    def asked(t):
+        for f in (operator.mul, operator.truediv, np.add, np.arctan2):
+            assert f(t, quantity) == "answered"
+            assert f(quantity, t) == "answered"
+        assert np.concatenate([t, quantity]) == "answered by function"
+        return np.sum(t)
+
+    for mode in ("tensor", "view", "jvp"):
+        MODES[mode](asked, X)

@@ -1,0 +1,117 @@
+"""Whatever a call is given besides the tensor, and is overwritten before the gradient is taken: never a wrong one.
+
+Every sample call of the registry is walked: one argument is a tensor, and every other array or list, wherever it
+stands among the arguments, is overwritten between forward and backward.
+"""
+
+import copy
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint.core.errors import AdjointError
+from adjoint.core.trees import flatten
+from adjoint.tape import watch
+from adjoint.testing import samples, walk
+from tests.tape.foreign_programs import attack
+
+# Doors of ours copy what these are given: t[index], np.repeat.
+INSIDE = {"getitem", "overwrite", "scatter_add", "repeat_each"}
+ENTRIES = [entry for entry in walk() if entry.name not in INSIDE]
+
+
+def mutable(tree):
+    """The arrays and lists in a tree of arguments."""
+    if isinstance(tree, np.ndarray):
+        yield tree
+    elif isinstance(tree, dict):
+        for value in tree.values():
+            yield from mutable(value)
+    elif isinstance(tree, list | tuple):
+        if isinstance(tree, list):
+            yield tree
+        for value in tree:
+            yield from mutable(value)
+
+
+def overwrite(thing):
+    """Other contents, of the same kind."""
+    if isinstance(thing, list):
+        thing.reverse()
+    elif thing.flags.writeable and thing.size:
+        thing[...] = np.roll(thing, 1) if thing.size > 1 else thing * 0
+        if thing.dtype.kind in "fc":
+            thing *= -1.7
+
+
+def places(tree, way=()):
+    """Where in the arguments an array stands that can be a tensor."""
+    if isinstance(tree, np.ndarray) and tree.dtype.kind in "fc":
+        yield way
+    elif isinstance(tree, list | tuple):
+        for i, value in enumerate(tree):
+            yield from places(value, (*way, i))
+
+
+def replaced(tree, way, value):
+    if not way:
+        return value
+    return type(tree)(replaced(x, way[1:], value) if i == way[0] else x for i, x in enumerate(tree))
+
+
+def at(tree, way):
+    return at(tree[way[0]], way[1:]) if way else tree
+
+
+def gradient(entry, args, kwargs, way, attacked):
+    args, kwargs = copy.deepcopy((args, kwargs))
+    t = ad.tensor(at(args, way), requires_grad=True)
+    foreign = [*mutable(args), *mutable(kwargs)]
+    value = entry(*replaced(args, way, t * 1.0), **kwargs)
+    loss = sum(
+        np.sum(np.abs(out) ** 2) for out in flatten(value)[0] if isinstance(out, ad.Tensor) and out.requires_grad
+    )
+    if isinstance(loss, int):
+        return None
+    if attacked:
+        for thing in foreign:
+            overwrite(thing)
+    loss.backward()
+    return t.grad.numpy()
+
+
+@pytest.mark.parametrize("way_of_keeping", ["copied", "watched"])
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_what_is_overwritten_after_it_was_given(entry, way_of_keeping):
+    for args, kwargs in samples(entry):
+        for way in places(args):
+            try:
+                right = gradient(entry, args, kwargs, way, attacked=False)
+            except (AdjointError, np.linalg.LinAlgError):
+                continue
+            if right is None:
+                continue
+            with ad.exact_checks() if way_of_keeping == "watched" else nullcontext():
+                try:
+                    found = gradient(entry, args, kwargs, way, attacked=True)
+                except ad.InPlaceError:
+                    assert way_of_keeping == "watched"
+                    continue
+            np.testing.assert_array_equal(found, right, err_msg=f"{entry.name}, argument {way}")
+
+
+@pytest.mark.parametrize("copied", [watch.COPIED, 0, 500])
+@pytest.mark.parametrize("size", [3, 17, 300])
+def test_random_programs(size, copied, monkeypatch):
+    monkeypatch.setattr(watch, "COPIED", copied)
+    right = sum(attack(seed, size) for seed in range(30))
+    assert right > (20 if copied > 500 else 0)
+
+
+def test_memory_that_is_a_file(tmp_path):
+    memory = np.memmap(tmp_path / "numbers", float, "w+", shape=40)
+    for seed in range(20):
+        memory[:] = np.random.default_rng(seed).uniform(0.5, 1.5, 40)
+        attack(seed, 40, memory)
