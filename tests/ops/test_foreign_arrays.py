@@ -58,8 +58,10 @@ def quiet():
 @pytest.mark.parametrize("mode", MODES)
 def test_no_array_of_ours_looks_like_one_of_numpys(mode):
     seen = []
-    MODES[mode](lambda t: (seen.append({n for n in PROBED if hasattr(t, n)}), np.sum(t * t))[1], X)
-    assert seen == [set()] * len(seen)
+    MODES[mode](lambda t: (seen.append(t), np.sum(t * t))[1], X)
+    assert seen
+    for box in seen:
+        assert not [name for name in PROBED if hasattr(box, name)]
 
 
 @pytest.mark.parametrize("mode", MODES)
