@@ -9,6 +9,7 @@ of one more order right at each step; the value stays what the solver found.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from copy import copy
 from functools import update_wrapper
 from inspect import Parameter, signature
@@ -18,7 +19,7 @@ import numpy as np
 from scipy.optimize import NonlinearConstraint
 
 from adjoint.batch.batched import Batched
-from adjoint.core.box import Box, raw
+from adjoint.core.box import Box, new_level, raw
 from adjoint.core.errors import GradientError, NotSupportedError, ShapeError
 from adjoint.forward.dual import Dual
 from adjoint.scipy.arrays import array
@@ -64,6 +65,9 @@ def vector(value: Any) -> Any:
     return value if value.ndim == 1 else np.reshape(value, (-1,))
 
 
+_running: ContextVar[Watch | None] = ContextVar("running", default=None)
+
+
 class _Many(BaseException):  # no error: no solver may catch it
     """There is a value for each of `count` samples at `level`, and none was picked."""
 
@@ -72,22 +76,34 @@ class _Many(BaseException):  # no error: no solver may catch it
 
 
 class Watch:
-    """Makes plain numbers of boxes; `boxed` tells whether there were any.
+    """Makes plain numbers of boxes; `boxed` tells whether there were any that the solution is a function of.
 
     Args:
         picks: the sample to take at each level of `vmap`.
+
+    A solver may run inside the function of another, which wants numbers: what is older than the run of that one is
+    its business.
     """
 
     def __init__(self, picks: Mapping[int, int]) -> None:
-        self.picks, self.boxed = picks, False
+        self.outer: Watch | None = _running.get()
+        self.picks: Mapping[int, int] = {**(self.outer.picks if self.outer is not None else {}), **picks}
+        self.boxed, self.start = False, new_level()
+
+    def met(self, level: int) -> None:
+        """There is something of `level`."""
+        if self.outer is None or level > self.outer.start:
+            self.boxed = True
+        else:
+            self.outer.met(level)
 
     def number(self, x: Any) -> Any:
         """The numbers of an array of any kind; anything else as it is."""
         if not isinstance(x, Box):
             return x
-        self.boxed = True
         while isinstance(x, Box):
             x = x.settled()
+            self.met(x.level)
             held: Any = x.held
             if held is x:
                 raise NotSupportedError("a solver of SciPy's needs numbers, and while a program is captured there are "
@@ -191,12 +207,17 @@ class Found:
 
     def _found(self, run: Callable[[Watch], Any], picks: Mapping[int, int]) -> Any:
         watch = Watch(picks)
+        token = _running.set(watch)
         try:
             with no_grad():
                 self.results.append(run(watch))
         except _Many as many:
+            if watch.outer is not None and many.level <= watch.outer.start:
+                raise
             self.boxed = True
             return _Stack(many.level, [self._found(run, {**picks, many.level: i}) for i in range(many.count)])
+        finally:
+            _running.reset(token)
         self.boxed = self.boxed or watch.boxed
         return len(self.results) - 1
 

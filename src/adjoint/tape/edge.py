@@ -1,0 +1,46 @@
+"""A backward pass that ends where a part of the graph began."""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import Any
+
+from adjoint.core.cotangents import Lazy
+from adjoint.tape import writes
+from adjoint.tape.backward import Resumed, _prepared
+from adjoint.tape.node import Node
+
+
+def edge(node: Node, g: Any, since: int) -> dict[Node, Any]:
+    """The cotangents of the nodes older than the number `since` on which `node` hangs; those on the way go.
+
+    Args:
+        node: of a result.
+        g: its cotangent.
+        since: `next_order()` before the part of the graph was recorded.
+    """
+    waiting, heap, found = {node: g}, [(node.order, node)], {}
+    last_write, past = writes.latest(), writes.Past()
+    while heap:
+        node = heappop(heap)[1]
+        g, pull = waiting.pop(node), node.pull
+        g = g.dense() if isinstance(g, Lazy) else g
+        if pull is None or node.order > since:
+            found[node] = g
+            continue
+        saved, parents = node.saved if node.order < last_write else past.saved(node), node.parents
+        if pull.special:
+            g, saved = _prepared(node, pull, g, saved, False, past)
+        shares = pull(g, saved)
+        if type(shares) is Resumed:
+            parents, shares = shares
+        for parent, c in zip(parents, shares, strict=True):
+            if c is None:
+                continue
+            c = c.dense() if isinstance(c, Lazy) else c
+            if parent in waiting:
+                waiting[parent] = waiting[parent] + c
+            else:
+                waiting[parent] = c
+                heappush(heap, (parent.order, parent))
+    return found
