@@ -126,3 +126,5 @@ KNOWN = {
         "library: a labelled array in a closure",
     ],
 }
+
+SEEDS = {5, 6, 19, 21, 28, 31, 33, 37, 39, 40, 41, 44, 46, 50, 56}  # random programs of the sample that differ

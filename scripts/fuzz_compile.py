@@ -1,0 +1,80 @@
+"""Random programs, compiled against plain, with changes between the calls: values, effects, output and exceptions.
+
+``python scripts/fuzz_compile.py --programs 10000 --seed 0`` takes about ten minutes on one core. A program that differs
+is made as short as it can be, and printed as an entry for ``tests/compiler/attacks``; then the exit status is 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tests.compiler.attacks.programs import Program
+from tests.compiler.attacks.shorten import as_test, shortest
+from tests.compiler.attacks.worlds import compare
+
+
+def failure(text: str, folder: str, mode: str, seed: int) -> str | None:
+    """How the compiled program differs from the plain one, if it does."""
+    try:
+        return compare(text, folder, mode, seed)
+    except (AssertionError, SyntaxError):  # no world at all: what a shortened program may be
+        return None
+    except Exception as error:
+        return f"{type(error).__name__} outside of the program\n{traceback.format_exc()}"
+
+
+def alike(said: str, folder: str, mode: str, seed: int) -> Callable[[str], bool]:
+    """Whether a program differs as the one of which this was `said`: in its result, what it raises, or effects."""
+
+    def kind(said: str | None) -> int:
+        return 0 if said is None else 1 if ": the result" in said else 2 if ": raised is" in said else 3
+
+    return lambda text: kind(failure(text, folder, mode, seed)) == kind(said)
+
+
+def run(programs: int, seed: int, *, native: int = 8, shorten: bool = True, found: int = 20) -> list[str]:
+    """The entries for the programs that differ; each `native`-th one is compiled to native code."""
+    entries: list[str] = []
+    start = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        for k in range(seed, seed + programs):
+            mode = "native" if native and k % native == native - 1 else "numpy"
+            text = Program(k).text
+            if (said := failure(text, folder, mode, k)) is not None:
+                if shorten:
+                    text = shortest(text, alike(said, folder, mode, k))
+                said = failure(text, folder, mode, k)
+                entries.append(f"{as_test(text, mode, k)}\n{said}")
+                print(entries[-1], end="\n\n", flush=True)
+                if len(entries) >= found:
+                    break
+            for path in Path(folder).glob("*.py"):
+                path.unlink()
+    done = k - seed + 1
+    print(f"{done} programs, {len(entries)} differ, {time.perf_counter() - start:.0f} s")
+    return entries
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--programs", type=int, default=10_000, help="how many")
+    parser.add_argument("--seed", type=int, default=0, help="the number of the first")
+    parser.add_argument("--native", type=int, default=8, help="each so many-th as native code; 0 for none")
+    parser.add_argument("--found", type=int, default=20, help="stop after so many that differ")
+    parser.add_argument("--whole", action="store_true", help="do not shorten")
+    args = parser.parse_args()
+    os.environ.setdefault("ADJOINT_CACHE", "off")
+    return int(bool(run(args.programs, args.seed, native=args.native, shorten=not args.whole, found=args.found)))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
