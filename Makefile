@@ -4,13 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN := $(BIN)/python -m
 
-.PHONY: help demo test check bench docs clean
+.PHONY: help demo test check bench conformance docs clean
 
 help:
 	@echo "make demo   train a network to read handwritten digits; results go to runs/"
 	@echo "make test   every check: lint, types, tests"
 	@echo "make check  lint and types only"
 	@echo "make docs   run every code block of README, docs and docstrings"
+	@echo "make conformance   differentiate 40 packages of other people, and write what became of them"
 	@echo "make bench  measure adjoint beside other libraries"
 	@echo "make clean  remove .venv, runs and builds"
 
@@ -27,6 +28,11 @@ check: $(VENV)/ready
 
 docs: $(VENV)/ready
 	$(RUN) pytest -q tests/test_docs.py
+
+conformance: $(VENV)/ready
+	$(RUN) pip install --quiet --editable ".[conformance]"
+	$(BIN)/python scripts/conformance.py
+	$(BIN)/python scripts/strangers.py
 
 bench: $(VENV)/ready-bench
 	$(BIN)/python -m benchmarks

@@ -32,6 +32,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from conformance_cases import ARRAYS, Case, cases
 
 PAGE = Path(__file__).parents[1] / "docs" / "conformance.md"
+HEADING = "## Packages"  # from here on the page is written by `scripts/strangers.py`
 MEANING = {
     "gradient": "runs on tensors, and the gradient is right",
     "constant": "runs on tensors; its result does not change with small changes of the input, so has no gradient",
@@ -206,7 +207,8 @@ def page(outcomes: list[Outcome]) -> str:
         lines += [
             f"| `{o.name}` | {o.outcome} | {o.note.replace('|', '/')} |" for o in outcomes if o.library == library
         ]
-    return "\n".join(lines) + "\n"
+    _, _, packages = PAGE.read_text(encoding="utf-8").partition(HEADING)
+    return "\n".join(lines) + "\n" + ("\n" + HEADING + packages if packages else "")
 
 
 def main() -> int:
