@@ -51,6 +51,7 @@ KNOWN = {
         "training: forward replaced",
     ],
     "an effect of Python happens once, twice or not at all": [
+        "state: generators copied and spawned",
         "closures: a function that counts its calls in an attribute",
         "closures: a function that counts its own calls",
         "containers: array.array, bytearray and memoryview",
@@ -89,6 +90,12 @@ KNOWN = {
         "training: vars of an object with a compiled method",
     ],
     "what was one object is two, or what was two is one": [
+        "state: arrays that count",
+        "state: a view kept",
+        "state: two attributes swapped",
+        "state: pickled objects with compiled methods",
+        "state: einsum, where and indexing by variables",
+        "state: a 0-d array that an operation returns is a number",
         "arguments: a view given back",
         "arguments: a closure's array given back",
         "arguments: the same result twice",
@@ -100,6 +107,8 @@ KNOWN = {
         "objects: a simple namespace",
     ],
     "Python's numbers follow NumPy's arithmetic": [
+        "state: a setting restored in finally",
+        "state: comparisons of mixed things",
         "arguments: Python's float arithmetic",
         "arguments: powers of numbers",
         "arguments: floor division and remainder of numbers",

@@ -47,7 +47,8 @@ class Seen:
 
     def walk(self, path, x):
         """Add what is seen of `x`, under the name `path`."""
-        x = self.compiled.get(id(x), x)
+        while id(x) in self.compiled:
+            x = self.compiled[id(x)]
         kind = type(x)
         if kind in PLAIN or kind in (float, complex) or issubclass(kind, np.generic):
             return self.add(path, (kind.__name__, repr(x) if kind in (slice, range) else x))

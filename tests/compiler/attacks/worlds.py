@@ -121,8 +121,8 @@ class World:
                     error = e
         logging.getLogger("world").removeHandler(handler)
         seen = Seen(self.space, self.originals)
-        seen.walk("the result", result)
         seen.add("raised", (type(error).__name__, scrubbed(str(error)), type(error and error.__cause__).__name__))
+        seen.walk("the result", result)
         seen.add("printed", scrubbed(out.getvalue()).replace(str(self.folder), "FOLDER"))
         kept = [w for w in warned if not str(w.message).startswith(FLOATING)]
         seen.add("warned", [(w.category.__name__, str(w.message), w.lineno) for w in kept])
