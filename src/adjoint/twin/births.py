@@ -31,7 +31,9 @@ def root(node: ast.expr) -> str | None:
     while True:
         if isinstance(node, ast.Name):
             return node.id
-        if isinstance(node, ast.Subscript | ast.Attribute):
+        if isinstance(node, ast.NamedExpr):
+            node = node.target
+        elif isinstance(node, ast.Subscript | ast.Attribute):
             node = node.value
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _KEEPING:
             node = node.func.value

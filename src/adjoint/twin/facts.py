@@ -12,7 +12,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from adjoint.core.box import Box
-from adjoint.twin.policy import Follows
+from adjoint.twin.policy import WITHIN, Follows
 
 _CALLED = (FunctionType, classmethod, staticmethod)
 
@@ -35,10 +35,12 @@ class Facts:
         for name, module in list(sys.modules.items()):
             if name not in self._modules:
                 self._modules.add(name)
-                if self.follows[name] and isinstance(module, ModuleType):
-                    for value in list(vars(module).values()):
+                if self.follows[name] and not name.startswith(WITHIN) and isinstance(module, ModuleType):
+                    for member, value in list(vars(module).items()):
                         if isinstance(value, type):
                             self.see(value)
+                        elif isinstance(value, FunctionType) and self.follows[value.__globals__.get("__name__")]:
+                            self.methods.add(member)  # the module may be called by another name
         return before != (len(self.methods), len(self.attributes))
 
     def see(self, cls: type) -> None:

@@ -41,7 +41,7 @@ def follow(f: Any) -> Any:
         return f
     twins = _of(home)
     twins.refresh()
-    twin = twins.resolve(f)
+    twin = twins.resolve(f) if isinstance(f, FunctionType | MethodType) or twins.matters(f) else f
     if twin is not f:
         twin = _root(twin)
     if type(f) is FunctionType:

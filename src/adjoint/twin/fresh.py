@@ -26,9 +26,16 @@ def fresh(value: Any) -> Any:
     counts, of the array and of the memory that it shows; an array that somebody holds stays as it is, and a tensor
     written into that one is refused.
     """
-    if type(value) is not _ndarray:
-        return tuple(map(fresh, value)) if type(value) is tuple and value and type(value[0]) is _ndarray else value
-    if value.dtype.kind not in "fc" or getrefcount(value) > _ALONE:
+    if type(value) is _ndarray:
+        return _fresh(value, _ALONE) if value.dtype.kind in "fc" else value
+    if type(value) in (tuple, list) and value and type(value[0]) is _ndarray and getrefcount(value) <= _HERE:
+        return type(value)(_fresh(value[i], _ELEMENT) for i in range(len(value)))
+    return value
+
+
+def _fresh(value: Any, alone: int) -> Any:
+    """The same for one array, to which `alone` references lead if nobody else holds it."""
+    if type(value) is not _ndarray or value.dtype.kind not in "fc" or getrefcount(value) > alone:
         return value
     base = value.base
     if base is not None and (type(base) is not _ndarray or getrefcount(base) > _BASE or base.base is not None):
@@ -52,10 +59,20 @@ def _constant(like: Any, value: Any) -> Any:
     return like.of(like._constant(inner), like.level) if isinstance(like, Layered) else created_like(like, value)
 
 
-def _counted(value: Any, base: Any = None) -> tuple[int, int]:
+def _count(value: Any) -> int:
+    return getrefcount(value)
+
+
+def _counted(value: Any) -> tuple[int, int, int]:
     base = value.base
-    return getrefcount(value), getrefcount(base)
+    return getrefcount(value), _count(value), getrefcount(base)
 
 
-# What the counts are for an array that only `fresh` can see, in this Python.
-_ALONE, _BASE = _counted(np.zeros((2, 2)).reshape(4))
+def _counted_inside(values: Any) -> int:
+    return _count(values[0])
+
+
+# What the counts are, in this Python, where nobody but `fresh` holds an object: seen from `fresh`, from `_fresh`, and
+# of an array's base and a tuple's element.
+_HERE, _ALONE, _BASE = _counted(np.zeros((2, 2)).reshape(4))
+_ELEMENT = _counted_inside((np.zeros(1),))

@@ -15,6 +15,7 @@ import numpy as np
 from adjoint.core.box import Box
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.fresh import fresh
+from adjoint.twin.kinds import kind
 from adjoint.twin.operators import operator_hooks
 from adjoint.twin.rewrite import PREFIX
 from adjoint.twin.standins import array_method, box_attribute, box_method, find, formatted
@@ -42,9 +43,11 @@ class Hooks:
             "items": self.items,
             "iterated": self.iterated,
             "entered": self.entered,
+            "contains": self.contains,
             "fresh": fresh,
             "shown": formatted,
             "names": _names,
+            "kind": kind,
             **operator_hooks(self._method),
         }
 
@@ -143,6 +146,11 @@ class Hooks:
             return _stepped(step, iterator)
         item = self._method(type(o), "__getitem__")
         return _counted(item, o) if item is not None and not hasattr(type(o), "__iter__") else iterator
+
+    def contains(self, o: Any, item: Any) -> bool:
+        """``item in o``."""
+        twin = self._method(type(o), "__contains__")
+        return item in o if twin is None else bool(twin(o, item))
 
     def entered(self, o: Any) -> Any:
         """`o`, which is entered next by ``with``."""

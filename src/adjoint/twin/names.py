@@ -30,6 +30,27 @@ def imports(function: ast.AST) -> dict[str, Any]:
     return {name: value for name, value in found.items() if name not in stored}
 
 
+def imports_unknown(function: ast.AST) -> bool:
+    """Whether a function imports a module that was not loaded yet, of which nothing is known."""
+    for node in ast.walk(function):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom):
+            names = [node.module or ""] if node.level == 0 else []
+        if any(name not in sys.modules for name in names):
+            return True
+    return False
+
+
+class EveryName(set[str]):
+    """The names that classes may define of which nothing is known: all of them."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def __and__(self, others: Any) -> Any:
+        return others
+
+
 def bound(function: ast.AST) -> set[str]:
     """The names that are bound anywhere in a function, or in those inside of it."""
     found: set[str] = set()

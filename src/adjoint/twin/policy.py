@@ -1,8 +1,13 @@
-"""Whose code is followed: the packages whose functions get twins while a transform runs."""
+"""Whose code is followed: the modules whose functions get twins while a transform runs.
+
+They are those that are not installed (scripts, notebooks, a project's own modules), the package of the function that is
+differentiated, and what `through` names.
+"""
 
 from __future__ import annotations
 
 import sys
+import sysconfig
 from contextlib import ContextDecorator
 from contextvars import ContextVar, Token
 from fnmatch import fnmatchcase
@@ -16,7 +21,7 @@ _NEVER = frozenset(
 )
 _NEVER |= (frozenset(sys.stdlib_module_names) | {"typing_extensions", "pytest", "_pytest"}) - {"__main__"}
 # NumPy's own modules that are written in Python and ask for `ndarray` by name.
-_WITHIN = ("numpy.polynomial.", "numpy.lib._polynomial_impl")
+WITHIN = ("numpy.polynomial.", "numpy.lib._polynomial_impl")
 
 Patterns = frozenset[str]
 _everywhere: Patterns = frozenset()
@@ -41,13 +46,29 @@ class Follows(dict[str | None, bool]):
         return answer
 
     def _asked(self, module: str) -> bool:
-        if module.startswith(_WITHIN):
+        if module.startswith(WITHIN):
             return True
         parts = module.split(".")
         if parts[0] in _NEVER:
             return False
+        if _is_ones_own(module):
+            return True
         above = (".".join(parts[: i + 1]) for i in range(len(parts)))
         return any(fnmatchcase(name, pattern) for name in above for pattern in self.names)
+
+
+# Where installed packages and Python's own modules lie.
+_INSTALLED = tuple({sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib", "platstdlib")})
+_PACKAGES = ("site-packages", "dist-packages")
+
+
+def _is_ones_own(module: str) -> bool:
+    """Whether a module lies elsewhere than installed ones: it is the user's."""
+    loaded = sys.modules.get(module)
+    file = getattr(loaded, "__file__", None)
+    if file is None:
+        return module == "__main__" and loaded is not None
+    return not file.startswith(_INSTALLED) and not any(name in file for name in _PACKAGES)
 
 
 class through(ContextDecorator):  # noqa: N801 - called like a function

@@ -13,13 +13,13 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Mapping
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, Protocol
 
 from adjoint.twin.births import Births, creates
 from adjoint.twin.facts import Facts
-from adjoint.twin.names import MISSING, SEQUENCES, bound, imports, lists
-from adjoint.twin.source import Found, NoTwinError
+from adjoint.twin.names import MISSING, SEQUENCES, EveryName, bound, imports, imports_unknown, lists
+from adjoint.twin.source import Found
 
 PREFIX = "_adj_"
 
@@ -74,6 +74,9 @@ class Rewriter(ast.NodeTransformer):
         self._imported = imports(node)
         self._local = bound(node) - self._imported.keys() | set(found.code.co_freevars)
         self._lists = lists(node)
+        blind = imports_unknown(node)
+        self._methods = EveryName() if blind else facts.methods
+        self._attributes = EveryName() if blind else facts.attributes
         self._private = found.class_name
         self.births = Births(node, self._only_reads)
         self.function = node
@@ -84,7 +87,11 @@ class Rewriter(ast.NodeTransformer):
         if isinstance(node, ast.Lambda):
             node.body = self._escaping(node.body)
         else:
-            node.body = [self.visit(statement) for statement in node.body]
+            node.body = self._statements(node.body)
+
+    def _statements(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        found = [self.visit(statement) for statement in body]
+        return [s for one in found for s in (one if isinstance(one, list) else [one])]
 
     # -- What is known beforehand ---------------------------------------------------------------------------
 
@@ -110,6 +117,8 @@ class Rewriter(ast.NodeTransformer):
         if not isinstance(first, ast.Name) or first.id in self._local:
             return False
         value = self.resolve(first)
+        if first is node and first.id in self._imported:
+            return not self.facts.follows[getattr(value, "__module__", None)]
         if first is node:
             return first.id not in self.scope and value is not MISSING
         return isinstance(value, ModuleType) and not self.facts.follows[value.__name__]
@@ -118,7 +127,7 @@ class Rewriter(ast.NodeTransformer):
         """`node` with the longest part of it that has a stand-in replaced by that, and what it stands for."""
         if not self._fixed(node):
             return node, MISSING
-        rest = []
+        rest: list[ast.Attribute] = []
         part = node
         while True:
             value = self.resolve(part)
@@ -176,20 +185,24 @@ class Rewriter(ast.NodeTransformer):
         if original is not MISSING:
             self.needs |= listed or self.standing.needed(original)
             return stand_in
-        if self._fixed(func):
+        value = self.resolve(func)
+        if self._fixed(func) and not self._is_followed(value):
             return func
         if isinstance(func, ast.Attribute) and not isinstance(self.resolve(func.value), ModuleType):
             name = self._named(func.attr, func)
             func.value = self.visit(func.value)
-            if name.value in self.facts.methods or self.standing.method_matters(str(name.value)):
+            if name.value in self._methods or self.standing.method_matters(func.attr) or func.attr == "__class__":
                 self.needs = True
                 return self.hook("method", func, func.value, name)
             return func
-        value = self.resolve(func)
         if isinstance(func, ast.Name) and value is not MISSING:
             self.depends[func.id] = value
         self.needs |= value is MISSING or self.standing.matters(value)
         return self.hook("call", func, func if isinstance(func, ast.Attribute | ast.Name) else self.visit(func))
+
+    def _is_followed(self, value: Any) -> bool:
+        """Whether `value` is a function of a followed module, reached by way of one that is not."""
+        return isinstance(value, FunctionType) and self.facts.follows[value.__globals__.get("__name__")]
 
     def _is_list(self, node: ast.expr) -> bool:
         return isinstance(node, SEQUENCES) or (isinstance(node, ast.Name) and node.id in self._lists)
@@ -211,11 +224,7 @@ class Rewriter(ast.NodeTransformer):
         node.value = self.visit(node.value)
         name = self._named(node.attr, node)
         if isinstance(node.ctx, ast.Load):
-            if (
-                node.attr in self.facts.attributes
-                or node.attr in self.facts.methods
-                or "__getattr__" in self.facts.methods
-            ):
+            if node.attr in self._attributes or node.attr in self._methods or "__getattr__" in self._methods:
                 self.needs = True
                 return self.hook("attribute", node, node.value, name)
             if self.standing.attribute_matters(node.attr):
@@ -233,7 +242,7 @@ class Rewriter(ast.NodeTransformer):
         if not isinstance(self.resolve(node.value), ModuleType):
             node.value = self.visit(node.value)
         wanted = "__getitem__" if isinstance(node.ctx, ast.Load) else "__setitem__"
-        if wanted in self.facts.methods and not isinstance(node.ctx, ast.Del):
+        if wanted in self._methods and not isinstance(node.ctx, ast.Del):
             self.needs = True
             node.value = self.hook("items", node.value, node.value)
         return node
@@ -252,13 +261,17 @@ class Rewriter(ast.NodeTransformer):
 
     def _defined(self, name: str) -> bool:
         name = name.rstrip("_")
-        return f"__{name}__" in self.facts.methods or f"__r{name}__" in self.facts.methods
+        return f"__{name}__" in self._methods or f"__r{name}__" in self._methods
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         plain = list(node.comparators)
         self.generic_visit(node)
         name = COMPARISONS.get(type(node.ops[0]))
-        if name and len(plain) == 1 and f"__{name}__" in self.facts.methods:
+        if isinstance(node.ops[0], ast.In | ast.NotIn) and len(plain) == 1 and "__contains__" in self._methods:
+            self.needs = True
+            found = self.hook("contains", node, node.comparators[0], node.left)
+            return found if isinstance(node.ops[0], ast.In) else ast.copy_location(ast.UnaryOp(ast.Not(), found), node)
+        if name and len(plain) == 1 and f"__{name}__" in self._methods:
             self.needs = True
             return self.hook(name, node, node.left, node.comparators[0])
         return node
@@ -266,7 +279,7 @@ class Rewriter(ast.NodeTransformer):
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         self.generic_visit(node)
         name = UNARY.get(type(node.op))
-        if name and f"__{name}__" in self.facts.methods and not isinstance(node.operand, ast.Constant):
+        if name and f"__{name}__" in self._methods and not isinstance(node.operand, ast.Constant):
             self.needs = True
             return self.hook(name, node, node.operand)
         return node
@@ -308,7 +321,7 @@ class Rewriter(ast.NodeTransformer):
 
     def _set(self, target: ast.Attribute, value: ast.expr, node: ast.stmt) -> ast.AST:
         """``o.name = value``, by the setter of a property, if classes have one of that name."""
-        if target.attr not in self.facts.attributes and "__setattr__" not in self.facts.methods:
+        if target.attr not in self._attributes and "__setattr__" not in self._methods:
             return node
         self.needs = True
         call = self.hook("set", value, target.value, self._named(target.attr, target), value)
@@ -370,7 +383,7 @@ class Rewriter(ast.NodeTransformer):
 
     def _iterated(self, node: Any) -> ast.AST:
         self.generic_visit(node)
-        if self.facts.methods & {"__iter__", "__next__", "__getitem__"}:
+        if self._methods & {"__iter__", "__next__", "__getitem__"}:
             self.needs = True
             node.iter = self.hook("iterated", node.iter, node.iter)
         return node  # type: ignore[no-any-return]  # a loop, by who calls this
@@ -383,7 +396,7 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_withitem(self, node: ast.withitem) -> ast.AST:
         self.generic_visit(node)
-        if "__enter__" in self.facts.methods:
+        if "__enter__" in self._methods:
             self.needs = True
             node.context_expr = self.hook("entered", node.context_expr, node.context_expr)
         return node
@@ -415,12 +428,22 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         outer, self._private = self._private, node.name
-        node.body = [self.visit(statement) for statement in node.body]
+        node.body = self._statements(node.body)
         self._private = outer
         return node
 
-    def visit_MatchClass(self, node: ast.MatchClass) -> ast.AST:
-        raise NoTwinError(f"a class pattern in match (line {node.lineno}): ask with isinstance instead")
+    def visit_Match(self, node: ast.Match) -> Any:
+        """``case float(y):`` asks a class that also knows tensors, which is bound to a name before the statement."""
+        before: list[ast.stmt] = []
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.MatchClass):
+                name = f"{PREFIX}class_{inner.lineno}_{inner.col_offset}"
+                asked = self.hook("kind", inner.cls, inner.cls)
+                before.append(ast.copy_location(ast.Assign([ast.Name(name, ast.Store())], asked), node))
+                inner.cls = ast.copy_location(ast.Name(name, ast.Load()), inner.cls)
+                self.needs = True
+        self.generic_visit(node)
+        return [*before, node]
 
 
 def _inside(target: ast.expr) -> bool:

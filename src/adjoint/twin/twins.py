@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.box import Box
-from adjoint.twin import instances, standins
+from adjoint.twin import instances, natives, standins
 from adjoint.twin.facts import Facts
 from adjoint.twin.hooks import Hooks
 from adjoint.twin.policy import Follows, Patterns
@@ -53,7 +53,8 @@ class Twins:
         self._cells: dict[str, CellType] = {}
         self._constants: dict[int, tuple[Any, CellType]] = {}
         self._open: list[CodeType] = []
-        self._cells |= {f"{PREFIX}{name}": CellType(hook) for name, hook in Hooks(self).table().items()}
+        self._hooks = Hooks(self)
+        self._cells |= {f"{PREFIX}{name}": CellType(hook) for name, hook in self._hooks.table().items()}
         self.facts.refreshed()
 
     def refresh(self) -> None:
@@ -65,6 +66,7 @@ class Twins:
         """Make all twins anew when they are next needed."""
         with self._lock:
             self._codes.clear()
+            self._constants.clear()
             self._functions.clear()
             self._special.clear()
 
@@ -90,7 +92,10 @@ class Twins:
 
     def _stand_in(self, f: Any) -> Any:
         make = standins.maker(f)
-        return standins.find(f) if make is None else make(self.resolve)
+        found = standins.find(f) if make is None else make(self.resolve)
+        if natives.concerns(f, self.facts.methods, self.facts.attributes):
+            return natives.native(f, f if found is None else found, self._hooks, self.method)
+        return found
 
     def _object(self, f: Any, cls: type) -> Any:
         """A callable that is neither a function nor a class."""
@@ -247,11 +252,12 @@ class Twins:
 
     def stands(self, original: Any) -> bool:
         """Whether something else is called in place of `original`, which is no code of a followed package."""
-        return standins.find(original) is not None or standins.maker(original) is not None
+        known = standins.find(original) is not None or standins.maker(original) is not None
+        return known or natives.concerns(original, self.facts.methods, self.facts.attributes)
 
     def needed(self, original: Any) -> bool:
         """Whether `original` itself would not do with tensors."""
-        return standins.needed(original)
+        return standins.needed(original) or natives.concerns(original, self.facts.methods, self.facts.attributes)
 
     def method_matters(self, name: str) -> bool:
         """Whether a method of that name of an array, a number or a tensor has a stand-in."""

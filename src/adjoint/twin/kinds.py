@@ -1,0 +1,34 @@
+"""Classes to ask in a pattern, ``case float(y):``, that know what a tensor stands for."""
+
+from __future__ import annotations
+
+import builtins
+from abc import ABCMeta
+from functools import cache
+from typing import Any
+
+from adjoint.core.box import Box
+from adjoint.twin.standins import find
+
+# In patterns, these take the object itself as their first part.
+_WHOLE = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
+
+
+class _Kind(ABCMeta):
+    asked: type
+
+    def __instancecheck__(cls, x: Any) -> bool:
+        is_instance: Any = find(builtins.isinstance) or isinstance
+        return bool(is_instance(x, cls.asked)) if isinstance(x, Box) else isinstance(x, cls.asked)
+
+
+@cache
+def kind(cls: type) -> type:
+    """A class of which `x` is an instance if ``isinstance(x, cls)`` would say so in the plain program."""
+    if not isinstance(cls, type) or cls is bool:  # of bool there are no others
+        return cls
+    bases = (cls,) if cls in _WHOLE else ()
+    scope = {} if bases or not hasattr(cls, "__match_args__") else {"__match_args__": cls.__match_args__}
+    made: Any = _Kind(cls.__name__, bases, scope)
+    made.asked = cls
+    return made  # type: ignore[no-any-return]  # a class, made here

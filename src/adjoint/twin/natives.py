@@ -1,0 +1,84 @@
+"""Builtins that run methods of classes: ``abs(o)``, ``sum(o)``, ``sorted(os)``, ``getattr(o, "x")``, by their twins."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Iterable
+from functools import cmp_to_key
+from typing import Any
+
+Function = Callable[..., Any]
+
+#: Builtins that ask one method of their first argument, and the method.
+ASKING = {
+    abs: "__abs__", len: "__len__", float: "__float__", int: "__int__", complex: "__complex__", round: "__round__",
+    next: "__next__", iter: "__iter__", bool: "__bool__", reversed: "__reversed__",
+}  # fmt: skip
+#: Builtins that go through what they are given.
+GOING = frozenset({sum, list, tuple, set, any, all, enumerate, zip, map, filter, dict, sorted, min, max})
+_ORDERING = frozenset({sorted, min, max})
+#: Builtins that look an attribute up.
+LOOKING = {getattr, hasattr, setattr}
+
+
+def concerns(f: Any, methods: Iterable[str], attributes: Iterable[str]) -> bool:
+    """Whether the builtin `f` may run a method of classes that define these names."""
+    try:
+        name = ASKING.get(f)
+        if name is not None:
+            return name in methods
+        if f in GOING:
+            return any(n in methods for n in ("__iter__", "__next__", "__getitem__")) or (
+                f in _ORDERING and "__lt__" in methods
+            )
+        return f in LOOKING and (bool(attributes) or "__getattr__" in methods)
+    except TypeError:  # what has no hash is no builtin
+        return False
+
+
+def native(f: Any, otherwise: Function, hooks: Any, method: Callable[[type, str], Function | None]) -> Function:
+    """What is called in place of the builtin `f`; `otherwise` is that where no class of the user's is met."""
+    if f in LOOKING:
+        return _looking(f, hooks)
+    if f in GOING:
+        return _going(f, otherwise, hooks, method)
+    name = ASKING[f]
+
+    def asking(*args: Any, **kwargs: Any) -> Any:
+        twin = method(type(args[0]), name) if args else None
+        return otherwise(*args, **kwargs) if twin is None else twin(*args, **kwargs)
+
+    return asking
+
+
+def _going(f: Any, otherwise: Function, hooks: Any, method: Callable[[type, str], Function | None]) -> Function:
+    def going(*args: Any, **kwargs: Any) -> Any:
+        first = 1 if f in (map, filter) else 0
+        args = (*args[:first], *map(hooks.iterated, args[first:]))
+        if f in _ORDERING and kwargs.get("key") is None and args:
+            several = args[0] if len(args) == 1 else args
+            if isinstance(several, list | tuple) and several and (less := method(type(several[0]), "__lt__")):
+                kwargs["key"] = cmp_to_key(lambda a, b: -1 if less(a, b) else 1 if less(b, a) else 0)
+        return otherwise(*args, **kwargs)
+
+    return going
+
+
+def _looking(f: Any, hooks: Any) -> Function:
+    def get(o: Any, name: str, *default: Any) -> Any:
+        try:
+            return hooks.attribute(o, name)
+        except AttributeError:
+            if default:
+                return default[0]
+            raise
+
+    def has(o: Any, name: str) -> bool:
+        try:
+            hooks.attribute(o, name)
+        except AttributeError:
+            return False
+        return True
+
+    table: dict[Any, Function] = {builtins.getattr: get, builtins.hasattr: has, builtins.setattr: hooks.set}
+    return table[f]
