@@ -14,6 +14,7 @@ from adjoint.core.op import Op
 from adjoint.forward.fast import short_way
 from adjoint.forward.push import build, shaped
 from adjoint.ops.short import Shortened, Way
+from adjoint.ops.writable import is_number
 
 
 class Dual(Shortened):
@@ -77,7 +78,7 @@ class Dual(Shortened):
         return array, None
 
     def _is_number(self) -> bool:
-        return isinstance(self.primal, np.generic)
+        return is_number(self.primal)
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from adjoint.core.box import Box, raw
+from adjoint.core.box import Box, raw, varies
 from adjoint.core.constructors import composite, constant
-from adjoint.core.errors import ArgumentError
+from adjoint.core.errors import ArgumentError, BatchedValueError
 from adjoint.core.op import call
 from adjoint.core.protocol import detached
 from adjoint.ops.comparison import each_element
+from adjoint.ops.likes import created_like
 
 constant(np.tril_indices_from, np.triu_indices_from, np.diag_indices_from, flags=("once",))
 constant(np.common_type, np.min_scalar_type, flags=("once",))
@@ -43,8 +44,10 @@ def full_like(
     dtype = np.result_type(a) if dtype is None else np.dtype(dtype)
     if isinstance(fill_value, Box) and dtype.kind not in "fc":
         raise ArgumentError(f"np.full_like: a {dtype} array cannot hold a value with a gradient; pass dtype=float")
-    filled = np.broadcast_to(_array(fill_value), np.shape(a) if shape is None else shape)
-    return filled.astype(dtype)
+    shape = np.shape(a) if shape is None else shape
+    if not isinstance(fill_value, Box):
+        return created_like(a, np.full(shape, fill_value, dtype))
+    return np.broadcast_to(_array(fill_value), shape).astype(dtype)
 
 
 @composite(
@@ -175,7 +178,16 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     arr = _array(arr)
     if axis is None:
         arr, axis = np.ravel(arr), 0
-    return np.take(arr, np.delete(np.arange(arr.shape[axis]), obj), axis=axis)
+    n = arr.shape[axis]
+    if not varies(obj):
+        return np.take(arr, np.delete(np.arange(n), raw(obj)), axis=axis)
+    if np.ndim(obj):
+        raise BatchedValueError(
+            "np.delete inside vmap: indices that differ between samples may leave as many different lengths. Give one "
+            "number, or choose by a mask: np.where(mask, x, 0.0)"
+        )
+    left = np.arange(n - 1)
+    return np.take(arr, left + np.greater_equal(left, np.remainder(obj, n)), axis=axis)
 
 
 @composite(

@@ -22,8 +22,13 @@ CREATIONS = frozenset(
 )
 
 # The values, as an array of the kind that `model` is.
-created_like = Op(
-    "created_like", lambda model, values: values, ("model", "values"), kind="constant", flags=frozenset({"creates"})
+created_like: Op = Op(
+    "created_like",
+    lambda model, values: values,
+    ("model", "values"),
+    batch=lambda model, values: created_like(model, np.copy(values)),  # one array to write into for each sample
+    kind="constant",
+    flags=frozenset({"creates"}),
 )
 register(created_like)
 

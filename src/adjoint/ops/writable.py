@@ -149,6 +149,11 @@ class Layered(Writable):
         return np.copy(self)
 
 
+def is_number(x: Any) -> bool:
+    """Whether `x` is a number, as NumPy's are, at the bottom of all levels: one that cannot be written."""
+    return x._is_number() if isinstance(x, Writable) else isinstance(x, np.generic)
+
+
 def shows(out: Any, data: Any) -> bool:
     """Whether the array `out`, made from `data`, lies in its memory, or is `data` itself."""
     if isinstance(out, np.ndarray):

@@ -16,7 +16,7 @@ from adjoint.core.locks import COLLECTING
 from adjoint.core.op import Op
 from adjoint.core.protocol import array_ufunc
 from adjoint.core.registry import ANSWERS
-from adjoint.ops.writable import Writable, shows
+from adjoint.ops.writable import Writable, is_number, shows
 from adjoint.ops.writing import Path
 from adjoint.tape.backward import backward, freed, walk
 from adjoint.tape.fast import eligible, install, short_way
@@ -131,7 +131,7 @@ class Tensor(Leaving, Writable, Observable, PyTorchNames):
         write(self, index, value)
 
     def _is_number(self) -> bool:
-        return isinstance(self.data, np.generic)
+        return is_number(self.data)
 
     def constant(self, answer: Any) -> Any:
         return answer if isinstance(answer, Box) else wrap(answer, None, 0)

@@ -231,7 +231,7 @@ def arange(*args: Any, **kwargs: Any) -> Any:
     """`numpy.arange`, where bounds and the step may be live; how many numbers there are is taken from their values."""
     named = dict(zip(("start", "stop", "step", "dtype"), args, strict=False)) | kwargs
     if not any(live(named.get(name)) for name in ("start", "stop", "step")):
-        return np.arange(*map(plainly, args), **{name: plainly(value) for name, value in kwargs.items()})
+        return np.arange(*map(plainly, args), **{k: v if k == "like" else plainly(v) for k, v in kwargs.items()})
     start, stop, step = named.get("start"), named.get("stop"), named.get("step")
     step = 1 if step is None else step
     if stop is None:
