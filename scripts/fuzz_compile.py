@@ -19,17 +19,17 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.compiler.attacks.programs import Program
 from tests.compiler.attacks.shorten import as_test, shortest
-from tests.compiler.attacks.worlds import compare
+from tests.compiler.attacks.worlds import lived
 
 
-def failure(text: str, folder: str, mode: str, seed: int) -> str | None:
-    """How the compiled program differs from the plain one, if it does."""
+def outcome(text: str, folder: str, mode: str, seed: int) -> tuple[str | None, bool]:
+    """How the compiled program differs from the plain one, if it does; and whether it was recorded."""
     try:
-        return compare(text, folder, mode, seed)
+        return lived(text, folder, mode, seed)
     except (AssertionError, SyntaxError):  # no world at all: what a shortened program may be
-        return None
+        return None, False
     except Exception as error:
-        return f"{type(error).__name__} outside of the program\n{traceback.format_exc()}"
+        return f"{type(error).__name__} outside of the program\n{traceback.format_exc()}", False
 
 
 def alike(said: str, folder: str, mode: str, seed: int) -> Callable[[str], bool]:
@@ -38,21 +38,24 @@ def alike(said: str, folder: str, mode: str, seed: int) -> Callable[[str], bool]
     def kind(said: str | None) -> int:
         return 0 if said is None else 1 if ": the result" in said else 2 if ": raised is" in said else 3
 
-    return lambda text: kind(failure(text, folder, mode, seed)) == kind(said)
+    return lambda text: kind(outcome(text, folder, mode, seed)[0]) == kind(said)
 
 
 def run(programs: int, seed: int, *, native: int = 8, shorten: bool = True, found: int = 20) -> list[str]:
     """The entries for the programs that differ; each `native`-th one is compiled to native code."""
     entries: list[str] = []
+    recorded = 0
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         for k in range(seed, seed + programs):
             mode = "native" if native and k % native == native - 1 else "numpy"
             text = Program(k).text
-            if (said := failure(text, folder, mode, k)) is not None:
+            said, whole = outcome(text, folder, mode, k)
+            recorded += whole
+            if said is not None:
                 if shorten:
                     text = shortest(text, alike(said, folder, mode, k))
-                said = failure(text, folder, mode, k)
+                said, _ = outcome(text, folder, mode, k)
                 entries.append(f"{as_test(text, mode, k)}\n{said}")
                 print(entries[-1], end="\n\n", flush=True)
                 if len(entries) >= found:
@@ -60,7 +63,7 @@ def run(programs: int, seed: int, *, native: int = 8, shorten: bool = True, foun
             for path in Path(folder).glob("*.py"):
                 path.unlink()
     done = k - seed + 1
-    print(f"{done} programs, {len(entries)} differ, {time.perf_counter() - start:.0f} s")
+    print(f"{done} programs, {recorded} of them recorded; {len(entries)} differ; {time.perf_counter() - start:.0f} s")
     return entries
 
 

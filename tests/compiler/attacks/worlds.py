@@ -152,7 +152,14 @@ def difference(plain, compiled, rtol):
 
 def compare(text, folder, mode, seed=0):
     """Live a world plain and compiled; the first difference, or None."""
+    return lived(text, folder, mode, seed)[0]
+
+
+def lived(text, folder, mode, seed=0):
+    """As `compare`, and whether all that was compiled was recorded too."""
     options, times, rtol = MODES[mode]
     path = Path(folder) / f"world{next(NAMES)}.py"
     plain = World(text, path, None, times, seed).live()
-    return difference(plain, World(text, path, options, times, seed).live(), rtol)
+    world = World(text, path, options, times, seed)
+    found = difference(plain, world.live(), rtol)
+    return found, not any("runs as it is" in made.explain() for made, _ in world.originals["made"])
