@@ -42,6 +42,9 @@ def counterpart(original: Any) -> tuple[str, Any] | None:
         return (name, getattr(np.fft, public)) if hasattr(np.fft, public) else None
     if name not in MODULES:
         return None
+    if name in _WITH_CALLBACKS:  # where some of our functions have words of their own
+        ours = import_module("adjoint.scipy").twin(original)
+        return None if ours is None else (name, ours)
     try:
         ours = getattr(import_module(f"adjoint.scipy.{name}"), public)
     except AttributeError:
