@@ -64,5 +64,5 @@ def test_is_a_loop(name):
 
 
 def test_solvers_with_steps_of_their_own_refuse():
-    with pytest.raises(ad.BatchedValueError, match="one sample after another"):
+    with pytest.raises(ad.NotSupportedError, match="one sample after another"):
         ad.vmap(lambda y: integrate.solve_ivp(lambda t, y: -y, (0.0, 1.0), y).y)(B)

@@ -33,6 +33,7 @@ from adjoint.transforms.reverse import vjp
 Function = Callable[..., Any]
 DENSE = 256  # a larger system is solved by products only
 CLOSE = 1e-3  # a solution that Newton's step would move by more, relative to it or to 1, is none
+STEPS = 8  # of Newton's, at most, to the solution
 FINE = 1e-9  # … and one that it would move by less has derivatives as good as they get
 NOT_ISOLATED = (
     "the solution has no derivative: the equations that define it are singular there, so other solutions lie beside "
@@ -121,7 +122,11 @@ class Watch:
 
     def call(self, theirs: Function, given: Mapping[str, Any]) -> Any:
         """SciPy's function on plain arguments, where functions give plain numbers."""
-        return theirs(**{name: _mapped(self._plain, x) for name, x in given.items()})
+        return theirs(**{name: self.plain(x) for name, x in given.items()})
+
+    def plain(self, x: Any) -> Any:
+        """Numbers, or functions that give them, and whatever holds such."""
+        return _mapped(self._plain, x)
 
     def _plain(self, x: Any) -> Any:
         if isinstance(x, NonlinearConstraint):
@@ -206,18 +211,20 @@ class Found:
         self._tree = self._found(run, {})
 
     def _found(self, run: Callable[[Watch], Any], picks: Mapping[int, int]) -> Any:
-        watch = Watch(picks)
+        watch, many = Watch(picks), None
         token = _running.set(watch)
         try:
             with no_grad():
                 self.results.append(run(watch))
-        except _Many as many:
-            if watch.outer is not None and many.level <= watch.outer.start:
+        except _Many as met:
+            if watch.outer is not None and met.level <= watch.outer.start:
                 raise
-            self.boxed = True
-            return _Stack(many.level, [self._found(run, {**picks, many.level: i}) for i in range(many.count)])
+            many = met
         finally:
             _running.reset(token)
+        if many is not None:
+            self.boxed = True
+            return _Stack(many.level, [self._found(run, {**picks, many.level: i}) for i in range(many.count)])
         self.boxed = self.boxed or watch.boxed
         return len(self.results) - 1
 
@@ -249,6 +256,7 @@ class _Inverse(Derivative):
         equations: F.
         z: the solution, of numbers alone.
         symmetric: whether A is.
+        near: how far the solution may be.
 
     Attributes:
         problem: why there is no derivative, if there is none.
@@ -256,7 +264,7 @@ class _Inverse(Derivative):
 
     name, ops, aside = "a solver's solution", operations("solution"), frozenset()
 
-    def __init__(self, equations: Function, z: Any, symmetric: bool) -> None:
+    def __init__(self, equations: Function, z: Any, symmetric: bool, near: float) -> None:
         self.symmetric, self.problem = symmetric, ""
         n = z.shape[0]
         with no_grad():
@@ -266,9 +274,9 @@ class _Inverse(Derivative):
                 raise ShapeError(f"there are {off.size} equations for {n} unknowns; there must be as many")
             self.pull = lambda g: pullback(g)[0]
             self.matrix = constant(vmap(self.pull)(np.eye(n))) if n <= DENSE else None
-        self.step = self._step(off, z)
+        self.step = self._step(off, z, near)
 
-    def _step(self, off: Any, z: Any) -> Any:
+    def _step(self, off: Any, z: Any, near: float) -> Any:
         """Newton's, relative to z or to 1."""
         try:
             step = self.solved(-off) if np.any(raw(off)) else np.zeros_like(off)
@@ -276,7 +284,7 @@ class _Inverse(Derivative):
             self.problem = str(error)
             return np.zeros_like(off)
         size = np.max(raw(np.abs(step) / np.maximum(np.abs(z), 1.0)), initial=0.0)
-        if not size <= CLOSE:
+        if not size <= near:
             self.problem = (
                 f"the solver stopped before it came to a solution (its equations are off by up to "
                 f"{np.max(np.abs(raw(off))):.1e}), so it has no derivative yet. Ask for more: "
@@ -348,13 +356,14 @@ def constant(x: Any) -> Any:
     return Batched.of((inside, True), x.level) if isinstance(x, Batched) and x.layers[1] else inside
 
 
-def attached(z: Any, equations: Function, symmetric: bool = False) -> Any:
+def attached(z: Any, equations: Function, symmetric: bool = False, near: float = CLOSE) -> Any:
     """`z`, at which `equations` hold, as a function of everything that they use.
 
     Args:
         z: a vector of plain numbers; inside `vmap`, for each sample.
         equations: gives a vector as long as z, zero at the solution, by NumPy functions of a vector and of tensors.
         symmetric: whether their derivative by z is, as that of a gradient is.
+        near: how far the solution may be, by Newton's step, relative to z or to 1.
 
     Returns:
         A tensor or its like with the numbers of `z`, or `z` itself where nothing is differentiated.
@@ -367,10 +376,12 @@ def attached(z: Any, equations: Function, symmetric: bool = False) -> Any:
     orders = len(levels(off))
     if not orders:
         return z
-    inverse, start = _Inverse(equations, z, symmetric), z
-    if np.any(raw(inverse.step)):  # the value stays; derivatives are those of the solution nearby
+    inverse, start = _Inverse(equations, z, symmetric, near), z
+    for _ in range(STEPS):  # the value stays; derivatives are those of the solution nearby
+        if not np.any(raw(inverse.step)):
+            break
         z, off = z + inverse.step, None
-        inverse = _Inverse(equations, z, symmetric)
+        inverse = _Inverse(equations, z, symmetric, near)
     change: Any = 0.0
     for _ in range(orders):
         off = equations(z + change) if off is None else off

@@ -1,4 +1,4 @@
-"""Initial value problems, with gradients by the initial state, by parameters and by times.
+"""Initial value problems, with derivatives by the initial state, by times, and by all that the equation uses.
 
 Two ways. *direct*: through the steps that the solver took. *adjoint*: by an equation of its own, solved backward in
 time (L. Pontryagin et al., 1962; R. Chen et al., Neural ordinary differential equations, 2018), which starts afresh
@@ -12,16 +12,14 @@ from typing import Any
 
 import numpy as np
 from scipy import integrate
-from scipy.optimize import OptimizeResult
 
 from adjoint.core.errors import ArgumentError, NotSupportedError, ShapeError
-from adjoint.scipy.arrays import array, plain
+from adjoint.scipy.arrays import array
+from adjoint.scipy.followed import Found, Watch, assembled, attached, constant, levels
+from adjoint.scipy.integrate.flow import states
 from adjoint.scipy.integrate.jacobians import checked, for_scipy
-from adjoint.scipy.integrate.parameters import Packed, boxed, closed, numbers, vector
-from adjoint.scipy.integrate.steps import METHODS, taken_again
-from adjoint.tape.custom import op
-from adjoint.tape.modes import no_grad
-from adjoint.transforms.reverse import vjp
+from adjoint.scipy.integrate.parameters import vector
+from adjoint.scipy.integrate.steps import EXPLICIT, Taken, step
 
 Field = Callable[..., Any]
 
@@ -30,7 +28,7 @@ def solve_ivp(
     fun: Field,
     t_span: Any,
     y0: Any,
-    method: str = "RK45",
+    method: Any = "RK45",
     t_eval: Any = None,
     dense_output: bool = False,
     events: Any = None,
@@ -44,194 +42,212 @@ def solve_ivp(
     """`scipy.integrate.solve_ivp`: solve ``dy/dt = fun(t, y, *args)``.
 
     Args:
-        fun: gives an array, or a sequence, of the length of `y`, by NumPy functions.
+        fun: gives an array, or a sequence, of the length of `y`, by NumPy functions. It may use tensors.
         t_span: the first and the last time; numbers or tensors.
-        y0: (n,), real.
+        y0: (n,).
         method: SciPy's: "RK45", "RK23", "DOP853", "Radau", "BDF", "LSODA".
-        t_eval: when to give the state; at each step if not given.
-        dense_output, events: SciPy's, for plain arrays only.
+        t_eval: when to give the state; at each step if not given. Inside `vmap` it must be.
+        dense_output, events: SciPy's; what they give has derivatives too, and events may use tensors.
         args: parameters, trees of arrays and tensors.
-        gradient: "direct", through the steps taken (RK45 and RK23; the default for these): exact for what was
-            computed, memory grows with the steps. "adjoint", by the backward equation (any method; the default for the
-            others): memory grows with the output times; exact as far as the tolerances go.
+        gradient: "direct", through the steps taken: of RK45, RK23 and DOP853 exact for what was computed, of the
+            others as exact as the steps are fine; memory grows with the steps. The default for the first three, and
+            where `fun` uses tensors that are not in `args`. "adjoint", by the backward equation: memory grows with the
+            output times; exact as far as the tolerances go; the default for the others.
         jac: for Radau, BDF and LSODA, the Jacobian of `fun` by y: "auto", derived; "sparse", derived as a sparse
             matrix (Radau and BDF); ``jac(t, y, *args)``; a matrix; if not given, SciPy takes differences.
         options: SciPy's: `rtol`, `atol`, `max_step`, …
 
     Returns:
-        SciPy's result object; its `y`, (n, times), and `t` are tensors where something has a gradient.
+        SciPy's result object, with SciPy's numbers; its `y`, (n, times), and `t` are tensors where something has a
+        gradient; and so are `t_events`, `y_events` and what ``sol(t)`` gives.
 
     Raises:
-        NotSupportedError: for events or dense output of tensors, or "direct" with another method.
+        NotSupportedError: inside `vmap` without `t_eval`, or with events or dense output.
         LeavesGraphError: for "adjoint", if `fun` uses a tensor that is not in `args`.
 
     Example:
         >>> import numpy as np, adjoint as ad
         >>> from adjoint.scipy.integrate import solve_ivp
-        >>> end = lambda k: solve_ivp(lambda t, y, k: -k * y, (0.0, 1.0), [1.0], args=(k,), rtol=1e-8).y[0, -1]
+        >>> end = lambda k: solve_ivp(lambda t, y: -k * y, (0.0, 1.0), [1.0], rtol=1e-8).y[0, -1]
         >>> ad.grad(end)(2.0).round(6)  # of exp(-k)
         np.float64(-0.135335)
     """
     args = () if args is None else tuple(args) if isinstance(args, tuple | list) else (args,)
-    y0 = np.atleast_1d(array(np.stack(list(y0)) if isinstance(y0, list | tuple) and boxed(y0) else y0))
-    start, stop = t_span
     if jac is not None:
         checked(jac, method)
         options["jac"] = jac
-    everything = (start, stop, y0, args, t_eval)
-    if not boxed(everything) and not boxed(fun(start, y0, *args)):
-        return integrate.solve_ivp(
-            fun, (start, stop), y0, method, t_eval, dense_output, events, vectorized, args or None,
-            **for_scipy(options, fun, args),
-        )  # fmt: skip
-    if dense_output or events is not None:
-        raise NotSupportedError(
-            "solve_ivp of tensors has no events= and no dense_output=; give the times of interest as t_eval="
-        )
+    given = {"t_span": t_span, "y0": y0, "t_eval": t_eval, "args": args}
+    inside: list[bool] = []  # whether the function used tensors that are none of its arguments
+
+    def run(watch: Watch) -> Any:
+        numbers = {name: watch.numbers(x) for name, x in given.items()}
+        seen, watch.boxed = watch.boxed, False
+        plain = watch.plain(fun)
+        numbers |= for_scipy(options, fun, numbers["args"])
+        numbers["args"] = numbers["args"] or None
+        call = {"fun": plain, "method": method, "vectorized": vectorized}
+        more = {"dense_output": dense_output, "events": watch.plain(events)}
+        found = integrate.solve_ivp(**call, **numbers, **more)
+        inside.append(watch.boxed)
+        watch.boxed = again = seen or watch.boxed
+        if again:  # once more, for all of its steps
+            more |= {"dense_output": True, "t_eval": None}
+        return found, integrate.solve_ivp(**call, **(numbers | more)).sol if again else None
+
+    found = Found(run)
+    result = found.one[0]
+    if not found.boxed:
+        return result
+    y0 = np.atleast_1d(assembled(y0))
     if y0.ndim != 1:
         raise ShapeError(f"solve_ivp: y0 must be a vector; got shape {y0.shape}")
-    gradient = gradient or ("direct" if method in METHODS else "adjoint")
+    direct = method in EXPLICIT or any(inside) or found.several or dense_output or events is not None
+    gradient = gradient or ("direct" if direct or not isinstance(method, str) else "adjoint")
     if gradient == "direct":
-        return _direct(fun, (start, stop), y0, method, t_eval, args, options)
+        return _direct(found, fun, tuple(t_span), y0, method, t_eval, args, dense_output, events)
     if gradient == "adjoint":
-        return _by_adjoint(fun, (start, stop), y0, method, t_eval, args, options)
+        if dense_output or events is not None:
+            raise NotSupportedError("solve_ivp: events and dense_output have derivatives with gradient='direct'")
+        return _by_adjoint(result, fun, tuple(t_span), y0, method, t_eval, args, options)
     raise ArgumentError(f"solve_ivp: gradient is 'direct' or 'adjoint'; got {gradient!r}")
 
 
-def _plain_solution(
-    fun: Field, span: Any, y0: Any, method: Any, t_eval: Any, args: tuple[Any, ...], options: dict[str, Any]
-) -> Any:
-    """SciPy's solution on plain numbers."""
-    args = numbers(args)
-
-    def values(t: float, y: Any) -> Any:
-        return plain(vector(fun(t, y, *args)))
-
-    with no_grad():
-        return integrate.solve_ivp(
-            values, tuple(float(plain(t)) for t in span), plain(y0), method, None if t_eval is None else plain(t_eval),
-            **for_scipy(options, fun, args),
-        )  # fmt: skip
-
-
 def _direct(
-    fun: Field, span: Any, y0: Any, method: str, t_eval: Any, args: tuple[Any, ...], options: dict[str, Any]
+    found: Found, fun: Field, span: Any, y0: Any, method: Any, t_eval: Any, args: Any, dense: bool, events: Any
 ) -> Any:
-    if method not in METHODS:
-        raise NotSupportedError(
-            f"solve_ivp: gradient='direct' goes through the steps of {' and '.join(METHODS)}; for {method}, "
-            f"pass gradient='adjoint'"
-        )
-    solution = _plain_solution(fun, span, y0, method, None, args, options)
-    t_eval = t_eval if t_eval is None else array(t_eval)
-    ends = (span[0], span[1] if solution.success else float(solution.t[-1]))
-    f = lambda t, y: vector(fun(t, y, *args))  # noqa: E731 - the field alone
-    solution.y = taken_again(f, solution.t, ends, y0, method, t_eval)
-    if t_eval is not None:
-        solution.t = t_eval[: solution.y.shape[1]]
-    return solution
+    result, sol = found.one
+    field = lambda t, y: vector(fun(t, y, *args))  # noqa: E731 - of its variables alone
+    if found.several:
+        if t_eval is None or dense or events is not None or levels(span[0]) or levels(span[1]):
+            raise NotSupportedError(
+                "solve_ivp inside vmap: each sample has steps of its own; give the times as t_eval=, the same span for "
+                "all, and no events= or dense_output=. Or call it for one sample after another"
+            )
+    grid = np.unique(np.concatenate([sol.ts for _, sol in found.results]))
+    grid = grid if sol.ts[-1] >= sol.ts[0] else grid[::-1]
+    ends = (span[0], span[1] if grid[-1] == constant(span[1]) else float(grid[-1]))
+    taken = Taken(field, grid, ends, y0, method, lambda t: found.each(lambda r: r[1](t)))
+    times = None if t_eval is None else array(assembled(t_eval))[: result.t.shape[0]]
+    states = np.stack(taken.states, axis=1) if times is None else taken.at(times)
+    if events is not None:
+        last = _followed_events(result, taken, field, events, args)
+        if last is not None and times is None:
+            states = np.concatenate([states[:, :-1], last[1][:, None]], axis=1)
+            result.t = np.concatenate([result.t[:-1], np.reshape(last[0], (1,))])
+    whole = found.each(lambda r: r[0].y)
+    result.y = whole + (states - constant(states)) if levels(states) else whole
+    result.t = result.t if times is None else times
+    if dense:
+        result.sol = _Dense(result.sol, taken)
+    return result
+
+
+def _followed_events(result: Any, taken: Taken, field: Field, events: Any, args: tuple[Any, ...]) -> Any:
+    """Make times and states of events functions of what they depend on; those of the one that ended it, if one did."""
+    ended = float(result.t[-1]) if result.status == 1 and len(result.t) else None
+    last = None
+    for k, event in enumerate([events] if callable(events) else events):
+        found = [_followed_event(taken, field, event, float(t), y, args)
+                 for t, y in zip(result.t_events[k], result.y_events[k], strict=True)]  # fmt: skip
+        if not found:
+            continue
+        if float(result.t_events[k][-1]) == ended:
+            last = found[-1]
+        result.t_events[k], result.y_events[k] = (np.stack(parts) for parts in zip(*found, strict=True))
+    return last
+
+
+def _followed_event(taken: Taken, field: Field, event: Field, t: float, y: Any, args: tuple[Any, ...]) -> Any:
+    """Time and state of one event at `t`, where the state is `y`: a step of no length leads there, and may vary."""
+    before = taken.at(np.array([t]))[:, 0]
+    before = y + (before - constant(before))
+
+    def after(lag: Any) -> Any:
+        return step(field, EXPLICIT["RK45"], t, before, field(t, before), lag)[0]
+
+    lag = attached(np.zeros(1), lambda v: vector(event(t + v[0], after(v[0]), *args)), near=np.inf)[0]
+    lag = lag - constant(lag)
+    return t + lag, after(lag)
+
+
+class _Dense:
+    """SciPy's solution as a function of time, with derivatives."""
+
+    def __init__(self, sol: Any, taken: Taken) -> None:
+        self._sol, self._taken = sol, taken
+
+    def __call__(self, t: Any) -> Any:
+        t = array(assembled(t))
+        y = self._taken.at(np.reshape(t, (-1,)))
+        y = y if t.ndim else y[:, 0]
+        return self._sol(constant(t)) + (y - constant(y))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._sol, name)
 
 
 def _by_adjoint(
-    fun: Field, span: Any, y0: Any, method: str, t_eval: Any, args: tuple[Any, ...], options: dict[str, Any]
+    result: Any, fun: Field, span: Any, y0: Any, method: str, t_eval: Any, args: tuple[Any, ...], options: Any
 ) -> Any:
     if y0.dtype.kind == "c":
         raise NotSupportedError("solve_ivp: gradient='adjoint' takes real states; write y as real and imaginary parts")
+    y0 = y0 if y0.dtype.kind == "f" else y0.astype(np.float64)
+    first = np.reshape(array(span[0]), (1,))
     if t_eval is None:
-        solution = _plain_solution(fun, span, y0, method, None, args, options)
-        ends = [np.reshape(array(span[0]), (1,)), np.reshape(array(span[1]), (1,))]
-        times = np.concatenate([ends[0], solution.t[1:-1], ends[1]])
-        y = _states(fun, y0, times, method, args, options).T
+        times = np.concatenate([first, result.t[1:-1], np.reshape(array(span[1]), (1,))])
+        y = states(fun, y0, times, method, args, options).T
     else:
-        solution = OptimizeResult(success=True, status=0, message="", sol=None)
-        times, first = array(t_eval), np.reshape(array(span[0]), (1,))
-        inner = bool(plain(times).size and plain(times)[0] != plain(first)[0])
+        times = array(assembled(t_eval))
+        inner = bool(times.shape[0] and constant(times)[0] != constant(first)[0])
         whole = np.concatenate([first, times]) if inner else times
-        y = _states(fun, y0, whole, method, args, options).T
+        y = states(fun, y0, whole, method, args, options).T
         y = y[:, 1:] if inner else y
-    solution.t, solution.y = times, y
-    return solution
-
-
-def _states(fun: Field, y0: Any, times: Any, method: str, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    packed = Packed(args)
-    f = lambda t, y, pieces: vector(fun(t, y, *packed.tree(pieces)))  # noqa: E731 - of vectors, for the gate
-    if callable(jac := options.get("jac")):
-        options = options | {"jac": lambda t, y, pieces: jac(t, y, *packed.tree(pieces))}
-    return flow(y0, packed.vector, times, f=f, pieces=packed.pieces, method=method, options=options)
-
-
-@op
-def flow(
-    y0: Any, theta: Any, times: Any, f: Any = None, pieces: Any = None, method: Any = "RK45", options: Any = None
-) -> Any:
-    """The states at `times`, as rows; the first is `y0`. `f` takes the parameters in pieces of the vector `theta`."""
-    given = pieces(theta)
-
-    def values(t: float, y: Any) -> Any:
-        return closed("solve_ivp", f(t, y, given))
-
-    if times.shape[0] == 1 or times[0] == times[-1]:
-        return np.repeat(y0[None], times.shape[0], axis=0)
-    solution = integrate.solve_ivp(values, (times[0], times[-1]), y0, method, times, **for_scipy(options, f, (given,)))
-    if not solution.success:
-        raise ArgumentError(f"solve_ivp stopped at t = {solution.t[-1] if len(solution.t) else times[0]:g}: "
-                            f"{solution.message}")  # fmt: skip
-    return solution.y.T.astype(y0.dtype, copy=False)
-
-
-@flow.backward
-def _flow_cotangents(
-    g: Any, y0: Any, theta: Any, times: Any, out: Any, f: Any, pieces: Any, method: Any, options: Any
-) -> Any:
-    n, p, last = y0.shape[0], theta.shape[0], times.shape[0] - 1
-
-    def backward(t: Any, z: Any, given: Any) -> Any:
-        """State, its cotangent, and that of the parameters, all in one."""
-        value, pullback = vjp(lambda y, given: f(t, y, given), z[:n], given)
-        by_state, by_pieces = pullback(z[n : 2 * n])
-        return np.concatenate([value, -by_state, *(-np.ravel(c).astype(theta.dtype, copy=False) for c in by_pieces)])
-
-    given = pieces(theta)
-    options = {name: value for name, value in options.items() if name not in ("first_step", "jac", "jac_sparsity")}
-    if np.ndim(options.get("atol", 0.0)):
-        options["atol"] = float(np.min(options["atol"]))
-    cotangent, by_parameters = g[last], np.zeros(p, theta.dtype)
-    by_times: list[Any] = [None] * (last + 1)
-    for i in range(last, 0, -1):
-        by_times[i] = np.sum(g[i] * f(times[i], out[i], given))
-        z = np.concatenate([out[i], cotangent, by_parameters])
-        z = flow(z, theta, times[i - 1 : i + 1][::-1], f=backward, pieces=pieces, method=method, options=options)[1]
-        cotangent, by_parameters = z[n : 2 * n], z[2 * n :]
-        if i > 1:
-            cotangent = cotangent + g[i - 1]
-    if last:
-        by_times[0] = -np.sum(cotangent * f(times[0], y0, given))
-        cotangent = cotangent + g[0]
-    else:
-        by_times[0] = np.zeros((), times.dtype)
-    return cotangent, by_parameters, np.stack(by_times)
+    result.t, result.y = times, y
+    return result
 
 
 def odeint(
-    func: Field, y0: Any, t: Any, args: Any = (), *, tfirst: bool = False, gradient: str = "direct", **options: Any
+    func: Field,
+    y0: Any,
+    t: Any,
+    args: Any = (),
+    Dfun: Any = None,  # noqa: N803 - SciPy's name
+    col_deriv: int = 0,
+    full_output: int = 0,
+    ml: Any = None,
+    mu: Any = None,
+    rtol: Any = None,
+    atol: Any = None,
+    tcrit: Any = None,
+    h0: float = 0.0,
+    hmax: float = 0.0,
+    hmin: float = 0.0,
+    ixpr: int = 0,
+    mxstep: int = 0,
+    mxhnil: int = 0,
+    mxordn: int = 12,
+    mxords: int = 5,
+    printmessg: int = 0,
+    tfirst: bool = False,
+    *,
+    gradient: str | None = None,
 ) -> Any:
     """`scipy.integrate.odeint`: solve ``dy/dt = func(y, t, *args)``.
 
     Args:
-        func: as for `solve_ivp`, with `y` before `t`; `tfirst` exchanges them.
+        func: as for `solve_ivp`, with `y` before `t`; `tfirst` exchanges them. It may use tensors.
         y0: (n,), the state at ``t[0]``.
         t: times, rising or falling; an array or a tensor.
         args: parameters, trees of arrays and tensors.
-        gradient: "direct": through the steps of an explicit Runge-Kutta method. "adjoint": by LSODA, SciPy's
-            method here, and the backward equation; for stiff equations.
-        options: `rtol` and `atol`, 1.49e-8 if not given; for plain arrays all of SciPy's.
+        gradient: "direct": through the steps of another method than LSODA: an explicit one, or where LSODA found the
+            equation stiff, an implicit one. "adjoint": by LSODA and the backward equation.
+        Dfun, …, printmessg: SciPy's.
 
     Returns:
-        (len(t), n).
+        (len(t), n), SciPy's numbers; with `full_output` also SciPy's dictionary.
 
     Raises:
-        NotSupportedError: for SciPy's other options with tensors.
+        LeavesGraphError: for "adjoint", if `func` uses a tensor that is not in `args`.
 
     Example:
         >>> import numpy as np, adjoint as ad
@@ -240,19 +256,30 @@ def odeint(
         array([0.367879])
     """
     args = tuple(args) if isinstance(args, tuple | list) else (args,)
+    own = {"func": func, "Dfun": Dfun, "col_deriv": col_deriv, "ml": ml, "mu": mu, "rtol": rtol, "atol": atol,
+           "tcrit": tcrit, "h0": h0, "hmax": hmax, "hmin": hmin, "ixpr": ixpr, "mxstep": mxstep, "mxhnil": mxhnil,
+           "mxordn": mxordn, "mxords": mxords, "printmessg": printmessg, "tfirst": tfirst}  # fmt: skip
+
+    def run(watch: Watch) -> Any:
+        numbers = {"y0": watch.numbers(y0), "t": watch.numbers(t), "args": watch.numbers(args)}
+        found = watch.call(integrate.odeint, own | numbers | {"full_output": full_output})
+        report = watch.call(integrate.odeint, own | numbers | {"full_output": 1})[1] if watch.boxed else None
+        return found, report
+
+    found = Found(run)
+    if not found.boxed:
+        return found.one[0]
     fun: Field = func if tfirst else lambda t, y, *rest: func(y, t, *rest)
-    t = t if boxed(t) and not isinstance(t, list | tuple) else np.stack([array(x) for x in t])
-    y0 = np.atleast_1d(array(np.stack(list(y0)) if isinstance(y0, list | tuple) and boxed(y0) else y0))
-    if not boxed((y0, t, args)) and not boxed(fun(t[0], y0, *args)):
-        return integrate.odeint(func, y0, t, args, tfirst=tfirst, **options)
-    unknown = set(options) - {"rtol", "atol"}
-    if unknown:
-        raise NotSupportedError(
-            f"odeint of tensors takes rtol= and atol= of SciPy's options, not {', '.join(sorted(unknown))}; "
-            f"solve_ivp takes more"
-        )
-    tolerances: dict[str, Any] = {"rtol": 1.49e-8, "atol": 1.49e-8} | {
-        k: v for k, v in options.items() if v is not None
+    t, y0 = array(assembled(t)), np.atleast_1d(array(assembled(y0)))
+    stiff = any(np.any(report["mused"] == 2) for _, report in found.results)
+    finer = 0.05 if gradient is None else 1.0  # of a smooth solution this costs little, and derivatives are less exact
+    options: dict[str, Any] = {
+        "rtol": finer * (1.49e-8 if rtol is None else rtol),
+        "atol": finer * (1.49e-8 if atol is None else np.asarray(atol)),
+        "max_step": hmax or np.inf,
     }
-    method = "RK45" if gradient == "direct" else "LSODA"
-    return solve_ivp(fun, (t[0], t[-1]), y0, method, t, args=args, gradient=gradient, **tolerances).y.T
+    method = "LSODA" if stiff or gradient == "adjoint" else "DOP853"
+    y = solve_ivp(fun, (t[0], t[-1]), y0, method, t, args=args, gradient=gradient or "direct", **options).y.T
+    whole = found.each(lambda r: r[0][0] if full_output else r[0])
+    y = whole + (y - constant(y)) if levels(y) else whole
+    return (y, found.one[0][1]) if full_output else y

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.core.errors import ArgumentError
-from adjoint.scipy.arrays import plain
 from adjoint.scipy.derivatives import SparseJacobian, jacobian_of, pulled
+from adjoint.scipy.followed import constant
 from adjoint.scipy.integrate.parameters import vector
 
 METHODS = ("Radau", "BDF", "LSODA")
@@ -40,9 +40,9 @@ def for_scipy(options: dict[str, Any], fun: Callable[..., Any], args: tuple[Any,
             if jac == "sparse":
                 return sparse(field, y)
             value, pullback = pulled(field, y)
-            return jacobian_of(pullback, value, y.shape[0])
+            return constant(jacobian_of(pullback, value, y.shape[0]))
 
         return options | {"jac": derived}
     if callable(jac):
-        return options | {"jac": lambda t, y, *_: plain(jac(t, y, *args))}
+        return options | {"jac": lambda t, y, *_: constant(jac(t, y, *args))}
     return options

@@ -1,6 +1,8 @@
-"""The steps that an explicit Runge-Kutta solver took, taken again on tensors: the *direct* gradient.
+"""The steps that a solver took, taken again on tensors: the *direct* gradient.
 
-SciPy's solver chooses the steps; their lengths then are constants, and what is differentiated is what was computed.
+SciPy's solver chooses the steps; their lengths then are constants. Explicit methods take the very same steps. The steps
+of the others (Radau, BDF, LSODA) are taken by the Radau method of order 5 (E. Hairer and G. Wanner, Solving ordinary
+differential equations II, 1996, IV.8), whose stages start from SciPy's solution and keep its values.
 """
 
 from __future__ import annotations
@@ -13,43 +15,108 @@ from scipy import integrate
 
 from adjoint.core.constructors import general
 from adjoint.core.op import call
+from adjoint.scipy.followed import attached
 
-METHODS: dict[str, Any] = {"RK45": integrate.RK45, "RK23": integrate.RK23}
+Field = Callable[[Any, Any], Any]
+EXPLICIT: dict[str, Any] = {"RK45": integrate.RK45, "RK23": integrate.RK23, "DOP853": integrate.DOP853}
+_ROOT = 6.0**0.5
+RADAU_PLACES = np.array([(4 - _ROOT) / 10, (4 + _ROOT) / 10, 1.0])
+RADAU = np.array([
+    [(88 - 7 * _ROOT) / 360, (296 - 169 * _ROOT) / 1800, (-2 + 3 * _ROOT) / 225],
+    [(296 + 169 * _ROOT) / 1800, (88 + 7 * _ROOT) / 360, (-2 - 3 * _ROOT) / 225],
+    [(16 - _ROOT) / 36, (16 + _ROOT) / 36, 1 / 9],
+])  # fmt: skip
+# Takes what the three stages add to the state to the coefficients of the cubic through them.
+_CUBIC = np.linalg.inv(RADAU_PLACES[:, None] ** np.arange(1, 4))
 
 
-def taken_again(f: Callable[..., Any], grid: Any, ends: tuple[Any, Any], y: Any, method: str, t_eval: Any) -> Any:
-    """The states at `t_eval`, or without it at each point of `grid`, as columns.
+class Taken:
+    """The solution on a grid of times, as a function of all that the field uses.
 
     Args:
-        f: ``f(t, y)``.
+        f: ``f(t, y)`` gives a vector.
         grid: the solver's own times, plain.
-        ends: the first and the last of them, as they were given; the first and the last step have gradients by them.
+        ends: the first and the last of them, as they were given: the first and the last step have gradients by them.
         y: the initial state.
-        method: a name in `METHODS`.
-        t_eval: times, in the order of the grid.
+        method: a name in `EXPLICIT`; any other is taken for an implicit one.
+        guess: the solution as a function of time, plain; for implicit methods.
+
+    Attributes:
+        states: at each time of the grid.
     """
-    tableau = METHODS[method]
-    direction = 1.0 if grid[-1] >= grid[0] else -1.0
-    plain_times = None if t_eval is None else direction * np.asarray(getattr(t_eval, "numpy", lambda: t_eval)())
-    times: list[Any] = [ends[0], *map(float, grid[1:-1]), *([ends[1]] if len(grid) > 1 else [])]
-    columns = [y[:, None]] if t_eval is None else []
-    done = 0
-    slope = f(times[0], y)
-    for i in range(len(grid) - 1):
-        t, h = times[i], times[i + 1] - times[i]
-        after, stages = _step(f, tableau, t, y, slope, h)
-        if plain_times is None:
-            columns.append(after[:, None])
-        else:
-            stop = int(np.searchsorted(plain_times, direction * grid[i + 1], side="right"))
-            if stop > done:
-                columns.append(_between(tableau, stages, y, h, (t_eval[done:stop] - t) / h))
-                done = stop
-        y, slope = after, stages[-1]
-    return np.concatenate(columns, axis=1) if columns else np.zeros((y.shape[0], 0), y.dtype)
+
+    def __init__(
+        self, f: Field, grid: Any, ends: tuple[Any, Any], y: Any, method: Any, guess: Callable[[float], Any] | None
+    ) -> None:
+        self.grid, self.direction = grid, 1.0 if grid[-1] >= grid[0] else -1.0
+        self.states, self._parts = [y], []
+        self.times: list[Any] = [ends[0], *map(float, grid[1:-1]), *([ends[1]] if len(grid) > 1 else [])]
+        take = _Explicit(f, EXPLICIT[method]) if method in EXPLICIT else _Implicit(f, guess)
+        for i in range(len(grid) - 1):
+            t, h = self.times[i], self.times[i + 1] - self.times[i]
+            y, between = take(t, y, h, float(grid[i]), float(grid[i + 1] - grid[i]))
+            self.states.append(y)
+            self._parts.append(between)
+
+    def at(self, times: Any) -> Any:
+        """The states at `times`, (n, times); plain times, or tensors."""
+        values = self.direction * np.asarray(getattr(times, "numpy", lambda: times)())
+        columns = []
+        done = 0
+        if not self._parts:
+            return np.stack([self.states[0]] * len(values), axis=1)
+        # As SciPy does: a time on the grid belongs to the interval before it.
+        which = np.clip(np.searchsorted(self.direction * self.grid, values, side="left") - 1, 0, len(self._parts) - 1)
+        while done < len(values):
+            i, stop = which[done], done
+            while stop < len(values) and which[stop] == i:
+                stop += 1
+            t, h = self.times[i], self.times[i + 1] - self.times[i]
+            columns.append(self._parts[i]((times[done:stop] - t) / h))
+            done = stop
+        return np.concatenate(columns, axis=1) if columns else np.zeros((self.states[0].shape[0], 0))
 
 
-def _step(f: Callable[..., Any], tableau: Any, t: Any, y: Any, slope: Any, h: Any) -> tuple[Any, list[Any]]:
+class _Explicit:
+    """Steps of a Runge-Kutta method, of which the slope at the end of one is that at the start of the next."""
+
+    def __init__(self, f: Field, tableau: Any) -> None:
+        self.f, self.tableau, self.slope = f, tableau, None
+
+    def __call__(self, t: Any, y: Any, h: Any, *_: float) -> tuple[Any, Callable[[Any], Any]]:
+        slope = self.f(t, y) if self.slope is None else self.slope
+        after, stages = step(self.f, self.tableau, t, y, slope, h)
+        self.slope = stages[-1]
+        if self.tableau is integrate.DOP853:
+            return after, lambda s: _of_order_7(self.f, self.tableau, stages, t, y, after, h, s)
+        return after, lambda s: _between(self.tableau, stages, y, h, s)
+
+
+class _Implicit:
+    """Steps of Radau's method: its equations are solved from a guess, and followed."""
+
+    def __init__(self, f: Field, guess: Any) -> None:
+        self.f, self.guess = f, guess
+
+    def __call__(self, t: Any, y: Any, h: Any, start: float, length: float) -> tuple[Any, Callable[[Any], Any]]:
+        n = y.shape[0]
+        known = self.guess(start)
+        z = np.concatenate([self.guess(start + float(c) * length) - known for c in RADAU_PLACES])
+
+        def off(z: Any) -> Any:
+            parts = [z[i * n : (i + 1) * n] for i in range(3)]
+            slopes = [self.f(t + float(c) * h, y + part) for c, part in zip(RADAU_PLACES, parts, strict=True)]
+            return np.concatenate([
+                parts[i] - h * sum(float(RADAU[i, j]) * slopes[j] for j in range(3)) for i in range(3)
+            ])  # fmt: skip
+
+        z = attached(z, off, near=np.inf)
+        stages = np.stack([z[i * n : (i + 1) * n] for i in range(3)], axis=1)
+        cubic = np.matmul(stages, _CUBIC.T)  # (n, 3)
+        return y + z[2 * n :], lambda s: y[:, None] + np.matmul(cubic, np.stack([s, s**2, s**3]))
+
+
+def step(f: Field, tableau: Any, t: Any, y: Any, slope: Any, h: Any) -> tuple[Any, list[Any]]:
     """The state after one step, and the slopes met on the way; the last is that at its end."""
     stages = [slope]
     for weights, c in zip(tableau.A[1:], tableau.C[1:], strict=True):
@@ -90,3 +157,17 @@ def _between(tableau: Any, stages: list[Any], y: Any, h: Any, s: Any) -> Any:
     powers = np.stack([s**k for k in range(1, tableau.P.shape[1] + 1)])
     shape = np.matmul(tableau.P.T.astype(stages[0].dtype), np.stack(stages))  # (order, n)
     return y[:, None] + h * np.matmul(shape.T, powers)
+
+
+def _of_order_7(f: Field, tableau: Any, stages: list[Any], t: Any, y: Any, after: Any, h: Any, s: Any) -> Any:
+    """DOP853's polynomial, for which it takes three more slopes."""
+    slopes = list(stages)
+    for weights, c in zip(tableau.A_EXTRA, tableau.C_EXTRA, strict=True):
+        slopes.append(f(t + float(c) * h, _advanced(y, h, weights[: len(slopes)], slopes)))
+    rise = after - y
+    rows = [rise, h * slopes[0] - rise, 2.0 * rise - h * (stages[-1] + slopes[0])]
+    rows += [h * weighted_sum(*slopes, weights=tuple(map(float, row))) for row in tableau.D]
+    total: Any = 0.0
+    for i, row in enumerate(reversed(rows)):
+        total = (total + row[:, None]) * (s if i % 2 == 0 else 1.0 - s)
+    return y[:, None] + total

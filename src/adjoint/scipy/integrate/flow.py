@@ -1,0 +1,78 @@
+"""The adjoint way: an equation for the cotangents, solved backward in time from each stored state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import integrate
+
+from adjoint.core.errors import ArgumentError
+from adjoint.scipy.integrate.jacobians import for_scipy
+from adjoint.scipy.integrate.parameters import Packed, closed, vector
+from adjoint.tape.custom import op
+from adjoint.transforms.reverse import vjp
+
+Field = Callable[..., Any]
+
+
+def states(fun: Field, y0: Any, times: Any, method: str, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """The states at `times`, as rows, as a function of `y0`, `times` and `args`; `fun` may use nothing else."""
+    packed = Packed(args)
+    f = lambda t, y, pieces: vector(fun(t, y, *packed.tree(pieces)))  # noqa: E731 - of vectors, for the gate
+    if callable(jac := options.get("jac")):
+        options = options | {"jac": lambda t, y, pieces: jac(t, y, *packed.tree(pieces))}
+    return flow(y0, packed.vector, times, f=f, pieces=packed.pieces, method=method, options=options)
+
+
+@op
+def flow(
+    y0: Any, theta: Any, times: Any, f: Any = None, pieces: Any = None, method: Any = "RK45", options: Any = None
+) -> Any:
+    """The states at `times`, as rows; the first is `y0`. `f` takes the parameters in pieces of the vector `theta`."""
+    given = pieces(theta)
+
+    def values(t: float, y: Any) -> Any:
+        return closed("solve_ivp", f(t, y, given))
+
+    if times.shape[0] == 1 or times[0] == times[-1]:
+        return np.repeat(y0[None], times.shape[0], axis=0)
+    solution = integrate.solve_ivp(values, (times[0], times[-1]), y0, method, times, **for_scipy(options, f, (given,)))
+    if not solution.success:
+        raise ArgumentError(f"solve_ivp stopped at t = {solution.t[-1] if len(solution.t) else times[0]:g}: "
+                            f"{solution.message}")  # fmt: skip
+    return solution.y.T.astype(y0.dtype, copy=False)
+
+
+@flow.backward
+def _flow_cotangents(
+    g: Any, y0: Any, theta: Any, times: Any, out: Any, f: Any, pieces: Any, method: Any, options: Any
+) -> Any:
+    n, p, last = y0.shape[0], theta.shape[0], times.shape[0] - 1
+
+    def backward(t: Any, z: Any, given: Any) -> Any:
+        """State, its cotangent, and that of the parameters, all in one."""
+        value, pullback = vjp(lambda y, given: f(t, y, given), z[:n], given)
+        by_state, by_pieces = pullback(z[n : 2 * n])
+        return np.concatenate([value, -by_state, *(-np.ravel(c).astype(theta.dtype, copy=False) for c in by_pieces)])
+
+    given = pieces(theta)
+    options = {name: value for name, value in options.items() if name not in ("first_step", "jac", "jac_sparsity")}
+    if np.ndim(options.get("atol", 0.0)):
+        options["atol"] = float(np.min(options["atol"]))
+    cotangent, by_parameters = g[last], np.zeros(p, theta.dtype)
+    by_times: list[Any] = [None] * (last + 1)
+    for i in range(last, 0, -1):
+        by_times[i] = np.sum(g[i] * f(times[i], out[i], given))
+        z = np.concatenate([out[i], cotangent, by_parameters])
+        z = flow(z, theta, times[i - 1 : i + 1][::-1], f=backward, pieces=pieces, method=method, options=options)[1]
+        cotangent, by_parameters = z[n : 2 * n], z[2 * n :]
+        if i > 1:
+            cotangent = cotangent + g[i - 1]
+    if last:
+        by_times[0] = -np.sum(cotangent * f(times[0], y0, given))
+        cotangent = cotangent + g[0]
+    else:
+        by_times[0] = np.zeros((), times.dtype)
+    return cotangent, by_parameters, np.stack(by_times)
