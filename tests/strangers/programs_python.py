@@ -367,3 +367,27 @@ def game_of_rates(x):
             bonus = math.nan
     text = ", ".join(f"{h['name']}={h['value']:.2f}" for h in history)
     return rate**2 + bonus + len(text) * 0.0
+
+
+class Backend:
+    def __init__(self, module):
+        self._module = module
+
+    def __getattr__(self, name):
+        return getattr(self._module, name)
+
+
+backend = Backend(np)
+
+
+@at(0.4, 0.3)
+def backend_that_can_be_swapped(x):
+    angles = backend.empty(3, dtype=complex)
+    angles[0] = x[0]
+    for i in (1, 2):
+        angles[i] = backend.emath.arcsin(backend.sin(angles[i - 1]) / (1 + x[1]))
+    last = angles[-1]
+    if hasattr(last, "__len__") and len(last) > 1:
+        last = last[0]
+    matrix = backend.asarray([[backend.cos(last), 0], [x[1], 1]])
+    return abs(backend.trace(matrix)) + backend.hypot(*x)

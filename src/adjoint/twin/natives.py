@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from functools import cmp_to_key
 from typing import Any
 
+from adjoint.core.box import Box
+
 Function = Callable[..., Any]
 
 #: Builtins that ask one method of their first argument, and the method.
@@ -39,7 +41,7 @@ def concerns(f: Any, methods: Iterable[str], attributes: Iterable[str]) -> bool:
 def native(f: Any, otherwise: Function, hooks: Any, method: Callable[[type, str], Function | None]) -> Function:
     """What is called in place of the builtin `f`; `otherwise` is that where no class of the user's is met."""
     if f in LOOKING:
-        return _looking(f, hooks)
+        return _looking(f, otherwise, hooks)
     if f in GOING:
         return _going(f, otherwise, hooks, method)
     name = ASKING[f]
@@ -53,8 +55,12 @@ def native(f: Any, otherwise: Function, hooks: Any, method: Callable[[type, str]
 
 def _going(f: Any, otherwise: Function, hooks: Any, method: Callable[[type, str], Function | None]) -> Function:
     def going(*args: Any, **kwargs: Any) -> Any:
-        first = 1 if f in (map, filter) else 0
-        args = (*args[:first], *map(hooks.iterated, args[first:]))
+        if f in (map, filter):
+            args = (*args[:1], *map(hooks.iterated, args[1:]))
+        elif f is zip:
+            args = tuple(map(hooks.iterated, args))
+        elif f not in (min, max) or len(args) == 1:  # the rest are values: where a sum begins, say
+            args = (*map(hooks.iterated, args[:1]), *args[1:])
         if f in _ORDERING and kwargs.get("key") is None and args:
             several = args[0] if len(args) == 1 else args
             if isinstance(several, list | tuple) and several and (less := method(type(several[0]), "__lt__")):
@@ -64,7 +70,7 @@ def _going(f: Any, otherwise: Function, hooks: Any, method: Callable[[type, str]
     return going
 
 
-def _looking(f: Any, hooks: Any) -> Function:
+def _looking(f: Any, otherwise: Function, hooks: Any) -> Function:
     def get(o: Any, name: str, *default: Any) -> Any:
         try:
             return hooks.attribute(o, name)
@@ -74,6 +80,8 @@ def _looking(f: Any, hooks: Any) -> Function:
             raise
 
     def has(o: Any, name: str) -> bool:
+        if isinstance(o, Box):
+            return bool(otherwise(o, name))
         try:
             hooks.attribute(o, name)
         except AttributeError:

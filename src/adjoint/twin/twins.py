@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import cmath
 import functools
+import math
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -261,7 +263,7 @@ class Twins:
 
     def method_matters(self, name: str) -> bool:
         """Whether a method of that name of an array, a number or a tensor has a stand-in."""
-        return name in _NAMES or standins.array_method(name) is not None or standins.box_method(name) is not None
+        return name in _names() or standins.array_method(name) is not None or standins.box_method(name) is not None
 
     def attribute_matters(self, name: str) -> bool:
         """Whether an attribute of that name of a tensor has a stand-in."""
@@ -301,11 +303,16 @@ class Twins:
         return () if known is None else known.depends
 
 
-# What programs call of a module that they were given: `xp.array(...)`.
-_NAMES = frozenset(
-    {"array", "asarray", "zeros", "ones", "empty", "full", "eye", "vectorize", "fromiter", "float64"}
-    | {"sqrt", "exp", "log", "sin", "cos"}
-)
+@functools.cache
+def _names() -> frozenset[str]:
+    """What programs call of a module that they were given: `xp.array(...)`, `self.math.log(...)`."""
+    found = {
+        name
+        for module in (np, np.emath, math, cmath)
+        for name, value in list(vars(module).items())
+        if callable(value) and standins.needed(value)
+    }
+    return frozenset({*found, "zeros", "ones", "empty", "eye"} - set(dir(np.ndarray)))
 
 
 def _filled(cell: CellType) -> bool:
