@@ -24,12 +24,14 @@ from adjoint.core.errors import GradientMismatchError as GradientMismatchError
 from adjoint.core.errors import GraphError as GraphError
 from adjoint.core.errors import GraphFreedError as GraphFreedError
 from adjoint.core.errors import InPlaceError as InPlaceError
+from adjoint.core.errors import LeakWarning as LeakWarning
 from adjoint.core.errors import LeavesGraphError as LeavesGraphError
 from adjoint.core.errors import NotDifferentiableError as NotDifferentiableError
 from adjoint.core.errors import NotSupportedError as NotSupportedError
 from adjoint.core.errors import RuleError as RuleError
 from adjoint.core.errors import ShapeError as ShapeError
 from adjoint.core.guests import expect_guests as _expect_guests
+from adjoint.core.leaks import leaks as leaks
 from adjoint.core.op import call as call
 from adjoint.core.pulls import NotDifferentiable as NotDifferentiable
 from adjoint.core.registry import operation as _operation

@@ -91,7 +91,7 @@ class Writer:
 def outcome(f, *args):
     try:
         return [np.array(x.data if isinstance(x, ad.Tensor) else x) for x in flatten(f(*args))[0]]
-    except (ValueError, TypeError, IndexError) as error:
+    except (ValueError, TypeError, IndexError, ad.LeavesGraphError) as error:
         return type(error)
 
 

@@ -12,6 +12,7 @@ from adjoint.batch.rules import stacked_result
 from adjoint.core.box import Box, apply, settled
 from adjoint.core.errors import BatchedValueError
 from adjoint.core.foreign import plain_array
+from adjoint.core.leaks import refused
 from adjoint.core.op import Op
 from adjoint.ops.short import Shortened, Way
 
@@ -83,6 +84,10 @@ class Batched(Shortened):
         """Always true: the values of many samples can not be taken for those of one."""
         return True
 
+    @property
+    def carries(self) -> bool:
+        return bool(self.layers[1])
+
     def detach(self) -> Any:
         """The same samples without history."""
         data, is_stacked = self.layers
@@ -101,6 +106,7 @@ class Batched(Shortened):
         return answers == {True}
 
     def _leaving(self, call: str) -> NoReturn:
+        refused(self, call, 0)
         raise BatchedValueError(
             f"{call}: inside vmap this is a value for each of many samples, not one. Stay with arrays: NumPy functions "
             f"and t itself work, ad.take(a, t, axis=0) is a[t], and np.zeros_like(t) makes an array to write into. Or "

@@ -31,6 +31,11 @@ class Box:
     #: Whether what an operation keeps of its work will be used again, on the way back.
     goes_back = False
 
+    @property
+    def carries(self) -> bool:
+        """Whether this level's transform needs this box's history, not only its values."""
+        return False
+
     def process(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
         """Carry out `op`, where this box has the highest level among `args`."""
         raise NotImplementedError

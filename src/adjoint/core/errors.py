@@ -5,7 +5,8 @@ AdjointError
 │   └── GraphFreedError                     … because the graph was freed
 ├── NotDifferentiableError  (TypeError)     the operation has no derivative, and says why
 ├── NotSupportedError       (TypeError)     no rule yet; the message names the nearest call
-├── LeavesGraphError        (TypeError)     a conversion would silently drop the graph
+├── LeavesGraphError                        a conversion would silently drop the graph
+├── BatchedValueError                       inside vmap, one value was asked for of what is one a sample
 ├── InPlaceError            (RuntimeError)  a write would make a gradient wrong
 ├── GraphError              (RuntimeError)  a captured program that is damaged, or run where it does not hold
 ├── RuleError               (ValueError)    a gradient rule returned something unusable
@@ -17,6 +18,8 @@ AdjointError
 ├── DataError               (ValueError)    a file or data set that cannot be used
 ├── AnomalyError            (ArithmeticError)  nan or an infinity came into being (`detect_anomaly`)
 └── DivergedError           (ArithmeticError)  the loss of a training became nan, or far too large
+
+LeakWarning (UserWarning) is the one warning: see `adjoint.leaks`.
 """
 
 from __future__ import annotations
@@ -44,11 +47,18 @@ class NotSupportedError(AdjointError, TypeError):
     """The operation, or this form of it, has no rule."""
 
 
-class LeavesGraphError(AdjointError, TypeError):
-    """A conversion to plain numbers would silently drop the graph."""
+class LeavesGraphError(AdjointError):
+    """A conversion to plain numbers would silently drop the graph.
+
+    No TypeError, as those are swallowed by code that tries whether something is a number.
+    """
 
 
-class BatchedValueError(AdjointError, TypeError):
+class LeakWarning(UserWarning):
+    """A value left a transform, and what was computed with it has no derivative; see `adjoint.leaks`."""
+
+
+class BatchedValueError(AdjointError):
     """Inside vmap, something was asked that has one answer a sample, not one for all."""
 
 

@@ -147,7 +147,7 @@ def _compile(
     values = "".join(f"{where(op, name)}, " for name in names)
     unpack = f"    {', '.join(names)}, = saved\n" if names else ""
     source = f"def save(args, out, settings):\n    return ({values})\ndef pull(g, saved):\n{unpack}    {body}\n"
-    scope |= {"shape_of": shape_of, "dtype_of": dtype_of}
+    scope |= {"shape_of": shape_of, "dtype_of": dtype_of, "__name__": __name__}
     exec(compile(source, f"<pullback of {op.name}>", "exec"), scope)
     pull = scope["pull"]
     pull.op, pull.names, pull.fresh, pull.source = op, tuple(names), fresh, source

@@ -10,11 +10,13 @@ import numpy as np
 from adjoint.core.box import Box, apply, settled
 from adjoint.core.errors import LeavesGraphError
 from adjoint.core.foreign import PLAIN, plain_array
+from adjoint.core.leaks import TRACKED, entering, left, matters, plain, refused
 from adjoint.core.op import Op
 from adjoint.forward.fast import short_way
 from adjoint.forward.push import build, shaped
 from adjoint.ops.short import Shortened, Way
 from adjoint.ops.writable import is_number
+from adjoint.tape.modes import recording_floor
 
 
 class Dual(Shortened):
@@ -54,7 +56,9 @@ class Dual(Shortened):
                             tangents.append(tangent)
                             wanted.append(i)
             elif type(arg) not in PLAIN:
-                arg = plain_array(arg, op.name)
+                if type(arg) in TRACKED:
+                    entering((arg,), None, level)
+                arg = plain_array(plain(arg), op.name)
             values.append(arg)
         out = apply(op, values, settings)
         if op.kind == "constant":
@@ -94,6 +98,10 @@ class Dual(Shortened):
         primal, tangent = self.layers
         return tangent is not None or (isinstance(primal, Box) and bool(getattr(primal, "requires_grad", True)))
 
+    @property
+    def carries(self) -> bool:
+        return self.layers[1] is not None
+
     def detach(self) -> Any:
         """The same values, as a constant."""
         primal = self.primal
@@ -101,25 +109,35 @@ class Dual(Shortened):
 
     def numpy(self) -> np.ndarray:
         """The values as a NumPy array; without the tangent."""
+        return self._left(self._values(), "t.numpy()")  # type: ignore[no-any-return]  # an array
+
+    def _values(self) -> np.ndarray:
         primal = self.primal
         return primal.numpy() if isinstance(primal, Box) else np.asarray(primal)  # type: ignore[attr-defined]  # every box has numpy()
 
+    def _left(self, value: Any, call: str) -> Any:
+        return left(value, self, call, recording_floor.get())
+
     def item(self, *index: int) -> Any:
         """The value as a Python number."""
-        return self.numpy().item(*index)
+        return self._left(self._values().item(*index), "t.item()")
 
     def tolist(self) -> Any:
         """The values as nested lists of Python numbers."""
-        return self.numpy().tolist()
+        return self._left(self._values().tolist(), "t.tolist()")
 
     def _leaving(self, call: str) -> Any:
-        if self.requires_grad:
+        if matters(self):
+            refused(self, call, recording_floor.get())
             raise LeavesGraphError(
                 f"{call} would silently drop this array's tangent, and with it the derivative. If that is meant, say "
                 f"so: t.detach(), t.numpy() or t.item(). If not, use NumPy functions that understand such arrays; and "
                 f"to collect results in an array, make it one of them: out = np.zeros_like(t), then out[i] = t[i]"
             )
-        return self.primal
+        return self._values()
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._leaving("__dlpack__").__dlpack__(**options)
 
     def __repr__(self) -> str:
         return f"dual({self.primal!r}, tangent={self.tangent!r})"

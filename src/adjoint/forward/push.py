@@ -19,6 +19,7 @@ import numpy as np
 
 from adjoint.core.box import apply, new_level, raw
 from adjoint.core.errors import LeavesGraphError, NotDifferentiableError
+from adjoint.core.leaks import begin, over
 from adjoint.core.op import Op
 from adjoint.core.pulls import NO_RULE, NotDifferentiable, dtype_of, refuse_complex, shape_of, where
 from adjoint.tape.backward import backward
@@ -57,6 +58,7 @@ def _written(op: Op, wanted: tuple[int, ...], real: bool) -> Push:
     for term in terms[1:]:
         total = f"added({total}, {term})" if op.multiple else f"{total} + {term}"
     source = f"def push(args, out, settings, {', '.join(tangents.values())}):\n    return {total}\n"
+    scope["__name__"] = __name__
     exec(compile(source, f"<forward rule of {op.name}>", "exec"), scope)
     push: Push = scope["push"]
     return push
@@ -140,6 +142,7 @@ def transposed(op: Op, i: int, args: Sequence[Any], out: Any, settings: Mapping[
     """
     level = new_level()
     token = recording_floor.set(min(recording_floor.get(), level))
+    begin(level, level)
     try:
         outs = out if op.multiple else (out,)
         cotangents = [wrap(np.zeros_like(x), leaf(shape_of(x), dtype_of(x)), level) for x in outs]
@@ -158,6 +161,7 @@ def transposed(op: Op, i: int, args: Sequence[Any], out: Any, settings: Mapping[
             if share is not None and np.any(raw(share)):
                 raise _opaque(op)
     finally:
+        over(level)
         recording_floor.reset(token)
     tangents = [found[c.node] if c.node in found else np.zeros_like(x) for c, x in zip(cotangents, outs, strict=True)]
     return tangents if op.multiple else tangents[0]

@@ -17,10 +17,12 @@ from adjoint.batch.batched import Batched
 from adjoint.core.box import Box, apply, new_level, raw, settled
 from adjoint.core.cotangents import Lazy
 from adjoint.core.errors import NotSupportedError
+from adjoint.core.leaks import Reach, begin, over
 from adjoint.core.op import Op
 from adjoint.forward.dual import Dual
 from adjoint.ops.writable import Layered
 from adjoint.ops.writing import part_of
+from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import pull_for
 
 _SCALING = frozenset({"multiply", "divide", "negative", "positive", "conjugate", "copy", "astype"})
@@ -219,7 +221,14 @@ def pattern_of(f: Callable[..., Any], x: np.ndarray) -> Any:
 
     level = new_level()
     rows = sp.csr_array(sp.eye_array(x.size, dtype=bool))
-    out = settled(f(Dual.of((x, Pattern.of((rows, x.shape), new_level())), level)), level)
+    begin(level, recording_floor.get())
+    try:
+        value = f(Dual.of((x, Pattern.of((rows, x.shape), new_level())), level))
+    finally:
+        ledger = over(level)
+    out = settled(value, level)
+    if ledger is not None:
+        ledger.report(out, Reach(isinstance(out, Dual) and out.level == level and out.carries))
     tangent = out.tangent if isinstance(out, Dual) and out.level == level else None
     if tangent is None:
         return sp.csr_array((np.size(raw(out)), x.size), dtype=bool)

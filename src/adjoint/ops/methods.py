@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.box import Box, raw, stays_in_index
-from adjoint.core.errors import ArgumentError, LeavesGraphError
+from adjoint.core.errors import ArgumentError, DTypeError, LeavesGraphError
 from adjoint.core.foreign import asking
 from adjoint.core.op import Op
 from adjoint.core.protocol import array_function, array_ufunc, detached, store
@@ -170,6 +170,8 @@ class ArrayBox(Box):
         return complex(self._leaving("complex(t)"))
 
     def __index__(self) -> int:
+        if self.dtype.kind not in "iub":  # as NumPy's arrays answer code that tries
+            raise DTypeError(f"an index is a whole number; this tensor is of {self.dtype}. int(t.item()) makes it one")
         return self._leaving("using t as an index").__index__()  # type: ignore[no-any-return]  # an array's
 
     def __len__(self) -> int:

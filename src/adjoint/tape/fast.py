@@ -200,6 +200,7 @@ def short_way(op: Op, tensor: type, otherwise: Way, view: Way, symbol: str | Non
         "ndarray": np.ndarray,
         "float64": np.dtype("float64"),
         "float32": np.dtype("float32"),
+        "__name__": __name__,
     }
     if _is_ufunc(op) and not _refuses(op):
         scope |= {f"pull_{_marks(wanted)}": build(op, wanted, False, False) for wanted in _choices(op)}

@@ -9,8 +9,10 @@ import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.errors import LeavesGraphError
+from adjoint.core.leaks import left, matters, refused
 from adjoint.core.registry import operation
 from adjoint.ops.methods import ArrayBox
+from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import leaf
 
 # What NumPy answers by yes or no, where no gradient can get lost: `np.array_equal([t, t], [t, t])` asks each tensor
@@ -33,6 +35,14 @@ class Leaving(ArrayBox):
     def requires_grad(self) -> bool:
         raise NotImplementedError
 
+    @property
+    def carries(self) -> bool:
+        return self.node is not None
+
+    def _left(self, value: Any, call: str) -> Any:
+        """`value` as it leaves: where a transform runs, it remembers that."""
+        return left(value, self, call, recording_floor.get()) if self.level else value
+
     def numpy(self) -> np.ndarray:
         """The values as a NumPy array; read-only where a graph holds them."""
         data = self.data
@@ -40,29 +50,30 @@ class Leaving(ArrayBox):
         if self.node is not None and array.flags.writeable:
             array = array.view()
             array.flags.writeable = False
-        return array
+        return self._left(array, "t.numpy()")  # type: ignore[no-any-return]  # an array
 
     def item(self, *index: int) -> Any:
         """The value as a Python number."""
         held: Any = self.data if isinstance(self.data, Box) else self.numpy()
-        return held.item(*index)
+        return self._left(held.item(*index), "t.item()")
 
     def tolist(self) -> Any:
         """The values as nested lists of Python numbers."""
-        return self.numpy().tolist()
+        return self._left(self.numpy().tolist(), "t.tolist()")
 
     def _leaving(self, call: str) -> np.ndarray:
-        if self.node is not None or isinstance(self.data, Box):
+        if matters(self):
             asker = sys._getframe(2)
             if asker.f_code.co_name in _COMPARING and asker.f_globals["__name__"].startswith("numpy."):
                 return self.numpy()
+            refused(self, call, recording_floor.get())
             raise LeavesGraphError(
                 f"{call} would silently drop this tensor's history, and with it its gradient. If that is meant, say "
                 f"so: t.detach(), t.numpy() or t.item(). If not, use NumPy functions that understand tensors; and to "
                 f"collect results in an array, make it a tensor too: out = np.zeros_like(t), then out[i] = t[i]. For "
                 f"functions of SciPy's, see adjoint.scipy"
             )
-        return np.asarray(self.data)
+        return self.numpy()
 
     def __dlpack__(self, **options: Any) -> Any:
         return self._leaving("__dlpack__").__dlpack__(**options)

@@ -10,6 +10,7 @@ from numpy import asarray, ndarray
 
 from adjoint.core.box import apply
 from adjoint.core.foreign import PLAIN, plain_array
+from adjoint.core.leaks import TRACKED, entering, plain
 from adjoint.core.op import Op
 from adjoint.core.pulls import Pull, build, dtype_of
 from adjoint.tape.modes import NEVER, recording_floor
@@ -80,6 +81,7 @@ def record(op: Op, level: int, args: Sequence[Any], settings: Any, kind: type) -
     values: list[Any] = []
     parents: list[Node] = []
     wanted: list[int] = []
+    left: list[Any] = []
     for i, arg in enumerate(args):
         # A constant tensor of whatever level is as good as its data.
         if isinstance(arg, kind) and (arg.level == level or arg.node is None):  # type: ignore[attr-defined]  # kind is Tensor
@@ -89,13 +91,21 @@ def record(op: Op, level: int, args: Sequence[Any], settings: Any, kind: type) -
                 wanted.append(i)
         else:
             if type(arg) not in PLAIN:
+                if type(arg) in TRACKED:
+                    left.append(arg)
+                    arg = plain(arg)
                 arg = asarray(arg) if type(arg) is list and op.kind != "constant" else plain_array(arg, op.name)
             values.append(arg)
     out = apply(op, values, settings)
     mode = recording_floor.raw()
     if not parents or op.kind == "constant" or (level < mode and (mode <= NEVER or level < recording_floor.get())):
+        if left and op.kind != "constant":
+            entering(left, None, level)
         return out, None
-    return out, written(op, values, tuple(wanted), tuple(parents), out, settings, mode)
+    node = written(op, values, tuple(wanted), tuple(parents), out, settings, mode)
+    if left:
+        entering(left, node, level)
+    return out, node
 
 
 def written(

@@ -11,6 +11,7 @@ import numpy as np
 from adjoint.batch.batched import Batched
 from adjoint.core.box import Box, new_level, returned
 from adjoint.core.errors import ArgumentError, ShapeError
+from adjoint.core.leaks import Reach, begin, over
 from adjoint.core.trees import flatten, paths
 from adjoint.ops.writable import own
 from adjoint.twin.follow import follow
@@ -70,7 +71,17 @@ def vmap(f: Function, in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None
             raise ArgumentError("vmap: no argument has an axis of samples, so their number is unknown; give in_axes, "
                                 "or axis_size=n")  # fmt: skip
         (n,) = sizes
-        return _unboxed(follow(f)(*boxed, **kwargs), out_axes, level, n, flatten(args)[0])
+        begin(level, 0)
+        try:
+            value = follow(f)(*boxed, **kwargs)
+        except BaseException:
+            over(level)
+            raise
+        ledger = over(level)
+        if ledger is not None:
+            varies = any(isinstance(x, Batched) and x.level == level and x.carries for x in flatten(value)[0])
+            ledger.report(value, Reach(varies))
+        return _unboxed(value, out_axes, level, n, flatten(args)[0])
 
     return wrapped
 

@@ -9,10 +9,12 @@ import numpy as np
 
 from adjoint.core.box import Box, new_level, returned
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
+from adjoint.core.leaks import Reach, begin, over, plain
 from adjoint.core.pulls import dtype_of
 from adjoint.core.trees import flatten, matched, paths
 from adjoint.forward.dual import Dual
 from adjoint.ops.writable import own
+from adjoint.tape.modes import recording_floor
 from adjoint.transforms.reverse import grad, vjp
 from adjoint.twin.follow import follow
 
@@ -51,13 +53,22 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: b
     level = new_level()
     pairs = enumerate(zip(primals, tangents, strict=True))
     args = [x if t is None else _carrying(x, t, level, i) for i, (x, t) in pairs]
-    value, aux = follow(f)(*args), None
+    begin(level, recording_floor.get())
+    try:
+        value, aux = follow(f)(*args), None
+    except BaseException:
+        over(level)
+        raise
+    ledger = over(level)
     if has_aux:
         if not isinstance(value, tuple) or len(value) != 2:
             raise ArgumentError(
                 f"has_aux=True: the function must return (value, aux); it returned {type(value).__name__}"
             )
         value, aux = value
+    if ledger is not None:
+        varies = any(isinstance(x, Dual) and x.level == level and x.carries for x in flatten(value)[0])
+        ledger.report(value, Reach(varies))
     given = flatten((tuple(primals), tuple(tangents)))[0]
     value, tangent = _apart(value, level, given)
     return (value, tangent, _apart(aux, level, given)[0]) if has_aux else (value, tangent)
@@ -114,7 +125,7 @@ def _apart(tree: Any, level: int, given: list[Any]) -> tuple[Any, Any]:
     leaves, rebuild = flatten(tree)
     primals, tangents = [], []
     for x in leaves:
-        x = returned(x, level)
+        x = plain(returned(x, level))
         mine = isinstance(x, Dual) and x.level == level
         primal, tangent = x.layers if mine else (x, None)
         primals.append(own(primal, given))

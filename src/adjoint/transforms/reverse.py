@@ -16,9 +16,11 @@ import numpy as np
 
 from adjoint.core.box import Box, new_level, returned
 from adjoint.core.errors import ArgumentError, DTypeError, GradientError, ShapeError
+from adjoint.core.leaks import begin, over, plain
 from adjoint.core.pulls import dtype_of
 from adjoint.core.trees import flatten, paths
 from adjoint.tape.backward import backward
+from adjoint.tape.losing import GraphReach
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import leaf
 from adjoint.tape.tensor import Tensor, wrap
@@ -31,14 +33,16 @@ Function = Callable[..., Any]
 @contextmanager
 def _recording(level: int) -> Iterator[None]:
     """Record tensors of `level` and above, even inside `no_grad`: a derivative was asked for."""
-    if recording_floor.get() <= level:
-        yield
-        return
-    token = recording_floor.set(level)
+    token = None if recording_floor.get() <= level else recording_floor.set(level)
+    begin(level, level)
     try:
         yield
+    except BaseException:
+        over(level)
+        raise
     finally:
-        recording_floor.reset(token)
+        if token is not None:
+            recording_floor.reset(token)
 
 
 def _inputs(tree: Any, level: int, what: str) -> tuple[list[Tensor], Callable[[list[Any]], Any]]:
@@ -64,7 +68,7 @@ def _as_float(x: Any) -> str:
 def _outputs(value: Any, level: int) -> tuple[list[Any], list[Any], Callable[[list[Any]], Any]]:
     """The leaves of a function's value: as they are, on the level below, and the way back."""
     leaves, rebuild = flatten(value)
-    leaves = [returned(x, level) for x in leaves]
+    leaves = [plain(returned(x, level)) for x in leaves]
     below = [x.data if isinstance(x, Tensor) and x.level == level else x for x in leaves]
     return leaves, below, rebuild
 
@@ -109,10 +113,12 @@ def vjp(f: Function, *args: Any, has_aux: bool = False) -> Any:
     made = [_inputs(arg, level, f"argument {i}") for i, arg in enumerate(args)]
     with _recording(level):
         value = follow(f)(*(rebuild(list(tensors)) for tensors, rebuild in made))
-    aux = None
+    ledger, aux = over(level), None
     if has_aux:
         value, aux = _with_aux(value)
         aux = _rebuilt(aux, level)
+    if ledger is not None:
+        ledger.report(value, GraphReach(level, value, {i: tensors for i, (tensors, _) in enumerate(made)}))
     leaves, below, rebuild_value = _outputs(value, level)
 
     def pullback(cotangent: Any) -> tuple[Any, ...]:
@@ -143,7 +149,7 @@ def _with_aux(value: Any) -> tuple[Any, Any]:
 
 def _rebuilt(tree: Any, level: int) -> Any:
     leaves, rebuild = flatten(tree)
-    leaves = [returned(x, level) for x in leaves]
+    leaves = [plain(returned(x, level)) for x in leaves]
     return rebuild([_copied(x.data) if isinstance(x, Tensor) and x.level == level else x for x in leaves])
 
 
@@ -185,10 +191,14 @@ def value_and_grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> 
             call[k] = rebuild(list(tensors))
         with _recording(level):
             value = follow(f)(*call, **kwargs)
-        aux = None
+        ledger, aux = over(level), None
         if has_aux:
             value, aux = _with_aux(value)
-        value = returned(value, level)
+        if ledger is not None:
+            ledger.report(
+                value, GraphReach(level, value, {k: tensors for k, (tensors, _) in zip(chosen, made, strict=True)})
+            )
+        value = plain(returned(value, level))
         seed = _scalar(value)
         flat = [tensor for tensors, _ in made for tensor in tensors]
         pulled = iter(_pull([value], [seed], flat, level, retain=False))

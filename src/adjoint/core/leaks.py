@@ -1,0 +1,254 @@
+"""Values that leave a transform while it runs: what is noted of them, and the report where they were lost.
+
+Nothing is noted where nothing leaves.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+import weakref
+from collections.abc import Sequence
+from contextvars import ContextVar, Token
+from types import FrameType, TracebackType
+from typing import Any
+
+from adjoint.core.box import Box
+from adjoint.core.errors import ArgumentError, LeakWarning, LeavesGraphError
+from adjoint.core.places import Place, is_of, line_number, place_of, short_name, users_frame
+from adjoint.core.trees import flatten
+
+_mode: ContextVar[str] = ContextVar("leaks", default="warn")
+_MODES = ("error", "warn", "ignore")
+
+
+class leaks:  # noqa: N801 - used like a function
+    """Say what happens when a value leaves a transform and takes part in its result as a plain number.
+
+    Args:
+        mode: "warn" (what happens if nothing is said) gives an `adjoint.LeakWarning`, "error" raises a
+            `LeavesGraphError`, "ignore" does nothing.
+
+    A call holds from then on, in this thread and task; a ``with`` statement, for its block.
+
+    Raises:
+        ArgumentError: for another mode.
+
+    Example:
+        >>> import adjoint as ad
+        >>> with ad.leaks("error"):
+        ...     print(ad.grad(lambda x: x * ad.stop_gradient(x))(3.0))  # said to be a constant: nothing is lost
+        3.0
+    """
+
+    def __init__(self, mode: str) -> None:
+        if mode not in _MODES:
+            raise ArgumentError(f"ad.leaks takes {', '.join(map(repr, _MODES))}; got {mode!r}")
+        self._token: Token[str] | None = _mode.set(mode)
+
+    def __enter__(self) -> leaks:
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._token is not None:
+            _mode.reset(self._token)
+            self._token = None
+
+
+class Note:
+    """What left at one place: by which call, from which levels, and what became of it."""
+
+    def __init__(self, call: str, frame: FrameType, box: Any, levels: tuple[int, ...], refused: bool) -> None:
+        self.call, self.place, self.box, self.levels, self.refused = call, place_of(frame), box, levels, refused
+        user = users_frame()
+        self.user = place_of(user)
+        self.fate = ("refused", "")
+        if not refused:
+            from adjoint.core.uses import fate_of  # reads source: needed only here
+
+            self.fate = fate_of(frame, call)
+        self.values: list[weakref.ref[Any]] = []
+        #: The nodes of operations that took it as a constant; None for one that has no node.
+        self.entered: list[tuple[Any, Place]] = []
+        self.seen = self.converted = self.reported = False
+
+    @property
+    def running(self) -> bool:
+        """Whether a transform that it left is still running."""
+        return any(level in _RUNNING for level in self.levels)
+
+    def enter(self, node: Any = None) -> None:
+        """An operation that is differentiated took it as a constant."""
+        if self.running and len(self.entered) < _ENOUGH:
+            self.entered.append((node, place_of(users_frame())))
+
+
+_ENOUGH = 100
+
+
+class Ledger:
+    """What left one run of a transform."""
+
+    def __init__(self, floor: int) -> None:
+        self.floor = floor
+        self.notes: dict[Any, Note] = {}
+
+    def report(self, value: Any, reach: Reach) -> None:
+        """Report what left and was lost, now that the transform's function has given `value`."""
+        returned = [note for x in flatten(value)[0] if type(x) in TRACKED for note in x.notes]
+        for note in list(self.notes.values()):
+            if note.reported:
+                continue
+            why = _refusal(note, reach) if note.refused else _loss(note, reach, note in returned)
+            if why:
+                for other in self.notes.values():
+                    other.reported = other.reported or other.place[:2] == note.place[:2]
+                _report(note, why)
+
+
+class Reach:
+    """What a transform's result depends on: here, where there is no graph, on everything (`varies`) or on nothing."""
+
+    def __init__(self, varies: bool) -> None:
+        self.varies = varies
+
+    def missed(self, box: Any) -> str:
+        """The name of an argument that `box` depends on and the result does not; empty if there is none."""
+        return "" if self.varies else "any argument"
+
+    def uses(self, box: Any) -> bool:
+        """Whether the result depends on `box`."""
+        return self.varies
+
+    def reached(self, node: Any) -> bool:
+        """Whether the operation that wrote `node` leads to the result."""
+        return node is None
+
+
+_RUNNING: dict[int, Ledger | int] = {}
+#: ``begin(level, floor)``: a transform of `level` runs from now on; what `no_grad` hides is below `floor`.
+begin = _RUNNING.__setitem__
+
+
+def over(level: int) -> Ledger | None:
+    """A transform has run: what was noted of it, if there is anything to report."""
+    ledger = _RUNNING.pop(level, None)
+    return ledger if isinstance(ledger, Ledger) and _mode.get() != "ignore" else None
+
+
+def _levels(box: Any, floor: int) -> tuple[int, ...]:
+    """The levels of running transforms that differentiate `box`, where that is not switched off by `no_grad`."""
+    found = []
+    while isinstance(box, Box):
+        ledger = _RUNNING.get(box.level)
+        if ledger is not None and box.carries:
+            begun = ledger.floor if isinstance(ledger, Ledger) else ledger
+            if floor <= max(box.level, begun):
+                found.append(box.level)
+        box = None if box.held is box else box.held
+    return tuple(found)
+
+
+def _noted(call: str, frame: FrameType, box: Any, levels: tuple[int, ...], refused: bool) -> Note:
+    key = (frame.f_code, frame.f_lasti, refused and id(box))
+    note: Note | None = None
+    missing = []
+    for level in levels:
+        ledger = _RUNNING.get(level)
+        if isinstance(ledger, int):
+            ledger = _RUNNING[level] = Ledger(ledger)
+        if ledger is not None:
+            note = ledger.notes.get(key, note)
+            missing.append(ledger)
+    if note is None:
+        note = Note(call, frame, box, levels, refused)
+    for ledger in missing:
+        ledger.notes[key] = note
+    return note
+
+
+def left(value: Any, box: Any, call: str, floor: int) -> Any:
+    """`value` of `box`, as it leaves by `call`; it remembers that, if a transform runs and the caller is not ours."""
+    frame = sys._getframe(3)
+    levels = () if not _RUNNING or is_of(frame, "adjoint") else _levels(box, floor)
+    if not levels:
+        return value
+    from adjoint.core.left import tracked  # classes that only what leaves needs
+
+    return tracked(value, (_noted(call, frame, box, levels, refused=False),))
+
+
+def matters(box: Any) -> bool:
+    """Whether plain numbers of `box` would lose a derivative: that of a transform that is over is lost already."""
+    while isinstance(box, Box):
+        if (box.carries and (box.level <= 0 or box.level in _RUNNING)) or box.held is box:
+            return True
+        box = box.held
+    return False
+
+
+#: The classes of values that left, once there are any.
+TRACKED: set[type] = set()
+
+
+def plain(x: Any) -> Any:
+    """`x`, without the memory of where it came from."""
+    return x.plain() if type(x) in TRACKED else x
+
+
+def entering(args: Sequence[Any], node: Any, level: int) -> None:
+    """An operation of `level`, written as `node`, took `args` as constants."""
+    for x in args:
+        for note in x.notes if type(x) in TRACKED else ():
+            note.enter(node if level in note.levels else None)
+
+
+def refused(box: Any, call: str, floor: int) -> None:
+    """Note that `call` of `box` raised: if somebody swallows that, its history may be lost."""
+    levels = _levels(box, floor)
+    if levels and _mode.get() != "ignore":
+        _noted(call, users_frame(), box, levels, refused=True)
+
+
+def _refusal(note: Note, reach: Reach) -> str:
+    lost = reach.missed(note.box) or ("" if reach.uses(note.box) else "that value")
+    said = f"{note.call} was refused, and the error was swallowed; the result does not depend on "
+    return said + lost if lost else ""
+
+
+def _loss(note: Note, reach: Reach, is_result: bool) -> str:
+    said = f"{note.call} took a value out of the transform, and "
+    if is_result:
+        return said + "it is the result"
+    for node, place in note.entered:
+        if reach.reached(node):
+            return said + f"it was computed with at {_line(place)}"
+    kind, who = note.fate
+    if kind == "foreign" or (kind == "kept" and note.converted):
+        return said + (f"{who} computed with it" if who else "it was put into a plain array")
+    alive = any(value() is not None for value in note.values)
+    if kind == "unknown" and not note.seen and not alive:
+        return said + "code that can not be followed read it"
+    lost = reach.missed(note.box)
+    if lost and (kind == "kept" or (kind == "unknown" and not note.seen)):
+        return said + f"the result does not depend on {lost}"
+    return ""
+
+
+def _line(place: Place) -> str:
+    return f"{short_name(place.code.co_filename)}:{line_number(place.code, place.at)}"
+
+
+def _report(note: Note, why: str) -> None:
+    code, at, names = note.place
+    called = "" if note.user[:2] == note.place[:2] else f" (called at {_line(note.user)})"
+    text = (
+        f"{_line(note.place)}{called}: {why}, so the derivative lacks its part. Compute with the array itself; for "
+        f"code of others, ad.through('package') follows its values; if a constant is meant, say so: "
+        f"ad.stop_gradient(t) or t.detach(). ad.leaks('ignore') is silent about this"
+    )
+    if _mode.get() == "error":
+        raise LeavesGraphError(text)
+    registry = names.setdefault("__warningregistry__", {}) if isinstance(names, dict) else {}
+    module = names.get("__name__") or "<unknown>"
+    warnings.warn_explicit(text, LeakWarning, code.co_filename, line_number(code, at), module, registry)

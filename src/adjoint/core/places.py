@@ -1,0 +1,52 @@
+"""Where in the user's code something stands: frames, and lines as text."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+
+class Place(NamedTuple):
+    """A place in compiled code, and the globals that it runs with."""
+
+    code: CodeType
+    at: int
+    names: Mapping[str, Any]
+
+
+def place_of(frame: FrameType) -> Place:
+    """Where `frame` is now."""
+    return Place(frame.f_code, frame.f_lasti, frame.f_globals)
+
+
+def line_number(code: CodeType, at: int) -> int:
+    """The line of a place in `code`."""
+    lines = (line for start, stop, line in code.co_lines() if start <= at < stop and line is not None)
+    return next(lines, code.co_firstlineno)
+
+
+def short_name(file: str) -> str:
+    """A file's name, relative to the current folder if it lies there."""
+    return file.removeprefix(os.path.join(os.getcwd(), ""))
+
+
+def is_of(frame: FrameType, *packages: str) -> bool:
+    """Whether the code of `frame` belongs to one of these packages."""
+    name = frame.f_globals.get("__name__") or ""
+    return any(name == package or name.startswith(f"{package}.") for package in packages)
+
+
+def users_frame(depth: int = 1) -> FrameType:
+    """The innermost frame outside adjoint, NumPy and SciPy; the outermost if there is none."""
+    frame = sys._getframe(depth)
+    while frame.f_back is not None and is_of(frame, "adjoint", "numpy", "scipy"):
+        frame = frame.f_back
+    return frame
+
+
+def line_of_frame(frame: FrameType) -> str:
+    """File and line where `frame` is now."""
+    return f"{short_name(frame.f_code.co_filename)}:{frame.f_lineno}"

@@ -1,0 +1,281 @@
+"""What a line of Python does with a value that it takes out of a tensor: read from its source, for reports only."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import linecache
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, MethodType, ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjoint.core.places import is_of
+
+
+class Fate(NamedTuple):
+    """What becomes of a value.
+
+    `kind` is "harmless" (compared, shown, computed with where that is seen), "kept" (in an object), "foreign" (read by
+    code that is not Python, named by `who`), or "unknown".
+    """
+
+    kind: str
+    who: str
+
+
+HARMLESS, UNKNOWN = Fate("harmless", ""), Fate("unknown", "")
+_WORST = ("harmless", "kept", "unknown", "foreign")
+_DEEPEST = 6
+
+# Calls whose result is as much of the value as their argument.
+_HANDED_ON = frozenset(("abs", "round", "complex", "min", "max", "sum", "sorted", "list", "tuple", "reversed", "zip"))
+# Calls whose result is about the value only.
+_SHOWN = frozenset(
+    ("print", "str", "repr", "format", "int", "bool", "isinstance", "type", "len", "hash", "id", "range")
+)
+# Modules that keep values or show them, and what loggers are asked for.
+_SHOWING = frozenset(("logging", "warnings", "json", "pprint", "csv", "io", "sys", "time", "os", "copy", "pickle"))
+_LOGGING = frozenset(("debug", "info", "warning", "error", "critical", "exception", "log"))
+# Where a name stands for one of these kinds of objects, their methods keep values or show them.
+_CONTAINERS = (list, dict, set, tuple, str, bytes, bytearray)
+
+
+@dataclass
+class _Uses:
+    """Where the value of an expression goes, within one function.
+
+    `handed` are calls and the arguments that have it; of `returned` and `handed`, the last entry says whether it has
+    been through ``float(…)``, from where on it is a number as any other.
+    """
+
+    handed: list[tuple[ast.Call, ast.expr]] = field(default_factory=list)
+    kept: bool = False
+    returned: set[bool] = field(default_factory=set)
+
+
+@lru_cache(16)
+def _parsed(file: str, size: int) -> dict[ast.AST, ast.AST]:
+    """The parent of each node of a file's syntax tree."""
+    tree = ast.parse("".join(linecache.getlines(file)))
+    return {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+
+
+def _parents(code: CodeType) -> dict[ast.AST, ast.AST]:
+    try:
+        return _parsed(code.co_filename, len(linecache.getlines(code.co_filename)))
+    except (SyntaxError, ValueError, RecursionError):
+        return {}
+
+
+@lru_cache(1024)
+def _expression(code: CodeType, at: int) -> tuple[ast.expr | None, ast.AST | None]:
+    """The expression that `code` is at, and the function that it stands in."""
+    position = next((p for i, p in enumerate(code.co_positions()) if i == at // 2), None)
+    if position is None or None in position:
+        return None, None
+    line, stop, left, right = position
+    parents = _parents(code)
+    ending = [n for n in parents if isinstance(n, ast.expr) and (n.end_lineno, n.end_col_offset) == (stop, right)]
+    found = [n for n in ending if (n.lineno, n.col_offset) == (line, left)]
+    found = found or [n for n in ending if isinstance(n, ast.Call)]  # of a call of several lines, the start may differ
+    return (found[0], _function_of(found[0], parents)) if found else (None, None)
+
+
+def _function_of(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> ast.AST:
+    while node in parents:
+        node = parents[node]
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            break
+    return node
+
+
+def _uses(start: list[ast.AST], function: ast.AST, parents: dict[ast.AST, ast.AST], is_float: bool) -> _Uses:
+    """Follow the value of the nodes `start` to where it is used."""
+    found, waiting, seen = _Uses(), [(node, is_float) for node in start], set[tuple[ast.AST, bool]]()
+    while waiting:
+        node, is_float = waiting.pop()
+        parent = parents.get(node)
+        if parent is None or (node, is_float) in seen:
+            continue
+        seen.add((node, is_float))
+        if isinstance(parent, ast.Return | ast.Yield | ast.YieldFrom | ast.Lambda):
+            found.returned.add(is_float)
+        elif isinstance(parent, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr):
+            targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
+            for target in targets:
+                found.kept = found.kept or any(isinstance(x, ast.Attribute | ast.Subscript) for x in ast.walk(target))
+                waiting += [(x, is_float) for x in _loads(target, function)]
+            if isinstance(parent, ast.NamedExpr):
+                waiting.append((parent, is_float))
+        elif isinstance(parent, ast.For | ast.comprehension) and node is parent.iter:
+            waiting += [(x, is_float) for x in _loads(parent.target, function)]
+        elif isinstance(parent, ast.Call) and node is not parent.func:
+            name = parent.func.id if isinstance(parent.func, ast.Name) else ""
+            if name not in _HANDED_ON and name != "float":
+                found.handed.append((parent, node))  # type: ignore[arg-type]  # an argument is an expression
+            if name in _HANDED_ON or name == "float" or (is_float and name not in _SHOWN):
+                waiting.append((parent, is_float or name == "float"))
+        elif _carries_on(node, parent):
+            waiting.append((parent, is_float))
+    return found
+
+
+def _carries_on(node: ast.AST, parent: ast.AST) -> bool:
+    """Whether the value of `parent` has that of `node` in it."""
+    if isinstance(parent, ast.BinOp):  # "%f" % x is text
+        return not (isinstance(parent.op, ast.Mod) and isinstance(parent.left, ast.Constant | ast.JoinedStr))
+    if isinstance(parent, ast.IfExp):
+        return node is not parent.test
+    if isinstance(parent, ast.Subscript):
+        return node is parent.value
+    if isinstance(parent, ast.UnaryOp):
+        return not isinstance(parent.op, ast.Not)
+    kinds = (ast.Tuple, ast.List, ast.Set, ast.Dict, ast.Starred, ast.BoolOp, ast.Attribute, ast.Call, ast.keyword,
+             ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp, ast.Await)  # fmt: skip
+    return isinstance(parent, kinds)
+
+
+def _loads(target: ast.AST, function: ast.AST) -> Iterator[ast.Name]:
+    names = {x.id for x in ast.walk(target) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)}
+    for x in ast.walk(function):
+        if isinstance(x, ast.Name) and x.id in names and isinstance(x.ctx, ast.Load):
+            yield x
+
+
+def fate_of(frame: FrameType, call: str) -> Fate:
+    """What the function of `frame`, which is at a call such as ``t.item()``, does with the value."""
+    expression, function = _expression(frame.f_code, frame.f_lasti)
+    if expression is None or function is None:
+        return UNKNOWN
+    callee = expression.func if isinstance(expression, ast.Call) else None
+    if callee is not None and call.partition("(")[0].rpartition(".")[2] not in ast.dump(callee):
+        held = _resolved(callee, _names(frame))
+        if not isinstance(held, FunctionType | MethodType):
+            return _of_callee(held, ast.unparse(callee), 0) if held is not None else UNKNOWN
+    return _fate(frame, [expression], function, _parents(frame.f_code), 0, False)
+
+
+def _fate(frame: FrameType, start: list[ast.AST], function: ast.AST, parents: Any, depth: int, is_float: bool) -> Fate:
+    uses = _uses(start, function, parents, is_float)
+    fates = [Fate("kept", "")] if uses.kept else []
+    fates += [_handed(*pair, _names(frame), depth) for pair in uses.handed]
+    fates += [_returned(frame, depth, is_float) for is_float in uses.returned]
+    return _worst(fates)
+
+
+def _worst(fates: list[Fate]) -> Fate:
+    return max(fates, key=lambda fate: _WORST.index(fate.kind), default=HARMLESS)
+
+
+def _returned(frame: FrameType, depth: int, is_float: bool) -> Fate:
+    """What becomes of what `frame` returns."""
+    caller = frame.f_back
+    if caller is None or depth > _DEEPEST or is_of(caller, "adjoint"):  # a transform looks at its result
+        return Fate("foreign", "float") if is_float else Fate("kept", "")
+    expression, function = _expression(caller.f_code, caller.f_lasti)
+    if expression is None or function is None:
+        return UNKNOWN
+    if isinstance(expression, ast.Call):
+        callee = _resolved(expression.func, _names(caller))
+        if callee is None:
+            return UNKNOWN
+        if isinstance(callee, np.ufunc):  # made of this function
+            return Fate("foreign", ast.unparse(expression.func))
+        if not _is_python(callee):
+            return _of_callee(callee, ast.unparse(expression.func), depth)
+    return _fate(caller, [expression], function, _parents(caller.f_code), depth + 1, is_float)
+
+
+def _handed(call: ast.Call, argument: ast.expr, names: dict[str, Any], depth: int) -> Fate:
+    """What becomes of an argument of `call`."""
+    callee = _resolved(call.func, names)
+    text = ast.unparse(call.func)
+    if callee is None:
+        return HARMLESS if isinstance(call.func, ast.Attribute) and call.func.attr in _LOGGING else UNKNOWN
+    code = getattr(getattr(callee, "__func__", callee), "__code__", None)
+    if code is None or depth > _DEEPEST:
+        return _of_callee(callee, text, depth)
+    if str(getattr(callee, "__module__", "")).partition(".")[0] in _SHOWING:
+        return HARMLESS
+    parents = _parents(code)
+    function = next((n for n in parents if isinstance(n, ast.FunctionDef) and _first(n) == code.co_firstlineno), None)
+    if function is None or function.name != code.co_name:
+        return UNKNOWN
+    given = [*function.args.posonlyargs, *function.args.args]
+    place = call.args.index(argument) + isinstance(callee, MethodType) if argument in call.args else -1
+    named = given[place].arg if 0 <= place < len(given) else getattr(argument, "arg", None)
+    if named is None:
+        return UNKNOWN
+    start = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == named and isinstance(n.ctx, ast.Load)]
+    plain = getattr(callee, "__func__", callee)
+    cells = zip(code.co_freevars, plain.__closure__ or (), strict=True)
+    inside = {**plain.__globals__, **{name: _content(cell) for name, cell in cells}}
+    uses = _uses(list(start), function, parents, False)
+    worst = _worst([_handed(*pair, inside, depth + 1) for pair in uses.handed])
+    return Fate("foreign", text) if worst.kind == "foreign" else worst
+
+
+def _content(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # not yet assigned
+        return None
+
+
+def _first(function: ast.FunctionDef) -> int:
+    return min([function.lineno, *(d.lineno for d in function.decorator_list)])
+
+
+def _is_python(callee: Any) -> bool:
+    return isinstance(callee, FunctionType | MethodType) or (
+        not isinstance(callee, BuiltinFunctionType) and hasattr(type(callee).__call__, "__code__")
+    )
+
+
+def _of_callee(callee: Any, text: str, depth: int) -> Fate:
+    """What `callee`, which is no Python function that could be followed, does with an argument."""
+    if isinstance(callee, np.ufunc) or hasattr(callee, "_implementation"):
+        return HARMLESS  # NumPy asks the value itself
+    owner = getattr(callee, "__self__", None)
+    home = callee.__module__ if isinstance(getattr(callee, "__module__", None), str) else ""
+    if isinstance(owner, _CONTAINERS) or home.partition(".")[0].lstrip("_") in _SHOWING:
+        return HARMLESS
+    if home == "builtins" or (isinstance(owner, ModuleType) and owner is builtins):
+        return HARMLESS
+    if isinstance(callee, type) and "__init__" in vars(callee) and hasattr(vars(callee)["__init__"], "__code__"):
+        return Fate("kept", "")
+    if _is_python(callee):
+        return HARMLESS if depth else UNKNOWN
+    return Fate("foreign", text)
+
+
+def _names(frame: FrameType) -> dict[str, Any]:
+    return {**frame.f_globals, **frame.f_locals}
+
+
+def _resolved(node: ast.expr, names: dict[str, Any]) -> Any:
+    """The object that a name, or a chain of attributes, stands for; None if that can not be said."""
+    if isinstance(node, ast.Name):
+        return names.get(node.id, getattr(builtins, node.id, None))
+    if isinstance(node, ast.Constant):
+        return node.value
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        owner, key = _resolved(node.value, names), node.slice.value
+        held = type(owner) is dict and key in owner
+        return owner[key] if held else None
+    if isinstance(node, ast.Attribute):
+        owner = _resolved(node.value, names)
+        if owner is None:
+            return None
+        found = getattr(type(owner), node.attr, None) if not isinstance(owner, ModuleType | type) else None
+        if isinstance(found, property):
+            return None
+        try:
+            return getattr(owner, node.attr, None)
+        except Exception:  # a property of somebody else's
+            return None
+    return None

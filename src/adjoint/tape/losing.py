@@ -1,0 +1,43 @@
+"""The end of a reverse-mode transform: whether what left it belongs to its result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from adjoint.core.box import Box
+from adjoint.core.leaks import Reach
+from adjoint.core.trees import flatten
+from adjoint.tape.backward import walk
+from adjoint.tape.node import Node
+
+
+class GraphReach(Reach):
+    """What `value` depends on, by the graph of `level`.
+
+    `arguments` are the tensors of those arguments that are differentiated by, by the arguments' numbers.
+    """
+
+    def __init__(self, level: int, value: Any, arguments: Mapping[int, Iterable[Any]]) -> None:
+        self.level, self.arguments = level, arguments
+        self.nodes = {node for x in flatten(value)[0] for node in self._behind(x)}
+
+    def missed(self, box: Any) -> str:
+        behind = self._behind(box)
+        for number, tensors in self.arguments.items():
+            if any(x.node in behind and x.node not in self.nodes for x in tensors):
+                return f"argument {number}"
+        return ""
+
+    def uses(self, box: Any) -> bool:
+        return not (behind := self._behind(box)) or behind[0] in self.nodes
+
+    def reached(self, node: Any) -> bool:
+        return node is None or node in self.nodes
+
+    def _behind(self, box: Any) -> list[Node]:
+        """The nodes of this level that lead to `box`, its own first."""
+        while isinstance(box, Box) and box.level > self.level:
+            box = None if box.held is box else box.held
+        node = getattr(box, "node", None) if isinstance(box, Box) and box.level == self.level else None
+        return [] if node is None else walk(node)

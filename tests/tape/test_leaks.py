@@ -1,0 +1,201 @@
+"""What leaves a transform and takes part in its result is reported; what is looked at, shown or kept is not."""
+
+import json
+import math
+import threading
+import warnings
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from tests.tape import leaking
+from tests.tape.leaking import (
+    CONVERSIONS,
+    KEPT,
+    LEAKS,
+    LEGITIMATE,
+    collected,
+    compared_only,
+    examining,
+    failing,
+    refused_and_no_part,
+    swallowed,
+    times_its_value,
+    trying,
+    with_other_results,
+)
+
+TRANSFORMS = {
+    "grad": lambda f: ad.grad(f)(2.0),
+    "value_and_grad": lambda f: ad.value_and_grad(f)(2.0),
+    "vjp": lambda f: ad.vjp(f, 2.0)[1](1.0),
+    "jvp": lambda f: ad.jvp(f, (2.0,), (1.0,)),
+    "jacrev": lambda f: ad.jacrev(f)(2.0),
+    "jacfwd": lambda f: ad.jvp(lambda x: np.stack([f(x)]), (2.0,), (1.0,)),
+    "linearize": lambda f: ad.linearize(f, 2.0),
+    "hvp": lambda f: ad.hvp(f, 2.0, 1.0),
+    "grad of grad": lambda f: ad.grad(ad.grad(f))(2.0),
+    "jvp of grad": lambda f: ad.jvp(ad.grad(f), (2.0,), (1.0,)),
+    "grad of jvp": lambda f: ad.grad(lambda x: ad.jvp(f, (x,), (1.0,))[1])(2.0),
+    "a tree": lambda f: ad.grad(lambda p: f(p["x"]))({"x": 2.0}),
+    "in no_grad": lambda f: ad.no_grad(lambda: ad.grad(f)(2.0))(),
+}
+
+
+def theirs(program):
+    """A function of ours that calls somebody else's."""
+    return lambda *args: program(*args)
+
+
+def quietly(call):
+    """What `call` gives, and the leaks that it reports."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        value = call()
+    return value, [w for w in found if issubclass(w.category, ad.LeakWarning)]
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("name", LEAKS)
+def test_what_takes_part_in_the_result_is_reported_once(name, transform):
+    with np.errstate(all="ignore"):
+        _, reports = quietly(lambda: TRANSFORMS[transform](theirs(LEAKS[name])))
+    assert len(reports) == 1, [str(w.message) for w in reports]
+
+
+@pytest.mark.parametrize("name", ["item", "math", "a root finder", "the result"])
+def test_the_report_has_file_and_line_and_what_to_do(name):
+    _, [report] = quietly(lambda: ad.grad(theirs(LEAKS[name]))(2.0))
+    line = LEAKS[name].__code__.co_firstlineno
+    assert report.filename == leaking.__file__
+    assert report.lineno == line
+    assert f"leaking.py:{line}: t.item() took a value out" in str(report.message)
+    assert "ad.through(" in str(report.message)
+    assert "ad.stop_gradient(t)" in str(report.message)
+
+
+def test_the_report_names_who_computed_with_it():
+    assert "math.sin computed with it" in str(quietly(lambda: ad.grad(theirs(LEAKS["math"]))(2.0))[1][0].message)
+    assert "brentq computed with it" in str(quietly(lambda: ad.grad(theirs(LEAKS["a root finder"]))(2.0))[1][0].message)
+
+
+@pytest.mark.parametrize("name", LEAKS)
+def test_leaks_can_be_errors(name):
+    with ad.leaks("error"), pytest.raises(ad.LeavesGraphError, match="out of the transform"):
+        ad.grad(theirs(LEAKS[name]))(2.0)
+    with ad.leaks("ignore"):
+        assert quietly(lambda: ad.grad(theirs(LEAKS[name]))(2.0))[1] == []
+
+
+# -- Refusals that somebody swallows ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", CONVERSIONS)
+@pytest.mark.parametrize("transform", ["grad", "vjp", "jvp", "grad of grad", "hvp"])
+def test_a_refusal_that_was_swallowed_is_reported(name, transform):
+    _, reports = quietly(lambda: TRANSFORMS[transform](theirs(swallowed(CONVERSIONS[name], 3.0))))
+    assert len(reports) == 1
+    assert "was refused, and the error was swallowed" in str(reports[0].message)
+
+
+def test_a_value_that_was_refused_and_is_no_part_of_the_result_is_reported():
+    assert len(quietly(lambda: ad.grad(theirs(refused_and_no_part))(2.0))[1]) == 1
+
+
+@pytest.mark.parametrize("error", [TypeError, ValueError, AttributeError, RuntimeError])
+def test_refusals_are_not_what_code_that_tries_expects(error):
+    with pytest.raises(ad.LeavesGraphError):
+        ad.grad(theirs(trying(error)))(2.0)
+    with pytest.raises(ad.BatchedValueError):
+        ad.vmap(theirs(trying(error)))(np.ones(2))
+
+
+def test_inside_vmap_too():
+    _, reports = quietly(lambda: ad.vmap(theirs(swallowed(float, 3.0)))(np.ones(2)))
+    assert len(reports) == 1
+
+
+def test_numpy_does_not_swallow_a_refusal():
+    x = ad.tensor([1.0, 2.0], requires_grad=True)
+    assert np.array_equal([x, x], [x, x])
+    assert not np.array_equal([x, x], [x, x + 1])
+    for call in (np.isscalar, np.iterable, np.ndim, np.shape, np.size):
+        call(x)
+    with pytest.raises(ad.LeavesGraphError):
+        np.testing.assert_array_equal([x, x], [x, x + 1])
+
+
+# -- Legitimate programs ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("function", LEGITIMATE, ids=lambda f: f.__name__)
+def test_no_false_alarm(function, transform, capsys):
+    value, reports = quietly(lambda: TRANSFORMS[transform](theirs(function)))
+    assert [str(w.message) for w in reports] == []
+    assert value is not None
+
+
+def test_an_argument_that_is_only_compared_may_be_without_influence():
+    assert quietly(lambda: ad.grad(theirs(compared_only), (0, 1))(1.0, 2.0))[1] == []
+
+
+def test_other_results_may_leave():
+    (value, aux), reports = quietly(lambda: ad.grad(theirs(with_other_results), has_aux=True)(2.0))
+    assert (value, reports) == (4.0, [])
+    assert type(aux["value"]) is float
+    assert type(aux["array"]) is np.ndarray
+
+
+# -- What leaves is a number like any other ---------------------------------------------------------------------------
+
+
+def test_outside_transforms_nothing_changes():
+    w = ad.tensor([1.0, 2.0], requires_grad=True)
+    loss = np.sum(w * w)
+    assert type(loss.item()) is float
+    assert type(w.numpy()) is np.ndarray
+    assert type(w.tolist()[0]) is float
+    _, reports = quietly(lambda: np.sum(w * math.sin(loss.item())).backward())
+    assert reports == []
+
+
+def test_what_was_kept_is_plain_once_the_transform_is_over():
+    del KEPT[:]
+    ad.grad(theirs(collected))(2.0)
+    assert type(KEPT[0] * 2) is float
+    assert np.mean(KEPT) == 2.0
+    assert json.loads(json.dumps(KEPT)) == [2.0] * len(KEPT)
+    assert quietly(lambda: ad.grad(lambda x: x * KEPT[0])(1.0)) == (2.0, [])
+
+
+def test_inside_too_it_is_a_number():
+    found = []
+
+    ad.grad(theirs(examining(found)))(2.0)
+    assert found == [True] * 7
+
+
+def test_each_thread_and_block_says_for_itself():
+    seen = []
+    with ad.leaks("error"):
+        thread = threading.Thread(target=lambda: seen.append(quietly(lambda: ad.grad(theirs(times_its_value))(2.0))[1]))
+        thread.start()
+        thread.join()
+        with ad.leaks("ignore"):
+            assert ad.grad(theirs(times_its_value))(2.0) == 2.0
+        with pytest.raises(ad.LeavesGraphError):
+            ad.grad(theirs(times_its_value))(2.0)
+    assert len(seen[0]) == 1
+    with pytest.raises(ad.ArgumentError, match="'error', 'warn', 'ignore'"):
+        ad.leaks("loud")
+
+
+def test_a_transform_that_fails_leaves_nothing_behind():
+    from adjoint.core import leaks
+
+    for transform in ("grad", "jvp", "vjp"):
+        with pytest.raises(ZeroDivisionError):
+            TRANSFORMS[transform](theirs(failing))
+    assert not leaks._RUNNING
