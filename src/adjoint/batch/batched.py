@@ -48,8 +48,10 @@ class Batched(Shortened):
             stacked.append(is_stacked)
         if not any(stacked):
             out = apply(op, values, settings)
-            keep = op.kind != "constant" or "creates" in op.flags
-            return _wrapped(op, out, False, level) if keep else out
+            if op.kind == "constant" and "creates" not in op.flags:
+                return out
+            out = _wrapped(op, out, False, level)
+            return self.viewed(out, op, settings) if len(args) == 1 and isinstance(out, Batched) else out
         if "once" in op.flags:
             return apply(op, [_any_one(x) if s else x for x, s in zip(values, stacked, strict=True)], settings)
         out = _wrapped(op, stacked_result(op, values, settings, tuple(stacked), n), True, level)

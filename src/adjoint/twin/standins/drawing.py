@@ -7,6 +7,7 @@ have no such form refuse: NumPy's code asks the parameter for its number.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -143,38 +144,36 @@ _DRAWS: dict[str, Callable[..., Any]] = {
 _OF_ARRAYS = frozenset(("choice", "permutation", "permuted", "shuffle"))
 
 
-def of_method(original: Any) -> Callable[..., Any]:
-    """The stand-in of a method of a random generator of NumPy's."""
-    generator, name = original.__self__, original.__name__
+def of_method(name: str) -> Callable[..., Any]:
+    """The stand-in of a method of NumPy's random generators, which takes the generator first."""
     ours = _DRAWS.get(name)
 
-    def stand_in(*args: Any, **kwargs: Any) -> Any:
+    def stand_in(generator: Any, /, *args: Any, **kwargs: Any) -> Any:
         args = tuple(a if isinstance(a, list) and name == "shuffle" else joined(a) for a in args)
         kwargs = {k: joined(v) for k, v in kwargs.items()}
         if ours is not None and (any_live(args, kwargs) or (name in _OF_ARRAYS and args and is_box(args[0]))):
             return ours(generator, *args, **kwargs)
         if any_live(args, kwargs):
             raise _refusal(name, "its parameters", "adjoint.scipy.stats has densities, and quantiles of uniform draws")
-        return called_plainly(original, args, kwargs)
+        return called_plainly(getattr(generator, name), args, kwargs)
 
     stand_in.__name__ = stand_in.__qualname__ = name
     return stand_in
 
 
-class Draws:
-    """What stands for a random generator where its methods are called."""
-
-    def __init__(self, generator: Any) -> None:
-        self._generator = generator
-
-    def __getattr__(self, name: str) -> Any:
-        value = getattr(self._generator, name)
-        return of_method(value) if callable(value) and not name.startswith("_") else value
+def bound(original: Any) -> Callable[..., Any]:
+    """The stand-in of a method of one generator."""
+    return partial(of_method(original.__name__), original.__self__)
 
 
 def table() -> Iterable[tuple[Any, Callable[..., Any]]]:
-    """The functions of ``numpy.random``, which draw from one generator for all."""
+    """The methods of NumPy's random generators, and ``numpy.random``'s functions, which are methods of one."""
+    for kind in GENERATORS:
+        for name in dir(kind):
+            original = getattr(kind, name)
+            if not name.startswith("_") and callable(original):
+                yield original, of_method(name)
     for name in np.random.__all__:
         original = getattr(np.random, name)
         if isinstance(getattr(original, "__self__", None), np.random.RandomState):
-            yield original, of_method(original)
+            yield original, bound(original)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from adjoint.core.box import Box, raw
+from adjoint.core.box import Box, raw, varies
+from adjoint.core.errors import BatchedValueError
 from adjoint.core.protocol import detached
 from adjoint.core.registry import operation
 from adjoint.ops.joining import pile
@@ -236,9 +236,22 @@ def arange(*args: Any, **kwargs: Any) -> Any:
     step = 1 if step is None else step
     if stop is None:
         start, stop = 0.0, start
-    count = math.ceil((plainly(detached(stop)) - plainly(detached(start))) / plainly(detached(step)))
+    count = for_all(np.ceil((detached(stop) - detached(start)) / detached(step)))
+    if is_box(count):
+        raise BatchedValueError(
+            "np.arange: inside vmap, the samples' bounds give different counts of numbers, which do not fit into one "
+            "array. Use np.linspace, with one count for all"
+        )
     made = start + np.arange(max(count, 0)) * step
     return made if named.get("dtype") is None else made.astype(named["dtype"])
+
+
+def for_all(x: Any) -> Any:
+    """The whole number that the box `x` is; of samples that differ, a box of whole numbers."""
+    if not varies(x):
+        return int(raw(x))
+    values = raw(x)
+    return int(values.flat[0]) if values.size and np.all(values == values.flat[0]) else x.astype(int)
 
 
 def fromiter(iter: Any, dtype: Any, count: int = -1, *, like: Any = None) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.box import varies
 from adjoint.core.errors import ShapeError
 from adjoint.twin.standins import builtin
 from adjoint.twin.standins.joining import asarray, joined
@@ -251,6 +252,8 @@ def _piecewise(resolve: Resolve) -> Callable[..., Any]:
     def call(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
         functions = [resolve(f) if callable(f) and not is_box(f) else f for f in funclist]
         x = joined(x)
+        if varies(x):
+            return _chosen(x, condlist, functions, args, kw)
         if not live(x) and (any(map(live, (*functions, *args, *kw.values()))) or any(map(reaches, funclist))):
             return _chosen(asarray(plainly(x)), condlist, functions, args, kw)
         return np.piecewise(x, condlist, functions, *args, **kw)
@@ -258,13 +261,17 @@ def _piecewise(resolve: Resolve) -> Callable[..., Any]:
     return call
 
 
-def _chosen(x: np.ndarray, condlist: Any, functions: list[Any], args: Any, kw: Any) -> Any:
-    """`numpy.piecewise` of plain places, where what it is made of is live."""
-    conditions = [np.asarray(c, bool) for c in (condlist if np.ndim(condlist[0]) or not x.ndim else [condlist])]
+def _chosen(x: Any, condlist: Any, functions: list[Any], args: Any, kw: Any) -> Any:
+    """`numpy.piecewise` of every function everywhere: for plain places, and for those of many samples."""
+    conditions = list(condlist) if np.ndim(condlist[0]) or not x.ndim else [condlist]
     if len(functions) > len(conditions):
-        conditions.append(~np.any(conditions, axis=0))
-    values = [f(x, *args, **kw) if callable(f) and not is_box(f) else f for f in functions]
-    return np.select(conditions, [np.broadcast_to(v, x.shape) for v in values])
+        conditions.append(np.logical_not(functools.reduce(np.logical_or, conditions)))
+    with np.errstate(all="ignore"):
+        values = [f(x, *args, **kw) if callable(f) and not is_box(f) else f for f in functions]
+    made = np.zeros(x.shape, x.dtype)
+    for condition, value in zip(conditions, values, strict=True):
+        made = np.where(condition, value, made)
+    return made
 
 
 def _cmp_to_key(resolve: Resolve) -> Callable[..., Any]:

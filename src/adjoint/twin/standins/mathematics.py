@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.box import Box, raw, varies
+from adjoint.core.errors import BatchedValueError
 from adjoint.core.protocol import detached
 from adjoint.core.registry import operation
 from adjoint.tape.tensor import Tensor
-from adjoint.twin.standins.joining import joined
+from adjoint.twin.standins.joining import for_all, joined
 from adjoint.twin.standins.values import boxed, checked, is_box, is_open, plainly
 
 # math's name -> NumPy's, for what has one argument.
@@ -53,11 +54,36 @@ def of_one(original: Callable[..., Any], ufunc: np.ufunc) -> Callable[..., Any]:
             original(np.empty(x.shape))
         if x.dtype.kind == "c":
             original(1j)
+        if varies(x):
+            return _of_samples(original, ufunc, _real(x))
         if not total:
             checked(original, x)
         return ufunc(_real(x))
 
     return _named(stand_in, original)
+
+
+def _of_samples(original: Callable[..., Any], ufunc: np.ufunc, x: Any) -> Any:
+    """The function of many samples; what raises for all of them raises, and what does for some can not be told them."""
+    with np.errstate(all="ignore"):
+        out = ufunc(x)
+    values = raw(out)
+    if is_box(values) or np.all(np.isfinite(values)):
+        return out
+    errors = []
+    for value in np.ravel(raw(x)):
+        try:
+            original(value)
+        except (ValueError, OverflowError) as error:
+            errors.append(error)
+    if not errors:
+        return out
+    if len(errors) == np.size(values):
+        raise errors[0]
+    raise BatchedValueError(
+        f"math.{original.__name__} raises {type(errors[0]).__name__} for some of the samples of a vmap, and not for "
+        f"others. Use np.{ufunc.__name__}, which gives nan or an infinity, and choose: np.where(condition, a, b)"
+    )
 
 
 def of_several(original: Callable[..., Any], ours: Callable[..., Any], check: bool = True) -> Callable[..., Any]:
@@ -83,11 +109,8 @@ def _named(stand_in: Callable[..., Any], original: Callable[..., Any]) -> Callab
 
 
 def whole(x: Any, rounding: Callable[[Any], Any]) -> Any:
-    """The whole number that `rounding` makes of the box `x`; of many samples, an array's kind of integer."""
-    values = rounding(detached(x))
-    if varies(x):
-        return values.astype(int)
-    return int(raw(values))
+    """The whole number that `rounding` makes of the box `x`; of samples that differ, a box of whole numbers."""
+    return for_all(rounding(detached(x)))
 
 
 def _logarithm(x: Any, base: Any = None) -> Any:

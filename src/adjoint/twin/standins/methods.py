@@ -10,6 +10,7 @@ import numpy as np
 from adjoint.core.errors import LeavesGraphError
 from adjoint.core.registry import ENTRIES
 from adjoint.twin.standins import builtin
+from adjoint.twin.standins.calls import carried
 from adjoint.twin.standins.joining import asarray, converted, joined
 from adjoint.twin.standins.values import called_plainly, is_box, live, ndarray, plainly, type_of
 
@@ -57,18 +58,10 @@ def _clip(array: Any, min: Any = None, max: Any = None, out: Any = None, **kwarg
     return np.clip(array, joined(min), joined(max), out=out, **kwargs)
 
 
-def _dtype_first(array: Any, *args: Any, **kwargs: Any) -> Any:
-    return array.astype(*args, **kwargs)
-
-
 _BY_FUNCTION: dict[str, Method] = {
-    "dot": np.dot,
-    "searchsorted": np.searchsorted,
-    "take": np.take,
     "compress": lambda array, condition, *rest, **kwargs: np.compress(plainly(condition), array, *rest, **kwargs),
-    "repeat": np.repeat,
-    "round": np.round,
-    **{name: getattr(np, name) for name in ("sum", "prod", "mean", "std", "var", "min", "max", "cumsum", "cumprod")},
+    **{name: carried(getattr(np, name)) for name in ("dot", "searchsorted", "take", "repeat", "round")},
+    **{name: carried(getattr(np, name)) for name in ("sum", "prod", "mean", "std", "var", "min", "max", "cumsum")},
 }
 _ARRAY: dict[str, Method] = {
     **{name: _through(function)(name) for name, function in _BY_FUNCTION.items()},

@@ -34,6 +34,7 @@ _CONVERSIONS: tuple[tuple[Any, StandIn], ...] = (
     (np.require, joining.require),
     (np.asarray_chkfinite, joining.asarray_chkfinite),
     (np.full, joining.full),
+    (np.full_like, calls.carried(np.full_like)),
     (np.arange, joining.arange),
     (np.fromiter, joining.fromiter),
 )
@@ -109,9 +110,7 @@ def find(original: Any) -> StandIn | None:
         elif isinstance(home, str) and home.startswith("scipy."):
             found = scientific.stand_in_for(original)
     elif kind is MethodType:  # of a generator, these are made anew at each look
-        return drawing.of_method(original) if isinstance(original.__self__, drawing.GENERATORS) else None
-    elif isinstance(original, drawing.GENERATORS):
-        return drawing.Draws(original)  # type: ignore[return-value]  # its methods are called
+        return drawing.bound(original) if isinstance(original.__self__, drawing.GENERATORS) else None
     elif kind is np.ufunc:
         found = calls.of_ufunc(original)
     elif scientific.module_of(original):

@@ -11,22 +11,37 @@ from adjoint.core.box import raw, varies
 from adjoint.twin.standins.values import CONTAINERS, is_box, plainly
 
 
-class Samples(str):
-    """The text of a value that differs between samples: any format specification gives it as it is."""
+class Samples(float):
+    """A value that differs between samples, for a message: where it is not the text of them all, it is the first."""
 
-    __slots__ = ()
+    __slots__ = ("text",)
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
 
     def __format__(self, spec: str) -> str:
-        return str(self)
+        return float.__format__(self, spec) if spec else self.text
 
 
 def formatted(x: Any) -> Any:
     """`x` for a message: the numbers of a box, or of the boxes in a container."""
     if is_box(x):
-        return Samples(np.array2string(np.asarray(_values(x)))) if varies(x) else plainly(x)
+        return _of_samples(x) if varies(x) else plainly(x)
     if not isinstance(x, CONTAINERS):
         return x
-    return plainly(x) if not _differ(x) else [formatted(q) for q in (x.values() if isinstance(x, dict) else x)]
+    if not _differ(x):
+        return plainly(x)
+    return tuple(map(formatted, x)) if isinstance(x, tuple) else [formatted(q) for q in x]
+
+
+def _of_samples(x: Any) -> Any:
+    values = np.asarray(_values(x))
+    if x.shape or not values.size:
+        return values
+    value = Samples(np.real(values.flat[0]))
+    value.text = np.array2string(values)
+    return value
 
 
 def _values(x: Any) -> Any:
