@@ -30,6 +30,7 @@ from adjoint.graph.graph import Graph
 from adjoint.graph.node import frozen
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.tensor import Tensor
+from adjoint.twin.follow import callee
 
 if TYPE_CHECKING:
     from adjoint.native.listing import Listing
@@ -98,16 +99,16 @@ class Compiled:
     def _by_long_way(self, args: Any, kwargs: Any) -> Any:
         """The answer by a recording that holds; else the function's, which may be recorded."""
         if recording_floor.observers():  # who wants to see each operation: detect_anomaly, trace_backward, hooks
-            return self.function(*args, **kwargs)
+            return callee(self.function, args, kwargs)(*args, **kwargs)
         leaves, rebuild = flatten((args, kwargs))
         key = self._signature(leaves, rebuild)
         if key is None or key in self._reasons or (key not in self._ways and self._is_first(key)):
-            return self.function(*args, **kwargs)
+            return callee(self.function, args, kwargs)(*args, **kwargs)
         ways = tuple(self._ways.get(key, ()))
         with suppress(SharedMemoryError):
             answer = self._by(ways, leaves, rebuild)
             return self._recorded(key, ways, leaves, rebuild) if answer is MISS else answer
-        return self.function(*args, **kwargs)
+        return callee(self.function, args, kwargs)(*args, **kwargs)
 
     def _by(self, ways: Sequence[Recording], leaves: Sequence[Any], rebuild: Any) -> Any:
         """The answer of the latest of `ways` that holds; MISS, if none does."""
@@ -202,7 +203,7 @@ class Compiled:
                 return answer
             if not it_is:
                 args, kwargs = rebuild(list(leaves))
-                return self.function(*args, **kwargs)
+                return callee(self.function, args, kwargs)(*args, **kwargs)
             self._directs = ()  # they keep what they read, which may be another model's by now
             ways = self._ways.setdefault(key, [])
             gone = [way for way in ways if not way.environment.holds()]

@@ -30,6 +30,7 @@ from adjoint.graph.symbol import LEVEL, Number, Symbol, recording
 from adjoint.tape.lines import line_of_error
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.tensor import Tensor, wrap
+from adjoint.twin.follow import callee
 
 
 class Recorded(NamedTuple):
@@ -187,10 +188,11 @@ def record(
     inputs of the program.
     """
     environment = Environment(f, rebuild(list(leaves)), changing)
+    ran = callee(f, leaves)
 
     def as_it_is(reason: str, made: Recording | None = None, again: bool = False) -> Recorded:
         environment.restore()
-        return Recorded(_called(f, rebuild(list(leaves))), made, reason, again)
+        return Recorded(_run(ran, rebuild(list(leaves))), made, reason, again)
 
     if environment.refusal:
         return as_it_is(environment.refusal)
@@ -201,7 +203,7 @@ def record(
     held += [placeholder(place.name, (), np.dtype(float), number=True) for place in environment.floats]
     try:
         with environment.symbolic(held):
-            run = _Run(f, rebuild, arguments, state, environment)
+            run = _Run(ran, rebuild, arguments, state, environment)
     except NewAttributesError:
         return as_it_is("it makes attributes that were not there", again=True)
     except Exception as error:  # whatever it is, the function itself, as it is, says it better
@@ -263,7 +265,7 @@ class _Run:
     ) -> None:
         self._leaves, self._state = arguments.leaves, state
         with recording() as notes, state.symbolic(notes) as cells:
-            found, back = flatten(_called(f, rebuild(arguments.boxed)))
+            found, back = flatten(_run(f, rebuild(arguments.boxed)))
             found = [settled(x, LEVEL) for x in found]
             self.outputs, self.values = [_node_of(x) for x in found], [_value_of(x) for x in found]
             self.written = state.written(cells, _node_of)
@@ -308,7 +310,7 @@ def _as_result(x: Any, tensor: bool) -> Any:
     return wrap(x, None, 0) if tensor and not isinstance(x, Tensor) else x
 
 
-def _called(f: Callable[..., Any], call: Any) -> Any:
+def _run(f: Callable[..., Any], call: Any) -> Any:
     args, kwargs = call
     return f(*args, **kwargs)
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 
+import numpy as np
+
 CREATORS = frozenset(
     {"zeros", "ones", "empty", "full", "eye", "identity", "arange", "linspace", "logspace", "geomspace", "array"}
     | {"asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "zeros_like", "ones_like", "empty_like"}
@@ -112,6 +114,10 @@ class Births:
             if keyword.arg == "out":
                 for value in keyword.value.elts if isinstance(keyword.value, ast.Tuple) else [keyword.value]:
                     self._write(value)
+        ufunc = vars(np).get(called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", ""))
+        if isinstance(ufunc, np.ufunc):  # np.sin(x, out)
+            for target in node.args[ufunc.nin :]:
+                self._write(target)
         if isinstance(called, ast.Attribute):
             if called.attr in _WRITERS and node.args:
                 self._write(node.args[0])

@@ -51,6 +51,12 @@ def follow(f: Any) -> Any:
     return twin
 
 
+def callee(f: Function, *arguments: Any) -> Function:
+    """What is called in place of `f` with these arguments: its twin, if they are those of a transform."""
+    box = outermost(list(_boxes(arguments)))
+    return f if box is None or box.level <= 0 else follow(f)
+
+
 def _home(f: Any) -> str:
     """The module that a callable was written in."""
     while isinstance(f, functools.partial):

@@ -15,7 +15,7 @@ import numpy as np
 from adjoint.core.box import Box
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.rewrite import BINARY, COMPARISONS, UNARY
-from adjoint.twin.standins import find, live, plainly
+from adjoint.twin.standins import find, formatted, live
 
 Method = Callable[..., Any]
 #: The twin of a method of a class that is followed; None if the class has none of that name, written in Python.
@@ -47,7 +47,7 @@ def _binary(name: str, plain: Hook, method: MethodOf) -> Hook:
         if a in _PLAIN and b in _PLAIN:
             return plain(x, y)
         if name == "mod" and a in (str, bytes):
-            return x % plainly(y)
+            return x % formatted(y)
         first, second = method(a, forward), method(b, back)
         if first is None and second is None:
             return plain(*_joined(x, y))

@@ -262,8 +262,9 @@ class Twins:
         return standins.needed(original) or natives.concerns(original, self.facts.methods, self.facts.attributes)
 
     def method_matters(self, name: str) -> bool:
-        """Whether a method of that name of an array, a number or a tensor has a stand-in."""
-        return name in _names() or standins.array_method(name) is not None or standins.box_method(name) is not None
+        """Whether a method of that name of an array, a tensor, a random generator or a string has a stand-in."""
+        known = name in _names() or name in standins.OTHER_METHODS
+        return known or standins.array_method(name) is not None or standins.box_method(name) is not None
 
     def attribute_matters(self, name: str) -> bool:
         """Whether an attribute of that name of a tensor has a stand-in."""

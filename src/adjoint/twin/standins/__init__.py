@@ -6,6 +6,7 @@ arguments it is the original.
 
 from adjoint.twin.standins.mapping import Maker as Maker
 from adjoint.twin.standins.mapping import Resolve as Resolve
+from adjoint.twin.standins.methods import OTHER_METHODS as OTHER_METHODS
 from adjoint.twin.standins.methods import array_method as array_method
 from adjoint.twin.standins.methods import box_attribute as box_attribute
 from adjoint.twin.standins.methods import box_method as box_method

@@ -140,6 +140,7 @@ _DRAWS: dict[str, Callable[..., Any]] = {
     "permuted": _permuted,
     "shuffle": _shuffle,
 }
+METHODS = frozenset(_DRAWS)
 # Those that take an array of values, which may be a constant one to write into.
 _OF_ARRAYS = frozenset(("choice", "permutation", "permuted", "shuffle"))
 

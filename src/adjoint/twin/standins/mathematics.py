@@ -125,9 +125,9 @@ def _ldexp(x: Any, i: Any) -> Any:
     return x * 2.0 ** plainly(i)
 
 
-def _frexp(x: Any) -> tuple[Any, int]:
-    _, exponent = math.frexp(plainly(detached(x)))
-    return x * 2.0**-exponent, exponent
+def _frexp(x: Any) -> tuple[Any, Any]:
+    exponent = for_all(np.frexp(detached(x))[1])
+    return x * np.exp2(-1.0 * exponent), exponent
 
 
 def _modf(x: Any) -> tuple[Any, Any]:

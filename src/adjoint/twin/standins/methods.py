@@ -9,9 +9,9 @@ import numpy as np
 
 from adjoint.core.errors import LeavesGraphError
 from adjoint.core.registry import ENTRIES
-from adjoint.twin.standins import builtin
+from adjoint.twin.standins import builtin, drawing
 from adjoint.twin.standins.calls import carried
-from adjoint.twin.standins.joining import asarray, converted, joined
+from adjoint.twin.standins.joining import converted, joined
 from adjoint.twin.standins.values import called_plainly, is_box, live, ndarray, plainly, type_of
 
 Method = Callable[..., Any]
@@ -231,4 +231,5 @@ def box_attribute(name: str) -> Callable[[Any], Any] | None:
     return _ATTRIBUTES.get(name)
 
 
-__all__ = ["array_method", "asarray", "box_attribute", "box_method"]
+#: The names of methods of random generators and of strings that have stand-ins.
+OTHER_METHODS = frozenset(("format", "format_map", *drawing.METHODS))
