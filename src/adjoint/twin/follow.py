@@ -47,7 +47,8 @@ def follow(f: Any) -> Any:
     if type(f) is FunctionType:
         key = id(f)
         depends = () if twin is not f else twins.depends(f)
-        _rooted[key] = weakref.ref(f, lambda _: _rooted.pop(key, None)), f.__code__, patterns(), depends, twin
+        gone = weakref.ref(f, lambda _, rooted=_rooted: rooted.pop(key, None))  # type: ignore[misc]  # its own table
+        _rooted[key] = gone, f.__code__, patterns(), depends, twin
     return twin
 
 
