@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint.testing import check_grads
 
 
 def test_full_like_is_differentiable_in_its_value():
@@ -50,6 +51,16 @@ def test_unique_elements_send_their_gradient_to_the_first():
     assert (values.tolist(), counts.tolist()) == ([1.0, 2.0], [1, 2])
     values.sum().backward()
     assert t.grad.tolist() == [1.0, 1.0, 0.0]
+
+
+def test_grids_can_be_written():
+    def f(x):
+        gx, gy = np.meshgrid(x, 2 * x)
+        gx -= 1.0
+        gy *= gx
+        return np.sum(gy**2)
+
+    check_grads(f, (np.array([0.3, 0.5]),))
 
 
 def test_meshgrid_sums_over_the_axes_it_repeats():

@@ -201,3 +201,35 @@ def standard_atmosphere(x):
             pressure *= (warmer / temperature) ** (-GRAVITY / (287.053 * lapse))
             temperature = warmer
     return pressure / (287.053 * temperature)
+
+
+class Vessel:
+    def __init__(self, volume, celsius):
+        self.volume, self._kelvin, self.flows = volume, celsius + 273.15, np.zeros(3)
+
+    @property
+    def celsius(self):
+        return self._kelvin - 273.15
+
+    @celsius.setter
+    def celsius(self, value):
+        if not math.isfinite(value):
+            raise ValueError(value)
+        self._kelvin = float(value) + 273.15
+
+    def mixed_with(self, other):
+        total = self.volume + other.volume
+        self.celsius += (other.celsius - self.celsius) * other.volume / total
+        self.volume = total
+        return self
+
+
+@at(2.0, 60.0, 0.1)
+def vessels_mixed(x):
+    vessel, losses = Vessel(x[0], x[1]), {"wall": 0.0}
+    for hour, cold in enumerate((5.0, 10.0, 15.0)):
+        vessel.mixed_with(Vessel(volume=0.5, celsius=cold))
+        vessel.celsius *= 1 - x[2]
+        vessel.flows[hour:] += x[2] * vessel.celsius
+        losses["wall"] += math.log(vessel.celsius) * x[2]
+    return vessel.celsius + np.sum(vessel.flows**2) / 100 + losses["wall"]

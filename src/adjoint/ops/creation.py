@@ -133,7 +133,8 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     flat = [
         np.reshape(x, tuple(-1 if k == place else 1 for k in range(n))) for x, place in zip(xi, places, strict=True)
     ]
-    return tuple(flat) if sparse else tuple(np.broadcast_arrays(*flat))
+    grids = flat if sparse else np.broadcast_arrays(*flat)
+    return tuple(map(np.copy, grids) if copy else grids)
 
 
 @composite(

@@ -40,6 +40,8 @@ class Hooks:
             "attribute": self.attribute,
             "method": self.method,
             "set": self.set,
+            "update": self.update,
+            "update_item": self.update_item,
             "items": self.items,
             "iterated": self.iterated,
             "entered": self.entered,
@@ -130,6 +132,15 @@ class Hooks:
                 twin(o, name, value)
                 return
         setattr(o, name, value)
+
+    def update(self, o: Any, name: str, operator: Hook, value: Any) -> None:
+        """``o.name += value``, or another operator that works in place."""
+        self.set(o, name, operator(self.attribute(o, name), value))
+
+    def update_item(self, o: Any, index: Any, operator: Hook, value: Any) -> None:
+        """``o[index] += value``, or another operator that works in place."""
+        o = self.items(o)
+        o[index] = operator(o[index], value)
 
     def items(self, o: Any) -> Any:
         """`o`, of which an element is taken or set next."""

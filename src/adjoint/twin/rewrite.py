@@ -319,9 +319,13 @@ class Rewriter(ast.NodeTransformer):
             return self._set(node.targets[0], node.value, node)
         return node
 
+    def _is_run(self, attribute: str) -> bool:
+        """Whether setting an attribute of that name may run code."""
+        return attribute in self._attributes or "__setattr__" in self._methods
+
     def _set(self, target: ast.Attribute, value: ast.expr, node: ast.stmt) -> ast.AST:
         """``o.name = value``, by the setter of a property, if classes have one of that name."""
-        if target.attr not in self._attributes and "__setattr__" not in self._methods:
+        if not self._is_run(target.attr):
             return node
         self.needs = True
         call = self.hook("set", value, target.value, self._named(target.attr, target), value)
@@ -339,15 +343,25 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         name = BINARY[type(node.op)]
-        simple = isinstance(node.target, ast.Name)
-        original = node.target
         self.generic_visit(node)
-        if simple and isinstance(original, ast.Name) and (self._defined(name) or self._defined("i" + name)):
+        target, defined = node.target, self._defined(name) or self._defined("i" + name)
+        if isinstance(target, ast.Name) and defined:
             self.needs = True
-            load = ast.copy_location(ast.Name(original.id, ast.Load()), original)
+            load = ast.copy_location(ast.Name(target.id, ast.Load()), target)
             value = self.hook("i" + name, node.value, load, node.value)
-            return ast.copy_location(ast.Assign([original], value), node)
+            return ast.copy_location(ast.Assign([target], value), node)
+        if isinstance(target, ast.Attribute) and (defined or self._is_run(target.attr)):
+            return self._updated("update", name, target.value, self._named(target.attr, target), node)
+        if isinstance(target, ast.Subscript) and defined and not _sliced(target.slice):
+            return self._updated("update_item", name, target.value, target.slice, node)
         return node
+
+    def _updated(self, hook: str, operator: str, o: ast.expr, place: ast.expr, node: ast.AugAssign) -> ast.AST:
+        """``o.name += value`` or ``o[index] += value``, of which `o` is one expression, evaluated once."""
+        self.needs = True
+        self.hooks.add("i" + operator)
+        function = ast.copy_location(ast.Name(f"{PREFIX}i{operator}", ast.Load()), node.value)
+        return ast.copy_location(ast.Expr(self.hook(hook, node.value, o, place, function, node.value)), node)
 
     def visit_Return(self, node: ast.Return) -> ast.AST:
         node.value = node.value and self._escaping(node.value)
@@ -444,6 +458,11 @@ class Rewriter(ast.NodeTransformer):
                 self.needs = True
         self.generic_visit(node)
         return [*before, node]
+
+
+def _sliced(index: ast.expr) -> bool:
+    """Whether an index has slices in it, which stand nowhere else."""
+    return any(isinstance(part, ast.Slice) for part in ast.walk(index))
 
 
 def _inside(target: ast.expr) -> bool:
