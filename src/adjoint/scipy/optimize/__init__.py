@@ -1,6 +1,7 @@
 """`scipy.optimize` over trees of arrays: every derivative is derived, and solutions are differentiable themselves."""
 
 from adjoint.scipy.optimize.fits import curve_fit as curve_fit
+from adjoint.scipy.optimize.fits import leastsq as leastsq
 from adjoint.scipy.optimize.fits import lsq_linear as lsq_linear
 from adjoint.scipy.optimize.fits import nnls as nnls
 from adjoint.scipy.optimize.fitting import least_squares as least_squares
@@ -16,5 +17,27 @@ from adjoint.scipy.optimize.numbers import toms748 as toms748
 from adjoint.scipy.optimize.problems import Problem as Problem
 from adjoint.scipy.optimize.problems import problem as problem
 from adjoint.scipy.optimize.roots import root as root
+from adjoint.scipy.optimize.searches import anderson as anderson
+from adjoint.scipy.optimize.searches import basinhopping as basinhopping
+from adjoint.scipy.optimize.searches import brent as brent
+from adjoint.scipy.optimize.searches import broyden1 as broyden1
+from adjoint.scipy.optimize.searches import broyden2 as broyden2
+from adjoint.scipy.optimize.searches import brute as brute
+from adjoint.scipy.optimize.searches import differential_evolution as differential_evolution
+from adjoint.scipy.optimize.searches import direct as direct
+from adjoint.scipy.optimize.searches import dual_annealing as dual_annealing
+from adjoint.scipy.optimize.searches import fmin as fmin
+from adjoint.scipy.optimize.searches import fmin_bfgs as fmin_bfgs
+from adjoint.scipy.optimize.searches import fmin_cg as fmin_cg
+from adjoint.scipy.optimize.searches import fmin_cobyla as fmin_cobyla
+from adjoint.scipy.optimize.searches import fmin_l_bfgs_b as fmin_l_bfgs_b
+from adjoint.scipy.optimize.searches import fmin_ncg as fmin_ncg
+from adjoint.scipy.optimize.searches import fmin_powell as fmin_powell
+from adjoint.scipy.optimize.searches import fmin_slsqp as fmin_slsqp
+from adjoint.scipy.optimize.searches import fmin_tnc as fmin_tnc
+from adjoint.scipy.optimize.searches import fminbound as fminbound
+from adjoint.scipy.optimize.searches import golden as golden
+from adjoint.scipy.optimize.searches import newton_krylov as newton_krylov
+from adjoint.scipy.optimize.searches import shgo as shgo
 from adjoint.scipy.optimize.systems import fixed_point as fixed_point
 from adjoint.scipy.optimize.systems import fsolve as fsolve

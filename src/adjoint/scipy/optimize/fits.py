@@ -9,7 +9,7 @@ import numpy as np
 from scipy import optimize, sparse
 from scipy.optimize import Bounds
 
-from adjoint.core.box import Box
+from adjoint.core.box import Box, raw
 from adjoint.core.errors import NotSupportedError
 from adjoint.scipy.followed import Found, assembled, attached, constant, levels, like, vector
 from adjoint.scipy.linalg import solve_triangular
@@ -90,7 +90,7 @@ def curve_fit(given: dict[str, Any]) -> Any:
     f, x, y, sigma = given["f"], given["xdata"], vector(given["ydata"]), given.get("sigma")
     x = assembled(x) if isinstance(x, list | tuple | np.ndarray | Box) else x
     n = found.one[0].size
-    if given.get("loss", "linear") != "linear" or (given.get("nan_policy") == "omit" and np.any(np.isnan(constant(y)))):
+    if given.get("loss", "linear") != "linear" or (given.get("nan_policy") == "omit" and np.any(np.isnan(raw(y)))):
         raise NotSupportedError("curve_fit of tensors takes no robust loss, and no nan; use least_squares, and leave "
                                 "out missing data before")  # fmt: skip
     sigma = None if sigma is None else assembled(sigma)
@@ -106,14 +106,48 @@ def curve_fit(given: dict[str, Any]) -> Any:
 
     sides = _sides(given.get("bounds", (-np.inf, np.inf)), n)
     p = minimum(found, cost, sides, get=lambda result: result[0])
+    absolute = given.get("absolute_sigma", False) or y.shape[0] <= n
+    return (p, _covariance(found, residuals, p, absolute), *found.one[2:])
+
+
+def _covariance(found: Found, residuals: Callable[[Any], Any], p: Any, absolute: bool) -> Any:
+    """The second thing found, the covariance of the parameters `p`, followed too if it is finite."""
     covariance = found.each(lambda result: result[1])
-    if not np.all(np.isfinite(found.one[1])):
-        return (p, covariance, *found.one[2:])
-    slopes = np.stack([jvp(residuals, (p,), (e,))[1] for e in np.eye(n)], axis=1)
-    m = y.shape[0]
-    scale = 1.0 if given.get("absolute_sigma", False) or m <= n else 2.0 * cost(p) / (m - n)
-    ours = np.linalg.inv(np.matmul(slopes.T, slopes)) * scale
-    return (p, covariance + (ours - constant(ours)), *found.one[2:])
+    if not np.all(np.isfinite(raw(covariance))):
+        return covariance
+    slopes = np.stack([jvp(residuals, (p,), (e,))[1] for e in np.eye(p.shape[0])], axis=1)
+    ours = np.linalg.inv(np.matmul(slopes.T, slopes))
+    if not absolute:
+        off = residuals(p)
+        ours = ours * np.sum(off**2) / (off.shape[0] - p.shape[0])
+    return covariance + (ours - constant(ours))
+
+
+@like(optimize.leastsq)
+def leastsq(given: dict[str, Any]) -> Any:
+    """`scipy.optimize.leastsq`; its function may use tensors, and what it finds is followed as by `curve_fit`.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> from adjoint.scipy.optimize import leastsq
+        >>> x = np.arange(3.0)
+        >>> slope = lambda y: leastsq(lambda p: p[0] * x - y, [1.0])[0][0]
+        >>> ad.grad(slope)(np.array([0.0, 1.1, 1.9])).round(6)
+        array([0. , 0.2, 0.4])
+    """
+    found = Found(lambda watch: watch.call(optimize.leastsq, given))
+    if not found.boxed:
+        return found.one
+    f, args = given["func"], arguments(given)
+
+    def residuals(x: Any) -> Any:
+        return vector(f(x, *args))
+
+    cost = lambda x: 0.5 * np.sum(residuals(x) ** 2)  # noqa: E731 - of the parameters alone
+    x = minimum(found, cost, None, get=lambda result: result[0])
+    if not given.get("full_output") or found.one[1] is None:
+        return (x, *found.one[1:])
+    return (x, _covariance(found, residuals, x, absolute=True), *found.one[2:])
 
 
 @like(optimize.nnls)

@@ -51,7 +51,7 @@ def minimize(given: dict[str, Any]) -> Any:
         value = f(x, *args)
         return np.reshape(assembled(value[0] if both else value), ())
 
-    conditions = constraints_of(layout, _without_jacobians(given.get("constraints", ())))
+    conditions = constraints_of(layout, without_jacobians(given.get("constraints", ())))
     near = INTERIOR if str(given.get("method")).lower() == "trust-constr" else NEAR
     found.one.x = x = minimum(found, number, sides_of(given.get("bounds"), layout.size), conditions, near)
     found.one.fun = number(x)
@@ -124,7 +124,7 @@ def sides_of(bounds: Any, n: int) -> Sides | None:
     return low, high
 
 
-def _without_jacobians(constraints: Any) -> Any:
+def without_jacobians(constraints: Any) -> Any:
     """SciPy's constraints without the derivatives that it was given: here they are derived."""
     several = constraints if isinstance(constraints, list | tuple) else [constraints]
     return [{k: v for k, v in c.items() if k != "jac"} if isinstance(c, Mapping) else c for c in several]
