@@ -77,7 +77,7 @@ def test_generators_in_attributes_containers_and_arguments(alike):
             self.rng, self.drop = rng, nn.Dropout(0.5, rng=rng)
 
         def forward(self, x):
-            return np.asarray(1.0) * self.drop(x) + self.rng.normal(size=4)
+            return 1.0 * self.drop(x) + self.rng.normal(size=4)
 
     alike(Noisy, *[(X,)] * 4)
     rngs = [np.random.default_rng(3) for _ in range(2)]

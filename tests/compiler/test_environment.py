@@ -169,19 +169,27 @@ def test_floats_that_change_are_inputs_from_then_on():
             rate, settings.power = 0.5 + k, 2.0 + k / 8
             np.testing.assert_allclose(f(X), plain(X), rtol=1e-14)
         assert sum(map(len, f._ways.values())) == 1
-        assert len(f._latest.environment.floats) == 2
+        assert len(f._latest.state.numbers) == 2
         rate = 3  # a whole number is part of the program
         np.testing.assert_allclose(f(X), plain(X), rtol=1e-14)
         rate = np.float32(2.0)
         assert f(np.float32(X)).dtype == plain(np.float32(X)).dtype
 
 
-def test_a_counter_is_not_recorded_for_ever(compiled):
+def test_a_counter_becomes_an_input(compiled):
     count = 0
     f = compiled(lambda x: x + count)
     for count in range(80):
         np.testing.assert_array_equal(f(X), X + count)
-    assert "was another" in f.explain()
+    assert sum(map(len, f._ways.values())) == 1
+
+
+def test_a_shape_that_is_counted_is_not_recorded_for_ever(compiled):
+    count = 0
+    f = compiled(lambda x: np.sum(x) + np.ones(count))
+    for count in range(80):
+        np.testing.assert_array_equal(f(X), np.sum(X) + np.ones(count))
+    assert "16 different ways" in f.explain()
 
 
 def test_a_function_that_changes_a_float(compiled):

@@ -70,7 +70,6 @@ def test_a_wrong_program_is_caught(monkeypatch):
 
     monkeypatch.setattr(segment._Instance, "__init__", broken)
     f = ad.compile(lambda x: np.tanh(x) * 3.25 + 1, wait=True)
-    f(X)
     with pytest.raises(WrongCodeError, match="ADJOINT_VERIFY"):
         f(X)
 
@@ -117,11 +116,11 @@ def test_a_numpy_step_that_raises():
 
     for _ in range(3):
         step(X)
-    before, grad = w.numpy().copy(), w.grad
+    before = w.numpy().copy()
     with pytest.raises(ValueError, match="too large"):
         step(X * -100)
     np.testing.assert_array_equal(w.numpy(), before)
-    assert w.grad is grad
+    assert w.grad is None  # as the plain function leaves it, which clears it first
     step(X)
     np.testing.assert_array_equal(w.numpy(), before - 0.5 * X)
 

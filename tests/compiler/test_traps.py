@@ -252,7 +252,7 @@ def test_prints_and_appends_happen_at_each_call(capsys):
         g(np.full(2, float(k)))
     assert log == [0.0, 2.0, 4.0]
     assert capsys.readouterr().out.count("called") == 3
-    assert "list" in f.explain()
+    assert ways(f) == 1
     assert "print" in g.explain()
 
 
@@ -262,8 +262,10 @@ def test_values_pulled_out():
         return float(np.sum(x))
 
     for k in range(40):
-        assert f(np.full(3, float(k))) == 3.0 * k
-    assert "ways" in f.explain()
+        found = f(np.full(3, float(k)))
+        assert found == 3.0 * k
+        assert type(found) is float
+    assert ways(f) == 1
 
 
 def test_writes_into_arguments():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from adjoint.graph.state import State
 from adjoint.graph.symbol import Symbol, symbol_of
 from adjoint.tape import writes
 from adjoint.tape.node import leaf
-from adjoint.tape.tensor import Tensor, wrap
+from adjoint.tape.tensor import Tensor, View, wrap
 
 
 class Leaf(NamedTuple):
@@ -41,6 +41,9 @@ class Target(NamedTuple):
     def write(self, leaves: Sequence[Any], value: Any) -> None:
         """Write `value`: over the array that is there, or as a gradient of its own."""
         x = leaves[self.number]
+        if not self.gradient and not self.in_place:
+            x.data = np.array(value)
+            return
         if self.gradient and not self.in_place:
             x.node.grad = wrap(np.array(value), None, 0)
             return
@@ -82,7 +85,9 @@ class Arguments:
                 self.boxed[k] = self.boxed[first]
             elif isinstance(x, Tensor):
                 node = None if x.node is None else leaf(x.shape, x.dtype)
-                self.boxed[k] = wrap(symbol, node, 0)
+                self.boxed[k] = shadow = wrap(symbol, node, 0)
+                if type(x) not in (Tensor, View):
+                    shadow.__class__ = type(x)  # a module's parameter stays one
                 if node is not None and is_own(x) and x.grad is not None:
                     node.grad = wrap(self._input(Leaf(k, True, True), f"x{k}.grad", None), None, 0)
             else:
@@ -97,15 +102,19 @@ class Arguments:
         self._symbols.append(symbol)
         return symbol
 
-    def targets(self) -> Iterator[tuple[Target, Any]]:
-        """What was written, each with its symbol (or array) at the end; None for a gradient that was taken away."""
+    def targets(self, replaced: Container[int] = ()) -> Iterator[tuple[Target, Any]]:
+        """What was written, each with its symbol (or array) at the end; None for a gradient that was taken away.
+
+        Tensors whose numbers are in `replaced` have got other arrays.
+        """
         done: set[int] = set()
         for chosen, node, symbol in zip(self.chosen, self.inputs, self._symbols, strict=True):
             if chosen.gradient or id(symbol) in done:
                 continue
             done.add(id(symbol))
-            if symbol.node is not node:
-                yield Target(chosen.number), symbol
+            now = self.boxed[chosen.number].data if chosen.tensor else symbol
+            if now is not symbol or symbol.node is not node:
+                yield Target(chosen.number, False, chosen.number not in replaced), now
         before = {c.number: s for c, s in zip(self.chosen, self._symbols, strict=True) if c.gradient}
         nodes = {c.number: n for c, n in zip(self.chosen, self.inputs, strict=True) if c.gradient}
         for chosen in self.chosen:

@@ -5,8 +5,6 @@ For a training step it reads ::
     def direct(args, kwargs):
         if len(args) != 2 or kwargs: return MISS
         try:
-            begin(None)
-            if recorders: return MISS
             try:
                 x0 = args[0]
                 x1 = args[1]
@@ -36,8 +34,10 @@ import numpy as np
 
 from adjoint.compiler.arguments import is_own
 from adjoint.compiler.going_back import pullback
+from adjoint.compiler.trace.guards import Place
+from adjoint.compiler.trace.inputs import PlaceCell
 from adjoint.core.errors import ArgumentError, GraphError
-from adjoint.core.turns import recorders, short
+from adjoint.graph.node import Node as GraphNode
 from adjoint.graph.state import DATA, GRAD, Cell
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import Node, next_order
@@ -88,7 +88,6 @@ class _Writer:
             "misses": (ArgumentError, GraphError, KeyError, IndexError, ValueError, AttributeError, TypeError),
             "starmap": starmap,
             "refusals": (ArgumentError, GraphError, ArithmeticError, ValueError),
-            "begin": short.append, "end": short.pop, "recorders": recorders,
             "note": recording.state.together.note, "floor": recording_floor.raw, "Node": Node, "order": next_order,
         }  # fmt: skip
         self._names: dict[int, str] = {}
@@ -164,14 +163,12 @@ class _Writer:
 
     def function(self, args: Any, kwargs: Any, native: Any) -> Direct:
         """The function."""
-        recording, state, environment = self.recording, self.recording.state, self.recording.environment
+        recording, state = self.recording, self.recording.state
         execution, outputs = recording.runner.execution, recording.graph.outputs
         twins = {id(x): k for k, x in enumerate(self.leaves) if isinstance(x, np.ndarray | Tensor)}
         apart = [f"x{k} is x{twins[id(x)]}" for k, x in enumerate(self.leaves) if twins.get(id(x), k) != k]
         reads = [(f"s{i}", self._read(cell)) for i, cell in enumerate(state.cells)]
-        reads += [
-            (f"e{i}", place.text(self.name)) for i, place in enumerate((*environment.arrays, *environment.floats))
-        ]
+        reads += [(f"e{i}", self._number(place, node)) for i, (place, node) in enumerate(state.numbers)]
         names = [*self.given, *(name for name, _ in reads)]
         left = [k for k in range(len(outputs)) if k not in execution.into]
         value = {k: f"r{i}" for i, k in enumerate(left)}
@@ -205,9 +202,6 @@ class _Writer:
             *(["if stopped is not None: raise stopped"] if patient else []),
             f"return {self._given(value)}",
         ]
-        if state.cells or recording.places or state.cleared:  # while another thread records, symbols are there
-            turn = ["try:", "    begin(None)", "    if recorders: return MISS"]
-            lines = [lines[0], *turn, *(f"    {line}" for line in lines[1:]), "finally: end()"]
         text = "\n    ".join(["def direct(args, kwargs):", *lines])
         exec(compile(text, f"<call of {recording.graph.name}>", "exec"), self.scope)
         direct: Direct = self.scope["direct"]
@@ -215,10 +209,11 @@ class _Writer:
 
     def _holds(self) -> Iterator[str]:
         """What has to be true of everything outside of the arguments."""
-        state, environment = self.recording.state, self.recording.environment
+        state = self.recording.state
         yield f"floor() == {self.recording.floor!r}"
-        yield from environment.conditions(self.name)
-        yield from (f"{self.name(t)}.node is{' not' if needs else ''} None" for t, needs in state.needing)
+        yield from self.recording.guards.conditions(self.name)
+        for t, needs in state.needing:  # a leaf saves its hooks
+            yield f"not {self.name(t)}.node.saved" if needs else f"{self.name(t)}.node is None"
         yield from (f"{self._place(cell)} is None" for cell in state.without)
         for cell, shape, dtype in state.shaped:
             yield f"{self._place(cell)}.shape == {shape} and {self._place(cell)}.dtype == {self.name(dtype)}"
@@ -256,24 +251,36 @@ class _Writer:
                 alive = back is not None and k in back.alive
                 kept = f"wrap({array}, node, {self.level})" if alive else f"wrap({array}, None, 0)"
                 found.append(kept if tensor else array)
-        if len(found) == 1 and gives.rebuild([MISS]) is MISS:
-            return found[0]
-        return f"{self.name(gives.rebuild)}([{', '.join(found)}])"
+        return found[0] if gives.single else f"{self.name(gives.assemble)}([{', '.join(found)}], args, kwargs)"
 
     def _read(self, cell: Cell) -> str:
         text = self._place(cell) + (".data" if cell.key is GRAD else "")
-        return f"int64({text})" if type(cell.get()) is int else text
+        return f"int64({text})" if _now(cell) is int else text
+
+    def _number(self, place: Place, node: GraphNode) -> str:
+        text = place.text(self.name)
+        return f"int64({text})" if node.dtype == np.int64 else text
 
     def _place(self, cell: Cell) -> str:
+        if isinstance(cell, PlaceCell):
+            return cell.place.text(self.name)
         holder = self.name(cell.holder)
         if cell.key is DATA or cell.key is GRAD:
             return f"{holder}.{'data' if cell.key is DATA else 'node.grad'}"
         return f"{holder}[{cell.key!r}]"
 
     def _write(self, cell: Cell, value: str) -> str:
-        kind = type(cell.get())
+        kind = _now(cell)
         if cell.key is GRAD:
             value = f"wrap({value}, None, 0)"
         elif kind in (int, float):
             value = f"{kind.__name__}({value})"
         return f"{self._place(cell)} = {value}"
+
+
+def _now(cell: Cell) -> type | None:
+    """The type of what a cell holds; None, if the call has taken it away."""
+    try:
+        return type(cell.get())
+    except (KeyError, IndexError, ValueError, AttributeError):
+        return None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import partial, update_wrapper
 from importlib import import_module
 from inspect import Parameter
@@ -21,10 +20,11 @@ from adjoint.compiler.explaining import explained, latest_plan
 from adjoint.compiler.expressions import compiled as compiled_expr
 from adjoint.compiler.methods import Methods, methods_of
 from adjoint.compiler.recording import Recording, record
+from adjoint.compiler.trace.door import Known
 from adjoint.core.box import Box
-from adjoint.core.errors import ArgumentError, GraphError, SharedMemoryError, WrongCodeError
+from adjoint.core.errors import ArgumentError, SharedMemoryError, WrongCodeError
+from adjoint.core.locks import RECORDING
 from adjoint.core.trees import flatten
-from adjoint.core.turns import alone, shared
 from adjoint.expressions import Expr
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import frozen
@@ -42,7 +42,8 @@ MOST_WAYS = 16
 MOST_KINDS = 256
 # So often it is recorded anew because of other values outside of its arguments. Floats there become inputs at once.
 MOST_REBOUND = 32
-MOST_TRIES = 2  # of functions that make attributes when they are called first
+MOST_TRIES = 8  # of functions that raise while they are recorded
+PATIENCE = 5.0  # seconds to wait for another thread that records
 MOST_DIRECT = 4  # short ways, the latest first
 NOISE = "a question hangs on how results are rounded, and native code rounds some otherwise"
 
@@ -61,7 +62,7 @@ class Compiled:
         self._directs: tuple[Direct, ...] = ()
         self._tries: dict[Any, int] = {}
         self._rebound: dict[Any, int] = {}  # how often recordings were of no use any more
-        self._changing: set[Any] = set()  # places of floats that change
+        self._known = Known()  # what recordings found out for later ones
         self._once: set[Any] = set()  # kinds of arguments that came once
 
     def __getattr__(self, name: str) -> Any:
@@ -93,34 +94,37 @@ class Compiled:
                 return answer
         if self.options.static:
             return self._with_static(args, kwargs)
-        with shared():
-            return self._by_long_way(args, kwargs)
+        return self._by_long_way(args, kwargs)
 
     def _by_long_way(self, args: Any, kwargs: Any) -> Any:
         """The answer by a recording that holds; else the function's, which may be recorded."""
         if recording_floor.observers():  # who wants to see each operation: detect_anomaly, trace_backward, hooks
-            return callee(self.function, args, kwargs)(*args, **kwargs)
+            return self.function(*args, **kwargs)
         leaves, rebuild = flatten((args, kwargs))
         key = self._signature(leaves, rebuild)
         if key is None or key in self._reasons or (key not in self._ways and self._is_first(key)):
             return callee(self.function, args, kwargs)(*args, **kwargs)
+        call = Call(args, kwargs, leaves, rebuild)
         ways = tuple(self._ways.get(key, ()))
-        with suppress(SharedMemoryError):
-            answer = self._by(ways, leaves, rebuild)
-            return self._recorded(key, ways, leaves, rebuild) if answer is MISS else answer
-        return callee(self.function, args, kwargs)(*args, **kwargs)
+        try:
+            answer = self._by(ways, call)
+            if answer is MISS:
+                answer = self._recorded(key, ways, call)
+        except SharedMemoryError:
+            answer = MISS
+        return callee(self.function, args, kwargs)(*args, **kwargs) if answer is MISS else answer
 
-    def _by(self, ways: Sequence[Recording], leaves: Sequence[Any], rebuild: Any) -> Any:
+    def _by(self, ways: Sequence[Recording], call: Call) -> Any:
         """The answer of the latest of `ways` that holds; MISS, if none does."""
         for recording in reversed(ways):
-            if recording.holds():
+            if recording.holds(call.args, call.kwargs):
                 try:
-                    answer = recording(leaves)
-                except WrongCodeError:
+                    answer = recording(call.leaves, call.args, call.kwargs)
+                except (WrongCodeError, SharedMemoryError):
                     raise
-                except GraphError:  # another way through the function
+                except Exception:  # another way through the function, or an error that this says better itself
                     continue
-                self._shorten(recording, leaves, rebuild)
+                self._shorten(recording, call.leaves, call.rebuild)
                 return answer
         return MISS
 
@@ -194,40 +198,49 @@ class Compiled:
         inner = bool(levels - {0})
         return None if len(levels) > 1 or (inner and floor) else (inner, *parts)
 
-    def _recorded(self, key: Any, tried: Sequence[Recording], leaves: Sequence[Any], rebuild: Any) -> Any:
-        """The answer of a run that is recorded, since none of the recordings, `tried` among them, is for this call."""
-        varies = [isinstance(x, np.ndarray | np.generic | Tensor) or type(x) in (float, complex) for x in leaves]
-        with alone() as it_is:
-            answer = self._by([way for way in self._ways.get(key, ()) if way not in tried], leaves, rebuild)
-            if answer is not MISS:  # another thread was faster
-                return answer
-            if not it_is:
-                args, kwargs = rebuild(list(leaves))
-                return callee(self.function, args, kwargs)(*args, **kwargs)
-            self._directs = ()  # they keep what they read, which may be another model's by now
-            ways = self._ways.setdefault(key, [])
-            gone = [way for way in ways if not way.environment.holds()]
-            asked = [way for way in tried if way.graph.guards and way.holds()]
-            self._changing |= {place for way in gone for place in way.environment.changed_floats()}
-            value, recording, reason, again = record(
-                self.function, leaves, rebuild, varies, self.options.runner, self._changing
-            )
-            ways[:] = [way for way in ways if way not in gone]  # what is rebound does not come back
-            self._rebound[key] = self._rebound.get(key, 0) + bool(gone)
-            if recording is not None:
-                for twin in [way for way in asked if way in ways and way.answers() == recording.answers()]:
-                    recording.runner.stay(NOISE)  # where it was asked natively, the answer was another
-                    ways.remove(twin)
-                ways.append(recording)
-            if again and self._tries.setdefault(key, 0) < MOST_TRIES:
-                self._tries[key] += 1
-            elif reason or len(ways) > MOST_WAYS:
-                self._reasons[key] = reason or f"it went {MOST_WAYS} different ways for arguments of one kind"
-            elif self._rebound[key] > MOST_REBOUND:
-                self._reasons[key] = f"what it finds outside of its arguments was another {MOST_REBOUND} times"
-            elif len(self._ways) > MOST_KINDS:
-                self._reasons[key] = f"it was called with more than {MOST_KINDS} kinds of arguments"
-        return value
+    def _recorded(self, key: Any, tried: Sequence[Recording], call: Call) -> Any:
+        """The answer of a new recording, since none that there are, `tried` among them, is for this call; or MISS."""
+        if not RECORDING.acquire(timeout=PATIENCE):
+            return MISS
+        try:
+            others = [way for way in self._ways.get(key, ()) if way not in tried]
+            if others:  # another thread was faster
+                answer = self._by(others, call)
+                if answer is not MISS:
+                    return answer
+            made = self._record(key, tried, call)
+        finally:
+            RECORDING.release()
+        return MISS if made is None else self._by([made], call)
+
+    def _record(self, key: Any, tried: Sequence[Recording], call: Call) -> Recording | None:
+        """A new recording for this call; None if there can be none."""
+        varies = [isinstance(x, np.ndarray | np.generic | Tensor) or type(x) in (float, complex) for x in call.leaves]
+        self._directs = ()  # they keep what they read, which may be another model's by now
+        ways = self._ways.setdefault(key, [])
+        gone = [way for way in ways if not way.guards.may_return(call.args, call.kwargs)]
+        asked = [way for way in tried if way.graph.guards and way.holds(call.args, call.kwargs)]
+        for way in gone:
+            self._known.varying.update(way.guards.changed())
+        recording, reason, again = record(
+            self.function, call.args, call.kwargs, call.leaves, varies, self.options.runner, self._known
+        )
+        ways[:] = [way for way in ways if way not in gone]  # what is rebound does not come back
+        self._rebound[key] = self._rebound.get(key, 0) + bool(gone)
+        if recording is not None:
+            for twin in [way for way in asked if way in ways and way.answers() == recording.answers()]:
+                recording.runner.stay(NOISE)  # where it was asked natively, the answer was another
+                ways.remove(twin)
+            ways.append(recording)
+        if again and self._tries.setdefault(key, 0) < MOST_TRIES:
+            self._tries[key] += 1
+        elif reason or len(ways) > MOST_WAYS:
+            self._reasons[key] = reason or f"it went {MOST_WAYS} different ways for arguments of one kind"
+        elif self._rebound[key] > MOST_REBOUND:
+            self._reasons[key] = f"what it finds outside of its arguments was another {MOST_REBOUND} times"
+        elif len(self._ways) > MOST_KINDS:
+            self._reasons[key] = f"it was called with more than {MOST_KINDS} kinds of arguments"
+        return recording
 
     @property
     def _latest(self) -> Recording:
@@ -293,6 +306,15 @@ class _Signature:
         self.defaults = {name: p.default for name, p in found.items() if p.default is not Parameter.empty}
         by_name = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
         self.plain = all(parameter.kind in by_name for parameter in found.values())
+
+
+class Call(NamedTuple):
+    """One call: its arguments, and their leaves."""
+
+    args: Any
+    kwargs: Any
+    leaves: Sequence[Any]
+    rebuild: Any
 
 
 class Options(NamedTuple):

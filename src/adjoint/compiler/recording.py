@@ -2,41 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from adjoint.compiler.arguments import Arguments, Leaf, Target, shares_memory, write_back
-from adjoint.compiler.backend import Runner, sources
+from adjoint.compiler.backend import Runner, debug_level, sources
 from adjoint.compiler.calling import Direct
-from adjoint.compiler.environment import Environment
 from adjoint.compiler.going_back import Back, operation
-from adjoint.core.box import Box, settled
-from adjoint.core.errors import (
-    AdjointError,
-    GraphError,
-    GraphFreedError,
-    InPlaceError,
-    LeavesGraphError,
-    NotSupportedError,
-    SharedMemoryError,
-)
-from adjoint.core.trees import flatten
-from adjoint.graph.graph import Graph, depends_on_values, needed
-from adjoint.graph.node import Node, constant, in_order, placeholder
-from adjoint.graph.state import State
-from adjoint.graph.symbol import LEVEL, Number, Symbol, recording
+from adjoint.compiler.trace.door import Door, Known
+from adjoint.compiler.trace.effects import Assembly, is_python, node_of
+from adjoint.compiler.trace.guards import Guards
+from adjoint.compiler.trace.inputs import Inputs
+from adjoint.compiler.trace.outside import Again, Outside, Refuse
+from adjoint.core.errors import AdjointError, GraphError, GraphFreedError, InPlaceError, SharedMemoryError
+from adjoint.core.trees import NAMESPACE
+from adjoint.graph.graph import Graph, needed
+from adjoint.graph.node import Node, in_order
+from adjoint.graph.symbol import ERRORS, SILENT, recording
 from adjoint.tape.lines import line_of_error
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.tensor import Tensor, wrap
-from adjoint.twin.follow import callee
 
 
 class Recorded(NamedTuple):
-    """What a recording run gave, and the program; or, without one, the reason why there is none."""
+    """The program; or, without one, the reason why there is none."""
 
-    value: Any
     recording: Recording | None
     reason: str
     again: bool = False  # whether the next call may do better
@@ -49,7 +42,7 @@ class Recording:
         graph: the program: inputs are the varying leaves, the state, the arrays that were found; outputs are the
             results, what is written into arguments, what the way back needs, and what is written into the state.
         leaves: which arrays of the arguments the first inputs are.
-        environment, state: what it holds for, and what it reads and writes besides its arguments.
+        guards, state: what it holds for, and what it reads and writes besides its arguments.
         written: numbers of the cells of the state that it writes.
         mutated, cleared: what it writes into arguments, and whose gradients it takes away.
         gives: what becomes of its results.
@@ -61,8 +54,8 @@ class Recording:
         self,
         graph: Graph,
         leaves: Sequence[Leaf],
-        environment: Environment,
-        state: State,
+        guards: Guards,
+        state: Inputs,
         written: Sequence[int],
         mutated: Sequence[Target],
         cleared: Sequence[int],
@@ -70,7 +63,7 @@ class Recording:
         back: Back | None,
         make: Callable[..., Runner],
     ) -> None:
-        self.graph, self.leaves, self.environment, self.state = graph, leaves, environment, state
+        self.graph, self.leaves, self.guards, self.state = graph, leaves, guards, state
         self.written, self.mutated, self.cleared, self.gives = written, mutated, cleared, gives
         self.back = back
         self.places = {len(graph.outputs) - len(written) + k: i for k, i in enumerate(written)}
@@ -81,22 +74,23 @@ class Recording:
         self.direct: Direct | None = None
         self.op = None if back is None else operation(graph, self._run, back, self.back_runner)
         self.floor = recording_floor.get()  # where nothing is observed, as the short way wants it
-        nodes = graph.nodes
-        self.draws = sources(nodes)
-        self.may_deviate = any(guard.question != "draw" for guard in graph.guards) or any(map(depends_on_values, nodes))
+        self.draws = sources(graph.nodes)
 
     def answers(self) -> list[Any]:
         """The questions that it asked, where, and the answers: what tells ways through one function apart."""
         return [(guard.question, guard.place, repr(guard.answer)) for guard in self.graph.guards]
 
-    def holds(self) -> bool:
-        """Whether what was found outside of the arguments is as it was."""
-        return self.environment.holds() and self.state.holds()
+    def holds(self, args: Any, kwargs: Any) -> bool:
+        """Whether what was read besides arrays is as it was."""
+        try:
+            return self.guards.holds(args, kwargs) and self.state.holds()
+        except (KeyError, IndexError, ValueError, AttributeError):  # what it reads is not there any more
+            return False
 
-    def __call__(self, leaves: Sequence[Any]) -> Any:
+    def __call__(self, leaves: Sequence[Any], args: Any, kwargs: Any) -> Any:
         """Run the program; raises `GraphError` where a guard's answer differs, and has written nothing then."""
         given = [leaf.read(leaves) for leaf in self.leaves]
-        found = self.environment.read()
+        found = [place.read() for place, _ in self.state.numbers]
         overwritten = [leaves[target.number] for target in self.mutated]
         if shares_memory([*given, *found], self.state, self.written, overwritten):
             raise SharedMemoryError(SHARED)
@@ -105,6 +99,8 @@ class Recording:
         if self.back is None or self.op is None:
             results = self._run(*given)
         else:
+            for k in self.back.taken:  # nobody sees when these change
+                given[k] = np.array(given[k]) if isinstance(given[k], np.ndarray) else given[k]
             for k, tensor in self._tensors(leaves):
                 given[k] = tensor
             outs = self.op(*given)
@@ -113,7 +109,7 @@ class Recording:
                             for n, x in zip(self.graph.outputs, results, strict=False))  # fmt: skip
         count = len(self.gives.tensors)
         write_back(leaves, zip(self.mutated, results[count:], strict=False), self.cleared)
-        return self.gives(list(results[:count]), leaves)
+        return self.gives(list(results[:count]), leaves, args, kwargs)
 
     def _check(self, given: Sequence[Any]) -> None:
         """Refuse state of another shape or dtype."""
@@ -123,11 +119,11 @@ class Recording:
 
     def _run(self, *given: Any) -> tuple[Any, ...]:
         """The results, what is to be written into arguments, and what the way back needs; the state is written."""
-        drawn = [(source, source.get()) for source in self.draws] if self.may_deviate else []
+        drawn = [(source, source.get()) for source in self.draws]
         execution = self.runner.execution
         try:
             results = execution.run(given)
-        except GraphError:
+        except Exception:
             for source, before in drawn:
                 source.set(before)
             raise
@@ -147,10 +143,6 @@ class Recording:
                 yield k, self.state.tensor_of(k - len(self.leaves))
 
 
-class NewAttributesError(Exception):
-    """The function makes attributes; when they are there, it can be recorded."""
-
-
 SHARED = "arrays that it uses share memory, in which it writes"
 
 
@@ -159,143 +151,118 @@ class Gives(NamedTuple):
 
     `same` says which results are things of the caller's: an argument, by its number, or a tensor of the state.
     `numbers` says which are Python's numbers: those of NumPy's would promote more.
+    `assemble` makes the call's value of them, and does what the call does to other things; `single` says that the only
+    result is the value.
     """
 
     tensors: list[bool]
     numbers: list[bool]
-    rebuild: Callable[[list[Any]], Any]
+    assemble: Callable[[list[Any], Any, Any], Any]
     same: dict[int, Any]
+    single: bool
 
-    def __call__(self, results: list[Any], leaves: Sequence[Any]) -> Any:
+    def __call__(self, results: list[Any], leaves: Sequence[Any], args: Any, kwargs: Any) -> Any:
         found = [_as_result(x, t) for x, t in zip(results, self.tensors, strict=True)]
         found = [x.item() if n and hasattr(x, "item") else x for x, n in zip(found, self.numbers, strict=True)]
         for i, thing in self.same.items():
             found[i] = leaves[thing] if isinstance(thing, int) else thing
-        return self.rebuild(found)
+        return found[0] if self.single else self.assemble(found, args, kwargs)
+
+
+MOST_BEGINNINGS = 40
 
 
 def record(
     f: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
     leaves: Sequence[Any],
-    rebuild: Callable[[list[Any]], Any],
     varies: Sequence[bool],
     make: Callable[..., Runner],
-    changing: Container[Any] = (),
+    known: Known,
 ) -> Recorded:
-    """Run `f` on symbols, once, with all its effects; and keep the program.
-
-    Where that can not be done, everything is put back and `f` is run as it is. Floats at the places in `changing` are
-    inputs of the program.
-    """
-    environment = Environment(f, rebuild(list(leaves)), changing)
-    ran = callee(f, leaves)
-
-    def as_it_is(reason: str, made: Recording | None = None, again: bool = False) -> Recorded:
-        environment.restore()
-        return Recorded(_run(ran, rebuild(list(leaves))), made, reason, again)
-
-    if environment.refusal:
-        return as_it_is(environment.refusal)
-    arguments = Arguments(leaves, varies)
-    state = State(f, rebuild(list(leaves)))
-    environment.leave_out(state)
-    held = [placeholder(p.name, a.shape, a.dtype) for p in environment.arrays for a in (p.read(),)]
-    held += [placeholder(place.name, (), np.dtype(float), number=True) for place in environment.floats]
+    """Run the twin of `f` on symbols, and keep the program. Nothing outside changes; `f` itself does not run."""
+    debug_level()  # which says what is wrong with it
+    if not SILENT.issuperset(np.geterr().values()):
+        return Recorded(None, ERRORS)
+    paths = paths_of(args, kwargs)
     try:
-        with environment.symbolic(held):
-            run = _Run(ran, rebuild, arguments, state, environment)
-    except NewAttributesError:
-        return as_it_is("it makes attributes that were not there", again=True)
-    except Exception as error:  # whatever it is, the function itself, as it is, says it better
-        reason = str(error) if isinstance(error, AdjointError) else f"{type(error).__name__}: {error}"
+        for _ in range(MOST_BEGINNINGS):
+            with suppress(Again):
+                return Recorded(_recorded(f, args, kwargs, leaves, paths, varies, make, known), "")
+    except Refuse as refusal:
+        line = line_of_error(refusal)
+        return Recorded(None, f"{refusal} ({line})" if line else str(refusal))
+    except Exception as error:  # the function itself, as it is, says it better
         line = line_of_error(error)
-        return as_it_is(f"{reason} ({line})" if line else reason)
-    except BaseException:  # it was interrupted
-        environment.restore()
-        raise
-    back, written = run.back, run.written
-    results = [*run.outputs, *(node for _, node, _ in run.mutations), *(back.residuals if back else ())]
-    guards = needed(run.guards, [*results, *written.values()])
-    used = in_order([*results, *written.values(), *(guard.node for guard in guards)])
-    state.settle({*used, *(back.met + back.given if back else ())}, environment.named)
-    overwritten = [leaves[target.number] for target, _, _ in run.mutations]
-    given = [leaf.read(leaves) for leaf in arguments.chosen]
-    if shares_memory([*given, *environment.read()], state, written, overwritten):
-        return as_it_is(SHARED)
-    inputs = [*arguments.inputs, *state.inputs, *held]
-    graph = Graph(inputs, [*results, *written.values()], guards=guards, name=getattr(f, "__name__", "f"))
-    if back is not None:
-        back.settle(inputs)
-    mutated = [target for target, _, _ in run.mutations]
-    made = Recording(
-        graph, arguments.chosen, environment, state, list(written), mutated, run.cleared, run.gives, back, make
-    )
-    if back is not None:  # the result belongs to a graph of the user's, which the program makes
+        reason = str(error) if isinstance(error, AdjointError) else f"{type(error).__name__}: {error}"
+        return Recorded(None, f"{reason} ({line})" if line else reason, again=True)
+    return Recorded(None, "it changes too many numbers")
+
+
+def paths_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
+    """The expression that reads each leaf of the arguments."""
+    import optree
+
+    tree: Any = args, kwargs
+    texts = []
+    for accessor in optree.tree_accessors(tree, namespace=NAMESPACE):
+        which = 0 if accessor[0].entry == 0 else 1
+        texts.append(accessor.codify("").replace(f"[{which}]", ("args", "kwargs")[which], 1))
+    return texts
+
+
+def _recorded(
+    f: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    leaves: Sequence[Any],
+    paths: Sequence[str],
+    varies: Sequence[bool],
+    make: Callable[..., Runner],
+    known: Known,
+) -> Recording:
+    arguments = Arguments(leaves, varies)
+    with recording() as notes, np.errstate(all="ignore"):
         try:
-            found = Recorded(made(leaves), made, "")
-        except GraphError:  # native code rounds otherwise, and a guard compares bits
-            found = as_it_is("", made)
-    else:
-        found = Recorded(run.finished(), made, "")
-    environment.forget()
-    state.forget()
-    return found
-
-
-class _Run:
-    """One run of a function on symbols, and what it did.
-
-    Attributes:
-        outputs, values: nodes and arrays of its results.
-        gives: how these are put together.
-        written: nodes of what it wrote into the state, by the number of the cell.
-        mutations: what it wrote into arguments: each with its node and its array.
-        cleared: arguments whose gradients it took away.
-        guards: what it asked.
-        back: the way back, if its results go on in a graph.
-    """
-
-    def __init__(
-        self,
-        f: Callable[..., Any],
-        rebuild: Callable[[list[Any]], Any],
-        arguments: Arguments,
-        state: State,
-        environment: Environment,
-    ) -> None:
-        self._leaves, self._state = arguments.leaves, state
-        with recording() as notes, state.symbolic(notes) as cells:
-            found, back = flatten(_run(f, rebuild(arguments.boxed)))
-            found = [settled(x, LEVEL) for x in found]
-            self.outputs, self.values = [_node_of(x) for x in found], [_value_of(x) for x in found]
-            self.written = state.written(cells, _node_of)
-            self._new = {i: _value_of(cells[i].get()) for i in self.written}
-            targets = list(arguments.targets())
-            self.mutations = [(target, _node_of(x), _value_of(x)) for target, x in targets if x is not None]
-            self.cleared = [target.number for target, x in targets if x is None]
-            leaves = [*arguments.sources(), *((node, t.node) for node, t in state.tensors())]
+            door = Door(arguments, paths, known, notes)
+            assembly = Assembly(door, door.run(f, args, kwargs))
+            inputs, found = door.inputs, assembly.found
+            outputs = [node_of(x) for x in found]
+            written = inputs.new(node_of)
+            targets = list(arguments.targets(inputs.replaced))
+            mutations = [(target, node_of(x)) for target, x in targets if x is not None]
+            cleared = [target.number for target, x in targets if x is None]
+            sources_of = [*arguments.sources(), *inputs.sources()]
             goes_on = any(isinstance(x, Tensor) and x.node is not None for x in found)
-            self.back = _way_back(found, leaves) if goes_on else None
-            if self.back is not None and arguments.inside_transform and not set(self.back.met) <= set(arguments.inputs):
-                raise NotSupportedError("it uses parameters, while a transform differentiates by its arguments alone")
-            changed = environment.changed()
-            if state.has_new():
-                raise NewAttributesError
-            self._drawn = [(source, source.get()) for source, _, _ in notes.generators.values()]
-        if changed:
-            raise NotSupportedError(f"the function itself changes {changed}, which Python has to do at each call")
-        same = {**arguments.returned(found), **{i: x for i, x in enumerate(found) if state.has(x)}}
-        numbers = [type(x) in (Number, int, float, complex, bool) for x in found]
-        self.gives = Gives([isinstance(x, Tensor) for x in found], numbers, back, same)
-        self.guards = notes.guards
-
-    def finished(self) -> Any:
-        """Do what the run did to the state, to arguments and to generators, which were put back; and give its value."""
-        for source, drawn in self._drawn:
-            source.set(drawn)
-        values = self._state.write(self._new, self.values)
-        write_back(self._leaves, ((target, value) for target, _, value in self.mutations), self.cleared)
-        return self.gives(values, self._leaves)
+            back = _way_back(found, sources_of) if goes_on else None
+            if back is not None and arguments.inside_transform and not set(back.met) <= set(arguments.inputs):
+                raise Refuse("it uses parameters, while a transform differentiates by its arguments alone")
+        finally:
+            for source, first, _ in notes.generators.values():
+                source.set(first)
+    results = [*outputs, *(node for _, node in mutations), *(back.residuals if back else ())]
+    guards = needed(notes.guards, [*results, *written.values()])
+    used = in_order([*results, *written.values(), *(guard.node for guard in guards)])
+    inputs.rename([o.o for o in door.memo.values() if isinstance(o, Outside)])
+    inputs.prune_to({*used, *(back.met + back.given if back else ())})
+    numbers = [is_python(x) for x in found]
+    gives = Gives([isinstance(x, Tensor) for x in found], numbers, assembly.assemble, assembly.same, assembly.single)
+    inputs.forget()
+    inputs.numbers = [(place, node) for place, node in inputs.numbers if node in set(used)]
+    overwritten = [leaves[target.number] for target, _ in mutations]
+    given = [leaf.read(leaves) for leaf in arguments.chosen]
+    if shares_memory(given, inputs, written, overwritten):
+        raise Refuse(SHARED)
+    nodes = [*arguments.inputs, *inputs.inputs, *(node for _, node in inputs.numbers)]
+    graph = Graph(nodes, [*results, *written.values()], guards=guards, name=getattr(f, "__name__", "f"))
+    strange = [node for node in used if node.kind == "input" and node not in set(nodes)]
+    if strange:
+        raise Refuse(f"it uses {strange[0].value} of another recording")
+    if back is not None:
+        back.settle(nodes)
+    mutated = [target for target, _ in mutations]
+    return Recording(graph, arguments.chosen, door.guards, inputs, list(written), mutated, cleared, gives, back, make)
 
 
 def _way_back(found: Sequence[Any], leaves: Sequence[tuple[Node, Any]]) -> Back | None:
@@ -308,26 +275,3 @@ def _way_back(found: Sequence[Any], leaves: Sequence[tuple[Node, Any]]) -> Back 
 
 def _as_result(x: Any, tensor: bool) -> Any:
     return wrap(x, None, 0) if tensor and not isinstance(x, Tensor) else x
-
-
-def _run(f: Callable[..., Any], call: Any) -> Any:
-    args, kwargs = call
-    return f(*args, **kwargs)
-
-
-def _data(x: Any) -> Any:
-    return x.data if isinstance(x, Tensor) else x
-
-
-def _node_of(x: Any) -> Node:
-    x = _data(x)
-    if isinstance(x, Symbol):
-        return x.node
-    if isinstance(x, Box) or not isinstance(x, np.ndarray | np.generic | float | int | complex):
-        raise LeavesGraphError(f"it returns a {type(x).__name__}, which is no array")
-    return constant(x)
-
-
-def _value_of(x: Any) -> Any:
-    x = _data(x)
-    return x.value if isinstance(x, Symbol) else x

@@ -37,7 +37,7 @@ class Cell:
             return self.holder.data
         if self.key is GRAD:
             node = self.holder.node
-            held = None if node is None else _slot.__get__(node)  # looking here does not count as looking
+            held = None if node is None else SLOT.__get__(node)  # looking here does not count as looking
             return None if held is None else held.data
         return self.holder[self.key]
 
@@ -46,17 +46,17 @@ class Cell:
         if self.key is DATA:
             self.holder.data = value
         elif self.key is GRAD:
-            _slot.__set__(self.holder.node, None if value is None else wrap(value, None, 0))
+            SLOT.__set__(self.holder.node, None if value is None else wrap(value, None, 0))
         else:
             self.holder[self.key] = value
 
     def kept(self) -> Any:
         """What `put_back` needs: of a gradient, the tensor itself too."""
-        return (_slot.__get__(self.holder.node), self.get()) if self.key is GRAD else self.get()
+        return (SLOT.__get__(self.holder.node), self.get()) if self.key is GRAD else self.get()
 
     def stand_in(self, symbol: Any) -> None:
         """Let `symbol` be there for a while: a tensor that is a gradient stays the same tensor."""
-        held = _slot.__get__(self.holder.node) if self.key is GRAD else None
+        held = SLOT.__get__(self.holder.node) if self.key is GRAD else None
         if held is None:
             self.put(symbol)
         else:
@@ -67,7 +67,7 @@ class Cell:
         if self.key is not GRAD:
             return self.put(kept)
         held, data = kept
-        _slot.__set__(self.holder.node, held)
+        SLOT.__set__(self.holder.node, held)
         if held is not None:
             held.data = data
         return None
@@ -79,27 +79,27 @@ class Cell:
 
 
 DATA, GRAD = "a tensor's data", "a leaf's gradient"
-_slot: Any = vars(TapeNode)["grad"]
+SLOT: Any = vars(TapeNode)["grad"]
 
 
-class _Untouched(Leaf):
+class Untouched(Leaf):
     """A leaf whose gradient nobody has looked at or set since recording began; who does so changes the class."""
 
     __slots__ = ()
 
     def _look(self) -> Any:
-        self.__class__ = _Looked  # type: ignore[assignment]  # of the same layout
-        return _slot.__get__(self)
+        self.__class__ = Looked  # type: ignore[assignment]  # of the same layout
+        return SLOT.__get__(self)
 
     def _set(self, value: Any) -> None:
         self.__class__ = Leaf  # type: ignore[assignment]  # of the same layout
-        _slot.__set__(self, value)
+        SLOT.__set__(self, value)
 
 
-setattr(_Untouched, "grad", property(_Untouched._look, _Untouched._set))  # noqa: B010 - a slot of its base to mypy
+setattr(Untouched, "grad", property(Untouched._look, Untouched._set))  # noqa: B010 - a slot of its base to mypy
 
 
-class _Looked(Leaf):
+class Looked(Leaf):
     """A leaf whose gradient was looked at before it was set: the program depends on whether there was one."""
 
     __slots__ = ()
@@ -134,7 +134,7 @@ class State:
         self._tensors = [t for t in tensors if (t.node is None or t.is_leaf) and id(t) not in grads]
         self._objects = found.objects
         self._generators = found.generators
-        named = _names(found.objects)
+        named = names_of(found.objects)
         for thing in found.objects:
             if hasattr(type(thing), "prepare") and hasattr(type(thing), "state_arrays"):
                 thing.prepare()
@@ -171,7 +171,7 @@ class State:
         own = [(t, t.node) for t in self._tensors]
         leaves = [leaf for _, leaf in own if type(leaf) is Leaf]
         for leaf in leaves:
-            leaf.__class__ = _Untouched
+            leaf.__class__ = Untouched
         try:
             yield self._all
             if any((t.node is None) is not (was is None) for t, was in own):
@@ -181,7 +181,7 @@ class State:
                 if repr(first) != repr(state) or repr(source.get()) not in known:
                     raise NotSupportedError(DRAWS)
         finally:
-            self._looked = {leaf for leaf in leaves if type(leaf) is _Looked}
+            self._looked = {leaf for leaf in leaves if type(leaf) is Looked}
             for leaf in leaves:
                 leaf.__class__ = Leaf
             for t, was in own:
@@ -263,7 +263,7 @@ class State:
     def holds(self) -> bool:
         """Whether the same tensors require gradients, which are there where they were, as far as that matters."""
         return (
-            all((t.node is not None) is needs for t, needs in self.needing)
+            all((t.node is not None and not t.node.saved) is needs for t, needs in self.needing)
             and all(cell.get() is None for cell in self.without)
             and all((np.shape(x), x.dtype) == (s, d) for cell, s, d in self.shaped for x in (np.asarray(cell.get()),))
             and all(cell.key is not GRAD or cell.get() is not None for cell in self.cells)
@@ -353,7 +353,7 @@ def _spaces(objects: Iterable[Any]) -> Iterator[dict[str, Any]]:
             yield from thing.state_arrays().values()
 
 
-def _names(objects: list[Any]) -> dict[int, str]:
+def names_of(objects: list[Any]) -> dict[int, str]:
     """What modules call their parameters and buffers."""
     names: dict[int, str] = {}
     for thing in objects:

@@ -6,12 +6,13 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from adjoint.core.box import Box, apply, settled
-from adjoint.core.errors import LeavesGraphError, NotSupportedError
+from adjoint.core.errors import AdjointError, LeavesGraphError, NotSupportedError
 from adjoint.core.foreign import plain_array
 from adjoint.core.op import Op, Rule
 from adjoint.core.protocol import for_a_rule
@@ -43,12 +44,14 @@ class Record:
         guards: what the program asked of its values, in order.
         draws: the random draws; those from one state of a generator are one, as when a checkpoint repeats them.
         generators: those that were drawn from: each with its first state, and all that it had before or after a draw.
+        raised: exceptions that operations raised because of their values, which guards hold on to.
     """
 
     def __init__(self) -> None:
         self.guards: list[Guard] = []
         self.draws: dict[Any, Node] = {}
         self.generators: dict[int, tuple[Source, Any, set[str]]] = {}
+        self.raised: list[BaseException] = []
 
     def before(self, source: Source, key: int) -> str:
         """The state of a generator as a draw begins.
@@ -131,8 +134,8 @@ class Symbol(Layered):
         return self.layers[1]  # type: ignore[no-any-return]  # see the class
 
     def process(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
-        if not _SILENT.issuperset(np.geterr().values()):
-            raise NotSupportedError("np.errstate says that errors of numbers are raised, which a program does not do")
+        if not SILENT.issuperset(np.geterr().values()):
+            raise NotSupportedError(ERRORS)
         values: list[Any] = []
         nodes: list[Node] = []
         for arg in args:
@@ -149,7 +152,7 @@ class Symbol(Layered):
             settings = {name: x.numpy() if isinstance(x, Symbol) else x for name, x in settings.items()}
         if "random" in op.flags:
             return self.drawn(op, values, nodes, settings)
-        out = apply(op, values, settings)
+        out = self._applied(op, values, nodes, settings)
         if "once" in op.flags:
             return out  # shapes and the like: the same for whatever values come
         if "creates" in op.flags:
@@ -169,6 +172,20 @@ class Symbol(Layered):
         _note_shapes(op, node)
         result = Symbol.of((out, node), LEVEL)
         return self.viewed(result, op, settings) if len(args) == 1 else result
+
+    @staticmethod
+    def _applied(op: Op, values: Sequence[Any], nodes: Sequence[Node | None], settings: Mapping[str, Any]) -> Any:
+        """What `op` gives; or what it raises, which it is then asked for again."""
+        try:
+            return apply(op, values, settings)
+        except Exception as error:
+            if (record := _record.get()) is not None and not isinstance(error, AdjointError):
+                given = tuple(_node_of(v) if node is None else node for v, node in zip(values, nodes, strict=True))
+                kind: Any = type(error)
+                node = call(_raising(op, kind), given, settings, (), np.dtype(bool), users_place)
+                record.guards.append(Guard(node, "bool", True, node.place))
+                record.raised.append(error)
+            raise
 
     @staticmethod
     def drawn(op: Op, values: Sequence[Any], nodes: Sequence[Node | None], settings: Mapping[str, Any]) -> Any:
@@ -301,6 +318,20 @@ class Symbol(Layered):
         return f"symbol({self.node!r})"
 
 
+@lru_cache(1024)
+def _raising(op: Op, kind: Any) -> Op:
+    """Whether `op` raises an error of this kind."""
+
+    def raises(*xs: Any, **settings: Any) -> Any:
+        try:
+            op.forward(*xs, **settings)
+        except Exception as error:
+            return np.bool_(type(error) is kind)
+        return np.False_
+
+    return Op(f"raises_{op.name}", raises, ("*xs",), kind="constant")
+
+
 # What `detach` is in a program: nothing, but for those who differentiate it.
 still = Op("detach", lambda x: x, ("x",), kind="constant", batch="leading", flags=frozenset({"still"}))
 
@@ -345,7 +376,8 @@ def _laid_out_as(model: np.ndarray, value: np.ndarray) -> np.ndarray:
     return kept
 
 
-_SILENT = frozenset(("ignore", "warn", "print", "log"))
+ERRORS = "np.errstate says that errors of numbers are raised, which a program does not do"
+SILENT = frozenset(("ignore", "warn", "print", "log"))
 _ASKS_FOR_OTHERS = ("abc", "typing")  # modules whose functions ask in the name of their callers
 _FOUND = ("argwhere", "bincount", "flatnonzero", "intersect1d", "nonzero", "setdiff1d", "setxor1d", "unique")
 
@@ -379,7 +411,7 @@ def _operator(name: str) -> Any:
 
     def method(self: Number, *other: Any) -> Any:
         out = of_arrays(self, *other)
-        if type(out) is Symbol and all(isinstance(x, Number) or type(x) in (int, float, complex) for x in other):
+        if type(out) is Symbol and all(isinstance(x, Number) or type(x) in (bool, int, float, complex) for x in other):
             return symbol_of(out.value.item(), out.node)
         return out
 

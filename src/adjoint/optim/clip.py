@@ -74,7 +74,7 @@ def _clipped(gradients: list[Any], max_norm: float, norm_type: float, error_if_n
     clipped = np.logical_and(np.isfinite(total), np.greater(total, max_norm))
     for g in gradients:
         g *= np.where(clipped, max_norm / np.where(clipped, total, 1.0), 1.0).astype(g.dtype)
-    return total
+    return total.item()
 
 
 def clip_grad_value(parameters: Tensor | Iterable[Tensor], clip_value: float) -> None:

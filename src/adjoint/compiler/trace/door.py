@@ -1,0 +1,84 @@
+"""The door of one recording: everything that the twins of the user's functions do goes through it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from adjoint.compiler.arguments import Arguments
+from adjoint.compiler.trace.calls import Calls
+from adjoint.compiler.trace.guards import Guards
+from adjoint.compiler.trace.inputs import Inputs
+from adjoint.compiler.trace.outside import Again, Refuse
+from adjoint.graph.symbol import Record
+
+
+class Door(Calls):
+    """What one recording knows.
+
+    Attributes:
+        notes: what the program asks of its values.
+    """
+
+    def __init__(self, arguments: Arguments, paths: Sequence[str], known: Known, notes: Record) -> None:
+        self.guards = Guards()
+        self.inputs = Inputs(arguments, self.guards)
+        self.inputs.known_as(list(paths))
+        self.leaf_of = {path: k for k, path in enumerate(paths)}
+        self.memo, self.known, self.notes = {}, known, notes
+        self.varying = known.varying
+        self.made_codes, self.made_objects = set(), {}
+        self.depth, self.dead, self.ours = 0, "", False
+        self.raised = notes.raised
+        self.keywords: Sequence[str] = ()
+
+    @property
+    def fills(self) -> bool:
+        return self.known.fills
+
+    def refuse(self, why: str) -> Refuse:
+        self.dead = self.dead or why
+        return Refuse(self.dead)
+
+    def symbolic(self, why: str) -> BaseException:
+        """What to raise where an array that was made inside should have been part of the program."""
+        if self.known.fills:
+            return self.refuse(why)
+        self.known.fills = True
+        return Again()
+
+    def genuine(self, error: Any) -> Any:
+        self.raised.append(error)
+        return error
+
+    def run(self, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What the twin of `f` gives."""
+        given = tuple(self.given(x, f"args[{i}]") for i, x in enumerate(args))
+        named = {name: self.given(x, f"kwargs[{name!r}]") for name, x in kwargs.items()}
+        self.keywords = tuple(kwargs)
+        found = self.call(self.known_function(f), given, named)
+        if self.dead:
+            raise Refuse(self.dead)
+        for group, now, first in self.inputs.settings:
+            for name, value in now.items():
+                if value is not first.get(name):
+                    self.setitem(self.pinned(group), name, value)
+        return found
+
+    def known_function(self, f: Any) -> Any:
+        """The function that is recorded: it stays the same one."""
+        import types
+
+        from adjoint.compiler.trace.outside import Method
+
+        if isinstance(f, types.MethodType):
+            return Method(self.known_function(f.__self__), self.pinned(f.__func__))
+        return self.pinned(f)
+
+
+class Known:
+    """What recordings of one function found out for those that come after them."""
+
+    def __init__(self) -> None:
+        self.varying: set[Any] = set()
+        self.fills = False

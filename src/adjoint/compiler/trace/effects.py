@@ -1,0 +1,242 @@
+"""What a program gives back, and what it does to things from outside: put together when it has run."""
+
+from __future__ import annotations
+
+import types
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from adjoint.compiler.trace.containers import MAPPINGS, SEQUENCES
+from adjoint.compiler.trace.door import Door
+from adjoint.compiler.trace.guards import PLAIN
+from adjoint.compiler.trace.outside import MISSING, Closed, DictView, Method, Outside, is_users
+from adjoint.core.box import Box, settled
+from adjoint.graph.drawing import Drawing
+from adjoint.graph.node import Node, constant
+from adjoint.graph.symbol import LEVEL, Number, Symbol
+from adjoint.tape.tensor import Tensor
+
+
+class Assembly:
+    """The value of a call, and its effects, as a Python function of the program's results.
+
+    Attributes:
+        found: the results of the program: boxes, arrays and numbers.
+    """
+
+    def __init__(self, door: Door, value: Any) -> None:
+        self.door = door
+        self.found: list[Any] = []
+        self._numbers: dict[int, int] = {}
+        self._scope: dict[str, Any] = {}
+        self._lines: list[str] = []
+        self._made: dict[int, str] = {}
+        self._kept: list[Any] = []
+        self.same: dict[int, Any] = {}
+        result = self.text(value)
+        writes = [
+            line for o in list(door.memo.values()) if isinstance(o, Outside) and o.changed for line in self._write(o)
+        ]
+        looks = list(self._looks())
+        text = "\n    ".join(
+            ["def assemble(r, args, kwargs):", *looks, *self._lines, f"result = {result}", *writes, "return result"]
+        )
+        exec(compile(text, "<results>", "exec"), self._scope)
+        self.assemble: Callable[[list[Any], Any, Any], Any] = self._scope["assemble"]
+        self.single = not writes and not looks and result == "r[0]" and len(self.found) == 1
+
+    def name(self, thing: Any) -> str:
+        """What `thing` is called in the function."""
+        for known, value in self._scope.items():
+            if value is thing:
+                return known
+        known = f"k{len(self._scope)}"
+        self._scope[known] = thing
+        return known
+
+    def text(self, x: Any) -> str:
+        """The expression for a value."""
+        kind = type(x)
+        if isinstance(x, Box | np.ndarray | np.generic) or kind in (int, float, complex, bool):
+            return self._result(x)
+        if x is None or kind in (str, bytes):
+            return repr(x)
+        if kind in PLAIN or isinstance(x, np.dtype):
+            return self.name(x)
+        if kind is Outside:
+            return x.path if x.path is not None else self.name(x.o)
+        if kind is Drawing:
+            return self.name(x.generator)
+        if kind is tuple:
+            return "(" + "".join(f"{self.text(e)}, " for e in x) + ")"
+        if kind is slice:
+            return f"slice({self.text(x.start)}, {self.text(x.stop)}, {self.text(x.step)})"
+        if id(x) in self._made:
+            return self._made[id(x)]
+        return self._fresh(x)
+
+    def _result(self, x: Any) -> str:
+        x = settled(x, LEVEL)
+        key = id(x) if isinstance(x, Box | np.ndarray) else id(self._kept)
+        if key not in self._numbers or not isinstance(x, Box | np.ndarray):
+            number = len(self.found)
+            self._kept.append(x)
+            self.found.append(x)
+            self._numbers[key] = number
+            live = self.door.inputs.live.get(id(x), MISSING)
+            if live is not MISSING and not (isinstance(live, int) and _is_number(x)):
+                if isinstance(live, np.ndarray):
+                    self.door.guards.at(self.door.inputs.place_of(live), live)
+                self.same[number] = live
+        return f"r[{self._numbers[key]}]"
+
+    def _looks(self) -> Iterator[str]:
+        """Lines that put views in the place of results that show memory of something else, as in the plain function."""
+        live = self.door.inputs.live
+        count = len(self.found)
+        roots = [x.root if isinstance(x, Symbol) and isinstance(x.value, np.ndarray) else x for x in self.found]
+        nodes: dict[Node, int] = {}
+        for n, (x, root) in enumerate(zip(self.found[:count], roots, strict=True)):
+            if n in self.same:
+                continue
+            held = self.door.inputs.gradient_of(x) if isinstance(x, Tensor) else None
+            if held is not None:
+                text = self.text(held)
+                yield f"r[{n}] = {self._live(self.same[int(text[2:-1])]) if text[:2] == 'r[' else text}.grad"
+                continue
+            holder = self.door.inputs.holder_of(root) if isinstance(root, Symbol) else None
+            if holder is not None and id(holder) in live:
+                source = f"{self._live(live[id(holder)])}.data"
+                yield f"r[{n}] = {source if root is x else f'{self.name(look)}({source}, {self.name(x.path)})'}"
+                continue
+            if root is not x and not any(isinstance(v, Box) for _, settings in x.path for v in _values(settings)):
+                shown = id(root) in live
+                if shown or sum(other is root for other in roots) > 1:
+                    source = self._live(live[id(root)]) if shown else self._result(root)
+                    yield f"r[{n}] = {self.name(look)}({source}, {self.name(x.path)})"
+                    continue
+            if isinstance(x, Tensor) or (isinstance(x, Symbol) and isinstance(x.value, np.ndarray)):
+                node = node_of(x)
+                if node in nodes and nodes[node] != n and not isinstance(x, Tensor):
+                    yield f"r[{n}] = {self.name(np.array)}(r[{n}])"  # equal, and another one
+                nodes[node] = n
+
+    def _live(self, thing: Any) -> str:
+        """The expression for a thing that is there already."""
+        if isinstance(thing, int):
+            return next(path for path, k in self.door.leaf_of.items() if k == thing)
+        if isinstance(thing, np.ndarray):
+            self.door.guards.at(self.door.inputs.place_of(thing), thing)
+        return self.name(thing)
+
+    def _fresh(self, x: Any) -> str:
+        """The expression for a container or an object that was made inside."""
+        kind = type(x)
+        name = self._made[id(x)] = f"o{len(self._made)}"
+        self._kept.append(x)
+        if kind is list or kind is deque:
+            self._lines.append(f"{name} = {'[]' if kind is list else self.name(kind) + '()'}")
+            self._lines.append(f"{name} += [{', '.join(map(self.text, x))}]")
+        elif kind is dict or kind is OrderedDict:
+            self._lines.append(f"{name} = {'{}' if kind is dict else self.name(kind) + '()'}")
+            self._lines += [f"{name}[{self._key(k)}] = {self.text(v)}" for k, v in x.items()]
+        elif kind in (set, frozenset) and all(type(e) in PLAIN for e in x):
+            self._lines.append(f"{name} = {self.name(kind)}([{', '.join(map(self.name, x))}])")
+        elif isinstance(x, tuple) and hasattr(x, "_fields"):
+            parts = ", ".join(map(self.text, x))
+            self._lines.append(f"{name} = {self.name(kind)}._make([{parts}])")
+        elif self.door.is_made(x):
+            self._lines.append(f"{name} = {self.name(object.__new__)}({self.name(kind)})")
+            for key, value in getattr(x, "__dict__", {}).items():
+                self._lines.append(f"{self.name(object.__setattr__)}({name}, {key!r}, {self.text(value)})")
+            for base in kind.__mro__:
+                for key, slot in vars(base).items():
+                    if isinstance(slot, types.MemberDescriptorType) and hasattr(x, key):
+                        self._lines.append(
+                            f"{self.name(object.__setattr__)}({name}, {key!r}, {self.text(getattr(x, key))})"
+                        )
+        elif kind is Method and isinstance(x.function, Outside) and isinstance(x.of, Outside):
+            self._lines.append(f"{name} = {self.name(types.MethodType)}({self.text(x.function)}, {self.text(x.of)})")
+        else:
+            what = x.what if isinstance(x, Closed) else kind.__name__
+            raise self.door.refuse(f"it gives back, or keeps, a {what} that it made, which is no array")
+        return name
+
+    def _key(self, key: Any) -> str:
+        return repr(key) if type(key) in (str, int) else self.name(key)
+
+    def _write(self, o: Outside) -> list[str]:
+        x = o.o
+        holder = o.path if o.path is not None else self.name(x)
+        if o.content is not None:
+            if isinstance(x, SEQUENCES):
+                inside = "".join(f"{self.text(e)}, " for e in o.content)
+                new = self._held(f"[{inside}]")
+                return (
+                    [f"{holder}[:] = {new}"] if isinstance(x, list) else [f"{holder}.clear(); {holder}.extend({new})"]
+                )
+            new = self._held("{" + "".join(f"{self._key(k)}: {self.text(v)}, " for k, v in o.content.items()) + "}")
+            return [f"{holder}.clear(); {holder}.update({new})"]
+        lines = []
+        for key, value in o.over.items():
+            text = self._held(self.text(value))
+            if isinstance(x, types.CellType):
+                lines.append(f"{holder}.cell_contents = {text}")
+            elif type(x) in (*MAPPINGS, *SEQUENCES):
+                lines.append(f"{holder}[{self._key(key)}] = {text}")
+            elif isinstance(x, type):
+                lines.append(f"{self.name(type.__setattr__)}({holder}, {key!r}, {text})")
+            elif is_users(type(x)) or type(x) is types.SimpleNamespace:
+                lines.append(f"{self.name(object.__setattr__)}({holder}, {key!r}, {text})")
+            else:
+                raise self.door.refuse(f"it writes into a {type(x).__name__}")
+        if o.added:
+            lines.append(f"{holder}.extend({self._held('[' + ''.join(f'{self.text(e)}, ' for e in o.added) + ']')})")
+        return lines
+
+    def _held(self, text: str) -> str:
+        """The value, computed before anything is written."""
+        name = f"w{len(self._lines)}"
+        self._lines.append(f"{name} = {text}")
+        return name
+
+
+def look(array: Any, path: Any) -> Any:
+    """What a program has a view of, in an array that is there."""
+    for op, settings in path:
+        array = op.forward(array, **settings)
+    return array
+
+
+def _values(settings: Any) -> Iterator[Any]:
+    """All that is in the settings of an operation."""
+    if isinstance(settings, dict):
+        settings = tuple(settings.values())
+    for value in settings:
+        if isinstance(value, tuple | list | dict):
+            yield from _values(value)
+        else:
+            yield value
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, Symbol) and not isinstance(x.value, np.ndarray)
+
+
+def node_of(x: Any) -> Node:
+    """The node of a result."""
+    x = x.data if isinstance(x, Tensor) else x
+    if isinstance(x, Symbol):
+        return x.node
+    return constant(x)
+
+
+def is_python(x: Any) -> bool:
+    """Whether a result is one of Python's numbers."""
+    return type(x) in (Number, int, float, complex, bool)
+
+
+__all__ = ["Assembly", "DictView", "is_python", "node_of"]

@@ -1,0 +1,238 @@
+"""What was read while a function was recorded, as conditions under which the recording holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from adjoint.compiler.trace.outside import MISSING, lookup
+from adjoint.graph.node import bits_of
+
+NameOf = Callable[[Any], str]
+
+
+class Place:
+    """Where a value is read: ``holder[key]``."""
+
+    __slots__ = ("holder", "key")
+
+    def __init__(self, holder: Any, key: Any) -> None:
+        self.holder, self.key = holder, key
+
+    @property
+    def identity(self) -> Any:
+        """What tells it apart from other places."""
+        return id(self.holder), self.key, type(self)
+
+    @property
+    def name(self) -> str:
+        return str(self.key)
+
+    def read(self) -> Any:
+        return self.holder[self.key]
+
+    def text(self, name_of: NameOf) -> str:
+        """How it is read, in Python."""
+        key = repr(self.key) if type(self.key) in (str, int) else name_of(self.key)
+        return f"{name_of(self.holder)}[{key}]"
+
+    def write(self, value: Any) -> None:
+        self.holder[self.key] = value
+
+
+class CellPlace(Place):
+    """The contents of a closure's cell; `key` is the variable's name."""
+
+    __slots__ = ()
+
+    def read(self) -> Any:
+        return self.holder.cell_contents
+
+    def text(self, name_of: NameOf) -> str:
+        return f"{name_of(self.holder)}.cell_contents"
+
+    def write(self, value: Any) -> None:
+        self.holder.cell_contents = value
+
+
+class AttributePlace(Place):
+    """An attribute."""
+
+    __slots__ = ()
+
+    def read(self) -> Any:
+        return getattr(self.holder, self.key)
+
+    def text(self, name_of: NameOf) -> str:
+        return f"{name_of(self.holder)}.{self.key}"
+
+    def write(self, value: Any) -> None:
+        setattr(self.holder, self.key, value)
+
+
+class Guards:
+    """Conditions, each as a Python expression of the call's `args` and `kwargs` and of things known by identity.
+
+    Attributes:
+        scalars: places of numbers that are part of the program, each with its number.
+    """
+
+    def __init__(self) -> None:
+        self._lines: dict[Any, Callable[[NameOf], str]] = {}
+        self._kept: list[Any] = []
+        self._compiled: dict[bool, Callable[[Any, Any], bool]] = {}
+        self.scalars: list[tuple[Place, Any]] = []
+
+    def add(self, key: Any, line: Callable[[NameOf], str]) -> None:
+        """Add a condition, once; `key` says which it is."""
+        self._lines.setdefault(key, line)
+
+    def at(self, place: Place, value: Any) -> None:
+        """``place`` has this very thing."""
+        self._kept.append(value)
+        word = "plain" if value is None or type(value) is bool else "is"
+        self.add((word, place.identity, id(value)), lambda name_of: f"{place.text(name_of)} is {_said(value, name_of)}")
+
+    def equal(self, place: Place, value: Any) -> None:
+        """``place`` has a value that means the same to a program."""
+        if type(value) in (int, float, complex) or isinstance(value, np.generic):
+            self.scalars.append((place, value))
+
+        def line(name_of: NameOf) -> str:
+            text, known = place.text(name_of), name_of(value)
+            return f"({text} is {known} or {name_of(same)}({text}, {known}))"
+
+        self._kept.append(value)
+        self.add(("equal", place.identity), line)
+
+    def kind(self, place: Place, kind: type) -> None:
+        """``place`` has an object of this very class."""
+        self.add(("kind", place.identity), lambda name_of: f"type({place.text(name_of)}) is {name_of(kind)}")
+
+    def alike(self, a: Place, b: Place) -> None:
+        """Two places have the same thing."""
+        self.add(("alike", a.identity, b.identity), lambda name_of: f"{a.text(name_of)} is {b.text(name_of)}")
+
+    def has(self, holder: Any, key: Any, there: bool) -> None:
+        """Whether a dictionary has a key."""
+        word = "in" if there else "not in"
+        self.add(("has", id(holder), key), lambda name_of: f"{_key(key, name_of)} {word} {name_of(holder)}")
+        self._kept.append(holder)
+
+    def attribute(self, kind: type, name: str) -> Any:
+        """What a class has under a name, which is to stay so."""
+        value = lookup(kind, name)
+        self._kept += [kind, value]
+        if value is MISSING:
+            self.class_grows(kind)
+            return value
+        bound = getattr(kind, name, MISSING) if type(kind) is type else MISSING
+
+        def line(name_of: NameOf) -> str:
+            if bound is value:
+                return f"{name_of(kind)}.{name} is {name_of(value)}"
+            return f"{name_of(lookup)}({name_of(kind)}, {name!r}) is {name_of(value)}"
+
+        self.add(("attribute", kind, name), line)
+        return value
+
+    def class_grows(self, kind: type) -> None:
+        """No class above `kind` got another attribute."""
+        for base in kind.__mro__:
+            if base.__flags__ & (1 << 9):
+                self._kept.append(base)
+                count, space = len(vars(base)), vars(base)
+                self.add(("grows", base), lambda name_of, n=count, s=space: f"len({name_of(s)}) == {n}")  # type: ignore[misc]  # bound at once
+                self._kept.append(space)
+
+    def text(self, key: Any, text: Callable[[NameOf], str]) -> None:
+        """Any other condition."""
+        self.add(("text", key), text)
+
+    # -- At each call -----------------------------------------------------------------------------------
+
+    def conditions(self, name_of: NameOf) -> Iterator[str]:
+        """All conditions; what they raise means that they do not hold."""
+        for line in self._lines.values():
+            yield line(name_of)
+
+    def holds(self, args: Any, kwargs: Any) -> bool:
+        """Whether everything is as it was."""
+        return self._asked(args, kwargs, False)
+
+    def may_return(self, args: Any, kwargs: Any) -> bool:
+        """Whether everything is there that was, but for plain values, which may be what they were later."""
+        return self._asked(args, kwargs, True) and not self.changed()
+
+    def _asked(self, args: Any, kwargs: Any, identities: bool) -> bool:
+        if identities not in self._compiled:
+            self._compiled[identities] = self._function(identities)
+        try:
+            return self._compiled[identities](args, kwargs)
+        except (KeyError, IndexError, ValueError, AttributeError, TypeError):
+            return False
+
+    def _function(self, identities: bool) -> Callable[[Any, Any], bool]:
+        scope: dict[str, Any] = {}
+        names: dict[int, str] = {}
+
+        def name_of(thing: Any) -> str:
+            if id(thing) not in names:
+                names[id(thing)] = f"c{len(names)}"
+                scope[names[id(thing)]] = thing
+            return names[id(thing)]
+
+        each = [line(name_of) for key, line in self._lines.items() if not identities or key[0] == "is"]
+        lines = [f"    if not ({line}): return False" for line in each]
+        exec(compile("\n".join(["def holds(args, kwargs):", *lines, "    return True"]), "<guards>", "exec"), scope)
+        found: Callable[[Any, Any], bool] = scope["holds"]
+        return found
+
+    def changed(self) -> list[Any]:
+        """The identities of places where another number of the same type is now."""
+        found = []
+        for place, value in self.scalars:
+            try:
+                now = place.read()
+            except (KeyError, IndexError, ValueError, AttributeError):
+                continue
+            if type(now) is type(value) and not same(now, value):
+                found.append(place.identity)
+        return found
+
+
+def _said(value: Any, name_of: NameOf) -> str:
+    return repr(value) if value is None or value is True or value is False else name_of(value)
+
+
+def _key(key: Any, name_of: NameOf) -> str:
+    return repr(key) if type(key) in (str, int) else name_of(key)
+
+
+PLAIN = (int, str, bytes, bool, type(None), type(Ellipsis), type(NotImplemented), range, float, complex)
+
+
+def same(now: Any, value: Any) -> bool:
+    """Whether two values mean the same to a program: only plain ones can, all others are known by identity."""
+    if now is value:
+        return True
+    kind = type(value)
+    if type(now) is not kind:
+        return False
+    if kind is float or kind is complex:
+        return bool(bits_of(now) == bits_of(value))
+    if kind in PLAIN or isinstance(value, np.dtype):
+        return bool(now == value)
+    if isinstance(value, np.generic):
+        return bool(now.dtype == value.dtype and now.tobytes() == value.tobytes())
+    if isinstance(value, tuple):
+        return len(now) == len(value) and all(map(same, now, value))
+    if kind is slice:
+        return same((now.start, now.stop, now.step), (value.start, value.stop, value.step))
+    if kind is frozenset:
+        return bool(now == value)
+    if kind is np.ndarray:
+        return bool(now.dtype == value.dtype and now.shape == value.shape and np.array_equal(now, value))
+    return False

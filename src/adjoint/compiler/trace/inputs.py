@@ -1,0 +1,331 @@
+"""What a program reads and writes: arrays, tensors, numbers and optimisers from outside, and what stands for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.compiler.arguments import Arguments
+from adjoint.compiler.trace.guards import Guards, Place
+from adjoint.compiler.trace.outside import MISSING, Refuse, root_of
+from adjoint.graph.drawing import Drawing
+from adjoint.graph.node import Node, placeholder
+from adjoint.graph.state import DATA, GRAD, SLOT, Cell, Looked, State, Untouched, names_of
+from adjoint.graph.symbol import Symbol, symbol_of
+from adjoint.optim.optimizer import Optimizer
+from adjoint.tape import writes
+from adjoint.tape.node import Leaf, leaf
+from adjoint.tape.tensor import Tensor, View, wrap
+
+KINDS = "fciub"  # of numbers that a program computes with
+
+
+class PlaceCell(Cell):
+    """An array that is found somewhere else than in a tensor or an optimiser."""
+
+    __slots__ = ("place",)
+
+    def __init__(self, place: Place) -> None:
+        super().__init__(place.name, place.holder, place.key)
+        self.place = place
+
+    def get(self) -> Any:
+        return self.place.read()
+
+    def put(self, value: Any) -> None:
+        self.place.write(value)
+
+
+class Inputs(State):
+    """The arrays that a program reads besides its arguments, found one after the other while it is recorded.
+
+    Attributes:
+        numbers: places of numbers that are inputs of the program, each with its node.
+        settings: of each group of an optimiser's parameters, with what stands for them now and stood at first.
+        replaced: tensors whose data are another array now; of others, what is written is written in place.
+    """
+
+    def __init__(self, arguments: Arguments, guards: Guards) -> None:
+        self.arguments, self.guards = arguments, guards
+        self.cleared, self.in_place, self.without = [], set(), []
+        self.shaped, self.needing = [], []
+        self.together = writes.Together()
+        self.cells, self.inputs, self._all = [], [], []
+        self.numbers: list[tuple[Place, Node]] = []
+        self.replaced: set[int] = set()
+        self._now: dict[Cell, Callable[[], Any]] = {}  # what the program has there
+        self._symbols: dict[Cell, Any] = {}
+        self._shadows: list[tuple[Tensor, Tensor]] = []
+        self._shadow: dict[int, Tensor] = {}
+        self.optimizers: dict[int, Optimizer] = {}
+        self.settings: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = []
+        self._states: dict[int, list[set[str]]] = {}
+        self.live: dict[int, Any] = {}  # of what stands for something: that, or the number of an argument's leaf
+        self._kept: list[Any] = []
+        self._first: dict[int, str | Place] = {}
+        self._memo: dict[int, Any] = {}
+        for k, (x, box) in enumerate(zip(arguments.leaves, arguments.boxed, strict=True)):
+            if isinstance(x, np.ndarray | Tensor | np.random.Generator):
+                self._memo.setdefault(id(x), box)
+                self.live.setdefault(id(box), k)
+
+    def known_as(self, texts: list[str]) -> None:
+        """How the leaves of the arguments are read."""
+        for x, text in zip(self.arguments.leaves, texts, strict=True):
+            if isinstance(x, np.ndarray | Tensor | np.random.Generator):
+                self._first.setdefault(id(x), text)
+
+    def met(self, thing: Any, place: Place) -> Any:
+        """What stands for an array, tensor or generator already; MISSING, if nothing does."""
+        found = self._memo.get(id(thing), MISSING)
+        if found is not MISSING:
+            first = self._first[id(thing)]
+            if isinstance(first, str):
+                self.guards.text(("given", place.identity, first), lambda name_of: f"{place.text(name_of)} is {first}")
+            elif first.identity != place.identity:
+                self.guards.alike(place, first)
+            if isinstance(thing, Tensor | np.random.Generator) and not isinstance(first, str):
+                self.guards.at(place, thing)
+        return found
+
+    def _enter(self, cell: Cell, value: Any, now: Callable[[], Any] | None = None) -> Any:
+        node = placeholder(
+            cell.name, np.shape(value), np.asarray(value).dtype, number=not isinstance(value, np.ndarray)
+        )
+        symbol = symbol_of(value, node)
+        self.cells.append(cell)
+        self.inputs.append(node)
+        self._all.append(cell)
+        self._symbols[cell] = symbol
+        self._now[cell] = now or (lambda: symbol)
+        return symbol
+
+    # -- Arrays, numbers and generators ---------------------------------------------------------------
+
+    def array(self, array: np.ndarray, place: Place) -> Any:
+        """What stands for an array."""
+        found = self.met(array, place)
+        if found is not MISSING:
+            return found
+        if array.dtype.kind not in KINDS:
+            raise Refuse(f"{place.name} is an array of {array.dtype}")
+        symbol = self._enter(PlaceCell(place), array)
+        if array.ndim > 1:
+            self.guards.text(
+                ("lies", place.identity), lambda name_of: f"{place.text(name_of)}.strides == {array.strides}"
+            )
+        self.guards.kind(place, np.ndarray)
+        self._keep(array, symbol, place)
+        return symbol
+
+    def place_of(self, array: np.ndarray) -> Place:
+        """Where an array from outside was found first."""
+        first = self._first[id(array)]
+        assert isinstance(first, Place)
+        return first
+
+    def gradient_of(self, tensor: Tensor) -> Tensor | None:
+        """What stands for the tensor whose gradient this one is."""
+        if tensor.node is not None:
+            return None
+        boxes = [box for box in self.arguments.boxed if isinstance(box, Tensor)]
+        for box in (*boxes, *self._shadow.values()):
+            if isinstance(box.node, Leaf) and SLOT.__get__(box.node) is tensor:
+                return box
+        return None
+
+    def holder_of(self, symbol: Any) -> Tensor | None:
+        """What stands for the tensor whose data this is."""
+        boxes = [box for box in self.arguments.boxed if isinstance(box, Tensor)]
+        return next((box for box in (*boxes, *self._shadow.values()) if box.data is symbol), None)
+
+    def _keep(self, thing: Any, box: Any, place: Place) -> None:
+        self._kept += [thing, box]
+        self._memo[id(thing)], self.live[id(box)], self._first[id(thing)] = box, thing, place
+
+    def number(self, value: Any, place: Place) -> Any:
+        """What stands for a number that changes between calls."""
+        for known, node in self.numbers:
+            if known.identity == place.identity:
+                return symbol_of(value, node)
+        self.guards.kind(place, type(value))
+        plain = type(value) in (int, float, complex)
+        node = placeholder(place.name, (), np.asarray(value).dtype, number=plain)
+        self.numbers.append((place, node))
+        return symbol_of(value, node)
+
+    def generator(self, generator: np.random.Generator, place: Place) -> Any:
+        """What draws in the place of a generator."""
+        found = self.met(generator, place)
+        if found is MISSING:
+            self.guards.at(place, generator)
+            found = Drawing(generator)
+            self._keep(generator, found, place)
+        return found
+
+    # -- Tensors --------------------------------------------------------------------------------------
+
+    def rename(self, things: Sequence[Any]) -> None:
+        """Call the parameters of modules what these call them; the first of `things` are those around the others."""
+        names: dict[int, str] = {}
+        met: set[int] = set()
+        for thing in things:
+            own = getattr(type(thing), "named_parameters", None)
+            if id(thing) not in met and own is not None and root_of(own) == "adjoint":
+                met.update(map(id, thing.modules()))
+                names = {**names_of([thing]), **names}
+        for cell, node in zip(self.cells, self.inputs, strict=True):
+            if isinstance(cell.holder, Tensor) and id(cell.holder) in names:
+                cell.name = names[id(cell.holder)] + ".grad" * (cell.key is GRAD)
+                node.value = type(node.value)(cell.name)
+
+    def tensor(self, tensor: Tensor, place: Place) -> Any:
+        """What stands for a tensor: one whose data, and gradient, are the program's."""
+        found = self.met(tensor, place)
+        if found is not MISSING:
+            return found
+        if isinstance(tensor, View) or tensor.level or not tensor.is_leaf or not isinstance(tensor.data, np.ndarray):
+            raise Refuse(f"{place.name} is a tensor of a graph that is there already, or of a transform")
+        if tensor.node is not None and tensor.node.saved:
+            raise Refuse(f"{place.name} has hooks")
+        self.guards.at(place, tensor)
+        name = place.name
+        shadow: Tensor = object.__new__(type(tensor))
+        shadow.level = 0
+        shadow.data = self._enter(Cell(name, tensor, DATA), tensor.data, lambda: shadow.data)
+        shadow.node = None
+        if tensor.node is not None:
+            shadow.node = leaf(tensor.shape, tensor.dtype)
+            cell = Cell(f"{name}.grad", tensor, GRAD)
+            gradient = SLOT.__get__(tensor.node)
+            if gradient is None:
+                self._all.append(cell)
+                self._now[cell] = lambda: _gradient(shadow)
+            elif isinstance(gradient.data, np.ndarray) and gradient.node is None:
+                symbol = self._enter(cell, gradient.data, lambda: _gradient(shadow))
+                shadow.node.grad = wrap(symbol, None, 0)
+            else:
+                raise Refuse(f"the gradient of {name} has a graph of its own")
+            shadow.node.__class__ = Untouched
+        self.needing.append((tensor, tensor.node is not None))
+        self._shadows.append((tensor, shadow))
+        self._shadow[id(tensor)] = shadow
+        self._keep(tensor, shadow, place)
+        return shadow
+
+    # -- Optimisers -----------------------------------------------------------------------------------
+
+    def optimizer(self, optimizer: Optimizer, take: Callable[[Any, Place], Any]) -> Optimizer:
+        """An optimiser of the same settings for what stands for its parameters."""
+        if id(optimizer) in self.optimizers:
+            return self.optimizers[id(optimizer)]
+        optimizer.prepare()
+        shadow: Optimizer = object.__new__(type(optimizer))
+        own = vars(optimizer)
+        groups, held = optimizer.param_groups, []
+        self.guards.at(Place(own, "param_groups"), groups)
+        self._same_list(groups)
+        state: dict[int, dict[str, Any]] = {}
+        labels = {id(kept): label for label, kept in optimizer.state_arrays().items()}
+        for k, group in enumerate(groups):
+            params = group["params"]
+            self.guards.at(Place(group, "params"), params)
+            self._same_list(params)
+            mine: dict[str, Any] = {"params": [take(p, Place(params, i)) for i, p in enumerate(params)]}
+            for name, value in group.items():
+                if name == "params":
+                    continue
+                if type(value) is float:
+                    mine[name] = self._enter(Cell(f"group{k}.{name}", group, name), value)
+                elif isinstance(value, np.floating):
+                    mine[name] = self.number(value, Place(group, name))
+                else:
+                    self.guards.equal(Place(group, name), value)
+                    mine[name] = value
+            for p, stand_in in zip(params, mine["params"], strict=True):
+                kept = optimizer._state[id(p)]
+                state[id(stand_in)] = there = dict[str, Any]()
+                for name, value in kept.items():
+                    cell = Cell(f"{labels[id(kept)]}.{name}", kept, name)
+                    there[name] = self._enter(cell, value, _reader(there, name))
+            held.append(mine)
+            self.settings.append((group, mine, dict(mine)))
+        mine = vars(shadow)
+        steps = self._enter(Cell("steps", own, "steps"), optimizer.steps, lambda: mine["steps"])
+        mine.update(
+            steps=steps, param_groups=held, _state=state, _scratch={}, _buffers={}, _defaults=optimizer._defaults
+        )
+        self._kept.append(optimizer)
+        self._states[id(shadow)] = [set(there) for there in state.values()]
+        self.optimizers[id(optimizer)] = shadow
+        return shadow
+
+    def _same_list(self, things: list[Any]) -> None:
+        copy = list(things)
+        self.guards.text(("list", id(things)), lambda name_of: f"{name_of(things)} == {name_of(copy)}")
+
+    # -- At the end -----------------------------------------------------------------------------------
+
+    def new(self, node_of: Callable[[Any], Node]) -> dict[int, Node]:
+        """The new node of each cell that was written, by the cell's number."""
+        for tensor, shadow in self._shadows:
+            if (tensor.node is None) is not (shadow.node is None):
+                raise Refuse("it changes which tensors require a gradient")
+        for optimizer in self.optimizers.values():
+            if [set(state) for state in optimizer._state.values()] != self._states[id(optimizer)]:
+                raise Refuse("an optimiser begins to keep something new")
+        read = dict(zip(self.cells, self.inputs, strict=True))
+        written = {}
+        for i, cell in enumerate(self._all):
+            now, put = self._now[cell](), self._symbols.get(cell)
+            if isinstance(now, Symbol) and now.node is read.get(cell):
+                continue
+            if now is None:
+                if cell in read or type(self._shadow[id(cell.holder)].node) is Leaf:
+                    self.cleared.append(i)
+                continue
+            written[i] = node_of(now)
+            if now is put or (cell.key is DATA and id(cell.holder) not in self.replaced):
+                self.in_place.add(i)
+        return written
+
+    def prune_to(self, used: Container[Node]) -> None:
+        """Leave out what the program does not read, but for its shape; note which gradients have to be there."""
+        looked = {id(t) for t, shadow in self._shadows if type(shadow.node) is Looked}
+        self.without = [c for c in self._all if c.key is GRAD and id(c.holder) in looked and c not in set(self.cells)]
+        pairs = list(zip(self.cells, self.inputs, strict=True))
+        kept = [(c, n) for c, n in pairs if n in used or (c.key is GRAD and id(c.holder) in looked)]
+        reads = {cell for cell, _ in kept}
+        self.shaped = [(c, n.shape, n.dtype) for c, n in pairs if c not in reads and isinstance(c.get(), np.ndarray)
+                       and c.key is not GRAD]  # fmt: skip
+        self.cells, self.inputs = [cell for cell, _ in kept], [node for _, node in kept]
+
+    def forget(self) -> None:
+        """Let go of what was only needed to record."""
+        self._now.clear()
+        self._symbols.clear()
+        self._shadows.clear()
+        self._shadow.clear()
+        self._kept.clear()
+        self._memo.clear()
+        self._first.clear()
+        self.live.clear()
+        self.optimizers.clear()
+        del self.arguments
+
+    def sources(self) -> list[tuple[Node, Any]]:
+        """The tensors that require a gradient: each input, with the leaf of what stands for the tensor."""
+        pairs = zip(self.cells, self.inputs, strict=True)
+        found = [(node, self._shadow[id(cell.holder)].node) for cell, node in pairs if cell.key is DATA]
+        return [(node, leaf) for node, leaf in found if leaf is not None]
+
+
+def _reader(space: dict[str, Any], name: str) -> Callable[[], Any]:
+    return lambda: space[name]
+
+
+def _gradient(shadow: Tensor) -> Any:
+    held = None if shadow.node is None else SLOT.__get__(shadow.node)
+    return None if held is None else held.data

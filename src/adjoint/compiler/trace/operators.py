@@ -1,0 +1,544 @@
+"""What the door does with operators, tests, texts, and writes to attributes and names."""
+
+from __future__ import annotations
+
+import operator
+import types
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from adjoint.compiler.trace.containers import MAPPINGS, Containers
+from adjoint.compiler.trace.guards import PLAIN, CellPlace, Place
+from adjoint.compiler.trace.outside import (
+    MISSING,
+    Again,
+    Closed,
+    DictView,
+    Frame,
+    Method,
+    Outside,
+    is_fixed,
+    is_users,
+    lookup,
+    root_of,
+)
+from adjoint.core.box import Box
+from adjoint.graph.symbol import LEVEL, Number, Symbol
+from adjoint.optim.optimizer import Optimizer
+from adjoint.tape.modes import set_grad_enabled
+from adjoint.tape.tensor import Tensor
+
+_NUMBERS = (int, float, complex, bool)
+_VALUES = (int, float, complex, str, bytes, tuple)
+
+
+class Operators(Containers):
+    """Operators, tests, contexts, exceptions, and writes."""
+
+    varying: set[Any]
+    raised: list[BaseException]
+
+    # -- Operators --------------------------------------------------------------------------------------
+
+    def op(self, name: str, a: Any, b: Any) -> Any:
+        """``a + b`` and the like."""
+        if name == "mod" and type(a) in (str, bytes):
+            return self.native(operator.mod, (a, self.shown(b)), {})
+        if isinstance(a, Box) or isinstance(b, Box):
+            if isinstance(a, Closed) or isinstance(b, Closed) or self.is_made(a) or self.is_made(b):
+                return self._dunder(name, a, b)
+            if (type(a) is Number or type(b) is Number) and _are_numbers(a, b):
+                return self._of_numbers(name, a, b)
+            return self.native(_function(name), (self.val(a), self.val(b)), {})
+        if isinstance(a, Closed) or isinstance(b, Closed):
+            plain = [self._as_plain(x) for x in (a, b)]
+            if name == "or" and all((isinstance(x, Outside) and isinstance(x.o, type)) or x is None for x in plain):
+                kinds: list[Any] = [x if x is None else x.o for x in plain]
+                return self.pinned(kinds[0] | kinds[1])
+            if any(isinstance(x, Closed) for x in plain):
+                return self._dunder(name, a, b)
+            a, b = plain
+        if self.is_made(a) or self.is_made(b):
+            return self._dunder(name, a, b)
+        return self.native(_function(name), (a, b), {})
+
+    def _as_plain(self, x: Any) -> Any:
+        """A list from outside, or a view of a dictionary, as one that was made inside."""
+        if isinstance(x, Outside) and type(x.o) is list:
+            return self.items(x)
+        if isinstance(x, Outside) and type(x.o) in MAPPINGS:
+            return self.mapping(x)
+        if (isinstance(x, Outside) and type(x.o) is set) or isinstance(x, DictView):
+            return set(self.items(x))
+        return x
+
+    def _of_numbers(self, name: str, a: Any, b: Any) -> Any:
+        """Python's numbers, whose own errors stay."""
+        whole = all(_kind(x) in (int, bool) for x in (a, b))
+        if whole and name in ("mul", "pow", "lshift", "rshift", "and", "or", "xor"):
+            a, b = self.value(a), self.value(b)
+            return self.native(_function(name), (a, b), {})
+        if name in ("truediv", "floordiv", "mod") and type(b) is Number and self.truth(operator.eq(b, 0)):
+            return self.native(_function(name), (self.value(a), 0), {})
+        if name == "pow":
+            a, b = (self.value(x) if _kind(x) in (int, bool, complex) else x for x in (a, b))
+            known = type(b) is not Number and float(b).is_integer() and b > 0 if not isinstance(b, complex) else False
+            if not known and (not isinstance(a, Box) or not self.truth(self.compare("gt", a, 0.0))):
+                if isinstance(a, Box) or not a > 0:
+                    a, b = self.value(a), self.value(b)
+            if not isinstance(a, Box) and not isinstance(b, Box):
+                return self.native(operator.pow, (a, b), {})
+            found = self.native(operator.pow, (a, b), {})
+            if not self.truth(np.isfinite(found)):
+                return self.native(operator.pow, (self.value(a), self.value(b)), {})
+            return found
+        return self.native(_function(name), (a, b), {})
+
+    def _dunder(self, name: str, a: Any, b: Any) -> Any:
+        """The methods of a user's class for an operator."""
+        kinds = [self.kind_of(x) for x in (a, b)]
+        turns = [(a, f"__{name}__", b, kinds[0]), (b, f"__r{name}__", a, kinds[1])]
+        if (
+            kinds[1] is not kinds[0]
+            and issubclass(kinds[1], kinds[0])
+            and lookup(kinds[1], f"__r{name}__") is not MISSING
+        ):
+            turns.reverse()
+        for of, method, other, kind in turns:
+            if is_users(kind) and not issubclass(kind, Box):
+                found = self.static(kind, method)
+                if isinstance(found, types.FunctionType):
+                    result = self.call(Method(of, self.pinned(found)), (other,), {})
+                    if result is not NotImplemented:
+                        return result
+                    continue
+                if found is MISSING:
+                    continue
+            raise self.refuse(f"{name} of a {kinds[0].__name__} and a {kinds[1].__name__}")
+        raise self.genuine(TypeError(f"unsupported operand types: {kinds[0].__name__!r} and {kinds[1].__name__!r}"))
+
+    def kind_of(self, x: Any) -> type:
+        """The class that a value has in the plain function."""
+        if isinstance(x, Outside):
+            return type(x.o)
+        if type(x) in (Symbol, Number):
+            return type(x.value)
+        return type(x)
+
+    def inplace(self, name: str, a: Any, b: Any) -> Any:
+        """``a += b`` and the like: what `a` is afterwards."""
+        if isinstance(a, Box) and type(a) is not Number:
+            return self.native(getattr(operator, f"i{name}"), (a, self.val(b)), {})
+        if type(a) is list and name == "add":
+            a += self.items(b)
+            return a
+        if isinstance(a, Outside):
+            if type(a.o) is list and name == "add":
+                self.container_method(a, "extend", (b,), {})
+                return a
+            if type(a.o) in MAPPINGS and name == "or":
+                self.container_method(a, "update", (b,), {})
+                return a
+            if not is_users(type(a.o)) or lookup(type(a.o), f"__i{name}__") is not MISSING:
+                return self._in_place_method(name, a, b)
+        if self.is_made(a) and lookup(type(a), f"__i{name}__") is not MISSING:
+            return self._in_place_method(name, a, b)
+        if isinstance(a, np.ndarray):
+            if isinstance(b, Box):
+                raise self.symbolic("it writes into an array that it made")
+            return self.native(getattr(operator, f"i{name}"), (a, self.val(b)), {})
+        if isinstance(a, dict | set):
+            return self.native(getattr(operator, f"i{name}"), (a, self._as_plain(b)), {})
+        return self.op(name, a, b)
+
+    def _in_place_method(self, name: str, a: Any, b: Any) -> Any:
+        kind = self.kind_of(a)
+        if not is_users(kind):
+            raise self.refuse(f"{name}= of a {kind.__name__}")
+        found = self.static(kind, f"__i{name}__")
+        if not isinstance(found, types.FunctionType):
+            raise self.refuse(f"{name}= of a {kind.__name__}")
+        return self.call(Method(a, self.pinned(found)), (b,), {})
+
+    def unary(self, name: str, a: Any) -> Any:
+        """``-a`` and the like."""
+        if isinstance(a, Closed) or self.is_made(a):
+            kind = self.kind_of(a)
+            found = self.static(kind, f"__{name}__") if is_users(kind) else MISSING
+            if not isinstance(found, types.FunctionType):
+                raise self.refuse(f"{name} of a {kind.__name__}")
+            return self.call(Method(a, self.pinned(found)), (), {})
+        found = self.native(getattr(operator, name), (a,), {})
+        return as_number(found) if type(a) is Number and type(found) is Symbol else found
+
+    # -- Tests ------------------------------------------------------------------------------------------
+
+    def truth(self, x: Any) -> bool:
+        """Whether `x` counts as true."""
+        if isinstance(x, Box):
+            return bool(self.native(bool, (x,), {}))
+        if isinstance(x, Outside):
+            return self._truth_outside(x)
+        if isinstance(x, DictView):
+            return bool(self.items(x))
+        if isinstance(x, Method):
+            return True
+        if isinstance(x, Closed):
+            raise self.refuse(f"it asks whether a {x.what} is true")
+        if self.is_made(x):
+            return self._truth_of(x, type(x))
+        return bool(self.native(bool, (x,), {}))
+
+    def _truth_outside(self, x: Outside) -> bool:
+        o = x.o
+        if (isinstance(o, list | dict | set) and not is_users(type(o))) or type(o).__module__ == "collections":
+            return bool(self.items(x))
+        if is_users(type(o)) and not isinstance(o, type):
+            return self._truth_of(x, type(o))
+        if hasattr(type(o), "__bool__") or (hasattr(type(o), "__len__") and not isinstance(o, type)):
+            raise self.refuse(f"it asks whether a {x.what} is true")
+        return True
+
+    def _truth_of(self, x: Any, kind: type) -> bool:
+        for name in ("__bool__", "__len__"):
+            found = self.static(kind, name)
+            if found is not MISSING:
+                if not isinstance(found, types.FunctionType):
+                    raise self.refuse(f"it asks whether a {kind.__name__} is true")
+                return self.truth(self.call(Method(x, self.pinned(found)), (), {}))
+        return True
+
+    def compare(self, name: str, a: Any, b: Any) -> Any:
+        """``a < b``, ``a is b``, ``a in b`` and the like."""
+        if name in ("is", "is not"):
+            return self._same(a, b) is (name == "is")
+        if name in ("in", "not in"):
+            found = self._within(a, b)
+            return found if name == "in" else not self.truth(found)
+        if isinstance(a, Closed) or isinstance(b, Closed) or self.is_made(a) or self.is_made(b):
+            return self._compare_objects(name, a, b)
+        found = self.native(getattr(operator, name), (self.val(a), self.val(b)), {})
+        return as_number(found) if isinstance(found, Symbol) and _are_numbers(a, b) else found
+
+    def _same(self, a: Any, b: Any) -> bool:
+        if isinstance(a, Outside) and isinstance(b, Outside):
+            return a.o is b.o
+        if isinstance(a, Box) and isinstance(b, Box) and a is not b:
+            if a is self.inputs.live or (id(a) in self.inputs.live and id(b) in self.inputs.live):
+                raise self.refuse("it asks whether two arrays are the same one")
+            return False
+        if type(a) in _VALUES and type(b) in _VALUES:
+            raise self.refuse("it asks whether two values are the same one")
+        if isinstance(a, Method) or isinstance(b, Method):
+            if a is None or b is None:
+                return False
+            raise self.refuse("it asks whether two methods are the same one")
+        return a is b
+
+    def _compare_objects(self, name: str, a: Any, b: Any) -> Any:
+        plain = [self._as_plain(x) for x in (a, b)]
+        if not any(isinstance(x, Closed) or self.is_made(x) for x in plain):
+            return self.native(getattr(operator, name), tuple(map(self.val, plain)), {})
+        mirrored = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}[name]
+        for of, other, method in ((a, b, name), (b, a, mirrored)):
+            kind = self.kind_of(of)
+            if isinstance(of, Method | DictView):
+                raise self.refuse("it compares methods")
+            if (isinstance(of, Outside) or self.is_made(of)) and is_users(kind):
+                found = self.static(kind, f"__{method}__")
+                if isinstance(found, types.FunctionType):
+                    if found.__code__.co_filename == "<string>":
+                        raise self.refuse(f"it compares a {kind.__name__}")
+                    result = self.call(Method(of, self.pinned(found)), (other,), {})
+                    if result is not NotImplemented:
+                        return result
+                if name == "ne" and isinstance(self.static(kind, "__eq__"), types.FunctionType):
+                    raise self.refuse(f"it compares a {kind.__name__}")
+            elif isinstance(of, Outside) and not isinstance(
+                of.o, type | types.FunctionType | types.BuiltinFunctionType
+            ):
+                raise self.refuse(f"it compares a {kind.__name__}")
+        if name not in ("eq", "ne"):
+            raise self.genuine(TypeError(f"{name!r} not supported between these"))
+        return self._same(a, b) is (name == "eq")
+
+    def _within(self, a: Any, b: Any) -> Any:
+        if isinstance(b, Outside):
+            if type(b.o) in MAPPINGS:
+                return self.get(b, self.key(a)) is not MISSING
+            if type(b.o) is set:
+                return self.key(a) in set(self.items(b))
+            if is_users(type(b.o)) and not isinstance(b.o, type):
+                if lookup(type(b.o), "__contains__") is not MISSING:
+                    return self.truth(self.call(self.instance(b, b.o, "__contains__"), (a,), {}))
+        if isinstance(b, DictView) and b.kind == "keys":
+            return self.get(b.of, self.key(a)) is not MISSING
+        if isinstance(b, dict | set | frozenset) and not self.is_made(b):
+            return self.key(a) in b
+        if isinstance(b, Box | str | bytes | range | np.ndarray):
+            return self.native(operator.contains, (b, self.val(a)), {})
+        return any(e is a or self.truth(self.compare("eq", e, a)) for e in self.lazy(b))
+
+    # -- Texts ------------------------------------------------------------------------------------------
+
+    def formatted(self, value: Any, conversion: int, spec: Any) -> Any:
+        """``{value!r:spec}``"""
+        convert = {114: repr, 115: str, 97: ascii}.get(conversion)
+        value = self.shown(value)
+        if convert is not None:
+            value = self.native(convert, (value,), {})
+        return self.native(format, (value, spec), {})
+
+    def shown(self, value: Any) -> Any:
+        """A value of which a text is made: the program holds for this one."""
+        value = self._asked(self.val(value))
+        if not self.is_plain(value):
+            raise self.refuse(f"it makes a text of a {type(value).__name__}")
+        if not isinstance(value, PLAIN):
+            options = np.get_printoptions()
+            self.guards.text("texts", lambda name_of: f"{name_of(np.get_printoptions)}() == {name_of(options)}")
+        return value
+
+    def _asked(self, value: Any) -> Any:
+        if isinstance(value, list | tuple):
+            return type(value)(map(self._asked, value))
+        if isinstance(value, dict):
+            return {k: self._asked(v) for k, v in value.items()}
+        if isinstance(value, Symbol):
+            asked = value.numpy()
+            return (
+                asked.item() if type(value) is Number else asked if isinstance(value.value, np.ndarray) else asked[()]
+            )
+        if isinstance(value, Box):
+            raise self.refuse(f"it makes a text of a {type(value).__name__}")
+        return value
+
+    def joined(self, *parts: Any) -> Any:
+        """The text of an f-string."""
+        return "".join(parts)
+
+    # -- Writes -----------------------------------------------------------------------------------------
+
+    def setglob(self, frame: Frame, name: str, value: Any) -> None:
+        """``name = value`` of a global."""
+        frame.space.over[name] = value
+
+    def setfree(self, frame: Frame, name: str, value: Any) -> None:
+        """``name = value`` of a variable of the function around."""
+        self.cell(frame, name).over[""] = value
+
+    def setattr(self, o: Any, name: str, value: Any) -> None:
+        """``o.name = value``"""
+        if isinstance(o, Tensor):
+            if name not in ("grad", "data", "requires_grad"):
+                raise self.refuse(f"it sets {name} of a tensor")
+            live = self.inputs.live.get(id(o))
+            if name == "data" and live is not None:
+                self.inputs.replaced.add(live if isinstance(live, int) else id(live))
+            self.native(setattr, (o, name, self.val(value)), {})
+            return
+        if isinstance(o, Box) or (isinstance(o, Closed) and not isinstance(o, Outside)):
+            raise self.refuse(f"it sets {name}")
+        x = o.o if isinstance(o, Outside) else o
+        if isinstance(x, Optimizer) and is_fixed(type(x)):
+            if name != "lr" or not isinstance(o, Outside):
+                raise self.refuse(f"it sets {name} of an optimiser")
+            setattr(self.inputs.optimizer(x, self.take), name, self.val(value))
+            return
+        if isinstance(x, types.FunctionType):
+            if not isinstance(o, Outside):
+                object.__setattr__(o, name, value)
+            elif name.startswith("__"):
+                raise self.refuse(f"it sets {name} of a function")
+            else:
+                self.setitem(self.pinned(x.__dict__), name, value)
+            return
+        if hasattr(type(x), "explain") and root_of(type(x)) == "adjoint":  # a compiled function
+            if name[0] == "_" or name in ("function", "options"):
+                raise self.refuse(f"it sets {name} of a compiled function")
+            self.setitem(self.pinned(vars(x)), name, value)
+            return
+        if isinstance(x, types.ModuleType) and isinstance(o, Outside):
+            self.setitem(self.pinned(vars(x)), name, value)
+            return
+        if isinstance(x, type):
+            if type(x) is not type or is_fixed(x):
+                raise self.refuse(f"it sets {name} of a class")
+            self.static(x, name)
+            self.pinned(x).over[name] = value
+            self.guards.class_grows(x)
+            return
+        self._set_instance(o, x, name, value)
+
+    def _set_instance(self, o: Any, x: Any, name: str, value: Any) -> None:
+        kind = type(x)
+        if kind is types.SimpleNamespace:
+            found: Any = MISSING
+        elif not is_users(kind) or not (isinstance(o, Outside) or self.is_made(o)):
+            raise self.refuse(f"it sets {name} of a {kind.__name__}")
+        else:
+            setter = self.static(kind, "__setattr__")
+            if isinstance(setter, types.FunctionType):
+                self.call(Method(o, self.pinned(setter)), (name, value), {})
+                return
+            if setter is not object.__setattr__:
+                raise self.refuse(f"it sets {name} of a {kind.__name__}")
+            found = self.static(kind, name)
+        self.set_plainly(o, x, name, value, found)
+
+    def set_plainly(self, o: Any, x: Any, name: str, value: Any, found: Any) -> None:
+        """As ``object.__setattr__`` does; `found` is what the class has under the name."""
+        if isinstance(found, property):
+            if found.fset is None:
+                raise self.genuine(AttributeError(f"property {name!r} has no setter"))
+            self.call(self.pinned(found.fset), (o, value), {})
+        elif isinstance(found, types.MemberDescriptorType):
+            if isinstance(o, Outside):
+                o.over[name] = value
+            else:
+                object.__setattr__(o, name, value)
+        elif found is not MISSING and hasattr(type(found), "__set__"):
+            raise self.refuse(f"{name} is a {type(found).__name__}")
+        elif not isinstance(o, Outside):
+            object.__setattr__(o, name, value)
+        elif o.path is not None:
+            o.over[name] = value
+        else:
+            self.setitem(self.pinned(x.__dict__), name, value)
+
+    def delattr(self, o: Any, name: str) -> None:
+        """``del o.name``"""
+        if self.is_made(o):
+            self.native(object.__delattr__, (o, name), {})
+            return
+        if isinstance(o, Outside) and o.path is None and is_users(type(o.o)) and hasattr(o.o, "__dict__"):
+            if lookup(type(o.o), "__delattr__") is object.__delattr__ and lookup(type(o.o), name) is MISSING:
+                self.static(type(o.o), name)
+                self.delitem(self.pinned(o.o.__dict__), name)
+                return
+        raise self.refuse(f"it deletes {name}")
+
+    def counts(self, o: Any, key: Any, is_attribute: bool) -> None:
+        """``o.key += …`` begins: a number there is another one at each call."""
+        if not isinstance(o, Outside) or o.path is not None or (isinstance(o.o, Optimizer) and is_fixed(type(o.o))):
+            return
+        if is_attribute:
+            space = getattr(o.o, "__dict__", None)
+            if not isinstance(space, dict) or isinstance(o.o, type):
+                return
+            place = Place(space, key)
+        elif type(o.o) in (dict, list) and type(key) in (str, int):
+            place = Place(o.o, key)
+        else:
+            return
+        self._begin_again(place)
+
+    def _begin_again(self, place: Place) -> None:
+        known = self.memo.get(id(place.holder))
+        if place.identity in self.varying or (isinstance(known, Outside) and known.changed):
+            return
+        try:
+            value = place.read()
+        except (KeyError, IndexError, ValueError):
+            return
+        if type(value) in (int, float) and abs(value) < 1 << 31:
+            self.varying.add(place.identity)
+            raise Again
+
+    def countsglob(self, frame: Frame, name: str) -> None:
+        """``name += …`` of a global begins."""
+        if name in frame.space.o and name not in frame.space.over:
+            self._begin_again(Place(frame.space.o, name))
+
+    def countsfree(self, frame: Frame, name: str) -> None:
+        """``name += …`` of a variable of the function around begins."""
+        cell = self.cell(frame, name)
+        if not cell.over:
+            self._begin_again(CellPlace(cell.o, name))
+
+    # -- Contexts and exceptions ------------------------------------------------------------------------
+
+    def context(self, x: Any) -> Any:
+        """What ``with x`` enters."""
+        if isinstance(x, set_grad_enabled | np.errstate):
+            return x
+        if (isinstance(x, Outside) and is_users(type(x.o))) or self.is_made(x):
+            return self._users_context(x)
+        if hasattr(x, "gen") and hasattr(x, "__enter__"):
+            return x
+        raise self.refuse(f"it enters a {self.kind_of(x).__name__}")
+
+    @contextmanager
+    def _users_context(self, x: Any) -> Iterator[Any]:
+        live = x.o if isinstance(x, Outside) else x
+        value = self.call(self.instance(x, live, "__enter__"), (), {})
+        leave = self.instance(x, live, "__exit__")
+        try:
+            yield value
+        except Exception as error:
+            self.check(error)
+            if not self.truth(self.call(leave, (self.pinned(type(error)), error, None), {})):
+                raise
+        else:
+            self.call(leave, (None, None, None), {})
+
+    def assertion(self, *message: Any) -> BaseException:
+        """What a failed ``assert`` raises."""
+        return self.genuine(AssertionError(*message))
+
+    def exception(self, x: Any) -> Any:
+        """What ``raise x`` raises."""
+        if isinstance(x, Outside) and isinstance(x.o, type) and issubclass(x.o, Exception):
+            x = self.call(x, (), {})
+        if x is None:
+            return None
+        if not isinstance(x, Exception):
+            raise self.refuse(f"it raises a {self.kind_of(x).__name__}")
+        return self.genuine(x)
+
+    def caught(self, kinds: Any = None) -> Any:
+        """What an ``except`` catches."""
+        import sys
+
+        error = sys.exc_info()[1]
+        if error is not None:
+            self.check(error)
+        return Exception if kinds is None else self._kinds(kinds)
+
+    def check(self, error: BaseException) -> None:
+        """Refuse to go on from an exception that the plain function might not get."""
+        if not any(error is known for known in self.raised):
+            raise self.refuse(f"it catches a {type(error).__name__}: {error}")
+
+    def _kinds(self, kinds: Any) -> Any:
+        if isinstance(kinds, tuple):
+            return tuple(map(self._kinds, kinds))
+        if isinstance(kinds, Outside) and isinstance(kinds.o, type):
+            return kinds.o
+        raise self.refuse("it catches something else than a class of exceptions")
+
+    def is_plain(self, x: Any) -> bool:
+        raise NotImplementedError
+
+
+def as_number(x: Symbol) -> Symbol:
+    """One of NumPy's numbers as Python's."""
+    return Number.of((x.value.item(), x.node), LEVEL) if hasattr(x.value, "item") else x
+
+
+def _function(name: str) -> Any:
+    return getattr(operator, f"{name}_" if name in ("and", "or") else name)
+
+
+def _kind(x: Any) -> type:
+    return type(x.value) if type(x) is Number else type(x)
+
+
+def _are_numbers(a: Any, b: Any) -> bool:
+    return all(type(x) is Number or type(x) in _NUMBERS for x in (a, b))
+
+
+__all__ = ["PLAIN", "Operators"]

@@ -1,0 +1,143 @@
+"""What stands for things from outside while a function is recorded. None of it does anything by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+MISSING: Any = object()
+
+
+class Refuse(BaseException):
+    """The call can not be recorded. Nothing has happened yet, so the function can run as it is."""
+
+
+class Again(BaseException):
+    """The recording begins once more, knowing more. Nothing has happened yet."""
+
+
+def _refuse(self: Any, *_: Any, **__: Any) -> Any:
+    raise Refuse(f"it hands a {self.what} to code that is not known")
+
+
+class Closed:
+    """Whatever was not sent through the door is refused."""
+
+    __slots__ = ()
+    __array_ufunc__ = None
+
+    @property
+    def what(self) -> str:
+        """What it is called in a refusal."""
+        return type(self).__name__.lower()
+
+
+_METHODS = "bool len iter next float int index complex str repr format hash eq ne lt le gt ge contains getitem setitem "
+_METHODS += "call array add radd sub rsub mul rmul truediv rtruediv pow rpow neg abs enter exit reduce_ex"
+for _name in _METHODS.split():
+    setattr(Closed, f"__{_name}__", _refuse)
+
+
+class Outside(Closed):
+    """A thing from outside.
+
+    Attributes:
+        o: the thing itself, which stays as it is.
+        path: where it is found among the arguments; None if it is known by its identity.
+        read: what was read of it.
+        over: what was written to it: attributes, or items of a dictionary.
+        added: what was appended to it.
+        content: of a container that was changed in other ways, all that it has now.
+    """
+
+    __slots__ = ("added", "content", "o", "over", "path", "read")
+
+    def __init__(self, o: Any, path: str | None = None) -> None:
+        self.o, self.path = o, path
+        self.read: dict[Any, Any] = {}
+        self.over: dict[Any, Any] = {}
+        self.added: list[Any] = []
+        self.content: Any = None
+
+    @property
+    def what(self) -> str:
+        return type(self.o).__name__
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything was written to it."""
+        return bool(self.over or self.added) or self.content is not None
+
+
+class Method(Closed):
+    """A method of something, not called yet: by its name, or the function that it is."""
+
+    __slots__ = ("function", "of")
+
+    def __init__(self, of: Any, function: Any) -> None:
+        self.of, self.function = of, function
+
+
+class DictView(Closed):
+    """``keys()``, ``values()`` or ``items()`` of a dictionary from outside."""
+
+    __slots__ = ("kind", "of")
+
+    def __init__(self, of: Any, kind: str) -> None:
+        self.of, self.kind = of, kind
+
+
+class Super(Closed):
+    """What ``super()`` gives."""
+
+    __slots__ = ("kind", "of")
+
+    def __init__(self, kind: type, of: Any) -> None:
+        self.kind, self.of = kind, of
+
+
+class Ours(Closed):
+    """A function that one of ours made of the user's, as `grad` does."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+
+class Frame:
+    """A function that is followed: the function, its globals, and which of these were found already."""
+
+    __slots__ = ("cache", "function", "space")
+
+    def __init__(self, function: Outside, space: Outside) -> None:
+        self.function, self.space = function, space
+        self.cache: dict[str, Any] = {}
+
+
+def lookup(kind: type, name: str) -> Any:
+    """What a class has under a name, as it stands in its dictionary."""
+    for base in kind.__mro__:
+        if name in base.__dict__:
+            return base.__dict__[name]
+    return MISSING
+
+
+_LIBRARIES = frozenset(("numpy", "scipy", "builtins"))
+
+
+def root_of(thing: Any) -> str:
+    """The package of a function, class or module."""
+    name = getattr(thing, "__module__", None) or getattr(thing, "__name__", "")
+    return str(name).partition(".")[0]
+
+
+def is_fixed(kind: type) -> bool:
+    """Whether nobody changes what a class has: one of a library."""
+    if not kind.__flags__ & (1 << 9) or root_of(kind) in _LIBRARIES:
+        return True
+    return root_of(kind) == "adjoint" and not kind.__module__.startswith("adjoint.nn")
+
+
+def is_users(kind: type) -> bool:
+    """Whether a class is written in Python, so that its methods can be followed."""
+    return bool(kind.__flags__ & (1 << 9)) and root_of(kind) not in ("numpy", "scipy", "builtins")
