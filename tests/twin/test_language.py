@@ -11,7 +11,7 @@ import pytest
 
 import adjoint as ad
 from tests.foreign import foreign
-from tests.twin import language
+from tests.twin import identities, language
 from tests.twin.language import PROGRAMS
 
 X = np.array([0.3, 0.7, 1.1])
@@ -41,6 +41,16 @@ class TestPrograms:
         columns = [(ad.grad(f)(X + e) - ad.grad(f)(X - e)) / (2 * h) for e in np.eye(3) * h]
         np.testing.assert_allclose(hessian, np.array(columns).T, rtol=1e-5, atol=1e-6)
         np.testing.assert_allclose(hessian @ V, ad.grad(lambda x: ad.grad(f)(x) @ V)(X), rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("f", identities.PROGRAMS, ids=lambda f: f.__name__)
+def test_identities(f):
+    x, h = 1.3, 1e-2 if f is identities.dt else 1e-6  # dt computes in single precision
+    slope = (f(x + h) - f(x - h)) / (2 * h)
+    value, gradient = ad.value_and_grad(f)(x)
+    assert value == pytest.approx(f(x), rel=1e-12)
+    assert gradient == pytest.approx(slope, rel=1e-5)
+    assert ad.jvp(f, (x,), (1.0,))[1] == pytest.approx(gradient, rel=1e-12)
 
 
 def test_what_needs_no_twin_runs_as_it_is(tmp_path):

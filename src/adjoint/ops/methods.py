@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.box import Box, raw, stays_in_index
+from adjoint.core.box import Box, raw, stays_in_index, varies
 from adjoint.core.errors import ArgumentError, DTypeError, LeavesGraphError
 from adjoint.core.foreign import asking
 from adjoint.core.op import Op
@@ -97,7 +97,14 @@ class ArrayBox(Box):
 
     __slots__ = ()
     __array_priority__ = 1000.0
-    __hash__ = object.__hash__
+
+    def __hash__(self) -> int:
+        """A number's is that of its value, as it is for NumPy's; of an array, by identity."""
+        return hash(raw(self)) if self._is_number() and not varies(self) else object.__hash__(self)
+
+    def _is_number(self) -> bool:
+        """Whether this is a number, as NumPy's, and not an array that can be written."""
+        return False
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         return asking(array_ufunc, ufunc, method, inputs, kwargs)

@@ -45,10 +45,6 @@ class Writable(ArrayBox):
     __ifloordiv__, __imod__ = _in_place(np.floor_divide), _in_place(np.remainder)
     __ipow__, __imatmul__ = _in_place(np.power), _in_place(np.matmul)
 
-    def _is_number(self) -> bool:
-        """Whether this is a number, as NumPy's, and not an array that can be written."""
-        return False
-
     def _update(self, ufunc: np.ufunc, other: Any) -> Any:
         value = ufunc(self, other)
         if self._is_number():  # the name moves on to a new one

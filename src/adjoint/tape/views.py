@@ -48,7 +48,7 @@ def write(tensor: Tensor, index: Any, value: Any) -> None:
     level = root.level
     recording = level >= recording_floor.get()
     value, value_node = _unwrapped(plain_array(value, "an assignment"), level)
-    if root.node is not None and root.node.pull is None and recording:
+    if root.node is not None and root.node.pull is None and recording and level == 0:  # a transform keeps its own leaf
         raise InPlaceError(
             "this tensor is a leaf that requires a gradient, so writing into it would leave nothing to take "
             "the gradient by. Write into a copy (t = t.copy()), or, to change a parameter, under ad.no_grad()"

@@ -52,6 +52,8 @@ def _inputs(tree: Any, level: int, what: str) -> tuple[list[Tensor], Callable[[l
     for i, x in enumerate(leaves):
         # A copy: whoever else has the argument may write into it before its gradient is taken.
         data: Any = x.as_array() if isinstance(x, Box) else np.array(x)
+        if not hasattr(x, "ndim"):  # one of Python's numbers: ``x += 1`` makes another one
+            data = data[()]
         if data.dtype.kind not in "fc":
             raise DTypeError(
                 f"{what}{paths(tree)[i]} has dtype {data.dtype}; a derivative is taken with respect to real "
@@ -59,6 +61,11 @@ def _inputs(tree: Any, level: int, what: str) -> tuple[list[Tensor], Callable[[l
             )
         tensors.append(wrap(data, leaf(data.shape, data.dtype), level))
     return tensors, rebuild
+
+
+def _variables(tensors: list[Tensor]) -> list[Any]:
+    """The leaves as a function gets them: it may write into these, and the leaves stay what they are."""
+    return [wrap(t.data, t.node, t.level) for t in tensors]
 
 
 def _as_float(x: Any) -> str:
@@ -112,7 +119,7 @@ def vjp(f: Function, *args: Any, has_aux: bool = False) -> Any:
     level = new_level()
     made = [_inputs(arg, level, f"argument {i}") for i, arg in enumerate(args)]
     with _recording(level):
-        value = follow(f)(*(rebuild(list(tensors)) for tensors, rebuild in made))
+        value = follow(f)(*(rebuild(_variables(tensors)) for tensors, rebuild in made))
     ledger, aux = over(level), None
     if has_aux:
         value, aux = _with_aux(value)
@@ -188,7 +195,7 @@ def value_and_grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> 
                 raise ArgumentError(f"argnums={argnums}: the call has {len(args)} positional argument(s)")
             tensors, rebuild = _inputs(args[k], level, f"argument {k}")
             made.append((tensors, rebuild))
-            call[k] = rebuild(list(tensors))
+            call[k] = rebuild(_variables(tensors))
         with _recording(level):
             value = follow(f)(*call, **kwargs)
         ledger, aux = over(level), None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from adjoint.core.box import Box, outermost
 from adjoint.twin.fresh import model
-from adjoint.twin.policy import Patterns, package, patterns
+from adjoint.twin.policy import Patterns, forgets, package, patterns
 
 if TYPE_CHECKING:
     from adjoint.twin.twins import Depends, Twins
@@ -46,9 +46,8 @@ def follow(f: Any) -> Any:
         twin = _root(twin)
     if type(f) is FunctionType:
         key = id(f)
-        depends = () if twin is not f else twins.depends(f)
-        gone = weakref.ref(f, lambda _, rooted=_rooted: rooted.pop(key, None))  # type: ignore[misc]  # its own table
-        _rooted[key] = gone, f.__code__, patterns(), depends, twin
+        depends = twins.depends(f)
+        _rooted[key] = weakref.ref(f, forgets(_rooted, key)), f.__code__, patterns(), depends, twin
     return twin
 
 

@@ -61,8 +61,7 @@ class Hooks:
         if type(o) in _OWN or type(o) is np.ndarray:
             return getattr(o, name)
         found = self._getter(o, name)
-        value = getattr(o, name) if found is None else found()
-        return self._resolve(value) if isinstance(value, MethodType | FunctionType) else value
+        return getattr(o, name) if found is None else found()
 
     def _getter(self, o: Any, name: str) -> Callable[[], Any] | None:
         """The twin of the code that an attribute runs; None if it is a value, or its code is not followed."""

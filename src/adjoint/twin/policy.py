@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import sysconfig
+from collections.abc import Callable
 from contextlib import ContextDecorator
 from contextvars import ContextVar, Token
 from fnmatch import fnmatchcase
@@ -139,3 +140,8 @@ def _set_everywhere(names: Patterns) -> None:
 def package(module: str | None) -> str:
     """The package that a module belongs to."""
     return (module or "").split(".")[0]
+
+
+def forgets(table: dict[int, Any], key: int) -> Callable[[Any], None]:
+    """What takes `key` out of `table` when the object dies; at the interpreter's end, too, when names are gone."""
+    return lambda _, pop=table.pop: pop(key, None)  # type: ignore[misc]  # a default binds the method now

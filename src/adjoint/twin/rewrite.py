@@ -16,6 +16,9 @@ from collections.abc import Mapping
 from types import FunctionType, ModuleType
 from typing import Any, Protocol
 
+import numpy as np
+
+from adjoint.tape.tensor import Tensor
 from adjoint.twin.births import Births, creates
 from adjoint.twin.facts import Facts
 from adjoint.twin.names import MISSING, SEQUENCES, EveryName, bound, imports, imports_unknown, lists
@@ -33,6 +36,12 @@ COMPARISONS: Mapping[type[ast.cmpop], str] = {
     ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge",
 }  # fmt: skip
 UNARY: Mapping[type[ast.unaryop], str] = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert"}
+#: Methods and attributes of arrays, numbers, texts and containers: of these names, an object's own are listed in facts.
+_KNOWN = frozenset(
+    name
+    for cls in (Tensor, np.ndarray, float, complex, str, list, dict, set, range, np.random.Generator)
+    for name in dir(cls)
+) - {"grad"}
 _READING = frozenset(
     {"len", "range", "print", "zip", "enumerate", "reversed", "isinstance", "type", "id", "repr", "str", "iter"}
     | {"min", "max", "sum", "abs"}
@@ -78,6 +87,7 @@ class Rewriter(ast.NodeTransformer):
         self._methods = EveryName() if blind else facts.methods
         self._attributes = EveryName() if blind else facts.attributes
         self._private = found.class_name
+        self._outside = False
         self.births = Births(node, self._only_reads)
         self.function = node
 
@@ -120,7 +130,10 @@ class Rewriter(ast.NodeTransformer):
         if first is node and first.id in self._imported:
             return not self.facts.follows[getattr(value, "__module__", None)]
         if first is node:
-            return first.id not in self.scope and value is not MISSING
+            if first.id in self.scope or value is MISSING:
+                return False
+            self.depends[first.id] = None  # no global has this name
+            return True
         return isinstance(value, ModuleType) and not self.facts.follows[value.__name__]
 
     def _stand_in(self, node: ast.expr) -> tuple[ast.expr, Any]:
@@ -172,13 +185,22 @@ class Rewriter(ast.NodeTransformer):
         if isinstance(func, ast.Name) and func.id in ("locals", "vars", "dir") and not node.args:
             if self._fixed(func):
                 return self.hook("names", node, node)
+        outside, self._outside = self._outside, self._goes_outside(func)
         node.args = [self.visit(arg) if reads else self._escaping(arg) for arg in node.args]
         for keyword in node.keywords:
             keyword.value = self.visit(keyword.value) if reads else self._escaping(keyword.value)
+        self._outside = outside
         if isinstance(func, ast.Name) and func.id == "super":
             return node
         node.func = self._callee(func, listed, node)
         return node
+
+    def _goes_outside(self, func: ast.expr) -> bool:
+        """Whether a call is one of code that is not followed: functions that it is given must be twins already."""
+        value = self.resolve(func)
+        if isinstance(value, type):
+            return not self.facts.follows[value.__module__]
+        return value is not MISSING and not self._is_followed(value)
 
     def _callee(self, func: ast.expr, listed: bool, call: ast.Call) -> ast.expr:
         stand_in, original = self._stand_in(func)
@@ -191,7 +213,8 @@ class Rewriter(ast.NodeTransformer):
         if isinstance(func, ast.Attribute) and not isinstance(self.resolve(func.value), ModuleType):
             name = self._named(func.attr, func)
             func.value = self.visit(func.value)
-            if name.value in self._methods or self.standing.method_matters(func.attr) or func.attr == "__class__":
+            known = func.attr in _KNOWN and func.attr != "__class__" and name.value not in self._methods
+            if not known or self.standing.method_matters(func.attr):
                 self.needs = True
                 return self.hook("method", func, func.value, name)
             return func
@@ -210,9 +233,9 @@ class Rewriter(ast.NodeTransformer):
     # -- Reading --------------------------------------------------------------------------------------------
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        if isinstance(node.ctx, ast.Load):
+        if self._outside and isinstance(node.ctx, ast.Load):
             value = self.resolve(node)
-            if value is not MISSING and self.standing.matters(value) and not isinstance(value, type):
+            if value is not MISSING and not isinstance(value, type) and self.standing.matters(value):
                 self.depends[node.id] = value
                 self.needs = True
                 return self.hook("call", node, node)
@@ -224,12 +247,12 @@ class Rewriter(ast.NodeTransformer):
         node.value = self.visit(node.value)
         name = self._named(node.attr, node)
         if isinstance(node.ctx, ast.Load):
-            if node.attr in self._attributes or node.attr in self._methods or "__getattr__" in self._methods:
+            runs_code = node.attr in self._attributes or "__getattr__" in self._methods
+            goes_out = self._outside and node.attr in self._methods
+            if runs_code or goes_out or self.standing.attribute_matters(node.attr):
                 self.needs = True
-                return self.hook("attribute", node, node.value, name)
-            if self.standing.attribute_matters(node.attr):
-                self.needs = True
-                return self.hook("attribute", node, node.value, name)
+                value = self.hook("attribute", node, node.value, name)
+                return self.hook("call", node, value) if goes_out else value
         return node
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:

@@ -18,7 +18,7 @@ from adjoint.core.box import Box
 from adjoint.twin import instances, natives, standins
 from adjoint.twin.facts import Facts
 from adjoint.twin.hooks import Hooks
-from adjoint.twin.policy import Follows, Patterns
+from adjoint.twin.policy import Follows, Patterns, forgets
 from adjoint.twin.rewrite import PREFIX, Rewriter
 from adjoint.twin.source import NoTwinError, build, classes_beside, find
 
@@ -167,7 +167,7 @@ class Twins:
             else:
                 twin = self._wrapping(f)
         key = id(f)
-        self._functions[key] = (weakref.ref(f, lambda _: self._functions.pop(key, None)), f.__code__, twin)
+        self._functions[key] = (weakref.ref(f, forgets(self._functions, key)), f.__code__, twin)
         return twin
 
     def _made(self, f: FunctionType) -> Function:
