@@ -169,7 +169,25 @@ def running(x):
     return y
 
 
-PROGRAMS = COUNTS | IN_PLACE | LIKE
+def plain_views(x, write):
+    """Of an array that is the same for all samples, until it is written through a view."""
+    m = np.zeros_like(x, shape=(3, 3)) if isinstance(x, ad.Tensor) else np.zeros((3, 3))
+    write(m)
+    return np.sum((m + 1.0) ** 3 * ROWS[:3, :1])
+
+
+VIEWS = {
+    "diagonal by strides": lambda x: plain_views(x, lambda m: m.reshape(-1)[1::4].__setitem__(..., x[:2])),
+    "transposed": lambda x: plain_views(x, lambda m: m.T[0].__setitem__(slice(None), x[:3])),
+    "row of a row": lambda x: plain_views(x, lambda m: m[1:][0][1:].__setitem__(0, x[0] * x[1])),
+    "written before": lambda x: plain_views(x, lambda m: (m.__setitem__(0, 2.0), m[0].__setitem__(1, x[0] ** 2))),
+    "two views": lambda x: plain_views(x, lambda m: (m.ravel()[::2].__setitem__(..., 3.0), m[1].__setitem__(1, x[2]))),
+    "constant by a view": lambda x: plain_views(
+        x, lambda m: (m[1:].__setitem__(0, 5.0), m[:, 0].__setitem__(..., x[:3]))
+    ),
+}
+
+PROGRAMS = COUNTS | IN_PLACE | LIKE | VIEWS
 
 
 def differences(f, x, h=1e-5):

@@ -21,6 +21,10 @@ from adjoint.ops.indexing import kept, read
 from adjoint.ops.likes import CONVERSIONS, CREATIONS, make_like
 from adjoint.ops.shape import astype as cast
 
+# Modules whose functions do not hand over to ours, and compute something else for what is no array by `isinstance`.
+_KINDS = ("polynomial", "chebyshev", "legendre", "laguerre", "hermite", "hermite_e")
+_ASKING = frozenset(f"numpy.polynomial.{kind}" for kind in _KINDS)
+
 _OPERANDS = (Box, np.ndarray, np.generic, int, float, complex, list, tuple)
 
 
@@ -105,6 +109,11 @@ class ArrayBox(Box):
     def _is_number(self) -> bool:
         """Whether this is a number, as NumPy's, and not an array that can be written."""
         return False
+
+    @property  # type: ignore[misc]  # nobody sets it
+    def __class__(self) -> Any:
+        """What `isinstance` sees: to NumPy's polynomials, which ask before they compute, an array."""
+        return np.ndarray if sys._getframe(1).f_globals.get("__name__") in _ASKING else type(self)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         return asking(array_ufunc, ufunc, method, inputs, kwargs)
