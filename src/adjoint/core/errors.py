@@ -3,10 +3,11 @@
 AdjointError
 ├── GradientError           (RuntimeError)  a gradient was asked for where there is none
 │   └── GraphFreedError                     … because the graph was freed
-├── NotDifferentiableError  (TypeError)     the operation has no derivative, and says why
-├── NotSupportedError       (TypeError)     no rule yet; the message names the nearest call
-├── LeavesGraphError                        a conversion would silently drop the graph
-├── BatchedValueError                       inside vmap, one value was asked for of what is one a sample
+├── RefusedError                            a call that cannot be answered; the message says where it was made
+│   ├── NotDifferentiableError (TypeError)  the operation has no derivative, and says why
+│   ├── NotSupportedError   (TypeError)     no rule yet; the message names the nearest call
+│   ├── LeavesGraphError                    a conversion would silently drop the graph
+│   └── BatchedValueError                   inside vmap, one value was asked for of what is one a sample
 ├── InPlaceError            (RuntimeError)  a write would make a gradient wrong
 ├── GraphError              (RuntimeError)  a captured program that is damaged, or run where it does not hold
 ├── RuleError               (ValueError)    a gradient rule returned something unusable
@@ -24,6 +25,7 @@ LeakWarning (UserWarning) is the one warning: see `adjoint.leaks`.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 
@@ -39,15 +41,31 @@ class GraphFreedError(GradientError):
     """The graph, or the values that it had saved, were freed by an earlier backward pass."""
 
 
-class NotDifferentiableError(AdjointError, TypeError):
+class RefusedError(AdjointError):
+    """A call that an array cannot answer: the message says where in the user's code it was made, and of whom."""
+
+    def __init__(self, *args: Any, conversion: bool = False) -> None:
+        super().__init__(*args)
+        from adjoint.core.callers import caller  # only where something was refused
+
+        self.caller, self.conversion = caller(sys._getframe(1)), conversion
+
+    def __str__(self) -> str:
+        from adjoint.core.callers import told
+
+        message = super().__str__()
+        return message if self.caller is None else f"{message}. {told(self.caller, self.conversion)}"
+
+
+class NotDifferentiableError(RefusedError, TypeError):
     """The operation has no derivative."""
 
 
-class NotSupportedError(AdjointError, TypeError):
+class NotSupportedError(RefusedError, TypeError):
     """The operation, or this form of it, has no rule."""
 
 
-class LeavesGraphError(AdjointError):
+class LeavesGraphError(RefusedError):
     """A conversion to plain numbers would silently drop the graph.
 
     No TypeError, as those are swallowed by code that tries whether something is a number.
@@ -58,7 +76,7 @@ class LeakWarning(UserWarning):
     """A value left a transform, and what was computed with it has no derivative; see `adjoint.leaks`."""
 
 
-class BatchedValueError(AdjointError):
+class BatchedValueError(RefusedError):
     """Inside vmap, something was asked that has one answer a sample, not one for all."""
 
 

@@ -131,8 +131,8 @@ class Dual(Shortened):
             refused(self, call, recording_floor.get())
             raise LeavesGraphError(
                 f"{call} would silently drop this array's tangent, and with it the derivative. If that is meant, say "
-                f"so: t.detach(), t.numpy() or t.item(). If not, use NumPy functions that understand such arrays; and "
-                f"to collect results in an array, make it one of them: out = np.zeros_like(t), then out[i] = t[i]"
+                f"so: t.detach(), t.numpy() or t.item()",
+                conversion=True,
             )
         return self._values()
 

@@ -69,9 +69,8 @@ class Leaving(ArrayBox):
             refused(self, call, recording_floor.get())
             raise LeavesGraphError(
                 f"{call} would silently drop this tensor's history, and with it its gradient. If that is meant, say "
-                f"so: t.detach(), t.numpy() or t.item(). If not, use NumPy functions that understand tensors; and to "
-                f"collect results in an array, make it a tensor too: out = np.zeros_like(t), then out[i] = t[i]. For "
-                f"functions of SciPy's, see adjoint.scipy"
+                f"so: t.detach(), t.numpy() or t.item()",
+                conversion=True,
             )
         return self.numpy()
 
