@@ -99,10 +99,9 @@ class Recording:
         if self.back is None or self.op is None:
             results = self._run(*given)
         else:
-            for k in self.back.taken:  # nobody sees when these change
-                given[k] = np.array(given[k]) if isinstance(given[k], np.ndarray) else given[k]
-            for k, tensor in self._tensors(leaves):
-                given[k] = tensor
+            tensors = dict(self._tensors(leaves))
+            # Of other arrays nobody sees when they change, and what the way back needs may be a view of them.
+            given = [tensors.get(k, np.array(x) if isinstance(x, np.ndarray) else x) for k, x in enumerate(given)]
             outs = self.op(*given)
             results = tuple(x if i in self.back.alive else x.data for i, x in enumerate(outs))
             results = tuple(n.value if n.kind == "constant" and not n.shape else x
