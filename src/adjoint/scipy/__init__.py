@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from itertools import takewhile
 from typing import Any
 
-MODULES = ("integrate", "interpolate", "linalg", "optimize", "signal", "sparse", "special", "stats")
+MODULES = ("integrate", "interpolate", "linalg", "optimize", "signal", "sparse", "spatial", "special", "stats")
 
 # Of trees here, and with derivatives that are derived; SciPy's own words for these are understood elsewhere.
 _OWN_WORDS = {
@@ -36,15 +37,16 @@ def twin(function: Callable[..., Any]) -> Callable[..., Any] | None:
         >>> adjoint.scipy.twin(scipy.optimize.root) is adjoint.scipy.optimize.root
         False
     """
-    package, _, rest = (getattr(function, "__module__", None) or "").partition(".")
-    room, name = rest.partition(".")[0], getattr(function, "__name__", "")
-    if package != "scipy" or room not in MODULES or name.startswith("_"):
+    package, *path = str(getattr(function, "__module__", "")).split(".")
+    path, name = [*takewhile(lambda part: not part.startswith("_"), path)], getattr(function, "__name__", "")
+    if package != "scipy" or path[:1] == [] or path[0] not in MODULES or name.startswith("_"):
         return None
-    if (room, name) in _OWN_WORDS:
-        found = getattr(import_module(f"adjoint.scipy.{room}.{_OWN_WORDS[room, name]}"), name)
-    else:
-        found = getattr(import_module(f"adjoint.scipy.{room}"), name, None)
-    if getattr(import_module(f"scipy.{room}"), name, None) is not function:
+    if getattr(import_module(".".join(("scipy", *path))), name, None) is not function:
+        return None
+    place = (*path, _OWN_WORDS[path[0], name]) if (path[0], name) in _OWN_WORDS else tuple(path)
+    try:
+        found = getattr(import_module(".".join(("adjoint.scipy", *place))), name, None)
+    except ModuleNotFoundError:
         return None
     return found if callable(found) else None
 

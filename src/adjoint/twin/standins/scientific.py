@@ -18,6 +18,8 @@ Function = Callable[..., Any]
 # The modules of SciPy that have a counterpart in `adjoint.scipy`.
 MODULES = ("integrate", "interpolate", "linalg", "optimize", "signal", "sparse", "special", "stats")
 _WITH_CALLBACKS = ("integrate", "optimize")
+# Where some of our functions have words of their own, or lie a module deeper.
+_BY_NAME = (*_WITH_CALLBACKS, "spatial")
 
 
 def module_of(original: Any) -> str:
@@ -35,6 +37,9 @@ def counterpart(original: Any) -> tuple[str, Any] | None:
     theirs = sys.modules.get(f"scipy.{name}")
     if theirs is None:
         return None
+    if name in _BY_NAME:
+        ours = import_module("adjoint.scipy").twin(original)
+        return None if ours is None else (name, ours)
     public = getattr(original, "__name__", None) or getattr(original, "name", None)
     if not isinstance(public, str) or getattr(theirs, public, None) is not original:
         return None
@@ -42,9 +47,6 @@ def counterpart(original: Any) -> tuple[str, Any] | None:
         return (name, getattr(np.fft, public)) if hasattr(np.fft, public) else None
     if name not in MODULES:
         return None
-    if name in _WITH_CALLBACKS:  # where some of our functions have words of their own
-        ours = import_module("adjoint.scipy").twin(original)
-        return None if ours is None else (name, ours)
     try:
         ours = getattr(import_module(f"adjoint.scipy.{name}"), public)
     except AttributeError:

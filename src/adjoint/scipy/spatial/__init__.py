@@ -1,0 +1,3 @@
+"""`scipy.spatial` for tensors: distances."""
+
+from adjoint.scipy.spatial import distance as distance
