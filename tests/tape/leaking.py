@@ -31,6 +31,10 @@ def show(v, title="v"):
     print(f"{title}: {v:.3f}")
 
 
+def as_float(v):
+    return float(v)
+
+
 def value_of(t):
     return t.item()
 
@@ -86,6 +90,7 @@ BY_OTHERS = {
     "math, after a comparison": lambda x: compared_then_used(x),
     "float": lambda x: float(x.item()) * x,
     "float by a function": lambda x: float(value_of(x)) * x,
+    "a function that makes a float": lambda x: as_float(x.item()) * x,
     "np.array": lambda x: np.sum(np.array([x.item(), 1.0]) * x),
     "np.full": lambda x: np.sum(np.full(2, x.item()) * x),
     "written into an array": lambda x: written(x),

@@ -229,9 +229,9 @@ def _loss(note: Note, reach: Reach, is_result: bool) -> str:
     alive = any(value() is not None for value in note.values)
     if kind == "unknown" and not note.seen and not alive:
         return said + "code that can not be followed read it"
-    lost = reach.missed(note.box)
-    if lost and (kind == "kept" or (kind == "unknown" and not note.seen)):
-        return said + f"the result does not depend on {lost}"
+    if kind == "kept" or (kind == "unknown" and not note.seen):
+        lost = reach.missed(note.box)
+        return said + f"the result does not depend on {lost}" if lost else ""
     return ""
 
 

@@ -35,8 +35,7 @@ def short_name(file: str) -> str:
 
 def is_of(frame: FrameType, *packages: str) -> bool:
     """Whether the code of `frame` belongs to one of these packages."""
-    name = frame.f_globals.get("__name__") or ""
-    return any(name == package or name.startswith(f"{package}.") for package in packages)
+    return (frame.f_globals.get("__name__") or "").partition(".")[0] in packages
 
 
 def users_frame(depth: int = 1) -> FrameType:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import linecache
-from collections.abc import Iterator
+from collections import ChainMap
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, MethodType, ModuleType
@@ -27,9 +27,11 @@ class Fate(NamedTuple):
     who: str
 
 
+Names = ChainMap[str, Any]
+
 HARMLESS, UNKNOWN = Fate("harmless", ""), Fate("unknown", "")
 _WORST = ("harmless", "kept", "unknown", "foreign")
-_DEEPEST = 6
+_DEEPEST = 4
 
 # Calls whose result is as much of the value as their argument.
 _HANDED_ON = frozenset(("abs", "round", "complex", "min", "max", "sum", "sorted", "list", "tuple", "reversed", "zip"))
@@ -93,9 +95,11 @@ def _function_of(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> ast.AST:
     return node
 
 
-def _uses(start: list[ast.AST], function: ast.AST, parents: dict[ast.AST, ast.AST], is_float: bool) -> _Uses:
+@lru_cache(4096)
+def _uses(start: tuple[ast.AST, ...], function: ast.AST, code: CodeType, is_float: bool) -> _Uses:
     """Follow the value of the nodes `start` to where it is used."""
     found, waiting, seen = _Uses(), [(node, is_float) for node in start], set[tuple[ast.AST, bool]]()
+    parents = _parents(code)
     while waiting:
         node, is_float = waiting.pop()
         parent = parents.get(node)
@@ -108,11 +112,11 @@ def _uses(start: list[ast.AST], function: ast.AST, parents: dict[ast.AST, ast.AS
             targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
             for target in targets:
                 found.kept = found.kept or any(isinstance(x, ast.Attribute | ast.Subscript) for x in ast.walk(target))
-                waiting += [(x, is_float) for x in _loads(target, function)]
+                waiting += [(x, is_float) for name in _stored(target) for x in _loads(name, function)]
             if isinstance(parent, ast.NamedExpr):
                 waiting.append((parent, is_float))
         elif isinstance(parent, ast.For | ast.comprehension) and node is parent.iter:
-            waiting += [(x, is_float) for x in _loads(parent.target, function)]
+            waiting += [(x, is_float) for name in _stored(parent.target) for x in _loads(name, function)]
         elif isinstance(parent, ast.Call) and node is not parent.func:
             name = parent.func.id if isinstance(parent.func, ast.Name) else ""
             if name not in _HANDED_ON and name != "float":
@@ -139,11 +143,15 @@ def _carries_on(node: ast.AST, parent: ast.AST) -> bool:
     return isinstance(parent, kinds)
 
 
-def _loads(target: ast.AST, function: ast.AST) -> Iterator[ast.Name]:
-    names = {x.id for x in ast.walk(target) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)}
-    for x in ast.walk(function):
-        if isinstance(x, ast.Name) and x.id in names and isinstance(x.ctx, ast.Load):
-            yield x
+def _stored(target: ast.AST) -> list[str]:
+    return [x.id for x in ast.walk(target) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)]
+
+
+@lru_cache(4096)
+def _loads(name: str, function: ast.AST) -> tuple[ast.Name, ...]:
+    """Where `function` reads the variable `name`."""
+    names = (x for x in ast.walk(function) if isinstance(x, ast.Name))
+    return tuple(x for x in names if x.id == name and isinstance(x.ctx, ast.Load))
 
 
 def fate_of(frame: FrameType, call: str) -> Fate:
@@ -152,19 +160,31 @@ def fate_of(frame: FrameType, call: str) -> Fate:
     if expression is None or function is None:
         return UNKNOWN
     callee = expression.func if isinstance(expression, ast.Call) else None
-    if callee is not None and call.partition("(")[0].rpartition(".")[2] not in ast.dump(callee):
+    if callee is not None and not (isinstance(callee, ast.Attribute) and f".{callee.attr}(" in call):
         held = _resolved(callee, _names(frame))
         if not isinstance(held, FunctionType | MethodType):
-            return _of_callee(held, ast.unparse(callee), 0) if held is not None else UNKNOWN
-    return _fate(frame, [expression], function, _parents(frame.f_code), 0, False)
+            return _of_callee(held, callee, 0) if held is not None else UNKNOWN
+    return _fate(frame, expression, function, 0, False)
 
 
-def _fate(frame: FrameType, start: list[ast.AST], function: ast.AST, parents: Any, depth: int, is_float: bool) -> Fate:
-    uses = _uses(start, function, parents, is_float)
-    fates = [Fate("kept", "")] if uses.kept else []
-    fates += [_handed(*pair, _names(frame), depth) for pair in uses.handed]
-    fates += [_returned(frame, depth, is_float) for is_float in uses.returned]
-    return _worst(fates)
+def _fate(frame: FrameType, start: ast.AST, function: ast.AST, depth: int, is_float: bool) -> Fate:
+    fates, returned = _followed((start,), function, frame.f_code, _names(frame), depth, is_float)
+    return _worst([*fates, *(_returned(frame, depth, is_float) for is_float in returned)])
+
+
+def _followed(
+    start: tuple[ast.AST, ...], function: ast.AST, code: CodeType, names: Names, depth: int, is_float: bool
+) -> tuple[list[Fate], set[bool]]:
+    """What becomes of a value within one function, calls included; and how it is returned, if it is."""
+    uses = _uses(start, function, code, is_float)
+    fates, returned = [Fate("kept", "")] if uses.kept else [], set(uses.returned)
+    for call, argument in uses.handed:
+        fate, becomes_float = _handed(call, argument, names, depth)
+        fates.append(fate)
+        if becomes_float and depth < _DEEPEST:
+            more, back = _followed((call,), function, code, names, depth + 1, True)
+            fates, returned = fates + more, returned | back
+    return fates, returned
 
 
 def _worst(fates: list[Fate]) -> Fate:
@@ -186,37 +206,43 @@ def _returned(frame: FrameType, depth: int, is_float: bool) -> Fate:
         if isinstance(callee, np.ufunc):  # made of this function
             return Fate("foreign", ast.unparse(expression.func))
         if not _is_python(callee):
-            return _of_callee(callee, ast.unparse(expression.func), depth)
-    return _fate(caller, [expression], function, _parents(caller.f_code), depth + 1, is_float)
+            return _of_callee(callee, expression.func, depth)
+    return _fate(caller, expression, function, depth + 1, is_float)
 
 
-def _handed(call: ast.Call, argument: ast.expr, names: dict[str, Any], depth: int) -> Fate:
-    """What becomes of an argument of `call`."""
+def _handed(call: ast.Call, argument: ast.expr, names: Names, depth: int) -> tuple[Fate, bool]:
+    """What becomes of an argument of `call`, and whether that gives it back as a plain float."""
     callee = _resolved(call.func, names)
-    text = ast.unparse(call.func)
     if callee is None:
-        return HARMLESS if isinstance(call.func, ast.Attribute) and call.func.attr in _LOGGING else UNKNOWN
+        return (HARMLESS if isinstance(call.func, ast.Attribute) and call.func.attr in _LOGGING else UNKNOWN), False
     code = getattr(getattr(callee, "__func__", callee), "__code__", None)
     if code is None or depth > _DEEPEST:
-        return _of_callee(callee, text, depth)
+        return _of_callee(callee, call.func, depth), False
     if str(getattr(callee, "__module__", "")).partition(".")[0] in _SHOWING:
-        return HARMLESS
-    parents = _parents(code)
-    function = next((n for n in parents if isinstance(n, ast.FunctionDef) and _first(n) == code.co_firstlineno), None)
-    if function is None or function.name != code.co_name:
-        return UNKNOWN
+        return HARMLESS, False
+    function = _function(code)
+    if function is None:
+        return UNKNOWN, False
     given = [*function.args.posonlyargs, *function.args.args]
     place = call.args.index(argument) + isinstance(callee, MethodType) if argument in call.args else -1
     named = given[place].arg if 0 <= place < len(given) else getattr(argument, "arg", None)
     if named is None:
-        return UNKNOWN
-    start = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == named and isinstance(n.ctx, ast.Load)]
+        return UNKNOWN, False
     plain = getattr(callee, "__func__", callee)
     cells = zip(code.co_freevars, plain.__closure__ or (), strict=True)
-    inside = {**plain.__globals__, **{name: _content(cell) for name, cell in cells}}
-    uses = _uses(list(start), function, parents, False)
-    worst = _worst([_handed(*pair, inside, depth + 1) for pair in uses.handed])
-    return Fate("foreign", text) if worst.kind == "foreign" else worst
+    inside = ChainMap({name: _content(cell) for name, cell in cells}, plain.__globals__)
+    fates, returned = _followed(_loads(named, function), function, code, inside, depth + 1, False)
+    worst = _worst(fates)
+    return Fate("foreign", ast.unparse(call.func)) if worst.kind == "foreign" else worst, True in returned
+
+
+@lru_cache(1024)
+def _function(code: CodeType) -> ast.FunctionDef | None:
+    """The definition that `code` was compiled from."""
+    for node in _parents(code):
+        if isinstance(node, ast.FunctionDef) and _first(node) == code.co_firstlineno and node.name == code.co_name:
+            return node
+    return None
 
 
 def _content(cell: Any) -> Any:
@@ -236,7 +262,7 @@ def _is_python(callee: Any) -> bool:
     )
 
 
-def _of_callee(callee: Any, text: str, depth: int) -> Fate:
+def _of_callee(callee: Any, called: ast.expr, depth: int) -> Fate:
     """What `callee`, which is no Python function that could be followed, does with an argument."""
     if isinstance(callee, np.ufunc) or hasattr(callee, "_implementation"):
         return HARMLESS  # NumPy asks the value itself
@@ -250,14 +276,14 @@ def _of_callee(callee: Any, text: str, depth: int) -> Fate:
         return Fate("kept", "")
     if _is_python(callee):
         return HARMLESS if depth else UNKNOWN
-    return Fate("foreign", text)
+    return Fate("foreign", ast.unparse(called))
 
 
-def _names(frame: FrameType) -> dict[str, Any]:
-    return {**frame.f_globals, **frame.f_locals}
+def _names(frame: FrameType) -> Names:
+    return ChainMap(frame.f_locals, frame.f_globals)
 
 
-def _resolved(node: ast.expr, names: dict[str, Any]) -> Any:
+def _resolved(node: ast.expr, names: Names) -> Any:
     """The object that a name, or a chain of attributes, stands for; None if that can not be said."""
     if isinstance(node, ast.Name):
         return names.get(node.id, getattr(builtins, node.id, None))

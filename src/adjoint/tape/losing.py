@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any
 
 from adjoint.core.box import Box
@@ -19,8 +20,12 @@ class GraphReach(Reach):
     """
 
     def __init__(self, level: int, value: Any, arguments: Mapping[int, Iterable[Any]]) -> None:
-        self.level, self.arguments = level, arguments
-        self.nodes = {node for x in flatten(value)[0] for node in self._behind(x)}
+        self.level, self.value, self.arguments = level, value, arguments
+
+    @cached_property
+    def nodes(self) -> set[Node]:
+        """Those that lead to the result."""
+        return {node for x in flatten(self.value)[0] for node in self._behind(x)}
 
     def missed(self, box: Any) -> str:
         behind = self._behind(box)
