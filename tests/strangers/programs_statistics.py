@@ -1,7 +1,7 @@
 """Likelihoods, fits, kernels, chains, prices: sums in loops, `np.vectorize`, closures, dictionaries of arrays."""
 
 import math
-from collections import defaultdict
+from collections import defaultdict, deque
 
 import numpy as np
 from scipy import optimize, special
@@ -163,3 +163,14 @@ def robust_distance(x):
         for j in range(i):
             distances[i, j] = distances[j, i] = np.sqrt(np.sum((points[i] - points[j]) ** 2))
     return np.median(distances[np.triu_indices(4, 1)]) + distances.max()
+
+
+@at(0.4, 1.1, 2.3)
+def moving_statistics(x):
+    window, means = deque(maxlen=3), {}
+    for i, value in enumerate((*X[:4], *x)):
+        window.append(math.sqrt(value) + x[0])
+        means[i] = np.mean(window)
+    low, *middle, high = sorted(means.values())
+    pairs = [np.prod(pair) for pair in zip(x, X, strict=False)]
+    return np.median(tuple(middle)) + high / low + sum(map(math.exp, pairs)) / np.sum(list(means.values()))

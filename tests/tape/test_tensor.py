@@ -271,3 +271,26 @@ class TestWriting:
         with pytest.raises(TypeError):
             t += 0.5
         assert t.tolist() == [1, 2]
+
+
+ROW, SQUARE = [2.0, 3.0], [[1.0, 2.0], [3.0, 5.0]]
+
+
+@pytest.mark.parametrize("kind", [list, tuple])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda row, square, x: np.dot(row, x),
+        lambda row, square, x: np.dot(x, row),
+        lambda row, square, x: np.matmul(square, x),
+        lambda row, square, x: np.linalg.solve(square, x),
+        lambda row, square, x: np.linalg.lstsq(square, x, rcond=None)[0],
+        lambda row, square, x: np.linalg.multi_dot([square, np.outer(x, x), square]),
+        lambda row, square, x: np.arctan2(row, x),
+        lambda row, square, x: row * x,
+    ],
+)
+def test_lists_and_tuples_are_arrays_beside_a_tensor(f, kind):
+    x, row, square = np.array([0.3, 0.4]), kind(ROW), kind(map(kind, SQUARE))
+    slope = ad.grad(lambda t: np.sum(f(row, square, t)))(x)
+    np.testing.assert_array_equal(slope, ad.grad(lambda t: np.sum(f(np.array(row), np.array(square), t)))(x))

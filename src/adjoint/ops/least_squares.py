@@ -165,6 +165,7 @@ def least_squares(*arrays: Any, rcond: float = 0.0) -> Any:
 )
 def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     """`numpy.linalg.lstsq`: the solution, the residuals, the rank and the singular values."""
+    a, b = (x if hasattr(x, "dtype") else np.asarray(x) for x in (a, b))
     if np.ndim(a) != 2 or np.ndim(b) not in (1, 2) or np.shape(a)[0] != np.shape(b)[0]:
         raise ShapeError(
             f"np.linalg.lstsq takes a matrix (m, n) and a right side (m,) or (m, k); got shapes {np.shape(a)} and "

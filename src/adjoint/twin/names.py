@@ -11,6 +11,10 @@ MISSING: Any = object()
 #: Displays that NumPy's functions make arrays of.
 SEQUENCES = (ast.List, ast.Tuple, ast.ListComp, ast.GeneratorExp)
 
+_LISTING = frozenset({"list", "tuple", "sorted", "reversed", "deque", "values"})
+#: What gives tuples, one after another.
+_TUPLES = frozenset({"zip", "product", "combinations", "permutations", "pairwise", "batched", "items"})
+
 
 def imports(function: ast.AST) -> dict[str, Any]:
     """The names that import statements in a function bind, where the module is loaded: to what."""
@@ -82,10 +86,20 @@ def lists(function: ast.AST) -> set[str]:
             pairs = [(target, node.value) for target in node.targets]
         elif isinstance(node, ast.AnnAssign) and node.value is not None:
             pairs = [(node.target, node.value)]
+        elif isinstance(node, ast.For | ast.comprehension) and _called(node.iter) in _TUPLES:
+            pairs = [(node.target, ast.Tuple([], ast.Load()))]
         for target, value in pairs:
-            if isinstance(target, ast.Name) and (
-                isinstance(value, SEQUENCES)
-                or (isinstance(value, ast.Call) and getattr(value.func, "id", "") in ("list", "tuple"))
-            ):
+            if isinstance(target, ast.Name) and lists_something(value):
                 found.add(target.id)
     return found
+
+
+def lists_something(value: ast.expr) -> bool:
+    """Whether an expression makes a list or a tuple, or its like: ``[a, b]``, ``sorted(a)``, ``d.values()``."""
+    return isinstance(value, SEQUENCES) or _called(value) in _LISTING
+
+
+def _called(value: ast.expr) -> str:
+    """The last name of what an expression calls."""
+    called = value.func if isinstance(value, ast.Call) else None
+    return str(getattr(called, "id", getattr(called, "attr", "")))

@@ -21,7 +21,7 @@ import numpy as np
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.births import Births, creates
 from adjoint.twin.facts import Facts
-from adjoint.twin.names import MISSING, SEQUENCES, EveryName, bound, imports, imports_unknown, lists
+from adjoint.twin.names import MISSING, EveryName, bound, imports, imports_unknown, lists, lists_something
 from adjoint.twin.source import Found
 
 PREFIX = "_adj_"
@@ -228,7 +228,7 @@ class Rewriter(ast.NodeTransformer):
         return isinstance(value, FunctionType) and self.facts.follows[value.__globals__.get("__name__")]
 
     def _is_list(self, node: ast.expr) -> bool:
-        return isinstance(node, SEQUENCES) or (isinstance(node, ast.Name) and node.id in self._lists)
+        return node.id in self._lists if isinstance(node, ast.Name) else lists_something(node)
 
     # -- Reading --------------------------------------------------------------------------------------------
 
@@ -243,6 +243,9 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         if isinstance(self.resolve(node.value), ModuleType):
+            value = self.resolve(node)
+            if value is not MISSING and not isinstance(value, type | ModuleType):  # as in `map(math.sin, x)`
+                self.needs |= self.standing.needed(value)
             return node
         node.value = self.visit(node.value)
         name = self._named(node.attr, node)

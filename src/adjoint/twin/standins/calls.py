@@ -18,7 +18,7 @@ from adjoint.core.registry import REDUCTIONS, answer
 from adjoint.tape.fast import eligible
 from adjoint.tape.tensor import Tensor, short_way_of
 from adjoint.twin.standins.joining import joined
-from adjoint.twin.standins.values import any_live, boxed, called_plainly, is_box, live, plainly
+from adjoint.twin.standins.values import SEQUENCES, any_live, boxed, called_plainly, is_box, live, plainly
 
 # These take sequences of arrays, whose order and number count: of nested ones, each part is joined.
 _OF_ARRAYS = frozenset(
@@ -33,7 +33,9 @@ _AS_IT_IS = frozenset((np.block,))
 
 def _parts(x: Any) -> Any:
     """The arrays of a sequence, those that are nested lists joined."""
-    return type(x)(map(joined, x)) if type(x) in (list, tuple) else x
+    if not isinstance(x, SEQUENCES):
+        return x
+    return tuple(map(joined, x)) if isinstance(x, tuple) else list(map(joined, x))
 
 
 def of_function(original: Callable[..., Any], ours: Callable[..., Any] | None) -> Callable[..., Any]:
@@ -48,12 +50,14 @@ def of_function(original: Callable[..., Any], ours: Callable[..., Any] | None) -
             (x,) = args
             if type(x) is Tensor and not kwargs:
                 return direct(x)
-            if (type(x) is list or type(x) is tuple) and boxed(x):
+            if type(x) is not Tensor and isinstance(x, SEQUENCES) and boxed(x):
                 args = (together(x),)
         else:
             for x in args:
-                if (type(x) is list or type(x) is tuple) and boxed(x):
+                if type(x) is not Tensor and isinstance(x, SEQUENCES) and boxed(x):
                     args = tuple(map(together, args))
+                    if together is joined and any(isinstance(other, list | tuple) for other in args):
+                        return original(*args, **kwargs)  # NumPy knows which of these are arrays
                     break
         if kwargs:
             kwargs = {name: together(value) for name, value in kwargs.items()}
@@ -98,7 +102,7 @@ def of_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
         if kwargs:
             kwargs = {name: joined(value) for name, value in kwargs.items()}
         for x in args:
-            if (type(x) is list or type(x) is tuple) and boxed(x):
+            if type(x) is not Tensor and isinstance(x, SEQUENCES) and boxed(x):
                 return ufunc(*map(joined, args), **kwargs)
         return ufunc(*args, **kwargs)
 
