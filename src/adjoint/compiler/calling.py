@@ -196,7 +196,7 @@ class _Writer:
             f"if results is None: {undo}return MISS",
             *([f"{', '.join(value.values())}, = results"] if value else []),
             *([f"note(({', '.join(written)},))"] if written else []),
-            *(self._write(state.cell(i), value[k]) for k, i in recording.places.items() if k in value),
+            *(self._write(i, value[k]) for k, i in recording.places.items() if k in value),
             *(f"{self._place(state.cell(i))} = None" for i in state.cleared),
             *self._node(names, value),
             *(["if stopped is not None: raise stopped"] if patient else []),
@@ -269,8 +269,13 @@ class _Writer:
             return f"{holder}.{'data' if cell.key is DATA else 'node.grad'}"
         return f"{holder}[{cell.key!r}]"
 
-    def _write(self, cell: Cell, value: str) -> str:
+    def _write(self, i: int, value: str) -> str:
+        state = self.recording.state
+        cell = state.cell(i)
         kind = _now(cell)
+        if i in state.in_place and kind is np.ndarray:
+            array = self._place(cell) + (".data" if cell.key is GRAD else "")
+            return f"{array}[...] = {value}; note(({array},))"
         if cell.key is GRAD:
             value = f"wrap({value}, None, 0)"
         elif kind in (int, float):

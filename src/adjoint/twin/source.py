@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import copy
 import linecache
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
@@ -91,11 +92,13 @@ def _file(code: CodeType, scope: Mapping[str, Any]) -> _File:
         return known
     source = "".join(lines)
     try:
-        tree = ast.parse(source, name)
-        codes = set(_codes(compile(tree, name, "exec", flags, dont_inherit=True)))
-        for statement in tree.body:
-            # Notebooks compile one statement after another; an import elsewhere makes other code of ``np.sin(x)``.
-            codes.update(_codes(compile(ast.Module([statement], []), name, "exec", flags, dont_inherit=True)))
+        with warnings.catch_warnings():  # they were given when the file was imported
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source, name)
+            codes = set(_codes(compile(tree, name, "exec", flags, dont_inherit=True)))
+            for statement in tree.body:
+                # Notebooks compile one statement after another; an import elsewhere makes other code of ``np.sin(x)``.
+                codes.update(_codes(compile(ast.Module([statement], []), name, "exec", flags, dont_inherit=True)))
     except (SyntaxError, ValueError) as error:
         raise NoTwinError(f"the source at hand does not compile: {error}") from None
     classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]

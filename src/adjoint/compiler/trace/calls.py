@@ -83,7 +83,6 @@ class Calls(Operators):
     made_objects: dict[int, Any]
     depth = 0
     dead: str
-    ours: bool  # whether one of our functions is followed
     notes: Record
     keywords: Sequence[str]
 
@@ -207,7 +206,7 @@ class Calls(Operators):
             return self._ours(f.function, args, kwargs)
         if kind is not Outside:
             if self.is_made(f):
-                return self.call(self.instance(f, f, "__call__"), args, kwargs)
+                return self.call(self.special(f, f, "__call__"), args, kwargs)
             if isinstance(f, Box | Closed):
                 raise self.refuse(f"it calls a {kind.__name__.lower()}")
             if callable(f) and root_of(kind) in ("functools",):
@@ -231,6 +230,8 @@ class Calls(Operators):
                 return self._ours(g, args, kwargs)
             if g is _SCRATCH:
                 return np.zeros_like(self.val(args[2]))
+            if g.__qualname__ == "Module.__call__" and root == "adjoint":
+                return self._module(args, kwargs)
             if root in _STATEFUL or root == "scipy":
                 raise self.refuse(f"it calls {module}.{g.__name__}")
             return self.follow(f, args, kwargs)
@@ -255,8 +256,16 @@ class Calls(Operators):
         if is_users(type(g)):
             if isinstance(g, Gate | Graph | Expr):
                 return self._ours(g, args, kwargs)
-            return self.call(self.instance(f, g, "__call__"), args, kwargs)
+            return self.call(self.special(f, g, "__call__"), args, kwargs)
         raise self.refuse(f"it calls a {type(g).__name__} of {root_of(type(g))}")
+
+    def _module(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call of a module, which is one of its `forward`."""
+        of, *rest = args
+        kind = self.kind_of(of)
+        if root_of(kind) != "adjoint":
+            _followed(self, self.pinned(getattr(kind, "forward", None)))
+        return self.call(self.attr(of, "forward"), tuple(rest), kwargs)
 
     def _slot_call(self, g: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         of, *rest = args
@@ -274,8 +283,10 @@ class Calls(Operators):
         if "twin" not in f.read:
             code = function.__code__
             if root_of(function) != "adjoint":
-                for name in ("__code__", "__defaults__", "__kwdefaults__"):
-                    self.guards.at(AttributePlace(function, name), getattr(function, name))
+                self.guards.at(AttributePlace(function, "__code__"), code)
+                for name in ("__defaults__", "__kwdefaults__"):
+                    if getattr(function, name) is not None:
+                        self.guards.at(AttributePlace(function, name), getattr(function, name))
             frame = Frame(f, self.pinned(function.__globals__))
             try:
                 made = twin(function, self, frame)
@@ -852,7 +863,7 @@ def _wraps(door: Calls, *_: Any, **__: Any) -> Any:
 
 def _followed(door: Calls, f: Any) -> Any:
     """A module's `forward`; one that has a twin for derivatives, and makes arrays, gives tensors in their place."""
-    if follow(f.o) is not f.o and not _MAKERS.isdisjoint(f.o.__code__.co_names):
+    if isinstance(f.o, types.FunctionType) and follow(f.o) is not f.o and not _MAKERS.isdisjoint(f.o.__code__.co_names):
         raise door.refuse(f"{f.o.__qualname__} is rewritten for derivatives")
     return f
 

@@ -63,9 +63,9 @@ class Containers(Reads):
             return o.over[key]
         if key not in o.read:
             there = key in o.o
-            if o.path is None:
-                self.guards.has(o.o, key, there)
             if not there:
+                if o.path is None:
+                    self.guards.has(o.o, key, False)
                 return MISSING
             o.read[key] = self._child(o, key)
         return o.read[key]
@@ -111,7 +111,7 @@ class Containers(Reads):
         if isinstance(w, Symbol) and not isinstance(w.value, np.ndarray):
             return iter(w.value)  # which says that numbers have no elements
         if self.is_made(w):
-            return self.lazy(self.call(self.instance(w, w, "__iter__"), (), {}))
+            return self.lazy(self.call(self.special(w, w, "__iter__"), (), {}))
         if isinstance(w, GeneratorType | Box) or kind in PLAIN or hasattr(w, "__iter__"):
             if isinstance(w, Closed):
                 raise self.refuse(f"it goes through a {w.what}")
@@ -143,8 +143,8 @@ class Containers(Reads):
         if not is_users(type(x)) or isinstance(x, dict | list):
             raise self.refuse(f"it goes through a {w.what}")
         if lookup(type(x), "__iter__") is not MISSING:
-            return self.lazy(self.call(self.instance(w, x, "__iter__"), (), {}))
-        count = self.call(self.instance(w, x, "__len__"), (), {})
+            return self.lazy(self.call(self.special(w, x, "__iter__"), (), {}))
+        count = self.call(self.special(w, x, "__len__"), (), {})
         return (self.item(w, i) for i in range(count))
 
     def _grows(self, w: Outside) -> Iterator[Any]:
@@ -223,7 +223,7 @@ class Containers(Reads):
         if isinstance(o, Closed):
             raise self.refuse(f"it takes items of a {o.what}")
         if self.is_made(o):
-            return self.call(self.instance(o, o, "__getitem__"), (key,), {})
+            return self.call(self.special(o, o, "__getitem__"), (key,), {})
         if isinstance(o, np.ndarray):
             return self.native(operator.getitem, (o, self.val(key)), {})
         return self.native(operator.getitem, (o, self._index(key)), {})
@@ -261,7 +261,7 @@ class Containers(Reads):
         if isinstance(x, type):
             raise self.refuse(f"it takes an item of the class {x.__name__}")
         if is_users(type(x)) and not isinstance(x, dict | list):
-            return self.call(self.instance(o, x, "__getitem__"), (key,), {})
+            return self.call(self.special(o, x, "__getitem__"), (key,), {})
         raise self.refuse(f"it takes items of a {o.what}")
 
     def setitem(self, o: Any, key: Any, value: Any) -> None:
@@ -273,7 +273,7 @@ class Containers(Reads):
         elif isinstance(o, Closed):
             raise self.refuse(f"it sets items of a {o.what}")
         elif self.is_made(o):
-            self.call(self.instance(o, o, "__setitem__"), (key, value), {})
+            self.call(self.special(o, o, "__setitem__"), (key, value), {})
         elif isinstance(o, np.ndarray):
             if isinstance(value, Box) or any(isinstance(k, Box) for k in (key if type(key) is tuple else (key,))):
                 raise self.symbolic("it writes into an array that it made")
@@ -301,7 +301,7 @@ class Containers(Reads):
             else:
                 self.setitem(self.changed(o), key, value)
         elif is_users(type(x)) and not isinstance(x, dict | list):
-            self.call(self.instance(o, x, "__setitem__"), (key, value), {})
+            self.call(self.special(o, x, "__setitem__"), (key, value), {})
         else:
             raise self.refuse(f"it sets items of a {o.what}")
 

@@ -81,8 +81,8 @@ class Operators(Containers):
         if whole and name in ("mul", "pow", "lshift", "rshift", "and", "or", "xor"):
             a, b = self.value(a), self.value(b)
             return self.native(_function(name), (a, b), {})
-        if name in ("truediv", "floordiv", "mod") and type(b) is Number and self.truth(operator.eq(b, 0)):
-            return self.native(_function(name), (self.value(a), 0), {})
+        if name in ("truediv", "floordiv", "mod") and self.truth(operator.eq(b, 0)):
+            return self.native(_function(name), tuple(x.value if type(x) is Number else x for x in (a, b)), {})
         if name == "pow":
             a, b = (self.value(x) if _kind(x) in (int, bool, complex) else x for x in (a, b))
             known = type(b) is not Number and float(b).is_integer() and b > 0 if not isinstance(b, complex) else False
@@ -273,7 +273,7 @@ class Operators(Containers):
                 return self.key(a) in set(self.items(b))
             if is_users(type(b.o)) and not isinstance(b.o, type):
                 if lookup(type(b.o), "__contains__") is not MISSING:
-                    return self.truth(self.call(self.instance(b, b.o, "__contains__"), (a,), {}))
+                    return self.truth(self.call(self.special(b, b.o, "__contains__"), (a,), {}))
         if isinstance(b, DictView) and b.kind == "keys":
             return self.get(b.of, self.key(a)) is not MISSING
         if isinstance(b, dict | set | frozenset) and not self.is_made(b):
@@ -474,8 +474,8 @@ class Operators(Containers):
     @contextmanager
     def _users_context(self, x: Any) -> Iterator[Any]:
         live = x.o if isinstance(x, Outside) else x
-        value = self.call(self.instance(x, live, "__enter__"), (), {})
-        leave = self.instance(x, live, "__exit__")
+        value = self.call(self.special(x, live, "__enter__"), (), {})
+        leave = self.special(x, live, "__exit__")
         try:
             yield value
         except Exception as error:

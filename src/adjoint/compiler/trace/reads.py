@@ -82,6 +82,7 @@ class Reads:
     memo: dict[int, Any]
     varying: Container[Any]
     leaf_of: dict[str, int]
+    ours: bool  # whether one of our functions is followed
 
     def refuse(self, why: str) -> Refuse:
         """The exception to raise, which goes through whatever the function catches."""
@@ -192,7 +193,9 @@ class Reads:
             return frame.space.over[name]
         if name not in frame.cache:
             space = frame.space.o
-            if name in space:
+            if self.ours:
+                frame.cache[name] = self._of_ours(space, name)
+            elif name in space:
                 frame.cache[name] = self.take(space[name], Place(space, name))
             else:
                 self.guards.has(space, name, False)
@@ -202,6 +205,11 @@ class Reads:
                 space = vars(builtins)
                 frame.cache[name] = self.take(found, Place(space, name))
         return frame.cache[name]
+
+    def _of_ours(self, space: dict[str, Any], name: str) -> Any:
+        """A name in one of our own modules, which nobody changes."""
+        found = space[name] if name in space else getattr(builtins, name)
+        return found if type(found) in PLAIN else self.pinned(found)
 
     def free(self, frame: Frame, name: str) -> Any:
         """A variable of the function around."""
@@ -432,6 +440,18 @@ class Reads:
                 return self.take(value, Place(vars(base), name))
         raise self.refuse(f"{name} of a class")
 
+    def special(self, w: Any, x: Any, name: str) -> Any:
+        """A method that Python looks for in the class alone, such as ``__call__``."""
+        kind = type(x)
+        if not is_users(kind):
+            raise self.refuse(f"it uses {name} of a {kind.__name__}")
+        if isinstance(w, Outside) and w.path is None:
+            self._stays(x, kind)
+        found = self.static(kind, name)
+        if found is MISSING:
+            raise self.genuine(TypeError(f"{kind.__name__!r} object has no {name}"))
+        return self.of_class(found, w, kind, name)
+
     def instance(self, w: Any, x: Any, name: str) -> Any:
         """An attribute of an object of a class that is written in Python."""
         kind = type(x)
@@ -488,8 +508,9 @@ class Reads:
 
     def _stays(self, x: Any, kind: type) -> None:
         """Its class and its attributes' dictionary stay the same ones."""
-        if not is_fixed(kind):
-            self.guards.text(("class", id(x)), lambda name_of: f"type({name_of(x)}) is {name_of(kind)}")
+        if root_of(kind) == "adjoint":
+            return
+        self.guards.text(("class", id(x)), lambda name_of: f"type({name_of(x)}) is {name_of(kind)}")
         space = getattr(x, "__dict__", None)
         if space is not None:
             self.guards.text(("space", id(x)), lambda name_of: f"{name_of(x)}.__dict__ is {name_of(space)}")
