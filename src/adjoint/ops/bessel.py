@@ -15,13 +15,13 @@ from scipy import special
 from adjoint.core.constructors import elementwise
 from adjoint.core.op import call
 from adjoint.core.pulls import NotDifferentiable
-from adjoint.ops.forms import real
+from adjoint.ops.forms import defined, real
 
 _BY_ORDER = NotDifferentiable("its derivative by the order has no closed form")
 
 
 def _function(ufunc: Any, partial: Any, low: float, high: float) -> Any:
-    return elementwise(ufunc, partial=partial, domain=(low, high), answers=(ufunc,))
+    return elementwise(ufunc, partial=defined(partial), domain=(low, high), answers=(ufunc,))
 
 
 def _of_order(ufunc: Any, partial: Any, *orders: float, low: float, high: float) -> Any:
@@ -31,7 +31,7 @@ def _of_order(ufunc: Any, partial: Any, *orders: float, low: float, high: float)
         ufunc,
         name=ufunc.__name__,
         inputs=(*names, "x"),
-        partials=(_BY_ORDER,) * len(orders) + (partial,),
+        partials=(_BY_ORDER,) * len(orders) + (defined(partial),),
         answers=(ufunc,),
         samples=lambda r: [call(*orders, r(3, 4, low=low, high=high)), call(*orders, r(low=low, high=high))],
     )
@@ -75,7 +75,15 @@ k1e: Any = _function(special.k1e, lambda x, out: out - 0.5 * (k0e(x) + kve(2.0, 
 
 expi: Any = _function(special.expi, lambda x: np.exp(x) / x, 0.3, 3)
 exp1: Any = _function(special.exp1, lambda x: -np.exp(-x) / x, 0.3, 3)
-expn: Any = _of_order(special.expn, lambda v, x: -expn(v - 1, x), 3, low=0.5, high=3)
+
+
+def _expn_slope(v: Any, x: Any, out: Any) -> Any:
+    """The derivative of E_n is -E_(n-1), n being cut to a whole number; E_(-1) comes from E_0."""
+    n = np.trunc(v)
+    return np.where(np.less(n, 1), -(out + np.exp(-x)) / x, -expn(np.maximum(n, 1) - 1, x))
+
+
+expn: Any = _of_order(special.expn, _expn_slope, 3, low=0.5, high=3)
 
 hyp0f1: Any = _of_order(special.hyp0f1, lambda v, x: hyp0f1(v + 1, x) / v, 1.5, low=-1, high=1)
 hyp1f1: Any = _of_order(special.hyp1f1, lambda a, b, x: a / b * hyp1f1(a + 1, b + 1, x), 1.5, 2.5, low=-1, high=1)

@@ -120,9 +120,15 @@ _freedoms = (BY_SHAPE, BY_SHAPE)
 bdtr = function_of(
     "k n p", special.bdtr, *_trials, lambda k, n, p: -_binomial(k, n, p), at=(2.0, 6, (0.2, 0.8)), double=True
 )
-bdtrc = function_of(
-    "k n p", special.bdtrc, *_trials, lambda k, n, p: _binomial(k, n, p), at=(2.0, 6, (0.2, 0.8)), double=True
-)
+
+
+def _more_successes(k: Any, n: Any, p: Any) -> Any:
+    """More than a negative number of successes are certain."""
+    possible = np.greater_equal(k, 0)
+    return np.where(possible, _binomial(np.where(possible, k, 0.0), n, p), 0.0)
+
+
+bdtrc = function_of("k n p", special.bdtrc, *_trials, _more_successes, at=(2.0, 6, (0.2, 0.8)), double=True)
 bdtri = function_of(
     "k n y", special.bdtri, *_trials, lambda k, n, out: -1 / _binomial(k, n, out), at=(2.0, 6, (0.2, 0.8)), double=True
 )
@@ -283,11 +289,28 @@ def _tukey_slope(lmbda: Any, p: Any) -> Any:
     return p ** (lmbda - 1) + (1 - p) ** (lmbda - 1)
 
 
+def _tukey_inside(x: Any, lmbda: Any) -> Any:
+    """Where the distribution has a density: all x for a `lmbda` up to 0, else those between -1/lmbda and 1/lmbda."""
+    return np.less(np.abs(x) * lmbda, 1)
+
+
+def _tukey_by_x(x: Any, lmbda: Any, out: Any) -> Any:
+    inside = _tukey_inside(x, lmbda)
+    return np.where(inside, 1 / _tukey_slope(lmbda, np.where(inside, out, 0.5)), 0.0)
+
+
+def _tukey_by_lambda(x: Any, lmbda: Any, out: Any) -> Any:
+    inside = _tukey_inside(x, lmbda)
+    p = np.where(inside, out, 0.5)
+    change = _by_lambda(np.log1p(-p), lmbda) - _by_lambda(np.log(p), lmbda)
+    return np.where(inside, change / _tukey_slope(lmbda, p), 0.0)
+
+
 tklmbda = function_of(
     "x lmbda",
     special.tklmbda,
-    lambda lmbda, out: 1 / _tukey_slope(lmbda, out),
-    lambda lmbda, out: (_by_lambda(np.log1p(-out), lmbda) - _by_lambda(np.log(out), lmbda)) / _tukey_slope(lmbda, out),
+    _tukey_by_x,
+    _tukey_by_lambda,
     at=((-1.0, 1.0), (0.3, 0.9)),
 )
 

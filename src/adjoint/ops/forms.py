@@ -11,6 +11,7 @@ from scipy import special
 from adjoint.core.constructors import elementwise
 from adjoint.core.errors import DTypeError
 from adjoint.core.op import Op, Rule, Samples, call, rule_of
+from adjoint.core.protocol import detached
 from adjoint.core.pulls import NotDifferentiable
 from adjoint.core.registry import register
 
@@ -39,7 +40,7 @@ def function_of(
     name, inputs, answers = name or ufunc.__name__, tuple(names.split()), (ufunc, dressed)
     forward = _in_double(ufunc) if double else ufunc
     if ufunc.nout == 1:
-        partials = [_narrowed(rule) for rule in rules] if len(inputs) > 1 else rules
+        partials = [defined(_narrowed(rule) if len(inputs) > 1 else rule) for rule in rules]
         return elementwise(forward, name=name, inputs=inputs, partials=partials, answers=answers, samples=_drawn(at))
     read = tuple(Rule(rule) if isinstance(rule, NotDifferentiable) else _through(rule) for rule in rules)
     op = Op(
@@ -70,6 +71,23 @@ def _narrowed(rule: Any) -> Any:
         return slope.astype(dtype) if slope.dtype != dtype and slope.dtype.kind == dtype.kind else slope
 
     return Rule(narrowed, names)
+
+
+def defined(rule: Any) -> Any:
+    """A partial derivative that is nan where the function's value is: formulas go on outside of where it is defined."""
+    if isinstance(rule, NotDifferentiable) or (not callable(rule) and rule == 0):
+        return rule
+    function, names = rule_of(rule)
+    named = "out" in names
+
+    def slope(*values: Any) -> Any:
+        out: Any = values[names.index("out") if named else -1]
+        given: Any = function
+        if callable(function):
+            given = function(*(values if named else values[:-1]))
+        return np.where(np.isnan(out), detached(out), given)
+
+    return Rule(slope, names if named else (*names, "out"))
 
 
 def _in_double(ufunc: Any) -> Callable[..., Any]:

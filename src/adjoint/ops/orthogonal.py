@@ -80,6 +80,8 @@ lpmv: Any = function_of(
     special.lpmv,
     NotDifferentiable("its derivative by the order has no closed form"),
     _DEGREE,
-    lambda m, v, x, out: (v * x * out - (v + m) * lpmv(m, v - 1, x)) / (x * x - 1),
+    lambda m, v, x, out: np.where(  # beyond 1, SciPy's values are no function's that is known
+        np.abs(x) > 1, np.nan, (v * x * out - (v + m) * lpmv(m, v - 1, x)) / (x * x - 1)
+    ),
     at=(1, 3, _INTERVAL),
 )

@@ -19,6 +19,7 @@ from adjoint.core.op import Op, call
 from adjoint.core.pulls import NotDifferentiable
 from adjoint.core.registry import ANSWERS, operation
 from adjoint.ops import bessel  # noqa: F401 - imported for what it registers
+from adjoint.ops.forms import defined
 
 _SQRT_PI, _SQRT_2PI = math.sqrt(math.pi), math.sqrt(2 * math.pi)
 _BY_SHAPE = NotDifferentiable("its derivative by a shape parameter has no closed form")
@@ -27,6 +28,11 @@ _BY_SHAPE = NotDifferentiable("its derivative by a shape parameter has no closed
 def _ufunc(ufunc: Any, **rules: Any) -> Any:
     """An elementwise block that answers SciPy's ufunc."""
     return elementwise(ufunc, answers=(ufunc,), **rules)
+
+
+def _bounded(ufunc: Any, partials: Any, **rules: Any) -> Any:
+    """The same for one that is nan for some arguments."""
+    return _ufunc(ufunc, partials=tuple(map(defined, partials)), **rules)
 
 
 # -- Of errors, and of the normal distribution ----------------------------------------------------------
@@ -54,7 +60,7 @@ owens_t = _ufunc(
 # -- Logistic ------------------------------------------------------------------------------------------
 
 expit = _ufunc(special.expit, partial=lambda out: out * (1 - out))
-logit = _ufunc(special.logit, partial=lambda x: 1 / (x * (1 - x)), domain=(0.1, 0.9))
+logit = _bounded(special.logit, (lambda x: 1 / (x * (1 - x)),), domain=(0.1, 0.9))
 log_expit = _ufunc(special.log_expit, partial=lambda x: expit(-x))
 
 # -- Gamma and its family ------------------------------------------------------------------------------
@@ -73,9 +79,9 @@ zeta: Op = elementwise(
     partials=(_BY_SHAPE, lambda x, q: -x * zeta(x + 1, q)),
     samples=lambda r: [call(2.0, r(3, 4, low=0.5, high=3)), call(3.5, r(low=0.5, high=3))],
 )
-digamma = _ufunc(special.digamma, name="digamma", partial=lambda x: zeta(2.0, x), domain=(0.5, 3), flags=("real",))
+digamma = _bounded(special.digamma, (lambda x: zeta(2.0, x),), name="digamma", domain=(0.5, 3), flags=("real",))
 gammaln = _ufunc(special.gammaln, partial=lambda x: digamma(x), domain=(0.5, 3))
-loggamma = _ufunc(special.loggamma, partial=lambda x: digamma(x), domain=(0.5, 3))
+loggamma = _bounded(special.loggamma, (lambda x: digamma(x),), domain=(0.5, 3))
 gamma = _ufunc(special.gamma, partial=lambda x, out: out * digamma(x), domain=(0.5, 3))
 rgamma = _ufunc(special.rgamma, partial=lambda x, out: -out * digamma(x), domain=(0.5, 3))
 betaln = _ufunc(
@@ -124,28 +130,28 @@ def _shaped(*shapes: float, low: float, high: float) -> Any:
     return lambda r: [call(*shapes, r(3, 4, low=low, high=high)), call(*shapes, r(low=low, high=high))]
 
 
-gammainc = _ufunc(
+gammainc = _bounded(
     special.gammainc, partials=(_BY_SHAPE, gamma_density), inputs=("shape", "x"), samples=_shaped(1.5, low=0.3, high=3)
 )
-gammaincc = _ufunc(
+gammaincc = _bounded(
     special.gammaincc,
     partials=(_BY_SHAPE, lambda shape, x: -gamma_density(shape, x)),
     inputs=("shape", "x"),
     samples=_shaped(1.5, low=0.3, high=3),
 )
-gammaincinv = _ufunc(
+gammaincinv = _bounded(
     special.gammaincinv,
     partials=(_BY_SHAPE, lambda shape, out: 1 / gamma_density(shape, out)),
     inputs=("shape", "x"),
     samples=_shaped(1.5, low=0.2, high=0.8),
 )
-betainc = _ufunc(
+betainc = _bounded(
     special.betainc,
     partials=(_BY_SHAPE, _BY_SHAPE, beta_density),
     inputs=("a", "b", "x"),
     samples=_shaped(1.5, 2.5, low=0.2, high=0.8),
 )
-betaincinv = _ufunc(
+betaincinv = _bounded(
     special.betaincinv,
     partials=(_BY_SHAPE, _BY_SHAPE, lambda a, b, out: 1 / beta_density(a, b, out)),
     inputs=("a", "b", "x"),
@@ -185,12 +191,12 @@ def _ratio(x: Any, y: Any) -> Any:
     return np.where(idle, 0.0, x / np.where(idle, 1.0, y))
 
 
-xlogy = _ufunc(
+xlogy = _bounded(
     special.xlogy,
     partials=(lambda x, y: np.where(_idle(x, y), 0.0, np.log(np.where(_idle(x, y), 1.0, y))), _ratio),
     domain=((-2, 2), (0.3, 3)),
 )
-xlog1py = _ufunc(
+xlog1py = _bounded(
     special.xlog1py,
     partials=(
         lambda x, y: np.where(_idle(x, 1 + y), 0.0, np.log1p(np.where(_idle(x, 1 + y), 0.0, y))),
