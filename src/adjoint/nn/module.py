@@ -52,7 +52,7 @@ class Module:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         forward = type(self).forward
-        if self._written_elsewhere and (twin := follow(forward)) is not forward and "forward" not in vars(self):
+        if self._written_elsewhere and (twin := follow(forward, args)) is not forward and "forward" not in vars(self):
             return twin(self, *args, **kwargs)
         return self.forward(*args, **kwargs)
 

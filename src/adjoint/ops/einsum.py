@@ -64,6 +64,7 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = True, **options: Any
     if unknown := options.keys() - {"dtype", "order", "casting"}:
         raise ArgumentError(f"np.einsum has no argument {', '.join(sorted(unknown))!r}")
     subscripts, arrays = _read(operands)
+    arrays = [np.asarray(a) if isinstance(a, list | tuple) else a for a in arrays]
     plan = plan_of(subscripts, tuple(np.shape(a) for a in arrays))
     terms = list(plan.terms)
     arrays = [_diagonals(a, term) for a, term in zip(arrays, terms, strict=True)]

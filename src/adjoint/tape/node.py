@@ -94,9 +94,8 @@ def record(op: Op, level: int, args: Sequence[Any], settings: Any, kind: type) -
                 if type(arg) in TRACKED:
                     left.append(arg)
                     arg = plain(arg)
-                arg = (
-                    asarray(arg) if type(arg) in (list, tuple) and op.kind != "constant" else plain_array(arg, op.name)
-                )
+                listed = type(arg) in (list, tuple) and op.kind != "constant"
+                arg = asarray(arg) if listed else plain_array(arg, op.name)
             values.append(arg)
     out = apply(op, values, settings)
     mode = recording_floor.raw()

@@ -73,7 +73,7 @@ def vmap(f: Function, in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None
         (n,) = sizes
         begin(level, 0)
         try:
-            value = follow(f)(*boxed, **kwargs)
+            value = follow(f, boxed)(*boxed, **kwargs)
         except BaseException:
             over(level)
             raise

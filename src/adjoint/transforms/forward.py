@@ -55,7 +55,7 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: b
     args = [x if t is None else _carrying(x, t, level, i) for i, (x, t) in pairs]
     begin(level, recording_floor.get())
     try:
-        value, aux = follow(f)(*args), None
+        value, aux = follow(f, args)(*args), None
     except BaseException:
         over(level)
         raise

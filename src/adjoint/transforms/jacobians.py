@@ -147,7 +147,7 @@ def _of_one(f: Function, argnum: int, args: tuple[Any, ...], kwargs: dict[str, A
     def inner(x: Any) -> Any:
         call = list(args)
         call[argnum] = x
-        return follow(f)(*call, **kwargs)
+        return follow(f, call)(*call, **kwargs)
 
     return inner
 

@@ -119,7 +119,7 @@ def vjp(f: Function, *args: Any, has_aux: bool = False) -> Any:
     level = new_level()
     made = [_inputs(arg, level, f"argument {i}") for i, arg in enumerate(args)]
     with _recording(level):
-        value = follow(f)(*(rebuild(_variables(tensors)) for tensors, rebuild in made))
+        value = follow(f, args)(*(rebuild(_variables(tensors)) for tensors, rebuild in made))
     ledger, aux = over(level), None
     if has_aux:
         value, aux = _with_aux(value)
@@ -197,7 +197,7 @@ def value_and_grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> 
             made.append((tensors, rebuild))
             call[k] = rebuild(_variables(tensors))
         with _recording(level):
-            value = follow(f)(*call, **kwargs)
+            value = follow(f, args)(*call, **kwargs)
         ledger, aux = over(level), None
         if has_aux:
             value, aux = _with_aux(value)

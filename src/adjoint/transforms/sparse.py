@@ -111,7 +111,7 @@ def _of_one(f: Function, argnum: int, args: tuple[Any, ...], kwargs: dict[str, A
     def inner(x: Any) -> Any:
         call = list(args)
         call[argnum] = x
-        value = follow(f)(*call, **kwargs)
+        value = follow(f, call)(*call, **kwargs)
         if not hasattr(value, "shape"):
             raise ArgumentError(f"a sparse Jacobian needs a function of one array that gives one array; this one gave "
                                 f"{type(value).__name__}")  # fmt: skip

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from adjoint.core.box import Box, outermost
+from adjoint.tape.tensor import Tensor
 from adjoint.twin.fresh import model
 from adjoint.twin.policy import Patterns, forgets, package, patterns
 
@@ -20,35 +23,42 @@ Function = Callable[..., Any]
 
 _twins: dict[Patterns, Twins] = {}
 _by_home: dict[tuple[str, Patterns], Twins] = {}
-_rooted: dict[int, tuple[Any, Any, Patterns, Depends, Function]] = {}
+_rooted: dict[int, tuple[Any, Any, Patterns, Depends, Function, Function]] = {}
 _lock = Lock()
 
 
-def follow(f: Any) -> Any:
-    """What a transform calls in place of the user's function `f`: its twin, or `f` itself where that does as well."""
+def follow(f: Any, args: Sequence[Any] = ()) -> Any:
+    """What a transform calls in place of the user's function `f`: its twin, or `f` itself where that does as well.
+
+    That may depend on whether there are lists among its arguments `args`.
+    """
     known = _rooted.get(id(f))
     if known is not None:
-        _, code, named, depends, twin = known
+        _, code, named, depends, twin, with_lists = known
         if code is f.__code__ and named is patterns():
             for scope, name, value in depends:
                 if scope.get(name) is not value:
                     _of(_home(f)).forget()
                     break
             else:
-                return twin
+                return twin if with_lists is twin or _PLAIN.issuperset(map(type, args)) else with_lists
     home = _home(f)
     if home.startswith("adjoint."):
         return f
     twins = _of(home)
     twins.refresh()
     twin = twins.resolve(f) if isinstance(f, FunctionType | MethodType) or twins.matters(f) else f
-    if twin is not f:
-        twin = _root(twin)
+    with_lists = twin = twin if twin is f else _root(twin)
     if type(f) is FunctionType:
-        key = id(f)
-        depends = twins.depends(f)
-        _rooted[key] = weakref.ref(f, forgets(_rooted, key)), f.__code__, patterns(), depends, twin
-    return twin
+        if not twins.matters(f):
+            twin = f
+        gone, depends = weakref.ref(f, forgets(_rooted, id(f))), twins.depends(f)
+        _rooted[id(f)] = gone, f.__code__, patterns(), depends, twin, with_lists
+    return twin if _PLAIN.issuperset(map(type, args)) else with_lists
+
+
+# Arguments that are no lists, and hold none.
+_PLAIN = frozenset({Tensor, np.ndarray, float, int, bool, str, type(None), np.float64})
 
 
 def callee(f: Function, *arguments: Any) -> Function:
@@ -146,7 +156,7 @@ def differentiable(f: Any) -> Any:
     @functools.wraps(f)
     def eager(*args: Any, **kwargs: Any) -> Any:
         for _ in _boxes((args, kwargs)):
-            return follow(f)(*args, **kwargs)
+            return follow(f, args)(*args, **kwargs)
         return f(*args, **kwargs)
 
     return eager

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterable
 from typing import Any
 
 MISSING: Any = object()
 #: Displays that NumPy's functions make arrays of.
 SEQUENCES = (ast.List, ast.Tuple, ast.ListComp, ast.GeneratorExp)
-
-_LISTING = frozenset({"list", "tuple", "sorted", "reversed", "deque", "values"})
-#: What gives tuples, one after another.
-_TUPLES = frozenset({"zip", "product", "combinations", "permutations", "pairwise", "batched", "items"})
 
 
 def imports(function: ast.AST) -> dict[str, Any]:
@@ -77,29 +72,42 @@ def bound(function: ast.AST) -> set[str]:
     return found - outer
 
 
-def lists(function: ast.AST) -> set[str]:
-    """The names that are bound to a list or tuple that the function makes."""
-    found = set()
-    for node in ast.walk(function):
-        pairs: Iterable[tuple[ast.expr, ast.expr]] = ()
-        if isinstance(node, ast.Assign):
-            pairs = [(target, node.value) for target in node.targets]
-        elif isinstance(node, ast.AnnAssign) and node.value is not None:
-            pairs = [(node.target, node.value)]
-        elif isinstance(node, ast.For | ast.comprehension) and _called(node.iter) in _TUPLES:
-            pairs = [(node.target, ast.Tuple([], ast.Load()))]
-        for target, value in pairs:
-            if isinstance(target, ast.Name) and lists_something(value):
-                found.add(target.id)
-    return found
+class Lists:
+    """Which expressions of a function are lists or tuples, by the look of them: NumPy does not dispatch on these."""
+
+    def __init__(self, function: ast.AST) -> None:
+        self._bound: dict[str, bool] = {}
+        for node in ast.walk(function):
+            if isinstance(node, ast.Assign):
+                for target in node.targets:
+                    self._bind(target, node.value)
+            elif isinstance(node, ast.AnnAssign) and node.value is not None:
+                self._bind(node.target, node.value)
+            elif isinstance(node, ast.For | ast.comprehension) and self.surely(node.iter):
+                self._bind(node.target, ast.Tuple([], ast.Load()))  # zip(a, b) and d.items() give tuples
+
+    def _bind(self, target: ast.expr, value: ast.expr) -> None:
+        if isinstance(target, ast.Name):
+            self._bound[target.id] = self._bound.get(target.id, False) or self.surely(value)
+
+    def surely(self, node: ast.expr) -> bool:
+        """Whether `node` is a list, or an attribute or an object of a class, of which nothing is known."""
+        if isinstance(node, ast.Name):
+            return self._bound.get(node.id, False)
+        if isinstance(node, ast.Call):
+            called = node.func
+            if isinstance(called, ast.Name):
+                return called.id in _MAKING or called.id[:1].isupper()
+            return isinstance(called, ast.Attribute) and called.attr in _GIVING
+        if isinstance(node, ast.Attribute):
+            return node.attr not in _OF_ARRAYS
+        return isinstance(node, SEQUENCES)
+
+    def perhaps(self, node: ast.expr) -> bool:
+        """Whether `node` may be a list: a parameter, an element, what a function gives."""
+        return self.surely(node) or isinstance(node, ast.Name | ast.Call | ast.Subscript | ast.Starred)
 
 
-def lists_something(value: ast.expr) -> bool:
-    """Whether an expression makes a list or a tuple, or its like: ``[a, b]``, ``sorted(a)``, ``d.values()``."""
-    return isinstance(value, SEQUENCES) or _called(value) in _LISTING
-
-
-def _called(value: ast.expr) -> str:
-    """The last name of what an expression calls."""
-    called = value.func if isinstance(value, ast.Call) else None
-    return str(getattr(called, "id", getattr(called, "attr", "")))
+_MAKING = frozenset({"list", "tuple", "sorted", "deque", "reversed", "zip", "map", "filter", "set"})
+_GIVING = frozenset({"values", "items", "keys", "tolist", "split"})
+_OF_ARRAYS = frozenset({"T", "real", "imag", "flat", "shape", "size", "mT"})

@@ -21,7 +21,7 @@ import numpy as np
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.births import Births, creates
 from adjoint.twin.facts import Facts
-from adjoint.twin.names import MISSING, EveryName, bound, imports, imports_unknown, lists, lists_something
+from adjoint.twin.names import MISSING, SEQUENCES, EveryName, Lists, bound, imports, imports_unknown
 from adjoint.twin.source import Found
 
 PREFIX = "_adj_"
@@ -57,8 +57,8 @@ class Standing(Protocol):
     def needed(self, original: Any) -> bool:
         """Whether `original` itself would not do with tensors."""
 
-    def matters(self, value: Any) -> bool:
-        """Whether the function or class `value` has to be called through its twin."""
+    def matters(self, value: Any, with_lists: bool = False) -> bool:
+        """Whether `value` has to be called through its twin; `with_lists`, if it is given lists of tensors."""
 
     def method_matters(self, name: str) -> bool:
         """Whether a method of that name of an array, a number or a tensor has a stand-in."""
@@ -82,7 +82,9 @@ class Rewriter(ast.NodeTransformer):
         node = found.node
         self._imported = imports(node)
         self._local = bound(node) - self._imported.keys() | set(found.code.co_freevars)
-        self._lists = lists(node)
+        self._lists = Lists(node)
+        #: Whether it would need a twin if it were given lists that hold tensors.
+        self.needs_for_lists = False
         blind = imports_unknown(node)
         self._methods = EveryName() if blind else facts.methods
         self._attributes = EveryName() if blind else facts.attributes
@@ -180,7 +182,8 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         func = node.func
-        listed = any(map(self._is_list, node.args))
+        listed = any(map(self._lists.surely, node.args))
+        perhaps = any(map(self._lists.perhaps, node.args))
         reads = self._only_reads(node)
         if isinstance(func, ast.Name) and func.id in ("locals", "vars", "dir") and not node.args:
             if self._fixed(func):
@@ -192,7 +195,7 @@ class Rewriter(ast.NodeTransformer):
         self._outside = outside
         if isinstance(func, ast.Name) and func.id == "super":
             return node
-        node.func = self._callee(func, listed, node)
+        node.func = self._callee(func, listed, perhaps)
         return node
 
     def _goes_outside(self, func: ast.expr) -> bool:
@@ -202,10 +205,11 @@ class Rewriter(ast.NodeTransformer):
             return not self.facts.follows[value.__module__]
         return value is not MISSING and not self._is_followed(value)
 
-    def _callee(self, func: ast.expr, listed: bool, call: ast.Call) -> ast.expr:
+    def _callee(self, func: ast.expr, listed: bool, perhaps: bool) -> ast.expr:
         stand_in, original = self._stand_in(func)
         if original is not MISSING:
             self.needs |= listed or self.standing.needed(original)
+            self.needs_for_lists |= perhaps
             return stand_in
         value = self.resolve(func)
         if self._fixed(func) and not self._is_followed(value):
@@ -220,15 +224,13 @@ class Rewriter(ast.NodeTransformer):
             return func
         if isinstance(func, ast.Name) and value is not MISSING:
             self.depends[func.id] = value
-        self.needs |= value is MISSING or self.standing.matters(value)
+        self.needs |= value is MISSING or self.standing.matters(value, listed)
+        self.needs_for_lists |= perhaps and self.standing.matters(value, True)
         return self.hook("call", func, func if isinstance(func, ast.Attribute | ast.Name) else self.visit(func))
 
     def _is_followed(self, value: Any) -> bool:
         """Whether `value` is a function of a followed module, reached by way of one that is not."""
         return isinstance(value, FunctionType) and self.facts.follows[value.__globals__.get("__name__")]
-
-    def _is_list(self, node: ast.expr) -> bool:
-        return node.id in self._lists if isinstance(node, ast.Name) else lists_something(node)
 
     # -- Reading --------------------------------------------------------------------------------------------
 
@@ -254,8 +256,8 @@ class Rewriter(ast.NodeTransformer):
             goes_out = self._outside and node.attr in self._methods
             if runs_code or goes_out or self.standing.attribute_matters(node.attr):
                 self.needs = True
-                value = self.hook("attribute", node, node.value, name)
-                return self.hook("call", node, value) if goes_out else value
+                found = self.hook("attribute", node, node.value, name)
+                return self.hook("call", node, found) if goes_out else found
         return node
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
@@ -275,7 +277,7 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         name = BINARY[type(node.op)]
-        listed = self._is_list(node.left) != self._is_list(node.right) and name != "mul"
+        listed = isinstance(node.left, SEQUENCES) != isinstance(node.right, SEQUENCES) and name != "mul"
         texts = name == "mod" and isinstance(node.left, ast.Constant | ast.JoinedStr)
         if name == "mod" and isinstance(node.left, ast.Constant) and not isinstance(node.left.value, str | bytes):
             texts = False
@@ -459,7 +461,7 @@ class Rewriter(ast.NodeTransformer):
         return self._defined_inside(node)
 
     def _decorator(self, node: ast.expr) -> ast.expr:
-        return self.visit(node) if isinstance(node, ast.Call) else self._callee(node, False, ast.Call(node, [], []))
+        return self.visit(node) if isinstance(node, ast.Call) else self._callee(node, False, False)
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         node.args = self.visit(node.args)

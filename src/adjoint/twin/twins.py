@@ -33,10 +33,14 @@ _ours: dict[int, CodeType] = {}
 
 @dataclass
 class _Code:
-    """What rewriting a code gave: the new one, or None where the function is as good as its twin."""
+    """What rewriting a code gave: the new one, or None where the function is as good as its twin.
+
+    `always` is False where it is as good but for arguments that are lists of tensors.
+    """
 
     original: CodeType
     new: CodeType | None = None
+    always: bool = True
     constants: Mapping[str, Any] = field(default_factory=dict)
     depends: Depends = ()
     why: str | None = None
@@ -216,7 +220,7 @@ class Twins:
         for value in work.depends.values():
             if isinstance(value, FunctionType) and id(value.__code__) in self._codes:
                 depends += self._codes[id(value.__code__)].depends
-        if not work.needs:
+        if not work.needs and not work.needs_for_lists:
             return _Code(f.__code__, depends=tuple(depends))
         new = build(found, sorted({*(f"{PREFIX}{name}" for name in work.hooks), *work.constants}))
         todo = [new]
@@ -224,7 +228,7 @@ class Twins:
             inner = todo.pop()
             _ours[id(inner)] = inner
             todo += [below for below in inner.co_consts if isinstance(below, CodeType)]
-        return _Code(f.__code__, new, work.constants, tuple(depends))
+        return _Code(f.__code__, new, work.needs, work.constants, tuple(depends))
 
     def _wrapping(self, f: FunctionType) -> Function:
         """A wrapper that some other library made around a function that is followed: the same around its twin."""
@@ -270,8 +274,8 @@ class Twins:
         """Whether an attribute of that name of a tensor has a stand-in."""
         return standins.box_attribute(name) is not None
 
-    def matters(self, value: Any) -> bool:
-        """Whether `value` has to be called through its twin."""
+    def matters(self, value: Any, with_lists: bool = False) -> bool:
+        """Whether `value` has to be called through its twin; `with_lists`, if it is given lists of tensors."""
         if isinstance(value, FunctionType):
             if id(value.__code__) in _ours:
                 return False
@@ -279,16 +283,19 @@ class Twins:
                 return self.needed(value) or self._wrapping(value) is not value
             if value.__code__ in self._open:
                 return value.__code__ is not self._open[-1]
-            return len(self._open) > _DEEPEST or self._code(value).new is not None
+            if len(self._open) > _DEEPEST:
+                return True
+            code = self._code(value)
+            return code.new is not None and (code.always or with_lists)
         if isinstance(value, type) and self.special(value):
             return any(
-                isinstance(f, FunctionType) and (f.__code__.co_filename == "<string>" or self.matters(f))
+                isinstance(f, FunctionType) and (f.__code__.co_filename == "<string>" or self.matters(f, with_lists))
                 for f in (getattr(value, name, None) for name in ("__init__", "__new__", "__post_init__"))
             )
         if isinstance(value, functools.partial):
-            return self.matters(value.func)
+            return self.matters(value.func, with_lists)
         if isinstance(value, functools._lru_cache_wrapper):
-            return self.matters(value.__wrapped__)
+            return self.matters(value.__wrapped__, with_lists)
         if isinstance(value, np.vectorize) or hasattr(value, "py_func"):
             return True
         return self.needed(value) or self.method(type(value), "__call__") is not None

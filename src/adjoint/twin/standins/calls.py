@@ -27,6 +27,7 @@ _OF_ARRAYS = frozenset(
         *(np.linalg.multi_dot, np.histogramdd),
     )
 )
+_NO_LISTS = frozenset((Tensor, np.ndarray, float, int, bool, str, type(None), np.float64, slice, type))
 # These see nested lists as what they are.
 _AS_IT_IS = frozenset((np.block,))
 
@@ -50,21 +51,18 @@ def of_function(original: Callable[..., Any], ours: Callable[..., Any] | None) -
             (x,) = args
             if type(x) is Tensor and not kwargs:
                 return direct(x)
-            if type(x) is not Tensor and isinstance(x, SEQUENCES) and boxed(x):
+            if type(x) not in _NO_LISTS and boxed(x):
                 args = (together(x),)
-        else:
-            for x in args:
-                if type(x) is not Tensor and isinstance(x, SEQUENCES) and boxed(x):
-                    args = tuple(map(together, args))
-                    if together is joined and any(isinstance(other, list | tuple) for other in args):
-                        return original(*args, **kwargs)  # NumPy knows which of these are arrays
-                    break
+        elif not _NO_LISTS.issuperset(map(type, args)) and any(map(boxed, args)):
+            args = tuple(map(together, args))
         if kwargs:
             kwargs = {name: together(value) for name, value in kwargs.items()}
             if "out" in kwargs:
                 return original(*args, **kwargs)
         # NumPy looks at some of the arguments only: at the array of np.take, and not at its index.
-        return (direct if any(map(is_box, args)) else original)(*args, **kwargs)
+        # Constants in lists are made arrays on NumPy's own way.
+        straight = any(map(is_box, args)) and not any(isinstance(x, SEQUENCES) for x in args)
+        return (direct if straight or original in _OF_ARRAYS else original)(*args, **kwargs)
 
     return dressed(stand_in, original)
 
@@ -102,7 +100,7 @@ def of_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
         if kwargs:
             kwargs = {name: joined(value) for name, value in kwargs.items()}
         for x in args:
-            if type(x) is not Tensor and isinstance(x, SEQUENCES) and boxed(x):
+            if type(x) not in _NO_LISTS and boxed(x):
                 return ufunc(*map(joined, args), **kwargs)
         return ufunc(*args, **kwargs)
 
