@@ -11,7 +11,7 @@ import pytest
 
 import adjoint as ad
 from tests.foreign import foreign
-from tests.twin import identities, language
+from tests.twin import identities, language, sequences
 from tests.twin.language import PROGRAMS
 
 X = np.array([0.3, 0.7, 1.1])
@@ -23,7 +23,7 @@ def gradient_by_differences(f, h=1e-5):
     return np.array([(8 * (f(X + e) - f(X - e)) - (f(X + 2 * e) - f(X - 2 * e))) / (12 * h) for e in rows])
 
 
-@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", [*PROGRAMS, *sequences.PROGRAMS], ids=lambda f: f.__name__)
 class TestPrograms:
     def test_value_and_gradient(self, f):
         plain = f(X.copy())
@@ -60,7 +60,7 @@ def test_what_needs_no_twin_runs_as_it_is(tmp_path):
     )
     done = subprocess.run(
         [sys.executable, "-c", "from plain_program import *; from adjoint.twin.follow import follow\n"
-         "print(*(follow(each) is each for each in (f, g, h, k, np.linalg.det)))"],
+         "print(*(follow(each, (np.ones(2),)) is each for each in (f, g, h, k, np.linalg.det)))"],
         capture_output=True, text=True, check=True, cwd=tmp_path, timeout=60,
     )  # fmt: skip
     assert done.stdout.split() == ["True", "True", "False", "False", "True"]
