@@ -9,10 +9,7 @@ from threading import Lock
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from adjoint.core.box import Box, outermost
-from adjoint.tape.tensor import Tensor
 from adjoint.twin.fresh import model
 from adjoint.twin.policy import Patterns, forgets, package, patterns
 
@@ -41,7 +38,7 @@ def follow(f: Any, args: Sequence[Any] = ()) -> Any:
                     _of(_home(f)).forget()
                     break
             else:
-                return twin if with_lists is twin or _PLAIN.issuperset(map(type, args)) else with_lists
+                return twin if with_lists is twin or not _listed(args) else with_lists
     home = _home(f)
     if home.startswith("adjoint."):
         return f
@@ -54,11 +51,15 @@ def follow(f: Any, args: Sequence[Any] = ()) -> Any:
             twin = f
         gone, depends = weakref.ref(f, forgets(_rooted, id(f))), twins.depends(f)
         _rooted[id(f)] = gone, f.__code__, patterns(), depends, twin, with_lists
-    return twin if _PLAIN.issuperset(map(type, args)) else with_lists
+    return with_lists if _listed(args) else twin
 
 
-# Arguments that are no lists, and hold none.
-_PLAIN = frozenset({Tensor, np.ndarray, float, int, bool, str, type(None), np.float64})
+def _listed(args: Sequence[Any]) -> bool:
+    """Whether there are lists among `args`, or what may hold some."""
+    for arg in args:
+        if isinstance(arg, list | tuple | dict):
+            return True
+    return False
 
 
 def callee(f: Function, *arguments: Any) -> Function:
