@@ -87,7 +87,7 @@ class Arguments:
                 node = None if x.node is None else leaf(x.shape, x.dtype)
                 self.boxed[k] = shadow = wrap(symbol, node, 0)
                 if type(x) not in (Tensor, View):
-                    shadow.__class__ = type(x)  # a module's parameter stays one
+                    vars(object)["__class__"].__set__(shadow, type(x))  # a module's parameter stays one
                 if node is not None and is_own(x) and x.grad is not None:
                     node.grad = wrap(self._input(Leaf(k, True, True), f"x{k}.grad", None), None, 0)
             else:

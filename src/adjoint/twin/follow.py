@@ -56,10 +56,7 @@ def follow(f: Any, args: Sequence[Any] = ()) -> Any:
 
 def _listed(args: Sequence[Any]) -> bool:
     """Whether there are lists among `args`, or what may hold some."""
-    for arg in args:
-        if isinstance(arg, list | tuple | dict):
-            return True
-    return False
+    return any(isinstance(arg, list | tuple | dict) for arg in args)
 
 
 def callee(f: Function, *arguments: Any) -> Function:
