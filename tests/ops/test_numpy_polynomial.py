@@ -126,3 +126,9 @@ def test_only_polynomials_take_a_tensor_for_an_array():
     assert not isinstance(t, np.ndarray)
     assert isinstance(t, ad.Tensor)
     assert t.__class__ is ad.Tensor
+
+
+def test_a_tensor_becomes_one_of_another_class_as_any_object_does():
+    t = ad.tensor(X)
+    t.__class__ = ad.nn.Parameter
+    assert type(t) is ad.nn.Parameter

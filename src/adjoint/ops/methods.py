@@ -23,6 +23,7 @@ from adjoint.ops.shape import astype as cast
 
 # Modules whose functions do not hand over to ours, and compute something else for what is no array by `isinstance`.
 _KINDS = ("polynomial", "chebyshev", "legendre", "laguerre", "hermite", "hermite_e")
+_CLASS: Any = vars(object)["__class__"]
 _ASKING = frozenset(f"numpy.polynomial.{kind}" for kind in _KINDS)
 
 _OPERANDS = (Box, np.ndarray, np.generic, int, float, complex, list, tuple)
@@ -110,10 +111,14 @@ class ArrayBox(Box):
         """Whether this is a number, as NumPy's, and not an array that can be written."""
         return False
 
-    @property  # type: ignore[misc]  # nobody sets it
+    @property
     def __class__(self) -> Any:
         """What `isinstance` sees: to NumPy's polynomials, which ask before they compute, an array."""
         return np.ndarray if sys._getframe(1).f_globals.get("__name__") in _ASKING else type(self)
+
+    @__class__.setter
+    def __class__(self, kind: Any) -> None:
+        _CLASS.__set__(self, kind)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         return asking(array_ufunc, ufunc, method, inputs, kwargs)
