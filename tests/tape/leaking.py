@@ -270,6 +270,8 @@ def swallowed(conversion, otherwise):
 
 CONVERSIONS = {
     "float": float,
+    "a NumPy function without a rule": np.emath.sqrt,
+    "a ufunc without a rule": np.frompyfunc(math.sin, 1, 1),
     "complex": lambda x: complex(x).real,
     "int": int,
     "np.asarray": lambda x: np.sum(np.asarray(x)),

@@ -8,16 +8,18 @@ from typing import Any, cast
 
 import numpy as np
 
-from adjoint.core.box import Box
+from adjoint.core.box import Box, outermost
 from adjoint.core.errors import ArgumentError, DTypeError, LeavesGraphError, NotSupportedError
+from adjoint.core.leaks import refused
 from adjoint.core.registry import ANSWERS, ENTRIES, REDUCTIONS, answer
+from adjoint.core.trees import flatten
 
 
 def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Answer ``ufunc(...)``, ``ufunc.reduce(...)``, ``ufunc.accumulate(...)`` and ``ufunc.outer(...)``."""
     ours = answer(ufunc)
     if ours is None:
-        raise unknown(f"{ufunc.__name__}")
+        raise unknown(ufunc, inputs)
     if method == "outer":
         a, b = inputs
         a = np.reshape(a, (*np.shape(a), *(1,) * np.ndim(b)))
@@ -140,19 +142,22 @@ def array_function(function: Callable[..., Any], args: tuple[Any, ...], kwargs: 
     """Answer any NumPy function that is not a ufunc."""
     ours = answer(function)
     if ours is None:
-        raise unknown(function.__name__, function)
+        raise unknown(function, args)
     if "out" in kwargs:
         rest = {k: v for k, v in kwargs.items() if k != "out"}
         return store(ours(*args, **rest), _single(kwargs["out"]))
     return ours(*args, **kwargs)
 
 
-def unknown(name: str, function: Any = None) -> NotSupportedError:
+def unknown(function: Any, args: tuple[Any, ...]) -> NotSupportedError:
     """The error for a function that has no counterpart: it names the nearest that have."""
     import difflib  # needed for this message only
 
+    name = function.__name__
     module = getattr(function, "__module__", "numpy")
-
+    box = outermost(flatten(args)[0])
+    if box is not None:
+        refused(box, f"{module}.{name}", 0)
     near = difflib.get_close_matches(name, list(ENTRIES), n=3, cutoff=0.5)
     hint = f"the nearest that are: {', '.join(near)}; or " if near else ""
     return NotSupportedError(
