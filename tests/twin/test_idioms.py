@@ -116,6 +116,16 @@ def test_hessian(f):
     close(ad.hessian(loss)(x), wanted, np.max(np.abs(wanted)) * 1e-3)
 
 
+@table("constant")
+def test_constants(f):
+    x, loss = point(f), PACKAGE.loss(f)
+    kept = x.copy()
+    value, slope = ad.value_and_grad(PACKAGE.beside(f, x))(1.5)
+    np.testing.assert_allclose([value, slope], [2.25 * loss(x), 3.0 * loss(x)], rtol=1e-12)
+    np.testing.assert_array_equal(x, kept)
+    assert ad.vmap(PACKAGE.beside(f, x))(np.ones(2)) == pytest.approx(loss(x), rel=1e-12)
+
+
 @table("compile")
 def test_compile(f):
     loss = PACKAGE.loss(f)

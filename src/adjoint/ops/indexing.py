@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint.core.box import Box, stays_in_index
+from adjoint.core.box import Box, apply, stays_in_index
 from adjoint.core.constructors import composite, general, linear
 from adjoint.core.cotangents import Scattered
 from adjoint.core.errors import BatchedValueError
@@ -81,6 +81,8 @@ def scatter_add(value: Any, /, index: Any = (), shape: Any = (), repeats: bool =
 
 def read(a: Any, index: Any) -> Any:
     """``a[index]``, where the index may differ between samples."""
+    if type(index) is int:  # the usual one, in a third of the time
+        return apply(getitem, (a,), {"index": index, "repeats": False})
     parts = index if isinstance(index, tuple) else (index,)
     if any(isinstance(part, Box) for part in parts):
         form, places = _apart(parts)

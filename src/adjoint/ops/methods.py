@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
+from numbers import Rational
 from types import FrameType
 from typing import Any
 
@@ -34,10 +35,19 @@ def _operator(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
 
     def method(self: Any, other: Any) -> Any:
         if not isinstance(other, _OPERANDS):
-            return NotImplemented
+            other = _numbers_of(other)
+            if other is NotImplemented:
+                return NotImplemented
         return asking(op, other, self) if reflected else asking(op, self, other)
 
     return method
+
+
+def _numbers_of(other: Any) -> Any:
+    """A fraction as a float, a table or series of pandas as an array; anything else is no operand."""
+    if isinstance(other, Rational):
+        return float(other)
+    return np.asarray(other) if hasattr(type(other), "__pandas_priority__") else NotImplemented
 
 
 def _question(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
@@ -102,6 +112,7 @@ class ArrayBox(Box):
 
     __slots__ = ()
     __array_priority__ = 1000.0
+    __pandas_priority__ = 5000  # series * t asks t first
 
     def __hash__(self) -> int:
         """A number's is that of its value, as it is for NumPy's; of an array, by identity."""
@@ -169,7 +180,7 @@ class ArrayBox(Box):
         return operation("round")(self, ndigits)
 
     def __getitem__(self, index: Any) -> Any:
-        return read(self, plain_index(index))
+        return read(self, index if type(index) is int else plain_index(index))
 
     def _leaving(self, call: str) -> Any:
         """The plain values, for `call`; raises where that would lose what this kind of array carries."""

@@ -72,6 +72,8 @@ def _mask_of_samples(index: Any, region: Any) -> Any:
 
 
 def _of_value(g: Any, value_shape: tuple[int, ...], path: Path, index: Any, repeats: bool) -> Any:
+    if type(index) is int and type(g) is np.ndarray and g.ndim == 1 and not (path or value_shape):
+        return g[index]
     region = follow(g, path)
     mask = _mask_of_samples(index, region)
     if mask is not None and not value_shape:
@@ -84,7 +86,7 @@ def _of_value(g: Any, value_shape: tuple[int, ...], path: Path, index: Any, repe
 
 
 def _of_array(g: Any, path: Path, index: Any) -> Any:
-    if isinstance(g, np.ndarray) and _is_plain(index):
+    if isinstance(g, np.ndarray) and (type(index) is int or _is_plain(index)):
         set_region(g, path, index, 0)  # g is this rule's own: see "consumes"
         return g
     zero = np.zeros((), g.dtype)

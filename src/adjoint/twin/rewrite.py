@@ -208,7 +208,8 @@ class Rewriter(ast.NodeTransformer):
     def _callee(self, func: ast.expr, listed: bool, perhaps: bool) -> ast.expr:
         stand_in, original = self._stand_in(func)
         if original is not MISSING:
-            self.needs |= listed or self.standing.needed(original)
+            method = getattr(original, func.attr, None) if isinstance(func, ast.Attribute) else None  # np.hypot.reduce
+            self.needs |= listed or self.standing.needed(original) or self.standing.needed(method)
             self.needs_for_lists |= perhaps
             return stand_in
         value = self.resolve(func)

@@ -12,3 +12,13 @@ def loss(f):
 
     total.__name__ = f.__name__
     return total
+
+
+def beside(f, x):
+    """A factor, of the loss of `f` at `x`: nothing in it is differentiated, and all of it runs in the twin."""
+    total = loss(f)
+
+    def scaled(factor):
+        return factor**2 * total(x)
+
+    return scaled

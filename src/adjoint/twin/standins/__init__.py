@@ -14,6 +14,5 @@ from adjoint.twin.standins.tables import find as find
 from adjoint.twin.standins.tables import maker as maker
 from adjoint.twin.standins.tables import needed as needed
 from adjoint.twin.standins.text import formatted as formatted
-from adjoint.twin.standins.values import born as born
 from adjoint.twin.standins.values import live as live
 from adjoint.twin.standins.values import plainly as plainly

@@ -220,6 +220,7 @@ def table() -> Iterable[tuple[Any, Callable[..., Any]]]:
                 yield original, of_ufunc(original)
             else:
                 yield original, carried(original)
+    yield np.poly1d, carried(np.poly1d)
     for name in dir(np.testing):
         original = getattr(np.testing, name)
         if name.startswith("assert_") and callable(original):

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.box import Box, raw, varies
+from adjoint.core.box import Box, apply, raw, varies
 from adjoint.core.errors import BatchedValueError
 from adjoint.core.protocol import detached
 from adjoint.core.registry import operation
 from adjoint.ops.joining import pile
-from adjoint.twin.standins.values import SEQUENCES, boxed, is_box, live, ndarray, plainly
+from adjoint.tape.tensor import Tensor
+from adjoint.twin.standins.values import PLAIN, SEQUENCES, boxed, is_box, live, ndarray, plainly
 
 _SCALARS = {
     float,
@@ -27,7 +28,9 @@ _SCALARS = {
     np.int64,
     np.bool_,
 }
-_TEXT = (str, bytes)
+_NUMBERS = {*_SCALARS, Tensor}
+_LISTS = {list}
+_FIRST = {"axis": 0}
 
 
 def joined(x: Any) -> Any:
@@ -111,17 +114,44 @@ def array(
     like: Any = None,
 ) -> Any:
     """`numpy.array`, also of boxes and of nested sequences that hold some."""
-    if dtype is None and copy is True and not ndmin and type(object) in (list, tuple) and boxed(object):
-        quick: list[Any] = []
-        shape = _opened(object, quick)
-        if shape is not None and _numbers(quick):
-            made = pile(*quick)
-            return made if len(shape) == 1 else np.reshape(made, shape + made.shape[1:])
+    kind = type(object)
+    if (kind is list or kind is tuple) and dtype is None and copy is True and order == "K" and not ndmin and not subok:
+        made = _quickly(object)
+        if made is not None:
+            return made
     object = _asked(object)
     if not boxed(object):
         given = {"copy": copy, "order": order, "subok": subok, "ndmin": ndmin, "like": like}
         return np.array(object, dtype, **given)
     return converted(object, dtype, copy=copy, ndmin=ndmin)
+
+
+def _quickly(rows: Any) -> Any:
+    """The array of a list of numbers, or of a list of such lists; None if it is none of these."""
+    kinds = set(map(type, rows))
+    if kinds <= PLAIN:
+        return np.array(rows)
+    if kinds <= _NUMBERS:
+        parts, shape = rows, None
+    elif kinds == _LISTS:
+        width = len(rows[0])
+        parts = []
+        for row in rows:
+            if len(row) != width:
+                return None
+            parts += row
+        kinds, shape = set(map(type, parts)), (len(rows), width)
+        if kinds <= PLAIN:
+            return np.array(rows)
+        if not kinds <= _NUMBERS:
+            return None
+    else:
+        return None
+    for q in parts:
+        if type(q) is Tensor and type(q.data) is not np.float64 and q.data.shape:
+            return None
+    made = apply(pile, tuple(parts), _FIRST)
+    return made if shape is None else made.reshape(shape)
 
 
 def _asked(x: Any) -> Any:

@@ -15,7 +15,7 @@ from adjoint.core.box import varies
 from adjoint.core.errors import ShapeError
 from adjoint.twin.standins import builtin
 from adjoint.twin.standins.joining import asarray, joined
-from adjoint.twin.standins.values import any_live, boxed, is_box, live, plainly, reaches
+from adjoint.twin.standins.values import boxed, is_box, live, plainly, reaches
 
 Resolve = Callable[[Any], Any]
 Maker = Callable[[Resolve], Callable[..., Any]]
@@ -136,24 +136,24 @@ class Vectorized:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         named: dict[Any, Any] = {**dict(enumerate(args)), **kwargs}
         varying = {k: joined(v) for k, v in named.items() if k not in self.excluded}
-        if not any(map(boxed, varying.values())) and not reaches(self.pyfunc):
-            return self.plain(*args, **kwargs)
         ranks, outputs = self._ranks(len(varying))
         arrays = {k: asarray(v) for k, v in varying.items()}
         lead, cores = [], []
         for rank, x in zip(ranks, arrays.values(), strict=True):
             shape = np.shape(x)
             if len(shape) < rank:
-                raise ValueError(
-                    f"{len(shape)}-dimensional argument does not have enough dimensions for {self.signature}"
-                )
+                return self.plain(*args, **kwargs)  # which says what is wrong
             lead.append(shape[: len(shape) - rank])
             cores.append(shape[len(shape) - rank :])
         loop = np.broadcast_shapes(*lead)
         if 0 in loop:
-            raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
+            return self.plain(*map(plainly, args), **{k: plainly(v) for k, v in kwargs.items()})
         spread = {k: np.broadcast_to(x, loop + core) for (k, x), core in zip(arrays.items(), cores, strict=True)}
         results = [self._at(index, named, spread) for index in np.ndindex(*loop)]
+        if not any(map(boxed, results)):  # then NumPy says what becomes of them
+            again = iter(results if self.otypes or self.signature else [results[0], *results])
+            f: Any = np.vectorize(lambda *_, **__: next(again), self.otypes, None, self.excluded, False, self.signature)
+            return f(*map(plainly, args), **{k: plainly(v) for k, v in kwargs.items()})
         several = isinstance(results[0], tuple) if outputs is None else outputs > 1
         if not several:
             return self._together(results, loop, 0)
@@ -180,7 +180,8 @@ class Vectorized:
         if len({np.shape(x) for x in results}) > 1:
             raise ShapeError("np.vectorize: the function gives results of different shapes")
         made = np.reshape(np.stack(results), loop + inner)
-        return made if not self.otypes or self.otypes[number] == "O" else made.astype(self.otypes[number])
+        dtype = np.dtype(self.otypes[number]) if self.otypes else results[0].dtype  # NumPy's, too, is the first one's
+        return made if dtype in (made.dtype, object) else made.astype(dtype)
 
 
 def _vectorize(resolve: Resolve) -> Callable[..., Any]:
@@ -204,14 +205,15 @@ def of_vectorized(original: np.vectorize) -> Maker:
 
 def _frompyfunc(resolve: Resolve) -> Callable[..., Any]:
     def make(func: Any, /, nin: int, nout: int, **options: Any) -> Callable[..., Any]:
-        twin, plain = resolve(func), np.frompyfunc(func, nin, nout, **options)
+        twin = resolve(func)
 
         def call(*args: Any, **kwargs: Any) -> Any:
             args = tuple(map(joined, args))
-            if not any(is_box(a) for a in args):
-                return plain(*args, **kwargs)
             arrays = np.broadcast_arrays(*args)
             results = [twin(*(a[i] for a in arrays)) for i in np.ndindex(*arrays[0].shape)]
+            if not any(map(boxed, results)):
+                again = iter(results)
+                return np.frompyfunc(lambda *_: next(again), nin, nout, **options)(*map(plainly, args), **kwargs)
             columns = [results] if nout == 1 else list(zip(*results, strict=True))
             made = [np.reshape(np.stack([asarray(x) for x in c]), arrays[0].shape) for c in columns]
             return made[0] if nout == 1 else tuple(made)
@@ -224,10 +226,11 @@ def _frompyfunc(resolve: Resolve) -> Callable[..., Any]:
 def _along_axis(resolve: Resolve) -> Callable[..., Any]:
     def call(func1d: Any, axis: Any, arr: Any, *args: Any, **kwargs: Any) -> Any:
         twin, arr = resolve(func1d), joined(arr)
-        if not (is_box(arr) or any_live(args, kwargs) or reaches(func1d)):
-            return np.apply_along_axis(twin, axis, arr, *args, **kwargs)
         rows = np.moveaxis(asarray(arr), axis, -1)
         results = [joined(twin(rows[i], *args, **kwargs)) for i in np.ndindex(*rows.shape[:-1])]
+        if not any(map(boxed, results)):
+            again = iter(results)
+            return np.apply_along_axis(lambda *_: next(again), axis, plainly(arr))
         results = [asarray(x) for x in results]
         inner = np.shape(results[0])
         made = np.reshape(np.stack(results), rows.shape[:-1] + inner)

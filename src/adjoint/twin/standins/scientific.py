@@ -24,8 +24,9 @@ _BY_NAME = (*_WITH_CALLBACKS, "spatial")
 
 def module_of(original: Any) -> str:
     """The public module of SciPy that `original` is of: ``optimize``, say; empty if it is not SciPy's."""
-    named = original if isinstance(original, type | FunctionType) else type(original)
-    home = getattr(named, "__module__", None)
+    # Functions of scipy.fft are objects of a package of its own, which bear their modules' names.
+    own = isinstance(original, type | FunctionType) or type(original).__module__ == "uarray"
+    home = getattr(original if own else type(original), "__module__", None)
     if not isinstance(home, str) or not home.startswith("scipy."):
         return ""
     return home.split(".")[1]
@@ -40,9 +41,11 @@ def counterpart(original: Any) -> tuple[str, Any] | None:
     if name in _BY_NAME:
         ours = import_module("adjoint.scipy").twin(original)
         return None if ours is None else (name, ours)
-    public = getattr(original, "__name__", None) or getattr(original, "name", None)
+    public = getattr(original, "__name__", None)
     if not isinstance(public, str) or getattr(theirs, public, None) is not original:
-        return None
+        public = next((n for n, value in vars(theirs).items() if value is original and n[0] != "_"), None)
+        if public is None:
+            return None
     if name == "fft":
         return (name, getattr(np.fft, public)) if hasattr(np.fft, public) else None
     if name not in MODULES:

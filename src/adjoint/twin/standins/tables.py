@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from threading import Lock
-from types import FunctionType, MethodType
+from types import BuiltinMethodType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 
+from adjoint.core.registry import REDUCTIONS
 from adjoint.twin.standins import (
     builtin,
     calls,
@@ -22,6 +23,7 @@ from adjoint.twin.standins import (
     scientific,
     summaries,
 )
+from adjoint.twin.standins.text import shown
 
 StandIn = Callable[..., Any]
 
@@ -109,6 +111,10 @@ def find(original: Any) -> StandIn | None:
             found = summaries.stand_in_for(original)
         elif isinstance(home, str) and home.startswith("scipy."):
             found = scientific.stand_in_for(original)
+        elif home in ("json", "pickle") and original.__name__ in ("dumps", "dump"):
+            found = shown(original)
+    elif kind is BuiltinMethodType and type(original.__self__) is np.ufunc:  # made anew at each look
+        return getattr(find(original.__self__), original.__name__, None)
     elif kind is MethodType:  # of a generator, these are made anew at each look
         return drawing.bound(original) if isinstance(original.__self__, drawing.GENERATORS) else None
     elif kind is np.ufunc:
@@ -129,6 +135,8 @@ def needed(original: Any) -> bool:
         return False
     if isinstance(original, np.vectorize):
         return True
+    if type(original) is BuiltinMethodType and type(original.__self__) is np.ufunc:
+        return original.__name__ != "outer" and (original.__self__, original.__name__) not in REDUCTIONS
     return find(original) is not None and type(original) is not np.ufunc
 
 

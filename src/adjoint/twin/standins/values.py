@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import sys
 import types
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -13,7 +12,7 @@ import numpy as np
 
 from adjoint.core.box import Box, raw, varies
 from adjoint.core.protocol import in_graph
-from adjoint.tape.tensor import Tensor, wrap
+from adjoint.tape.tensor import Tensor
 
 ndarray = np.ndarray
 SEQUENCES = (list, tuple, deque)
@@ -152,41 +151,3 @@ def type_of(x: Any) -> type:
     if type(value) is ndarray and not varies(box) and box.dtype.char in "dD":
         return pythons[box.dtype.kind]
     return type(value) if type(value) in (float, complex, int) else cast(type, box.dtype.type)
-
-
-def _held_by(x: Any) -> int:
-    return sys.getrefcount(x)
-
-
-def _calibrated() -> tuple[int, int, bool]:
-    """The reference counts of an array that only the caller's stack holds, and of a base that only its view holds."""
-
-    def of_base(x: Any) -> int:
-        base = x.base
-        return sys.getrefcount(base)
-
-    alone, based = _held_by(np.empty(1)), of_base(np.empty(2)[:1])
-    named = np.empty(1)
-    view = np.empty(2)
-    shown = view[:1]
-    return alone, based, _held_by(named) > alone and of_base(shown) > based
-
-
-_ALONE, _BASED, _TELLS = _calibrated()
-
-
-def born(x: Any) -> Any:
-    """`x` as a constant tensor to write into, if it is an array of real or complex numbers that nobody else holds.
-
-    Anything else is given back as it is, and so is an array about which there is a doubt.
-    """
-    if type(x) is not ndarray:
-        return x
-    if sys.getrefcount(x) != _ALONE or not _TELLS or x.dtype.kind not in "fc" or not x.flags.writeable:
-        return x
-    base = x.base
-    while base is not None:
-        if type(base) is not ndarray or sys.getrefcount(base) != _BASED:
-            return x
-        base = base.base
-    return wrap(x, None, 0)

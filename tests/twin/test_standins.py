@@ -1,0 +1,418 @@
+"""The stand-ins by themselves: what they are for, what they give for numbers, and that they keep histories."""
+
+import copy
+import functools
+import json
+import math
+import operator
+import threading
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint.core.box import Box
+from adjoint.twin import standins
+from adjoint.twin.standins import box_attribute, box_method, find, formatted, live, maker, needed, plainly
+
+X = np.array([0.3, 1.2])
+
+
+def same(f):
+    return f
+
+
+def leaf(x=X):
+    return ad.tensor(x, requires_grad=True) * 1.0
+
+
+# -- Finding them -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "original",
+    [
+        *(np.array, np.asarray, np.full, np.arange, np.fromiter, np.r_, math.sin, math.floor, float, isinstance, type),
+        *(round, np.float64, np.nditer, np.random.normal, np.emath.sqrt, copy.deepcopy, np.vectorize),
+    ],
+)
+def test_needed(original):
+    assert needed(original)
+    assert find(original) is not None or maker(original) is not None
+
+
+@pytest.mark.parametrize("original", [np.sin, np.sum, np.where, np.add, np.linalg.solve, min, print, np.stack])
+def test_carried_by_protocols(original):
+    assert not needed(original)
+    assert find(original) is not None
+
+
+@pytest.mark.parametrize(
+    "original", [len, callable, issubclass, operator.add, np.zeros, np.eye, json.loads, object(), 3.0]
+)
+def test_called_as_they_are(original):
+    assert find(original) is None
+    assert not needed(original)
+
+
+def test_one_table_for_all_threads():
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(find(np.array))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(map(id, found))) == 1
+
+
+def test_a_users_function_has_none():
+    def array(x):
+        return x
+
+    assert find(array) is None
+    assert maker(array) is None
+
+
+def test_ufuncs_keep_their_methods_and_facts():
+    add = find(np.add)
+    assert (add.nin, add.nout, add.identity, add.__name__) == (2, 1, 0, "add")
+    np.testing.assert_array_equal(add.outer([1, 2], [3]), np.add.outer([1, 2], [3]))
+    assert add.reduce([1, 2, 3]) == 6
+    a = np.zeros(3)
+    add.at(a, [0, 0, 2], 1.0)
+    assert a.tolist() == [2.0, 0.0, 1.0]
+
+
+# -- Of numbers they are the originals ----------------------------------------------------------------------------
+
+PLAIN_CALLS = [
+    (np.array, ([1, 2, 3],)),
+    (np.array, ([[1.0, 2], [3, 4]],)),
+    (np.array, ([1.0, None],)),
+    (np.array, (["a", "b"],)),
+    (np.array, ("text",)),
+    (np.array, (3,)),
+    (np.array, ([True, False],)),
+    (np.array, ([],)),
+    (np.array, ([[], []],)),
+    (np.array, ([1, 2], "f4")),
+    (np.array, (np.float32([1, 2]),)),
+    (np.asarray, ((1, 2.5),)),
+    (np.full, ((2, 2), 7)),
+    (np.full, (2, [1.0, 2.0])),
+    (np.arange, (5,)),
+    (np.arange, (1, 4, 0.5)),
+    (np.fromiter, ([1, 2, 3], float)),
+    (np.float64, ("3.5",)),
+    (np.float32, ([1, 2],)),
+    (math.log, (8, 2)),
+    (math.hypot, (3.0, 4.0)),
+    (math.fsum, ([0.1] * 10,)),
+    (math.prod, ([2, 3],)),
+    (math.gcd, (12, 18)),
+    (math.frexp, (5.2,)),
+    (math.isclose, (1.0, 1.0 + 1e-12)),
+    (math.floor, (2.7,)),
+    (float, ("2.5",)),
+    (float, ()),
+    (int, ("ff", 16)),
+    (complex, ("1+2j",)),
+    (complex, (1.0, 2.0)),
+    (bool, ([],)),
+    (round, (2.675, 2)),
+    (round, (2.5,)),
+    (isinstance, (1.0, (int, float))),
+    (isinstance, (1.0, int | str)),
+    (type, (1.0,)),
+    (hasattr, ("a", "upper")),
+    (str, (b"a", "utf8")),
+    (np.isscalar, (1.0,)),
+    (np.iterable, ([1],)),
+    (np.emath.sqrt, (-1.0,)),
+    (np.sum, ([[1, 2], [3, 4]],)),
+    (np.concatenate, ([[1], [2, 3]],)),
+    (np.hanning, (4,)),
+    (np.broadcast, (np.ones(2), np.ones((3, 1)))),
+    (np.random.RandomState(0).normal, (1.0, 2.0, 3)),
+]
+
+
+@pytest.mark.parametrize(("original", "args"), PLAIN_CALLS, ids=lambda v: getattr(v, "__name__", repr(v)[:30]))
+def test_of_numbers(original, args):
+    if isinstance(getattr(original, "__self__", None), np.random.RandomState):
+        wanted = np.random.RandomState(0).normal(*args)
+    else:
+        wanted = original(*args)
+    got = find(original)(*args)
+    assert type(got) is type(wanted)
+    assert getattr(got, "dtype", None) == getattr(wanted, "dtype", None)
+    if isinstance(wanted, np.broadcast):
+        assert got.shape == wanted.shape
+    else:
+        np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize(("original", "args"), PLAIN_CALLS, ids=lambda v: getattr(v, "__name__", repr(v)[:30]))
+def test_of_constants(original, args):
+    """Tensors without a history in the place of arrays: the same values."""
+    boxed = tuple(ad.Tensor(a) if isinstance(a, np.ndarray) else a for a in args)
+    got, wanted = find(original)(*boxed), find(original)(*args)
+    if isinstance(wanted, np.broadcast):
+        got, wanted = got.shape, wanted.shape
+    if getattr(original, "__name__", "") != "normal":
+        np.testing.assert_array_equal(plainly(got), wanted)
+
+
+ERRORS = [
+    (math.sqrt, (-1.0,), ValueError),
+    (math.log, (0.0,), ValueError),
+    (math.log, (-1.0, 2.0), ValueError),
+    (math.acos, (1.5,), ValueError),
+    (math.exp, (1000.0,), OverflowError),
+    (math.pow, (-1.0, 0.5), ValueError),
+    (math.fmod, (1.0, 0.0), ValueError),
+    (math.gamma, (0.0,), ValueError),
+    (math.acosh, (0.5,), ValueError),
+    (math.atanh, (1.0,), ValueError),
+    (math.sin, (math.inf,), ValueError),
+    (math.floor, (math.nan,), ValueError),
+    (math.floor, (math.inf,), OverflowError),
+    (int, (math.nan,), ValueError),
+    (round, (math.inf,), OverflowError),
+]
+
+
+@pytest.mark.parametrize(("original", "args", "error"), ERRORS, ids=lambda v: getattr(v, "__name__", str(v)))
+def test_errors_are_pythons(original, args, error):
+    for given in (args, (leaf(args[0]), *args[1:]), tuple(map(leaf, args))):
+        with pytest.raises(error):
+            find(original)(*given)
+        seen = []
+
+        def f(x, given=given):
+            with pytest.raises(error):
+                find(original)(x, *given[1:])
+            seen.append(True)
+            return x * 1.0
+
+        ad.jvp(f, (np.float64(args[0]),), (1.0,))
+        assert seen
+
+
+@pytest.mark.parametrize("f", [float, math.sin, int, complex, math.floor])
+def test_arrays_are_no_numbers(f):
+    with pytest.raises(TypeError):
+        find(f)(leaf())
+
+
+def test_ragged_lists():
+    t = leaf()
+    for rows in ([t, t[0]], [[t[0], 1.0], [t[1]]], [t, [1.0]], [[t[0]], 2.0]):
+        with pytest.raises(ValueError, match=r"inhomogeneous|broadcast|shape"):
+            find(np.array)(rows)
+
+
+# -- They keep histories ---------------------------------------------------------------------------------------------
+
+
+def test_array_is_one_operation():
+    t = leaf()
+    made = find(np.array)([t[0], 1.0, t[1]])
+    assert made.node.pull.op.name == "pile"
+    assert made.dtype == np.float64
+    made = find(np.array)([[t[0], 1.0], [2, t[1]]])
+    assert made.shape == (2, 2)
+    assert made.node.parents[0].pull.op.name == "pile"
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16", float, complex])
+def test_array_of_a_dtype(dtype):
+    t = leaf()
+    made = find(np.array)([t[0], 2], dtype=dtype)
+    assert made.dtype == np.dtype(dtype)
+    assert made.requires_grad
+
+
+def test_narrow_numbers_promote_as_numpys():
+    t = ad.tensor(np.float32([1, 2]), requires_grad=True) * np.float32(1)
+    assert find(np.array)([t[0], t[1]]).dtype == np.float32
+    assert find(np.array)([t[0], 1.0]).dtype == np.array([np.float32(1), 1.0]).dtype
+    assert find(np.array)([t[0], 1]).dtype == np.array([np.float32(1), 1]).dtype
+    assert find(np.array)([t, [1.0, 2.0]]).dtype == np.array([np.float32([1, 2]), [1.0, 2.0]]).dtype
+
+
+def test_whole_numbers_are_constants():
+    made = find(np.array)([leaf()[1], 3], dtype=int)
+    assert made.dtype == np.array(1).dtype
+    assert not live(made)
+
+
+def test_asarray_is_the_tensor_and_array_a_copy():
+    t = ad.tensor(X.copy())
+    assert find(np.asarray)(t) is t
+    assert find(np.asarray)(t, dtype=float) is t
+    made = find(np.array)(leaf())
+    made[0] = 5.0
+    constant = find(np.array)(t)
+    constant[0] = 9.0
+    assert t.tolist() == X.tolist()
+
+
+def test_float_of_a_tensor_is_its_own():
+    t = ad.tensor(2.0, requires_grad=True) * 1.0
+    number = find(float)(t)
+    t += 1.0
+    assert number.item() == 2.0
+    number.backward()
+
+
+@pytest.mark.parametrize(
+    ("kinds", "of_item", "of_array"),
+    [
+        *((float, True, False), (np.float64, True, False), (np.ndarray, False, True), (int, False, False)),
+        *((object, True, True), (Box, True, True), ((str, float), True, False), (list | np.ndarray, False, True)),
+    ],
+)
+def test_isinstance(kinds, of_item, of_array):
+    t = leaf()
+    assert find(isinstance)(t[0], kinds) is of_item
+    assert find(isinstance)(t, kinds) is of_array
+
+
+def test_types():
+    t = leaf()
+    assert find(type)(t) is np.ndarray
+    assert find(type)(t[0]) is np.float64
+    assert find(type)(np.sum(t > 0)) is np.int64
+    assert find(type)("Named", (), {}).__name__ == "Named"
+
+
+def test_item_and_tolist_keep_the_history():
+    t = leaf()
+    a, b = box_method("tolist")(t)
+    assert live(a)
+    assert live(b)
+    assert live(box_method("item")(t, 1))
+    with pytest.raises(ValueError, match="size 1"):
+        box_method("item")(t)
+
+
+def test_attributes():
+    t = leaf(np.ones((2, 3)))
+    plain = np.ones((2, 3))
+    for name in ("strides", "itemsize", "nbytes"):
+        assert box_attribute(name)(t) == getattr(plain, name)
+    assert box_attribute("flags")(t)["C_CONTIGUOUS"]
+    assert box_attribute("__class__")(t) is np.ndarray
+    with pytest.raises(ad.LeavesGraphError, match=r"detach\(\)"):
+        box_attribute("ctypes")(t)
+
+
+def test_messages_have_numbers():
+    t = leaf()
+    assert f"{formatted(t[0]):.2f}" == "0.30"
+    assert str(formatted(t)) == str(X)
+    assert formatted({"a": [t[1]]}) == {"a": [1.2]}
+    assert find(str.format)("{:.1f} {b}", t[1], b=3) == "1.2 3"
+    seen = []
+    ad.vmap(lambda x: seen.append(f"{formatted(x):.1f} {formatted(x)}") or x)(X)
+    assert seen == ["0.3 [0.3 1.2]"]
+
+
+def test_deep_copies():
+    class Model:
+        def __init__(self, w):
+            self.w, self.parts = w, {"b": [w * 2, 3.0]}
+
+    t = leaf()
+    model = Model(t)
+    other = find(copy.deepcopy)(model)
+    assert other is not model
+    assert other.w is not t
+    assert live(other.w)
+    assert live(other.parts["b"][0])
+    other.w[0] = 7.0
+    np.testing.assert_array_equal(plainly(t), X)
+
+
+def test_vectorize_has_the_first_results_type():
+    f = maker(np.vectorize)(same)(lambda v: 1 if v < 1 else v * 1.5)
+    np.testing.assert_array_equal(plainly(f(leaf())), np.vectorize(lambda v: 1 if v < 1 else v * 1.5)(X))
+
+
+def test_vectorize_of_nothing():
+    f = maker(np.vectorize)(same)(lambda v: v)
+    with pytest.raises(ValueError, match="size 0"):
+        f(leaf(np.zeros(0)))
+
+
+def test_makers_resolve_what_they_are_given():
+    seen = []
+
+    def resolve(f):
+        seen.append(f)
+        return f
+
+    for original, args in [
+        (map, (abs, [1.0])),
+        (filter, (None, [1.0])),
+        (sorted, ([1.0],)),
+        (functools.reduce, (operator.add, [1.0, 2.0])),
+        (functools.partial, (max, 1.0)),
+    ]:
+        made = maker(original)(resolve)(*args, **({"key": abs} if original is sorted else {}))
+        del made
+    assert seen == [abs, abs, operator.add, max]
+
+
+def test_draws_refuse_what_has_no_derivative():
+    rng = np.random.default_rng(0)
+    for draw, args in [(rng.gamma, (leaf()[1],)), (rng.poisson, (leaf()[1],)), (rng.binomial, (3, leaf()[0]))]:
+        with pytest.raises(ad.NotDifferentiableError, match=draw.__name__):
+            find(draw)(*args)
+    with pytest.raises(ad.NotDifferentiableError, match="probabilities"):
+        find(rng.choice)([1, 2], p=leaf(np.array([0.5, 0.5])))
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        *(("normal", (0.3, 1.2)), ("uniform", (0.3, 1.2)), ("laplace", (0.3, 1.2)), ("logistic", (0.3, 1.2))),
+        *(("gumbel", (0.3, 1.2)), ("lognormal", (0.3, 0.5)), ("exponential", (1.2,)), ("rayleigh", (1.2,))),
+        *(("pareto", (3.0,)), ("weibull", (1.5,)), ("power", (2.0,)), ("triangular", (0.1, 0.5, 2.0))),
+    ],
+)
+@pytest.mark.parametrize("kind", [np.random.default_rng, np.random.RandomState])
+def test_draws_are_numpys(name, args, kind):
+    wanted = getattr(kind(5), name)(*args, size=4)
+    got = find(getattr(kind(5), name))(*(leaf(a) for a in args), size=4)
+    np.testing.assert_allclose(plainly(got), wanted, rtol=1e-12)
+    single = find(getattr(kind(5), name))(*(leaf(a) for a in args))
+    np.testing.assert_allclose(plainly(single), getattr(kind(5), name)(*args), rtol=1e-12)
+    assert live(got)
+
+
+# -- Looking into containers -----------------------------------------------------------------------------
+
+
+def test_plainly_gives_what_holds_no_box_back():
+    tree = {"a": [1, (2, np.ones(2))], "b": None}
+    assert plainly(tree) is tree
+    t = leaf()
+    got = plainly({"a": [t, (t[0], "x")]})
+    np.testing.assert_array_equal(got["a"][0], X)
+    assert got["a"][1] == (0.3, "x")
+
+
+def test_live():
+    t = leaf()
+    assert live(t)
+    assert live([1, (t,)])
+    assert live({"a": {"b": t}})
+    assert not live(ad.Tensor(X))
+    assert not live([X, "a", None, {1: 2.0}])
+
+
+def test_all_names_are_there():
+    for name in ("find", "needed", "array_method", "box_method", "box_attribute", "maker", "live", "plainly"):
+        assert callable(getattr(standins, name))
