@@ -41,10 +41,6 @@ IDIOMS = list(idioms())
 NOT_YET = {
     ("plain_searchsorted", "vmap"): "a plain array is indexed with numbers that differ between samples",
     ("masked_values", "vmap"): "as many elements are chosen as a sample's mask says",
-    **{
-        (name, "compile"): "a recording of plain arrays asks symbols for their type"
-        for name in ("isinstance_iterable", "type_is_array", "type_of_item", "has_length")
-    },
 }
 
 

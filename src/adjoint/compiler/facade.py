@@ -100,10 +100,13 @@ class Compiled:
         """The answer by a recording that holds; else the function's, which may be recorded."""
         if recording_floor.observers():  # who wants to see each operation: detect_anomaly, trace_backward, hooks
             return self.function(*args, **kwargs)
+        function = callee(self.function, args, kwargs)
+        if function is not self.function:  # inside a transform, what asks for numbers keeps their histories
+            return function(*args, **kwargs)
         leaves, rebuild = flatten((args, kwargs))
         key = self._signature(leaves, rebuild)
         if key is None or key in self._reasons or (key not in self._ways and self._is_first(key)):
-            return callee(self.function, args, kwargs)(*args, **kwargs)
+            return self.function(*args, **kwargs)
         call = Call(args, kwargs, leaves, rebuild)
         ways = tuple(self._ways.get(key, ()))
         try:
@@ -112,7 +115,7 @@ class Compiled:
                 answer = self._recorded(key, ways, call)
         except SharedMemoryError:
             answer = MISS
-        return callee(self.function, args, kwargs)(*args, **kwargs) if answer is MISS else answer
+        return self.function(*args, **kwargs) if answer is MISS else answer
 
     def _by(self, ways: Sequence[Recording], call: Call) -> Any:
         """The answer of the latest of `ways` that holds; MISS, if none does."""

@@ -295,7 +295,7 @@ class Twins:
         if isinstance(value, functools.partial):
             return self.matters(value.func, with_lists)
         if isinstance(value, functools._lru_cache_wrapper):
-            return self.matters(value.__wrapped__, with_lists)
+            return True  # numbers hash by value: what was kept for a number must not be given for a tensor
         if isinstance(value, np.vectorize) or hasattr(value, "py_func"):
             return True
         return self.needed(value) or self.method(type(value), "__call__") is not None

@@ -332,7 +332,7 @@ class Calls(Operators):
         if isinstance(out, np.ndarray):
             raise self.symbolic("it writes into an array that it made")
         if root_of(g) in ("math", "cmath"):
-            return self._of_mathematics(g, name, values)
+            return self._of_mathematics(g, name, values, named)
         if name in ("array", "asarray", "asanyarray", "ascontiguousarray"):
             return self._array(name, values, named)
         if (
@@ -386,11 +386,12 @@ class Calls(Operators):
             return np.array(x)
         return np.asarray(x)
 
-    def _of_mathematics(self, g: Any, name: str, values: list[Any]) -> Any:
+    def _of_mathematics(self, g: Any, name: str, values: list[Any], named: dict[str, Any]) -> Any:
         """A function of `math` of Python's numbers, whose domain errors stay."""
         similar = _MATHEMATICS.get(name)
         if similar is None or len(values) != 1 or root_of(g) != "math":
-            return self.native(g, tuple(self.value(v) if isinstance(v, Symbol) else v for v in values), {})
+            options = {k: self.value(v) if isinstance(v, Symbol) else v for k, v in named.items()}
+            return self.native(g, tuple(self.value(v) if isinstance(v, Symbol) else v for v in values), options)
         (x,) = values
         if isinstance(x, Symbol) and x.dtype.kind == "f" and not np.ndim(x.value):
             number = x if type(x) is Number else x.item()

@@ -242,6 +242,9 @@ class Operators(Containers):
         plain = [self._as_plain(x) for x in (a, b)]
         if not any(isinstance(x, Closed) or self.is_made(x) for x in plain):
             return self.native(getattr(operator, name), tuple(map(self.val, plain)), {})
+        if any(isinstance(x, np.dtype) for x in plain):  # x.dtype == np.float64
+            kinds = tuple(x.o if isinstance(x, Outside) and isinstance(x.o, type) else self.val(x) for x in plain)
+            return self.native(getattr(operator, name), kinds, {})
         mirrored = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}[name]
         for of, other, method in ((a, b, name), (b, a, mirrored)):
             kind = self.kind_of(of)

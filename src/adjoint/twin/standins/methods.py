@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.errors import LeavesGraphError
-from adjoint.core.registry import ENTRIES
 from adjoint.twin.standins import builtin, drawing
 from adjoint.twin.standins.calls import carried
 from adjoint.twin.standins.joining import converted, joined
@@ -60,8 +59,7 @@ def _clip(array: Any, min: Any = None, max: Any = None, out: Any = None, **kwarg
 
 _BY_FUNCTION: dict[str, Method] = {
     "compress": lambda array, condition, *rest, **kwargs: np.compress(plainly(condition), array, *rest, **kwargs),
-    **{name: carried(getattr(np, name)) for name in ("dot", "searchsorted", "take", "repeat", "round")},
-    **{name: carried(getattr(np, name)) for name in ("sum", "prod", "mean", "std", "var", "min", "max", "cumsum")},
+    **{name: carried(getattr(np, name)) for name in ("dot", "searchsorted", "take")},
 }
 _ARRAY: dict[str, Method] = {
     **{name: _through(function)(name) for name, function in _BY_FUNCTION.items()},
@@ -140,15 +138,6 @@ def _of_lists(name: str) -> Method:
     return method
 
 
-def _by_function(name: str) -> Method:
-    function: Any = getattr(np, name)
-
-    def method(t: Any, *args: Any, **kwargs: Any) -> Any:
-        return function(t, *args, **kwargs)
-
-    return method
-
-
 _BOX: dict[str, Method] = {
     "item": _item,
     "tolist": _tolist,
@@ -164,7 +153,6 @@ _BOX: dict[str, Method] = {
     "view": _view,
     "clip": _clipped,
     "resize": _resized,
-    "conjugate": lambda t: np.conj(t),
     "tobytes": lambda t, order="C": plainly(t).tobytes(order),
     "__format__": lambda t, spec: format(plainly(t), spec),
     "is_integer": lambda t: bool(np.all(t == np.trunc(t))),
@@ -172,10 +160,7 @@ _BOX: dict[str, Method] = {
     "hex": lambda t: float(plainly(t)).hex(),
     "__getitem__": lambda t, index: t[index],
     "__setitem__": lambda t, index, value: t.__setitem__(index, joined(value)),
-    "fill": lambda t, value: t.__setitem__(..., joined(value)),
-    **{name: _of_lists(name) for name in ("dot", "searchsorted", "take", "choose", "compress", "outer", "matmul")},
-    **{name: _by_function(name) for name in ("argsort", "argmax", "argmin", "repeat", "trace", "std", "var", "ptp")
-       if name in ENTRIES},
+    **{name: _of_lists(name) for name in ("dot", "searchsorted", "take", "choose", "compress")},
 }  # fmt: skip
 
 
