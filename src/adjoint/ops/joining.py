@@ -107,7 +107,8 @@ def dstack(tup: Sequence[Any]) -> Any:
 
 @composite(np.column_stack, samples=lambda r: [call([r(3), r(3, 2)])])
 def column_stack(tup: Sequence[Any]) -> Any:
-    return np.concatenate([a[:, None] if np.ndim(a) == 1 else np.atleast_2d(a) for a in tup], axis=1)
+    arrays = [np.atleast_1d(a) for a in tup]
+    return np.concatenate([a[:, None] if a.ndim == 1 else a for a in arrays], axis=1)
 
 
 @composite(np.block, samples=lambda r: [call([[r(2, 2), r(2, 1)], [r(1, 2), r(1, 1)]]), call([r(2), 1.5]), call(r(2))])
