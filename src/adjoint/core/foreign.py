@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.box import Box
 from adjoint.core.errors import NotSupportedError
 
 #: What most arguments are, and what needs no look.
@@ -53,7 +54,7 @@ def plain_array(x: Any, name: str) -> Any:
     Raises:
         ForeignArrayError: if that class has arithmetic of its own.
     """
-    if not isinstance(x, np.ndarray) or type(x) is np.ndarray:
+    if type(x) is np.ndarray or isinstance(x, Box) or not isinstance(x, np.ndarray):
         return x
     kind: Any = type(x)
     if _has_arithmetic(kind):

@@ -16,8 +16,8 @@ from adjoint.core.box import Box
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.fresh import fresh
 from adjoint.twin.kinds import kind
+from adjoint.twin.names import PREFIX
 from adjoint.twin.operators import operator_hooks
-from adjoint.twin.rewrite import PREFIX
 from adjoint.twin.standins import array_method, box_attribute, box_method, find, formatted
 
 if TYPE_CHECKING:

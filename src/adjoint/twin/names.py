@@ -4,9 +4,24 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 MISSING: Any = object()
+#: What the names of hooks begin with.
+PREFIX = "_adj_"
+
+#: Python's operators that a class may define, by the names of `operator` and of the methods.
+BINARY: Mapping[type[ast.operator], str] = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv", ast.Mod: "mod",
+    ast.Pow: "pow", ast.MatMult: "matmul", ast.BitAnd: "and_", ast.BitOr: "or_", ast.BitXor: "xor",
+    ast.LShift: "lshift", ast.RShift: "rshift",
+}  # fmt: skip
+COMPARISONS: Mapping[type[ast.cmpop], str] = {
+    ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge",
+}  # fmt: skip
+UNARY: Mapping[type[ast.unaryop], str] = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert"}
+
 #: Displays that NumPy's functions make arrays of.
 SEQUENCES = (ast.List, ast.Tuple, ast.ListComp, ast.GeneratorExp)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.tape.tensor import Tensor
-from adjoint.twin.rewrite import BINARY, COMPARISONS, UNARY
+from adjoint.twin.names import BINARY, COMPARISONS, UNARY
 from adjoint.twin.standins import find, formatted, live
 
 Method = Callable[..., Any]

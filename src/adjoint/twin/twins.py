@@ -18,8 +18,9 @@ from adjoint.core.box import Box
 from adjoint.twin import instances, natives, standins
 from adjoint.twin.facts import Facts
 from adjoint.twin.hooks import Hooks
+from adjoint.twin.names import PREFIX
 from adjoint.twin.policy import Follows, Patterns, forgets
-from adjoint.twin.rewrite import PREFIX, Rewriter
+from adjoint.twin.rewrite import Rewriter
 from adjoint.twin.source import NoTwinError, build, classes_beside, find
 
 Function = Callable[..., Any]

@@ -1,0 +1,132 @@
+"""What is known of a function before it runs: what its global names stand for, and which of these have stand-ins."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Mapping
+from types import FunctionType, ModuleType
+from typing import Any, Protocol
+
+from adjoint.twin.facts import Facts
+from adjoint.twin.names import MISSING, PREFIX, EveryName, Lists, bound, imports, imports_unknown
+from adjoint.twin.source import Found
+
+_READING = frozenset(
+    {"len", "range", "print", "zip", "enumerate", "reversed", "isinstance", "type", "id", "repr", "str", "iter"}
+    | {"min", "max", "sum", "abs"}
+)
+
+
+class Standing(Protocol):
+    """What the rewriter asks of the stand-ins, and of the functions that a function calls."""
+
+    def stands(self, original: Any) -> bool:
+        """Whether something else is called in place of `original`."""
+
+    def needed(self, original: Any) -> bool:
+        """Whether `original` itself would not do with tensors."""
+
+    def matters(self, value: Any, with_lists: bool = False) -> bool:
+        """Whether `value` has to be called through its twin; `with_lists`, if it is given lists of tensors."""
+
+    def method_matters(self, name: str) -> bool:
+        """Whether a method of that name of an array, a number or a tensor has a stand-in."""
+
+    def attribute_matters(self, name: str) -> bool:
+        """Whether an attribute of that name of a tensor has a stand-in."""
+
+
+class Known:
+    """What the names of one function stand for.
+
+    `constants` are the objects that it calls by stand-ins, by the names of their cells; `depends` are the global names
+    that decided anything, and what they were.
+    """
+
+    def __init__(self, found: Found, scope: Mapping[str, Any], facts: Facts, standing: Standing) -> None:
+        self.scope, self.facts, self.standing = scope, facts, standing
+        self.constants: dict[str, Any] = {}
+        self.depends: dict[str, Any] = {}
+        node = found.node
+        self._imported = imports(node)
+        self._local = bound(node) - self._imported.keys() | set(found.code.co_freevars)
+        self._lists = Lists(node)
+        blind = imports_unknown(node)
+        self._methods = EveryName() if blind else facts.methods
+        self._attributes = EveryName() if blind else facts.attributes
+
+    def resolve(self, node: ast.expr) -> Any:
+        """The object that an expression stands for, if it is a global name or an attribute of a module."""
+        if isinstance(node, ast.Name):
+            if node.id in self._imported:
+                return self._imported[node.id]
+            if node.id in self._local:
+                return MISSING
+            found = self.scope.get(node.id, MISSING)
+            return getattr(builtins, node.id, MISSING) if found is MISSING else found
+        if isinstance(node, ast.Attribute):
+            base = self.resolve(node.value)
+            return getattr(base, node.attr, MISSING) if isinstance(base, ModuleType) else MISSING
+        return MISSING
+
+    def _fixed(self, node: ast.expr) -> bool:
+        """Whether an expression can be resolved once: a builtin, or an attribute of a module that is not followed."""
+        first = node
+        while isinstance(first, ast.Attribute):
+            first = first.value
+        if not isinstance(first, ast.Name) or first.id in self._local:
+            return False
+        value = self.resolve(first)
+        if first is node and first.id in self._imported:
+            return not self.facts.follows[getattr(value, "__module__", None)]
+        if first is node:
+            if first.id in self.scope or value is MISSING:
+                return False
+            self.depends[first.id] = None  # no global has this name
+            return True
+        return isinstance(value, ModuleType) and not self.facts.follows[value.__name__]
+
+    def _stand_in(self, node: ast.expr) -> tuple[ast.expr, Any]:
+        """`node` with the longest part of it that has a stand-in replaced by that, and what it stands for."""
+        if not self._fixed(node):
+            return node, MISSING
+        rest: list[ast.Attribute] = []
+        part = node
+        while True:
+            value = self.resolve(part)
+            if value is not MISSING and not isinstance(value, ModuleType) and self.standing.stands(value):
+                break
+            if not isinstance(part, ast.Attribute):
+                return node, MISSING
+            rest.append(part)
+            part = part.value
+        name = next((n for n, o in self.constants.items() if o is value), f"{PREFIX}{len(self.constants) + 1}")
+        self.constants[name] = value
+        result: ast.expr = ast.copy_location(ast.Name(name, ast.Load()), part)
+        for attribute in reversed(rest):
+            result = ast.copy_location(ast.Attribute(result, attribute.attr, ast.Load()), attribute)
+        return result, value
+
+    def _only_reads(self, call: ast.Call) -> bool:
+        """Whether a call does not write into its arguments or keep them: NumPy's functions and some builtins."""
+        if isinstance(call.func, ast.Name) and call.func.id in _READING:
+            return True
+        value = self.resolve(call.func)
+        module = getattr(value, "__module__", None) or ""
+        return value is not MISSING and module.split(".")[0] in ("numpy", "math", "scipy", "_operator", "adjoint")
+
+    def _goes_outside(self, func: ast.expr) -> bool:
+        """Whether a call is one of code that is not followed: functions that it is given must be twins already."""
+        value = self.resolve(func)
+        if isinstance(value, type):
+            return not self.facts.follows[value.__module__]
+        return value is not MISSING and not self._is_followed(value)
+
+    def _is_followed(self, value: Any) -> bool:
+        """Whether `value` is a function of a followed module, reached by way of one that is not."""
+        return isinstance(value, FunctionType) and self.facts.follows[value.__globals__.get("__name__")]
+
+    def _defined(self, name: str) -> bool:
+        name = name.rstrip("_")
+        return f"__{name}__" in self._methods or f"__r{name}__" in self._methods
