@@ -61,8 +61,7 @@ def _listed(args: Sequence[Any]) -> bool:
 
 def callee(f: Function, *arguments: Any) -> Function:
     """What is called in place of `f` with these arguments: its twin, if they are those of a transform."""
-    box = outermost(list(_boxes(arguments)))
-    return f if box is None or box.level <= 0 else follow(f)
+    return follow(f) if any(box.level > 0 for box in _boxes(arguments)) else f
 
 
 def _home(f: Any) -> str:
