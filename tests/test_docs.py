@@ -137,7 +137,7 @@ def test_operations_of_the_page_that_adds_them_are_walked_and_right():
     before = set(ENTRIES)
     run_page((ROOT / "docs" / "add_an_op.md").read_text(encoding="utf-8"), "add_an_op.md")
     added = [entry for entry in walk() if entry.name not in before]
-    names = {"gudermannian", "relative", "rms", "rotated", "product", "inverse", "asymmetry", "unit"}
+    names = {"gudermannian", "relative", "rms", "rotated", "product", "inverse", "asymmetry", "unit", "floor_at"}
     assert names == {entry.name for entry in added}
     for entry in added:
         calls = samples(entry)

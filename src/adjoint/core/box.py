@@ -28,6 +28,8 @@ class Box:
     per_sample = False
     #: The kinds of numbers with which this box may stand in an index; of others, the values do.
     in_index = ""
+    #: Of an array that stands for values to come: whether one of these may be infinite or nan.
+    may_be_infinite = True
     #: Whether what an operation keeps of its work will be used again, on the way back.
     goes_back = False
 

@@ -101,10 +101,13 @@ def _broadcasting(domains: Sequence[Any]) -> Samples:
 def reduction(
     forward: Callable[..., Any],
     *,
-    partial: RuleLike,
+    partial: RuleLike = None,
+    vjp: Callable[..., Any] | None = None,
+    jvp: Callable[..., Any] | None = None,
     name: str | None = None,
     settings: dict[str, Any] | None = None,
     domain: Domain = (-2.0, 2.0),
+    flags: Sequence[str] = (),
     answers: Sequence[Callable[..., Any]] = (),
     samples: Samples | None = None,
     errors: Samples | None = None,
@@ -115,6 +118,7 @@ def reduction(
         forward: ``forward(a, axis=…, keepdims=…)``.
         partial: the derivative of the result by each element: a function of ``a`` and/or ``out`` (which
             comes broadcast against ``a``, as with ``keepdims=True``), ``axis`` and other settings; or a number.
+        vjp, jvp: instead of `partial`, for functions that select: rules as `general` takes them.
         settings: further keyword arguments and their defaults.
     """
     names = parameters(partial) if callable(partial) else ()
@@ -143,15 +147,19 @@ def reduction(
         terms = given["t"] * slope(given)
         return np.sum(np.real(terms) if real else terms, axis=given["axis"], keepdims=given["keepdims"])
 
+    rule, push = Rule(spread if partial == 1 else cotangent, saved), Rule(tangent, along)
+    if vjp is not None and jvp is not None:
+        rule, push = rule_of(vjp), rule_of(jvp)
     return _made(
         Op(
             name=name or forward.__name__,
             forward=forward,
             inputs=("a",),
             settings={"axis": None, "keepdims": False, **(settings or {})},
-            rules=(Rule(spread if partial == 1 else cotangent, saved),),
-            jvps=(Rule(tangent, along),) if callable(partial) else (),
-            kind="reduction" if callable(partial) else "linear",
+            rules=(rule,),
+            jvps=() if partial is not None and not callable(partial) else (push,),
+            kind="linear" if partial is not None and not callable(partial) else "reduction",
+            flags=frozenset(flags),
             answers=_answers(forward, answers),
             samples=samples or _along_axes(domain),
             errors=errors,

@@ -43,8 +43,9 @@ class Pull(Protocol):
     `names` says what each saved value is, `wanted` which inputs the parents are (for one joint rule that is
     saved as ``needs``), `fresh` that a cotangent of its own is a new array,
     `consumes` that it writes into the cotangent that it is given, `watched`
-    that a saved value must be checked (`twin` is the pullback for which it must), `special` that either holds,
-    `source` the text that was compiled.
+    that a saved value must be checked (`twin` is the pullback for which it must), `selects` that it leaves values
+    out, `special` that any of these holds, `straight` that a chain may go on through it at once, `finite` that its
+    partial derivatives are finite where the values are, `hooks` what sees the cotangent first, `source` the text.
     """
 
     op: Op
@@ -53,7 +54,11 @@ class Pull(Protocol):
     fresh: bool
     consumes: bool
     watched: bool
+    selects: bool
     special: bool
+    straight: bool
+    finite: bool
+    hooks: Any
     twin: Pull | None
     source: str
     save: Callable[[Sequence[Any], Any, Mapping[str, Any]], tuple[Any, ...]]
@@ -72,8 +77,19 @@ def build(op: Op, wanted: tuple[int, ...], fitted: bool, conjugate: bool) -> Pul
     pull: Pull | None = op.pulls.get(key)
     if pull is None:
         pull = op.pulls[key] = _joint(op, fitted) if op.joint else _separate(op, *key)
-        pull.watched, pull.special, pull.twin = False, pull.consumes, None
+        pull.watched, pull.special, pull.twin = False, pull.consumes or pull.selects, None
+        pull.straight = not pull.consumes
     return pull
+
+
+def selects(op: Op) -> bool:
+    """Whether `op` leaves values out: some by others' values, say, or all, as steps do."""
+    return "selects" in op.flags or any(rule.function == 0 for rule in op.rules if not callable(rule.function))
+
+
+def is_finite(op: Op) -> bool:
+    """Whether finite arguments give finite values, and finite partial derivatives of all orders."""
+    return "finite" in op.flags or "multilinear" in op.flags or op.kind == "linear"
 
 
 def refuse_complex(op: Op, is_complex: bool) -> None:
@@ -91,6 +107,7 @@ def watching(pull: Pull) -> Pull:
         twin: Any = FunctionType(pull.__code__, pull.__globals__)  # type: ignore[attr-defined]  # a Pull is a function
         twin.__dict__ |= pull.__dict__
         twin.watched = twin.special = True
+        twin.straight = False
         pull.twin = twin
     return cast(Pull, pull.twin)
 
@@ -151,8 +168,8 @@ def _compile(
     exec(compile(source, f"<pullback of {op.name}>", "exec"), scope)
     pull = scope["pull"]
     pull.op, pull.names, pull.fresh, pull.source = op, tuple(names), fresh, source
-    pull.consumes = "consumes" in op.flags
-    pull.wanted, pull.save = wanted, scope["save"]
+    pull.consumes, pull.selects, pull.finite = "consumes" in op.flags, selects(op), is_finite(op)
+    pull.wanted, pull.save, pull.hooks = wanted, scope["save"], None
     return cast(Pull, pull)
 
 

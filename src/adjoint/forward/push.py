@@ -43,6 +43,7 @@ def _written(op: Op, wanted: tuple[int, ...], real: bool) -> Push:
     _refuse(op, wanted, real)
     scope: dict[str, Any] = {"op": op, "apply": apply, "zeros": _zeros, "transposed": transposed}
     scope |= {"shape_of": shape_of, "dtype_of": dtype_of, "along": _along, "at": _at, "added": _added, "every": _every}
+    scope["zeros_like"] = np.zeros_like
     tangents = {i: f"t{i}" for i in wanted}
     if op.joint and op.jvps:
         given = ", ".join(f"{i}: {t}" for i, t in tangents.items())
@@ -86,7 +87,8 @@ def _term(op: Op, i: int, t: str, scope: dict[str, Any], real: bool) -> str:
         return f"transposed(op, {i}, args, out, settings, {t})"
     function, names = op.rules[i]
     if not callable(function):
-        return t if function == 1 else f"-{t}" if function == -1 else f"{t} * {function!r}"
+        constant: dict[Any, str] = {1: t, -1: f"-{t}", 0: f"zeros_like({t})"}
+        return constant.get(function, f"{t} * {function!r}")
     scope[f"rule{i}"] = function
     if "g" not in names:
         return f"{t} * rule{i}({', '.join(where(op, name) for name in names)})"

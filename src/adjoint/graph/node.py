@@ -18,6 +18,7 @@ import numpy as np
 
 from adjoint.core.locks import NODES
 from adjoint.core.op import NO_SETTINGS, Op
+from adjoint.core.pulls import is_finite
 
 Place = tuple[CodeType, int]
 _next_number = count().__next__
@@ -277,3 +278,31 @@ def uses(nodes: Sequence[Node]) -> dict[Node, list[Node]]:
         for arg in node.args:
             users[arg].append(node)
     return users
+
+
+def may_be_infinite(node: Node) -> bool:
+    """Whether the value of `node` may be infinite or nan: an input as it is, or what an operation makes of finite ones.
+
+    What is computed of inputs by operations that keep finite what is (`is_finite`) is taken to be finite; of a long
+    computation, anything may be.
+    """
+    stack, seen, direct = [node], {node}, {node}
+    while stack:
+        node = stack.pop()
+        if node.kind == "input" and node in direct and node.dtype is not None and node.dtype.kind in "fc":
+            return True
+        if node.kind == "constant" and not np.isfinite(node.value).all():
+            return True
+        op = node.op
+        if op is None or op.kind == "constant":
+            continue
+        if len(seen) > 64 or not is_finite(op):
+            return True
+        moved = node in direct and ("moves" in op.flags or op.name == "choose_either")
+        for arg in node.args:
+            if arg not in seen:
+                seen.add(arg)
+                stack.append(arg)
+                if moved:
+                    direct.add(arg)
+    return False

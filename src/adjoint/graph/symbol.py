@@ -16,7 +16,7 @@ from adjoint.core.errors import AdjointError, LeavesGraphError, NotSupportedErro
 from adjoint.core.foreign import plain_array
 from adjoint.core.op import Op, Rule
 from adjoint.core.protocol import for_a_rule
-from adjoint.graph.node import Node, NumberName, call, constant, frozen, part
+from adjoint.graph.node import Node, NumberName, call, constant, frozen, may_be_infinite, part
 from adjoint.ops.writable import Layered
 from adjoint.tape.lines import users_place
 from adjoint.tape.reach import Source
@@ -223,6 +223,10 @@ class Symbol(Layered):
 
     def constant(self, answer: Any) -> Any:
         return answer
+
+    @property
+    def may_be_infinite(self) -> bool:  # type: ignore[override]  # nobody sets it
+        return may_be_infinite(self.node)
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -38,12 +38,12 @@ def _gate(x: Any, y: Any) -> Any:
     return np.where(np.greater(y, 0), x, 0.0)
 
 
-gate: Op = elementwise(_gate, name="gate", partials=(lambda g, y: gate(g, y), 0))
+gate: Op = elementwise(_gate, name="gate", partials=(lambda g, y: gate(g, y), 0), flags=("selects", "finite"))
 relu = elementwise(
     lambda x: np.maximum(x, 0),
     name="relu",
     vjp=lambda g, out: gate(g, out),
-    flags=("idempotent", "real"),
+    flags=("idempotent", "real", "selects", "finite"),
     samples=lambda r: [call(r(3, 4)), call(r())],
 )
 relu6 = elementwise(
@@ -51,7 +51,7 @@ relu6 = elementwise(
     name="relu6",
     vjp=lambda g, x: np.where(np.logical_and(np.greater(x, 0), np.less(x, 6)), g, 0.0),
     domain=(-3, 9),
-    flags=("idempotent", "real"),
+    flags=("idempotent", "real", "selects", "finite"),
 )
 
 
@@ -59,13 +59,21 @@ def _sigmoid(x: Any) -> Any:
     return np.exp(np.minimum(x, 0)) / (1 + np.exp(-np.abs(x)))  # no exponential above 1: nothing overflows
 
 
-sigmoid = elementwise(_sigmoid, name="sigmoid", partial=lambda out: out * (1 - out), flags=("real",))
-softplus = elementwise(lambda x: np.logaddexp(x, 0), name="softplus", partial=lambda x: sigmoid(x), flags=("real",))
+sigmoid = elementwise(_sigmoid, name="sigmoid", partial=lambda out: out * (1 - out), flags=("real", "finite"))
+softplus = elementwise(
+    lambda x: np.logaddexp(x, 0), name="softplus", partial=lambda x: sigmoid(x), flags=("real", "finite")
+)
 silu = elementwise(
-    lambda x: x * _sigmoid(x), name="silu", partial=lambda x: sigmoid(x) * (1 + x * (1 - sigmoid(x))), flags=("real",)
+    lambda x: x * _sigmoid(x),
+    name="silu",
+    partial=lambda x: sigmoid(x) * (1 + x * (1 - sigmoid(x))),
+    flags=("real", "finite"),
 )
 softsign = elementwise(
-    lambda x: x / (1 + np.abs(x)), name="softsign", partial=lambda x: 1 / np.square(1 + np.abs(x)), flags=("real",)
+    lambda x: x / (1 + np.abs(x)),
+    name="softsign",
+    partial=lambda x: 1 / np.square(1 + np.abs(x)),
+    flags=("real", "finite"),
 )
 
 
@@ -79,7 +87,7 @@ gelu_exact = elementwise(
     lambda x: x * _normal_cdf(x),
     name="gelu_exact",
     partial=lambda x: _normal_cdf(x) + x * np.exp(-0.5 * x * x) * (1 / math.sqrt(2 * math.pi)),
-    flags=("real",),
+    flags=("real", "finite"),
 )
 
 _SCALE, _CUBIC = math.sqrt(2 / math.pi), 0.044715
@@ -94,7 +102,7 @@ gelu_tanh = elementwise(
     lambda x: 0.5 * x * (1 + np.tanh(_SCALE * (x + _CUBIC * x * x * x))),
     name="gelu_tanh",
     partial=_gelu_tanh_slope,
-    flags=("real",),
+    flags=("real", "finite"),
 )
 
 
@@ -125,7 +133,7 @@ prelu = elementwise(
         lambda g, x, slope: np.where(np.greater(x, 0), g, g * slope),
         lambda g, x: np.where(np.greater(x, 0), 0.0, g * x),
     ),
-    flags=("real",),
+    flags=("real", "selects", "finite"),
 )
 
 
@@ -144,7 +152,7 @@ exponential_unit = elementwise(
         lambda g, x: np.where(np.greater(x, 0), 0.0, g * np.expm1(np.minimum(x, 0))),
     ),
     domain=((-2, 2), (0.5, 2)),
-    flags=("real",),
+    flags=("real", "selects", "finite"),
 )
 
 
@@ -176,7 +184,7 @@ between = elementwise(
         lambda g, x, high: np.where(np.greater_equal(x, high), g, 0.0),
     ),
     domain=((-2, 2), (-1, -0.5), (0.5, 1)),
-    flags=("real",),
+    flags=("real", "selects", "finite"),
 )
 
 
@@ -201,7 +209,7 @@ def shifted(a: np.ndarray, axis: Any) -> np.ndarray:
     batch="axes",
     samples=lambda r: [call(r(5)), call(r(3, 4)), call(r(3, 4), axis=0), call(r(2, 3, 4), (0, 2))],
     errors=lambda r: [call(r(3), axis=1)],
-    flags=("real",),
+    flags=("real", "finite"),
 )
 def softmax(a: Any, /, axis: Any = -1) -> Any:
     """exp(a) / sum(exp(a)) along `axis`, for numbers of any size."""
@@ -215,7 +223,7 @@ def softmax(a: Any, /, axis: Any = -1) -> Any:
     batch="axes",
     samples=lambda r: [call(r(5)), call(r(3, 4)), call(r(3, 4), axis=0), call(r(2, 3, 4), (0, 2))],
     errors=lambda r: [call(r(3), axis=1)],
-    flags=("real",),
+    flags=("real", "finite"),
 )
 def log_softmax(a: Any, /, axis: Any = -1) -> Any:
     """log(softmax(a)) along `axis`, without the loss of digits of the two steps."""

@@ -11,11 +11,11 @@ import numpy as np
 from adjoint.core.constructors import composite, constant, elementwise, not_differentiable
 from adjoint.core.op import call
 
-add = elementwise(np.add, partials=(1, 1), flags=("commutative",))
-subtract = elementwise(np.subtract, partials=(1, -1))
-negative = elementwise(np.negative, partial=-1)
-positive = elementwise(np.positive, partial=1)
-multiply = elementwise(np.multiply, partials=(lambda y: y, lambda x: x), flags=("commutative",))
+add = elementwise(np.add, partials=(1, 1), flags=("commutative", "finite"))
+subtract = elementwise(np.subtract, partials=(1, -1), flags=("finite",))
+negative = elementwise(np.negative, partial=-1, flags=("finite",))
+positive = elementwise(np.positive, partial=1, flags=("finite",))
+multiply = elementwise(np.multiply, partials=(lambda y: y, lambda x: x), flags=("commutative", "finite"))
 
 
 def _inverse(y: Any) -> Any:
@@ -29,7 +29,7 @@ divide = elementwise(
     domain=((-2, 2), (0.5, 2)),
 )
 reciprocal = elementwise(np.reciprocal, partial=lambda out: -out * out, domain=(0.5, 2))
-square = elementwise(np.square, partial=lambda x: 2 * x)
+square = elementwise(np.square, partial=lambda x: 2 * x, flags=("finite",))
 sqrt = elementwise(np.sqrt, partial=lambda out: 0.5 / out, domain=(0.3, 3))
 cbrt = elementwise(np.cbrt, partial=lambda out: 1 / (3 * np.square(out)), domain=(0.3, 3))
 
@@ -59,7 +59,7 @@ def _by_exponent(x: Any, y: Any, out: Any) -> Any:
 power = elementwise(np.power, partials=(_by_base, _by_exponent), domain=((0.3, 2), (-2, 2)))
 float_power = elementwise(np.float_power, partials=(_by_base, _by_exponent), domain=((0.3, 2), (-2, 2)))
 
-absolute = elementwise(np.absolute, vjp=lambda g, x: g * np.sign(x), domain=(0.2, 2), flags=("idempotent",))
+absolute = elementwise(np.absolute, vjp=lambda g, x: g * np.sign(x), domain=(0.2, 2), flags=("idempotent", "finite"))
 fabs = elementwise(np.fabs, partial=lambda x: np.sign(x), domain=(-2, -0.2), flags=("idempotent",))
 hypot = elementwise(
     np.hypot,
@@ -87,7 +87,12 @@ ldexp = elementwise(
     partials=(lambda g, y: np.ldexp(g, y), None),
     samples=lambda r: [call(r(3, 4), 2), call(r(3), np.array([1, -2, 0]))],
 )
-heaviside = elementwise(np.heaviside, partials=(0, lambda g, x: g * np.equal(x, 0)), domain=((0.1, 1), (0, 1)))
+heaviside = elementwise(
+    np.heaviside,
+    partials=(0, lambda g, x: np.where(np.equal(x, 0), g, 0.0)),
+    domain=((0.1, 1), (0, 1)),
+    flags=("selects", "finite"),
+)
 
 # Steps: flat wherever they have a derivative.
 
@@ -100,17 +105,17 @@ def _turn(g: Any, x: Any, out: Any) -> Any:
     return across / np.where(np.equal(x, 0), 1.0, np.abs(x))
 
 
-sign = elementwise(np.sign, vjp=_turn, domain=(0.2, 2), flags=("idempotent",))
-floor = elementwise(np.floor, partial=0, domain=(0.1, 0.9), flags=("idempotent",))
-ceil = elementwise(np.ceil, partial=0, domain=(0.1, 0.9), flags=("idempotent",))
-trunc = elementwise(np.trunc, partial=0, domain=(0.1, 0.9), flags=("idempotent",))
-rint = elementwise(np.rint, partial=0, domain=(0.1, 0.4), flags=("idempotent",))
-floor_divide = elementwise(np.floor_divide, partials=(0, 0), domain=((0.1, 0.9), (1.1, 1.9)))
+sign = elementwise(np.sign, vjp=_turn, domain=(0.2, 2), flags=("idempotent", "selects"))
+floor = elementwise(np.floor, partial=0, domain=(0.1, 0.9), flags=("idempotent", "finite"))
+ceil = elementwise(np.ceil, partial=0, domain=(0.1, 0.9), flags=("idempotent", "finite"))
+trunc = elementwise(np.trunc, partial=0, domain=(0.1, 0.9), flags=("idempotent", "finite"))
+rint = elementwise(np.rint, partial=0, domain=(0.1, 0.4), flags=("idempotent", "finite"))
+floor_divide = elementwise(np.floor_divide, partials=(0, 0), domain=((0.1, 0.9), (1.1, 1.9)), flags=("finite",))
 
-deg2rad = elementwise(np.deg2rad, partial=math.pi / 180)
-rad2deg = elementwise(np.rad2deg, partial=180 / math.pi)
-radians = elementwise(np.radians, partial=math.pi / 180)
-degrees = elementwise(np.degrees, partial=180 / math.pi)
+deg2rad = elementwise(np.deg2rad, partial=math.pi / 180, flags=("finite",))
+rad2deg = elementwise(np.rad2deg, partial=180 / math.pi, flags=("finite",))
+radians = elementwise(np.radians, partial=math.pi / 180, flags=("finite",))
+degrees = elementwise(np.degrees, partial=180 / math.pi, flags=("finite",))
 
 constant(np.signbit, np.gcd, np.lcm)
 

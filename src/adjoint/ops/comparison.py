@@ -11,20 +11,21 @@ from adjoint.core.constructors import constant, elementwise
 from adjoint.ops.shape import counted_from_one
 
 
-def _share(mine: Any, other: Any, out: Any) -> Any:
-    """1 where this argument is the result, an even half where both are; nan follows nan."""
+def _share(g: Any, mine: Any, other: Any, out: Any) -> Any:
+    """All where this argument is the result, an even half where both are, else nothing; nan follows nan."""
     won = np.equal(mine, out) | (np.isnan(out) & np.isnan(mine))
     lost = np.equal(other, out) | (np.isnan(out) & np.isnan(other))
-    return np.where(won & lost, 0.5, np.where(won, 1.0, 0.0)).astype(out.dtype)
+    return np.where(won, np.where(lost, g * 0.5, g), 0.0)
 
 
-_shares = (lambda x, y, out: _share(x, y, out), lambda x, y, out: _share(y, x, out))
+_shares = (lambda g, x, y, out: _share(g, x, y, out), lambda g, x, y, out: _share(g, y, x, out))
+_FLAGS = ("commutative", "idempotent", "selects", "finite")
 _apart = ((-2.0, -0.2), (0.2, 2.0))
 
-maximum = elementwise(np.maximum, partials=_shares, domain=_apart, flags=("commutative", "idempotent"))
-minimum = elementwise(np.minimum, partials=_shares, domain=_apart, flags=("commutative", "idempotent"))
-fmax = elementwise(np.fmax, partials=_shares, domain=_apart, flags=("commutative", "idempotent"))
-fmin = elementwise(np.fmin, partials=_shares, domain=_apart, flags=("commutative", "idempotent"))
+maximum = elementwise(np.maximum, partials=_shares, domain=_apart, flags=_FLAGS)
+minimum = elementwise(np.minimum, partials=_shares, domain=_apart, flags=_FLAGS)
+fmax = elementwise(np.fmax, partials=_shares, domain=_apart, flags=_FLAGS)
+fmin = elementwise(np.fmin, partials=_shares, domain=_apart, flags=_FLAGS)
 
 
 def each_element(function: Callable[..., Any], k: int) -> Callable[..., Any]:

@@ -22,7 +22,13 @@ def _z(r: Any, *shape: int) -> Any:
     return r(*shape) + 1j * r(*shape)
 
 
-@linear(np.real, transpose=lambda g: g, batch="leading", samples=lambda r: [call(_z(r, 3)), call(r(2, 3)), call(_z(r))])
+@linear(
+    np.real,
+    transpose=lambda g: g,
+    batch="leading",
+    flags=("moves",),
+    samples=lambda r: [call(_z(r, 3)), call(r(2, 3)), call(_z(r))],
+)
 def real(val: Any, /) -> Any:
     return np.real(val)
 
@@ -31,6 +37,7 @@ def real(val: Any, /) -> Any:
     np.imag,
     transpose=lambda g, val_dtype: g * 1j if val_dtype.kind == "c" else np.zeros_like(g),
     batch="leading",
+    flags=("moves", "selects"),
     samples=lambda r: [call(_z(r, 3)), call(r(2, 3)), call(_z(r))],
 )
 def imag(val: Any, /) -> Any:
@@ -41,6 +48,7 @@ conj = elementwise(
     np.conjugate,
     vjp=lambda g: np.conj(g),
     name="conj",
+    flags=("finite",),
     samples=lambda r: [call(r(2, 3)), call(_z(r, 3))],
 )
 
@@ -86,7 +94,12 @@ def nan_to_num(
     return np.where(np.isneginf(x), float(limits.min) if neginf is None else neginf, x)
 
 
-@general(vjp=lambda g: np.zeros_like(g), batch="leading", samples=lambda r: [call(r(3, 4, low=0.1, high=0.4))])
+@general(
+    vjp=lambda g: np.zeros_like(g),
+    batch="leading",
+    flags=("selects", "finite"),
+    samples=lambda r: [call(r(3, 4, low=0.1, high=0.4))],
+)
 def rounded(a: Any, /, decimals: int = 0) -> Any:
     return np.round(a, decimals)
 

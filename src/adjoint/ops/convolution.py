@@ -91,6 +91,7 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
 @linear(
     transpose=lambda g, window_shape, axis: windows_of(g, window_shape, axis),
     batch=lambda windows, shape, window_shape, axis, n: _overlap_each(windows, (n, *shape), window_shape, axis),
+    flags=("moves",),
     samples=lambda r: [call(r(3, 3), shape=(5,), window_shape=(3,), axis=(0,))],
 )
 def overlap_add(windows: Any, /, shape: Any = (), window_shape: Any = (), axis: Any = ()) -> Any:
@@ -114,6 +115,7 @@ def _overlap_each(windows: Any, shape: Any, window_shape: Any, axis: Any) -> Any
         g, shape=x_shape, window_shape=window_shape, axis=axis
     ),
     batch="axes",
+    flags=("moves",),
     samples=lambda r: [call(r(5), window_shape=(3,), axis=(0,)), call(r(3, 4), window_shape=(2, 2), axis=(0, 1))],
 )
 def windows(x: Any, /, window_shape: Any = (), axis: Any = ()) -> Any:

@@ -19,7 +19,12 @@ def _to_end(g: Any, axis: int) -> Any:
     return np.flip(np.cumsum(np.flip(g, axis), axis=axis), axis)
 
 
-@linear(transpose=lambda g, axis: _to_end(g, axis), batch="axes", samples=lambda r: [call(r(5)), call(r(3, 4), axis=0)])
+@linear(
+    transpose=lambda g, axis: _to_end(g, axis),
+    batch="axes",
+    flags=("moves",),
+    samples=lambda r: [call(r(5)), call(r(3, 4), axis=0)],
+)
 def running_sum(a: Any, /, axis: int = -1) -> Any:
     return np.add.accumulate(a, axis=axis)
 
@@ -75,7 +80,14 @@ def _extreme(ufunc: np.ufunc, name: str) -> Any:
         return ufunc.accumulate(a, axis=axis)
 
     forward.__name__ = name
-    return general(vjp=vjp, jvp=jvp, batch="axes", samples=lambda r: [call(r(5)), call(r(3, 4), axis=0)])(forward)
+    made = general(
+        vjp=vjp,
+        jvp=jvp,
+        batch="axes",
+        flags=("selects", "finite"),
+        samples=lambda r: [call(r(5)), call(r(3, 4), axis=0)],
+    )
+    return made(forward)
 
 
 running_max = _extreme(np.maximum, "running_max")

@@ -20,10 +20,10 @@ log1p = elementwise(np.log1p, partial=lambda x: 1 / (1 + x), domain=(-0.5, 3))
 logaddexp = elementwise(
     np.logaddexp,
     partials=(lambda x, out: np.exp(x - out), lambda y, out: np.exp(y - out)),
-    flags=("commutative",),
+    flags=("commutative", "finite"),
 )
 logaddexp2 = elementwise(
     np.logaddexp2,
     partials=(lambda x, out: np.exp2(x - out), lambda y, out: np.exp2(y - out)),
-    flags=("commutative",),
+    flags=("commutative", "finite"),
 )

@@ -56,6 +56,7 @@ def _twice(g: Any, n: int, axis: int, factor: float) -> Any:
 @linear(
     transpose=lambda g, n, axis, factor: _twice(g, n, axis, factor),
     batch="axes",
+    flags=("moves",),
     samples=lambda r: [call(_z(r, 3), n=4, factor=0.5), call(_z(r, 3, 2), n=5, axis=0, factor=2.0)],
 )
 def weighted_half(a: Any, /, n: int = 1, axis: int = -1, factor: float = 1.0) -> Any:

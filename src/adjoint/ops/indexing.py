@@ -69,6 +69,7 @@ def _scatter_each(value: Any, index: Any, shape: tuple[int, ...], repeats: bool)
 @linear(
     transpose=lambda g, index: g[index],
     batch=_scatter_each,
+    flags=("moves", "pads"),
     samples=lambda r: [
         call(r(2), index=(slice(1, 3),), shape=(4,)),
         call(r(3), index=(np.array([0, 2, 0]),), shape=(4,), repeats=True),
@@ -195,6 +196,7 @@ def _unpick(g: Any, xs: Sequence[Any], form: Any) -> list[Any]:
     vjp=_unpick,
     jvp=lambda t, xs, form: _picked(t[0], xs, form),
     batch=_pick_each,
+    flags=("moves", "selects", "finite"),
     samples=lambda r: [
         call(r(4), np.array([0, 2, 0]), form=(Place(0),)),
         call(r(3, 4), np.array([0, 2]), np.array([[1], [3]]), form=(Place(0), Place(1))),
@@ -211,6 +213,7 @@ def pick(*xs: Any, form: Any = ()) -> Any:
     vjp=lambda g, xs, form: [_picked(g, xs, form)] + [None] * (len(xs) - 1),
     jvp=lambda t, xs, form, shape: _placed_at(t[0], xs, form, shape),
     batch=_place_each,
+    flags=("moves", "pads", "finite"),
     samples=lambda r: [call(r(3), np.array([0, 2, 0]), form=(Place(0),), shape=(4,))],
 )
 def place_at(*xs: Any, form: Any = (), shape: Any = ()) -> Any:
@@ -228,6 +231,7 @@ def _scatter(g: Any, a_shape: tuple[int, ...], index: Any, repeats: bool) -> Any
 @linear(
     transpose=_scatter,
     batch=_read_each,
+    flags=("moves", "selects"),
     samples=lambda r: [
         call(r(4), index=2),
         call(r(3, 4), index=(slice(None), slice(None, None, -2))),

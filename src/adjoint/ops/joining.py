@@ -29,6 +29,7 @@ def _slices(g: Any, xs_shapes: tuple[tuple[int, ...], ...], axis: int) -> list[A
     vjp=_slices,
     batch=lambda xs, axis: np.concatenate(xs, axis=counted_from_one(axis)),
     linear=True,
+    flags=("moves",),
     samples=lambda r: [call(r(2, 3), r(1, 3)), call(r(2, 3), r(2, 1), r(2, 2), axis=-1)],
 )
 def join(*xs: Any, axis: int = 0) -> Any:
@@ -43,6 +44,7 @@ _HELD = {np.ndarray, np.float64, float, int, np.float32, np.complex128, complex}
     batch=lambda xs, axis: np.stack(xs, axis=counted_from_one(axis)),
     vjp=lambda g, axis: g if axis == 0 else np.moveaxis(g, axis, 0),
     linear=True,
+    flags=("moves",),
     samples=lambda r: [call(r(2, 3), r(2, 3)), call(r(2), r(2), r(2), axis=-1), call(r(), r())],
 )
 def pile(*xs: Any, axis: int = 0) -> Any:

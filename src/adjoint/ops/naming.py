@@ -9,7 +9,10 @@ from adjoint.core.op import call
 
 
 @linear(
-    transpose=lambda g, label: g, batch="leading", samples=lambda r: [call(r(3), label="a"), call(r(2, 3), label="b")]
+    transpose=lambda g, label: g,
+    batch="leading",
+    flags=("moves",),
+    samples=lambda r: [call(r(3), label="a"), call(r(2, 3), label="b")],
 )
 def name(x: Any, /, label: str = "") -> Any:
     """`x` itself, called `label`: so that ``ad.save_only_names(label)`` knows it.

@@ -16,7 +16,7 @@ from adjoint.core.errors import ArgumentError, NotSupportedError
 from adjoint.core.op import Op, call
 from adjoint.core.protocol import detached, in_graph, store
 from adjoint.ops.indexing import scatter
-from adjoint.ops.reductions import axes_of
+from adjoint.ops.reductions import axes_of, shared
 
 
 def values_of(x: Any) -> np.ndarray:
@@ -56,6 +56,7 @@ def _unpartitioned(g: Any, a: Any, out: Any, axis: int) -> Any:
     vjp=lambda g, a, axis, kind: _placed(g, np.argsort(a, axis=axis, kind=kind), axis),
     jvp=lambda t, a, axis, kind: np.take_along_axis(t, np.argsort(a, axis=axis, kind=kind), axis),
     batch="axes",
+    flags=("finite",),
     samples=lambda r: [call(r(5)), call(r(3, 4), axis=0)],
 )
 def sort_along(a: Any, /, axis: int = -1, kind: Any = None) -> Any:
@@ -70,6 +71,7 @@ def _partitioned(t: Any, a: Any, out: Any, axis: int) -> Any:
     vjp=_unpartitioned,
     jvp=_partitioned,
     batch="axes",
+    flags=("finite",),
     samples=lambda r: [call(r(5), kth=2), call(r(3, 4), kth=(0, 2), axis=0)],
 )
 def partition_along(a: Any, /, kth: Any = 0, axis: int = -1) -> Any:
@@ -118,12 +120,8 @@ def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order
 
 def _shares(g: Any, a: Any, out: Any) -> Any:
     """Each rank's cotangent, evenly to all elements of that value."""
-    total = 0.0
-    for k in range(np.shape(out)[-1]):
-        won = np.equal(a, out[..., k : k + 1]).astype(out.dtype)
-        with np.errstate(invalid="ignore"):  # among nan there is no rank: 0 / 0
-            total = total + g[..., k : k + 1] * (won / np.sum(won, axis=-1, keepdims=True))
-    return total
+    ranks = [slice(k, k + 1) for k in range(np.shape(out)[-1])]
+    return sum((shared(g[..., k], np.equal(a, out[..., k]), -1) for k in ranks), 0.0)
 
 
 def _mean_of_equals(t: Any, a: Any, out: Any) -> Any:
@@ -137,6 +135,7 @@ def _mean_of_equals(t: Any, a: Any, out: Any) -> Any:
     vjp=_shares,
     jvp=_mean_of_equals,
     batch="leading",
+    flags=("selects", "finite"),
     samples=lambda r: [call(r(5), ranks=(0, 3, 3)), call(r(2, 5), ranks=(2,))],
 )
 def order_statistics(a: Any, /, ranks: Any = (0,)) -> Any:
@@ -148,6 +147,7 @@ def order_statistics(a: Any, /, ranks: Any = (0,)) -> Any:
     vjps=(_shares, None),
     jvps=(_mean_of_equals, None),
     batch="leading",
+    flags=("selects", "finite"),
     samples=lambda r: [call(r(2, 5), np.array([[0, 1], [4, 2]]))],
 )
 def statistics_of_rows(a: Any, ranks: Any, /) -> Any:

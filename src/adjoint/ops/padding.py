@@ -29,6 +29,7 @@ _OPTIONS = (
 @linear(
     transpose=lambda g, a_shape, widths: g[tuple(slice(b, b + n) for (b, _), n in zip(widths, a_shape, strict=True))],
     batch=lambda a, widths: np.pad(a, ((0, 0), *widths)),
+    flags=("moves", "pads"),
     samples=lambda r: [call(r(2, 3), widths=((1, 0), (2, 1)))],
 )
 def pad_zeros(a: Any, /, widths: Any = ()) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.box import Box, raw
-from adjoint.core.constructors import composite, linear, reduction, spread
+from adjoint.core.constructors import composite, linear, reduction, spread, unreduced
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import call
 from adjoint.core.protocol import detached, store
@@ -36,10 +36,27 @@ def count_along(shape: tuple[int, ...], axis: Any) -> int:
     return total
 
 
-def _ties(a: Any, out: Any, axis: Any) -> Any:
-    """1 at the extreme; an even share where several elements are it."""
-    won = np.equal(a, out).astype(out.dtype)
-    return won / np.sum(won, axis=axis, keepdims=True)
+def shared(g: Any, won: Any, axis: Any) -> Any:
+    """`g` in even shares to the elements that have `won`, and nothing to the others; where none has, nan to all."""
+    won, count = _winners(won, g.dtype, axis)
+    return np.where(won, g / count, 0.0)
+
+
+def _winners(won: Any, dtype: Any, axis: Any) -> tuple[Any, Any]:
+    """Where an element has won, and how many have, with the reduced axes; where none has, all have, and are nan."""
+    count = np.sum(won.astype(dtype), axis=axis, keepdims=True)
+    none = np.equal(count, 0)
+    return np.logical_or(won, none), np.where(none, np.nan, count)
+
+
+def _to_extreme(g: Any, a: Any, out: Any, axis: Any, keepdims: Any) -> Any:
+    shape = np.shape(a)
+    return shared(unreduced(g, shape, axis, keepdims), np.equal(a, unreduced(out, shape, axis, keepdims)), axis)
+
+
+def _of_extreme(t: Any, a: Any, out: Any, axis: Any, keepdims: Any) -> Any:
+    won, count = _winners(np.equal(a, unreduced(out, np.shape(a), axis, keepdims)), t.dtype, axis)
+    return np.sum(np.where(won, t / count, 0.0), axis=axis, keepdims=keepdims)
 
 
 def _others(a: Any, out: Any, axis: Any) -> Any:
@@ -58,7 +75,10 @@ def _others(a: Any, out: Any, axis: Any) -> Any:
 
 
 reduce_sum = reduction(
-    lambda a, axis, keepdims: np.add.reduce(a, axis=axis, keepdims=keepdims), partial=1, name="reduce_sum"
+    lambda a, axis, keepdims: np.add.reduce(a, axis=axis, keepdims=keepdims),
+    partial=1,
+    name="reduce_sum",
+    flags=("moves",),
 )
 reduce_prod = reduction(
     lambda a, axis, keepdims: np.multiply.reduce(a, axis=axis, keepdims=keepdims),
@@ -68,13 +88,17 @@ reduce_prod = reduction(
 )
 reduce_max = reduction(
     lambda a, axis, keepdims: np.maximum.reduce(a, axis=axis, keepdims=keepdims),
-    partial=_ties,
+    vjp=_to_extreme,
+    jvp=_of_extreme,
     name="reduce_max",
+    flags=("selects", "finite"),
 )
 reduce_min = reduction(
     lambda a, axis, keepdims: np.minimum.reduce(a, axis=axis, keepdims=keepdims),
-    partial=_ties,
+    vjp=_to_extreme,
+    jvp=_of_extreme,
     name="reduce_min",
+    flags=("selects", "finite"),
 )
 
 
@@ -131,6 +155,7 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, r
 
 @linear(
     transpose=lambda g, a_shape, axis, keepdims: spread(g / count_along(a_shape, axis), a_shape, axis, keepdims),
+    flags=("moves",),
     samples=lambda r: [call(r(5)), call(r(2, 3, 4), axis=(0, -1)), call(r(3, 4), 1, True)],
 )
 def reduce_mean(a: Any, /, axis: Any = None, keepdims: Any = False) -> Any:

@@ -21,10 +21,11 @@ choose_either = elementwise(
     partials=(
         None,
         # Selected, not multiplied by 0 or 1: what was not chosen may be inf or nan.
-        lambda g, condition: np.where(condition, g, np.zeros_like(g)),
-        lambda g, condition: np.where(condition, np.zeros_like(g), g),
+        lambda g, condition: np.where(condition, g, 0.0),
+        lambda g, condition: np.where(condition, 0.0, g),
     ),
     name="choose_either",
+    flags=("selects", "finite"),
     samples=lambda r: [
         call(np.array([[True], [False]]), r(2, 3), r(3)),
         call(np.array([True, False]), r(2), 1.5),
@@ -35,7 +36,7 @@ choose_either = elementwise(
 
 @composite(np.where, samples=lambda r: [call(np.array([True, False, True]), r(3), r(2, 1)), call(True, 2.0, r(2))])
 def where(condition: Any, *values: Any) -> Any:
-    if isinstance(condition, Box):
+    if isinstance(condition, Box) and condition.dtype.kind != "b":  # type: ignore[attr-defined]  # every box has a dtype
         condition = not_equal(condition, 0)
     if not values:
         return np.nonzero(condition)
@@ -73,10 +74,11 @@ clamp = elementwise(
     name="clamp",
     inputs=("x", "low", "high"),
     partials=(
-        lambda x, low, high: np.logical_and(np.less_equal(low, x), np.less_equal(x, high)).astype(x.dtype),
-        lambda x, low, high: np.logical_and(np.less(x, low), np.less_equal(low, high)).astype(low.dtype),
-        lambda x, low, high: np.logical_or(np.greater(x, high), np.greater(low, high)).astype(high.dtype),
+        lambda g, x, low, high: np.where(np.logical_and(np.less_equal(low, x), np.less_equal(x, high)), g, 0.0),
+        lambda g, x, low, high: np.where(np.logical_and(np.less(x, low), np.less_equal(low, high)), g, 0.0),
+        lambda g, x, low, high: np.where(np.logical_or(np.greater(x, high), np.greater(low, high)), g, 0.0),
     ),
+    flags=("selects", "finite"),
     samples=lambda r: [
         call(r(3, 4), -0.5, 0.7),
         call(r(3, 4), r(4, low=-1, high=-0.5), r(high=1, low=0.5)),
@@ -107,7 +109,7 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: 
     transpose=lambda g, k: np.tril(g, k),
     batch="leading",
     samples=lambda r: [call(r(3, 4)), call(r(2, 3, 3), -1)],
-    flags=("idempotent",),
+    flags=("idempotent", "moves", "pads", "selects"),
 )
 def tril(m: Any, /, k: int = 0) -> Any:
     return np.tril(m, k)
@@ -118,7 +120,7 @@ def tril(m: Any, /, k: int = 0) -> Any:
     transpose=lambda g, k: np.triu(g, k),
     batch="leading",
     samples=lambda r: [call(r(3, 4)), call(r(2, 3, 3), 1)],
-    flags=("idempotent",),
+    flags=("idempotent", "moves", "pads", "selects"),
 )
 def triu(m: Any, /, k: int = 0) -> Any:
     return np.triu(m, k)

@@ -48,6 +48,7 @@ def _reshape_each(a: Any, shape: Any, order: Any) -> Any:
     np.reshape,
     transpose=lambda g, a_shape, order: np.reshape(g, a_shape, order=order),
     batch=lambda a, shape, order: _reshape_each(a, shape, order),
+    flags=("moves",),
     samples=lambda r: [call(r(3, 4), (2, -1)), call(r(2, 3), shape=6, order="F"), call(r(), (1,))],
     errors=lambda r: [call(r(3, 4), (5,))],
 )
@@ -98,6 +99,7 @@ def flatten(a: Any, order: Any = "C") -> Any:
     batch=lambda a, axes: np.transpose(
         a, (0, *range(a.ndim - 1, 0, -1)) if axes is None else (0, *(i % (a.ndim - 1) + 1 for i in axes))
     ),
+    flags=("moves",),
     samples=lambda r: [call(r(3, 4)), call(r(2, 3, 4), (1, -1, 0))],
     errors=lambda r: [call(r(3, 4), (0, 0))],
 )
@@ -109,6 +111,7 @@ def transpose(a: Any, /, axes: Any = None) -> Any:
     np.matrix_transpose,
     transpose=lambda g: np.matrix_transpose(g),
     batch="leading",
+    flags=("moves",),
     samples=lambda r: [call(r(2, 3, 4))],
 )
 def matrix_transpose(x: Any, /) -> Any:
@@ -119,6 +122,7 @@ def matrix_transpose(x: Any, /) -> Any:
     np.swapaxes,
     transpose=lambda g, axis1, axis2: np.swapaxes(g, axis1, axis2),
     batch="axes",
+    flags=("moves",),
     samples=lambda r: [call(r(2, 3, 4), 0, -1)],
 )
 def swapaxes(a: Any, /, axis1: Any = None, axis2: Any = None) -> Any:
@@ -129,6 +133,7 @@ def swapaxes(a: Any, /, axis1: Any = None, axis2: Any = None) -> Any:
     np.moveaxis,
     transpose=lambda g, source, destination: np.moveaxis(g, destination, source),
     batch="axes",
+    flags=("moves",),
     samples=lambda r: [call(r(2, 3, 4), 0, -1), call(r(2, 3, 4), (0, 1), (-1, 0))],
 )
 def moveaxis(a: Any, /, source: Any = None, destination: Any = None) -> Any:
@@ -147,6 +152,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     np.squeeze,
     transpose=lambda g, a_shape: np.reshape(g, a_shape),
     batch=lambda a, axis: np.reshape(a, (a.shape[0], *np.squeeze(np.empty(a.shape[1:]), axis).shape)),
+    flags=("moves",),
     samples=lambda r: [call(r(1, 3, 1)), call(r(1, 3, 1), axis=0)],
     errors=lambda r: [call(r(2, 3), axis=0)],
 )
@@ -158,6 +164,7 @@ def squeeze(a: Any, /, axis: Any = None) -> Any:
     np.expand_dims,
     transpose=lambda g, a_shape: np.reshape(g, a_shape),
     batch="axes",
+    flags=("moves",),
     samples=lambda r: [call(r(3, 4), 1), call(r(3, 4), (0, -1))],
 )
 def expand_dims(a: Any, /, axis: Any = 0) -> Any:
@@ -173,6 +180,7 @@ def _broadcast_each(array: Any, shape: Any) -> Any:
     np.broadcast_to,
     transpose=lambda g, array_shape: unbroadcast(g, array_shape),
     batch=lambda array, shape: _broadcast_each(array, shape if np.ndim(shape) else (shape,)),
+    flags=("moves",),
     samples=lambda r: [call(r(3, 1), (2, 3, 4)), call(r(), (2,))],
     errors=lambda r: [call(r(3), (2,))],
 )
@@ -190,6 +198,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
     np.flip,
     transpose=lambda g, axis: np.flip(g, axis),
     batch="axes",
+    flags=("moves",),
     samples=lambda r: [call(r(3, 4)), call(r(3, 4), axis=1), call(r(2, 3, 4), (0, 2))],
 )
 def flip(m: Any, /, axis: Any = None) -> Any:
@@ -214,6 +223,7 @@ def fliplr(m: Any) -> Any:
         if axis is None
         else np.roll(a, shift, counted_from_one(axis))
     ),
+    flags=("moves",),
     samples=lambda r: [call(r(3, 4), 2), call(r(3, 4), 1, axis=1), call(r(3, 4), (1, 2), axis=(0, 1))],
 )
 def roll(a: Any, /, shift: Any = 0, axis: Any = None) -> Any:
@@ -224,6 +234,7 @@ def roll(a: Any, /, shift: Any = 0, axis: Any = None) -> Any:
     np.rot90,
     transpose=lambda g, k, axes: np.rot90(g, -k, axes),
     batch="axes",
+    flags=("moves",),
     samples=lambda r: [call(r(3, 4)), call(r(2, 3, 4), 3, (1, 2))],
 )
 def rot90(m: Any, /, k: int = 1, axes: Any = (0, 1)) -> Any:
@@ -250,6 +261,7 @@ def _tile_each(A: Any, reps: Any) -> Any:  # noqa: N803 - NumPy's name
     np.tile,
     transpose=_untile,
     batch=_tile_each,
+    flags=("moves",),
     samples=lambda r: [call(r(3), 2), call(r(2, 3), (2, 1, 2)), call(r(2, 3), 2)],
 )
 def tile(A: Any, /, reps: Any = 1) -> Any:  # noqa: N803 - NumPy's name
@@ -273,6 +285,7 @@ def _unrepeat(g: Any, a_shape: tuple[int, ...], repeats: Any, axis: Any) -> Any:
         if axis is None
         else np.repeat(a, repeats, counted_from_one(axis))
     ),
+    flags=("moves", "selects"),
     samples=lambda r: [call(r(3), 2), call(r(2, 3), [1, 2, 0], axis=1), call(r(2, 3), 2)],
 )
 def repeat_each(a: Any, /, repeats: Any = 1, axis: Any = None) -> Any:
@@ -316,11 +329,23 @@ def _each(function: Any, arrays: tuple[Any, ...]) -> Any:
     return function(arrays[0]) if len(arrays) == 1 else tuple(map(function, arrays))
 
 
-@linear(np.copy, transpose=lambda g: np.copy(g), batch="leading", samples=lambda r: [call(r(3, 4))])
+@linear(
+    np.copy,
+    transpose=lambda g: np.copy(g),
+    batch="leading",
+    flags=("moves",),
+    samples=lambda r: [call(r(3, 4))],
+)
 def copy(a: Any, /, order: Any = "K", subok: bool = False) -> Any:
     return np.copy(a, order=order)
 
 
-@linear(np.astype, transpose=lambda g: g, batch="leading", samples=lambda r: [call(r(3, 4), np.float64)])
+@linear(
+    np.astype,
+    transpose=lambda g: g,
+    batch="leading",
+    flags=("moves",),
+    samples=lambda r: [call(r(3, 4), np.float64)],
+)
 def astype(x: Any, /, dtype: Any = None, copy: bool = True, device: Any = None) -> Any:
     return x.astype(dtype, copy=copy)

@@ -8,17 +8,17 @@ import numpy as np
 
 from adjoint.core.constructors import elementwise
 
-sin = elementwise(np.sin, partial=lambda x: np.cos(x))
-cos = elementwise(np.cos, partial=lambda x: -np.sin(x))
+sin = elementwise(np.sin, partial=lambda x: np.cos(x), flags=("finite",))
+cos = elementwise(np.cos, partial=lambda x: -np.sin(x), flags=("finite",))
 tan = elementwise(np.tan, partial=lambda out: 1 + out * out, domain=(-1, 1))
 arcsin = elementwise(np.arcsin, partial=lambda x: 1 / np.sqrt(1 - x * x), domain=(-0.8, 0.8))
 arccos = elementwise(np.arccos, partial=lambda x: -1 / np.sqrt(1 - x * x), domain=(-0.8, 0.8))
-arctan = elementwise(np.arctan, partial=lambda x: 1 / (1 + x * x))
+arctan = elementwise(np.arctan, partial=lambda x: 1 / (1 + x * x), flags=("finite",))
 
 sinh = elementwise(np.sinh, partial=lambda x: np.cosh(x))
 cosh = elementwise(np.cosh, partial=lambda x: np.sinh(x))
-tanh = elementwise(np.tanh, partial=lambda out: 1 - out * out)
-arcsinh = elementwise(np.arcsinh, partial=lambda x: 1 / np.sqrt(1 + x * x))
+tanh = elementwise(np.tanh, partial=lambda out: 1 - out * out, flags=("finite",))
+arcsinh = elementwise(np.arcsinh, partial=lambda x: 1 / np.sqrt(1 + x * x), flags=("finite",))
 arccosh = elementwise(np.arccosh, partial=lambda x: 1 / (np.sqrt(x - 1) * np.sqrt(x + 1)), domain=(1.2, 3))
 arctanh = elementwise(np.arctanh, partial=lambda x: 1 / (1 - x * x), domain=(-0.8, 0.8))
 

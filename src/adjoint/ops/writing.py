@@ -157,7 +157,7 @@ def last_writer(chosen: np.ndarray, size: int) -> np.ndarray:
     vjps=(_of_value, _of_array),
     batch=_overwrite_each,
     linear=True,
-    flags=("consumes",),
+    flags=("consumes", "moves", "selects"),
     samples=lambda r: [
         call(r(2), r(4), index=slice(1, 3)),
         call(r(), r(3, 4), index=(1, slice(None, None, 2))),

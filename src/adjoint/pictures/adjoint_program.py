@@ -16,8 +16,8 @@ from adjoint.graph.graph import Graph
 from adjoint.graph.node import Node, placeholder
 from adjoint.graph.source import Headings, Writer, source, users_line
 from adjoint.graph.symbol import Symbol
-from adjoint.tape.backward import Run
 from adjoint.tape.modes import recording_floor
+from adjoint.tape.selected import Run
 from adjoint.transforms.reverse import value_and_grad, vjp
 
 Function = Callable[..., Any]

@@ -11,12 +11,13 @@ import numpy as np
 from adjoint.core.errors import AdjointError, GradientError
 from adjoint.core.pulls import Pull
 from adjoint.pictures.diagram import Diagram, Vertex, holds, label_of, number, stands_in, summary
-from adjoint.tape.backward import Run, backward, walk
+from adjoint.tape.backward import backward, walk
 from adjoint.tape.inside import parent_numbers
 from adjoint.tape.lines import line_of_node
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import Node
 from adjoint.tape.observing import Hooks
+from adjoint.tape.selected import Run
 from adjoint.tape.tensor import Tensor
 
 

@@ -11,11 +11,12 @@ import numpy as np
 
 from adjoint.core.errors import AnomalyError
 from adjoint.core.pulls import Pull
-from adjoint.tape.backward import Resumed, Run
+from adjoint.tape.backward import Resumed
 from adjoint.tape.inside import arrays, input_name, parent_numbers
 from adjoint.tape.lines import line_of_node, source_lines
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import ObservedNode
+from adjoint.tape.selected import Run
 
 if TYPE_CHECKING:
     from adjoint.tape.node import Node
@@ -87,6 +88,9 @@ def detect_anomaly(forward: bool = True) -> Iterator[None]:
 
 class _Detector:
     """Looks at each new node and, in backward passes, at each rule."""
+
+    #: A pass must not even try what it would have to do again for nan.
+    refuses_nan = True
 
     def __init__(self, forward: bool) -> None:
         self.forward = forward

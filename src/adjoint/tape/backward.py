@@ -15,17 +15,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from adjoint.core.box import Box
 from adjoint.core.cotangents import Lazy
 from adjoint.core.errors import GraphFreedError
 from adjoint.core.pulls import Pull, fit
 from adjoint.tape import writes
 from adjoint.tape.hooks import Packed, unpacked
 from adjoint.tape.modes import recording_floor
-from adjoint.tape.node import Node
+from adjoint.tape.node import Node, next_order
+from adjoint.tape.selected import Run, Selected, bare, has_nan, recorded, selecting
 from adjoint.tape.watch import check
 
-# Runs the rule of a node on a cotangent and saved values.
-Run = Callable[[Node, Pull, Any, tuple[Any, ...]], Sequence[Any]]
+Rebox = Callable[[Node, tuple[Any, ...]], tuple[Any, ...]]
 
 
 class Resumed(NamedTuple):
@@ -35,22 +36,117 @@ class Resumed(NamedTuple):
     cotangents: Sequence[Any]
 
 
+class Way(NamedTuple):
+    """What runs the rules, for a pass that is itself recorded, and the observers that are put around it."""
+
+    rule: Run | None
+    observers: Sequence[Callable[[Run], Run]]
+
+    def refuses_nan(self) -> bool:
+        """Whether an observer would raise at nan, also at one that the pass gets rid of."""
+        return any(getattr(around.__self__, "refuses_nan", False) for around in self.observers)  # type: ignore[attr-defined]  # a method
+
+    def whole(self) -> Run | None:
+        """Both; None if the pass simply calls the rules."""
+        run = self.rule
+        for around in self.observers:
+            run = around(run or _simply)
+        return run
+
+
+_SIMPLE = Way(None, ())
+
+
+class Notes:
+    """What a pass notes from its first selection on, in order to go again from there if it ends in nan.
+
+    Attributes:
+        begun: whether there was one.
+        start: the cotangents that waited then, but for `before`; None if the pass need not go again.
+        before: what leaves had by then, in buffers of the pass.
+        plain: whether the cotangents do not know where they were taken, as in a first attempt.
+        quiet: what keeps NumPy from warning of what may be mended.
+        left: nodes to be freed in the end; None if they are freed as the pass goes.
+        mark: nodes with orders below were made later, and will be made again.
+    """
+
+    __slots__ = ("before", "begun", "given", "left", "mark", "plain", "quiet", "start")
+
+    def __init__(self, given: Callable[[], Sequence[Any]]) -> None:
+        self.given, self.begun, self.plain, self.mark = given, False, False, 0
+        self.start: dict[Node, Any] | None = None
+        self.before: dict[Node, Any] = {}
+        self.left: list[Node] | None = None
+        self.quiet: Any = None
+
+    def begin(self, node: Node, g: Any, waiting: dict[Node, Any], owned: set[Node], way: Way) -> Run | None:
+        """A selection is met, which has cotangent `g`, while others wait. Gives what runs the rules from now on."""
+        self.begun = True
+        if way.refuses_nan() or is_large(g) or any(map(is_large, node.saved)):
+            return selecting(way.rule or _simply, way.observers, True)
+        # Nothing is added to these in place any more.
+        self.before = {leaf: waiting.pop(leaf) for leaf in owned if leaf.pull is None and leaf in waiting}
+        self.start, self.mark, self.left = {**waiting, node: g}, next_order(), []
+        owned.clear()
+        if way.rule is not None or any(map(recorded, self.given())):
+            return selecting(way.rule or _simply, way.observers, False)
+        self.plain, self.quiet = True, np.errstate(invalid="ignore")
+        self.quiet.__enter__()
+        return way.whole()
+
+    def stops_at_hooks(self) -> bool:
+        """Whether a pass that comes to hooks, which are called once, is to go again first; if not, it never will."""
+        if not self.plain:
+            self.start = None
+        return self.plain
+
+
 def backward(
-    cotangents: dict[Node, Any],
-    *,
-    retain_graph: bool = True,
-    rebox: Callable[[Node, tuple[Any, ...]], tuple[Any, ...]] | None = None,
+    cotangents: dict[Node, Any], *, retain_graph: bool = True, rebox: Rebox | None = None, results: Sequence[Any] = ()
 ) -> dict[Node, Any]:
     """Carry `cotangents` to the leaves; give each leaf that was met its own.
 
+    A selection (`numpy.where`, an index …) leaves zeros in cotangents, and 0 times an infinite partial derivative is
+    nan. Rules are linear, so a pass without nan in the end was right. If there is, the pass goes again from the first
+    selection on, with cotangents that know where they were taken: see `adjoint.tape.selected`. A pass that is
+    recorded computes with these at once, because a later pass, or call, will meet its zeros. So does one with large
+    arrays, for which it would be dear to keep what is no longer needed.
+
     Args:
         cotangents: of the results to start from, by node; each of its result's shape and dtype.
-        retain_graph: False frees what each node saved as soon as its rule has run.
+        retain_graph: False frees what each node saved as soon as its rule has run, or at the end, after a selection.
         rebox: gives a node's saved values as tensors, so that the pass itself is recorded (``create_graph``).
+        results: where the pass starts. If these are made of tensors or symbols, it is recorded as well.
     """
+    way = _way_of_running(rebox)
+    notes = Notes(lambda: [*(x.held for x in results if isinstance(x, Box)), *cotangents.values()])
+    try:
+        found, owned = _passed(cotangents, retain_graph, way, notes)
+    finally:
+        if notes.quiet is not None:
+            notes.quiet.__exit__()
+    if notes.start is None:
+        return {leaf: _finished(g, leaf, leaf in owned) for leaf, g in found.items()}
+    if found is None or has_nan(found.values()):
+        again = Way(selecting(way.rule or _simply, way.observers, True), ())
+        found, owned = _passed(notes.start, retain_graph, again, None)
+    for node in notes.left or ():
+        node.pull, node.parents, node.saved = freed, (), ()  # type: ignore[assignment]  # a Pull
+    for leaf, g in notes.before.items():
+        owned.add(leaf)
+        found[leaf] = _added(g, bare(found.get(leaf)), leaf, owned, False)
+    return {leaf: _finished(g, leaf, leaf in owned) for leaf, g in found.items()}
+
+
+def _passed(cotangents: dict[Node, Any], retain_graph: bool, way: Way, notes: Notes | None) -> tuple[Any, set[Node]]:
+    """One pass: the leaves' cotangents, and those of them that are buffers of the pass.
+
+    Without `notes`, it goes its way through selections as well. It gives None where it is to go again at once.
+    """
+    run = way.whole()
     waiting, owned = dict(cotangents), set[Node]()
     heap = sorted((node.order, node) for node in waiting if node.pull is not None)
-    last_write, past, run = writes.latest(), writes.Past(), _way_of_running(rebox)
+    last_write, past, left = writes.latest(), writes.Past(), None
     node: Node | None = None
     while heap or node is not None:
         if node is None:
@@ -62,12 +158,24 @@ def backward(
         pull: Any = node.pull
         saved, parents = node.saved if node.order < last_write else past.saved(node), node.parents
         if pull.special:
-            g, saved = _prepared(node, pull, g, saved, node in owned, past)
+            if notes is not None:
+                if pull.selects and not notes.begun:
+                    run = notes.begin(node, g, waiting, owned, way)
+                    left = None if retain_graph else notes.left
+                if pull.hooks is not None and notes.stops_at_hooks():
+                    return None, owned
+            if pull.consumes or pull.watched:
+                g, saved = _prepared(node, pull, g, saved, node in owned, past)
+        if left is not None and is_large(g) and notes.plain:  # type: ignore[union-attr]  # `left` is the notes'
+            return None, owned
         shares = pull(g, saved) if run is None else run(node, pull, g, saved)
         if not retain_graph:
-            node.pull, node.parents, node.saved = freed, (), ()  # type: ignore[assignment]  # a Pull
+            if left is None or node.order < notes.mark:  # type: ignore[union-attr]  # as above
+                node.pull, node.parents, node.saved = freed, (), ()  # type: ignore[assignment]  # a Pull
+            else:
+                left.append(node)
         node = None
-        if len(parents) == 1 and not pull.special and shares[0] is not None and parents[0].pull is not None:
+        if len(parents) == 1 and pull.straight and shares[0] is not None and parents[0].pull is not None:
             if not heap or parents[0].order < heap[0][0]:  # it would come off the heap at once
                 (node,), (g,) = parents, shares
                 continue
@@ -79,31 +187,36 @@ def backward(
                 if parent in owned and type(total) is ndarray and type(c) is ndarray:
                     total += c
                 else:
-                    waiting[parent] = _added(total, c, parent, owned, pull.special and c is g)
+                    waiting[parent] = _added(total, c, parent, owned, pull.special and pull.consumes and c is g)
             elif c is not None:
                 waiting[parent] = c
                 if parent.pull is not None:
                     heappush(heap, (parent.order, parent))
                 if (parent.pull is None and pull.fresh and is_own(c, g)) or (pull.special and pull.consumes and c is g):
                     owned.add(parent)
-    return {leaf: _finished(g, leaf, leaf in owned) for leaf, g in waiting.items()}
+    return waiting, owned
 
 
-def _way_of_running(rebox: Callable[[Node, tuple[Any, ...]], tuple[Any, ...]] | None) -> Run | None:
-    """What runs the rules: for a pass that is itself recorded, or observed; None if the pass simply calls them."""
+def is_large(g: Any) -> bool:
+    """Whether memory costs more than a cotangent's knowing where it was taken."""
+    return type(g) is ndarray and g.size > 1 << 15
+
+
+def _free(node: Node) -> None:
+    node.pull, node.parents, node.saved = freed, (), ()  # type: ignore[assignment]  # a Pull
+
+
+def _way_of_running(rebox: Rebox | None) -> Way:
     if rebox is None and type(recording_floor.raw()) is int:
-        return None
+        return _SIMPLE
     run: Run | None = None
     if rebox is not None:
 
         def run(node: Node, pull: Pull, g: Any, saved: tuple[Any, ...]) -> Sequence[Any]:
             return pull(g, rebox(node, saved))
 
-    for observer in recording_floor.observers().values():
-        around: Callable[[Run], Run] | None = getattr(observer, "around", None)
-        if around is not None:
-            run = around(run or _simply)
-    return run
+    observers = recording_floor.observers().values()
+    return Way(run, [observer.around for observer in observers if hasattr(observer, "around")])
 
 
 def _simply(node: Node, pull: Pull, g: Any, saved: tuple[Any, ...]) -> Sequence[Any]:
@@ -152,6 +265,8 @@ def _finished(g: Any, leaf: Any, owned: bool) -> Any:
     """A leaf's cotangent in its own shape and dtype, in memory that nothing else refers to; through its hooks."""
     if isinstance(g, Lazy):
         g, owned = g.dense(), True
+    if type(g) is Selected:
+        g, owned = g.value, False
     if g.shape != leaf.shape or g.dtype != leaf.dtype:
         g = fit(g, leaf.shape, leaf.dtype)
         owned = False
@@ -168,7 +283,8 @@ def freed(*_: Any) -> Sequence[Any]:
     )
 
 
-freed.names, freed.special = (), False  # type: ignore[attr-defined]  # a Pull is a function with facts attached
+# A Pull is a function with facts attached.
+freed.names, freed.special, freed.straight = (), False, False  # type: ignore[attr-defined]  # as above
 
 
 def walk(root: Node) -> list[Node]:

@@ -64,7 +64,7 @@ def stand_in(op: Op, order: int, parents: tuple[Node, ...], saved: tuple[Any, ..
     facts = {"op": op, "names": ("arguments", "kept", "needs"), "wanted": tuple(range(len(parents)))}
     node = StandIn()
     node.order, node.parents, node.saved = order, parents, (*saved, ())
-    node.pull = cast(Any, _with_facts(pull, special=True, **facts))
+    node.pull = cast(Any, _with_facts(pull, special=True, straight=False, **facts))
     return node
 
 
@@ -76,12 +76,15 @@ def result_of(node: Node, i: int, count: int) -> Node:
 
     result = Node()
     result.order, result.parents, result.saved = next_order(), (node,), ()
-    result.pull = cast(Any, _with_facts(pull, special=False, op=cast(Any, node.pull).op, names=(), wanted=(0,)))
+    result.pull = cast(
+        Any, _with_facts(pull, special=False, straight=True, op=cast(Any, node.pull).op, names=(), wanted=(0,))
+    )
     return result
 
 
 def _with_facts(pull: Any, **facts: Any) -> Any:
-    pull.__dict__.update(fresh=False, watched=False, consumes=False, twin=None, source="", **facts)
+    nothing = dict.fromkeys(("fresh", "watched", "consumes", "selects", "finite"), False)
+    pull.__dict__.update(nothing, hooks=None, twin=None, source="", **facts)
     return pull
 
 

@@ -13,6 +13,7 @@ from adjoint.core.box import Box
 from adjoint.core.errors import DTypeError, GradientError, GraphFreedError, ShapeError
 from adjoint.core.pulls import dtype_of
 from adjoint.ops.methods import ArrayBox
+from adjoint.tape.selected import Selected
 
 if TYPE_CHECKING:
     from adjoint.core.pulls import Pull
@@ -53,6 +54,8 @@ class Hooks:
 
     def __call__(self, g: Any) -> Any:
         """The cotangent `g`, or what hooks put in its place."""
+        if isinstance(g, Selected):
+            return g.replaced(self(g.value))
         for hook in tuple(self.before.values()):
             own = isinstance(g, self.like) and g.level == self.level
             shown: Any = g if own else self._shown(g)
@@ -104,7 +107,7 @@ def hooks_of(tensor: Tensor, call: str) -> Hooks:
     pull: Any = node.pull
     if not hasattr(pull, "op"):
         raise GraphFreedError(f"{call}: the graph of this tensor was freed; compute it again")
-    if not hasattr(pull, "hooks"):
+    if pull.hooks is None:
         node.pull = _hooked(pull, Hooks(tensor, node))
     return cast(Any, node.pull).hooks  # type: ignore[no-any-return]  # Hooks, attached below
 
@@ -115,7 +118,7 @@ def _hooked(pull: Pull, hooks: Hooks) -> Pull:
 
     hooked.__dict__.update(pull.__dict__)
     # The rule may hand on what a hook gave, so a share is not sure to be the rule's own.
-    hooked.fresh, hooked.hooks = False, hooks  # type: ignore[attr-defined]  # a Pull is a function with facts attached
+    hooked.fresh, hooked.special, hooked.hooks = False, True, hooks  # type: ignore[attr-defined]  # a Pull is a function with facts attached
     return cast("Pull", hooked)
 
 

@@ -221,7 +221,7 @@ class Tensor(Leaving, Writable, Observable, PyTorchNames):
         if create_graph:
             seed = wrap(seed, None, self.level) if not isinstance(seed, Tensor) else seed
             rebox = self._reboxed
-        found = backward({node: seed}, retain_graph=retain_graph, rebox=rebox)
+        found = backward({node: seed}, retain_graph=retain_graph, rebox=rebox, results=[self])
         with COLLECTING:  # two threads may add to one leaf
             for target, g in found.items():
                 self._collect(target, g, create_graph)
@@ -421,9 +421,10 @@ def _output_node(i: int, node: Node, likes: Any) -> Node:
     def pull(g: Any, saved: tuple[()]) -> tuple[Part]:
         return (Part(i, g, likes),)
 
-    pull.names, pull.fresh, pull.special = (), False, False  # type: ignore[attr-defined]  # a Pull is a function with facts attached
+    pull.names, pull.fresh, pull.special, pull.straight = (), False, False, True  # type: ignore[attr-defined]  # a Pull is a function with facts attached
     pull.op = node.pull.op if node.pull else None  # type: ignore[attr-defined]  # as above
-    pull.wanted = (0,)  # type: ignore[attr-defined]  # as above
+    pull.wanted, pull.finite, pull.hooks = (0,), True, None  # type: ignore[attr-defined]  # as above
+    pull.selects = pull.consumes = pull.watched = False  # type: ignore[attr-defined]  # as above
     result = Node()
     result.order, result.pull, result.parents, result.saved = next_order(), pull, (node,), ()  # type: ignore[assignment]  # a Pull
     return result

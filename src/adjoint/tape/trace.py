@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from adjoint.core.pulls import Pull, dtype_of, shape_of
-from adjoint.tape.backward import Resumed, Run
+from adjoint.tape.backward import Resumed
 from adjoint.tape.inside import arrays
 from adjoint.tape.lines import line_of_node
 from adjoint.tape.modes import recording_floor
+from adjoint.tape.selected import Run
 from adjoint.tape.tables import amount, duration, table
 from adjoint.tape.writes import owner
 

@@ -15,6 +15,7 @@ from adjoint.core.trees import flatten, matched, paths
 from adjoint.forward.dual import Dual
 from adjoint.ops.writable import own
 from adjoint.tape.modes import recording_floor
+from adjoint.tape.selected import Selected, bare, has_nan, is_symbolic
 from adjoint.transforms.reverse import grad, vjp
 from adjoint.twin.follow import follow
 
@@ -50,9 +51,17 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: b
                             "ad.jvp(f, (x,), (v,))")  # fmt: skip
     if len(primals) != len(tangents):
         raise ArgumentError(f"jvp: {len(primals)} primals and {len(tangents)} tangents; there must be one each")
-    level = new_level()
+    found = _pushed(f, primals, tangents, has_aux, any(map(is_symbolic, flatten((primals, tangents))[0])))
+    if has_nan(flatten(found[1])[0]):  # of a selection, maybe: see adjoint.tape.selected
+        found = _pushed(f, primals, tangents, has_aux, True)
+    return found
+
+
+def _pushed(f: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool, selected: bool) -> Any:
+    """What `jvp` gives; with tangents that know where they were taken if `selected`."""
+    level, knowing = new_level(), new_level() if selected else None
     pairs = enumerate(zip(primals, tangents, strict=True))
-    args = [x if t is None else _carrying(x, t, level, i) for i, (x, t) in pairs]
+    args = [x if t is None else _carrying(x, t, level, i, knowing) for i, (x, t) in pairs]
     begin(level, recording_floor.get())
     try:
         value, aux = follow(f, args)(*args), None
@@ -74,12 +83,15 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: b
     return (value, tangent, _apart(aux, level, given)[0]) if has_aux else (value, tangent)
 
 
-def _carrying(primal: Any, tangent: Any, level: int, i: int) -> Any:
-    """The tree `primal` with each leaf that varies a dual of `level`."""
+def _carrying(primal: Any, tangent: Any, level: int, i: int, knowing: int | None) -> Any:
+    """The tree `primal` with each leaf that varies a dual of `level`, its tangent `knowing` where it was taken."""
     leaves, rebuild = flatten(primal)
     found = _directions("jvp", primal, tangent, f"argument {i}")
+    found = [_own(t) for t in found]
+    if knowing is not None:
+        found = [None if t is None else Selected.of((t, None, True), knowing) for t in found]
     pairs = zip(leaves, found, strict=True)
-    return rebuild([x if t is None else Dual.of((_own(_array(x)), _own(t)), level) for x, t in pairs])
+    return rebuild([x if t is None else Dual.of((_own(_array(x)), t), level) for x, t in pairs])
 
 
 def _own(x: Any) -> Any:
@@ -129,7 +141,7 @@ def _apart(tree: Any, level: int, given: list[Any]) -> tuple[Any, Any]:
         mine = isinstance(x, Dual) and x.level == level
         primal, tangent = x.layers if mine else (x, None)
         primals.append(own(primal, given))
-        tangents.append(_zeros(primal) if tangent is None else own(_number(tangent), given))
+        tangents.append(_zeros(primal) if tangent is None else own(_number(bare(tangent)), given))
     return rebuild(primals), rebuild(tangents)
 
 

@@ -94,7 +94,7 @@ def _pull(outputs: list[Any], cotangents: list[Any], inputs: list[Tensor], level
     for out, c in zip(outputs, cotangents, strict=True):
         if isinstance(out, Tensor) and out.level == level and out.node is not None:
             start[out.node] = start[out.node] + c if out.node in start else c
-    found = backward(start, retain_graph=retain)
+    found = backward(start, retain_graph=retain, results=outputs)
     return [_plain(found[x.node]) if x.node in found else np.zeros_like(x.data)[()] for x in inputs]
 
 

@@ -1,0 +1,286 @@
+"""Cotangents and tangents that know where a selection left them out, so that 0 stays 0 next to an infinity.
+
+`numpy.where`, an index, a maximum and a write leave values out. What reaches these is not a number that happens to
+be 0: nothing reaches them, whatever the partial derivatives are there. A zero that arithmetic made is a number,
+and 0 * inf is nan. Rules are linear in the cotangent, and forward rules in the tangent. So an array that stands for
+one needs to see only a few kinds of operations: those that choose, move, scale, and add.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.box import Box, apply, new_level, raw
+from adjoint.core.cotangents import Lazy
+from adjoint.core.errors import LeavesGraphError, NotSupportedError
+from adjoint.core.op import Op
+from adjoint.core.pulls import dtype_of
+from adjoint.ops.writable import Layered
+
+# Runs the rule of a node, which has this pullback, on a cotangent and saved values.
+Run = Callable[[Any, Any, Any, tuple[Any, ...]], Sequence[Any]]
+
+
+# 0 * inf, where nothing was taken, is of no interest.
+_QUIET = partial(np.errstate, invalid="ignore")
+
+
+class Selected(Layered):
+    """An array with truth values of its shape: True where some path that was taken leads. Elsewhere it is 0.
+
+    The layers are the array, the truth values (None for True everywhere), and whether products are to be kept at 0
+    where nothing was taken. They are not in rules whose factors are finite, which need no help.
+    """
+
+    __slots__ = ()
+
+    @property
+    def value(self) -> Any:
+        return self.layers[0]
+
+    @property
+    def taken(self) -> Any:
+        """Where some path that was taken leads; None for everywhere."""
+        return self.layers[1]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.layers[0].shape  # type: ignore[no-any-return]  # an array's or a box's
+
+    @property
+    def dtype(self) -> Any:
+        return self.layers[0].dtype
+
+    def replaced(self, value: Any) -> Any:
+        """`value`, which stands for this array from now on."""
+        return self if value is self.layers[0] else self._made(value, None)
+
+    def _constant(self, array: Any) -> tuple[Any, ...]:
+        raise NotSupportedError("a cotangent can not become another array")
+
+    def _leaving(self, call: str) -> Any:
+        raise LeavesGraphError(f"{call} would take the numbers out of a cotangent")
+
+    def process(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
+        mine = [x if isinstance(x, Selected) and x.level == self.level else None for x in args]
+        values = [x if m is None else m.layers[0] for x, m in zip(args, mine, strict=True)]
+        with _QUIET() if self.layers[2] else nullcontext():
+            out = apply(op, values, settings)
+        if op.kind == "constant":
+            return self._made(out, np.zeros(np.shape(out), bool)) if op.name == "zeros_like" else out
+        if op.multiple:
+            return tuple(self._made(x, None) for x in out)
+        taken = [m.layers[1] if m is not None else False for m in mine]
+        if op.name == "choose_either":
+            return self._made(out, _chosen(values[0], taken[1], taken[2], out))
+        if op.kind == "elementwise":
+            return self._elementwise(op, values, mine, out)
+        if "moves" in op.flags:
+            return self._made(out, _moved(op, values, mine, settings))
+        if "multilinear" in op.flags and sum(m is not None for m in mine) == 1:
+            return self._product(op, values, mine, settings, out)
+        return self._made(out, None if any(t is None or np.any(raw(t)) for t in taken) else _nowhere(out))
+
+    def _made(self, value: Any, taken: Any) -> Selected:
+        return Selected.of((value, taken, self.layers[2]), self.level)
+
+    def _elementwise(self, op: Op, values: Sequence[Any], mine: Sequence[Any], out: Any) -> Selected:
+        """Each element is taken where one of those that it was made of is."""
+        whole = _is_sum(op)
+        taken: Any = False
+        for x, m in zip(values, mine, strict=True):
+            if m is not None:
+                taken = _either(taken, m.layers[1])
+            elif whole and (isinstance(x, Box) or np.any(x)):  # something that is no 0 is added
+                taken = None
+        if "selects" in op.flags:
+            ones = [x if m is None else np.ones_like(x) for x, m in zip(values, mine, strict=True)]
+            chosen = np.not_equal(apply(op, ones, {}), 0)
+            taken = chosen if taken is None else np.logical_and(taken, chosen)
+        if taken is None:
+            return self._made(out, None)
+        taken = np.broadcast_to(taken, out.shape) if np.shape(taken) != out.shape else taken
+        masked = self.layers[2] and not whole and (recorded(out) or has_nan([out]))
+        return self._made(np.where(taken, out, 0.0) if masked else out, taken)
+
+    def _product(
+        self, op: Op, values: Sequence[Any], mine: Sequence[Any], settings: Mapping[str, Any], out: Any
+    ) -> Selected:
+        """A sum of products: those with an element that was left out are none, whatever the other factor is."""
+        k = next(i for i, m in enumerate(mine) if m is not None)
+        taken = mine[k].layers[1]
+        if taken is None:
+            return self._made(out, None)
+        weights = [np.ones(np.shape(x)) if i != k else taken.astype(float) for i, x in enumerate(values)]
+        if op.name == "matmul" and min(map(np.ndim, values)) > 1:  # which is that of whole rows, or columns
+            found = np.broadcast_to(np.any(taken, axis=-1 if k == 0 else -2, keepdims=True), out.shape)
+        else:
+            found = np.not_equal(apply(op, weights, settings), 0)
+        if not self.layers[2] or any(map(is_symbolic, values)):
+            return self._made(out, found)
+        bad = [np.logical_not(np.isfinite(x)) for x in values]
+        if any(np.any(raw(b)) for b in bad):
+            finite = [np.where(b, 0.0, x) if i != k else x for i, (x, b) in enumerate(zip(values, bad, strict=True))]
+            weights = [b.astype(float) if i != k else w for i, (w, b) in enumerate(zip(weights, bad, strict=True))]
+            met = np.not_equal(apply(op, weights, settings), 0)
+            out = np.where(met, out, apply(op, finite, settings))
+        return self._made(out, found)
+
+
+def _is_sum(op: Op) -> bool:
+    """Whether `op` adds its arguments up, each with a sign."""
+    return all(rule.function in (1, -1) for rule in op.rules)
+
+
+def _chosen(condition: Any, x: Any, y: Any, out: Any) -> Any:
+    """Where `out` is taken, which is chosen from what is taken where `x` and `y` say."""
+    if x is None and y is None:
+        return None
+    if dtype_of(condition).kind == "b" and ((x is None and y is False) or (x is False and y is None)):
+        chosen = condition if x is None else np.logical_not(condition)
+    else:
+        chosen = np.where(condition, True if x is None else x, True if y is None else y)
+    return np.broadcast_to(chosen, out.shape) if np.shape(chosen) != out.shape else chosen
+
+
+def _either(a: Any, b: Any) -> Any:
+    if a is None or b is None:
+        return None
+    return b if a is False else np.logical_or(a, b)
+
+
+def _nowhere(x: Any) -> Any:
+    return np.zeros(np.shape(x), bool)
+
+
+def _moved(op: Op, values: Sequence[Any], mine: Sequence[Any], settings: Mapping[str, Any]) -> Any:
+    """Truth values go where elements go; where several are added up, one is enough."""
+    places = [m is None and dtype_of(x).kind in "iu" for x, m in zip(values, mine, strict=True)]
+    if "pads" not in op.flags and all(
+        place or (m is not None and m.layers[1] is None) for place, m in zip(places, mine, strict=True)
+    ):
+        return None
+    taken = []
+    for x, m, place in zip(values, mine, places, strict=True):
+        known = _nowhere(x) if m is None else m.layers[1]
+        known = np.ones(np.shape(x), bool) if known is None else known
+        taken.append(x if place else known * (1 + 1j) if dtype_of(x).kind == "c" else known)  # of either part
+    return np.not_equal(apply(op, taken, settings), 0)
+
+
+def selecting(run: Run, observers: Sequence[Callable[[Run], Run]], careful: bool) -> Run:
+    """Runs rules as `run` does, on cotangents that know where they were taken, as soon as something is selected.
+
+    `careful`: all products are kept at 0 where nothing was taken, and not only those with factors that may be
+    infinite though values are finite. `observers` are put around a rule, and see plain cotangents.
+    """
+    level = new_level()
+    run = _observed(run, observers) if observers else run
+
+    def running(node: Any, pull: Any, g: Any, saved: tuple[Any, ...]) -> Any:
+        selects = getattr(pull, "selects", False)
+        if type(g) is list:  # one an output of an operation that has several
+            return _run(run, node, pull, g, saved)
+        value, taken, _ = g.layers if type(g) is Selected else (g, None, None)
+        if taken is None and not selects:
+            return run(node, pull, value, saved)
+        masks = careful or not pull.finite or any(_may_be_infinite(x) for x in saved)
+        if not selects and pull.op.kind == "elementwise" and not (masks and type(value) is not np.ndarray):
+            with _QUIET():
+                shares = run(node, pull, value, saved)  # which may be all that is needed
+            if all(c.shape == value.shape and (not masks or not (recorded(c) or has_nan([c]))) for c in shares):
+                return [
+                    c if parent.pull is None and c is not value else Selected.of((c, taken, False), level)
+                    for parent, c in zip(node.parents, shares, strict=True)
+                ]
+        return _run(run, node, pull, Selected.of((value, taken, masks), level), saved)
+
+    return running
+
+
+def _observed(run: Run, observers: Sequence[Callable[[Run], Run]]) -> Run:
+    def observed(node: Any, pull: Any, g: Any, saved: tuple[Any, ...]) -> Any:
+        found: Any = None
+
+        def seen(*_: Any) -> Any:
+            nonlocal found
+            found = run(node, pull, g, saved)
+            return [bare(c) for c in found] if type(found) in (tuple, list) else found
+
+        for around in observers:
+            seen = around(seen)
+        seen(node, pull, [bare(c) for c in g] if type(g) is list else bare(g), saved)
+        return found
+
+    return observed
+
+
+def _run(run: Run, node: Any, pull: Any, g: Any, saved: tuple[Any, ...]) -> Any:
+    try:
+        shares = run(node, pull, g, saved)
+    except LeavesGraphError:  # a rule of somebody's that is not written in NumPy's functions
+        shares = run(node, pull, [bare(c) for c in g] if type(g) is list else g.layers[0], saved)
+    if type(shares) is tuple or type(shares) is list:
+        return [c.layers[0] if type(c) is Selected and c.layers[1] is None else c for c in shares]
+    return shares
+
+
+def bare(g: Any) -> Any:
+    """A cotangent without what is known of it."""
+    return g.layers[0] if type(g) is Selected else g
+
+
+def recorded(x: Any) -> bool:
+    """Whether `x` is part of a derivative, or of a program, whose own zeros are yet to come."""
+    if not isinstance(x, Box):
+        return False
+    return not isinstance(x, Layered) or x.held is x or any(map(recorded, x.layers))
+
+
+def _may_be_infinite(x: Any) -> bool:
+    """Whether a saved value, in a program, may be infinite or nan: nobody can look."""
+    inner = raw(x)
+    return isinstance(inner, Box) and inner.may_be_infinite
+
+
+def is_symbolic(x: Any) -> bool:
+    """Whether `x` is part of a program, so that nobody can look whether it is nan."""
+    inner = raw(x)
+    return isinstance(inner, Box)
+
+
+def has_nan(values: Iterable[Any]) -> bool:
+    """Whether there is nan in any of these cotangents; what a program computes with, it can not say."""
+    for g in values:
+        if type(g) is np.ndarray:
+            if _is_nan(g):
+                return True
+        elif any(_is_nan(array) for array in _numbers(g)):
+            return True
+    return False
+
+
+def _numbers(x: Any) -> Iterator[Any]:
+    """The plain arrays in cotangents of any kind: of a dual, its tangent too."""
+    if isinstance(x, Layered):
+        if x.held is not x:
+            for layer in x.layers:
+                yield from _numbers(layer)
+    elif isinstance(x, Box | Lazy):
+        yield from _numbers(x.held if isinstance(x, Box) else getattr(x, "value", None))
+    elif isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "fc":
+        yield x
+    elif isinstance(x, list | tuple):
+        for item in x:
+            yield from _numbers(item)
+
+
+def _is_nan(array: Any) -> bool:
+    # For many numbers, BLAS would wake its threads.
+    most: Any = array.max() if array.size > 8192 else np.vdot(array, array)
+    return most != most and bool(np.isnan(array).any())  # noqa: PLR0124 - it is nan
