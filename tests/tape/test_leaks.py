@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from tests.foreign import foreign
 from tests.tape import leaking
 from tests.tape.leaking import (
     CONVERSIONS,
@@ -146,6 +147,56 @@ def test_other_results_may_leave():
     assert (value, reports) == (4.0, [])
     assert type(aux["value"]) is float
     assert type(aux["array"]) is np.ndarray
+
+
+# -- What NumPy makes of what left, by code without source ------------------------------------------------------------
+
+TAKEN = [
+    *("x * x.numpy()", "np.where(x > 0, x.numpy(), x)", "np.stack([x, x.numpy()])", "np.concatenate([x, x.numpy()])"),
+    *("x.numpy() @ x", "np.dot(x.numpy(), x)", "np.einsum('i,i', x.numpy(), x)", "np.clip(x, x.numpy() - 1, None)"),
+    *("np.maximum(x.numpy(), x + 1)", "np.interp(x, np.arange(3.0), x.numpy())", "np.power(x, x.numpy()[1])"),
+    *("x ** x[1].item()", "np.convolve(x, x.numpy())", "np.polyval(x.numpy(), x)", "x * np.float32(x.numpy()[0])"),
+    *("np.average(x, weights=x.numpy())", "np.insert(x, 0, x[0].item())", "np.append(x, x[0].item())"),
+    *("np.full_like(x, x[0].item()) * x", "np.linspace(x[0], x[1].item(), 4)", "np.outer(x.numpy(), x)"),
+    *("np.array(x.numpy()) * x", "x.numpy().copy() * x", "x.numpy().astype(np.float32) * x", "np.kron(x.numpy(), x)"),
+    *("np.cumsum(x.numpy()) * x", "np.fft.fft(x.numpy()).real * x", "np.linalg.norm(x.numpy()) * x"),
+    *("np.linalg.solve(np.diag(x.numpy()), x)", "np.meshgrid(x, x.numpy())[1] * x", "x * max(x.tolist())"),
+    *("np.trapezoid(x, x.numpy()) + x", "x * x.numpy().sum()", "x * x.numpy()[0].real", "x * x.numpy().T"),
+    *("(np.copyto(a := np.ones(3), x.numpy()), x * a)[1]", "(np.put(a := np.ones(3), [0], x[0].item()), x * a)[1]"),
+]
+ANSWERED = [
+    *("x[x.numpy() > 1.5]", "x[np.argsort(x.numpy())]", "x * (x.numpy() > 1)", "np.searchsorted(x.numpy(), 2.5) * x"),
+    *("np.isclose(x, x.numpy()) * x", "x * np.allclose(x, x.numpy())", "x * np.argmax(x.numpy())"),
+    *("np.sum(x) if x.numpy().max() > 1 else x", "x * (x > x[0].item())", "x * x.numpy().any()"),
+    *("x * np.isfinite(x.numpy()).all()", "x * np.sign(2.0) if np.any(x.numpy() < 9) else x", "x[: int(x.numpy()[0])]"),
+]
+VECTOR = np.array([1.0, 2.0, 3.0])
+OF_A_VECTOR = {
+    "grad": lambda f: ad.grad(f)(VECTOR),
+    "jvp": lambda f: ad.jvp(f, (VECTOR,), (VECTOR,)),
+    "hvp": lambda f: ad.hvp(f, VECTOR, VECTOR),
+}
+
+
+@pytest.mark.parametrize("transform", OF_A_VECTOR)
+@pytest.mark.parametrize("text", TAKEN)
+def test_arrays_that_left_and_take_part_are_reported(text, transform):
+    function = theirs(foreign(f"lambda x: np.sum({text})"))
+    assert len(quietly(lambda: OF_A_VECTOR[transform](function))[1]) == 1
+
+
+@pytest.mark.parametrize("transform", OF_A_VECTOR)
+@pytest.mark.parametrize("text", ANSWERED)
+def test_arrays_that_left_and_answer_a_question_are_not(text, transform):
+    function = theirs(foreign(f"lambda x: np.sum({text})"))
+    assert quietly(lambda: OF_A_VECTOR[transform](function))[1] == []
+
+
+def test_an_array_that_left_can_be_written_into_a_tensor():
+    function = foreign("lambda x: (z := np.zeros_like(x)).__setitem__(slice(None), x.numpy()) or np.sum(z * x)")
+    gradient, reports = quietly(lambda: ad.grad(theirs(function))(VECTOR))
+    assert gradient.tolist() == [1.0, 2.0, 3.0]
+    assert len(reports) == 1
 
 
 # -- What leaves is a number like any other ---------------------------------------------------------------------------

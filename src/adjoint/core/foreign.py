@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.errors import NotSupportedError
+from adjoint.core.leaks import TRACKED, plain
 
 #: What most arguments are, and what needs no look.
 PLAIN = frozenset((np.ndarray, np.float64, np.float32, float, int, complex, bool))
@@ -57,6 +58,10 @@ def plain_array(x: Any, name: str) -> Any:
     if type(x) is np.ndarray or isinstance(x, Box) or not isinstance(x, np.ndarray):
         return x
     kind: Any = type(x)
+    if kind in TRACKED:
+        for note in cast(Any, x).notes:
+            note.enter()
+        return plain(x)
     if _has_arithmetic(kind):
         raise ForeignArrayError(name, kind)
     return np.asarray(x)

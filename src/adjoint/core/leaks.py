@@ -11,12 +11,15 @@ import weakref
 from collections.abc import Sequence
 from contextvars import ContextVar, Token
 from types import FrameType, TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, LeakWarning, LeavesGraphError
 from adjoint.core.places import Place, is_of, line_number, place_of, short_name, users_frame
 from adjoint.core.trees import flatten
+
+if TYPE_CHECKING:
+    from adjoint.core.op import Op
 
 _mode: ContextVar[str] = ContextVar("leaks", default="warn")
 _MODES = ("error", "warn", "ignore")
@@ -196,11 +199,15 @@ def plain(x: Any) -> Any:
     return x.plain() if type(x) in TRACKED else x
 
 
-def entering(args: Sequence[Any], node: Any, level: int) -> None:
-    """An operation of `level`, written as `node`, took `args` as constants."""
+def entering(op: Op, args: Sequence[Any], node: Any, level: int) -> None:
+    """The operation `op` of `level`, written as `node`, took `args` as constants: or it asked them a question."""
+    is_question = op.kind == "constant" and "creates" not in op.flags
     for x in args:
         for note in x.notes if type(x) in TRACKED else ():
-            note.enter(node if level in note.levels else None)
+            if is_question:
+                note.seen = True
+            else:
+                note.enter(node if level in note.levels else None)
 
 
 def refused(box: Any, call: str, floor: int) -> None:

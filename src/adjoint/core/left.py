@@ -29,6 +29,10 @@ _METHODS = ("conj", "conjugate", "round", "clip", "astype", "reshape", "sum", "m
 _SIGHTS = ("lt", "le", "gt", "ge", "eq", "ne", "bool", "int", "str", "repr", "format", "trunc", "floor", "ceil")
 
 
+# These put values into plain arrays, which have no memory of where they came from.
+_WRITING = frozenset((np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal))
+
+
 def notes_of(x: Any) -> Notes:
     """The notes of a value, or of those in a list or tuple."""
     if type(x) in TRACKED:
@@ -101,11 +105,18 @@ def _function(self: Any, function: Any, types: Any, args: tuple[Any, ...], kwarg
     if any(issubclass(kind, Box) for kind in types):
         return NotImplemented
     result = function(*map(plain, args), **{name: plain(x) for name, x in kwargs.items()})
+    if function in _WRITING:
+        for note in notes_of((*args, *kwargs.values())):
+            note.enter()
     return _computed(result, notes_of((*args, *kwargs.values())), sys._getframe(1))
 
 
 def _computed(result: Any, notes: Notes, asker: FrameType) -> Any:
     """What was computed of plain values, for `asker`: if that is an operation of ours, a derivative is lost."""
+    if not _varies(result):  # an answer, such as that of a comparison
+        for note in notes:
+            note.seen = True
+        return result
     if not is_of(asker, "adjoint"):
         return tracked(result, notes)
     for note in notes:
@@ -113,9 +124,18 @@ def _computed(result: Any, notes: Notes, asker: FrameType) -> Any:
     return result
 
 
+def _varies(x: Any) -> bool:
+    if isinstance(x, list | tuple):
+        return any(map(_varies, x))
+    return isinstance(x, float | complex) or (hasattr(x, "dtype") and x.dtype.kind in "fc")
+
+
 def _converted(self: Any) -> float:
     """``float(x)``; arrays take their numbers by it too, and one that an operation of ours makes is computed with."""
-    inside = is_of(sys._getframe(1), "adjoint")
+    asker: FrameType | None = sys._getframe(1)
+    while asker is not None and is_of(asker, "numpy"):
+        asker = asker.f_back
+    inside = asker is not None and is_of(asker, "adjoint")
     for note in self.notes:
         note.converted = True
         if inside:

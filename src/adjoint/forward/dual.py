@@ -57,7 +57,7 @@ class Dual(Shortened):
                             wanted.append(i)
             elif type(arg) not in PLAIN:
                 if type(arg) in TRACKED:
-                    entering((arg,), None, level)
+                    entering(op, (arg,), None, level)
                 arg = plain_array(plain(arg), op.name)
             values.append(arg)
         out = apply(op, values, settings)

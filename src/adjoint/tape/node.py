@@ -100,12 +100,12 @@ def record(op: Op, level: int, args: Sequence[Any], settings: Any, kind: type) -
     out = apply(op, values, settings)
     mode = recording_floor.raw()
     if not parents or op.kind == "constant" or (level < mode and (mode <= NEVER or level < recording_floor.get())):
-        if left and op.kind != "constant":
-            entering(left, None, level)
+        if left:
+            entering(op, left, None, level)
         return out, None
     node = written(op, values, tuple(wanted), tuple(parents), out, settings, mode)
     if left:
-        entering(left, node, level)
+        entering(op, left, node, level)
     return out, node
 
 
