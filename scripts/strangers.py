@@ -31,6 +31,14 @@ from tests.strangers.judge import MODES, Verdict, judge
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "conformance.md"
 HEADING = "## Packages"  # the rest of the page is written by `scripts/conformance.py`
+REASONS = {
+    "ahrs_attitude": " (its quaternions are a subclass of `ndarray`, made over the memory of another array)",
+    "control_servo": " (its signals are a subclass of `ndarray`, made with `view`)",
+    "dtw_speech": " (the distances are added up in compiled code)",
+    "pykalman_sensor": " (its observations are masked arrays)",
+    "scikit_fem_bar": " (its fields are a subclass of `ndarray`, made with `view`)",
+    "tmm_mirror": " (an infinite thickness, which it never reads, times a gradient of 0)",
+}
 FOLDER = ROOT / "tests" / "strangers" / "packages"
 ROW = re.compile(r"^\| (\S+) (\S+) \| \[`(\w+)`\].*? \| (.*) \|$", re.MULTILINE)
 
@@ -120,7 +128,7 @@ def table(verdicts: dict[str, Verdict]) -> Iterator[str]:
         yield "What stands in the way of those that are not right:"
         yield ""
         for name in bad:
-            yield f"- {package_of(name)}: {verdicts[name].outcomes['grad'].replace('|', '/')}"
+            yield f"- {package_of(name)}{REASONS.get(name, '')}: `{verdicts[name].outcomes['grad'].replace('|', '/')}`"
 
 
 def main() -> int:
