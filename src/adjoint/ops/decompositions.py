@@ -17,6 +17,7 @@ from adjoint.core.errors import ArgumentError, NotSupportedError
 from adjoint.core.op import call
 from adjoint.core.protocol import detached
 from adjoint.ops.factors import cholesky_cotangent, cholesky_tangent, hermitian, unused
+from adjoint.ops.phases import phase_cotangent, phase_tangent, real_in_eig, real_in_eigh
 
 
 class EighResult(NamedTuple):
@@ -128,10 +129,11 @@ def _square(name: str, a: Any) -> Any:
 # -- Eigenvalues ------------------------------------------------------------------------------------
 
 
-def _eigh_cotangent(g: Any, out: Any) -> Any:
+def _eigh_cotangent(g: Any, out: Any, uplo: Any) -> Any:
     (gw, gv), (w, v) = g, out
     if unused(gv):
         return np.matmul(v * gw[..., None, :], hermitian(v))
+    gv = phase_cotangent(gv, v, real_in_eigh(v, uplo))
     eye = np.eye(np.shape(w)[-1], dtype=bool)
     inner = _diagonal(gw) + np.where(eye, 0.0, np.matmul(hermitian(v), gv)) / _gaps(w)
     return _symmetric(np.matmul(np.matmul(v, inner), hermitian(v)))
@@ -141,11 +143,11 @@ def _on_diagonal(x: Any) -> Any:
     return np.diagonal(x, axis1=-2, axis2=-1)
 
 
-def _eigh_tangents(t: Any, out: Any) -> tuple[Any, Any]:
+def _eigh_tangents(t: Any, out: Any, uplo: Any) -> tuple[Any, Any]:
     w, v = out
     inner = np.matmul(np.matmul(hermitian(v), _symmetric(t)), v)
     apart = np.where(np.eye(np.shape(w)[-1], dtype=bool), 0.0, inner) / _gaps(w)
-    return np.real(_on_diagonal(inner)), np.matmul(v, apart)
+    return np.real(_on_diagonal(inner)), phase_tangent(np.matmul(v, apart), v, real_in_eigh(v, uplo))
 
 
 @general(
@@ -207,7 +209,7 @@ def _eig_cotangent(g: Any, out: Any) -> Any:
     vh = hermitian(v)
     inner = _diagonal(gw)
     if not unused(gv):
-        n = np.shape(w)[-1]
+        n, gv = np.shape(w)[-1], phase_cotangent(gv, v, real_in_eig(v))
         along = np.real(np.sum(np.conj(v) * gv, axis=-2))
         turned = np.matmul(vh, gv) - np.matmul(vh, v) * along[..., None, :]
         gaps = np.conj(_gaps(w)) if w.dtype.kind == "c" else _gaps(w)
@@ -220,7 +222,7 @@ def _eig_tangents(t: Any, out: Any) -> tuple[Any, Any]:
     inner = np.linalg.solve(v, np.matmul(t, v))
     turned = np.matmul(v, np.where(np.eye(np.shape(w)[-1], dtype=bool), 0.0, inner) / _gaps(w))
     along = np.real(np.sum(np.conj(v) * turned, axis=-2, keepdims=True))  # the length stays 1
-    return _on_diagonal(inner), turned - v * along
+    return _on_diagonal(inner), phase_tangent(turned - v * along, v, real_in_eig(v))
 
 
 @general(
@@ -240,7 +242,7 @@ def eigen(a: Any, /) -> Any:
     errors=lambda r: [call(r(2, 3))],
 )
 def eig(a: Any) -> EigResult:
-    """`numpy.linalg.eig`. Each eigenvector has length 1; its phase is free."""
+    """`numpy.linalg.eig`. Each eigenvector has length 1, and its largest component is real."""
     return EigResult(*eigen(a))
 
 

@@ -117,7 +117,7 @@ def eigh(
     chosen = slice(first, last + 1)
     if eigvals_only:
         return np.linalg.eigvalsh(a)[..., chosen]
-    w, v = np.linalg.eigh(a)
+    w, v = np.linalg.eigh(a, "L" if lower else "U")
     if factor is not None:
         v = np.matmul(factor, v) if type == 3 else triangular_solve(factor, v, lower=True, trans=2)
     return w[..., chosen], v[..., chosen]
