@@ -105,6 +105,7 @@ def test_stacks_and_refusals():
     assert len(several) == 5
     assert_allclose(several[1:3].as_quat(), both("several")[0][1:3].as_quat())
     assert ad.scipy.twin(Theirs) is Rotation
+    assert ad.scipy.twin(Theirs.apply) is Rotation.apply
     with pytest.raises(TypeError, match="no len"):
         len(one)
     with pytest.raises(ValueError, match="zero norm"):

@@ -114,7 +114,7 @@ class Layered(Writable):
         whole = self.of(root._layers, root.level)
         if isinstance(value, Box) and value.level > root.level:
             root._layers, root.level = self._constant(whole), value.level
-        new: Any = written(whole, self.path, index, value)
+        new: Any = written(whole.settled(), self.path, index, value)  # of what it only holds, the history
         root._layers = new._layers if type(new) is type(self) else self._constant(new)
 
     def _constant(self, array: Any) -> tuple[Any, ...]:

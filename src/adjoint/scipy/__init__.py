@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from itertools import takewhile
+from operator import attrgetter
 from typing import Any
 
 MODULES = ("integrate", "interpolate", "linalg", "optimize", "signal", "sparse", "spatial", "special", "stats")
@@ -38,15 +39,15 @@ def twin(function: Callable[..., Any]) -> Callable[..., Any] | None:
         False
     """
     package, *path = str(getattr(function, "__module__", "")).split(".")
-    path, name = [*takewhile(lambda part: not part.startswith("_"), path)], getattr(function, "__name__", "")
-    if package != "scipy" or path[:1] == [] or path[0] not in MODULES or name.startswith("_"):
-        return None
-    if getattr(import_module(".".join(("scipy", *path))), name, None) is not function:
+    path, name = [*takewhile(lambda part: not part.startswith("_"), path)], getattr(function, "__qualname__", "")
+    if package != "scipy" or not path or path[0] not in MODULES or name.startswith("_"):
         return None
     place = (*path, _OWN_WORDS[path[0], name]) if (path[0], name) in _OWN_WORDS else tuple(path)
     try:
-        found = getattr(import_module(".".join(("adjoint.scipy", *place))), name, None)
-    except ModuleNotFoundError:
+        if attrgetter(name)(import_module(".".join(("scipy", *path)))) is not function:
+            return None
+        found = attrgetter(name)(import_module(".".join(("adjoint.scipy", *place))))
+    except (AttributeError, ModuleNotFoundError):
         return None
     return found if callable(found) else None
 

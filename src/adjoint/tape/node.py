@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy import asarray, ndarray
 
-from adjoint.core.box import apply
+from adjoint.core.box import Box, apply
 from adjoint.core.foreign import PLAIN, plain_array
 from adjoint.core.leaks import TRACKED, entering, plain
 from adjoint.core.op import Op
@@ -91,6 +91,8 @@ def record(op: Op, level: int, args: Sequence[Any], settings: Any, kind: type) -
                 wanted.append(i)
         else:
             if type(arg) not in PLAIN:
+                if isinstance(arg, Box) and arg.level == level and (inner := arg.settled()) is not arg:
+                    return record(op, level, [*args[:i], inner, *args[i + 1 :]], settings, kind)  # it only holds it
                 if type(arg) in TRACKED:
                     left.append(arg)
                     arg = plain(arg)
