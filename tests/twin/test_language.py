@@ -11,7 +11,7 @@ import pytest
 
 import adjoint as ad
 from tests.foreign import foreign
-from tests.twin import identities, language, sequences
+from tests.twin import habits, identities, language, sequences
 from tests.twin.language import PROGRAMS
 
 X = np.array([0.3, 0.7, 1.1])
@@ -43,7 +43,7 @@ class TestPrograms:
         np.testing.assert_allclose(hessian @ V, ad.grad(lambda x: ad.grad(f)(x) @ V)(X), rtol=1e-9, atol=1e-10)
 
 
-@pytest.mark.parametrize("f", identities.PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", [*identities.PROGRAMS, *habits.PROGRAMS], ids=lambda f: f.__name__)
 def test_identities(f):
     x, h = 1.3, 1e-2 if f is identities.dt else 1e-6  # dt computes in single precision
     slope = (f(x + h) - f(x - h)) / (2 * h)

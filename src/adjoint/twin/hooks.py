@@ -84,12 +84,19 @@ class Hooks:
                 return value
 
             return cached
+        if isinstance(static, functools.singledispatchmethod):
+            return lambda: functools.partial(self._dispatched, static.dispatcher, o, cls)
         if static is not None and isinstance(getattr(type(static), "__get__", None), FunctionType):
             getter = self._resolve(type(static).__get__)
             return lambda: getter(static, o, cls)
         if static is None and (missing := self._method(cls, "__getattr__")) is not None:
             return lambda: missing(o, name)
         return None
+
+    def _dispatched(self, dispatcher: Any, o: Any, cls: type, first: Any, *args: Any, **kwargs: Any) -> Any:
+        """A method that is chosen by the type that its first argument stands for."""
+        kind: Any = find(type) or type
+        return self._resolve(dispatcher.dispatch(kind(first)).__get__(o, cls))(first, *args, **kwargs)
 
     def _of_parent(self, o: Any, name: str) -> Callable[[], Any] | None:
         """The same for ``super().name``."""

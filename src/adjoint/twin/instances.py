@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import abc
 import dataclasses
 from collections.abc import Callable
 from types import FunctionType
@@ -15,7 +14,7 @@ Twin = Callable[[FunctionType], Callable[..., Any]]
 
 def maker(cls: type, twin: Twin) -> Callable[..., Any] | None:
     """What makes instances of `cls` with the twins of its methods; None where `cls` itself does."""
-    if type(cls) not in (type, abc.ABCMeta):
+    if getattr(type(cls), "__call__") is not type.__call__:  # noqa: B004 - a metaclass that makes instances itself
         return None
     begin: Any = getattr(cls, "__init__")  # noqa: B009 - of the class, and not called on an instance
     new: Any = cls.__new__
