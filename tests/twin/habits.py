@@ -182,7 +182,8 @@ def a12(x):
 
 @program
 def a13(x):
-    import itertools, operator
+    import itertools
+    import operator
 
     return (
         sum(itertools.starmap(operator.mul, [(x, 2.0), (3.0, x)]))

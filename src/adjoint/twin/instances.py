@@ -14,7 +14,7 @@ Twin = Callable[[FunctionType], Callable[..., Any]]
 
 def maker(cls: type, twin: Twin) -> Callable[..., Any] | None:
     """What makes instances of `cls` with the twins of its methods; None where `cls` itself does."""
-    if getattr(type(cls), "__call__") is not type.__call__:  # noqa: B004 - a metaclass that makes instances itself
+    if type(cls).__call__ is not type.__call__:  # a metaclass that makes instances itself
         return None
     begin: Any = getattr(cls, "__init__")  # noqa: B009 - of the class, and not called on an instance
     new: Any = cls.__new__
