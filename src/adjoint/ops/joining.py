@@ -85,7 +85,7 @@ def concatenate(
 )
 def stack(arrays: Sequence[Any], axis: int = 0, out: Any = None, *, dtype: Any = None, casting: Any = None) -> Any:
     arrays = [a if hasattr(a, "shape") else np.asarray(a) for a in arrays]
-    if len({np.shape(a) for a in arrays}) > 1:
+    if len({a.shape for a in arrays}) > 1:
         raise ShapeError(f"stack: all arrays must have one shape; got {', '.join(str(np.shape(a)) for a in arrays)}")
     result = pile(*arrays, axis=axis)
     return store(result if dtype is None else result.astype(dtype), out)

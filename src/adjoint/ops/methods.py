@@ -15,7 +15,7 @@ from adjoint.core.box import Box, raw, stays_in_index, varies
 from adjoint.core.errors import ArgumentError, DTypeError, LeavesGraphError
 from adjoint.core.foreign import asking
 from adjoint.core.op import Op
-from adjoint.core.protocol import array_function, array_ufunc, detached, store
+from adjoint.core.protocol import array_function, array_ufunc, detached, in_graph, store
 from adjoint.core.registry import ENTRIES, operation
 from adjoint.ops.flat import Flat
 from adjoint.ops.indexing import kept, read
@@ -115,8 +115,15 @@ class ArrayBox(Box):
     __pandas_priority__ = 5000  # series * t asks t first
 
     def __hash__(self) -> int:
-        """A number's is that of its value, as it is for NumPy's; of an array, by identity."""
-        return hash(raw(self)) if self._is_number() and not varies(self) else object.__hash__(self)
+        """A number's is that of its value, as it is for NumPy's; of an array, by identity.
+
+        A number with a history is no key for what was kept for another number, or by an earlier transform.
+        """
+        if not self._is_number() or varies(self):
+            return object.__hash__(self)
+        if not in_graph(self):
+            return hash(raw(self))
+        return hash((raw(self), self.level)) if self.level > 0 else object.__hash__(self)
 
     def _is_number(self) -> bool:
         """Whether this is a number, as NumPy's, and not an array that can be written."""
