@@ -6,8 +6,8 @@ differentiated, and what `through` names.
 
 from __future__ import annotations
 
+import os
 import sys
-import sysconfig
 from collections.abc import Callable
 from contextlib import ContextDecorator
 from contextvars import ContextVar, Token
@@ -59,7 +59,7 @@ class Follows(dict[str | None, bool]):
 
 
 # Where installed packages and Python's own modules lie.
-_INSTALLED = tuple({sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib", "platstdlib")})
+_STANDARD = os.path.dirname(os.__file__)
 _PACKAGES = ("site-packages", "dist-packages")
 
 
@@ -69,7 +69,7 @@ def _is_ones_own(module: str) -> bool:
     file = getattr(loaded, "__file__", None)
     if file is None:
         return module == "__main__" and loaded is not None
-    return not file.startswith(_INSTALLED) and not any(name in file for name in _PACKAGES)
+    return not file.startswith(_STANDARD) and not any(name in file for name in _PACKAGES)
 
 
 class through(ContextDecorator):  # noqa: N801 - called like a function
