@@ -8,7 +8,6 @@ import pytest
 
 import adjoint as ad
 from adjoint import nn, optim
-from adjoint.core import turns
 from adjoint.native import engine, segment
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers on this system")
@@ -78,7 +77,6 @@ def test_a_long_call_is_stopped_and_its_state_is_whole(alarm, monkeypatch):
             twin.step(twin.x)
         for a, b in zip(world.seen(), twin.seen(), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-9)
-    assert not turns.short[turns._left_behind[0] :]
     np.testing.assert_allclose(world.f(world.x).item(), twin.step(twin.x).item(), rtol=1e-9)
 
 
@@ -124,7 +122,6 @@ def test_while_a_function_is_recorded():
     with pytest.raises(KeyboardInterrupt):
         f(x)
     assert alike(everything(model, adam), before)
-    assert not turns.recorders
     other, plain = small()
     step = step_of(other, plain, gate)
     for _ in range(3):

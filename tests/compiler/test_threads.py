@@ -13,7 +13,6 @@ import pytest
 
 import adjoint as ad
 from adjoint import nn, optim
-from adjoint.core import turns
 from adjoint.native import segment
 
 COUNT = 8
@@ -115,14 +114,11 @@ def test_steps_that_share_parameters(wait):
         np.testing.assert_allclose(step(np.ones((rows, 4))).item(), other.step(np.ones((rows, 4))).item(), rtol=1e-9)
     for a, b in zip(world.arrays(), other.arrays(), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
-    assert not turns.recorders
-    assert not turns._inside
-    assert len(turns.short) == turns._left_behind[0]
 
 
 def test_two_threads_that_wait_for_each_other(monkeypatch):
     """One records and waits for a lock that is the other's, who waits for the recording: neither waits for long."""
-    monkeypatch.setattr(turns, "FOR_RECORDING", 0.1)
+    monkeypatch.setattr("adjoint.compiler.facade.PATIENCE", 0.1)
     lock, inside, w = threading.Lock(), threading.Event(), ad.tensor([2.0], requires_grad=True)
 
     def forward(x):

@@ -25,6 +25,7 @@ from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, SharedMemoryError, WrongCodeError
 from adjoint.core.locks import RECORDING
 from adjoint.core.trees import flatten
+from adjoint.core.turns import PATIENCE, wait_for_captures
 from adjoint.expressions import Expr
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import frozen
@@ -43,7 +44,6 @@ MOST_KINDS = 256
 # So often it is recorded anew because of other values outside of its arguments. Floats there become inputs at once.
 MOST_REBOUND = 32
 MOST_TRIES = 8  # of functions that raise while they are recorded
-PATIENCE = 5.0  # seconds to wait for another thread that records
 MOST_DIRECT = 4  # short ways, the latest first
 NOISE = "a question hangs on how results are rounded, and native code rounds some otherwise"
 
@@ -98,13 +98,18 @@ class Compiled:
 
     def _by_long_way(self, args: Any, kwargs: Any) -> Any:
         """The answer by a recording that holds; else the function's, which may be recorded."""
+        wait_for_captures()
         if recording_floor.observers():  # who wants to see each operation: detect_anomaly, trace_backward, hooks
             return self.function(*args, **kwargs)
-        function = callee(self.function, args, kwargs)
+        function = self.function
+        try:
+            function = callee(function, args, kwargs)
+            leaves, rebuild = flatten((args, kwargs))
+            key = self._signature(leaves, rebuild)
+        except (RecursionError, ValueError, TypeError):  # containers within themselves, keys that have no order, …
+            return function(*args, **kwargs)
         if function is not self.function:  # inside a transform, what asks for numbers keeps their histories
             return function(*args, **kwargs)
-        leaves, rebuild = flatten((args, kwargs))
-        key = self._signature(leaves, rebuild)
         if key is None or key in self._reasons or (key not in self._ways and self._is_first(key)):
             return self.function(*args, **kwargs)
         call = Call(args, kwargs, leaves, rebuild)

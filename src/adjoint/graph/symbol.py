@@ -383,12 +383,14 @@ def _laid_out_as(model: np.ndarray, value: np.ndarray) -> np.ndarray:
 ERRORS = "np.errstate says that errors of numbers are raised, which a program does not do"
 SILENT = frozenset(("ignore", "warn", "print", "log"))
 _ASKS_FOR_OTHERS = ("abc", "typing")  # modules whose functions ask in the name of their callers
+_MAY_FAIL = frozenset(("inv", "solve", "cholesky", "eig", "eigh", "eigvals", "eigvalsh", "svd", "svdvals", "lstsq", "pinv",
+                       "tensorinv", "tensorsolve", "matrix_power", "cond"))  # fmt: skip
 _FOUND = ("argwhere", "bincount", "flatnonzero", "intersect1d", "nonzero", "setdiff1d", "setxor1d", "unique")
 
 
 def _note_shapes(op: Op, node: Node) -> None:
-    """Whoever sees how many elements were found may go another way when there are more, though he uses none."""
-    if op.name in _FOUND and (record := _record.get()) is not None:
+    """How many elements were found, and whether an operation failed, is seen although nobody uses what it gives."""
+    if (op.name in _FOUND or op.name in _MAY_FAIL) and (record := _record.get()) is not None:
         record.guards.append(Guard(node, "shape", node.shape, users_place()))
 
 

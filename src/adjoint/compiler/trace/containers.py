@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.compiler.trace.attributes import Attributes
 from adjoint.compiler.trace.guards import PLAIN, AttributePlace, Place
 from adjoint.compiler.trace.outside import MISSING, Closed, DictView, Method, Outside, is_users, lookup
-from adjoint.compiler.trace.reads import Reads
 from adjoint.core.box import Box
 from adjoint.graph.symbol import Number, Symbol
 
 SEQUENCES, MAPPINGS = (list, deque), (dict, OrderedDict, defaultdict)
 
 
-class Containers(Reads):
+class Containers(Attributes):
     """Items and iteration."""
 
     def place_text(self, o: Outside) -> Any:

@@ -25,7 +25,7 @@ class Door(Calls):
         self.inputs = Inputs(arguments, self.guards)
         self.inputs.known_as(list(paths))
         self.leaf_of = {path: k for k, path in enumerate(paths)}
-        self.memo, self.known, self.notes = {}, known, notes
+        self.memo, self.learned, self.notes = {}, known, notes
         self.varying = known.varying
         self.made_codes, self.made_objects = set(), {}
         self.depth, self.dead, self.ours = 0, "", False
@@ -34,7 +34,7 @@ class Door(Calls):
 
     @property
     def fills(self) -> bool:
-        return self.known.fills
+        return self.learned.fills
 
     def refuse(self, why: str) -> Refuse:
         self.dead = self.dead or why
@@ -42,9 +42,9 @@ class Door(Calls):
 
     def symbolic(self, why: str) -> BaseException:
         """What to raise where an array that was made inside should have been part of the program."""
-        if self.known.fills:
+        if self.learned.fills:
             return self.refuse(why)
-        self.known.fills = True
+        self.learned.fills = True
         return Again()
 
     def genuine(self, error: Any) -> Any:

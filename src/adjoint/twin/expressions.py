@@ -1,0 +1,288 @@
+"""Expressions of the twin for recordings: what is read, computed and asked goes through the door."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from adjoint.twin.source import Found, NoTwinError
+
+DOOR, FRAME = "_R", "_F"
+BINARY = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv",
+          ast.Mod: "mod", ast.Pow: "pow", ast.MatMult: "matmul", ast.LShift: "lshift", ast.RShift: "rshift",
+          ast.BitOr: "or", ast.BitAnd: "and", ast.BitXor: "xor"}  # fmt: skip
+UNARY = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert"}
+COMPARED = {ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Is: "is",
+            ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in"}  # fmt: skip
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+_REFUSED = {
+    "ClassDef": "a class inside", "AsyncFunctionDef": "an async function", "Await": "await", "Match": "match",
+    "AsyncFor": "async for", "AsyncWith": "async with", "TryStar": "except*", "TypeAlias": "a type alias",
+    "TemplateStr": "a template",
+}  # fmt: skip
+
+
+def door(name: str, *args: ast.expr) -> ast.expr:
+    door: ast.expr = ast.Name(DOOR, ast.Load())
+    return ast.Call(ast.Attribute(door, name, ast.Load()), list(args), [])
+
+
+def frame() -> ast.expr:
+    return ast.Name(FRAME, ast.Load())
+
+
+def load(name: str) -> ast.expr:
+    return ast.Name(name, ast.Load())
+
+
+def _bound(node: Any) -> tuple[set[str], set[str], set[str]]:
+    """The names that belong to the scope of a function; those that it says are global, and nonlocal."""
+    given = node.args
+    parameters = (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg)
+    names, outer, around = {p.arg for p in parameters if p is not None}, set[str](), set[str]()
+    todo = [(x, False) for x in (node.body if isinstance(node.body, list) else [node.body])]
+    while todo:
+        x, inside = todo.pop()
+        if isinstance(x, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(x.name)
+            todo += [(d, inside) for d in x.decorator_list]
+            if not isinstance(x, ast.ClassDef):
+                todo += [(d, inside) for d in (*x.args.defaults, *x.args.kw_defaults) if d is not None]
+            continue
+        if isinstance(x, ast.Lambda):
+            todo += [(d, inside) for d in (*x.args.defaults, *x.args.kw_defaults) if d is not None]
+            continue
+        if isinstance(x, ast.Global):
+            outer.update(x.names)
+        elif isinstance(x, ast.Nonlocal):
+            around.update(x.names)
+        elif isinstance(x, ast.Name) and not isinstance(x.ctx, ast.Load) and not inside:
+            names.add(x.id)
+        elif isinstance(x, ast.NamedExpr):
+            names.add(x.target.id)
+        elif isinstance(x, ast.ExceptHandler) and x.name:
+            names.add(x.name)
+        elif isinstance(x, ast.Import | ast.ImportFrom):
+            names.update((a.asname or a.name).split(".")[0] for a in x.names)
+        inside = inside or isinstance(x, _COMPREHENSIONS)
+        todo += [(child, inside) for child in ast.iter_child_nodes(x)]
+    return names - outer - around, outer, around
+
+
+def shape(target: ast.expr) -> Any:
+    """How a target takes a value apart: None for one name; for several a tuple of these, with ``"*"`` for the rest."""
+    if isinstance(target, ast.Tuple | ast.List):
+        return tuple("*" if isinstance(e, ast.Starred) else shape(e) for e in target.elts)
+    return None
+
+
+class Expressions(ast.NodeTransformer):
+    """Rewrites a function where it is."""
+
+    def __init__(self, found: Found) -> None:
+        self.found = found
+        self.free = set(found.code.co_freevars)
+        self.scopes: list[tuple[set[str], set[str]]] = []  # names of functions and comprehensions, and global ones
+        self.functions: list[Any] = []
+        self.count = 0
+        self.in_iterable = 0
+
+    def refuse(self, what: str) -> NoTwinError:
+        return NoTwinError(f"{self.found.code.co_qualname} has {what}")
+
+    def visit(self, node: ast.AST) -> Any:
+        kind = type(node).__name__
+        if kind in _REFUSED:
+            raise self.refuse(_REFUSED[kind])
+        method = self.comprehension if isinstance(node, _COMPREHENSIONS) else getattr(self, f"visit_{kind}", None)
+        made = self.generic_visit(node) if method is None else method(node)
+        for new in made if isinstance(made, list) else [made]:
+            if isinstance(new, ast.AST) and new is not node:
+                ast.copy_location(new, node)
+        return made
+
+    def function(self, node: Any) -> None:
+        names, outer, around = _bound(node)
+        self.scopes.append((names, outer))
+        self.functions.append((node, around))
+        node.body = self.visit(node.body) if isinstance(node, ast.Lambda) else self.block(node.body)
+        self.functions.pop()
+        self.scopes.pop()
+
+    def kind(self, name: str) -> str:
+        for names, outer in reversed(self.scopes):
+            if name in outer:
+                return "glob"
+            if name in names:
+                return "local"
+        return "free" if name in self.free else "glob"
+
+    def test(self, node: ast.expr) -> ast.expr:
+        return ast.copy_location(door("truth", self.visit(node)), node)
+
+    def temporary(self) -> str:
+        self.count += 1
+        name = f"_t{self.count}"
+        self.scopes[-1][0].add(name)
+        return name
+
+    def attribute(self, name: str) -> ast.Constant:
+        """The name of an attribute, with the class's in it if it is private."""
+        around = (self.found.class_name or "").lstrip("_")
+        private = name.startswith("__") and not name.endswith("__") and around
+        return ast.Constant(f"_{around}{name}" if private else name)
+
+    # -- Expressions ----------------------------------------------------------------------------------
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        kind = self.kind(node.id)
+        if kind == "local":
+            return node
+        return door(kind, frame(), ast.Constant(node.id))
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        return door("attr", self.visit(node.value), self.attribute(node.attr))
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        return door("item", self.visit(node.value), self.visit(node.slice))
+
+    def visit_Slice(self, node: ast.Slice) -> ast.expr:
+        parts = (node.lower, node.upper, node.step)
+        return door("slice", *(ast.Constant(None) if x is None else self.visit(x) for x in parts))
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args and not node.keywords:
+            return self.super_()
+        args = [
+            ast.Starred(door("it", self.visit(x.value)), ast.Load()) if isinstance(x, ast.Starred) else self.visit(x)
+            for x in node.args
+        ]
+        keys: list[ast.expr | None] = [ast.Constant(x.arg) if x.arg else None for x in node.keywords]
+        values = [self.visit(x.value) if x.arg else door("mapping", self.visit(x.value)) for x in node.keywords]
+        return door("call", self.visit(node.func), ast.Tuple(args, ast.Load()), ast.Dict(keys, values))
+
+    def super_(self) -> ast.expr:
+        function = self.functions[0][0]
+        given = [*function.args.posonlyargs, *function.args.args]
+        if len(self.functions) > 1 or not given or "__class__" not in self.free:
+            raise self.refuse("super() in a function inside")
+        own = door("free", frame(), ast.Constant("__class__"))
+        return door("super_", own, load(given[0].arg))
+
+    def visit_Starred(self, node: ast.Starred) -> ast.expr:
+        return ast.Starred(door("it", self.visit(node.value)), node.ctx)
+
+    def visit_Dict(self, node: ast.Dict) -> ast.expr:
+        keys = [None if k is None else door("key", self.visit(k)) for k in node.keys]
+        pairs = zip(node.keys, node.values, strict=True)
+        values = [door("mapping", self.visit(v)) if k is None else self.visit(v) for k, v in pairs]
+        return ast.Dict(keys, values)
+
+    def visit_Set(self, node: ast.Set) -> ast.expr:
+        node.elts = [self.visit(e) if isinstance(e, ast.Starred) else door("key", self.visit(e)) for e in node.elts]
+        return node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        return door("op", ast.Constant(BINARY[type(node.op)]), self.visit(node.left), self.visit(node.right))
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        operand = self.visit(node.operand)
+        if isinstance(node.op, ast.Not):
+            return ast.UnaryOp(ast.Not(), door("truth", operand))
+        return door("unary", ast.Constant(UNARY[type(node.op)]), operand)
+
+    def kept(self, value: ast.expr) -> tuple[ast.expr, str]:
+        """`value` as an expression that keeps it in a variable, and the variable's name."""
+        if self.in_iterable:
+            raise self.refuse("`and`, `or` or a chain of comparisons in what a comprehension goes through")
+        name = self.temporary()
+        return ast.NamedExpr(ast.Name(name, ast.Store()), value), name
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        *first, last = [self.visit(v) for v in node.values]
+        found: ast.expr = last
+        for value in reversed(first):
+            keep, name = self.kept(value)
+            both = (found, load(name)) if isinstance(node.op, ast.And) else (load(name), found)
+            found = ast.copy_location(ast.IfExp(door("truth", keep), *both), node)
+        return found
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        ops = [ast.Constant(COMPARED[type(op)]) for op in node.ops]
+        left, rights = self.visit(node.left), [self.visit(x) for x in node.comparators]
+        if len(ops) == 1:
+            return door("compare", ops[0], left, rights[0])
+        sides: list[tuple[ast.expr, ast.expr]] = []
+        for right in rights[:-1]:
+            keep, name = self.kept(right)
+            sides.append((left, keep))
+            left = load(name)
+        found = door("compare", ops[-1], left, rights[-1])
+        for op, (a, b) in zip(reversed(ops[:-1]), reversed(sides), strict=True):
+            keep, name = self.kept(door("compare", op, a, b))
+            found = ast.IfExp(door("truth", keep), found, load(name))
+        return found
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        return ast.IfExp(self.test(node.test), self.visit(node.body), self.visit(node.orelse))
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
+        parts = []
+        for part in node.values:
+            if isinstance(part, ast.FormattedValue):
+                spec = self.visit(part.format_spec) if part.format_spec else ast.Constant("")
+                parts.append(door("formatted", self.visit(part.value), ast.Constant(part.conversion), spec))
+            else:
+                parts.append(part)
+        return door("joined", *parts)
+
+    def comprehension(self, node: Any) -> Any:
+        self.scopes.append((set(), set()))
+        made = []
+        for step in node.generators:
+            if step.is_async:
+                raise self.refuse("an async comprehension")
+            if any(isinstance(x, ast.Attribute | ast.Subscript) for x in ast.walk(step.target)):
+                raise self.refuse("a comprehension over attributes or items")
+            self.in_iterable += 1
+            each = door("iter", self.visit(step.iter), ast.Constant(shape(step.target)))
+            self.in_iterable -= 1
+            self.scopes[-1][0].update(x.id for x in ast.walk(step.target) if isinstance(x, ast.Name))
+            tests = [self.test(test) for test in step.ifs]
+            made.append(ast.comprehension(step.target, each, tests, 0))
+        node.generators = made
+        if isinstance(node, ast.DictComp):
+            node.key, node.value = door("key", self.visit(node.key)), self.visit(node.value)
+        elif isinstance(node, ast.SetComp):
+            node.elt = door("key", self.visit(node.elt))
+        else:
+            node.elt = self.visit(node.elt)
+        self.scopes.pop()
+        return door("generator", node) if isinstance(node, ast.GeneratorExp) else node
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
+        if self.kind(node.target.id) != "local":
+            raise self.refuse("a walrus to an outer name")
+        return ast.NamedExpr(node.target, self.visit(node.value))
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
+        self.defaults(node)
+        self.function(node)
+        return door("made", node)
+
+    def defaults(self, node: Any) -> None:
+        node.args.defaults = [self.visit(d) for d in node.args.defaults]
+        node.args.kw_defaults = [d and self.visit(d) for d in node.args.kw_defaults]
+        for p in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg):
+            if p is not None:
+                p.annotation = None
+
+    def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.expr:
+        return ast.YieldFrom(door("iter", self.visit(node.value)))
+
+    # -- Of the statements ----------------------------------------------------------------------------
+
+    def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        raise NotImplementedError
