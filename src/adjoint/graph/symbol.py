@@ -383,8 +383,8 @@ def _laid_out_as(model: np.ndarray, value: np.ndarray) -> np.ndarray:
 ERRORS = "np.errstate says that errors of numbers are raised, which a program does not do"
 SILENT = frozenset(("ignore", "warn", "print", "log"))
 _ASKS_FOR_OTHERS = ("abc", "typing")  # modules whose functions ask in the name of their callers
-_MAY_FAIL = frozenset(("inv", "solve", "cholesky", "eig", "eigh", "eigvals", "eigvalsh", "svd", "svdvals", "lstsq", "pinv",
-                       "tensorinv", "tensorsolve", "matrix_power", "cond"))  # fmt: skip
+_MAY_FAIL = frozenset(("inv", "solve", "cholesky", "eig", "eigh", "eigvals", "eigvalsh", "svd", "svdvals", "lstsq",
+                       "pinv", "tensorinv", "tensorsolve", "matrix_power", "cond"))  # fmt: skip
 _FOUND = ("argwhere", "bincount", "flatnonzero", "intersect1d", "nonzero", "setdiff1d", "setxor1d", "unique")
 
 
