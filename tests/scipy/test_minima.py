@@ -97,6 +97,19 @@ def test_minima_of_one_number(options):
     check(value, lambda k: k, 1.3, "grad", 1e-6)
 
 
+def test_of_many_samples_the_report_is_of_all():
+    outcomes = []
+
+    def solve(k):
+        found = minimize(lambda x: np.cosh(x[0] - k), [0.0], options={"maxiter": 3})
+        outcomes.append(found.success)
+        return found.x[0]
+
+    ad.vmap(solve)(np.array([9.0, 0.0]))
+    ad.vmap(solve)(np.array([0.0, 0.0]))
+    assert outcomes == [False, True]
+
+
 def test_the_value_is_followed_too():
     fun = lambda k: minimize(lambda x: valley(x, k) + k**3, START, tol=1e-10).fun
     check(fun, lambda k: k**3, 1.3, "hessian")

@@ -209,6 +209,9 @@ class Found:
         self.results: list[Any] = []
         self.boxed = False
         self._tree = self._found(run, {})
+        for name in ("success", "converged"):  # of several, one report says whether all are well
+            if self.several and hasattr(self.one, name):
+                setattr(self.one, name, all(getattr(result, name) for result in self.results))
 
     def _found(self, run: Callable[[Watch], Any], picks: Mapping[int, int]) -> Any:
         watch, many = Watch(picks), None
