@@ -115,3 +115,99 @@ def test_memory_that_is_a_file(tmp_path):
     for seed in range(20):
         memory[:] = np.random.default_rng(seed).uniform(0.5, 1.5, 40)
         attack(seed, 40, memory)
+
+
+def through(call):
+    """A run: `call` of a tensor, the writes, and the gradient."""
+
+    def run(a, x, write):
+        t = ad.tensor(x, requires_grad=True)
+        loss = np.sum(call(t, a))
+        write()
+        loss.backward()
+        return t.grad.numpy()
+
+    return run
+
+
+def by_pullback(f):
+    def run(a, x, write):
+        pull = ad.vjp(lambda t: f(t, a), x)[1]
+        write()
+        return pull(np.ones(x.shape))[0]
+
+    return run
+
+
+def by_push(a, x, write):
+    push = ad.linearize(lambda t: np.sin(t * a) * a, x)[1]
+    write()
+    return push(np.ones(x.shape))
+
+
+def packed(hooks):
+    def call(t, a):
+        with hooks():
+            return np.sin(t * a) * a
+
+    return through(call)
+
+
+def with_rule_forward(t, a):
+    f = ad.custom_jvp(lambda t: t * a)
+    f.defjvp(lambda primals, tangents: (primals[0] * a, tangents[0] * a))
+    return f(t) ** 2
+
+
+def with_rule_backward(t, a):
+    f = ad.custom_vjp(lambda t: t * a)
+    f.defvjp(lambda t: (t * a, None), lambda residual, g: (g * a,))
+    return f(t) ** 2
+
+
+def compiled(t, a):
+    f = ad.compile(lambda t, q: np.sum(np.sin(t * q) * q))
+    for _ in range(3):
+        f(t, a)
+    return f(t, a)
+
+
+DOORS = {
+    "vjp": by_pullback(lambda t, a: np.sin(t * a) * a),
+    "vjp of grad": by_pullback(lambda t, a: ad.grad(lambda s: np.sum(np.sin(s * t) * a))(t * a)),
+    "linearize": by_push,
+    "checkpoint, argument": through(lambda t, a: ad.checkpoint(lambda t, q: np.sin(t * q))(t, a)),
+    "checkpoint, closure": through(lambda t, a: ad.checkpoint(lambda t: np.sin(t * a))(t)),
+    "checkpoints in a row": through(lambda t, a: ad.checkpoint_sequential([lambda t: np.sin(t * a)] * 3, 3, t)),
+    "scan, closure": through(
+        lambda t, a: ad.checkpoint_scan(lambda c, q: (np.sin(c * a) + q, None), t * 1, np.ones((3, 5)), snapshots=2)[0]
+    ),
+    "scan, rows": through(
+        lambda t, a: ad.checkpoint_scan(lambda c, q: (np.sin(c * q), None), t * 1, np.stack([a] * 3), snapshots=2)[0]
+    ),
+    "saved on disk": packed(ad.save_on_disk),
+    "saved by hooks": packed(lambda: ad.saved_tensors_hooks(lambda q: q, lambda q: q)),
+    "custom_jvp that closes over it": through(with_rule_forward),
+    "custom_vjp that closes over it": through(with_rule_backward),
+    "fixed point": through(lambda t, a: ad.fixed_point(lambda z, p: np.cos(z * 0.1) * a + p, np.zeros(5), t)),
+    "compiled": through(compiled),
+}
+
+
+@pytest.mark.parametrize("name", DOORS)
+def test_every_other_door(name):
+    def run(attacked):
+        a, x = np.linspace(1.0, 2.0, 5), np.linspace(0.1, 0.5, 5)
+
+        def write():
+            if attacked:
+                a[:], x[:] = -7.0, 9.0
+
+        return DOORS[name](a, x, write)
+
+    right = run(attacked=False)
+    try:
+        found = run(attacked=True)
+    except (ad.InPlaceError, ad.GradientError):
+        return
+    np.testing.assert_allclose(found, right, rtol=1e-12)

@@ -7,7 +7,8 @@ below, which is all that second derivatives need.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from types import FunctionType
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -15,13 +16,14 @@ import numpy as np
 from adjoint.batch.batched import Batched
 from adjoint.batch.rules import everywhere
 from adjoint.core.box import Box, outermost, settled
-from adjoint.core.errors import GradientError
+from adjoint.core.errors import GradientError, InPlaceError
 from adjoint.core.op import Op, rule_of
 from adjoint.core.protocol import in_graph
 from adjoint.core.pulls import Pull
 from adjoint.core.trees import flatten
 from adjoint.forward.dual import Dual, dual
 from adjoint.ops.writable import shows
+from adjoint.tape.fingerprint import fingerprint
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import written
 from adjoint.tape.tensor import Tensor, outputs, wrap
@@ -104,12 +106,48 @@ class _Call:
         self._leaves = [None if isinstance(x, np.ndarray | Box) else x for x in leaves]
         self._places = [i for i, x in enumerate(leaves) if isinstance(x, np.ndarray | Box)]
         self.arrays = tuple(leaves[i] for i in self._places)
+        self._read = [(array, fingerprint(array)) for array in _read_by(rule)]
 
     def residual(self, arrays: Arrays) -> Any:
+        """What `backward` needs, around `arrays`.
+
+        Raises:
+            InPlaceError: if an array that the rule's functions read by themselves has been written since.
+        """
+        if any(fingerprint(array) != mark for array, mark in self._read):
+            raise InPlaceError(
+                f"an array that the functions of {self.rule.name} read, without being given it, has been written since "
+                f"{self.rule.name} was called. Go backward before the write, or give the array as an argument"
+            )
         leaves = list(self._leaves)
         for i, array in zip(self._places, arrays, strict=True):
             leaves[i] = array
         return self._rebuild(leaves)
+
+
+def _read_by(rule: Any) -> Iterator[np.ndarray]:
+    """The arrays that the functions of `rule` close over, or name as globals: they may be read on the way back."""
+    while isinstance(rule, _Samples):
+        rule = rule.rule
+    holders = (getattr(rule, "__dict__", {}), getattr(getattr(rule, "custom", None), "__dict__", {}))
+    waiting = [f for holder in holders for f in holder.values() if isinstance(f, FunctionType)]
+    seen = set(waiting)
+    while waiting:
+        f = waiting.pop()
+        named = [f.__globals__.get(name) for name in f.__code__.co_names]
+        for value in (*named, *(cell.cell_contents for cell in f.__closure__ or () if _is_full(cell))):
+            if isinstance(value, np.ndarray):
+                yield value
+            elif isinstance(value, FunctionType) and value not in seen and value.__globals__ is f.__globals__:
+                seen.add(value)
+                waiting.append(value)
+
+
+def _is_full(cell: Any) -> bool:
+    try:
+        return cell.cell_contents is not None
+    except ValueError:  # not yet filled
+        return False
 
 
 def operations(name: str) -> tuple[Op, Op]:
@@ -123,6 +161,7 @@ def operations(name: str) -> tuple[Op, Op]:
 
     def pull_again(g: Any, xs: Any, residuals: Any, call: _Call, needs: Any) -> list[Any]:
         if any(isinstance(x, Tensor) and x.level == call.level for x in xs):  # they have come with their histories
+            call.residual(residuals)
             return call.rule.backward(call.rule.residual(xs), g, needs)
         return pull(g, residuals, call, needs)
 

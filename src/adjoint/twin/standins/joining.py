@@ -115,7 +115,8 @@ def array(
 ) -> Any:
     """`numpy.array`, also of boxes and of nested sequences that hold some."""
     kind = type(object)
-    if (kind is list or kind is tuple) and dtype is None and copy is True and order == "K" and not ndmin and not subok:
+    as_it_is = dtype is None and copy is True and order == "K" and not ndmin and not subok and like is None
+    if (kind is list or kind is tuple) and as_it_is:
         made = _quickly(object)
         if made is not None:
             return made
