@@ -101,7 +101,9 @@ SCIPY: dict[str, Table] = {
     },
     "scipy.linalg": {
         "det inv norm expm logm sqrtm pinv svdvals": lambda f, s: f(s),
-        "eigh cholesky eigvalsh cho_factor": lambda f, w: f(w),
+        "cholesky eigvalsh": lambda f, w: f((w + w.T) / 2),  # of symmetric matrices
+        "cho_factor": lambda f, w: np.triu(f((w + w.T) / 2)[0]),  # below is what the memory held
+        "eigh": lambda f, w: tuple(map(np.abs, f((w + w.T) / 2))),  # SciPy's vectors change their signs at random
         "qr lu schur eig": lambda f, s: f(s),
         "solve lstsq": lambda f, s, b: f(s, b),
         "solve_triangular": lambda f, w, b: f(w, b, lower=True),
@@ -139,7 +141,7 @@ SCIPY: dict[str, Table] = {
         "rosen rosen_der rosen_hess": lambda f, x: f(x),
         "linear_sum_assignment": lambda f, s: f(s),
         "nnls": lambda f, m, x: f(m, x[:5])[0],
-        "minimize": lambda f, b: f(lambda z: np.sum((z - b) ** 2), np.zeros(3)).x,
+        "minimize": lambda f, b: f(lambda z: np.sum((z - b) ** 2), np.zeros(3), jac=lambda z: 2 * (z - b)).x,
         "approx_fprime": lambda f, b: f(b, lambda z: (z**2).sum()),
     },
     "scipy.spatial.distance": {

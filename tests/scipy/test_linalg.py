@@ -209,3 +209,15 @@ def test_bands():
 def test_refusals(call, error, match):
     with pytest.raises(error, match=match):
         call(ad.tensor(A, requires_grad=True))
+
+
+@pytest.mark.parametrize("options", [{}, {"lower": False}, {"subset_by_index": [1, 2]}, {"driver": "evd"}])
+@pytest.mark.parametrize("kind", ["real", "complex"])
+def test_eigenvectors_have_the_signs_of_scipys(options, kind):
+    rng = np.random.default_rng(3)
+    for _ in range(12):
+        a = rng.normal(size=(4, 4)) + (1j * rng.normal(size=(4, 4)) if kind == "complex" else 0.0)
+        a = a + a.conj().T
+        found = linalg.eigh(ad.tensor(a, requires_grad=True), **options)
+        for ours, theirs in zip(found, scipy.linalg.eigh(a, **options), strict=True):
+            np.testing.assert_allclose(ours.detach().numpy(), theirs, rtol=1e-9, atol=1e-12)

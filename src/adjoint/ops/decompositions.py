@@ -157,8 +157,22 @@ def _eigh_tangents(t: Any, out: Any, uplo: Any) -> tuple[Any, Any]:
     batch="leading",
     samples=lambda r: [call(_positive(r, 3, 3)), call(_positive(r, 2, 3, 3))],
 )
-def symmetric_eigen(a: Any, /, uplo: Any = "L") -> Any:
-    return tuple(np.linalg.eigh(_symmetric(a), uplo))
+def symmetric_eigen(a: Any, /, uplo: Any = "L", scipys: Any = None) -> Any:
+    w, v = np.linalg.eigh(_symmetric(a), uplo)
+    return (w, v) if scipys is None else (w, _turned_as_scipys(v, a, uplo, scipys))
+
+
+def _turned_as_scipys(v: Any, a: Any, uplo: str, subset: tuple[int, ...]) -> Any:
+    """The eigenvectors `v` with the signs of SciPy's, whose routine is another one of LAPACK's; all, or a `subset`."""
+    from scipy.linalg import eigh
+
+    turned = np.array(v)
+    first, last = subset or (0, np.shape(v)[-1] - 1)
+    for k in np.ndindex(np.shape(v)[:-2]):
+        theirs = eigh(a[k], lower=uplo == "L", subset_by_index=subset or None)[1]
+        along = np.real(np.sum(np.conj(turned[k][:, first : last + 1]) * theirs, axis=0))
+        turned[k][:, first : last + 1] *= np.where(along < 0, -1.0, 1.0)
+    return turned
 
 
 def _eigvalsh_cotangent(g: Any, a: Any) -> Any:

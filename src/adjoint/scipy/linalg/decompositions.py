@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, NotSupportedError
+from adjoint.ops.decompositions import symmetric_eigen
 from adjoint.ops.factors import triangular_solve
 from adjoint.scipy.arrays import adjoint_of, array, square
 
@@ -100,7 +101,8 @@ def eigh(
         array([[ 0.    ,  0.    ],
                [ 0.    , -0.0625]])
     """
-    a = _hermitian_part(square("scipy.linalg.eigh", a))
+    given = square("scipy.linalg.eigh", a)
+    a = _hermitian_part(given)
     if subset_by_value is not None:
         raise NotSupportedError("scipy.linalg.eigh of tensors takes subset_by_index, not subset_by_value")
     if type not in (1, 2, 3):
@@ -117,7 +119,12 @@ def eigh(
     chosen = slice(first, last + 1)
     if eigvals_only:
         return np.linalg.eigvalsh(a)[..., chosen]
-    w, v = np.linalg.eigh(a, "L" if lower else "U")
+    if factor is None and driver in (None, "evr"):
+        w, v = symmetric_eigen(
+            given, uplo="L" if lower else "U", scipys=() if subset_by_index is None else (first, last)
+        )
+    else:
+        w, v = np.linalg.eigh(a, "L" if lower else "U")
     if factor is not None:
         v = np.matmul(factor, v) if type == 3 else triangular_solve(factor, v, lower=True, trans=2)
     return w[..., chosen], v[..., chosen]
