@@ -17,7 +17,9 @@ REORDERED = {"pad", "geomspace", "matrix_logarithm", "frechet_of_logarithm"}
 
 # SciPy does not return from infinities, or from single precision.
 ENDLESS, WIDE = {"hyp1f1", "svd"}, {"obl_ang1", "obl_rad1", "pro_ang1", "pro_rad1", "obl_ang1_cv", "obl_rad1_cv"}
-PLAIN = ROUNDED | ENDLESS
+# Compiled, a product of arrays takes its factors to be finite, where eagerly what a selection left out is kept out.
+FINITE = {"corrcoef", "correlate"}
+PLAIN = ROUNDED | ENDLESS | FINITE
 
 
 def every(entry):

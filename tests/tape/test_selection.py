@@ -298,6 +298,58 @@ def test_what_arithmetic_made_stays(name, mode):
         assert np.isnan(_compiled(f, np.array([at, at]))).any()
 
 
+def test_of_large_arrays():
+    x = np.linspace(-1.0, 1.0, 40_001)
+    for first in (np.sum, lambda y: np.max(y) + np.sum(y[:10]) + np.sum(y)):
+        found = ad.grad(lambda x, first=first: first(np.where(x > 0, np.sqrt(x), 0.0)) * 2.0)(x)
+        assert np.all(found[x <= 0] == 0)
+        np.testing.assert_allclose(found[1 + len(x) // 2 : -1], 1 / np.sqrt(x[1 + len(x) // 2 : -1]))
+    assert np.isnan(ad.grad(lambda x: np.sum(np.where(x > 0.5, x, np.sqrt(x * 0.0) ** 2)))(x)[0])
+
+
+def test_hooks_are_called_once():
+    seen = []
+    x = ad.tensor([0.0, 4.0], requires_grad=True)
+    y = np.sqrt(x)
+    y.register_hook(lambda g: seen.append(g.numpy()))
+    y.retain_grad()
+    (np.where(x > 0, y, 0.0).sum() + y[1]).backward()
+    np.testing.assert_array_equal(seen, [[0.0, 2.0]])
+    np.testing.assert_array_equal(y.grad.numpy(), [0.0, 2.0])
+    np.testing.assert_array_equal(x.grad.numpy(), [0.0, 0.5])
+
+
+def test_gradients_of_leaves_lie_apart():
+    x, y = (ad.tensor([0.0, 4.0], requires_grad=True) for _ in range(2))
+    both = x * 1.0 + y
+    (np.sum(np.where(both > 0, np.sqrt(both), 0.0)) + np.sum(x) + np.sum(y)).backward(retain_graph=False)
+    np.testing.assert_allclose(x.grad.numpy(), [1.0, 1.0 + 0.5 / np.sqrt(8)])
+    x.grad.data[0] = 7.0
+    assert y.grad.numpy()[0] == 1.0
+    with pytest.raises(ad.GraphFreedError):
+        np.sum(both).backward()
+
+
+def test_a_rule_that_takes_numbers_out():
+    halved = ad.op(lambda x: x / 2, lambda g: np.asarray(g) / 2)
+    found = ad.grad(lambda x: np.sum(np.where(x > 0, np.sqrt(halved(x)), 0.0)))(np.array([0.0, 2.0]))
+    np.testing.assert_allclose(found, [0.0, 0.25])
+
+
+# A product whose other factor is nan where nothing was taken: data with gaps.
+def test_gaps_in_data():
+    data = np.array([[1.0, 2.0], [np.nan, 3.0], [4.0, np.inf]])
+    fine = np.array([True, False, False])
+
+    def loss(w):
+        return np.sum(np.where(fine, np.tanh(data @ w), 0.0))
+
+    expected = ad.grad(lambda w: np.sum(np.tanh(data[:1] @ w)))(np.ones(2))
+    np.testing.assert_allclose(ad.grad(loss)(np.ones(2)), expected)
+    np.testing.assert_allclose(ad.jacfwd(loss)(np.ones(2)), expected)
+    np.testing.assert_array_equal(ad.grad(lambda w: np.nansum(w * data[1]))(np.ones(2)), [0.0, 3.0])
+
+
 # -- Every operation --------------------------------------------------------------------------------
 
 OPERATIONS = {op.name: op for op in walk() if isinstance(op, Op)}

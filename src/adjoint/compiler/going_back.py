@@ -121,7 +121,7 @@ def pullback(op: Op, back: Back) -> Any:
         return [found[k] for k in sources]
 
     facts = {"op": op, "names": ("xs", "out"), "wanted": tuple(sources), "fresh": False, "consumes": False,
-             "watched": False, "special": False, "straight": True, "selects": False, "finite": False,
+             "watched": False, "special": False, "straight": True, "selects": False, "finite": False, "alert": False,
              "hooks": None, "twin": None, "source": ""}  # fmt: skip
     vars(pull).update(facts)
     return pull

@@ -41,11 +41,11 @@ class Pull(Protocol):
     """A pullback for one operation: ``pull(g, saved)`` gives one cotangent a parent.
 
     `names` says what each saved value is, `wanted` which inputs the parents are (for one joint rule that is
-    saved as ``needs``), `fresh` that a cotangent of its own is a new array,
-    `consumes` that it writes into the cotangent that it is given, `watched`
-    that a saved value must be checked (`twin` is the pullback for which it must), `selects` that it leaves values
-    out, `special` that any of these holds, `straight` that a chain may go on through it at once, `finite` that its
-    partial derivatives are finite where the values are, `hooks` what sees the cotangent first, `source` the text.
+    saved as ``needs``), `fresh` that a cotangent of its own is a new array, `consumes` that it writes into the
+    cotangent that it is given, `watched` that a saved value must be checked (`twin` is the pullback for which it
+    must), `hooks` what sees the cotangent first, `alert` that there is any of these three, `selects` that it leaves
+    values out, `special` that it does, or is alert; `straight` that a chain may go on through it at once, `finite`
+    that its partial derivatives are finite where the values are, `source` the text that was compiled.
     """
 
     op: Op
@@ -56,6 +56,7 @@ class Pull(Protocol):
     watched: bool
     selects: bool
     special: bool
+    alert: bool
     straight: bool
     finite: bool
     hooks: Any
@@ -78,7 +79,7 @@ def build(op: Op, wanted: tuple[int, ...], fitted: bool, conjugate: bool) -> Pul
     if pull is None:
         pull = op.pulls[key] = _joint(op, fitted) if op.joint else _separate(op, *key)
         pull.watched, pull.special, pull.twin = False, pull.consumes or pull.selects, None
-        pull.straight = not pull.consumes
+        pull.straight, pull.alert = not pull.consumes, pull.consumes
     return pull
 
 
@@ -106,7 +107,7 @@ def watching(pull: Pull) -> Pull:
     if pull.twin is None:
         twin: Any = FunctionType(pull.__code__, pull.__globals__)  # type: ignore[attr-defined]  # a Pull is a function
         twin.__dict__ |= pull.__dict__
-        twin.watched = twin.special = True
+        twin.watched = twin.special = twin.alert = True
         twin.straight = False
         pull.twin = twin
     return cast(Pull, pull.twin)

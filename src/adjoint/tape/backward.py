@@ -26,6 +26,9 @@ from adjoint.tape.node import Node, next_order
 from adjoint.tape.selected import Run, Selected, bare, has_nan, recorded, selecting
 from adjoint.tape.watch import check
 
+# With so many elements, memory costs more than a cotangent's knowing where it was taken.
+LARGE = 1 << 15
+
 Rebox = Callable[[Node, tuple[Any, ...]], tuple[Any, ...]]
 
 
@@ -61,38 +64,36 @@ class Notes:
     """What a pass notes from its first selection on, in order to go again from there if it ends in nan.
 
     Attributes:
-        begun: whether there was one.
         start: the cotangents that waited then, but for `before`; None if the pass need not go again.
         before: what leaves had by then, in buffers of the pass.
         plain: whether the cotangents do not know where they were taken, as in a first attempt.
-        quiet: what keeps NumPy from warning of what may be mended.
         left: nodes to be freed in the end; None if they are freed as the pass goes.
         mark: nodes with orders below were made later, and will be made again.
     """
 
-    __slots__ = ("before", "begun", "given", "left", "mark", "plain", "quiet", "start")
+    plain = False
+    mark = 0
+    start: dict[Node, Any] | None = None
+    before: dict[Node, Any]
+    left: list[Node] | None = None
 
-    def __init__(self, given: Callable[[], Sequence[Any]]) -> None:
-        self.given, self.begun, self.plain, self.mark = given, False, False, 0
-        self.start: dict[Node, Any] | None = None
-        self.before: dict[Node, Any] = {}
-        self.left: list[Node] | None = None
-        self.quiet: Any = None
+    def begin(
+        self, node: Node, g: Any, waiting: dict[Node, Any], owned: set[Node], way: Way, values: Sequence[Any]
+    ) -> Run | None:
+        """A selection is met, which has cotangent `g`, while others wait. Gives what runs the rules from now on.
 
-    def begin(self, node: Node, g: Any, waiting: dict[Node, Any], owned: set[Node], way: Way) -> Run | None:
-        """A selection is met, which has cotangent `g`, while others wait. Gives what runs the rules from now on."""
-        self.begun = True
-        if way.refuses_nan() or is_large(g) or any(map(is_large, node.saved)):
+        `values` are those with which the pass began.
+        """
+        if (way.observers and way.refuses_nan()) or is_large(g) or any(map(is_large, node.saved)):
             return selecting(way.rule or _simply, way.observers, True)
         # Nothing is added to these in place any more.
         self.before = {leaf: waiting.pop(leaf) for leaf in owned if leaf.pull is None and leaf in waiting}
         self.start, self.mark, self.left = {**waiting, node: g}, next_order(), []
         owned.clear()
-        if way.rule is not None or any(map(recorded, self.given())):
+        if way.rule is not None or any(map(recorded, values)):
             return selecting(way.rule or _simply, way.observers, False)
-        self.plain, self.quiet = True, np.errstate(invalid="ignore")
-        self.quiet.__enter__()
-        return way.whole()
+        self.plain = True
+        return way.whole() if way.observers else way.rule
 
     def stops_at_hooks(self) -> bool:
         """Whether a pass that comes to hooks, which are called once, is to go again first; if not, it never will."""
@@ -119,17 +120,13 @@ def backward(
         results: where the pass starts. If these are made of tensors or symbols, it is recorded as well.
     """
     way = _way_of_running(rebox)
-    notes = Notes(lambda: [*(x.held for x in results if isinstance(x, Box)), *cotangents.values()])
-    try:
-        found, owned = _passed(cotangents, retain_graph, way, notes)
-    finally:
-        if notes.quiet is not None:
-            notes.quiet.__exit__()
+    notes = Notes()
+    found, owned = _passed(cotangents, retain_graph, way, notes, results)
     if notes.start is None:
         return {leaf: _finished(g, leaf, leaf in owned) for leaf, g in found.items()}
     if found is None or has_nan(found.values()):
         again = Way(selecting(way.rule or _simply, way.observers, True), ())
-        found, owned = _passed(notes.start, retain_graph, again, None)
+        found, owned = _passed(notes.start, retain_graph, again)
     for node in notes.left or ():
         node.pull, node.parents, node.saved = freed, (), ()  # type: ignore[assignment]  # a Pull
     for leaf, g in notes.before.items():
@@ -138,7 +135,9 @@ def backward(
     return {leaf: _finished(g, leaf, leaf in owned) for leaf, g in found.items()}
 
 
-def _passed(cotangents: dict[Node, Any], retain_graph: bool, way: Way, notes: Notes | None) -> tuple[Any, set[Node]]:
+def _passed(
+    cotangents: dict[Node, Any], retain_graph: bool, way: Way, notes: Notes | None = None, results: Sequence[Any] = ()
+) -> tuple[Any, set[Node]]:
     """One pass: the leaves' cotangents, and those of them that are buffers of the pass.
 
     Without `notes`, it goes its way through selections as well. It gives None where it is to go again at once.
@@ -146,7 +145,8 @@ def _passed(cotangents: dict[Node, Any], retain_graph: bool, way: Way, notes: No
     run = way.whole()
     waiting, owned = dict(cotangents), set[Node]()
     heap = sorted((node.order, node) for node in waiting if node.pull is not None)
-    last_write, past, left = writes.latest(), writes.Past(), None
+    last_write, past = writes.latest(), writes.Past()
+    seeks, left, mark = notes is not None, None, 0
     node: Node | None = None
     while heap or node is not None:
         if node is None:
@@ -158,22 +158,22 @@ def _passed(cotangents: dict[Node, Any], retain_graph: bool, way: Way, notes: No
         pull: Any = node.pull
         saved, parents = node.saved if node.order < last_write else past.saved(node), node.parents
         if pull.special:
-            if notes is not None:
-                if pull.selects and not notes.begun:
-                    run = notes.begin(node, g, waiting, owned, way)
-                    left = None if retain_graph else notes.left
-                if pull.hooks is not None and notes.stops_at_hooks():
+            if seeks and pull.selects:
+                below = [x.held for x in results if isinstance(x, Box)]
+                run, seeks = notes.begin(node, g, waiting, owned, way, [*below, *cotangents.values()]), False  # type: ignore[union-attr]  # `seeks`
+                left, mark = None if retain_graph else notes.left, notes.mark  # type: ignore[union-attr]  # as above
+            if pull.alert:
+                if pull.hooks is not None and notes is not None and notes.stops_at_hooks():
                     return None, owned
-            if pull.consumes or pull.watched:
                 g, saved = _prepared(node, pull, g, saved, node in owned, past)
-        if left is not None and is_large(g) and notes.plain:  # type: ignore[union-attr]  # `left` is the notes'
-            return None, owned
         shares = pull(g, saved) if run is None else run(node, pull, g, saved)
         if not retain_graph:
-            if left is None or node.order < notes.mark:  # type: ignore[union-attr]  # as above
+            if left is None or node.order < mark:
                 node.pull, node.parents, node.saved = freed, (), ()  # type: ignore[assignment]  # a Pull
             else:
                 left.append(node)
+                if type(g) is ndarray and g.size > LARGE and notes.plain:  # type: ignore[union-attr]  # `left` is the notes'
+                    return None, owned
         node = None
         if len(parents) == 1 and pull.straight and shares[0] is not None and parents[0].pull is not None:
             if not heap or parents[0].order < heap[0][0]:  # it would come off the heap at once
@@ -197,9 +197,9 @@ def _passed(cotangents: dict[Node, Any], retain_graph: bool, way: Way, notes: No
     return waiting, owned
 
 
-def is_large(g: Any) -> bool:
-    """Whether memory costs more than a cotangent's knowing where it was taken."""
-    return type(g) is ndarray and g.size > 1 << 15
+def is_large(x: Any) -> bool:
+    """Whether the memory of `x` costs more than a cotangent's knowing where it was taken."""
+    return type(x) is ndarray and x.size > LARGE
 
 
 def _free(node: Node) -> None:

@@ -83,7 +83,7 @@ def result_of(node: Node, i: int, count: int) -> Node:
 
 
 def _with_facts(pull: Any, **facts: Any) -> Any:
-    nothing = dict.fromkeys(("fresh", "watched", "consumes", "selects", "finite"), False)
+    nothing = dict.fromkeys(("fresh", "watched", "consumes", "selects", "finite", "alert"), False)
     pull.__dict__.update(nothing, hooks=None, twin=None, source="", **facts)
     return pull
 

@@ -118,7 +118,7 @@ def _hooked(pull: Pull, hooks: Hooks) -> Pull:
 
     hooked.__dict__.update(pull.__dict__)
     # The rule may hand on what a hook gave, so a share is not sure to be the rule's own.
-    hooked.fresh, hooked.special, hooked.hooks = False, True, hooks  # type: ignore[attr-defined]  # a Pull is a function with facts attached
+    hooked.fresh, hooked.special, hooked.alert, hooked.hooks = False, True, True, hooks  # type: ignore[attr-defined]  # a Pull is a function with facts attached
     return cast("Pull", hooked)
 
 

@@ -9,8 +9,6 @@ one needs to see only a few kinds of operations: those that choose, move, scale,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,10 +22,6 @@ from adjoint.ops.writable import Layered
 
 # Runs the rule of a node, which has this pullback, on a cotangent and saved values.
 Run = Callable[[Any, Any, Any, tuple[Any, ...]], Sequence[Any]]
-
-
-# 0 * inf, where nothing was taken, is of no interest.
-_QUIET = partial(np.errstate, invalid="ignore")
 
 
 class Selected(Layered):
@@ -69,8 +63,7 @@ class Selected(Layered):
     def process(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
         mine = [x if isinstance(x, Selected) and x.level == self.level else None for x in args]
         values = [x if m is None else m.layers[0] for x, m in zip(args, mine, strict=True)]
-        with _QUIET() if self.layers[2] else nullcontext():
-            out = apply(op, values, settings)
+        out = apply(op, values, settings)
         if op.kind == "constant":
             return self._made(out, np.zeros(np.shape(out), bool)) if op.name == "zeros_like" else out
         if op.multiple:
@@ -190,9 +183,9 @@ def selecting(run: Run, observers: Sequence[Callable[[Run], Run]], careful: bool
         if taken is None and not selects:
             return run(node, pull, value, saved)
         masks = careful or not pull.finite or any(_may_be_infinite(x) for x in saved)
-        if not selects and pull.op.kind == "elementwise" and not (masks and type(value) is not np.ndarray):
-            with _QUIET():
-                shares = run(node, pull, value, saved)  # which may be all that is needed
+        once = getattr(pull, "hooks", None) is not None
+        if not (selects or once) and pull.op.kind == "elementwise" and not (masks and type(value) is not np.ndarray):
+            shares = run(node, pull, value, saved)  # which may be all that is needed
             if all(c.shape == value.shape and (not masks or not (recorded(c) or has_nan([c]))) for c in shares):
                 return [
                     c if parent.pull is None and c is not value else Selected.of((c, taken, False), level)
@@ -223,7 +216,7 @@ def _observed(run: Run, observers: Sequence[Callable[[Run], Run]]) -> Run:
 def _run(run: Run, node: Any, pull: Any, g: Any, saved: tuple[Any, ...]) -> Any:
     try:
         shares = run(node, pull, g, saved)
-    except LeavesGraphError:  # a rule of somebody's that is not written in NumPy's functions
+    except (LeavesGraphError, NotSupportedError):  # a rule of somebody's that is not written in NumPy's functions
         shares = run(node, pull, [bare(c) for c in g] if type(g) is list else g.layers[0], saved)
     if type(shares) is tuple or type(shares) is list:
         return [c.layers[0] if type(c) is Selected and c.layers[1] is None else c for c in shares]
@@ -257,10 +250,12 @@ def is_symbolic(x: Any) -> bool:
 def has_nan(values: Iterable[Any]) -> bool:
     """Whether there is nan in any of these cotangents; what a program computes with, it can not say."""
     for g in values:
-        if type(g) is np.ndarray:
-            if _is_nan(g):
+        if type(g) is np.ndarray and g.size <= 8192:
+            line = g.ravel()
+            square = line.dot(line)
+            if square != square and np.isnan(g).any():  # noqa: PLR0124 - it is nan
                 return True
-        elif any(_is_nan(array) for array in _numbers(g)):
+        elif any(np.isnan(array.max(initial=0.0)) for array in _numbers(g)):  # for large ones, BLAS would wake threads
             return True
     return False
 
@@ -278,9 +273,3 @@ def _numbers(x: Any) -> Iterator[Any]:
     elif isinstance(x, list | tuple):
         for item in x:
             yield from _numbers(item)
-
-
-def _is_nan(array: Any) -> bool:
-    # For many numbers, BLAS would wake its threads.
-    most: Any = array.max() if array.size > 8192 else np.vdot(array, array)
-    return most != most and bool(np.isnan(array).any())  # noqa: PLR0124 - it is nan

@@ -424,7 +424,7 @@ def _output_node(i: int, node: Node, likes: Any) -> Node:
     pull.names, pull.fresh, pull.special, pull.straight = (), False, False, True  # type: ignore[attr-defined]  # a Pull is a function with facts attached
     pull.op = node.pull.op if node.pull else None  # type: ignore[attr-defined]  # as above
     pull.wanted, pull.finite, pull.hooks = (0,), True, None  # type: ignore[attr-defined]  # as above
-    pull.selects = pull.consumes = pull.watched = False  # type: ignore[attr-defined]  # as above
+    pull.selects = pull.consumes = pull.watched = pull.alert = False  # type: ignore[attr-defined]  # as above
     result = Node()
     result.order, result.pull, result.parents, result.saved = next_order(), pull, (node,), ()  # type: ignore[assignment]  # a Pull
     return result
