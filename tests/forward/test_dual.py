@@ -364,3 +364,26 @@ def test_gates_that_take_the_numbers_out_are_refused(take):
 def test_gates_without_a_derivative_have_tangents_of_zero():
     step = ad.op(lambda x: np.heaviside(x, 0.5), lambda g, x: np.zeros_like(x))
     np.testing.assert_array_equal(ad.jvp(step, (X,), (V,))[1], np.zeros(4))
+
+
+@pytest.mark.parametrize("reads_before", [True, False])
+def test_a_view_of_an_outer_array_takes_part_after_an_inner_write(reads_before):
+    """A view's level is its root's, which a value of an inner transform raises."""
+
+    def gradient(q):
+        def f(x):
+            a = np.zeros((2, 2), like=q)
+            row = a[0]
+            if reads_before:
+                row += x
+            else:
+                a[0] = x
+            a[0] = row
+            return np.sum(a * a)
+
+        return ad.grad(f)(q)
+
+    x, v = np.array([1.3, 0.2]), np.array([0.5, -0.3])
+    value, change = ad.jvp(gradient, (x,), (v,))
+    np.testing.assert_allclose(value, 2 * x)
+    np.testing.assert_allclose(change, 2 * v)

@@ -110,6 +110,10 @@ def test_hessian(f):
     x, loss = point(f), PACKAGE.loss(f)
     wanted = slopes(ad.grad(loss), x)
     close(ad.hessian(loss)(x), wanted, np.max(np.abs(wanted)) * 1e-3)
+    direction = np.cos(np.arange(x.size) + 0.5)
+    given, change = ad.jvp(PACKAGE.gradient(f), (x,), (direction,))
+    np.testing.assert_allclose(given, ad.grad(loss)(x), rtol=1e-10, atol=1e-12)
+    close(change, wanted @ direction, np.max(np.abs(wanted)) * 1e-3)
 
 
 @table("constant")

@@ -111,6 +111,8 @@ class Layered(Writable):
 
     def _write(self, index: Any, value: Any) -> None:
         root = self.root
+        if isinstance(value, Layered) and value._base is not None:
+            _ = value.layers  # takes the path again, and with it the level that its root may have got
         whole = self.of(root._layers, root.level)
         if isinstance(value, Box) and value.level > root.level:
             root._layers, root.level = self._constant(whole), value.level

@@ -45,9 +45,10 @@ def follow(f: Any, args: Sequence[Any] = ()) -> Any:
     twins = _of(home)
     twins.refresh()
     twin = twins.resolve(f) if isinstance(f, FunctionType | MethodType) or twins.matters(f) else f
-    with_lists = twin = twin if twin is f else _root(twin)
+    is_twin = twins.made(f)  # a twin that its twin caller gives to a transform inside
+    with_lists = twin = twin if twin is f and not is_twin else _root(twin)
     if type(f) is FunctionType:
-        if not twins.matters(f):
+        if not (is_twin or twins.matters(f)):
             twin = f
         gone, depends = weakref.ref(f, forgets(_rooted, id(f))), twins.depends(f)
         _rooted[id(f)] = gone, f.__code__, patterns(), depends, twin, with_lists

@@ -255,6 +255,10 @@ class Twins:
 
         return call
 
+    def made(self, f: Any) -> bool:
+        """Whether `f` is a twin already."""
+        return isinstance(f, FunctionType) and id(f.__code__) in _ours
+
     # -- What the rewriter asks -----------------------------------------------------------------------------
 
     def stands(self, original: Any) -> bool:

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+import adjoint as ad
+
 
 def loss(f):
     """One number of what `f` gives: its elements weighed differently, so that none can stand for another."""
@@ -12,6 +14,12 @@ def loss(f):
 
     total.__name__ = f.__name__
     return total
+
+
+def gradient(f):
+    """The gradient of the loss of `f`, as code that calls adjoint itself."""
+    total = loss(f)
+    return lambda x: ad.grad(total)(x)
 
 
 def beside(f, x):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import copy
-import pickle
 import types
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -202,8 +201,6 @@ def table() -> Iterable[tuple[Any, Callable[..., Any]]]:
         (format, shown(format)),
         (str.format, shown(str.format)),
         (str.format_map, shown(str.format_map)),
-        (pickle.dumps, shown(pickle.dumps)),
-        (pickle.dump, shown(pickle.dump)),
         (np.format_float_positional, shown(np.format_float_positional)),
         (np.format_float_scientific, shown(np.format_float_scientific)),
     )
