@@ -11,7 +11,7 @@ import numpy as np
 from adjoint.core.box import Box
 
 NAMESPACE = "adjoint"
-_PLAIN = (np.ndarray, np.generic, Box, float, int, complex)
+_PLAIN = (Box, np.ndarray, np.generic, float, int, complex)
 _known: set[type] = set()
 
 

@@ -51,14 +51,17 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: b
                             "ad.jvp(f, (x,), (v,))")  # fmt: skip
     if len(primals) != len(tangents):
         raise ArgumentError(f"jvp: {len(primals)} primals and {len(tangents)} tangents; there must be one each")
-    found = _pushed(f, primals, tangents, has_aux, any(map(is_symbolic, flatten((primals, tangents))[0])))
+    given = flatten((tuple(primals), tuple(tangents)))[0]
+    found = _pushed(f, primals, tangents, given, has_aux, any(map(is_symbolic, given)))
     if has_nan(flatten(found[1])[0]):  # of a selection, maybe: see adjoint.tape.selected
-        found = _pushed(f, primals, tangents, has_aux, True)
+        found = _pushed(f, primals, tangents, given, has_aux, True)
     return found
 
 
-def _pushed(f: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool, selected: bool) -> Any:
-    """What `jvp` gives; with tangents that know where they were taken if `selected`."""
+def _pushed(
+    f: Function, primals: Sequence[Any], tangents: Sequence[Any], given: list[Any], has_aux: bool, selected: bool
+) -> Any:
+    """What `jvp` gives, whose arguments have the leaves `given`; `selected` tangents know where they were taken."""
     level, knowing = new_level(), new_level() if selected else None
     pairs = enumerate(zip(primals, tangents, strict=True))
     args = [x if t is None else _carrying(x, t, level, i, knowing) for i, (x, t) in pairs]
@@ -78,7 +81,6 @@ def _pushed(f: Function, primals: Sequence[Any], tangents: Sequence[Any], has_au
     if ledger is not None:
         varies = any(isinstance(x, Dual) and x.level == level and x.carries for x in flatten(value)[0])
         ledger.report(value, Reach(varies))
-    given = flatten((tuple(primals), tuple(tangents)))[0]
     value, tangent = _apart(value, level, given)
     return (value, tangent, _apart(aux, level, given)[0]) if has_aux else (value, tangent)
 
@@ -111,6 +113,9 @@ def _directions(name: str, primal: Any, tangent: Any, title: str) -> list[Any]:
             found.append(None)
             continue
         x, t = _array(x), _array(t)
+        if x.dtype == t.dtype and x.dtype.kind in "fc" and x.shape == t.shape:
+            found.append(t)
+            continue
         where = f"{title}{paths(primal)[k]}"
         if x.dtype.kind not in "fc":
             raise DTypeError(

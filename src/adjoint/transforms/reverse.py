@@ -7,8 +7,7 @@ gradient is made of, so these transforms nest in any order and depth.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from typing import Any, cast
 
@@ -30,13 +29,12 @@ Argnums = int | Sequence[int]
 Function = Callable[..., Any]
 
 
-@contextmanager
-def _recording(level: int) -> Iterator[None]:
-    """Record tensors of `level` and above, even inside `no_grad`: a derivative was asked for."""
+def _recorded(f: Function, args: Iterable[Any], kwargs: Mapping[str, Any], level: int) -> Any:
+    """What `f` gives for `args`; tensors of `level` and above are recorded even inside `no_grad`."""
     token = None if recording_floor.get() <= level else recording_floor.set(level)
     begin(level, level)
     try:
-        yield
+        return f(*args, **kwargs)
     except BaseException:
         over(level)
         raise
@@ -118,8 +116,7 @@ def vjp(f: Function, *args: Any, has_aux: bool = False) -> Any:
     """
     level = new_level()
     made = [_inputs(arg, level, f"argument {i}") for i, arg in enumerate(args)]
-    with _recording(level):
-        value = follow(f, args)(*(rebuild(_variables(tensors)) for tensors, rebuild in made))
+    value = _recorded(follow(f, args), (rebuild(_variables(tensors)) for tensors, rebuild in made), {}, level)
     ledger, aux = over(level), None
     if has_aux:
         value, aux = _with_aux(value)
@@ -196,8 +193,7 @@ def value_and_grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> 
             tensors, rebuild = _inputs(args[k], level, f"argument {k}")
             made.append((tensors, rebuild))
             call[k] = rebuild(_variables(tensors))
-        with _recording(level):
-            value = follow(f, args)(*call, **kwargs)
+        value = _recorded(follow(f, args), call, kwargs, level)
         ledger, aux = over(level), None
         if has_aux:
             value, aux = _with_aux(value)

@@ -57,7 +57,10 @@ def follow(f: Any, args: Sequence[Any] = ()) -> Any:
 
 def _listed(args: Sequence[Any]) -> bool:
     """Whether there are lists among `args`, or what may hold some."""
-    return any(isinstance(arg, list | tuple | dict) for arg in args)
+    return not _LISTS.isdisjoint(map(type, args))
+
+
+_LISTS = frozenset({list, tuple, dict})
 
 
 def callee(f: Function, *arguments: Any) -> Function:
