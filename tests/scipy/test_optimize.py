@@ -189,9 +189,8 @@ def test_the_solvers_vector_is_not_the_functions():
         p["x"][0] = 7.0
         return value
 
-    assert_allclose(minimize(f, {"x": np.zeros(2)}, method="Nelder-Mead").x["x"], 1.0, atol=1e-4)
-    with pytest.raises(ad.InPlaceError, match="copy"):
-        minimize(f, {"x": np.zeros(2)}, method="BFGS")
+    for method in ("Nelder-Mead", "BFGS"):
+        assert_allclose(minimize(f, {"x": np.zeros(2)}, method=method).x["x"], 1.0, atol=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.box import apply, outermost
-from adjoint.core.foreign import asking
+from adjoint.core.foreign import ForeignArrayError, asking
 from adjoint.core.op import NO_SETTINGS, Op
 from adjoint.core.protocol import array_ufunc
 from adjoint.core.pulls import NotDifferentiable
@@ -57,7 +57,12 @@ class Shortened(Layered):
             op = ANSWERS.get(ufunc)
             short = op.pulls.get(type(self)) if type(op) is Op else None
             if short is not None:
-                return asking(short, *inputs)
+                try:
+                    return short(*inputs)
+                except ForeignArrayError as error:
+                    if error.defers("__array_ufunc__"):
+                        return NotImplemented
+                    raise
         return asking(array_ufunc, ufunc, method, inputs, kwargs)
 
 
