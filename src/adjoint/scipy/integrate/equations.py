@@ -15,7 +15,8 @@ from scipy import integrate
 
 from adjoint.core.errors import ArgumentError, NotSupportedError, ShapeError
 from adjoint.scipy.arrays import array
-from adjoint.scipy.followed import Found, Watch, assembled, attached, constant, levels
+from adjoint.scipy.attached import attached, constant, levels
+from adjoint.scipy.followed import Found, Watch, assembled
 from adjoint.scipy.integrate.flow import states
 from adjoint.scipy.integrate.jacobians import checked, for_scipy
 from adjoint.scipy.integrate.parameters import vector

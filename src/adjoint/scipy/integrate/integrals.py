@@ -13,7 +13,8 @@ from scipy import integrate
 from adjoint.core.box import raw, varies
 from adjoint.core.errors import NotSupportedError
 from adjoint.scipy.arrays import array
-from adjoint.scipy.followed import Found, Watch, assembled, constant, levels, like
+from adjoint.scipy.attached import constant, levels
+from adjoint.scipy.followed import Found, Watch, assembled, like
 from adjoint.scipy.integrate.adaptive import summed
 
 Integrand = Callable[..., Any]

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.core.errors import ArgumentError
+from adjoint.scipy.attached import constant
 from adjoint.scipy.derivatives import SparseJacobian, jacobian_of, pulled
-from adjoint.scipy.followed import constant
 from adjoint.scipy.integrate.parameters import vector
 
 METHODS = ("Radau", "BDF", "LSODA")

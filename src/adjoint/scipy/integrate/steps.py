@@ -15,7 +15,7 @@ from scipy import integrate
 
 from adjoint.core.constructors import general
 from adjoint.core.op import call
-from adjoint.scipy.followed import attached
+from adjoint.scipy.attached import attached
 
 Field = Callable[[Any, Any], Any]
 EXPLICIT: dict[str, Any] = {"RK45": integrate.RK45, "RK23": integrate.RK23, "DOP853": integrate.DOP853}

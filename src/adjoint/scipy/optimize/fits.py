@@ -11,7 +11,8 @@ from scipy.optimize import Bounds
 
 from adjoint.core.box import Box, raw
 from adjoint.core.errors import NotSupportedError
-from adjoint.scipy.followed import Found, assembled, attached, constant, levels, like, vector
+from adjoint.scipy.attached import attached, constant, levels
+from adjoint.scipy.followed import Found, assembled, like, vector
 from adjoint.scipy.linalg import solve_triangular
 from adjoint.scipy.optimize.fitting import LOSSES
 from adjoint.scipy.optimize.minima import Sides, minimum

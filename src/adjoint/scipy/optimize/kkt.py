@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adjoint.scipy.attached import constant
 from adjoint.scipy.derivatives import jacobian_of, pulled
-from adjoint.scipy.followed import constant
 from adjoint.scipy.optimize.constraints import Constraint
 from adjoint.tape.modes import no_grad
 from adjoint.transforms.reverse import grad

@@ -10,7 +10,8 @@ from scipy import optimize
 from scipy.optimize import Bounds
 
 from adjoint.core.errors import NotSupportedError
-from adjoint.scipy.followed import Found, assembled, attached, constant, follow, levels, like
+from adjoint.scipy.attached import attached, constant, levels
+from adjoint.scipy.followed import Found, assembled, follow, like
 from adjoint.scipy.optimize.constraints import Constraint, constraints_of
 from adjoint.scipy.optimize.kkt import INTERIOR, NEAR, Optimality
 from adjoint.scipy.optimize.layout import Layout

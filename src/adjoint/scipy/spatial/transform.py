@@ -13,7 +13,8 @@ from scipy.spatial.transform import Rotation as _Plain
 
 from adjoint.batch.batched import Batched
 from adjoint.core.errors import NotSupportedError, ShapeError
-from adjoint.scipy.followed import assembled, constant
+from adjoint.scipy.attached import constant
+from adjoint.scipy.followed import assembled
 from adjoint.scipy.linalg import polar
 
 SMALL = 1e-3  # below this angle, series take the place of quotients
