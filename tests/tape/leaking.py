@@ -320,7 +320,7 @@ def examining(found):
         found.append(isinstance(v, float) and isinstance(c, complex) and isinstance(a, np.ndarray))
         found.append((v + 1, 1 - v, -v, v**2, 7 // v, divmod(7, v), abs(-v)) == (3, -1, -2, 4, 3, (3, 1), 2))
         found.append((hash(v), repr(v), f"{v:.1f}", {v: 1}[2.0]) == (hash(2.0), "2.0", "2.0", 1))
-        found.append(type(pickle.loads(pickle.dumps(v))) is float and type(copy.deepcopy(v)) is float)
+        found.append(type(pickle.loads(pickle.dumps(v))) is float and copy.deepcopy(v) == copy.copy(v) == 2.0)
         found.append(type(pickle.loads(pickle.dumps(a))) is np.ndarray and repr(a) == repr(np.array([2.0, 2.0])))
         found.append(a.sum() == 4 and a.tolist() == [2.0, 2.0] and a[0] == 2 and a.mean() == 2 and c == 2j)
         found.append((np.float32(1) * np.ones(1, np.float32) * v).dtype == np.float32)

@@ -169,7 +169,7 @@ def _kind(base: Any) -> type:
     body |= {"__new__": lambda cls, *given: base(*given), "plain": lambda self: base.__pos__(self)}
     body |= {"__hash__": base.__hash__, "__array_ufunc__": _ufunc, "__array_function__": _function}
     body |= {"__float__": _converted, "__reduce_ex__": lambda self, _: (base, (plain(self),))}
-    body |= {"__copy__": plain, "__deepcopy__": lambda self, memo: plain(self)}
+    body |= {"__copy__": lambda self: self, "__deepcopy__": lambda self, memo: self}
     return type(base.__name__, (base,), body | {"__module__": base.__module__, "__doc__": base.__doc__})
 
 
@@ -205,7 +205,11 @@ class LeftArray(np.ndarray):
         return plain(self).__reduce_ex__(protocol)
 
     def __deepcopy__(self, memo: Any) -> Any:
-        return np.array(plain(self))
+        return self.copy()
+
+    @property
+    def flat(self) -> Any:
+        return self.reshape(-1)
 
 
 for _name in ("repr", "str", "format", "bool", "int"):
