@@ -5,18 +5,18 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
-import linecache
 import math
 from collections import ChainMap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from adjoint.core.places import is_of
+from adjoint.core.syntax import definition_of, expression_at, function_of, is_inside, loads, outermost, parents_in
 
 
 class Fate(NamedTuple):
@@ -69,52 +69,16 @@ class _Uses:
     returned: set[str] = field(default_factory=set)
 
 
-@lru_cache(16)
-def _parsed(file: str, size: int) -> dict[ast.AST, ast.AST]:
-    """The parent of each node of a file's syntax tree."""
-    tree = ast.parse("".join(linecache.getlines(file)))
-    return {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
-
-
-def _parents(code: CodeType) -> dict[ast.AST, ast.AST]:
-    try:
-        return _parsed(code.co_filename, len(linecache.getlines(code.co_filename)))
-    except (SyntaxError, ValueError, RecursionError):
-        return {}
-
-
-@lru_cache(1024)
-def _expression(code: CodeType, at: int) -> tuple[ast.expr | None, ast.AST | None]:
-    """The expression that `code` is at, and the function that it stands in."""
-    position = next((p for i, p in enumerate(code.co_positions()) if i == at // 2), None)
-    if position is None or None in position:
-        return None, None
-    line, stop, left, right = position
-    parents = _parents(code)
-    ending = [n for n in parents if isinstance(n, ast.expr) and (n.end_lineno, n.end_col_offset) == (stop, right)]
-    found = [n for n in ending if (n.lineno, n.col_offset) == (line, left)]
-    found = found or [n for n in ending if isinstance(n, ast.Call)]  # of a call of several lines, the start may differ
-    return (found[0], _function_of(found[0], parents)) if found else (None, None)
-
-
-def _function_of(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> ast.AST:
-    while node in parents:
-        node = parents[node]
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            break
-    return node
-
-
 @lru_cache(4096)
-def _uses(start: tuple[ast.AST, ...], function: ast.AST, code: CodeType, who: str) -> _Uses:
+def _uses(start: tuple[ast.AST, ...], function: ast.AST, who: str) -> _Uses:
     """Follow the value of the nodes `start` to where it is used."""
     found, waiting, seen = _Uses(), [(node, who) for node in start], set[tuple[ast.AST, str]]()
-    parents = _parents(code)
+    parents = parents_in(function)
 
-    scope = _outermost(function, parents)
+    scope = outermost(function, parents)
 
     def into(name: str, who: str) -> None:
-        waiting.extend((x, who) for x in _loads(name, scope))
+        waiting.extend((x, who) for x in loads(name, scope))
 
     while waiting:
         node, who = waiting.pop()
@@ -124,10 +88,10 @@ def _uses(start: tuple[ast.AST, ...], function: ast.AST, code: CodeType, who: st
         seen.add((node, who))
         element = _ITSELF if who == _LISTED else who
         if isinstance(parent, ast.Return | ast.Yield | ast.YieldFrom | ast.Lambda):
-            owner = parent if isinstance(parent, ast.Lambda) else _function_of(parent, parents)
+            owner = parent if isinstance(parent, ast.Lambda) else function_of(parent, parents)
             if owner is function:
                 found.returned.add(element)
-            elif not _is_inside(owner, function, parents):
+            elif not is_inside(owner, function, parents):
                 found.kept.add(element)
             elif isinstance(owner, ast.Lambda):
                 waiting.append((owner, element))
@@ -193,22 +157,6 @@ def _carries_on(node: ast.AST, parent: ast.AST) -> bool:
     return isinstance(parent, kinds)
 
 
-def _is_inside(node: ast.AST, outer: ast.AST, parents: dict[ast.AST, ast.AST]) -> bool:
-    while node in parents and node is not outer:
-        node = parents[node]
-    return node is outer
-
-
-def _outermost(function: ast.AST, parents: dict[ast.AST, ast.AST]) -> ast.AST:
-    """The function that `function` is defined in, at the top of a module or a class: names may be of any in between."""
-    node = function
-    while node in parents:
-        node = parents[node]
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            function = node
-    return function
-
-
 def _unpacked(node: ast.AST, values: ast.Tuple, parents: dict[ast.AST, ast.AST]) -> list[str]:
     """The names that get `node` in ``a, b = node, other``."""
     above = parents.get(values)
@@ -223,16 +171,9 @@ def _stored(target: ast.AST) -> list[str]:
     return [x.id for x in ast.walk(target) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)]
 
 
-@lru_cache(4096)
-def _loads(name: str, function: ast.AST) -> tuple[ast.Name, ...]:
-    """Where `function` reads the variable `name`."""
-    names = (x for x in ast.walk(function) if isinstance(x, ast.Name))
-    return tuple(x for x in names if x.id == name and isinstance(x.ctx, ast.Load))
-
-
 def fate_of(frame: FrameType, call: str) -> Fate:
     """What the function of `frame`, which is at a call such as ``t.item()``, does with the value."""
-    expression, function = _expression(frame.f_code, frame.f_lasti)
+    expression, function = expression_at(frame.f_code, frame.f_lasti)
     if expression is None or function is None:
         return UNKNOWN
     callee = expression.func if isinstance(expression, ast.Call) else None
@@ -244,24 +185,24 @@ def fate_of(frame: FrameType, call: str) -> Fate:
 
 
 def _fate(frame: FrameType, start: ast.AST, function: ast.AST, depth: int, who: str) -> Fate:
-    fates, returned = _followed((start,), function, frame.f_code, _names(frame), depth, who)
+    fates, returned = _followed((start,), function, _names(frame), depth, who)
     return _worst([*fates, *(_returned(frame, depth, who) for who in returned)])
 
 
 def _followed(
-    start: tuple[ast.AST, ...], function: ast.AST, code: CodeType, names: Names, depth: int, who: str
+    start: tuple[ast.AST, ...], function: ast.AST, names: Names, depth: int, who: str
 ) -> tuple[list[Fate], set[str]]:
     """What becomes of a value within one function, calls included; and as what it is returned, if it is."""
-    uses = _uses(start, function, code, who)
+    uses = _uses(start, function, who)
     fates, returned = [_of(form) for form in uses.kept], set(uses.returned)
     for call, argument, form in uses.handed:
         fate, carried = _handed(call, argument, form, names, depth)
-        if fate.kind in ("foreign", "unknown") and not isinstance(_parents(code).get(call), ast.Expr):
+        if fate.kind in ("foreign", "unknown") and not isinstance(parents_in(function).get(call), ast.Expr):
             doubt = _DOUBT * (fate.kind == "unknown")
             fate, carried = HARMLESS, {doubt + (fate.who or ast.unparse(call.func))}  # what is done with the result?
         fates.append(fate)
         for given in carried if depth < _DEEPEST else ():
-            more, back = _followed((call,), function, code, names, depth + 1, given)
+            more, back = _followed((call,), function, names, depth + 1, given)
             fates, returned = fates + more, returned | back
     return fates, returned
 
@@ -282,7 +223,7 @@ def _returned(frame: FrameType, depth: int, who: str) -> Fate:
     caller = frame.f_back
     if caller is None or depth > _DEEPEST or is_of(caller, "adjoint"):  # a transform looks at its result
         return _of(who)
-    expression, function = _expression(caller.f_code, caller.f_lasti)
+    expression, function = expression_at(caller.f_code, caller.f_lasti)
     if expression is None or function is None:
         return UNKNOWN
     if isinstance(expression, ast.Call):
@@ -315,7 +256,7 @@ def _handed(call: ast.Call, argument: ast.expr, form: str, names: Names, depth: 
         return _of_callee(callee, called, depth), set()
     if _shows(str(getattr(callee, "__module__", ""))):
         return HARMLESS, set()
-    function = _function(code)
+    function = definition_of(code)
     if function is None:
         return UNKNOWN, set()
     given = [*function.args.posonlyargs, *function.args.args]
@@ -326,18 +267,9 @@ def _handed(call: ast.Call, argument: ast.expr, form: str, names: Names, depth: 
     plain = getattr(callee, "__func__", callee)
     cells = zip(code.co_freevars, plain.__closure__ or (), strict=True)
     inside = ChainMap({name: _content(cell) for name, cell in cells}, plain.__globals__)
-    fates, returned = _followed(_loads(named, function), function, code, inside, depth + 1, form)
+    fates, returned = _followed(loads(named, function), function, inside, depth + 1, form)
     worst = _worst(fates)
     return Fate("foreign", ast.unparse(called)) if worst.kind == "foreign" else worst, returned
-
-
-@lru_cache(1024)
-def _function(code: CodeType) -> ast.FunctionDef | None:
-    """The definition that `code` was compiled from."""
-    for node in _parents(code):
-        if isinstance(node, ast.FunctionDef) and _first(node) == code.co_firstlineno and node.name == code.co_name:
-            return node
-    return None
 
 
 def _content(cell: Any) -> Any:
@@ -345,10 +277,6 @@ def _content(cell: Any) -> Any:
         return cell.cell_contents
     except ValueError:  # not yet assigned
         return None
-
-
-def _first(function: ast.FunctionDef) -> int:
-    return min([function.lineno, *(d.lineno for d in function.decorator_list)])
 
 
 def _shows(module: str) -> bool:
