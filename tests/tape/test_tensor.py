@@ -182,6 +182,10 @@ class TestLeaving:
 
 
 class TestCopying:
+    def test_the_argument_of_a_transform_is_not_pickled(self):
+        with pytest.raises(ad.LeavesGraphError, match="pickling"):
+            ad.grad(lambda x: pickle.loads(pickle.dumps(x)) * x)(2.0)
+
     def test_pickle(self):
         t = ad.tensor([1.0, 2.0], requires_grad=True)
         twin = pickle.loads(pickle.dumps(t))

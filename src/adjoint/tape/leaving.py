@@ -106,7 +106,8 @@ class Leaving(ArrayBox):
         return twin
 
     def __reduce__(self) -> Any:
-        if not self.is_leaf or isinstance(self.data, Box):
+        inside = self.level > 0 and self.node is not None  # the argument of a function that is differentiated
+        if inside or not self.is_leaf or isinstance(self.data, Box):
             raise LeavesGraphError("pickling a tensor in a graph; pickle its values: t.detach()")
         return type(self), (np.asarray(self.data), self.requires_grad)
 
