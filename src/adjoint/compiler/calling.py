@@ -243,7 +243,9 @@ class _Writer:
         gives, back, outputs = self.recording.gives, self.recording.back, self.recording.graph.outputs
         found = []
         for k, tensor in enumerate(gives.tensors):
-            array = value[k] if outputs[k].shape else f"{value[k]}{'.item()' if gives.numbers[k] else '[()]'}"
+            end = ".item()" if gives.forms[k] == "python" else "[()]"
+            array = value[k] if outputs[k].shape else f"{value[k]}{end}"
+            array = f"copied({value[k]})" if gives.forms[k] == "array" else array
             if k in gives.same:
                 thing = gives.same[k]
                 found.append(f"x{thing}" if isinstance(thing, int) else self.name(thing))

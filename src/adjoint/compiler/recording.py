@@ -13,7 +13,7 @@ from adjoint.compiler.backend import Runner, debug_level, sources
 from adjoint.compiler.calling import Direct
 from adjoint.compiler.going_back import Back, operation
 from adjoint.compiler.trace.door import Door, Known
-from adjoint.compiler.trace.effects import Assembly, is_python, node_of
+from adjoint.compiler.trace.effects import Assembly, form_of, node_of
 from adjoint.compiler.trace.guards import Guards
 from adjoint.compiler.trace.inputs import Inputs
 from adjoint.compiler.trace.outside import Again, Outside, Refuse
@@ -149,20 +149,20 @@ class Gives(NamedTuple):
     """What becomes of a program's results: which are tensors, and how they are put together.
 
     `same` says which results are things of the caller's: an argument, by its number, or a tensor of the state.
-    `numbers` says which are Python's numbers: those of NumPy's would promote more.
+    `forms` says what those without axes are: numbers of Python's or of NumPy's, or arrays; these promote differently.
     `assemble` makes the call's value of them, and does what the call does to other things; `single` says that the only
     result is the value.
     """
 
     tensors: list[bool]
-    numbers: list[bool]
+    forms: list[str]
     assemble: Callable[[list[Any], Any, Any], Any]
     same: dict[int, Any]
     single: bool
 
     def __call__(self, results: list[Any], leaves: Sequence[Any], args: Any, kwargs: Any) -> Any:
         found = [_as_result(x, t) for x, t in zip(results, self.tensors, strict=True)]
-        found = [x.item() if n and hasattr(x, "item") else x for x, n in zip(found, self.numbers, strict=True)]
+        found = [_FORMS[form](x) for x, form in zip(found, self.forms, strict=True)]
         for i, thing in self.same.items():
             found[i] = leaves[thing] if isinstance(thing, int) else thing
         return found[0] if self.single else self.assemble(found, args, kwargs)
@@ -245,8 +245,8 @@ def _recorded(
     used = in_order([*results, *written.values(), *(guard.node for guard in guards)])
     inputs.rename([o.o for o in door.memo.values() if isinstance(o, Outside)])
     inputs.prune_to({*used, *(back.met + back.given if back else ())})
-    numbers = [is_python(x) for x in found]
-    gives = Gives([isinstance(x, Tensor) for x in found], numbers, assembly.assemble, assembly.same, assembly.single)
+    forms = [form_of(x) for x in found]
+    gives = Gives([isinstance(x, Tensor) for x in found], forms, assembly.assemble, assembly.same, assembly.single)
     inputs.forget()
     inputs.numbers = [(place, node) for place, node in inputs.numbers if node in set(used)]
     overwritten = [leaves[target.number] for target, _ in mutations]
@@ -270,6 +270,14 @@ def _way_back(found: Sequence[Any], leaves: Sequence[tuple[Node, Any]]) -> Back 
         return Back(found, leaves)
     except (GraphFreedError, InPlaceError):
         return None
+
+
+_FORMS: dict[str, Callable[[Any], Any]] = {
+    "": lambda x: x,
+    "python": lambda x: x.item() if hasattr(x, "item") else x,
+    "number": lambda x: x[()] if isinstance(x, np.ndarray) else x,
+    "array": np.array,  # a constant stays the program's
+}
 
 
 def _as_result(x: Any, tensor: bool) -> Any:

@@ -9,7 +9,6 @@ KNOWN: dict[str, list[str]] = {
         "classes: several bases and the order of methods",
     ],
     "what was one object is two, or what was two is one": [
-        "arrays: selections and tables",
         "arrays: strides and windows",
         "arrays: tensors and arrays mixed in containers",
     ],

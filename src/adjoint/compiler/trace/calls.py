@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.compiler.trace.forms import in_form
 from adjoint.compiler.trace.guards import AttributePlace, Place
 from adjoint.compiler.trace.libraries import OURS
 from adjoint.compiler.trace.outside import (
@@ -211,6 +212,8 @@ class Calls(Pythons):
             found = self.native(getattr(of, name), values, named)
             if type(of) is Number and type(found) is Symbol:
                 return symbol_of(found.value.item(), found.node)
+            if type(of) is Symbol and isinstance(of.value, np.generic):
+                return in_form(getattr(of.value, name), values, named, found)
             return found
         return self.plain_method(of, name, args, kwargs)
 

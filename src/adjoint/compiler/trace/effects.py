@@ -234,9 +234,14 @@ def node_of(x: Any) -> Node:
     return constant(x)
 
 
-def is_python(x: Any) -> bool:
-    """Whether a result is one of Python's numbers."""
-    return type(x) in (Number, int, float, complex, bool)
+def form_of(x: Any) -> str:
+    """What a result without axes is: Python's number, NumPy's, or an array."""
+    if type(x) in (Number, int, float, complex, bool):
+        return "python"
+    value = x.value if isinstance(x, Symbol) else x
+    if isinstance(value, np.ndarray):
+        return "" if value.shape else "array"
+    return "number" if isinstance(value, np.generic) else ""
 
 
-__all__ = ["Assembly", "DictView", "is_python", "node_of"]
+__all__ = ["Assembly", "DictView", "form_of", "node_of"]

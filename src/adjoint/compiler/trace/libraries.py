@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.compiler.trace.forms import formed, in_form
 from adjoint.compiler.trace.guards import PLAIN
 from adjoint.compiler.trace.outside import (
     Ours,
@@ -72,7 +73,8 @@ class Libraries(Values):
                 if name.rstrip("_") in _BINARY
                 else self.native(g, tuple(values), named)
             )
-        return self.native(g, tuple(values), named)
+        found = self.native(g, tuple(values), named)
+        return in_form(g, values, named, found) if isinstance(g, type(np.sum)) or g is np.modf else found
 
     def harmless(self, x: Any) -> bool:
         if isinstance(x, list | tuple):
@@ -99,7 +101,7 @@ class Libraries(Values):
             found = found.astype(dtype)
         elif found is x and name == "array":
             found = found.copy() if isinstance(found.value if isinstance(found, Symbol) else 0, np.ndarray) else found
-        return found
+        return formed(found, np.asarray(found.value)) if isinstance(found, Symbol) else found
 
     def _stacked(self, x: Any) -> Any:
         if isinstance(x, Symbol):

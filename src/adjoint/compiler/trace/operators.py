@@ -35,6 +35,8 @@ class Operators(Containers):
         """``a + b`` and the like."""
         if name == "mod" and type(a) in (str, bytes):
             return self.native(operator.mod, (a, self.shown(b)), {})
+        if type(_beside(a, b)) in _NO_NUMBERS:  # a list, say: Python's number repeats it, or has no such operator
+            a, b = self.value(a), self.value(b)
         if isinstance(a, Box) or isinstance(b, Box):
             if isinstance(a, Closed) or isinstance(b, Closed) or self.is_made(a) or self.is_made(b):
                 return self._dunder(name, a, b)
@@ -208,6 +210,12 @@ class Operators(Containers):
             return found if name == "in" else not self.truth(found)
         if isinstance(a, Closed) or isinstance(b, Closed) or self.is_made(a) or self.is_made(b):
             return self._compare_objects(name, a, b)
+        if type(_beside(a, b)) in _NO_NUMBERS:
+            return (
+                name == "ne"
+                if name in ("eq", "ne")
+                else self.native(getattr(operator, name), (self.value(a), self.value(b)), {})
+            )
         found = self.native(getattr(operator, name), (self.val(a), self.val(b)), {})
         return as_number(found) if isinstance(found, Symbol) and _are_numbers(a, b) else found
 
@@ -328,8 +336,17 @@ def _kind(x: Any) -> type:
     return type(x.value) if type(x) is Number else type(x)
 
 
+_NO_NUMBERS = (list, tuple, dict, set, frozenset, str, bytes, range, type(None))
+
+
+def _beside(a: Any, b: Any) -> Any:
+    """What stands beside one of Python's numbers that is a symbol; that number, if there is none."""
+    other = b if type(a) is Number else a if type(b) is Number else 0
+    return other.o if isinstance(other, Outside) else other
+
+
 def _are_numbers(a: Any, b: Any) -> bool:
     return all(type(x) is Number or type(x) in _NUMBERS for x in (a, b))
 
 
-__all__ = ["PLAIN", "Operators"]
+__all__ = ["PLAIN", "Operators", "as_number"]
