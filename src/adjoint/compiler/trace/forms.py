@@ -1,4 +1,4 @@
-"""What has no axes is a number of Python's, a number of NumPy's, or an array: each is given back as what NumPy gives."""
+"""What has no axes is a number of Python's, one of NumPy's, or an array: each is given back as NumPy gives it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.compiler.trace.values import has_box
-from adjoint.graph.symbol import LEVEL, Symbol, symbol_of
+from adjoint.graph.symbol import LEVEL, Number, Symbol
 
 
 def in_form(g: Callable[..., Any], values: Sequence[Any], named: dict[str, Any], found: Any) -> Any:
@@ -31,7 +31,7 @@ def formed(x: Any, plain: Any) -> Any:
     if type(x) is not Symbol or np.ndim(x.value):
         return x
     if type(plain) in (bool, int, float, complex):
-        return symbol_of(x.value.item(), x.node)
+        return Number.of((x.value.item(), x.node), LEVEL)
     if isinstance(plain, np.ndarray) is isinstance(x.value, np.ndarray):
         return x
     value = np.asarray(x.value)
