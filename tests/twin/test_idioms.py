@@ -41,6 +41,7 @@ IDIOMS = list(idioms())
 NOT_YET = {
     ("plain_searchsorted", "vmap"): "a plain array is indexed with numbers that differ between samples",
     ("masked_values", "vmap"): "as many elements are chosen as a sample's mask says",
+    ("json_text", "vmap"): "the numbers of one sample are written, and there are many",
 }
 
 

@@ -349,6 +349,16 @@ def test_what_was_kept_for_a_number_is_not_given_for_a_tensor():
         assert ad.jvp(f, (X,), (np.array([1.0, 0.0]),))[1] == pytest.approx(0.6 * 1.2)
 
 
+def test_series_of_pandas_are_data():
+    pd = pytest.importorskip("pandas")
+
+    def f(x):
+        data = pd.Series([1.0, 2.0])
+        return np.sum(np.asarray(x * data) + np.asarray(data - x[0]) + np.asarray(data) * x)
+
+    np.testing.assert_allclose(ad.grad(f)(X), [2.0 - 2.0, 4.0])
+
+
 # -- Looking into containers -----------------------------------------------------------------------------
 
 

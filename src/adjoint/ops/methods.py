@@ -213,6 +213,11 @@ class ArrayBox(Box):
             raise DTypeError(f"an index is a whole number; this tensor is of {self.dtype}. int(t.item()) makes it one")
         return self._leaving("using t as an index").__index__()  # type: ignore[no-any-return]  # an array's
 
+    def __format__(self, spec: str) -> str:
+        value = raw(self)
+        is_one = bool(spec) and not self.shape and not varies(self) and not isinstance(value, Box)
+        return format(value[()], spec) if is_one else str(self)
+
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of a 0-d tensor")

@@ -3,7 +3,9 @@
 import collections.abc
 import copy
 import dataclasses
+import fractions
 import io
+import json
 import numbers
 
 import numpy as np
@@ -257,3 +259,17 @@ def type_conversion(x=(0.3, 1.2)):
 
 def astype_float(x=(0.3, 1.2)):
     return x.astype(float) ** 2 + x.astype(np.float64)
+
+
+def joined_text(x=(0.3, 1.2)):
+    text = ", ".join(f"{v:.2f}" for v in x)
+    return x**2 if text else x * 0
+
+
+def json_text(x=(0.3, 1.2)):
+    text = json.dumps({"loss": float(x[0]), "all": x.tolist()})
+    return x**2 if text else x * 0
+
+
+def fraction_beside(x=(0.3, 1.2)):
+    return fractions.Fraction(1, 3) * x[0] + x[1] / fractions.Fraction(2, 3)

@@ -23,7 +23,7 @@ from adjoint.twin.standins import (
     scientific,
     summaries,
 )
-from adjoint.twin.standins.text import shown
+from adjoint.twin.standins.text import serialising
 
 StandIn = Callable[..., Any]
 
@@ -112,7 +112,7 @@ def find(original: Any) -> StandIn | None:
         elif isinstance(home, str) and home.startswith("scipy."):
             found = scientific.stand_in_for(original)
         elif home == "json" and original.__name__ in ("dumps", "dump"):
-            found = shown(original)
+            found = serialising(original)
     elif kind is BuiltinMethodType and type(original.__self__) is np.ufunc:  # made anew at each look
         return getattr(find(original.__self__), original.__name__, None)
     elif kind is MethodType:  # of a generator, these are made anew at each look

@@ -62,3 +62,21 @@ def shown(original: Callable[..., Any]) -> Callable[..., Any]:
         return original(*map(formatted, args), **{name: formatted(value) for name, value in kwargs.items()})
 
     return stand_in
+
+
+def serialising(original: Callable[..., Any]) -> Callable[..., Any]:
+    """The stand-in of a function that writes Python's numbers: ``json.dumps``."""
+
+    def stand_in(*args: Any, **kwargs: Any) -> Any:
+        return original(*map(_pythons, args), **kwargs)
+
+    return stand_in
+
+
+def _pythons(x: Any) -> Any:
+    if is_box(x):
+        values = plainly(x)
+        return values.item() if isinstance(values, np.generic) else values
+    if isinstance(x, dict):
+        return {key: _pythons(value) for key, value in x.items()}
+    return list(map(_pythons, x)) if isinstance(x, list | tuple) else x
