@@ -10,7 +10,7 @@ import pytest
 
 import adjoint as ad
 from tests.foreign import foreign
-from tests.tape import leaking
+from tests.tape import leaking, looking
 from tests.tape.leaking import (
     CONVERSIONS,
     KEPT,
@@ -197,6 +197,34 @@ def test_an_array_that_left_can_be_written_into_a_tensor():
     gradient, reports = quietly(lambda: ad.grad(theirs(function))(VECTOR))
     assert gradient.tolist() == [1.0, 2.0, 3.0]
     assert len(reports) == 1
+
+
+# -- Against differences -----------------------------------------------------------------------------------------------
+
+
+class Numbers(np.ndarray):
+    """A plain array with the one method of a tensor's that NumPy's lack."""
+
+    def numpy(self):
+        return np.asarray(self)
+
+
+def by_differences(program, x, step=1e-6):
+    def slope(i):
+        high, low = x.copy(), x.copy()
+        high[i] += step
+        low[i] -= step
+        return (float(program(high.view(Numbers))) - float(program(low.view(Numbers)))) / (2 * step)
+
+    return np.array([slope(i) for i in range(len(x))])
+
+
+@pytest.mark.parametrize("name", [name for name in vars(looking) if name.startswith(("loses_", "looks_"))])
+def test_a_wrong_gradient_is_never_silent_and_a_right_one_never_reported(name):
+    program, x = getattr(looking, name), np.array([1.3, 2.1, 1.7])
+    gradient, reports = quietly(lambda: ad.grad(theirs(program))(x))
+    right = np.allclose(gradient, by_differences(program, x), rtol=1e-3, atol=1e-4)
+    assert right == (not reports), [str(w.message) for w in reports]
 
 
 # -- What leaves is a number like any other ---------------------------------------------------------------------------
