@@ -85,7 +85,8 @@ class Attributes(Reads):
             raise self.genuine(error) from None
         if name == "__class__":
             return self.pinned(value)
-        return Method(o, name) if callable(value) and not isinstance(o, types.FunctionType) else value
+        held = isinstance(o, types.FunctionType) or (isinstance(o, tuple) and name in getattr(o, "_fields", ()))
+        return Method(o, name) if callable(value) and not held else value
 
     def _of_box(self, o: Any, name: str) -> Any:
         kind: Any = type(o.value) if type(o) in (Symbol, Number) else type(o)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.compiler.trace.forms import in_form
-from adjoint.compiler.trace.guards import AttributePlace, Place
+from adjoint.compiler.trace.guards import AttributePlace, CellPlace, Place
 from adjoint.compiler.trace.libraries import OURS
 from adjoint.compiler.trace.outside import (
     Closed,
@@ -73,6 +73,8 @@ class Calls(Pythons):
         if kind is types.FunctionType:
             if DOOR in f.__code__.co_freevars or f.__code__ in self.made_codes:
                 return f(*args, **kwargs)
+            if str(f.__globals__.get("__name__")).startswith(OURS):
+                return self.of_ours(f, args, kwargs)
             raise self.refuse(f"it calls {f.__qualname__}, which it got from a call")
         if kind is Method:
             return self._method(f, args, kwargs)
@@ -98,6 +100,8 @@ class Calls(Pythons):
             module = g.__module__ or ""
             if root == "numpy" or (root == "scipy" and module.startswith(("scipy.special", "scipy.linalg"))):
                 return self.known(g, args, kwargs)
+            if str(g.__globals__.get("__name__")).startswith(OURS) and g.__closure__:
+                return self.of_ours(self.stand_in(f), args, kwargs)
             if root == "adjoint" and module.startswith(OURS) and not _has_users(g, args):
                 if g.__name__ in _NOT_OURS:
                     raise self.refuse(f"it calls {g.__name__}")
@@ -130,8 +134,41 @@ class Calls(Pythons):
         if is_users(type(g)):
             if isinstance(g, Gate | Graph | Expr):
                 return self.of_ours(g, args, kwargs)
+            if type(g).__module__.startswith(OURS):
+                return self.of_ours(self.stand_in(f), args, kwargs)
             return self.call(self.special(f, g, "__call__"), args, kwargs)
         raise self.refuse(f"it calls a {type(g).__name__} of {root_of(type(g))}")
+
+    def stand_in(self, f: Outside) -> Any:
+        """What one of our functions made of the user's, as `grad` does, with functions in it that are followed."""
+        if "stand-in" not in f.read:
+            g: Any = f.o
+            if isinstance(g, types.FunctionType):
+                names = g.__code__.co_freevars
+                held = [
+                    self.take(c.cell_contents, CellPlace(c, n)) for n, c in zip(names, g.__closure__ or (), strict=True)
+                ]
+                cells = tuple(types.CellType(self._inside(x)) for x in held)
+                made: Any = types.FunctionType(g.__code__, g.__globals__, g.__name__, g.__defaults__, cells)
+                made.__kwdefaults__ = g.__kwdefaults__
+            else:
+                made = object.__new__(type(g))
+                for name, value in vars(g).items():
+                    object.__setattr__(made, name, self._inside(self.take(value, Place(vars(g), name))))
+            f.read["stand-in"] = made
+        return f.read["stand-in"]
+
+    def _inside(self, x: Any) -> Any:
+        if isinstance(x, tuple):
+            return tuple(map(self._inside, x))
+        if isinstance(x, Outside):
+            home = getattr(x.o, "__globals__", {}).get("__name__", type(x.o).__module__)
+            if str(home).startswith(OURS) and not isinstance(x.o, type):
+                plain = isinstance(x.o, types.FunctionType) and not x.o.__closure__
+                return x.o if plain or isinstance(x.o, Gate | Op | Composite) else self.stand_in(x)
+            if isinstance(x.o, inspect.Signature):
+                return x.o
+        return self.val(x)
 
     def _module(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call of a module, which is one of its `forward`."""
