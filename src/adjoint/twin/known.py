@@ -67,7 +67,7 @@ class Known:
             return getattr(builtins, node.id, MISSING) if found is MISSING else found
         if isinstance(node, ast.Attribute):
             base = self.resolve(node.value)
-            return getattr(base, node.attr, MISSING) if isinstance(base, ModuleType) else MISSING
+            return getattr(base, node.attr, MISSING) if isinstance(base, ModuleType | type) else MISSING
         return MISSING
 
     def _fixed(self, node: ast.expr) -> bool:
