@@ -63,17 +63,19 @@ def of_one(original: Callable[..., Any], ufunc: np.ufunc) -> Callable[..., Any]:
     return _named(stand_in, original)
 
 
-def _of_samples(original: Callable[..., Any], ufunc: np.ufunc, x: Any) -> Any:
+def _of_samples(original: Callable[..., Any], ours: Callable[..., Any], *args: Any) -> Any:
     """The function of many samples; what raises for all of them raises, and what does for some can not be told them."""
     with np.errstate(all="ignore"):
-        out = ufunc(x)
+        out = ours(*args)
+    if isinstance(out, tuple):  # of modf and frexp, which have a value for every number
+        return out
     values = raw(out)
-    if is_box(values) or np.all(np.isfinite(values)):
+    if is_box(values) or any(isinstance(x, list) for x in args) or np.all(np.isfinite(values)):
         return out
     errors = []
-    for value in np.ravel(raw(x)):
+    for row in zip(*map(np.ravel, np.broadcast_arrays(*map(raw, args), values)[:-1]), strict=True):
         try:
-            original(value)
+            original(*row)
         except (ValueError, OverflowError) as error:
             errors.append(error)
     if not errors:
@@ -82,7 +84,7 @@ def _of_samples(original: Callable[..., Any], ufunc: np.ufunc, x: Any) -> Any:
         raise errors[0]
     raise BatchedValueError(
         f"math.{original.__name__} raises {type(errors[0]).__name__} for some of the samples of a vmap, and not for "
-        f"others. Use np.{ufunc.__name__}, which gives nan or an infinity, and choose: np.where(condition, a, b)"
+        f"others. Use NumPy's function, which gives nan or an infinity, and choose: np.where(condition, a, b)"
     )
 
 
@@ -97,7 +99,10 @@ def of_several(original: Callable[..., Any], ours: Callable[..., Any], check: bo
             return original(*args, **kwargs)
         if check and all(is_open(x) for a in args for x in (a if isinstance(a, list) else [a]) if is_box(x)):
             original(*map(plainly, args), **{name: plainly(value) for name, value in kwargs.items()})
-        return ours(*map(_real, args), **kwargs)
+        args = tuple(map(_real, args))
+        if check and not kwargs and any(map(varies, args)):
+            return _of_samples(original, ours, *args)
+        return ours(*args, **kwargs)
 
     return _named(stand_in, original)
 
