@@ -267,3 +267,18 @@ def a22(x):
     d = dict(zip(names, [x, x**2]))
     d.update(c=d["a"] * d["b"])
     return sum(v for k, v in sorted(d.items()) if k != "a")
+
+
+@program
+def types_in_conditions(x):
+    y = x * 2
+    total = 0.0
+    if type(x) is float or type(y) == float:
+        total += x
+    if type(x) in (int, float) and type(x) not in (list, np.ndarray):
+        total += 3 * x
+    if type(np.array([x])) is np.ndarray and type(x) == type(1.0) and type(x) is not int:
+        total += 7 * x
+    if type(complex(x, 1.0)) is complex:
+        total += 11 * x
+    return total

@@ -15,7 +15,7 @@ import numpy as np
 from adjoint.core.box import Box
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.fresh import fresh
-from adjoint.twin.kinds import kind
+from adjoint.twin.kinds import is_of, is_one_of, kind
 from adjoint.twin.names import PREFIX
 from adjoint.twin.operators import operator_hooks
 from adjoint.twin.standins import array_method, box_attribute, box_method, find, formatted
@@ -50,6 +50,8 @@ class Hooks:
             "shown": formatted,
             "names": _names,
             "kind": kind,
+            "is_of": is_of,
+            "is_one_of": is_one_of,
             **operator_hooks(self._method),
         }
 

@@ -7,6 +7,8 @@ from abc import ABCMeta
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from adjoint.core.box import Box
 from adjoint.twin.standins import find
 
@@ -32,3 +34,22 @@ def kind(cls: type) -> type:
     made: Any = _Kind(cls.__name__, bases, scope)
     made.asked = cls
     return made  # type: ignore[no-any-return]  # a class, made here
+
+
+def _types(x: Any) -> tuple[type, ...]:
+    """What ``type(x)`` may be in the plain program: of a real number, Python's float or NumPy's."""
+    if not isinstance(x, Box):
+        return (type(x),)
+    kinds: Any = find(type) or type
+    found = kinds(x)
+    return (found, float) if found is np.float64 else (found, complex) if found is np.complex128 else (found,)
+
+
+def is_of(x: Any, cls: Any) -> bool:
+    """``type(x) is cls``."""
+    return any(found is cls for found in _types(x))
+
+
+def is_one_of(x: Any, classes: Any) -> bool:
+    """``type(x) in classes``."""
+    return any(found in classes for found in _types(x))

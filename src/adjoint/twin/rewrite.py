@@ -144,6 +144,14 @@ class Rewriter(Storing):
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         plain = list(node.comparators)
+        if len(plain) == 1 and (asked := self._asked_type(node.left)) is not None:
+            negated = isinstance(node.ops[0], ast.IsNot | ast.NotEq | ast.NotIn)
+            several = isinstance(node.ops[0], ast.In | ast.NotIn)
+            if several or isinstance(node.ops[0], ast.Is | ast.IsNot | ast.Eq | ast.NotEq):
+                self.needs = True
+                hook = "is_one_of" if several else "is_of"
+                answer = self.hook(hook, node, self.visit(asked), self.visit(plain[0]))
+                return ast.copy_location(ast.UnaryOp(ast.Not(), answer), node) if negated else answer
         self.generic_visit(node)
         name = COMPARISONS.get(type(node.ops[0]))
         if isinstance(node.ops[0], ast.In | ast.NotIn) and len(plain) == 1 and "__contains__" in self._methods:
@@ -154,6 +162,12 @@ class Rewriter(Storing):
             self.needs = True
             return self.hook(name, node, node.left, node.comparators[0])
         return node
+
+    def _asked_type(self, node: ast.expr) -> ast.expr | None:
+        """The `x` of ``type(x)``."""
+        if not isinstance(node, ast.Call) or len(node.args) != 1 or node.keywords or not self._fixed(node.func):
+            return None
+        return node.args[0] if self.resolve(node.func) is type else None
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         self.generic_visit(node)
