@@ -27,7 +27,7 @@ from adjoint.tape.selected import Run, Selected, bare, has_nan, recorded, select
 from adjoint.tape.watch import check
 
 # With so many elements, memory costs more than a cotangent's knowing where it was taken.
-LARGE = 1 << 15
+LARGE = 1 << 17
 
 Rebox = Callable[[Node, tuple[Any, ...]], tuple[Any, ...]]
 

@@ -109,17 +109,17 @@ class Selected(Layered):
         taken = mine[k].layers[1]
         if taken is None:
             return self._made(out, None)
-        weights = [np.ones(np.shape(x)) if i != k else taken.astype(float) for i, x in enumerate(values)]
         if op.name == "matmul" and min(map(np.ndim, values)) > 1:  # which is that of whole rows, or columns
             found = np.broadcast_to(np.any(taken, axis=-1 if k == 0 else -2, keepdims=True), out.shape)
         else:
+            weights = [np.ones(np.shape(x)) if i != k else taken.astype(float) for i, x in enumerate(values)]
             found = np.not_equal(apply(op, weights, settings), 0)
         if not self.layers[2] or any(map(is_symbolic, values)):
             return self._made(out, found)
         bad = [np.logical_not(np.isfinite(x)) for x in values]
         if any(np.any(raw(b)) for b in bad):
             finite = [np.where(b, 0.0, x) if i != k else x for i, (x, b) in enumerate(zip(values, bad, strict=True))]
-            weights = [b.astype(float) if i != k else w for i, (w, b) in enumerate(zip(weights, bad, strict=True))]
+            weights = [b.astype(float) if i != k else taken.astype(float) for i, b in enumerate(bad)]
             met = np.not_equal(apply(op, weights, settings), 0)
             out = np.where(met, out, apply(op, finite, settings))
         return self._made(out, found)
@@ -218,9 +218,14 @@ def _run(run: Run, node: Any, pull: Any, g: Any, saved: tuple[Any, ...]) -> Any:
         shares = run(node, pull, g, saved)
     except (LeavesGraphError, NotSupportedError):  # a rule of somebody's that is not written in NumPy's functions
         shares = run(node, pull, [bare(c) for c in g] if type(g) is list else g.layers[0], saved)
-    if type(shares) is tuple or type(shares) is list:
-        return [c.layers[0] if type(c) is Selected and c.layers[1] is None else c for c in shares]
-    return shares
+    if type(shares) is not tuple and type(shares) is not list:
+        return shares
+    value = bare(g)
+    ends = [parent.pull is None for parent in node.parents]  # a leaf wants its share alone, if it is no other's
+    return [
+        bare(c) if type(c) is Selected and (c.taken is None or (end and c.value is not value)) else c
+        for end, c in zip(ends, shares, strict=True)
+    ]
 
 
 def bare(g: Any) -> Any:
