@@ -27,8 +27,10 @@ def folder(tmp_path, monkeypatch):
 def python(program, *args, folder):
     """Another process, whose native code goes to `folder`."""
     environment = {**os.environ, "ADJOINT_CACHE": str(folder), "OPENBLAS_NUM_THREADS": "1"}
+    file = folder.parent / "program.py"  # functions without a file are not recorded
+    file.write_text(program)
     done = subprocess.run(
-        [sys.executable, "-W", "always::RuntimeWarning", "-c", program, *args],
+        [sys.executable, "-W", "always::RuntimeWarning", str(file), *args],
         env=environment, capture_output=True, text=True, timeout=200, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -54,9 +56,10 @@ def curve(x):
 def both(x):
     return product(x) + curve(x)
 
+functions = {"product": product, "curve": curve, "both": both}
 x = np.linspace(-1.0, 1.0, 30).reshape(5, 6)
 for name in sys.argv[1:]:
-    f = ad.compile(lambda x: ad.grad(globals()[name])(x), wait=True)
+    f = ad.compile(lambda x: ad.grad(functions[name])(x), wait=True)
     f(x)
     assert "define void @k" in f.llvm and f.assembly
     print(f(x).tobytes().hex())
