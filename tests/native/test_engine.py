@@ -26,6 +26,8 @@ def folder(tmp_path, monkeypatch):
 
 def python(program, *args, folder):
     """Another process, whose native code goes to `folder`."""
+    file = folder.parent / f"program{len(list(folder.parent.glob('program*')))}-{threading.get_ident()}.py"
+    file.write_text(program)  # functions are recorded from their source
     environment = {**os.environ, "ADJOINT_CACHE": str(folder), "OPENBLAS_NUM_THREADS": "1"}
     file = folder.parent / "program.py"  # functions without a file are not recorded
     file.write_text(program)
@@ -39,6 +41,7 @@ def python(program, *args, folder):
 
 PROGRAMS = """
 import sys
+import threading
 import numpy as np
 import adjoint as ad
 from adjoint.native import engine
@@ -94,6 +97,7 @@ def test_what_is_there_is_found_in_another_order_too(folder):
 
 BESIDE = """
 import sys
+import threading
 import numpy as np
 import adjoint as ad
 

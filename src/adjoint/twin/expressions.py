@@ -155,6 +155,9 @@ class Expressions(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.expr:
         if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args and not node.keywords:
             return self.super_()
+        if isinstance(node.func, ast.Name) and node.func.id == "globals" and self.kind("globals") == "glob":
+            if not node.args and not node.keywords:
+                return door("globals_", frame())
         args = [
             ast.Starred(door("it", self.visit(x.value)), ast.Load()) if isinstance(x, ast.Starred) else self.visit(x)
             for x in node.args

@@ -5,12 +5,8 @@ KNOWN: dict[str, list[str]] = {
     "a write does not come back, or leaves something of ours": [
         "training: vars of an object with a compiled method",
     ],
-    "what was read is not compared at the next call": [
-        "classes: several bases and the order of methods",
-    ],
     "what was one object is two, or what was two is one": [
         "arrays: strides and windows",
-        "arrays: tensors and arrays mixed in containers",
     ],
     "an object is kept alive": [
         "classes: weak dictionaries",

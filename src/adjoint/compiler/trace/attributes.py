@@ -106,7 +106,10 @@ class Attributes(Reads):
 
     def _of_super(self, o: Super, name: str) -> Any:
         live = o.of.o if isinstance(o.of, Outside) else o.of
-        kinds = type(live).__mro__
+        kind = type(live)
+        kinds = kind.__mro__
+        if not is_fixed(kind):
+            self.guards.text(("order", kind), lambda name_of: f"{name_of(kind)}.__mro__ == {name_of(kinds)}")
         for base in kinds[kinds.index(o.kind) + 1 :]:
             if name in vars(base):
                 value = vars(base)[name]

@@ -118,11 +118,31 @@ class Assembly:
                     source = self._live(live[id(root)]) if shown else self._result(root)
                     yield f"r[{n}] = {self.name(look)}({source}, {self.name(x.path)})"
                     continue
+            shared = self._sharing(x)
+            if shared is not None:
+                yield f"r[{n}].data = {shared}"
+                continue
+            if isinstance(x, Symbol) and isinstance(x.value, np.ndarray) and not x.value.flags.writeable:
+                yield f"r[{n}].flags.writeable = False"
             if isinstance(x, Tensor) or (isinstance(x, Symbol) and isinstance(x.value, np.ndarray)):
                 node = node_of(x)
                 if node in nodes and nodes[node] != n and not isinstance(x, Tensor):
                     yield f"r[{n}] = {self.name(np.array)}(r[{n}])"  # equal, and another one
                 nodes[node] = n
+
+    def _sharing(self, x: Any) -> str | None:
+        """The array of another result, if `x` is a tensor that has the same one."""
+        data = x.data if isinstance(x, Tensor) else None
+        if not isinstance(data, Symbol) or data.path:
+            return None
+        for m, other in enumerate(self.found):
+            if other is x:
+                return None
+            if isinstance(other, Tensor) and isinstance(other.data, Symbol) and other.data.root is data.root:
+                return f"r[{m}].data" if not other.data.path else None
+            if other is data.root:
+                return f"r[{m}]"
+        return None
 
     def _live(self, thing: Any) -> str:
         """The expression for a thing that is there already."""

@@ -116,7 +116,9 @@ class Reads:
             self.guards.text(("given", place.identity), lambda name_of: f"{place.text(name_of)} is {path}")
             return known
         self.guards.at(place, value)
-        if kind is types.BuiltinFunctionType and isinstance(value.__self__, (np.random.Generator, *CONTAINERS)):
+        if kind is types.BuiltinFunctionType and isinstance(
+            value.__self__, (np.random.Generator, np.ufunc, *CONTAINERS)
+        ):
             of = self.take(value.__self__, AttributePlace(value, "__self__"))
             return Method(of, value.__name__)
         return self.pinned(value)
@@ -187,6 +189,11 @@ class Reads:
                 space = vars(builtins)
                 frame.cache[name] = self.take(found, Place(space, name))
         return frame.cache[name]
+
+    def globals_(self, frame: Frame) -> Any:
+        """``globals()``"""
+        found = self.glob(frame, "globals")
+        return frame.space if isinstance(found, Outside) and found.o is globals else self.call(found, (), {})
 
     def _in_ours(self, space: dict[str, Any], name: str) -> Any:
         """A name in one of our own modules, which nobody changes."""
