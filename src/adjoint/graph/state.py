@@ -218,37 +218,11 @@ class State:
                 raise NotSupportedError(f"it puts a {type(now).__name__} into {cell.name}, where an array was")
         return changed
 
-    def has_new(self) -> bool:
-        """Whether objects have got attributes, while the symbols were there."""
-        return any(space.keys() - values.keys() for space, values in self._attributes)
-
     def prune(self, used: Container[Node]) -> None:
         """Leave out the inputs that stand for gradients which are not there, and which the program does not use."""
         pairs = zip(self.cells, self.inputs, strict=True)
         kept = [(cell, node) for cell, node in pairs if cell.get() is not None or node in used]
         self.cells, self.inputs = [cell for cell, _ in kept], [node for _, node in kept]
-
-    def settle(self, used: Container[Node], named: Container[Any]) -> None:
-        """Leave out what the program does not read; and keep in mind which gradients have to be there, or not.
-
-        Of tensors, and of what is `named` in the function's code, the shape may have been read all the same.
-        """
-        self.without = [c for c in self._all if c.key is GRAD and c.holder.node in self._looked and c not in self.cells]
-        pairs = zip(self.cells, self.inputs, strict=True)
-        kept = [(c, node) for c, node in pairs if node in used or (c.key is GRAD and c.holder.node in self._looked)]
-        reads = {cell for cell, _ in kept}
-        self.shaped = [
-            (cell, node.shape, node.dtype)
-            for cell, node in zip(self.cells, self.inputs, strict=True)
-            if cell not in reads and (cell.key is DATA or (id(cell.holder), cell.key) in named)
-            if isinstance(cell.get(), np.ndarray)
-        ]
-        self.cells, self.inputs = [cell for cell, _ in kept], [node for _, node in kept]
-
-    def forget(self) -> None:
-        """Let go of what was kept to put all back: the recording is made."""
-        self._put.clear()
-        self._attributes = []
 
     def written_in_place(self, i: int) -> Iterator[Cell]:
         """Cell number `i`, if the program writes into the array that is there."""
@@ -268,19 +242,6 @@ class State:
             and all((np.shape(x), x.dtype) == (s, d) for cell, s, d in self.shaped for x in (np.asarray(cell.get()),))
             and all(cell.key is not GRAD or cell.get() is not None for cell in self.cells)
         )
-
-    def keeps(self, holder: Any, key: Any) -> bool:
-        """Whether the item `key` of the dictionary `holder` is one of the cells."""
-        return any(cell.holder is holder and cell.key == key for cell in self._all)
-
-    def has(self, x: Any) -> bool:
-        """Whether `x` is one of the tensors that were found."""
-        return any(x is tensor for tensor in self._tensors)
-
-    def tensors(self) -> list[tuple[Node, Tensor]]:
-        """The tensors that require a gradient, each with its input."""
-        pairs = zip(self.cells, self.inputs, strict=True)
-        return [(node, cell.holder) for cell, node in pairs if cell.key is DATA and cell.holder.node is not None]
 
     def tensor_of(self, i: int) -> Tensor:
         """The tensor of input number `i`."""

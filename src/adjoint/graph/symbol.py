@@ -84,27 +84,6 @@ def recording() -> Iterator[Record]:
         _record.reset(token)
 
 
-_arrays: ContextVar[dict[int, tuple[Any, Node]] | None] = ContextVar("arrays", default=None)
-
-
-@contextmanager
-def reading(arrays: dict[int, tuple[Any, Node]]) -> Iterator[None]:
-    """Take these arrays, by identity, for inputs of the program and not for constants."""
-    token = _arrays.set(arrays)
-    try:
-        yield
-    finally:
-        _arrays.reset(token)
-
-
-def _node_of(value: Any) -> Node:
-    """The node of a value that is no symbol."""
-    arrays = _arrays.get()
-    if arrays is not None and (found := arrays.get(id(value))) is not None:
-        return found[1]
-    return constant(value)
-
-
 class Symbol(Layered):
     """A value and its node. Made by `adjoint.capture`."""
 
@@ -159,7 +138,7 @@ class Symbol(Layered):
             if op.name == "empty_like":  # what is there by chance is no constant
                 out.fill(0)
             return Symbol.of((out, constant(out)), LEVEL)
-        given = tuple(_node_of(v) if node is None else node for v, node in zip(values, nodes, strict=True))
+        given = tuple(constant(v) if node is None else node for v, node in zip(values, nodes, strict=True))
         if op.multiple or isinstance(out, tuple | list):
             whole = call(
                 op, given, settings, tuple(np.shape(x) for x in out), tuple(_dtype(x) for x in out), users_place
@@ -180,7 +159,7 @@ class Symbol(Layered):
             return apply(op, values, settings)
         except Exception as error:
             if (record := _record.get()) is not None and not isinstance(error, AdjointError):
-                given = tuple(_node_of(v) if node is None else node for v, node in zip(values, nodes, strict=True))
+                given = tuple(constant(v) if node is None else node for v, node in zip(values, nodes, strict=True))
                 kind: Any = type(error)
                 node = call(_raising(op, kind), given, settings, (), np.dtype(bool), users_place)
                 record.guards.append(Guard(node, "bool", True, node.place))
@@ -197,7 +176,7 @@ class Symbol(Layered):
         state = record.before(source, id(generator))
         out = apply(op, values, settings)
         record.generators[id(generator)][2].add(repr(source.get()))
-        given = tuple(_node_of(v) if node is None else node for v, node in zip(values, nodes, strict=True))
+        given = tuple(constant(v) if node is None else node for v, node in zip(values, nodes, strict=True))
         key = (op, given, frozen(settings), state)
         if key not in record.draws:
             record.draws[key] = node = call(op, given, settings, np.shape(out), _dtype(out), users_place)
