@@ -70,7 +70,7 @@ class Runner:
     def __init__(self, graph: Graph, into: dict[int, int], backend: str, wait: bool, fastmath: bool) -> None:
         self.graph, self.reason = graph, ""
         self.native: Any = None
-        self._stays = False
+        self._stays = self._ran = False
         self.execution = Execution(self._by_numpy, {})
         if backend == "numpy":
             self.reason = 'backend="numpy" was asked for'
@@ -80,7 +80,10 @@ class Runner:
             later(WeakMethod(self._make), into, fastmath)
 
     def _by_numpy(self, given: Sequence[Any]) -> list[Any]:
-        """Run it by NumPy; the first time that this is wanted, the function for it is written."""
+        """Run it by NumPy; when this is wanted again, a function for it is written."""
+        if not self._ran:
+            self._ran = True
+            return self.graph.run(given)
         execution = Execution(straight(self.graph), {})
         if self.execution.run == self._by_numpy:
             self.execution = execution
