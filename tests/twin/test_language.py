@@ -53,6 +53,22 @@ def test_identities(f):
     assert ad.jvp(f, (x,), (1.0,))[1] == pytest.approx(gradient, rel=1e-12)
 
 
+@pytest.mark.parametrize("number", [float, np.float64])
+@pytest.mark.parametrize(
+    "first", [ad.grad, ad.jacfwd, ad.jacrev, lambda f: lambda x: ad.jvp(f, (x,), (1.0,))[1]], ids=lambda f: f.__name__
+)
+def test_a_number_has_no_aliases_that_are_written(first, number):
+    def f(x):
+        y = x
+        y *= 2
+        return x * y
+
+    x = number(0.7)
+    assert first(f)(x) == pytest.approx(2.8)
+    assert ad.hessian(f)(x) == pytest.approx(4.0)
+    assert first(first(f))(x) == pytest.approx(4.0)
+
+
 def test_what_needs_no_twin_runs_as_it_is(tmp_path):
     (tmp_path / "plain_program.py").write_text(
         "import numpy as np\ndef f(x): return np.sum(np.sin(x) * x) + g(x[0])\n"

@@ -96,7 +96,7 @@ def jacfwd(f: Function, argnums: int = 0, chunk_size: int | None = None) -> Func
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         inner = _of_one(f, argnums, args, kwargs)
         leaves, rebuild = flatten(args[argnums])
-        leaves = [x if isinstance(x, Box) else np.asarray(x) for x in leaves]
+        leaves = [x if isinstance(x, Box | np.ndarray) else np.asarray(x)[()] for x in leaves]
         shape: list[Any] = []
 
         def pushed(*seeds: Any) -> list[Any]:

@@ -50,7 +50,7 @@ def _inputs(tree: Any, level: int, what: str) -> tuple[list[Tensor], Callable[[l
     for i, x in enumerate(leaves):
         # A copy: whoever else has the argument may write into it before its gradient is taken.
         data: Any = x.as_array() if isinstance(x, Box) else np.array(x)
-        if not hasattr(x, "ndim"):  # one of Python's numbers: ``x += 1`` makes another one
+        if not isinstance(x, Box | np.ndarray):  # a number: ``x += 1`` makes another one
             data = data[()]
         if data.dtype.kind not in "fc":
             raise DTypeError(
