@@ -14,12 +14,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adjoint.core.errors import AdjointError
 from adjoint.core.op import Call, Op
 from adjoint.core.registry import Entry
 from adjoint.testing.cases import Case, outputs
 
 SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0)
-REFUSALS = (ValueError, TypeError, IndexError, ZeroDivisionError)  # LinAlgError and AxisError among them
+REFUSALS = (ValueError, TypeError, IndexError, ZeroDivisionError, AdjointError)  # LinAlgError and AxisError among them
 Variant = tuple[str, list[Any]]
 
 
