@@ -9,8 +9,8 @@ from threading import Lock
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
-from adjoint.core.box import Box, outermost
-from adjoint.twin.fresh import model
+from adjoint.core.box import Box
+from adjoint.twin.fresh import Call
 from adjoint.twin.policy import Patterns, forgets, package, patterns
 
 if TYPE_CHECKING:
@@ -97,12 +97,8 @@ def _root(twin: Function) -> Function:
 
     @functools.wraps(twin)
     def rooted(*args: Any, **kwargs: Any) -> Any:
-        box = outermost(list(_boxes((args, kwargs))))
-        token = model.set(box if box is not None else model.get())
-        try:
+        with Call(_boxes, (args, kwargs)):
             return twin(*args, **kwargs)
-        finally:
-            model.reset(token)
 
     return rooted
 

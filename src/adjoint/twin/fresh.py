@@ -2,21 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from sys import getrefcount
 from typing import Any
 
 import numpy as np
 
-from adjoint.core.box import Box
+from adjoint.core.box import Box, outermost
 from adjoint.ops.likes import created_like
 from adjoint.ops.writable import Layered
 from adjoint.tape.tensor import Tensor, wrap
 
-#: The outermost box among the arguments of the transform that runs: what is made inside is of its kind.
-model: ContextVar[Box | None] = ContextVar("model", default=None)
+# The outermost box among the arguments of the transform that runs, of whose kind is what is made inside; or the
+# call, which finds it when an array is made.
+_model: ContextVar[Any] = ContextVar("model", default=None)
 
 _ndarray = np.ndarray
+
+
+class Call:
+    """A call of a twin: what it makes is of the kind of the outermost box that `boxes` finds in its arguments."""
+
+    __slots__ = ("_args", "_boxes", "_outer", "_token")
+
+    def __init__(self, boxes: Callable[[Any], Iterable[Box]], args: Any) -> None:
+        self._boxes, self._args = boxes, args
+
+    def find(self) -> Any:
+        """The outermost box among the arguments, or that of the call around."""
+        box = outermost(list(self._boxes(self._args)))
+        if box is not None:
+            return box
+        return self._outer.find() if isinstance(self._outer, Call) else self._outer
+
+    def __enter__(self) -> None:
+        self._outer = _model.get()
+        self._token = _model.set(self)
+
+    def __exit__(self, *error: object) -> None:
+        _model.reset(self._token)
 
 
 def fresh(value: Any) -> Any:
@@ -42,7 +67,10 @@ def _fresh(value: Any, alone: int) -> Any:
         return value
     if not value.flags.writeable:
         return value
-    like = model.get()
+    like = _model.get()
+    if isinstance(like, Call):
+        like = like.find()
+        _model.set(like)
     if like is None:
         return wrap(value, None, 0)
     if type(like) is Tensor and type(like.data) is _ndarray:

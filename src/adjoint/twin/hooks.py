@@ -32,6 +32,8 @@ class Hooks:
 
     def __init__(self, twins: Twins) -> None:
         self._resolve, self._method, self._special = twins.resolve, twins.method, twins.special
+        self._inert = twins.inert
+        self._plain: set[tuple[type, str]] = set()
 
     def table(self) -> Mapping[str, Hook]:
         """The hooks, by the names that the rewriter gives them."""
@@ -62,8 +64,19 @@ class Hooks:
             return getattr(o, name) if stand_in is None else stand_in(o)
         if type(o) in _OWN or type(o) is np.ndarray:
             return getattr(o, name)
+        cls = type(o)
+        if (cls, name) in self._plain:
+            return getattr(o, name)
         found = self._getter(o, name)
-        return getattr(o, name) if found is None else found()
+        if found is not None:
+            return found()
+        if _static(cls.__mro__, name) is None and not hasattr(cls, "__getattr__"):
+            self._plain.add((cls, name))  # nothing but an instance's own value
+        return getattr(o, name)
+
+    def forget(self) -> None:
+        """Look at classes anew."""
+        self._plain.clear()
 
     def _getter(self, o: Any, name: str) -> Callable[[], Any] | None:
         """The twin of the code that an attribute runs; None if it is a value, or its code is not followed."""
@@ -122,7 +135,7 @@ class Hooks:
             stand_in = find(getattr(cls, name, None)) if cls is str else None
         elif cls is ModuleType:
             return self._resolve(getattr(o, name))
-        elif (found := find(o)) is not None and not isinstance(o, type):
+        elif cls not in self._inert and (found := find(o)) is not None and not isinstance(o, type):
             return getattr(found, name)
         else:
             return self._resolve(self.attribute(o, name))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Iterable
 from functools import cmp_to_key
+from types import BuiltinFunctionType
 from typing import Any
 
 from adjoint.core.box import Box
@@ -25,6 +26,8 @@ LOOKING = {getattr, hasattr, setattr}
 
 def concerns(f: Any, methods: Iterable[str], attributes: Iterable[str]) -> bool:
     """Whether the builtin `f` may run a method of classes that define these names."""
+    if type(f) not in (BuiltinFunctionType, type):
+        return False
     try:
         name = ASKING.get(f)
         if name is not None:

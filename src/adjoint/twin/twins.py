@@ -19,7 +19,7 @@ from adjoint.twin import instances, natives, standins
 from adjoint.twin.facts import Facts
 from adjoint.twin.hooks import Hooks
 from adjoint.twin.names import PREFIX
-from adjoint.twin.policy import Follows, Patterns, forgets
+from adjoint.twin.policy import Follows, Patterns, forgets, package
 from adjoint.twin.rewrite import Rewriter
 from adjoint.twin.source import NoTwinError, build, classes_beside, find
 
@@ -56,6 +56,8 @@ class Twins:
         self._lock = RLock()
         self._codes: dict[int, _Code] = {}
         self._functions: dict[int, tuple[Any, CodeType, Function]] = {}
+        #: Classes whose objects are called as they are.
+        self.inert: set[type] = set()
         self._special: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
         self._cells: dict[str, CellType] = {}
         self._constants: dict[int, tuple[Any, CellType]] = {}
@@ -76,6 +78,8 @@ class Twins:
             self._constants.clear()
             self._functions.clear()
             self._special.clear()
+            self.inert.clear()
+            self._hooks.forget()
 
     # -- From a callable to what is called instead ----------------------------------------------------------
 
@@ -92,10 +96,15 @@ class Twins:
             return f if twin is f.__func__ else MethodType(twin, f.__self__)
         if isinstance(f, type):
             return self._class(f)
+        if cls in self.inert:
+            return f
         found = self._stand_in(f)
         if found is not None:
             return found
-        return self._object(f, cls)
+        found = self._object(f, cls)
+        if found is f and not self.special(cls) and package(cls.__module__) not in _WITH_STAND_INS:
+            self.inert.add(cls)
+        return found
 
     def _stand_in(self, f: Any) -> Any:
         make = standins.maker(f)
@@ -326,6 +335,10 @@ def _names() -> frozenset[str]:
         if callable(value) and standins.needed(value)
     }
     return frozenset({*found, "zeros", "ones", "empty", "eye"} - set(dir(np.ndarray)))
+
+
+# Packages some of whose objects have stand-ins of their own.
+_WITH_STAND_INS = frozenset({"numpy", "scipy", "builtins", "functools", "operator", "statistics", "random"})
 
 
 def _filled(cell: CellType) -> bool:
