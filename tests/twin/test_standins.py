@@ -330,25 +330,6 @@ def test_deep_copies():
     np.testing.assert_array_equal(plainly(t), X)
 
 
-def test_what_was_kept_for_a_number_is_not_given_for_a_tensor():
-    kept = {}
-
-    def square(v):
-        if v not in kept:
-            kept[v] = v**2
-        return kept[v]
-
-    def f(x):
-        return square(x[0]) * x[1] + len({x[0], x[0] * 1.0})
-
-    assert f(X) == pytest.approx(0.09 * 1.2 + 1)
-    for _ in range(2):
-        value, gradient = ad.value_and_grad(f)(X)
-        assert value == pytest.approx(0.09 * 1.2 + 1)
-        np.testing.assert_allclose(gradient, [0.6 * 1.2, 0.09])
-        assert ad.jvp(f, (X,), (np.array([1.0, 0.0]),))[1] == pytest.approx(0.6 * 1.2)
-
-
 def test_series_of_pandas_are_data():
     pd = pytest.importorskip("pandas")
 

@@ -217,6 +217,28 @@ def refused(box: Any, call: str, floor: int) -> None:
         _noted(call, users_frame(), box, levels, refused=True)
 
 
+def missing(box: Any, other: Any) -> tuple[int, ...]:
+    """The levels of derivatives that `box` has and `other` has not."""
+    mine, others = ({*_levels(x, 0), *_recorded(x)} for x in (box, other))
+    return tuple(mine - others) if _mode.get() != "ignore" else ()
+
+
+def _recorded(box: Any) -> tuple[int, ...]:
+    """Level 0, if `box` is recorded there for `backward`."""
+    while isinstance(box, Box) and box.level > 0 and box.held is not box:
+        box = box.held
+    return (0,) if isinstance(box, Box) and box.level == 0 and box.carries else ()
+
+
+def lost_in_a_container(box: Any, levels: tuple[int, ...], frame: FrameType) -> None:
+    """Report that `box` was looked up, in `frame`, and an equal key without its history was found."""
+    why = (
+        "a number that is differentiated was found in a container under an equal key that was kept before; what is "
+        "kept there does not depend on it"
+    )
+    _report(Note("a look-up", frame, box, levels, refused=True), why)
+
+
 def _refusal(note: Note, reach: Reach) -> str:
     lost = reach.missed(note.box) or ("" if reach.uses(note.box) else "that value")
     said = f"{note.call} was refused, and the error was swallowed; the result does not depend on "

@@ -10,6 +10,7 @@ import numpy as np
 
 from adjoint.core.box import Box, outermost
 from adjoint.core.errors import ArgumentError, DTypeError, LeavesGraphError, NotSupportedError
+from adjoint.core.keys import looked_up
 from adjoint.core.leaks import refused
 from adjoint.core.registry import ANSWERS, ENTRIES, REDUCTIONS, answer
 from adjoint.core.trees import flatten
@@ -26,6 +27,8 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
         return array_ufunc(ufunc, "__call__", (a, b), kwargs)
     if method != "__call__":
         return _by_method(ufunc, method, inputs, kwargs)
+    if ufunc is np.equal and not any(map(np.ndim, inputs)):
+        looked_up(*inputs)  # ``np.float64.__eq__`` calls it
     if not kwargs:
         return ours(*inputs)
     out = _single(kwargs.pop("out", None))

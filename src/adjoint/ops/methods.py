@@ -14,8 +14,9 @@ import numpy as np
 from adjoint.core.box import Box, raw, stays_in_index, varies
 from adjoint.core.errors import ArgumentError, DTypeError, LeavesGraphError
 from adjoint.core.foreign import asking
+from adjoint.core.keys import hash_of, looked_up
 from adjoint.core.op import Op
-from adjoint.core.protocol import array_function, array_ufunc, detached, in_graph, store
+from adjoint.core.protocol import array_function, array_ufunc, detached, store
 from adjoint.core.registry import ENTRIES, operation
 from adjoint.ops.flat import Flat
 from adjoint.ops.indexing import kept, read
@@ -59,6 +60,9 @@ def _question(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
         return answer if answer is NotImplemented else self.constant(answer)
 
     return method
+
+
+_equal = _question("equal")
 
 
 def _product(reflected: bool = False) -> Callable[[Any, Any], Any]:
@@ -115,15 +119,8 @@ class ArrayBox(Box):
     __pandas_priority__ = 5000  # series * t asks t first
 
     def __hash__(self) -> int:
-        """A number's is that of its value, as it is for NumPy's; of an array, by identity.
-
-        A number with a history is no key for what was kept for another number, or by an earlier transform.
-        """
-        if not self._is_number() or varies(self):
-            return object.__hash__(self)
-        if not in_graph(self):
-            return hash(raw(self))
-        return hash((raw(self), self.level)) if self.level > 0 else object.__hash__(self)
+        """A number's is that of its value, as it is for NumPy's; of an array, by identity."""
+        return hash_of(self) if self._is_number() else object.__hash__(self)
 
     def _is_number(self) -> bool:
         """Whether this is a number, as NumPy's, and not an array that can be written."""
@@ -158,12 +155,17 @@ class ArrayBox(Box):
     __matmul__, __rmatmul__ = _product(), _product(True)
     __lt__, __le__ = _question("less"), _question("less_equal")
     __gt__, __ge__ = _question("greater"), _question("greater_equal")
-    __eq__, __ne__ = _question("equal"), _question("not_equal")
+    __ne__ = _question("not_equal")
     __and__, __rand__ = _question("bitwise_and"), _question("bitwise_and", True)
     __or__, __ror__ = _question("bitwise_or"), _question("bitwise_or", True)
     __xor__, __rxor__ = _question("bitwise_xor"), _question("bitwise_xor", True)
     __lshift__, __rlshift__ = _question("left_shift"), _question("left_shift", True)
     __rshift__, __rrshift__ = _question("right_shift"), _question("right_shift", True)
+
+    def __eq__(self, other: Any) -> Any:
+        if self._is_number():
+            looked_up(self, other)
+        return _equal(self, other)
 
     def __neg__(self) -> Any:
         return operation("negative")(self)

@@ -1,0 +1,84 @@
+"""Numbers with a history as keys of containers: they are found by their values, as plain numbers are.
+
+What a container keeps under a key that was plain, or of another transform, does not depend on the number that is
+looked up there: a memo that was filled before gives a constant. That is reported.
+"""
+
+from __future__ import annotations
+
+import sys
+from dis import opname
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.box import Box, raw, varies
+from adjoint.core.errors import BatchedValueError
+from adjoint.core.leaks import lost_in_a_container, missing
+from adjoint.core.places import is_of
+
+# What compares, or puts in: no value is taken out.
+_ASKING = frozenset(
+    {
+        *("COMPARE_OP", "CONTAINS_OP", "BUILD_SET", "SET_ADD", "SET_UPDATE", "BUILD_MAP", "BUILD_CONST_KEY_MAP"),
+        *("MAP_ADD", "DICT_UPDATE", "DICT_MERGE", "STORE_SUBSCR", "DELETE_SUBSCR"),
+    }
+)
+# What takes a value out by a key: ``[]`` is an operator since Python 3.14.
+_TAKING = ("BINARY_SUBSCR", "BINARY_OP")
+_NUMBERS = (float, int, complex, np.generic, np.ndarray, Box)
+_OURS = frozenset(("__eq__", "__array_ufunc__", "asking", "array_ufunc"))
+
+
+def hash_of(number: Any) -> int:
+    """The hash of the value of `number`, a box.
+
+    Raises:
+        BatchedValueError: where it is one value a sample, and these differ.
+    """
+    values = raw(number)
+    if not varies(number):
+        return hash(values)
+    values = np.asarray(values).ravel()
+    if values.size and (values != values[0]).any():
+        raise BatchedValueError(
+            "inside vmap, a number that differs between samples can not be looked up in a dictionary, a set or a "
+            "cache: each sample would find something else. Choose by np.where or np.searchsorted instead, or call the "
+            "function for one sample after another"
+        )
+    return hash(values[0] if values.size else 0.0)
+
+
+def looked_up(a: Any, b: Any) -> None:
+    """Report it if ``a == b`` is asked by a container, of a number and a key that lacks derivatives that it has.
+
+    A container compares what it keeps with what is looked up, in this order; a plain number passes the question on.
+    """
+    number, kept = (b, a) if isinstance(a, Box) and isinstance(b, Box) else (a, b) if isinstance(a, Box) else (b, a)
+    if not isinstance(kept, _NUMBERS) or varies(number) or varies(kept) or np.ndim(kept):
+        return
+    levels = missing(number, kept)
+    if not levels or raw(number) != raw(kept):
+        return
+    frame = sys._getframe(1)
+    while frame.f_code.co_name in _OURS and frame.f_back is not None and is_of(frame, "adjoint"):
+        through_ufunc = frame.f_code.co_name == "__array_ufunc__"
+        frame = frame.f_back
+        if through_ufunc and not isinstance(kept, np.ndarray | Box) and not _takes(frame):
+            return  # np.equal(t, 1.0)
+    if is_of(frame, "adjoint", "numpy"):
+        if not _takes(frame):
+            return
+    elif _operation(frame) in _ASKING:
+        return
+    lost_in_a_container(number, levels, frame)
+
+
+def _takes(frame: FrameType) -> bool:
+    return _operation(frame) in _TAKING
+
+
+def _operation(frame: FrameType) -> str:
+    """The instruction that `frame` carries out."""
+    return opname[frame.f_code.co_code[frame.f_lasti]]
