@@ -248,14 +248,16 @@ def _may_be_infinite(x: Any) -> bool:
 
 def is_symbolic(x: Any) -> bool:
     """Whether `x` is part of a program, so that nobody can look whether it is nan."""
-    inner = raw(x)
-    return isinstance(inner, Box)
+    return isinstance(x, Box) and isinstance(raw(x), Box)
 
 
 def has_nan(values: Iterable[Any]) -> bool:
     """Whether there is nan in any of these cotangents; what a program computes with, it can not say."""
     for g in values:
-        if type(g) is np.ndarray and g.size <= 8192:
+        if type(g) is np.float64 or type(g) is float:
+            if g != g:  # noqa: PLR0124 - nan is not itself
+                return True
+        elif type(g) is np.ndarray and g.size <= 8192:
             line = g.ravel()
             square = line.dot(line)
             if square != square and np.isnan(g).any():  # noqa: PLR0124 - it is nan

@@ -11,7 +11,7 @@ from adjoint.core.box import Box, new_level, returned
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.core.leaks import Reach, begin, over, plain
 from adjoint.core.pulls import dtype_of
-from adjoint.core.trees import flatten, matched, paths
+from adjoint.core.trees import flatten, is_leaf, matched, paths
 from adjoint.forward.dual import Dual
 from adjoint.ops.writable import own
 from adjoint.tape.modes import recording_floor
@@ -51,7 +51,9 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: b
                             "ad.jvp(f, (x,), (v,))")  # fmt: skip
     if len(primals) != len(tangents):
         raise ArgumentError(f"jvp: {len(primals)} primals and {len(tangents)} tangents; there must be one each")
-    given = flatten((tuple(primals), tuple(tangents)))[0]
+    given = [*primals, *tangents]
+    if not all(map(is_leaf, given)):
+        given = flatten((tuple(primals), tuple(tangents)))[0]
     found = _pushed(f, primals, tangents, given, has_aux, any(map(is_symbolic, given)))
     if has_nan(flatten(found[1])[0]):  # of a selection, maybe: see adjoint.tape.selected
         found = _pushed(f, primals, tangents, given, has_aux, True)
@@ -87,9 +89,11 @@ def _pushed(
 
 def _carrying(primal: Any, tangent: Any, level: int, i: int, knowing: int | None) -> Any:
     """The tree `primal` with each leaf that varies a dual of `level`, its tangent `knowing` where it was taken."""
+    if type(primal) is type(tangent) is np.ndarray and primal.dtype == tangent.dtype == float and knowing is None:
+        if primal.shape == tangent.shape:
+            return Dual.of((primal.copy(), tangent.copy()), level)
     leaves, rebuild = flatten(primal)
-    found = _directions("jvp", primal, tangent, f"argument {i}")
-    found = [_own(t) for t in found]
+    found = [_own(t) for t in _directions("jvp", primal, tangent, f"argument {i}")]
     if knowing is not None:
         found = [None if t is None else Selected.of((t, None, True), knowing) for t in found]
     pairs = zip(leaves, found, strict=True)

@@ -225,7 +225,7 @@ def _scalar(value: Any) -> Any:
         raise DTypeError("grad needs a real value; this function gave a complex one. Take np.abs, .real or .imag of it")
     if dtype.kind not in "f":
         raise GradientError(f"grad needs a real value; this function gave {dtype}, which does not vary smoothly")
-    return np.ones(shape, dtype)[()]
+    return np.ones(shape, dtype) if shape else dtype.type(1)
 
 
 def grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
