@@ -278,3 +278,18 @@ def test_a_transform_that_fails_leaves_nothing_behind():
         with pytest.raises(ZeroDivisionError):
             TRANSFORMS[transform](theirs(failing))
     assert not leaks._RUNNING
+
+
+def test_a_value_that_was_kept_from_an_earlier_transform_is_reported():
+    class Objective:
+        x = None
+
+        def __call__(self, x):
+            if self.x is None or not np.array_equal(self.x, x):
+                self.x, self.value = x.copy(), (x * x).sum()
+            return self.value
+
+    f, x = Objective(), np.array([0.7, 0.2])
+    np.testing.assert_array_equal(ad.grad(f)(x), 2 * x)
+    with pytest.warns(ad.LeakWarning, match="kept from an earlier derivative"):
+        ad.grad(f)(x)

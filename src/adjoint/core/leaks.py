@@ -239,6 +239,18 @@ def lost_in_a_container(box: Any, levels: tuple[int, ...], frame: FrameType) -> 
     _report(Note("a look-up", frame, box, levels, refused=True), why)
 
 
+def is_over(x: Any) -> bool:
+    """Whether `x` is a value with a history in a transform that is over: somebody kept it, and uses it again."""
+    return isinstance(x, Box) and x.level > 0 and x.carries and x.level not in _RUNNING
+
+
+def kept(x: Any) -> None:
+    """Report `x`, a value of a transform that is over, which another one takes for its own."""
+    place = place_of(users_frame())
+    if _mode.get() != "ignore":
+        _say(place, f"{_line(place)}: a value that was kept from an earlier derivative is used again, as a constant")
+
+
 def _refusal(note: Note, reach: Reach) -> str:
     lost = reach.missed(note.box) or ("" if reach.uses(note.box) else "that value")
     said = f"{note.call} was refused, and the error was swallowed; the result does not depend on "
@@ -269,10 +281,14 @@ def _line(place: Place) -> str:
 
 
 def _report(note: Note, why: str) -> None:
-    code, at, names = note.place
     called = "" if note.user[:2] == note.place[:2] else f" (called at {_line(note.user)})"
+    _say(note.place, f"{_line(note.place)}{called}: {why}")
+
+
+def _say(place: Place, what: str) -> None:
+    code, at, names = place
     text = (
-        f"{_line(note.place)}{called}: {why}, so the derivative lacks its part. Compute with the array itself; for "
+        f"{what}, so the derivative lacks its part. Compute with the array itself; for "
         f"code of others, ad.through('package') follows its values; if a constant is meant, say so: "
         f"ad.stop_gradient(t) or t.detach(). ad.leaks('ignore') is silent about this"
     )

@@ -12,7 +12,7 @@ from adjoint.batch.batched import Batched
 from adjoint.core.box import Box, new_level, returned
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.leaks import Reach, begin, over
-from adjoint.core.trees import flatten, paths
+from adjoint.core.trees import flatten, is_leaf, paths
 from adjoint.ops.writable import own
 from adjoint.twin.follow import follow
 
@@ -81,7 +81,7 @@ def vmap(f: Function, in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None
         if ledger is not None:
             varies = any(isinstance(x, Batched) and x.level == level and x.carries for x in flatten(value)[0])
             ledger.report(value, Reach(varies))
-        return _unboxed(value, out_axes, level, n, flatten(args)[0])
+        return _unboxed(value, out_axes, level, n, list(args) if all(map(is_leaf, args)) else flatten(args)[0])
 
     return wrapped
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from adjoint.core.box import Box, new_level, returned
 from adjoint.core.errors import ArgumentError, DTypeError, GradientError, ShapeError
-from adjoint.core.leaks import begin, over, plain
+from adjoint.core.leaks import begin, is_over, kept, over, plain
 from adjoint.core.pulls import dtype_of
 from adjoint.core.trees import flatten, paths
 from adjoint.tape.backward import backward
@@ -202,6 +202,8 @@ def value_and_grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> 
                 value, GraphReach(level, value, {k: tensors for k, (tensors, _) in zip(chosen, made, strict=True)})
             )
         value = plain(returned(value, level))
+        if isinstance(value, Box) and value.level != level and is_over(value):
+            kept(value)
         seed = _scalar(value)
         flat = [tensor for tensors, _ in made for tensor in tensors]
         pulled = iter(_pull([value], [seed], flat, level, retain=False))
