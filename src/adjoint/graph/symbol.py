@@ -127,8 +127,8 @@ class Symbol(Layered):
             nodes.append(node)
         if any(map(_promotes_less, args)):
             _as_pythons(args, values, nodes)
-        if any(isinstance(x, Box) for x in settings.values()):  # where= of a test, say: right for its values only
-            settings = {name: x.numpy() if isinstance(x, Symbol) else x for name, x in settings.items()}
+        if any(isinstance(x, Box | tuple) for x in settings.values()):
+            settings = {name: _value_of(x) for name, x in settings.items()}
         if "random" in op.flags:
             return self.drawn(op, values, nodes, settings)
         out = self._applied(op, values, nodes, settings)
@@ -299,6 +299,13 @@ class Symbol(Layered):
 
     def __repr__(self) -> str:
         return f"symbol({self.node!r})"
+
+
+def _value_of(setting: Any) -> Any:
+    """A setting without symbols (``where=`` of a test, a place in an index): the node is right for its values only."""
+    if isinstance(setting, tuple) and any(isinstance(x, Symbol) for x in setting):
+        return tuple(map(_value_of, setting))
+    return setting.numpy() if isinstance(setting, Symbol) else setting
 
 
 @lru_cache(1024)

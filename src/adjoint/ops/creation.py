@@ -15,6 +15,7 @@ from adjoint.core.op import call
 from adjoint.core.protocol import detached
 from adjoint.ops.comparison import each_element
 from adjoint.ops.likes import created_like
+from adjoint.ops.order import values_of
 
 constant(np.tril_indices_from, np.triu_indices_from, np.diag_indices_from, flags=("once",))
 constant(np.common_type, np.min_scalar_type, flags=("once",))
@@ -228,8 +229,13 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
 def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
     """`numpy.piecewise`; each function sees only the elements that are its own."""
     x = _array(x)
-    conditions = [condlist] if np.ndim(condlist) == 0 or (np.ndim(condlist[0]) == 0 and x.ndim) else list(condlist)
-    conditions = [np.broadcast_to(np.asarray(detached(c), bool), x.shape) for c in conditions]
+    given = (
+        [values_of(detached(c)) for c in condlist]
+        if isinstance(condlist, list | tuple)
+        else values_of(detached(condlist))
+    )
+    conditions = [given] if np.ndim(given) == 0 or (np.ndim(given[0]) == 0 and x.ndim) else list(given)
+    conditions = [np.broadcast_to(np.asarray(c, bool), x.shape) for c in conditions]
     if len(funclist) not in (len(conditions), len(conditions) + 1):
         raise ArgumentError(
             f"np.piecewise takes one function a condition, and perhaps one more; got {len(funclist)} for "

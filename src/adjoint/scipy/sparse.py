@@ -28,6 +28,7 @@ class Pattern:
     """Where the stored values of a matrix lie; and the factors of the matrix with the values last solved with."""
 
     __slots__ = ("_factors", "_rows", "indices", "indptr", "shape")
+    never_changes = True  # what it keeps, it computes: compiled functions know it by its identity
 
     def __init__(self, indices: Any, indptr: Any, shape: tuple[int, int]) -> None:
         self.indices, self.indptr, self.shape = indices, indptr, shape

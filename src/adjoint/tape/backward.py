@@ -23,7 +23,7 @@ from adjoint.tape import writes
 from adjoint.tape.hooks import Packed, unpacked
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import Node, next_order
-from adjoint.tape.selected import Run, Selected, bare, has_nan, recorded, selecting
+from adjoint.tape.selected import Run, Selected, has_nan, recorded, selecting
 from adjoint.tape.watch import check
 
 # With so many elements, memory costs more than a cotangent's knowing where it was taken.
@@ -64,8 +64,7 @@ class Notes:
     """What a pass notes from its first selection on, in order to go again from there if it ends in nan.
 
     Attributes:
-        start: the cotangents that waited then, but for `before`; None if the pass need not go again.
-        before: what leaves had by then, in buffers of the pass.
+        start: the cotangents that waited then, the leaves' too; None if the pass need not go again.
         plain: whether the cotangents do not know where they were taken, as in a first attempt.
         left: nodes to be freed in the end; None if they are freed as the pass goes.
         mark: nodes with orders below were made later, and will be made again.
@@ -74,7 +73,6 @@ class Notes:
     plain = False
     mark = 0
     start: dict[Node, Any] | None = None
-    before: dict[Node, Any]
     left: list[Node] | None = None
 
     def begin(
@@ -86,10 +84,8 @@ class Notes:
         """
         if (way.observers and way.refuses_nan()) or is_large(g) or any(map(is_large, node.saved)):
             return selecting(way.rule or _simply, way.observers, True)
-        # Nothing is added to these in place any more.
-        self.before = {leaf: waiting.pop(leaf) for leaf in owned if leaf.pull is None and leaf in waiting}
         self.start, self.mark, self.left = {**waiting, node: g}, next_order(), []
-        owned.clear()
+        owned.clear()  # nothing is added to these in place any more
         if way.rule is not None or any(map(recorded, values)):
             return selecting(way.rule or _simply, way.observers, False)
         self.plain = True
@@ -129,9 +125,6 @@ def backward(
         found, owned = _passed(notes.start, retain_graph, again)
     for node in notes.left or ():
         node.pull, node.parents, node.saved = freed, (), ()  # type: ignore[assignment]  # a Pull
-    for leaf, g in notes.before.items():
-        owned.add(leaf)
-        found[leaf] = _added(g, bare(found.get(leaf)), leaf, owned, False)
     return {leaf: _finished(g, leaf, leaf in owned) for leaf, g in found.items()}
 
 

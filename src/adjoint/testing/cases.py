@@ -43,13 +43,17 @@ def case_of(entry: Entry, sample: Call) -> Case:
     leaves, rebuild = flatten((sample.args, sample.kwargs))
     varying = [i for i, x in enumerate(leaves) if isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "fc"]
 
+    writing = writes(entry)
+
     def f(*values: Any) -> Any:
         given = list(leaves)
         for i, value in zip(varying, values, strict=True):
             given[i] = value
         args, kwargs = rebuild(given)
-        plain = writes(entry) and not any(isinstance(value, Box) for value in values)
-        return carried_out(entry, entry.answers[0] if plain else entry, args, kwargs)
+        if not writing:
+            return entry(*args, **kwargs)
+        plain = not any(isinstance(value, Box) for value in values)
+        return _written(entry.answers[0] if plain else entry, args, kwargs)
 
     f.__name__ = entry.name
     return Case(entry, f, [leaves[i] for i in varying], *sample)
@@ -64,6 +68,10 @@ def carried_out(entry: Entry, function: Callable[..., Any], args: tuple[Any, ...
     """The value of a call; of one that writes into its first argument, that argument: a copy of ours."""
     if not writes(entry):
         return function(*args, **kwargs)
+    return _written(function, args, kwargs)
+
+
+def _written(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     target = np.copy(args[0])
     assert function(target, *args[1:], **kwargs) is None
     return target

@@ -21,6 +21,7 @@ from adjoint.compiler.trace.outside import (
     root_of,
 )
 from adjoint.compiler.trace.reads import CALLABLES, CONTAINERS, Reads
+from adjoint.compiler.trace.trees import is_spec
 from adjoint.core.box import Box
 from adjoint.graph.drawing import DRAWS, Drawing
 from adjoint.graph.symbol import Number, Symbol, symbol_of
@@ -129,6 +130,8 @@ class Attributes(Reads):
             return self._of_module(x, name)
         if isinstance(x, type):
             return self._of_class(o, name)
+        if is_spec(x):
+            return self._native(x, name)
         if isinstance(x, types.FunctionType):
             return self._of_function(o, name)
         if isinstance(x, Optimizer) and is_fixed(type(x)):

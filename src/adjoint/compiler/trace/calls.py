@@ -26,6 +26,7 @@ from adjoint.compiler.trace.outside import (
 )
 from adjoint.compiler.trace.pythons import SPECIAL, Pythons, followed
 from adjoint.compiler.trace.reads import CONTAINERS
+from adjoint.compiler.trace.trees import OPTREE, is_spec, of_optree, of_spec
 from adjoint.core.box import Box
 from adjoint.core.op import Op
 from adjoint.core.registry import Composite
@@ -122,6 +123,8 @@ class Calls(Pythons):
         if isinstance(g, types.BuiltinFunctionType):
             if isinstance(g.__self__, types.ModuleType | None) and root in ("numpy", "math", "cmath", "_operator"):
                 return self.known(g, args, kwargs)
+            if g.__module__ == OPTREE:
+                return of_optree(self, g, args, kwargs)
             raise self.refuse(f"it calls {_called(g)}, which has to happen at each call")
         if isinstance(g, functools.partial):
             before = self.take(g.args, AttributePlace(g, "args"))
@@ -240,6 +243,8 @@ class Calls(Pythons):
             if isinstance(of.o, Op | Composite) or (isinstance(of.o, type) and root_of(of.o) == "numpy"):
                 return self.of_ours(getattr(of.o, name), args, kwargs)
             raise self.refuse(f"it calls {name} of a {of.what}")
+        if is_spec(of):
+            return of_spec(self, of, name, args, kwargs)
         if isinstance(of, Super | DictView):
             raise self.refuse(f"it calls {name} of a {of.what}")
         if isinstance(of, Box | Drawing):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.compiler.trace import trees
 from adjoint.compiler.trace.containers import MAPPINGS, SEQUENCES
 from adjoint.compiler.trace.libraries import MAKERS
 from adjoint.compiler.trace.objects import PURE, Objects
@@ -23,6 +24,7 @@ from adjoint.compiler.trace.outside import (
     is_users,
     root_of,
 )
+from adjoint.core import trees as core_trees
 from adjoint.core.box import Box
 from adjoint.graph.drawing import Drawing
 from adjoint.graph.symbol import Number, Symbol, symbol_of
@@ -272,6 +274,7 @@ SPECIAL: dict[Any, Any] = {
     setattr: _setattr, vars: _vars, id: _id, range: _range, map: _map, filter: _filter, zip: _zip,
     enumerate: _enumerate, reversed: _reversed, next: _next, iter: lambda door, x: iter(door.lazy(x)),
     callable: _callable, slice: lambda door, *args: slice(*args), functools.reduce: _reduce, functools.wraps: _wraps,
+    core_trees.flatten: trees.flatten, core_trees.is_leaf: trees.is_leaf,
     follow: followed, hash: _hash, delattr: lambda door, o, name: door.delattr(o, name),
     **{g: _pure(g) for g in PURE},
     np.shape: lambda door, x: door.native(np.shape, (door.val(x),), {}),

@@ -19,6 +19,7 @@ from adjoint.compiler.trace.outside import (
     Outside,
     Refuse,
 )
+from adjoint.compiler.trace.trees import is_spec
 from adjoint.core.box import Box
 from adjoint.core.op import Op
 from adjoint.core.registry import Composite
@@ -109,6 +110,8 @@ class Reads:
             return value
         if kind is types.MethodType:
             self.guards.at(place, value)
+            if is_spec(value.__self__):
+                return Method(value.__self__, value.__name__)
             return Method(self.take(value.__self__, AttributePlace(value, "__self__")), self.pinned(value.__func__))
         known = self.memo.get(id(value))
         if isinstance(known, Outside) and known.path is not None:
@@ -198,6 +201,8 @@ class Reads:
     def _in_ours(self, space: dict[str, Any], name: str) -> Any:
         """A name in one of our own modules, which nobody changes."""
         found = space[name] if name in space else getattr(builtins, name)
+        if type(found) is tuple:
+            return tuple(map(self.pinned, found))
         return found if type(found) in PLAIN else self.pinned(found)
 
     def free(self, frame: Frame, name: str) -> Any:
