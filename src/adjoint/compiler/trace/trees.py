@@ -80,7 +80,7 @@ def _known(door: Pythons, spec: Any) -> None:
 
 def _plain(door: Pythons, x: Any, ours: bool) -> Any:
     """The tree with containers of Python's own in the place of those from outside; `ours`: dataclasses are nodes."""
-    kind = door.kind_of(x) if isinstance(x, Outside) else type(x)
+    kind: Any = door.kind_of(x) if isinstance(x, Outside) else type(x)
     if kind in (dict, OrderedDict):
         return kind((k, _plain(door, v, ours)) for k, v in door.pairs(x).items())
     if kind in (list, tuple) or (kind is deque and (x.o if isinstance(x, Outside) else x).maxlen is None):
@@ -89,7 +89,7 @@ def _plain(door: Pythons, x: Any, ours: bool) -> Any:
         return kind._make([_plain(door, e, ours) for e in x])
     if isinstance(x, Box) or kind in PLAIN or trees.is_leaf(x) or (isinstance(x, Outside) and callable(x.o)):
         return x
-    if ours and dataclasses.is_dataclass(kind) and is_users(kind):
+    if ours and hasattr(kind, "__dataclass_fields__") and is_users(kind):
         new: Any = object.__new__(kind)
         for field in dataclasses.fields(kind):
             object.__setattr__(new, field.name, _plain(door, door.attr(x, field.name), ours))
