@@ -1,5 +1,6 @@
 """Programs that call SciPy itself, with `math` and plain arrays, differentiated as they are."""
 
+import functools
 import math
 
 import numpy as np
@@ -121,3 +122,37 @@ def test_a_program_differentiates_as_it_is(program):
     assert_allclose(ad.grad(program)(k), differences, rtol=1e-5, atol=1e-6)
     assert_allclose(ad.jvp(program, (k,), (1.0,))[1], differences, rtol=1e-5, atol=1e-6)
     assert type(program(k)) in (float, np.float64)
+
+
+class Lazy:
+    """An object that computes its constant when it is first asked, which may be inside of a solver."""
+
+    def __init__(self, x):
+        self.x = x
+
+    @functools.cached_property
+    def c(self):
+        return self.x**2
+
+
+@pytest.mark.parametrize(
+    ("solve", "slope"),
+    [
+        (lambda m: brentq(lambda t: t**3 - m.c, 0.0, 2.0), (2 / 3) * 0.7 ** (-1 / 3)),
+        (lambda m: fsolve(lambda t: t**3 - m.c, 1.0)[0], (2 / 3) * 0.7 ** (-1 / 3)),
+        (lambda m: quad(lambda t: t**3 - m.c * t, 0.0, 2.0)[0], -4 * 0.7),
+        (lambda m: minimize(lambda z: (z[0] - m.c) ** 2, [0.0]).x[0], 2 * 0.7),
+        (
+            lambda m: solve_ivp(lambda t, y: -m.c * y, (0, 1.0), [1.0], rtol=1e-9, atol=1e-9).y[0, -1],
+            -1.4 * math.exp(-0.49),
+        ),
+    ],
+    ids=["brentq", "fsolve", "quad", "minimize", "solve_ivp"],
+)
+def test_what_an_object_keeps_while_a_solver_runs_keeps_its_history(solve, slope):
+    def f(x):
+        m = Lazy(x)
+        return solve(m) + m.c
+
+    assert_allclose(ad.grad(f)(0.7), slope + 1.4, rtol=1e-6)
+    assert_allclose(ad.jvp(f, (0.7,), (1.0,))[1], slope + 1.4, rtol=1e-6)

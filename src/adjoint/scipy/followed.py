@@ -22,7 +22,6 @@ from adjoint.core.box import Box, new_level
 from adjoint.core.errors import NotSupportedError
 from adjoint.scipy.arrays import array
 from adjoint.scipy.attached import attached
-from adjoint.tape.modes import no_grad
 
 Function = Callable[..., Any]
 
@@ -191,8 +190,7 @@ class Found:
         watch, many = Watch(picks), None
         token = _running.set(watch)
         try:
-            with no_grad():
-                self.results.append(run(watch))
+            self.results.append(run(watch))  # recorded: an object may keep what it computes here for later
         except _Many as met:
             if watch.outer is not None and met.level <= watch.outer.start:
                 raise
