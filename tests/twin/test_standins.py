@@ -309,9 +309,38 @@ def test_messages_have_numbers():
     assert str(formatted(t)) == str(X)
     assert formatted({"a": [t[1]]}) == {"a": [1.2]}
     assert find(str.format)("{:.1f} {b}", t[1], b=3) == "1.2 3"
-    seen = []
-    ad.vmap(lambda x: seen.append(f"{formatted(x):.1f} {formatted(x)}") or x)(X)
-    assert seen == ["0.3 [0.3 1.2]"]
+
+
+TEXTS = [
+    lambda x: f"{x:.1f}",
+    lambda x: "%.1f" % x,  # noqa: UP031 - as people write it
+    lambda x: "%s" % (x,),  # noqa: UP031 - the same
+    lambda x: "%d" % (x * 100),  # noqa: UP031 - the same
+    lambda x: "{:.1f}".format(x),  # noqa: UP032 - the same
+    lambda x: format(x, ".1f"),
+    lambda x: str(x),
+    lambda x: str(round(x * 100)),
+    lambda x: f"{[x * 10]}"[:5] + f"{x}",
+    lambda x: str({"a": x * 10})[:5] + str(x)[:3],
+    lambda x: f"{np.array([x, 1.0])}",
+    lambda x: [0.0] * round(x * 5),
+    lambda x: round(x * 5) * (0.0,),
+]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_texts_and_lists_of_samples_that_differ_are_refused(text):
+    def f(x):
+        return x * (len(text(x)) if text(x) else 0.0)
+
+    with pytest.raises(ad.BatchedValueError, match="inside vmap"):
+        ad.vmap(f)(np.array([0.7, 0.25]))
+    np.testing.assert_allclose(ad.vmap(f)(np.array([0.7, 0.7])), [f(0.7)] * 2)
+
+
+def test_printing_shows_all_samples(capsys):
+    ad.vmap(lambda x: find(print)(x, {"a": x}) or x)(X)
+    assert capsys.readouterr().out == f"{X} {{'a': {X!r}}}\n"
 
 
 def test_deep_copies():

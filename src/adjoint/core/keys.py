@@ -56,7 +56,8 @@ def looked_up(a: Any, b: Any) -> None:
     A container compares what it keeps with what is looked up, in this order; a plain number passes the question on.
     """
     number, kept = (b, a) if isinstance(a, Box) and isinstance(b, Box) else (a, b) if isinstance(a, Box) else (b, a)
-    if not isinstance(kept, _NUMBERS) or varies(number) or varies(kept) or np.ndim(kept):
+    axes: Any = getattr(kept, "shape", ())
+    if axes or not isinstance(kept, _NUMBERS) or varies(number) or varies(kept):
         return
     levels = missing(number, kept)
     if not levels or raw(number) != raw(kept):

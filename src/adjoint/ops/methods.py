@@ -62,6 +62,18 @@ def _question(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
     return method
 
 
+def _times(reflected: bool = False) -> Callable[[Any, Any], Any]:
+    """``t * u``; a list is repeated by a whole number, as NumPy's do."""
+    operator = _operator("multiply", reflected)
+
+    def method(self: Any, other: Any) -> Any:
+        if isinstance(other, list | tuple) and self.dtype.kind in "iu" and self._is_number():
+            return other * self.__index__()
+        return operator(self, other)
+
+    return method
+
+
 _equal = _question("equal")
 
 
@@ -147,7 +159,7 @@ class ArrayBox(Box):
 
     __add__, __radd__ = _operator("add"), _operator("add", True)
     __sub__, __rsub__ = _operator("subtract"), _operator("subtract", True)
-    __mul__, __rmul__ = _operator("multiply"), _operator("multiply", True)
+    __mul__, __rmul__ = _times(), _times(True)
     __truediv__, __rtruediv__ = _operator("divide"), _operator("divide", True)
     __floordiv__, __rfloordiv__ = _operator("floor_divide"), _operator("floor_divide", True)
     __mod__, __rmod__ = _operator("remainder"), _operator("remainder", True)

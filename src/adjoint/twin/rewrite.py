@@ -31,6 +31,8 @@ _KNOWN = frozenset(
 class Rewriter(Storing):
     """Rewrites one function: what it calls, reads and stores."""
 
+    _raising = False
+
     def rewritten(self) -> None:
         """Rewrite the function in its place."""
         node = self.function
@@ -179,7 +181,14 @@ class Rewriter(Storing):
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.AST:
         self.generic_visit(node)
+        self.needs |= not self._raising
         node.value = self.hook("shown", node.value, node.value)
+        return node
+
+    def visit_Raise(self, node: ast.Raise) -> ast.AST:
+        self._raising = True  # nobody computes with its text: it needs no twin
+        self.generic_visit(node)
+        self._raising = False
         return node
 
     # -- Statements -----------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from adjoint.core.box import Box, varies
 from adjoint.core.protocol import detached
 from adjoint.twin.standins.joining import copied
 from adjoint.twin.standins.mathematics import whole
-from adjoint.twin.standins.text import formatted, shown
+from adjoint.twin.standins.text import printed, shown
 from adjoint.twin.standins.values import CONTAINERS, is_box, type_of
 
 
@@ -174,7 +174,7 @@ def truth(x: Any = False, /) -> Any:
 
 def say(*values: Any, **options: Any) -> None:
     """``print``, of the numbers."""
-    print(*map(formatted, values), **options)
+    print(*map(printed, values), **options)
 
 
 def table() -> Iterable[tuple[Any, Callable[..., Any]]]:

@@ -8,40 +8,73 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.box import raw, varies
+from adjoint.core.errors import BatchedValueError
 from adjoint.twin.standins.values import CONTAINERS, is_box, plainly
 
 
-class Samples(float):
-    """A value that differs between samples, for a message: where it is not the text of them all, it is the first."""
+class Samples:
+    """A value for each of many samples, in a text: which there is only where it is the same for all of them."""
 
-    __slots__ = ("text",)
-    text: str
+    __slots__ = ("values",)
+
+    def __init__(self, values: Any) -> None:
+        self.values = values
+
+    def _one(self, make: Callable[[Any], Any], how: str) -> Any:
+        first, *others = {make(value) for value in self.values}
+        if others:
+            raise BatchedValueError(
+                f"{how}: inside vmap this is a value for each of many samples, and the texts or numbers made of them "
+                f"differ: there is not one of them all. print(t) shows all; or call the function for one sample after "
+                f"another"
+            )
+        return first
 
     def __str__(self) -> str:
-        return self.text
+        return self._one(str, "str(t)")  # type: ignore[no-any-return]  # a text
+
+    def __repr__(self) -> str:
+        return self._one(repr, "repr(t)")  # type: ignore[no-any-return]  # a text
 
     def __format__(self, spec: str) -> str:
-        return float.__format__(self, spec) if spec else self.text
+        return self._one(lambda value: format(value, spec), "a format of t")  # type: ignore[no-any-return]  # a text
+
+    def __float__(self) -> float:
+        return self._one(float, "a format of t")  # type: ignore[no-any-return]  # a number
+
+    def __int__(self) -> int:
+        return self._one(int, "a format of t")  # type: ignore[no-any-return]  # a number
 
 
 def formatted(x: Any) -> Any:
-    """`x` for a message: the numbers of a box, or of the boxes in a container."""
+    """`x` for a text: the numbers of a box, or of the boxes in a container.
+
+    Of samples, what raises a BatchedValueError where their texts differ.
+    """
+    return _shown(x, _of_samples)
+
+
+def printed(x: Any) -> Any:
+    """The same for printing, which nothing reads: of samples, all."""
+    return _shown(x, lambda box: np.asarray(_values(box)))
+
+
+def _shown(x: Any, of_samples: Callable[[Any], Any]) -> Any:
     if is_box(x):
-        return _of_samples(x) if varies(x) else plainly(x)
+        return of_samples(x) if varies(x) else plainly(x)
     if not isinstance(x, CONTAINERS):
         return x
     if not _differ(x):
         return plainly(x)
-    return tuple(map(formatted, x)) if isinstance(x, tuple) else [formatted(q) for q in x]
+    if isinstance(x, dict):
+        return {key: _shown(value, of_samples) for key, value in x.items()}
+    items = [_shown(q, of_samples) for q in x]
+    return tuple(items) if isinstance(x, tuple) else items
 
 
 def _of_samples(x: Any) -> Any:
     values = np.asarray(_values(x))
-    if x.shape or not values.size:
-        return values
-    value = Samples(np.real(values.flat[0]))
-    value.text = np.array2string(values)
-    return value
+    return Samples(values.reshape(-1, *x.shape)) if values.size else values
 
 
 def _values(x: Any) -> Any:
