@@ -139,8 +139,9 @@ def test_a_memo_that_was_filled_before_is_reported(first, kind):
 
     first(f)
     for again in (ad.grad, ad.jacfwd, lambda f: lambda x: ad.jvp(f, (x,), (1.0,))):
-        with pytest.warns(ad.LeakWarning, match="kept before"):
+        with pytest.warns(ad.LeakWarning, match="kept (before|from an earlier)") as said:
             again(f)(0.7)
+        assert any("kept before" in str(warning.message) for warning in said)
     memo.clear()
     assert ad.grad(f)(0.7) == pytest.approx(1.4)
 
