@@ -64,6 +64,7 @@ class Pattern:
 class SparseMatrix:
     """A sparse matrix in compressed rows whose stored values may be a tensor. Made by `csr`."""
 
+    never_changes = True  # but for its values
     __array_ufunc__ = None  # so that `array @ S` comes here
     __array_priority__ = 2000.0
 

@@ -164,7 +164,7 @@ class Calls(Pythons):
     def _inside(self, x: Any) -> Any:
         if isinstance(x, tuple):
             return tuple(map(self._inside, x))
-        if isinstance(x, Outside):
+        if isinstance(x, Outside) and not getattr(type(x.o), "never_changes", False):
             home = getattr(x.o, "__globals__", {}).get("__name__", type(x.o).__module__)
             if str(home).startswith(OURS) and not isinstance(x.o, type):
                 plain = isinstance(x.o, types.FunctionType) and not x.o.__closure__

@@ -18,6 +18,7 @@ from adjoint.compiler.trace.outside import (
     Outside,
     is_users,
     lookup,
+    root_of,
 )
 from adjoint.core.box import Box
 from adjoint.graph.symbol import LEVEL, Number, Symbol
@@ -90,6 +91,8 @@ class Operators(Containers):
     def _dunder(self, name: str, a: Any, b: Any) -> Any:
         """The methods of a user's class for an operator."""
         kinds = [self.kind_of(x) for x in (a, b)]
+        if any(getattr(kind, "never_changes", False) and root_of(kind) == "adjoint" for kind in kinds):
+            return self.native(_function(name), (self.val(a), self.val(b)), {})
         turns = [(a, f"__{name}__", b, kinds[0]), (b, f"__r{name}__", a, kinds[1])]
         if (
             kinds[1] is not kinds[0]

@@ -67,6 +67,8 @@ class Values(Writes):
             return kind._make(map(self.val, x))
         if isinstance(x, np.ndarray | np.generic | np.dtype | set | frozenset | Exception) or inspect.isgenerator(x):
             return x
+        if getattr(kind, "never_changes", False) and root_of(kind) == "adjoint":
+            return x
         if hasattr(x, "__next__") and not isinstance(x, Closed) and root_of(kind) in ("builtins", "itertools"):
             return x
         raise self.refuse(f"it hands a {kind.__name__.lower()} to code that is not known")
@@ -88,8 +90,14 @@ class Values(Writes):
         if callable(o):
             return self.callback(x)
         if root_of(type(o)) == "adjoint" and getattr(type(o), "never_changes", False):
-            return o
+            if hasattr(o, "__dict__") and self.pinned(o.__dict__).changed:
+                raise self.refuse(f"it sets attributes of a {x.what}")
+            return self.stand_in(x) if hasattr(o, "__dict__") else o
         raise self.refuse(f"it hands a {x.what} to code that is not known")
+
+    def stand_in(self, f: Outside) -> Any:
+        """A thing of ours, with the user's in it followed."""
+        raise NotImplementedError
 
     def callback(self, f: Any) -> Callable[..., Any]:
         """A function of the user's for code that is known, which calls it."""
