@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 from adjoint.core.locks import RECORDING
 
@@ -12,10 +13,23 @@ PATIENCE = 5.0  # seconds to wait for another thread, which may wait for this on
 capturing: list[int] = []  # threads that capture
 
 
+_aside: ContextVar[bool] = ContextVar("aside", default=False)
+
+
+@contextmanager
+def aside() -> Iterator[None]:
+    """What is captured inside has no state, so it waits for nobody: who compiles may be waited for."""
+    token = _aside.set(True)
+    try:
+        yield
+    finally:
+        _aside.reset(token)
+
+
 @contextmanager
 def alone() -> Iterator[None]:
     """A capture, during which other threads do not record, and compiled functions wait there."""
-    mine = RECORDING.acquire(timeout=PATIENCE)
+    mine = RECORDING.acquire(timeout=0.0 if _aside.get() else PATIENCE)
     capturing.append(threading.get_ident())
     try:
         yield
