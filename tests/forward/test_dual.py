@@ -296,7 +296,7 @@ def test_no_grad_does_not_concern_forward_mode():
 
 def test_shows_value_and_tangent():
     text = []
-    ad.jvp(foreign("lambda x: text.append(repr(x)) or x", text=text), (np.ones(2),), (np.zeros(2),))
+    ad.jvp(foreign("lambda x: shown.append(repr(x)) or x", shown=text), (np.ones(2),), (np.zeros(2),))
     assert text == ["dual(array([1., 1.]), tangent=array([0., 0.]))"]
 
 
