@@ -44,8 +44,3 @@ def users_frame(depth: int = 1) -> FrameType:
     while frame.f_back is not None and is_of(frame, "adjoint", "numpy", "scipy"):
         frame = frame.f_back
     return frame
-
-
-def line_of_frame(frame: FrameType) -> str:
-    """File and line where `frame` is now."""
-    return f"{short_name(frame.f_code.co_filename)}:{frame.f_lineno}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import CodeType
 from typing import TYPE_CHECKING, Any, cast
@@ -41,14 +41,6 @@ def line_of_error(error: BaseException) -> str:
             line = line_of((step.tb_frame.f_code, step.tb_lasti))
         step = step.tb_next
     return line
-
-
-def line_of_name(code: CodeType, names: Container[str]) -> str:
-    """File and line at which code first uses one of `names`; empty if it does not."""
-    from dis import get_instructions
-
-    offset = next((x.offset for x in get_instructions(code) if type(x.argval) is str and x.argval in names), None)
-    return "" if offset is None else line_of((code, offset))
 
 
 def line_of_node(node: Node) -> str:

@@ -131,7 +131,7 @@ class World:
                 seen.walk(name, self.space[name])
         seen.overlaps()
         seen.walk("random", random.getstate()[1][-1])
-        seen.walk("np.random", int(np.random.get_state()[2]))  # noqa: NPY002
+        seen.walk("np.random", int(np.random.get_state()[2]))  # noqa: NPY002 - the state of the old generator is compared
         seen.walk("np.geterr()", np.geterr())
         seen.add("files", sorted((p.name, p.read_bytes()) for p in self.folder.iterdir()))
         self.trace.append((label, seen.tokens))

@@ -116,10 +116,6 @@ def _ix(*args: Any) -> Any:
     return np.ix_(*map(plainly, args))
 
 
-def _ndindex(*shape: Any) -> Any:
-    return np.ndindex(*map(plainly, shape))
-
-
 def _as_strided(x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True) -> Any:
     """`numpy.lib.stride_tricks.as_strided` of a box whose numbers lie in C's order, as gathered elements."""
     if not is_box(x):
