@@ -1,4 +1,4 @@
-"""Work out the polynomials of `adjoint.native.maths`, and write them to src/adjoint/native/coefficients.py.
+"""Work out the polynomials of `adjoint.native.lower.maths`, and write them to src/adjoint/native/lower/coefficients.py.
 
     python scripts/native_coefficients.py
 
@@ -16,7 +16,7 @@ import mpmath as mp
 import numpy as np
 
 mp.mp.dps = 60
-FILE = Path(__file__).parents[1] / "src/adjoint/native/coefficients.py"
+FILE = Path(__file__).parents[1] / "src/adjoint/native/lower/coefficients.py"
 Function = Callable[[mp.mpf], mp.mpf]
 
 
@@ -102,7 +102,7 @@ def whole_parts(x: mp.mpf, dtype: type) -> list[float]:
 
 def main() -> None:
     lines = [
-        '"""Polynomials and constants of `adjoint.native.maths`, written by scripts/native_coefficients.py."""',
+        '"""Polynomials and constants of `adjoint.native.lower.maths`, written by scripts/native_coefficients.py."""',
         "",
     ]
     lines += ["from __future__ import annotations", ""]

@@ -11,11 +11,11 @@ import scipy
 from scipy import special
 
 import adjoint as ad
+from adjoint.arrays.like import CONVERSIONS, CREATIONS
 from adjoint.core.box import Box
 from adjoint.core.op import Op
 from adjoint.core.registry import ENTRIES, answer
 from adjoint.core.trees import flatten
-from adjoint.ops.likes import CONVERSIONS, CREATIONS
 from adjoint.testing import samples
 from adjoint.testing.coverage import Status, namespaces, place_of, refusals
 from scripts import coverage

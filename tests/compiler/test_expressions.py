@@ -198,7 +198,7 @@ def test_what_it_says():
 
 
 def test_what_has_no_native_code_runs_as_it_is(monkeypatch):
-    monkeypatch.setattr("adjoint.native.floats.kind_of", lambda node: ("numpy", "not today"))
+    monkeypatch.setattr("adjoint.native.call.scalar_program.kind_of", lambda node: ("numpy", "not today"))
     e, f = pair("tan(x)")
     for _ in range(2):
         assert f(x=2.5) == e(x=2.5)

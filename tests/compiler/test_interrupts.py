@@ -8,7 +8,8 @@ import pytest
 
 import adjoint as ad
 from adjoint import nn, optim
-from adjoint.native import engine, segment
+from adjoint.native.call import segment
+from adjoint.native.codegen import jit as engine
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers on this system")
 

@@ -13,7 +13,7 @@ import pytest
 
 import adjoint as ad
 from adjoint import nn, optim
-from adjoint.native import segment
+from adjoint.native.call import segment
 
 COUNT = 8
 

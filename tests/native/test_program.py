@@ -13,8 +13,8 @@ from adjoint import native
 from adjoint.core.errors import AdjointError, ArgumentError
 from adjoint.core.op import Op
 from adjoint.core.registry import ENTRIES
-from adjoint.native.kinds import kind_of
-from adjoint.native.primitive import primitive
+from adjoint.native.plan.classify import kind_of
+from adjoint.native.plan.decompose import primitive
 
 R = np.random.default_rng(0)
 
@@ -321,7 +321,7 @@ def test_code_goes_with_its_program():
 
 
 def test_arrays_that_look_otherwise_in_memory(monkeypatch):
-    monkeypatch.setattr("adjoint.native.entry.supported", lambda: False)
+    monkeypatch.setattr("adjoint.native.call.array_entry.supported", lambda: False)
     x = R.normal(size=(4, 5))
     program = check(lambda x, k: (np.exp(x) * k, np.sum(x)), x, 2.0)
     for other in layouts(x):

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint.arrays.array_box import ArrayBox
 from adjoint.core.op import Op
 from adjoint.core.registry import ENTRIES, operation
-from adjoint.ops.methods import ArrayBox
 from adjoint.tape.fast import eligible, source_of
 from adjoint.tape.tensor import Tensor
 

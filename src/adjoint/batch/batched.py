@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from adjoint.arrays.fast_path import Shortened, Way
 from adjoint.batch.fast import short_way
 from adjoint.batch.rules import stacked_result
 from adjoint.core.box import Box, apply, settled
@@ -14,7 +15,6 @@ from adjoint.core.errors import BatchedValueError
 from adjoint.core.foreign import plain_array
 from adjoint.core.leaks import refused
 from adjoint.core.op import Op
-from adjoint.ops.short import Shortened, Way
 
 
 class Batched(Shortened):

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.arrays.fast_path import PLAIN, Way
 from adjoint.core.op import Op
-from adjoint.ops.short import PLAIN, Way
 
 
 def short_way(op: Op, kind: Any, otherwise: Way) -> Way:

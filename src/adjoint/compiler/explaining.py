@@ -17,7 +17,7 @@ from adjoint.tape.lines import line_of
 
 if TYPE_CHECKING:
     from adjoint.compiler.facade import Compiled
-    from adjoint.native.listing import Listing
+    from adjoint.native.report.listing import Listing
 
 LINES, GUARDS = 80, 12  # so many of a program's are listed
 
@@ -144,7 +144,7 @@ def _size(recording: Recording) -> str:
 
 def _guards(recording: Recording, leaves: Sequence[str]) -> Iterator[str]:
     """What is asked at each call, with the answer for which this way holds."""
-    from adjoint.native.formulas import Formulas
+    from adjoint.native.report.formulas import Formulas
 
     graph = recording.graph
     names = {node: str(node.value) for node in graph.inputs}

@@ -178,7 +178,7 @@ class NativePlan(Plan):
         """The program for one state."""
 
         def make() -> None:
-            from adjoint.native.floats import Numbers
+            from adjoint.native.call.scalar_program import Numbers
 
             if len(self.nodes) > MOST_NODES:
                 raise NotSupportedError(f"it has {len(self.nodes)} nodes, and native code for one state {MOST_NODES}")

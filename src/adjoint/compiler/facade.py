@@ -34,7 +34,7 @@ from adjoint.tape.tensor import Tensor
 from adjoint.twin.follow import callee
 
 if TYPE_CHECKING:
-    from adjoint.native.listing import Listing
+    from adjoint.native.report.listing import Listing
 
 _PICTURES = "adjoint.pictures"  # a room above this one, which is loaded to be looked at
 # So many ways through a function of one signature: beyond them it is run as it is.

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.arrays.array_box import ArrayBox
 from adjoint.core.box import Box, apply
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.op import Op
 from adjoint.expressions.functions import TRUTHS, op_called
 from adjoint.expressions.nodes import as_number, is_truth, made, number, reduced
 from adjoint.graph.node import Node, constant
-from adjoint.ops.methods import ArrayBox
 
 LEVEL = 1 << 62  # above all arrays, so that it is asked first and can say what is wrong
 _SAME = frozenset(("reshape", "real", "conj", "positive", "copy", "broadcast_to", "name", "ravel", "squeeze"))

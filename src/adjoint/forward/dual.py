@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.arrays.fast_path import Shortened, Way
+from adjoint.arrays.layered import is_number
 from adjoint.core.box import Box, apply, settled
 from adjoint.core.errors import LeavesGraphError
 from adjoint.core.foreign import PLAIN, plain_array
@@ -14,8 +16,6 @@ from adjoint.core.leaks import TRACKED, entering, left, matters, plain, refused
 from adjoint.core.op import Op
 from adjoint.forward.fast import short_way
 from adjoint.forward.push import build, shaped
-from adjoint.ops.short import Shortened, Way
-from adjoint.ops.writable import is_number
 from adjoint.tape.modes import recording_floor
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.arrays.fast_path import ARRAYS, PLAIN, Way
 from adjoint.core.op import NO_SETTINGS, Op
 from adjoint.forward.push import build, shaped
-from adjoint.ops.short import ARRAYS, PLAIN, Way
 
 _FLOATS = frozenset((np.dtype(np.float64), np.dtype(np.float32)))
 

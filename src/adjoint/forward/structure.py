@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.arrays.layered import Layered
 from adjoint.batch.batched import Batched
 from adjoint.core.box import Box, apply, new_level, raw, settled
 from adjoint.core.cotangents import Lazy
@@ -20,7 +21,6 @@ from adjoint.core.errors import NotSupportedError
 from adjoint.core.leaks import Reach, begin, over
 from adjoint.core.op import Op
 from adjoint.forward.dual import Dual
-from adjoint.ops.writable import Layered
 from adjoint.ops.writing import part_of
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import pull_for

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adjoint.arrays.layered import Layered
 from adjoint.core.box import Box, apply, settled
 from adjoint.core.errors import AdjointError, LeavesGraphError, NotSupportedError
 from adjoint.core.foreign import plain_array
 from adjoint.core.op import Op, Rule
 from adjoint.core.protocol import for_a_rule
 from adjoint.graph.node import Node, NumberName, call, constant, frozen, may_be_infinite, part
-from adjoint.ops.writable import Layered
 from adjoint.tape.lines import users_place
 from adjoint.tape.reach import Source
 

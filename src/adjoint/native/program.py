@@ -9,19 +9,19 @@ import numpy as np
 
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import Node, in_order
-from adjoint.native import lowering
-from adjoint.native.between import Between, NativeStep, NumpyStep, function
-from adjoint.native.emit import key_of
-from adjoint.native.engine import Module, compiled
-from adjoint.native.indexing import checks as indices_inside
-from adjoint.native.kinds import kind_of
-from adjoint.native.partition import partition, used_later
-from adjoint.native.plan import Plan, Planner
-from adjoint.native.primitive import primitive
-from adjoint.native.segment import Segment
+from adjoint.native.call.driver import Between, NativeStep, NumpyStep, function
+from adjoint.native.call.segment import Segment
+from adjoint.native.codegen.jit import Module, compiled
+from adjoint.native.codegen.llvm_text import key_of
+from adjoint.native.lower import table as lowering
+from adjoint.native.plan.classify import kind_of
+from adjoint.native.plan.decompose import primitive
+from adjoint.native.plan.indexing import checks as indices_inside
+from adjoint.native.plan.partition import partition, used_later
+from adjoint.native.plan.planner import Plan, Planner
 
 if TYPE_CHECKING:
-    from adjoint.native.listing import Listing
+    from adjoint.native.report.listing import Listing
 
 
 class KernelRecord(NamedTuple):
@@ -187,7 +187,7 @@ class Program:
         Args:
             inputs, outputs: what to call the arguments and the results.
         """
-        from adjoint.native.listing import Listing
+        from adjoint.native.report.listing import Listing
 
         return Listing(self.inputs, self._results, self._steps, (inputs, outputs))
 

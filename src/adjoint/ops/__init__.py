@@ -18,7 +18,6 @@ from adjoint.ops import (  # noqa: F401 - imported for what they register
     indexing,
     joining,
     least_squares,
-    likes,
     linalg,
     linear,
     naming,

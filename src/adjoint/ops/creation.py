@@ -11,10 +11,10 @@ from numpy.lib.array_utils import normalize_axis_index
 from adjoint.core.box import Box, raw, varies
 from adjoint.core.constructors import composite, constant
 from adjoint.core.errors import ArgumentError, BatchedValueError
-from adjoint.core.op import call
+from adjoint.core.op import Op, call
 from adjoint.core.protocol import detached
+from adjoint.core.registry import register
 from adjoint.ops.comparison import each_element
-from adjoint.ops.likes import created_like
 from adjoint.ops.order import values_of
 
 constant(np.tril_indices_from, np.triu_indices_from, np.diag_indices_from, flags=("once",))
@@ -24,6 +24,18 @@ constant(np.unravel_index, batch=each_element(np.unravel_index, 0))
 constant(np.isin, batch=each_element(np.isin, 0))
 constant(np.array_repr, np.array_str, np.array2string)
 constant(np.save, np.savez, np.savez_compressed, np.savetxt)
+
+
+# The values, as an array of the kind that `model` is.
+created_like: Op = Op(
+    "created_like",
+    lambda model, values: values,
+    ("model", "values"),
+    batch=lambda model, values: created_like(model, np.copy(values)),  # one array to write into for each sample
+    kind="constant",
+    flags=frozenset({"creates"}),
+)
+register(created_like)
 
 
 def _array(x: Any) -> Any:

@@ -27,7 +27,7 @@ from adjoint.pictures.tree import text
 from adjoint.tape.tensor import Tensor
 
 if TYPE_CHECKING:
-    from adjoint.native.listing import Listing
+    from adjoint.native.report.listing import Listing
 
 FORMATS = {"svg": ".svg", "png": ".png", "dot": ".dot", "text": ".txt"}
 

@@ -12,7 +12,7 @@ from adjoint.pictures.scene import INK, MARGIN, PALE, Rect, Scene, Text, Wire
 from adjoint.tape.tables import amount
 
 if TYPE_CHECKING:
-    from adjoint.native.listing import Listing, Row, Written
+    from adjoint.native.report.listing import Listing, Row, Written
 
 COLOURS = {
     "elementwise": ("#dbe9fb", "#4a6fa5", "elementwise"),

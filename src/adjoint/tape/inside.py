@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.arrays.fast_path import Shortened
 from adjoint.core.box import Box
 from adjoint.core.cotangents import Lazy
 from adjoint.core.pulls import Pull
-from adjoint.ops.short import Shortened
 
 
 def arrays(value: Any) -> Iterator[np.ndarray | np.generic]:

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.arrays.array_box import ArrayBox
 from adjoint.core.box import Box
 from adjoint.core.errors import LeavesGraphError
 from adjoint.core.leaks import left, matters, refused
 from adjoint.core.registry import operation
-from adjoint.ops.methods import ArrayBox
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import leaf
 

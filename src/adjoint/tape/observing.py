@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from adjoint.arrays.array_box import ArrayBox
 from adjoint.core.box import Box
 from adjoint.core.errors import DTypeError, GradientError, GraphFreedError, ShapeError
 from adjoint.core.pulls import dtype_of
-from adjoint.ops.methods import ArrayBox
 from adjoint.tape.selected import Selected
 
 if TYPE_CHECKING:

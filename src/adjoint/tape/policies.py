@@ -14,12 +14,12 @@ from typing import Any, cast
 
 import numpy as np
 
+from adjoint.arrays.array_box import ArrayBox
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import Op
 from adjoint.core.protocol import array_ufunc
 from adjoint.core.pulls import Pull
 from adjoint.core.trees import map_tree
-from adjoint.ops.methods import ArrayBox
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import Node
 from adjoint.tape.tensor import Tensor, View

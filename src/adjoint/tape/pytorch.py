@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.arrays.array_box import ArrayBox
 from adjoint.core.registry import operation
-from adjoint.ops.methods import ArrayBox
 
 
 def _named(operation_name: str) -> Callable[..., Any]:

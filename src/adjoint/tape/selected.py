@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.arrays.layered import Layered
 from adjoint.core.box import Box, apply, new_level, raw
 from adjoint.core.cotangents import Lazy
 from adjoint.core.errors import LeavesGraphError, NotSupportedError
 from adjoint.core.op import Op
 from adjoint.core.pulls import dtype_of
-from adjoint.ops.writable import Layered
 
 # Runs the rule of a node, which has this pullback, on a cotangent and saved values.
 Run = Callable[[Any, Any, Any, tuple[Any, ...]], Sequence[Any]]

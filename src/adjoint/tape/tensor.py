@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from adjoint.arrays.layered import Writable, is_number, shows
 from adjoint.core.box import Box, apply, outermost
 from adjoint.core.cotangents import Part
 from adjoint.core.errors import DTypeError, GradientError, ShapeError
@@ -16,7 +17,6 @@ from adjoint.core.locks import COLLECTING
 from adjoint.core.op import Op
 from adjoint.core.protocol import array_ufunc
 from adjoint.core.registry import ANSWERS
-from adjoint.ops.writable import Writable, is_number, shows
 from adjoint.ops.writing import Path
 from adjoint.tape.backward import backward, freed, walk
 from adjoint.tape.fast import eligible, install, short_way

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adjoint.arrays.like import CONVERSIONS, CREATIONS
 from adjoint.core.op import Op
 from adjoint.core.pulls import NO_RULE, NotDifferentiable
 from adjoint.core.registry import Composite, Entry, answer
-from adjoint.ops.likes import CONVERSIONS, CREATIONS
 
 
 class Status(Enum):

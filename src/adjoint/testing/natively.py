@@ -15,8 +15,8 @@ from adjoint.core.registry import answer
 from adjoint.graph.capture import capture
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import in_order
-from adjoint.native.kinds import kind_of
-from adjoint.native.primitive import primitive
+from adjoint.native.plan.classify import kind_of
+from adjoint.native.plan.decompose import primitive
 from adjoint.testing.cases import case_of
 from adjoint.testing.coverage import Status, place_of
 from adjoint.testing.samples import samples

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.arrays.layered import own
 from adjoint.batch.batched import Batched
 from adjoint.core.box import Box, new_level, returned
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.leaks import Reach, begin, over
 from adjoint.core.trees import flatten, is_leaf, paths
-from adjoint.ops.writable import own
 from adjoint.twin.follow import follow
 
 Function = Callable[..., Any]

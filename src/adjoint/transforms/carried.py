@@ -13,6 +13,7 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
+from adjoint.arrays.layered import shows
 from adjoint.batch.batched import Batched
 from adjoint.batch.rules import everywhere
 from adjoint.core.box import Box, outermost, settled
@@ -22,7 +23,6 @@ from adjoint.core.protocol import in_graph
 from adjoint.core.pulls import Pull
 from adjoint.core.trees import flatten
 from adjoint.forward.dual import Dual, dual
-from adjoint.ops.writable import shows
 from adjoint.tape.fingerprint import fingerprint
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import written

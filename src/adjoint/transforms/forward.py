@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.arrays.layered import own
 from adjoint.core.box import Box, new_level, returned
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.core.leaks import Reach, begin, over, plain
 from adjoint.core.pulls import dtype_of
 from adjoint.core.trees import flatten, is_leaf, matched, paths
 from adjoint.forward.dual import Dual
-from adjoint.ops.writable import own
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.selected import Selected, bare, has_nan, is_symbolic
 from adjoint.transforms.reverse import grad, vjp

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.arrays.layered import own
 from adjoint.batch.batched import Batched
 from adjoint.core.box import Box, new_level, settled
 from adjoint.core.errors import ArgumentError
 from adjoint.core.pulls import dtype_of
 from adjoint.core.trees import flatten
 from adjoint.forward.structure import Diagonal
-from adjoint.ops.writable import own
 from adjoint.transforms.batch import vmap
 from adjoint.transforms.forward import jvp
 from adjoint.transforms.reverse import grad, vjp

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.arrays.layered import Layered
 from adjoint.core.box import Box, outermost
-from adjoint.ops.likes import created_like
-from adjoint.ops.writable import Layered
+from adjoint.ops.creation import created_like
 from adjoint.tape.tensor import Tensor, wrap
 
 # The outermost box among the arguments of the transform that runs, of whose kind is what is made inside; or the

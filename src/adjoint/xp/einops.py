@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from einops._backends import AbstractBackend  # where einops looks for its backends: the subclasses of this
 
-from adjoint.ops.methods import ArrayBox
+from adjoint.arrays.array_box import ArrayBox
 from adjoint.tape.tensor import Tensor
 
 

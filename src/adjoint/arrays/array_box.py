@@ -1,0 +1,419 @@
+"""`ArrayBox`: operators, attributes and methods with NumPy's names, for every kind of array that is a box."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from numbers import Rational
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from adjoint.arrays.flat import Flat
+from adjoint.arrays.like import CONVERSIONS, CREATIONS, make_like
+from adjoint.core.box import Box, raw, stays_in_index, varies
+from adjoint.core.errors import ArgumentError, DTypeError, LeavesGraphError
+from adjoint.core.foreign import asking
+from adjoint.core.keys import hash_of, looked_up
+from adjoint.core.op import Op
+from adjoint.core.protocol import array_function, array_ufunc, detached, store
+from adjoint.core.registry import ENTRIES, operation
+from adjoint.ops.indexing import kept, read
+from adjoint.ops.shape import astype as cast
+
+# Modules whose functions do not hand over to ours, and compute something else for what is no array by `isinstance`.
+_KINDS = ("polynomial", "chebyshev", "legendre", "laguerre", "hermite", "hermite_e")
+_CLASS: Any = vars(object)["__class__"]
+_ASKING = frozenset(f"numpy.polynomial.{kind}" for kind in _KINDS)
+
+_OPERANDS = (Box, np.ndarray, np.generic, int, float, complex, list, tuple)
+
+
+def _operator(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
+    op = operation(name)
+
+    def method(self: Any, other: Any) -> Any:
+        if not isinstance(other, _OPERANDS):
+            other = _numbers_of(other)
+            if other is NotImplemented:
+                return NotImplemented
+        return asking(op, other, self) if reflected else asking(op, self, other)
+
+    return method
+
+
+def _numbers_of(other: Any) -> Any:
+    """A fraction as a float, a table or series of pandas as an array; anything else is no operand."""
+    if isinstance(other, Rational):
+        return float(other)
+    return np.asarray(other) if hasattr(type(other), "__pandas_priority__") else NotImplemented
+
+
+def _question(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
+    """An operator whose answer no gradient flows through: an array of the same kind, as the array API asks."""
+    operator = _operator(name, reflected)
+
+    def method(self: Any, other: Any) -> Any:
+        answer = operator(self, other)
+        return answer if answer is NotImplemented else self.constant(answer)
+
+    return method
+
+
+def _times(reflected: bool = False) -> Callable[[Any, Any], Any]:
+    """``t * u``; a list is repeated by a whole number, as NumPy's do."""
+    operator = _operator("multiply", reflected)
+
+    def method(self: Any, other: Any) -> Any:
+        if isinstance(other, list | tuple) and self.dtype.kind in "iu" and self._is_number():
+            return other * self.__index__()
+        return operator(self, other)
+
+    return method
+
+
+_equal = _question("equal")
+
+
+def _product(reflected: bool = False) -> Callable[[Any, Any], Any]:
+    """``t @ u``, also where ``u`` is a sparse matrix of SciPy's."""
+    dense = _operator("matmul", reflected)
+
+    def method(self: Any, other: Any) -> Any:
+        if is_scipy_sparse(type(other).__module__):
+            product = import_module("adjoint.scipy.sparse").matmul
+            return product(other, self) if reflected else product(self, other)
+        return dense(self, other)
+
+    return method
+
+
+def is_scipy_sparse(module: str) -> bool:
+    """Whether a name is that of SciPy's sparse matrices' modules."""
+    return module.startswith("scipy.sparse")
+
+
+def held_out(box: Any, asker: FrameType) -> np.ndarray | None:
+    """What ``A @ t`` of a sparse matrix gets when it asks `box` for an array: one of objects; None for any other asker.
+
+    Given one of objects, it leaves the product to ``t.__rmatmul__``.
+    """
+    if asker.f_code.co_name != "_matmul_dispatch" or not is_scipy_sparse(asker.f_globals["__name__"]):
+        return None
+    held = np.empty((), object)
+    held[()] = box
+    return held
+
+
+def plain_index(index: Any) -> Any:
+    """An index with boxes of whole numbers or truth values made plain."""
+    if isinstance(index, tuple):
+        return tuple(plain_index(i) for i in index)
+    if isinstance(index, Box):
+        if stays_in_index(index):
+            return index
+        if index.dtype.kind not in "iub":  # type: ignore[attr-defined]  # every box has a dtype
+            raise IndexError(
+                f"an index must be made of integers or truth values; got a tensor of {index.dtype}. "  # type: ignore[attr-defined]  # as above
+                f"Convert it: t.detach().numpy().astype(int)"
+            )
+        return index.numpy()  # type: ignore[attr-defined]  # every box has numpy()
+    return kept(index)
+
+
+class ArrayBox(Box):
+    """What every kind of boxed array shares. A kind adds `shape`, `dtype`, `process` and `numpy`."""
+
+    __slots__ = ()
+    __array_priority__ = 1000.0
+    __pandas_priority__ = 5000  # series * t asks t first
+
+    def __hash__(self) -> int:
+        """A number's is that of its value, as it is for NumPy's; of an array, by identity."""
+        return hash_of(self) if self._is_number() else object.__hash__(self)
+
+    def _is_number(self) -> bool:
+        """Whether this is a number, as NumPy's, and not an array that can be written."""
+        return False
+
+    @property
+    def __class__(self) -> Any:
+        """What `isinstance` sees: to NumPy's polynomials, which ask before they compute, an array."""
+        return np.ndarray if sys._getframe(1).f_globals.get("__name__") in _ASKING else type(self)
+
+    @__class__.setter
+    def __class__(self, kind: Any) -> None:
+        _CLASS.__set__(self, kind)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return asking(array_ufunc, ufunc, method, inputs, kwargs)
+
+    def __array_function__(
+        self, function: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Any:
+        if function in CONVERSIONS or function in CREATIONS:
+            return make_like(self, function, args, kwargs)
+        return asking(array_function, function, args, kwargs, protocol="__array_function__")
+
+    __add__, __radd__ = _operator("add"), _operator("add", True)
+    __sub__, __rsub__ = _operator("subtract"), _operator("subtract", True)
+    __mul__, __rmul__ = _times(), _times(True)
+    __truediv__, __rtruediv__ = _operator("divide"), _operator("divide", True)
+    __floordiv__, __rfloordiv__ = _operator("floor_divide"), _operator("floor_divide", True)
+    __mod__, __rmod__ = _operator("remainder"), _operator("remainder", True)
+    __pow__, __rpow__ = _operator("power"), _operator("power", True)
+    __matmul__, __rmatmul__ = _product(), _product(True)
+    __lt__, __le__ = _question("less"), _question("less_equal")
+    __gt__, __ge__ = _question("greater"), _question("greater_equal")
+    __ne__ = _question("not_equal")
+    __and__, __rand__ = _question("bitwise_and"), _question("bitwise_and", True)
+    __or__, __ror__ = _question("bitwise_or"), _question("bitwise_or", True)
+    __xor__, __rxor__ = _question("bitwise_xor"), _question("bitwise_xor", True)
+    __lshift__, __rlshift__ = _question("left_shift"), _question("left_shift", True)
+    __rshift__, __rrshift__ = _question("right_shift"), _question("right_shift", True)
+
+    def __eq__(self, other: Any) -> Any:
+        if self._is_number():
+            looked_up(self, other)
+        return _equal(self, other)
+
+    def __neg__(self) -> Any:
+        return operation("negative")(self)
+
+    def __pos__(self) -> Any:
+        return operation("positive")(self)
+
+    def __abs__(self) -> Any:
+        return operation("absolute")(self)
+
+    def __invert__(self) -> Any:
+        return self.constant(operation("invert")(self))
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    def __round__(self, ndigits: int = 0) -> Any:
+        return operation("round")(self, ndigits)
+
+    def __getitem__(self, index: Any) -> Any:
+        return read(self, index if type(index) is int else plain_index(index))
+
+    def _leaving(self, call: str) -> Any:
+        """The plain values, for `call`; raises where that would lose what this kind of array carries."""
+        raise LeavesGraphError(f"{call} of a {type(self).__name__} array, which holds more than values")
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        held = held_out(self, sys._getframe(1))
+        if held is not None:
+            return held
+        return np.array(self._leaving("np.asarray(t)"), dtype=dtype, copy=copy)
+
+    def __float__(self) -> float:
+        return float(self._leaving("float(t)"))
+
+    def __int__(self) -> int:
+        return int(self._leaving("int(t)"))
+
+    def __complex__(self) -> complex:
+        return complex(self._leaving("complex(t)"))
+
+    def __index__(self) -> int:
+        if self.dtype.kind not in "iub":  # as NumPy's arrays answer code that tries
+            raise DTypeError(f"an index is a whole number; this tensor is of {self.dtype}. int(t.item()) makes it one")
+        return self._leaving("using t as an index").__index__()  # type: ignore[no-any-return]  # an array's
+
+    def __format__(self, spec: str) -> str:
+        value = raw(self)
+        is_one = bool(spec) and not self.shape and not varies(self) and not isinstance(value, Box)
+        return format(value[()], spec) if is_one else str(self)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a 0-d tensor")
+        return int(self.shape[0])
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.shape:
+            raise TypeError("iteration over a 0-d tensor; t.item() gives its number")
+        return (self[i] for i in range(self.shape[0]))
+
+    def __contains__(self, value: Any) -> bool:
+        return bool(np.any(self == value))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        raise NotImplementedError
+
+    @property
+    def dtype(self) -> Any:
+        raise NotImplementedError
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=int))
+
+    @property
+    def itemsize(self) -> int:
+        return int(self.dtype.itemsize)
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.itemsize
+
+    @property
+    def T(self) -> Any:  # noqa: N802 - NumPy's name
+        return operation("transpose")(self)
+
+    @property
+    def mT(self) -> Any:  # noqa: N802 - NumPy's name
+        return operation("matrix_transpose")(self)
+
+    @property
+    def real(self) -> Any:
+        return operation("real")(self)
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self.real[...] = value
+
+    @property
+    def imag(self) -> Any:
+        return operation("imag")(self)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        self.imag[...] = value
+
+    @property
+    def flat(self) -> Flat:
+        return Flat(self)
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        self.flat[:] = value
+
+    def conj(self) -> Any:
+        return operation("conj")(self) if self.dtype.kind == "c" else self  # NumPy gives a real array itself, too
+
+    conjugate = conj
+
+    def reshape(self, *shape: Any, order: Any = "C", copy: Any = None) -> Any:
+        return operation("reshape")(self, shape[0] if len(shape) == 1 else shape, order=order, copy=copy)
+
+    def transpose(self, *axes: Any) -> Any:
+        order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
+        return operation("transpose")(self, tuple(order) if order else None)
+
+    def astype(self, dtype: Any, *_: Any, copy: bool = True, **__: Any) -> Any:
+        dtype = np.dtype(dtype)
+        # Whole numbers and truth values are constants.
+        return cast(self if dtype.kind in "fc" else detached(self), dtype=dtype, copy=copy)
+
+    def copy(self, order: Any = "C") -> Any:
+        return operation("copy")(self, order=order)
+
+    def dot(self, other: Any) -> Any:
+        return operation("dot")(self, other)
+
+    def clip(self, min: Any = None, max: Any = None, out: Any = None) -> Any:
+        return store(operation("clip")(self, min, max), out)
+
+    def compress(self, condition: Any, axis: Any = None, out: Any = None) -> Any:
+        return store(operation("compress")(condition, self, axis), out)
+
+    # The array API's.
+    @property
+    def device(self) -> str:
+        return "cpu"
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
+        if device != "cpu" or stream is not None:
+            raise ArgumentError(f"the only device is 'cpu', without streams; got {device!r}, stream={stream!r}")
+        return self
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """The namespace `adjoint.xp`.
+
+        Raises:
+            ArgumentError: for a version of the array API that it does not follow.
+        """
+        if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+            raise ArgumentError(f"adjoint.xp follows version '2024.12' of the array API; got {api_version!r}")
+        return import_module("adjoint.xp")
+
+    def constant(self, answer: Any) -> Any:
+        """`answer`, which no gradient flows through, as an array of this kind."""
+        return answer
+
+    # PyTorch's names for what NumPy calls otherwise.
+    def view(self, *shape: Any) -> Any:
+        if not shape:  # NumPy's: all of it
+            return self[...]
+        if isinstance(shape[0], type | np.dtype | str):
+            raise ArgumentError(
+                f"t.view({shape[0]!r}) would read the memory as another type, which has no derivative. Convert the "
+                f"values (t.astype(float)), or take the parts of complex ones (t.real, t.imag)"
+            )
+        return self.reshape(*shape)
+
+    def permute(self, *axes: Any) -> Any:
+        return self.transpose(*axes)
+
+    def unsqueeze(self, dim: int) -> Any:
+        return operation("expand_dims")(self, dim)
+
+    def numel(self) -> int:
+        return self.size
+
+    def dim(self) -> int:
+        return self.ndim
+
+    # In place, as NumPy's.
+    def sort(self, axis: int = -1, **options: Any) -> None:
+        self[...] = operation("sort")(self, axis, **options)
+
+    def partition(self, kth: Any, axis: int = -1) -> None:
+        self[...] = operation("partition")(self, kth, axis)
+
+    def fill(self, value: Any) -> None:
+        self[...] = value
+
+    def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
+        operation("put")(self, indices, values, mode)
+
+    def setflags(self, write: bool | None = None, align: bool | None = None, uic: bool | None = None) -> None:
+        """`ndarray.setflags` of the array inside."""
+        raw(self).setflags(write, align, uic)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise NotImplementedError
+
+
+_METHODS = frozenset(
+    (
+        *("all", "any", "argmax", "argmin", "argpartition", "argsort", "choose"),
+        *("cumprod", "cumsum", "diagonal", "flip", "log_softmax", "logsumexp", "matmul", "max", "mean", "min"),
+        *("flatten", "nansum", "nonzero", "norm", "outer", "prod", "ptp", "ravel", "repeat", "roll", "round"),
+        *("searchsorted", "softmax", "squeeze", "std", "sum", "swapaxes", "take", "trace", "tril", "triu", "var"),
+    )
+)
+
+
+def adopt() -> None:
+    """Make methods of the operations: NumPy's, and every elementwise function of one argument (``t.exp()``)."""
+    for name, entry in ENTRIES.items():
+        unary = isinstance(entry, Op) and entry.kind == "elementwise" and len(entry.inputs) == 1
+        if (unary or name in _METHODS) and not hasattr(ArrayBox, name):
+            setattr(ArrayBox, name, entry if isinstance(entry, Op) else entry.function)
+
+
+adopt()

@@ -1,0 +1,111 @@
+"""Arrays made of layers whose elementwise functions go a short way: one closure instead of the general `process`.
+
+A kind says what its short way of an operation is. Operators, ufuncs, methods and `process` all come by here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.arrays.layered import Layered
+from adjoint.core.box import apply, outermost
+from adjoint.core.foreign import ForeignArrayError, asking
+from adjoint.core.op import NO_SETTINGS, Op
+from adjoint.core.protocol import array_ufunc
+from adjoint.core.pulls import NotDifferentiable
+from adjoint.core.registry import ANSWERS, operation
+
+Way = Callable[..., Any]
+
+ARRAYS = frozenset((np.ndarray, np.float64, np.float32))
+PLAIN = ARRAYS | {float, int}
+
+_MISSING: Any = object()
+_OPERATORS = {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "pow": "power"}
+
+
+class Shortened(Layered):
+    """A kind of array with a short way for elementwise functions of one or two inputs."""
+
+    __slots__ = ()
+
+    def __init_subclass__(cls) -> None:
+        for name, op in _OPERATORS.items():
+            for method in (f"__{name}__", f"__r{name}__"):
+                setattr(cls, method, _first_use(cls, method, op))
+
+    @classmethod
+    def short_way(cls, op: Op, otherwise: Way) -> Way | None:
+        """The short way of `op`, if it has one; what it does not take, it hands to `otherwise`."""
+        raise NotImplementedError
+
+    def process(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
+        short = op.pulls.get(type(self), _MISSING)
+        if short is _MISSING:
+            short = _made(type(self), op)
+        return self.processed(op, args, settings) if short is None else short(*args)
+
+    def processed(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
+        """What `process` does, for any operation and any arguments."""
+        raise NotImplementedError
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if not kwargs and method == "__call__":
+            op = ANSWERS.get(ufunc)
+            short = op.pulls.get(type(self)) if type(op) is Op else None
+            if short is not None:
+                try:
+                    return short(*inputs)
+                except ForeignArrayError as error:
+                    if error.defers("__array_ufunc__"):
+                        return NotImplemented
+                    raise
+        return asking(array_ufunc, ufunc, method, inputs, kwargs)
+
+
+def _made(kind: type[Shortened], op: Op) -> Way | None:
+    """The short way of `op` for `kind`; None if it has none."""
+    short = None
+    if _eligible(op):
+
+        def otherwise(*args: Any) -> Any:
+            top = outermost(args)
+            return top.processed(op, args, NO_SETTINGS) if type(top) is kind else apply(op, args, NO_SETTINGS)
+
+        short = kind.short_way(op, otherwise)
+    op.pulls[kind] = short
+    return short
+
+
+def _eligible(op: Op) -> bool:
+    return (
+        op.kind == "elementwise"
+        and isinstance(op.forward, np.ufunc)
+        and not (op.multiple or op.settings)
+        and len(op.inputs) <= 2
+        and bool(op.rules)
+        and not any(isinstance(rule.function, NotDifferentiable) for rule in op.rules)
+    )
+
+
+def _first_use(kind: type[Shortened], method: str, name: str) -> Way:
+    """An operator that looks its short way up when it is first used."""
+    slow = getattr(kind, method)
+
+    def first(self: Any, other: Any) -> Any:
+        op: Any = operation(name)
+        short: Any = _made(kind, op)
+
+        def forward(self: Any, other: Any) -> Any:
+            return short(self, other) if type(other) is kind or type(other) in PLAIN else slow(self, other)
+
+        def reflected(self: Any, other: Any) -> Any:
+            return short(other, self) if type(other) in PLAIN else slow(self, other)
+
+        setattr(kind, method, reflected if method.startswith("__r") else forward)
+        return getattr(self, method)(other)
+
+    return first

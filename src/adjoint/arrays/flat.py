@@ -1,0 +1,32 @@
+"""``t.flat``: the elements of an array in C order, read and written by their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from adjoint.arrays.array_box import ArrayBox
+
+
+class Flat:
+    """What the attribute `flat` gives, as NumPy's: what is read is a copy, and what is written fills in turn."""
+
+    def __init__(self, array: ArrayBox) -> None:
+        self.base: Any = array
+
+    def __len__(self) -> int:
+        return int(self.base.size)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.base.flatten())
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.base.flatten()[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        places = np.arange(self.base.size)[index]
+        if np.size(places) and np.size(value):
+            self.base[np.unravel_index(places, self.base.shape)] = np.resize(value, np.shape(places))

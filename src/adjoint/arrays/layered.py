@@ -1,0 +1,180 @@
+"""Boxes that can be written: assignment, the operators that work in place, and arrays made of layers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from adjoint.arrays.array_box import ArrayBox, plain_index
+from adjoint.core.box import Box
+from adjoint.core.errors import DTypeError, LeavesGraphError, ShapeError
+from adjoint.core.op import Op
+from adjoint.ops.writing import Path, written
+
+
+def _in_place(ufunc: np.ufunc) -> Callable[[Any, Any], Any]:
+    def method(self: Any, other: Any) -> Any:
+        return self._update(ufunc, other)
+
+    return method
+
+
+class Writable(ArrayBox):
+    """Assignment and the operators that work in place, in terms of one method, `_write`."""
+
+    __slots__ = ()
+
+    def _write(self, index: Any, value: Any) -> None:
+        """``self[index] = value``: the history of `value` becomes part of this array's."""
+        raise NotImplementedError
+
+    def assign(self, value: Any, index: Any = ...) -> Any:
+        """``t[index] = value``, as an expression."""
+        self[index] = value
+        return self
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if type(value) in (list, tuple) and _holds_boxes(value):
+            value = np.array(value, like=self)
+        self._write(plain_index(index), value)
+
+    __iadd__, __isub__ = _in_place(np.add), _in_place(np.subtract)
+    __imul__, __itruediv__ = _in_place(np.multiply), _in_place(np.true_divide)
+    __ifloordiv__, __imod__ = _in_place(np.floor_divide), _in_place(np.remainder)
+    __ipow__, __imatmul__ = _in_place(np.power), _in_place(np.matmul)
+
+    def _update(self, ufunc: np.ufunc, other: Any) -> Any:
+        value = ufunc(self, other)
+        if self._is_number():  # the name moves on to a new one
+            return value
+        if value.shape != self.shape:
+            raise ShapeError(
+                f"np.{ufunc.__name__} in place: the result has shape {value.shape}, the tensor {self.shape}; "
+                f"write t = np.{ufunc.__name__}(t, u)"
+            )
+        if not np.can_cast(value.dtype, self.dtype, "same_kind"):
+            raise DTypeError(
+                f"np.{ufunc.__name__} in place: the result has dtype {value.dtype}, which does not fit into a tensor "
+                f"of {self.dtype}; write t = np.{ufunc.__name__}(t, u)"
+            )
+        self._write(..., value)
+        return self
+
+
+class Layered(Writable):
+    """An array made of one or several arrays, its `layers`, that are only ever replaced, never written.
+
+    A write replaces the layers of the whole array, its `root`. A view remembers its root and the path from
+    there, and takes the path again when the root has been written since.
+    """
+
+    __slots__ = ("_base", "_layers", "_seen")
+    _layers: tuple[Any, ...]
+    _base: tuple[Self, Path] | None
+    _seen: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, layers: tuple[Any, ...], level: int) -> Self:
+        """The array of `level` that is made of `layers`."""
+        box = object.__new__(cls)
+        box._layers, box.level, box._base = layers, level, None
+        return box
+
+    @property
+    def root(self) -> Self:
+        """The array whose memory this one shows."""
+        return self if self._base is None else self._base[0]
+
+    @property
+    def path(self) -> Path:
+        """The way from `root` to here."""
+        return () if self._base is None else self._base[1]
+
+    @property
+    def layers(self) -> tuple[Any, ...]:
+        if self._base is not None and self._seen is not self._base[0]._layers:
+            root, path = self._base
+            shown: Any = self.of(root._layers, root.level)
+            for op, settings in path:
+                shown = op(shown, **settings)
+            self._layers, self._seen, self.level = shown._layers, root._layers, root.level
+        return self._layers
+
+    def viewed(self, result: Any, op: Op, settings: Any) -> Any:
+        """`result`, which `op` made of this array; as a view, if it shows the same memory."""
+        if shows(result._layers[0], self.layers[0]):
+            root = self.root
+            result._base, result._seen = (root, (*self.path, (op, dict(settings)))), root._layers
+        return result
+
+    def _write(self, index: Any, value: Any) -> None:
+        root = self.root
+        if isinstance(value, Layered) and value._base is not None:
+            _ = value.layers  # takes the path again, and with it the level that its root may have got
+        whole = self.of(root._layers, root.level)
+        if isinstance(value, Box) and value.level > root.level:
+            root._layers, root.level = self._constant(whole), value.level
+        new: Any = written(whole.settled(), self.path, index, value)  # of what it only holds, the history
+        root._layers = new._layers if type(new) is type(self) else self._constant(new)
+
+    def _constant(self, array: Any) -> tuple[Any, ...]:
+        """The layers of an array of this kind that is the constant `array`."""
+        raise NotImplementedError
+
+    @property
+    def held(self) -> Any:
+        return self.layers[0]
+
+    def settled(self) -> Any:
+        held = self.layers[0]
+        return held.settled() if isinstance(held, Box) and held.level == self.level else self
+
+    def __bool__(self) -> bool:
+        return bool(self.layers[0])
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise LeavesGraphError(
+            f"a {type(self).__name__} array means something only inside the transform that made it, so it can not be "
+            f"pickled; pickle its values, t.numpy(), or what the transform returns"
+        )
+
+    def __copy__(self) -> Any:
+        return np.copy(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return np.copy(self)
+
+
+def is_number(x: Any) -> bool:
+    """Whether `x` is a number, as NumPy's are, at the bottom of all levels: one that cannot be written."""
+    return x._is_number() if isinstance(x, Writable) else isinstance(x, np.generic)
+
+
+def shows(out: Any, data: Any) -> bool:
+    """Whether the array `out`, made from `data`, lies in its memory, or is `data` itself."""
+    if isinstance(out, np.ndarray):
+        return isinstance(data, np.ndarray) and _owner(out) is _owner(data)
+    return isinstance(out, Box) and isinstance(data, Box) and out is not data and _root(out) is _root(data)
+
+
+def own(x: Any, given: Sequence[Any] = ()) -> Any:
+    """`x` as a result that the caller may write: a copy, if it is read-only or shows memory of the arrays `given`."""
+    if isinstance(x, np.ndarray) and (not x.flags.writeable or any(shows(x, y) for y in given)):
+        return np.array(x)
+    return x
+
+
+def _holds_boxes(values: Sequence[Any]) -> bool:
+    return any(isinstance(v, Box) or (type(v) in (list, tuple) and _holds_boxes(v)) for v in values)
+
+
+def _root(box: Any) -> Any:
+    return getattr(box, "root", box)
+
+
+def _owner(array: Any) -> Any:
+    while isinstance(array, np.ndarray) and array.base is not None:
+        array = array.base
+    return array

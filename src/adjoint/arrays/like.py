@@ -1,0 +1,62 @@
+"""NumPy's ``like=``: ``np.zeros(3, like=t)`` is a tensor to write into, ``np.asarray(x, like=t)`` keeps the graph.
+
+Without ``like=`` these functions know nothing of tensors, and make plain arrays; a tensor in a graph then says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.box import Box
+from adjoint.core.trees import flatten
+from adjoint.ops.creation import created_like
+
+CONVERSIONS = frozenset({np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.require})
+CREATIONS = frozenset(
+    {np.zeros, np.ones, np.empty, np.full, np.eye, np.identity, np.tri, np.arange, np.fromfunction, np.fromiter}
+    | {np.frombuffer, np.fromfile, np.fromstring, np.loadtxt, np.genfromtxt}
+)
+
+
+def make_like(model: Any, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Answer ``function(*args, **kwargs, like=model)``."""
+    if function in CONVERSIONS and any(isinstance(x, Box) for x in flatten(args[:1])[0]):
+        return _converted(function, *args, **kwargs)
+    if function is np.full and isinstance(fill := args[1] if len(args) > 1 else kwargs.get("fill_value"), Box):
+        return _full(fill, *args, **kwargs)
+    made = function(*args, **kwargs)
+    if isinstance(made, Box):
+        return made
+    return created_like(model, made if made.flags.writeable else made.copy())
+
+
+def _full(fill: Any, shape: Any, fill_value: Any = None, dtype: Any = None, **_: Any) -> Any:
+    return np.full_like(fill, fill, dtype=dtype, shape=shape)
+
+
+def _converted(
+    function: Callable[..., Any],
+    a: Any,
+    dtype: Any = None,
+    *_: Any,
+    copy: bool | None = None,
+    ndmin: int = 0,
+    **__: Any,
+) -> Any:
+    a = _stacked(a)
+    if dtype is not None and np.dtype(dtype) != a.dtype:
+        a = a.astype(dtype)
+    elif copy or (function is np.array and copy is None):
+        a = np.copy(a)
+    ndmin = max(ndmin, function in (np.ascontiguousarray, np.asfortranarray))
+    return np.reshape(a, (1,) * (ndmin - a.ndim) + a.shape) if a.ndim < ndmin else a
+
+
+def _stacked(a: Any) -> Any:
+    """Nested sequences of numbers and tensors as one tensor."""
+    if isinstance(a, list | tuple):
+        return np.stack([_stacked(x) for x in a])
+    return a if hasattr(a, "shape") else np.asarray(a)

@@ -1,0 +1,256 @@
+"""The C part of a program's built-in function, as LLVM text: checks, results, steps. `array_entry` tells how."""
+
+# %(…)s are places in Python's objects, and what `array_entry` says of its tables; %(words)s, the lines that read these.
+ENTER = """
+define ptr @enter(ptr %%self, ptr %%args, i64 %%given) {
+%(words)s
+  %%fits = icmp eq i64 %%count, %%given
+  %%free = icmp eq i64 %%busy, 0
+  %%ok = and i1 %%fits, %%free
+  br i1 %%ok, label %%check, label %%python
+
+check:
+  %%i = phi i64 [ 0, %%0 ], [ %%i.next, %%filled ]
+  %%all = icmp eq i64 %%i, %%count
+  br i1 %%all, label %%allocate, label %%one
+
+one:
+  %%arg.at = getelementptr ptr, ptr %%args, i64 %%i
+  %%arg = load ptr, ptr %%arg.at
+  %%kind = getelementptr [%(KIND)s x i64], ptr %%kinds, i64 %%i
+  %%type.at = getelementptr i8, ptr %%arg, i64 %(type)s
+  %%type = load i64, ptr %%type.at
+  %%is.array = icmp eq i64 %%type, ptrtoint (ptr @adjoint.array to i64)
+  br i1 %%is.array, label %%array, label %%number
+
+number:
+  %%plain.at = getelementptr i64, ptr %%kind, i64 3
+  %%plain = load i64, ptr %%plain.at
+  %%is.plain = icmp eq i64 %%type, %%plain
+  %%is.float = icmp eq i64 %%type, ptrtoint (ptr @adjoint.float to i64)
+  %%is.double = icmp eq i64 %%plain, ptrtoint (ptr @adjoint.double to i64)
+  %%float.fits = and i1 %%is.float, %%is.double
+  %%number.fits = or i1 %%is.plain, %%float.fits
+  br i1 %%number.fits, label %%number.data, label %%python
+
+number.data:
+  %%value = getelementptr i8, ptr %%arg, i64 %(head)s
+  br label %%filled
+
+array:
+  %%descr.at = getelementptr i8, ptr %%arg, i64 %(descr)s
+  %%descr = load i64, ptr %%descr.at
+  %%wanted = load i64, ptr %%kind
+  %%same.descr = icmp eq i64 %%descr, %%wanted
+  %%flags.at = getelementptr i8, ptr %%arg, i64 %(flags)s
+  %%flags = load i32, ptr %%flags.at
+  %%must.at = getelementptr i64, ptr %%kind, i64 4
+  %%must = load i32, ptr %%must.at
+  %%good = and i32 %%flags, %%must
+  %%is.good = icmp eq i32 %%good, %%must
+  %%ndim.at = getelementptr i8, ptr %%arg, i64 %(ndim)s
+  %%ndim = load i32, ptr %%ndim.at
+  %%rank.at = getelementptr i64, ptr %%kind, i64 1
+  %%rank = load i64, ptr %%rank.at
+  %%ndim.64 = zext i32 %%ndim to i64
+  %%same.rank = icmp eq i64 %%ndim.64, %%rank
+  %%and1 = and i1 %%same.descr, %%is.good
+  %%and2 = and i1 %%and1, %%same.rank
+  br i1 %%and2, label %%lengths, label %%python
+
+lengths:
+  %%dims.at = getelementptr i8, ptr %%arg, i64 %(dims)s
+  %%dims = load ptr, ptr %%dims.at
+  %%shape.at = getelementptr i64, ptr %%kind, i64 2
+  %%shape = load ptr, ptr %%shape.at
+  br label %%length
+
+length:
+  %%d = phi i64 [ 0, %%lengths ], [ %%d.next, %%length.one ]
+  %%d.all = icmp eq i64 %%d, %%rank
+  br i1 %%d.all, label %%array.data, label %%length.one
+
+length.one:
+  %%have.at = getelementptr i64, ptr %%dims, i64 %%d
+  %%have = load i64, ptr %%have.at
+  %%want.at = getelementptr i64, ptr %%shape, i64 %%d
+  %%want = load i64, ptr %%want.at
+  %%d.next = add i64 %%d, 1
+  %%same.length = icmp eq i64 %%have, %%want
+  br i1 %%same.length, label %%length, label %%python
+
+array.data:
+  %%array.data.at = getelementptr i8, ptr %%arg, i64 %(data)s
+  %%array.value = load ptr, ptr %%array.data.at
+  %%low = ptrtoint ptr %%array.value to i64
+  %%trusted.at = getelementptr i64, ptr %%kind, i64 %(TRUSTED)s
+  %%trusted = load i64, ptr %%trusted.at
+  %%is.target = icmp ne i64 %%trusted, 0
+  br i1 %%is.target, label %%target, label %%reader
+
+target:
+  %%same.place = icmp eq i64 %%low, %%trusted
+  br i1 %%same.place, label %%array.good, label %%python
+
+reader:
+  %%bytes.at = getelementptr i64, ptr %%kind, i64 6
+  %%bytes = load i64, ptr %%bytes.at
+  %%high = add i64 %%low, %%bytes
+  br label %%span
+
+span:
+  %%t = phi i64 [ 0, %%reader ], [ %%t.next, %%span.one ]
+  %%t.all = icmp eq i64 %%t, %%targets
+  br i1 %%t.all, label %%array.good, label %%span.one
+
+span.one:
+  %%span.at = getelementptr [2 x i64], ptr %%spans, i64 %%t
+  %%span.low = load i64, ptr %%span.at
+  %%span.end.at = getelementptr i64, ptr %%span.at, i64 1
+  %%span.end = load i64, ptr %%span.end.at
+  %%before = icmp ule i64 %%high, %%span.low
+  %%after = icmp uge i64 %%low, %%span.end
+  %%apart = or i1 %%before, %%after
+  %%t.next = add i64 %%t, 1
+  br i1 %%apart, label %%span, label %%python
+
+array.good:
+  br label %%filled
+
+filled:
+  %%from = phi ptr [ %%value, %%number.data ], [ %%array.value, %%array.good ]
+  %%slot = getelementptr ptr, ptr %%block, i64 %%i
+  store ptr %%from, ptr %%slot
+  %%i.next = add i64 %%i, 1
+  br label %%check
+
+allocate:
+  store i64 1, ptr %%busy.at
+  store i64 0, ptr %%flag
+  %%list = call ptr @adjoint.PyList_New(i64 %%outs)
+  %%no.list = icmp eq ptr %%list, null
+  br i1 %%no.list, label %%failed, label %%results.head
+
+results.head:
+  %%o = phi i64 [ 0, %%allocate ], [ %%o.next, %%result.made ]
+  %%o.all = icmp eq i64 %%o, %%outs
+  br i1 %%o.all, label %%run, label %%result
+
+result:
+  %%out = getelementptr [3 x i64], ptr %%results, i64 %%o
+  %%out.descr = load ptr, ptr %%out
+  %%out.rank.at = getelementptr i64, ptr %%out, i64 1
+  %%out.rank = load i32, ptr %%out.rank.at
+  %%out.dims.at = getelementptr i64, ptr %%out, i64 2
+  %%out.dims = load ptr, ptr %%out.dims.at
+  call void @adjoint.Py_IncRef(ptr %%out.descr)
+  %%new = call ptr @adjoint.PyArray_Empty(i32 %%out.rank, ptr %%out.dims, ptr %%out.descr, i32 0)
+  %%no.new = icmp eq ptr %%new, null
+  br i1 %%no.new, label %%drop, label %%result.made
+
+result.made:
+  %%set = call i32 @adjoint.PyList_SetItem(ptr %%list, i64 %%o, ptr %%new)
+  %%new.data.at = getelementptr i8, ptr %%new, i64 %(data)s
+  %%new.data = load ptr, ptr %%new.data.at
+  %%out.number = add i64 %%count, %%o
+  %%out.slot = getelementptr ptr, ptr %%block, i64 %%out.number
+  store ptr %%new.data, ptr %%out.slot
+  %%o.next = add i64 %%o, 1
+  br label %%results.head
+
+run:
+  %%lets.go = icmp ne i64 %%releases, 0
+  br i1 %%lets.go, label %%save, label %%steps.head
+
+save:
+  %%thread = call ptr @adjoint.PyEval_SaveThread()
+  br label %%steps.head
+
+steps.head:
+  %%state = phi ptr [ null, %%run ], [ %%thread, %%save ]
+  br label %%step
+
+step:
+  %%s = phi i64 [ 0, %%steps.head ], [ %%s.next, %%step.done ]
+  %%thread.now = phi ptr [ %%state, %%steps.head ], [ %%thread.next, %%step.done ]
+  %%s.all = icmp eq i64 %%s, %%steps
+  br i1 %%s.all, label %%ran, label %%step.one
+
+step.one:
+  %%step.at = getelementptr [2 x ptr], ptr %%table, i64 %%s
+  %%kernel = load ptr, ptr %%step.at
+  %%is.pause = icmp eq ptr %%kernel, null
+  br i1 %%is.pause, label %%pause, label %%step.run
+
+step.run:
+  %%places.at = getelementptr ptr, ptr %%step.at, i64 1
+  %%places = load ptr, ptr %%places.at
+  call void %%kernel(ptr %%block, ptr %%places)
+  %%failed.check = load i64, ptr %%flag
+  %%deviates = icmp ne i64 %%failed.check, 0
+  br i1 %%deviates, label %%deviated, label %%step.done
+
+pause:
+  br i1 %%lets.go, label %%pause.restore, label %%pause.ask
+
+pause.restore:
+  call void @adjoint.PyEval_RestoreThread(ptr %%thread.now)
+  br label %%pause.ask
+
+pause.ask:
+  %%signals = call i32 @adjoint.PyErr_CheckSignals()
+  %%stop = icmp ne i32 %%signals, 0
+  br i1 %%stop, label %%stopped, label %%pause.go
+
+pause.go:
+  br i1 %%lets.go, label %%pause.save, label %%step.done
+
+pause.save:
+  %%thread.new = call ptr @adjoint.PyEval_SaveThread()
+  br label %%step.done
+
+step.done:
+  %%thread.next = phi ptr [ %%thread.now, %%step.run ], [ %%thread.now, %%pause.go ], [ %%thread.new, %%pause.save ]
+  %%s.next = add i64 %%s, 1
+  br label %%step
+
+stopped:
+  br label %%drop
+
+deviated:
+  br i1 %%lets.go, label %%deviated.restore, label %%deviated.done
+
+deviated.restore:
+  call void @adjoint.PyEval_RestoreThread(ptr %%thread.now)
+  br label %%deviated.done
+
+deviated.done:
+  store i64 0, ptr %%busy.at
+  call void @adjoint.Py_DecRef(ptr %%list)
+  call void @adjoint.Py_IncRef(ptr @adjoint.none)
+  ret ptr @adjoint.none
+
+ran:
+  br i1 %%lets.go, label %%restore, label %%done
+
+restore:
+  call void @adjoint.PyEval_RestoreThread(ptr %%thread.now)
+  br label %%done
+
+done:
+  store i64 0, ptr %%busy.at
+  ret ptr %%list
+
+drop:
+  call void @adjoint.Py_DecRef(ptr %%list)
+  br label %%failed
+
+failed:
+  store i64 0, ptr %%busy.at
+  ret ptr null
+
+python:
+  %%answer = call ptr @adjoint.PyObject_Vectorcall(ptr %%slow, ptr %%args, i64 %%given, ptr null)
+  ret ptr %%answer
+}
+"""

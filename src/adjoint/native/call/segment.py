@@ -1,0 +1,181 @@
+"""A segment: the steps of a plan that run in one native call, with the memory that they use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.errors import ArgumentError, SharedMemoryError
+from adjoint.core.memory import overlap
+from adjoint.graph.node import Node
+from adjoint.native.call import array_entry as entry
+from adjoint.native.codegen import cpython as capi
+from adjoint.native.codegen.jit import Kernel
+from adjoint.native.plan.planner import FLAG, Copy, Plan, Step, bytes_of
+
+Call = Callable[..., Any]
+# Steps that move more bytes than this, or multiply as long, are interrupted between: 10 to 50 ms.
+PATIENCE = 1 << 27
+
+
+class Segment:
+    """Arrays in, a list of new arrays out, and some of the arrays written; None if a check failed.
+
+    Args:
+        inputs: a node for each array.
+        plan: the steps.
+        outputs: what is given.
+        kernels: the code of each step.
+        exact: refuse arrays of another dtype, instead of converting them.
+
+    `run` is the built-in function; what does not fit it comes back to `_slow`. If it is `long`,
+    other threads run meanwhile.
+    """
+
+    def __init__(
+        self, inputs: Sequence[Node], plan: Plan, outputs: Sequence[Node], kernels: list[Kernel], exact: bool = False
+    ) -> None:
+        self.inputs, self.outputs, self.plan, self.kernels, self.exact = inputs, outputs, plan, kernels, exact
+        self.targets = [self.inputs.index(node) for node in plan.targets]
+        self.long = _is_long(plan)
+        self._others: list[_Instance] = []
+        self._first = _Instance(self, self._slow)
+        self.run: Call = self._first.run
+
+    def _slow(self, *args: Any) -> Any:
+        """For arguments that are not as the native function wants them, and while that is busy."""
+        arrays = fitted(self.inputs, args, self.exact)
+        for i in self.targets:
+            if not args[i].flags.writeable:
+                raise SharedMemoryError(
+                    f"{self.inputs[i].label} is to be written; got a read-only array: pass a copy of it"
+                )
+        if self.targets and overlap((x, i in self.targets) for i, x in enumerate(args)):
+            raise SharedMemoryError("an array that is to be written shares memory with another argument: pass a copy")
+        if not self._first.words[entry.BUSY]:
+            return self._written(self._first, args, arrays)
+        try:
+            other = self._others.pop()  # with no lock, which whoever forks would have to wait for
+        except IndexError:
+            other = _Instance(self, _busy)
+        try:
+            return self._written(other, args, arrays)
+        finally:
+            self._others.append(other)
+
+    def _written(self, instance: _Instance, args: Sequence[Any], arrays: list[np.ndarray]) -> Any:
+        """Run it on arrays that fit, and write what was a copy back."""
+        instance.trust(arrays)
+        results = instance.run(*arrays)
+        for i in self.targets:
+            if results is not None and arrays[i] is not args[i]:
+                args[i][...] = arrays[i]
+        return results
+
+
+class _Instance:
+    """A native function with an arena of its own."""
+
+    def __init__(self, segment: Segment, slow: Call) -> None:
+        plan, inputs, outputs = segment.plan, segment.inputs, segment.outputs
+        count = len(inputs) + len(outputs)
+        arena = np.empty(plan.arena.size // 8 + 8, np.int64)
+        start = -(-arena.ctypes.data // 64) * 64
+        constants = [np.ascontiguousarray(node.value) for node in plan.constants]
+        flag = np.zeros(1, np.int64)
+        slots: dict[Any, int] = {node: i for i, node in enumerate(inputs)}
+        slots |= {value: slots[target] for value, target in plan.direct.items()}
+        slots |= {node: count + i for i, node in enumerate(plan.constants)}
+        arena_slot = count + len(constants)
+        slots[FLAG] = arena_slot + 1
+        for value in (value for step in plan.steps for value in step.use.writes):
+            if value not in plan.arena.places and value not in slots:
+                slots[value] = len(inputs) + (value.number if isinstance(value, Copy) else outputs.index(value))
+        block = np.array([0] * count + [c.ctypes.data for c in constants] + [start, flag.ctypes.data], np.int64)
+        params = []
+        for step in plan.steps:
+            words: list[int] = []
+            for value, offset in step.operands:
+                place = plan.arena.places.get(value)
+                words += (slots[value], offset) if place is None else (arena_slot, place + offset)
+            params.append(np.array([*words, *step.numbers, 0], np.int64))
+        steps = np.array([*_calls(plan, segment.kernels, params), 0], np.int64)
+        dims = [np.array([*node.shape, 0], np.int64) for node in (*inputs, *outputs)]
+        self.kinds = np.zeros((len(inputs) + 1, entry.KIND), np.int64)
+        for i, (node, d) in enumerate(zip(inputs, dims, strict=False)):
+            number = 0 if node.shape else id(node.dtype.type)
+            flags = entry.GOOD | (entry.WRITEABLE if i in segment.targets else 0)
+            self.kinds[i] = id(node.dtype), len(node.shape), d.ctypes.data, number, flags, 0, bytes_of(node)
+        self.targets = segment.targets
+        self.spans = np.zeros((len(self.targets) + 1, 2), np.int64)
+        for i in self.targets:
+            self.kinds[i, entry.TRUSTED] = 1  # no array is there
+        outs = [w for node, d in zip(outputs, dims[len(inputs) :], strict=True)
+                for w in (id(node.dtype), len(node.shape), d.ctypes.data)]  # fmt: skip
+        table = np.array(outs or [0], np.int64)
+        others = (arena, constants, block, params, steps, dims, self.kinds, self.spans, table, flag, segment.kernels)
+        self.words = capi.table(
+            [len(inputs), len(outputs), len(steps) // 2, block.ctypes.data, steps.ctypes.data, self.kinds.ctypes.data,
+             table.ctypes.data, id(slow), 0, int(segment.long), len(self.targets), self.spans.ctypes.data,
+             flag.ctypes.data],
+            entry.Kept(slow, inputs, outputs, others),
+        )  # fmt: skip
+        make = entry.builtin if entry.supported() else entry.by_ctypes
+        self.run = make(self.words)
+
+    def trust(self, arrays: Sequence[np.ndarray]) -> None:
+        """Note where the arrays lie that are written: they are known to share no memory with others there."""
+        for k, i in enumerate(self.targets):
+            address = arrays[i].ctypes.data
+            self.kinds[i, entry.TRUSTED] = address
+            self.spans[k] = address, address + arrays[i].nbytes
+
+
+def _calls(plan: Plan, kernels: Sequence[Kernel], params: Sequence[np.ndarray]) -> list[int]:
+    """Addresses of code and of its numbers, in turn; zeros where it is asked whether the user wants to stop."""
+    calls: list[int] = []
+    cost = 0
+    for i, (step, kernel, numbers) in enumerate(zip(plan.steps, kernels, params, strict=True)):
+        work = _work(step)
+        if cost and cost + work > PATIENCE and i <= plan.final:
+            calls += (0, 0)
+            cost = 0
+        cost += work
+        calls += (kernel.address, numbers.ctypes.data)
+    return calls
+
+
+def _work(step: Step) -> int:
+    """About as many bytes as could be moved meanwhile."""
+    moved = step.read + step.written
+    return max(moved, prod(step.numbers[2:5]) // 8) if step.label.startswith("BLAS") else moved
+
+
+def _is_long(plan: Plan) -> bool:
+    """Whether other threads should run meanwhile: it takes longer than letting them."""
+    return sum(map(_work, plan.steps)) > 1 << 20
+
+
+def _busy(*args: Any) -> Any:
+    raise AssertionError("an instance of a segment is used twice at once")
+
+
+def fitted(inputs: Sequence[Node], args: Sequence[Any], exact: bool = False) -> list[np.ndarray]:
+    """Arguments as contiguous arrays of the inputs' dtypes and shapes."""
+    if len(args) != len(inputs):
+        raise ArgumentError(f"the program takes {len(inputs)} arrays; got {len(args)}")
+    arrays = []
+    for node, arg in zip(inputs, args, strict=True):
+        if exact and isinstance(arg, np.ndarray) and arg.dtype != node.dtype:
+            raise ArgumentError(f"the program was built for dtype {node.dtype} of {node.label}; got {arg.dtype}")
+        array: np.ndarray = np.require(arg, node.dtype, ["C", "A", "E"])
+        array = array.reshape(()) if not node.shape and array.size == 1 and np.ndim(arg) == 0 else array
+        if array.dtype is not node.dtype:  # an equal dtype, but another object
+            array = array.astype(node.dtype).view(node.dtype)
+        if array.shape != node.shape:
+            raise ArgumentError(f"the program was built for shape {node.shape} of {node.label}; got {array.shape}")
+        arrays.append(array)
+    return arrays

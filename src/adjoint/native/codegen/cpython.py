@@ -1,0 +1,92 @@
+"""Python's C interface: where functions begin, what capsules hold, and built-in functions of C code that is ours."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjoint.native.codegen.jit import Module, external, module
+
+HEAD = object.__basicsize__  # where an object's own fields begin; the word before them is its type
+
+
+def address_of(function: Any) -> int:
+    """Where a function of a C library begins."""
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+def pointer_in(capsule: Any) -> tuple[int, bytes | None]:
+    """What a capsule holds: an address, and the name that goes with it."""
+    get_name, get = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
+    get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    name: bytes | None = get_name(capsule)
+    return int(get(capsule, name)), name
+
+
+def announced(objects: Mapping[str, Any], called: Mapping[str, str], elsewhere: Mapping[str, int]) -> str:
+    """LLVM's declarations of Python's `objects`, and of the functions `called`, by name with what they give and take.
+
+    Functions lie where `elsewhere` says, the others in Python.
+    """
+    lines = [f"{external(name, id(thing))} = external global i8" for name, thing in objects.items()]
+    for name, signature in called.items():
+        result, arguments = signature.split(" ", 1)
+        address = elsewhere[name] if name in elsewhere else address_of(getattr(ctypes.pythonapi, name))
+        lines.append(f"declare {result} {external(name, address)}{arguments}")
+    return "\n".join(lines)
+
+
+class _Method(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+class Entry(NamedTuple):
+    """C code that Python calls, and what Python has to know of it."""
+
+    code: Module
+    method: _Method
+
+
+def entry(text: str, name: bytes, takes: int, doc: bytes) -> Entry:
+    """The function ``enter`` of this LLVM text; `takes` are Python's flags for its arguments."""
+    code = module(text)
+    return Entry(code, _Method(name, code.address("enter"), takes, doc))
+
+
+class Table(np.ndarray[Any, Any]):
+    """The words that describe a program, and whatever must live as long as they are used."""
+
+    owner: Any
+
+
+def table(words: Sequence[int], owner: Any) -> Table:
+    """A table of `words`."""
+    made = np.array(words, np.int64).view(Table)
+    made.owner = owner
+    return made
+
+
+def words_read(words: Mapping[str, str]) -> str:
+    """The lines with which C code begins: the words of the table, which is its ``self``, by name and type."""
+    lines = [f"  %self.data = getelementptr i8, ptr %self, i64 {HEAD}", "  %words = load ptr, ptr %self.data"]
+    for i, (name, kind) in enumerate(words.items()):
+        lines.append(f"  %{name}.at = getelementptr i64, ptr %words, i64 {i}")
+        lines.append(f"  %{name} = load {kind}, ptr %{name}.at")
+    return "\n".join(lines)
+
+
+def builtin(enter: Entry, words: Table) -> Callable[..., Any]:
+    """The Python function whose C code is `enter`, and whose ``self`` are the `words`: they must keep `enter` alive."""
+    make = ctypes.pythonapi.PyCFunction_NewEx
+    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+    made: Callable[..., Any] = make(ctypes.addressof(enter.method), words, None)
+    return made

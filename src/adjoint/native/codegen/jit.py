@@ -1,0 +1,212 @@
+"""Text in, addresses out: LLVM compiles code for this very processor, once for equal code, and forgets it when told."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sys
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+from weakref import WeakValueDictionary
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from adjoint.core.locks import COMPILING
+from adjoint.native.codegen import disk_cache as disk
+
+# Of LLVM's code generation. Its passes over the code before that are left out: code comes as vectors, and without
+# common subexpressions; measured on programs of 12 operations, they took as long again and gained nothing.
+LEVEL = 1
+# Addresses in full, for what code calls may lie anywhere.
+RELOC, MODEL = "default", "jitdefault"
+
+
+@cache
+def machine() -> Any:
+    """LLVM's picture of this processor."""
+    name, features = _processor()
+    return _target().create_target_machine(
+        cpu=name, features=features, opt=LEVEL, reloc=RELOC, codemodel=MODEL, jit=True
+    )
+
+
+@cache
+def _target() -> Any:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm.Target.from_default_triple()
+
+
+def _processor() -> tuple[str, str]:
+    """Its name, and what it can."""
+    return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+
+
+@cache
+def _circumstances() -> str:
+    """Whatever else than its text decides what becomes of code."""
+    version = sys.modules["adjoint"].__version__  # an import would go against the order of rooms
+    settings = (disk.FORMAT, version, llvmlite.__version__, llvm.llvm_version_info, LEVEL, RELOC, MODEL)
+    return repr((*settings, _target().triple, *_processor()))
+
+
+def external(name: str, address: int) -> str:
+    """The name under which code finds what lies at `address`: addresses in a text would be another process's."""
+    with COMPILING:
+        llvm.add_symbol(f"adjoint.{name}", address)
+    return f"@adjoint.{name}"
+
+
+class Module:
+    """Compiled code, which goes when nothing refers to this any more.
+
+    Attributes:
+        text: what LLVM compiles.
+        code: what comes of it, ready to be loaded.
+        fresh: whether that was compiled just now.
+    """
+
+    def __init__(self, text: str, code: bytes | None = None) -> None:
+        with COMPILING:
+            _free()
+            self.text, self.code, self.fresh = text, code or _object(text), code is None
+            nothing = llvm.parse_assembly("")
+            self._engine = llvm.create_mcjit_compiler(nothing, _target().create_target_machine(jit=True))
+            self._engine.remove_module(nothing)  # it would be compiled, too, which takes longer than all else here
+            self._engine.add_object_file(llvm.ObjectFileRef.from_data(self.code))
+            self._engine.finalize_object()
+            _live[id(self)] = self._engine
+
+    def __del__(self, done: Callable[[], bool] = sys.is_finalizing) -> None:
+        if id(self) in _live and not done():
+            _gone.append(_live.pop(id(self)))
+            if COMPILING.acquire(blocking=False):  # a module may die at any moment; who compiles frees it, too
+                try:
+                    _free()
+                finally:
+                    COMPILING.release()
+
+    def address(self, name: str) -> int:
+        """Where the function called `name` begins."""
+        with COMPILING:
+            return int(self._engine.get_function_address(name))
+
+    @property
+    def assembly(self) -> str:
+        """The processor's instructions, as text."""
+        with COMPILING:
+            return str(machine().emit_assembly(llvm.parse_assembly(self.text)))
+
+
+_live: dict[int, Any] = {}  # the collector would close an engine in a cycle too, while another thread does
+_gone: list[Any] = []
+
+
+def _free() -> None:
+    while _gone:
+        _gone.pop().close()
+
+
+def _object(text: str) -> bytes:
+    module = llvm.parse_assembly(text)
+    module.verify()
+    return bytes(machine().emit_object(module))
+
+
+def module(text: str) -> Module:
+    """The code for `text`: from disk, if it was compiled before."""
+    with COMPILING:
+        key, kept = _key(text), disk.store()
+        made = Module(text, kept.load([key]).get(key))
+        kept.save({key: made.code} if made.fresh else {})
+        return made
+
+
+class Kernel:
+    """One function's address, which keeps the code there."""
+
+    __slots__ = ("__weakref__", "address", "module", "name")
+
+    def __init__(self, module: Module, name: str) -> None:
+        self.module, self.name, self.address = module, name, module.address(name)
+
+
+_known: WeakValueDictionary[str, Kernel] = WeakValueDictionary()
+
+
+def compiled(functions: Sequence[Function]) -> list[Kernel]:
+    """The kernels for `functions`; those that are not yet there are compiled together."""
+    with COMPILING:
+        found = {f.key: _known.get(f.key) for f in functions}
+        missing = {f.key: f for f in functions if found[f.key] is None}
+        for module, group in _modules(list(missing.values())):
+            for function in group:
+                found[function.key] = _known[function.key] = Kernel(module, function.name)
+    return [found[f.key] for f in functions]  # type: ignore[misc]  # none is missing any more
+
+
+def _modules(functions: Sequence[Function]) -> list[tuple[Module, list[Function]]]:
+    """Code for `functions`: from disk in the company in which they were compiled, the rest compiled together.
+
+    On disk lies, by its text, each module; and by the text of each function, the key of the module that has it, and
+    what that calls of ours. So a function is found whatever else the process that looks for it has compiled by then.
+    """
+    kept, keys = disk.store(), {f: _key("in", module_text([f])) for f in functions}
+    homes: dict[str, str] = {}
+    for key, words in kept.load(keys.values()).items():
+        home, *called = words.decode().split()
+        if all(llvm.address_of_symbol(name) for name in called):  # LLVM would load it all the same, and crash
+            homes[key] = home
+    codes = kept.load(set(homes.values()))
+    groups: dict[bytes | None, list[Function]] = {}
+    for function, key in keys.items():
+        groups.setdefault(codes.get(homes.get(key, "")), []).append(function)
+    made = [(Module(module_text(group), code), group) for code, group in groups.items()]
+    for module, group in made:
+        if module.fresh:
+            words = " ".join([_key(module.text), *set(re.findall(r"@(adjoint\.[\w.]+)", module.text))]).encode()
+            kept.save({_key(module.text): module.code, **{keys[f]: words for f in group}})
+    return made
+
+
+def _key(*parts: str) -> str:
+    return disk.key_of(_circumstances(), *parts)
+
+
+class Function:
+    """The text of one function, which is called by what is in it.
+
+    Args:
+        head: ``define void @{name}(…)``, the name left open.
+        lines: its body.
+
+    Attributes:
+        key: equal for equal functions.
+        name: what LLVM calls it.
+        text: its definition.
+        declared: functions of LLVM's that it calls: their declarations by name.
+        helpers: functions of ours that it calls: their definitions by name.
+    """
+
+    __slots__ = ("declared", "helpers", "key", "name", "text")
+
+    def __init__(
+        self, head: str, lines: Sequence[str], declared: dict[str, str], helpers: dict[str, str] | None = None
+    ) -> None:
+        body = "\n".join(lines)
+        self.key = hashlib.blake2b(f"{head}\n{body}".encode(), digest_size=12).hexdigest()
+        self.name = f"k{self.key}"
+        self.text = f"{head.format(name=self.name)} {{\n{body}\n}}\n"
+        self.declared, self.helpers = declared, helpers or {}
+
+
+def module_text(functions: Sequence[Function]) -> str:
+    """One module with all `functions`."""
+    declared: dict[str, str] = {}
+    helpers: dict[str, str] = {}
+    for function in functions:
+        declared |= function.declared
+        helpers |= function.helpers
+    return "\n".join([*declared.values(), *helpers.values(), *(f.text for f in functions)])

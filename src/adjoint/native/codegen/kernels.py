@@ -1,0 +1,344 @@
+"""One kernel: a nest of loops over a domain, in whose middle a few expressions are computed and stored or summed up.
+
+The innermost stretch goes in vectors as wide as the processor's; what is left at its end is done with a mask, by the
+same code. Lengths and strides are read when the kernel runs, so equal expressions of other shapes are the same kernel.
+Sums are made in a fixed order: lane by lane in blocks, then the blocks, then the lanes in pairs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from typing import Any, NamedTuple
+
+from adjoint.native.codegen.jit import Function
+from adjoint.native.codegen.llvm_text import REGISTER, Code, Value
+from adjoint.native.codegen.loop_nest import Spec, collapsed
+from adjoint.native.codegen.memory import Access, Operand, align_of
+
+INLINED = 1 << 14  # with so many places, functions become part of the kernel instead of being called
+_BLOCK = 256  # so many vectors are summed up before their sum is put to the others
+
+
+class Written(NamedTuple):
+    """A kernel's code, and what it is called with: the places of arrays, then lengths and strides."""
+
+    function: Function
+    operands: list[Operand]
+    places: list[tuple[Any, int]]
+    numbers: list[int]
+    loops: int
+
+
+def write(spec: Spec, known: dict[Hashable, Function]) -> Written:
+    """The code of the kernel; that of an equal one, if it is in `known`."""
+    writer = _Writer(spec)
+    key = writer.key()
+    function = known.get(key)
+    if function is None:
+        function = known[key] = writer.written()
+    return Written(function, writer.operands, list(writer.places), writer.numbers(), len(writer.loops))
+
+
+class _Writer(Access):
+    """Writes one kernel: `written` opens the loops from outside to inside, and closes them again."""
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+        lengths, reduced, self.reads, self.stores = collapsed(spec)
+        self.operands = [*spec.reads, *spec.looked_up, *(operand for _, operand, _ in spec.stores)]
+        self.places: dict[tuple[Any, int], int] = {}
+        for operand in self.operands:
+            self.places.setdefault(operand.place, len(self.places))
+        self.written_from = len(self.reads)  # the number of the first operand that is written
+        self.vector = len(lengths) - 1  # the axis that goes in vectors: the last one
+        self.spread = self._spread()
+        if self._is_serial():
+            self.vector = len(lengths)  # none
+        before = range(max(self.vector, 0))
+        outer = [a for a in before if not reduced[a]]
+        inner = [a for a in before if reduced[a]]
+        along = [self.vector] if self.vector < len(lengths) and lengths else []
+        self.reducing = any(reduction for _, _, reduction in spec.stores)
+        last_reduced = bool(along) and reduced[-1]
+        self.loops = outer + inner + along if last_reduced else outer + along + inner
+        # Reductions begin anew inside so many loops.
+        self.kept = len(outer) if last_reduced else len(outer) + len(along)
+        self.lengths, self.last_reduced = lengths, last_reduced
+        widest = max(4, *(int(operand.dtype[1]) for operand in self.operands if operand.dtype[0] == "f"), 0)
+        self.code = Code(64 // widest if along else 1)
+        self.code.inlines = math.prod(spec.domain) >= INLINED
+        self.strides, self.reduced = [*self.reads, *self.stores], reduced
+        self.read_so_far = 0
+        self.mask: tuple[str, str] | None = None  # whether all lanes are there, and which
+
+    def _spread(self) -> list[bool]:
+        """For each value, whether it differs along the last axis."""
+        count = len(self.spec.reads)
+        spread = [bool(strides) and strides[-1] != 0 for strides in self.reads[:count]]
+        arrays = iter(self.reads[count:])
+        for expression in self.spec.expressions:
+            own = expression.array is not None and bool(strides := next(arrays)) and strides[-1] != 0
+            spread.append(own or any(spread[a] for a in expression.args))
+        return spread
+
+    def _is_serial(self) -> bool:
+        """Whether nothing can go in vectors: two lanes might write to one place, or one needs the other's result."""
+        spec = self.spec
+        if any(operand.positions is not None and self.spread[operand.positions] for _, operand, _ in spec.stores):
+            return True
+        longer = [axis for axis, n in enumerate(spec.domain) if n > 1]
+        return bool(longer) and longer[-1] in spec.in_turn
+
+    # -- What the kernel is called with ---------------------------------------------------------------
+
+    def _is_fixed(self, stride: int, axis: int) -> bool:
+        """Whether a stride is part of the code."""
+        return stride == 0 or (stride == 1 and axis == self.vector)
+
+    def numbers(self) -> list[int]:
+        """Lengths and strides, in the order in which the kernel reads them."""
+        found = [s for strides in self.strides for a, s in enumerate(strides) if not self._is_fixed(s, a)]
+        return [*self.lengths, *found]
+
+    def key(self) -> Hashable:
+        """Equal for kernels of the same code."""
+        spec = self.spec
+        return (
+            self.code.width,
+            tuple(self.reduced),
+            len(spec.reads),
+            tuple([(operand.dtype, self.places[operand.place], operand.within) for operand in self.operands]),
+            tuple(s if self._is_fixed(s, a) else -1 for strides in self.strides for a, s in enumerate(strides)),
+            tuple((expression.key, expression.args) for expression in spec.expressions),
+            tuple(
+                (value, reduction and reduction.key, operand.positions, operand.adds)
+                for value, operand, reduction in spec.stores
+            ),
+        )
+
+    def number(self) -> str:
+        """The next of `numbers`, read when the kernel begins."""
+        self.read_so_far += 1
+        at = self.code.name(f"getelementptr i64, ptr %p, i64 {2 * len(self.places) + self.read_so_far - 1}")
+        return self.code.name(f"load i64, ptr {at}")
+
+    # -- Loops ----------------------------------------------------------------------------------------
+
+    def written(self) -> Function:
+        """The code."""
+        code, spec = self.code, self.spec
+        self.at = self.pointers()
+        self.count = [self.number() for _ in self.lengths]
+        self.step = [
+            [s if self._is_fixed(s, a) else self.number() for a, s in enumerate(strides)] for strides in self.strides
+        ]
+        count = len(spec.reads)
+        self.level_of = [self._level(s) for s in self.reads[:count]]
+        looked_up = iter(range(count, self.written_from))
+        self.array_of: dict[int, int] = {}
+        for k, expression in enumerate(spec.expressions, count):
+            level = max((self.level_of[a] for a in expression.args), default=0)
+            if expression.array:
+                self.array_of[k] = next(looked_up)
+                level = max(level, self._level(self.reads[self.array_of[k]]))
+            self.level_of.append(level)
+        self.values: list[Any] = [None] * len(self.level_of)
+        self.totals = [code.name(f"alloca {code.type_of(r.dtype)}, align 64") if r else "" for _, _, r in spec.stores]
+        self.open(0)
+        code.line("ret void")
+        return Function("define void @{name}(ptr %b, ptr %p) nounwind", code.lines, code.declared)
+
+    def _level(self, strides: list[int]) -> int:
+        """Inside how many loops an operand is read: inside those along which it varies."""
+        return max((k + 1 for k, axis in enumerate(self.loops) if strides[axis]), default=0)
+
+    def open(self, level: int) -> None:
+        """What happens inside of `level` loops."""
+        code = self.code
+        if self.reducing and level == self.kept:
+            for (_, _, reduction), total in zip(self.spec.stores, self.totals, strict=True):
+                if reduction:
+                    start = code.constant(reduction.identity, reduction.dtype)
+                    code.line(f"store {start.type} {start.name}, ptr {total}, align 64")
+        self.compute(level)
+        if level == len(self.loops):
+            self.leaf()
+        elif self.loops[level] == self.vector:
+            self.along(level)
+        else:
+            self.around(level)
+        if self.reducing and level == self.kept:
+            self.finish()
+
+    def around(self, level: int) -> None:
+        """A loop, one place after another."""
+        code, axis = self.code, self.loops[level]
+        n = code.fresh("n")[1:]
+        before, saved = self._before(f"h{n}"), self.at
+        code.label(f"h{n}")
+        code.line(f"%i{n} = phi i64 [ 0, %{before} ], [ %j{n}, %t{n} ]")
+        with code.inner():
+            self.at = [self._moved(k, axis, f"%i{n}") for k in range(len(saved))]
+            self.open(level + 1)
+        self.at = saved
+        self._goto(f"t{n}")
+        code.label(f"t{n}")
+        code.line(f"%j{n} = add i64 %i{n}, 1")
+        code.line(f"%c{n} = icmp ult i64 %j{n}, {self.count[axis]}")
+        code.line(f"br i1 %c{n}, label %h{n}, label %e{n}")
+        code.label(f"e{n}")
+
+    def along(self, level: int) -> None:
+        """The loop in vectors; a long reduction in blocks of these."""
+        code, axis, n = self.code, self.loops[level], self.code.fresh("n")[1:]
+        length, saved, width = self.count[axis], self.at, code.width
+        blocks = self.reducing and self.last_reduced
+        before = self._before(f"h{n}")
+        code.label(f"h{n}")
+        if blocks:
+            code.line(f"%k{n} = phi i64 [ 0, %{before} ], [ %l{n}, %u{n} ]")
+            code.line(f"%l{n} = add i64 %k{n}, {_BLOCK * width}")
+            code.line(f"%w{n} = icmp ult i64 %l{n}, {length}")
+            code.line(f"%z{n} = select i1 %w{n}, i64 %l{n}, i64 {length}")
+            code.line(f"br label %v{n}")
+            code.label(f"v{n}")
+        first, entry, end = ("v", f"h{n}", f"%z{n}") if blocks else ("h", before, length)
+        code.line(f"%i{n} = phi i64 [ {f'%k{n}' if blocks else '0'}, %{entry} ], [ %j{n}, %t{n} ]")
+        sums = self._running(n, entry) if blocks else []
+        code.line(f"%j{n} = add i64 %i{n}, {width}")
+        code.line(f"%f{n} = icmp ule i64 %j{n}, {length}")
+        code.line(f"%r{n} = sub i64 {length}, %i{n}")
+        lanes = code.name(f"call <{width} x i1> @llvm.get.active.lane.mask.v{width}i1.i64(i64 0, i64 %r{n})")
+        code.declare(f"llvm.get.active.lane.mask.v{width}i1.i64", f"<{width} x i1>", ["i64", "i64"])
+        self.mask = (f"%f{n}", lanes)
+        with code.inner():
+            self.at = [self._moved(k, axis, f"%i{n}") for k in range(len(saved))]
+            self.running = sums
+            self.open(level + 1)
+        self.at, self.mask = saved, None
+        self._goto(f"t{n}")
+        code.label(f"t{n}")
+        code.line(f"%c{n} = icmp ult i64 %j{n}, {end}")
+        code.line(f"br i1 %c{n}, label %{first}{n}, label %{'x' if blocks else 'e'}{n}")
+        if blocks:
+            code.label(f"x{n}")
+            self._put_to_totals([new for _, new in sums])
+            self._goto(f"u{n}")
+            code.label(f"u{n}")
+            code.line(f"br i1 %w{n}, label %h{n}, label %e{n}")
+        code.label(f"e{n}")
+
+    def _running(self, n: str, entry: str) -> list[tuple[Value, str]]:
+        """The running results of the innermost loop, in registers: their values and what they will be."""
+        code, made = self.code, []
+        for k, (_, _, reduction) in enumerate(self.spec.stores):
+            if reduction:
+                start = code.constant(reduction.identity, reduction.dtype)
+                name = f"%s{n}.{k}"
+                code.line(f"{name} = phi {start.type} [ {start.name}, %{entry} ], [ {name}.next, %t{n} ]")
+                made.append((Value(code, name, reduction.dtype), f"{name}.next"))
+        return made
+
+    def _put_to_totals(self, names: list[str]) -> None:
+        code, k = self.code, 0
+        with code.inner():
+            for (_, _, reduction), total in zip(self.spec.stores, self.totals, strict=True):
+                if reduction:
+                    kind = code.type_of(reduction.dtype)
+                    before = Value(code, code.name(f"load {kind}, ptr {total}, align 64"), reduction.dtype)
+                    after = reduction.combine(before, Value(code, names[k], reduction.dtype))
+                    code.line(f"store {kind} {after.name}, ptr {total}, align 64")
+                    k += 1
+
+    def _before(self, label: str) -> str:
+        """End the block that is open, before a loop; its name."""
+        name = self.code.fresh("b")[1:]
+        self.code.line(f"br label %{name}")
+        self.code.label(name)
+        self.code.line(f"br label %{label}")
+        return name
+
+    def _goto(self, label: str) -> None:
+        self.code.line(f"br label %{label}")
+
+    # -- Inside ---------------------------------------------------------------------------------------
+
+    def compute(self, level: int) -> None:
+        """Read and compute what varies inside of `level` loops, and no further."""
+        count = len(self.spec.reads)
+        here = [k for k in range(count) if self.level_of[k] == level]
+        whole = [k for k in here if self.lengths and self.mask and self.reads[k][self.vector]]
+        for k in here:
+            if k not in whole:
+                self.values[k] = self.alone(k)
+        self.in_vectors(whole)
+        for k, expression in enumerate(self.spec.expressions, count):
+            if self.level_of[k] != level:
+                continue
+            if expression.function:
+                self.values[k] = expression.function(self.code, *(self.values[a] for a in expression.args))
+            else:
+                place = expression.args[0]
+                self.values[k] = self.looked_up(self.array_of[k], self.values[place], self.spread[place])
+
+    def leaf(self) -> None:
+        """Store what is stored at each place, and take the rest together."""
+        plain = list[tuple[int, Value]]()
+        for k, (value, operand, reduction) in enumerate(self.spec.stores, self.written_from):
+            if operand.positions is not None or operand.adds:
+                at = None if operand.positions is None else self.values[operand.positions]
+                self.placed(k, self.values[value].to(operand.dtype), at)
+            elif not reduction:
+                plain.append((k, self.values[value]))
+        self.stored(plain)
+        i = 0
+        for k, (value, _, reduction) in enumerate(self.spec.stores):
+            if not reduction:
+                continue
+            code, new = self.code, self.values[value].to(reduction.dtype)
+            kind = code.type_of(reduction.dtype)
+            if self.last_reduced:
+                before, name = self.running[i]
+                if self.mask:
+                    lanes = Value(code, self.mask[1], "b1")
+                    new = code.select(lanes, new, reduction.identity)
+                after = reduction.combine(before, new)
+                code.line(f"{name} = select i1 true, {kind} {after.name}, {kind} {after.name}")
+                i += 1
+            else:
+                before = Value(code, code.name(f"load {kind}, ptr {self.totals[k]}, align 64"), reduction.dtype)
+                after = reduction.combine(before, new)
+                code.line(f"store {kind} {after.name}, ptr {self.totals[k]}, align 64")
+
+    def finish(self) -> None:
+        """Take the lanes together, if these were reduced, and store the results."""
+        code, count, width = self.code, self.written_from, self.code.width
+        with code.inner():
+            for k, (_, operand, reduction) in enumerate(self.spec.stores):
+                if not reduction:
+                    continue
+                kind = code.type_of(reduction.dtype)
+                total = Value(code, code.name(f"load {kind}, ptr {self.totals[k]}, align 64"), reduction.dtype)
+                if not self.last_reduced:
+                    self.stored([(count + k, reduction.finish(total))])
+                    continue
+                name = total.name
+                while code.width > 1:
+                    half, kind = code.width // 2, code.type_of(reduction.dtype)
+                    low, high = (", ".join(f"i32 {i}" for i in range(s, s + half)) for s in (0, half))
+                    parts = [
+                        code.name(f"shufflevector {kind} {name}, {kind} poison, <{half} x i32> <{part}>")
+                        for part in (low, high)
+                    ]
+                    if half == 1:
+                        one = REGISTER[reduction.dtype]
+                        parts = [code.name(f"extractelement <1 x {one}> {p}, i32 0") for p in parts]
+                    code.width = half
+                    name = reduction.combine(*(Value(code, p, reduction.dtype) for p in parts)).name
+                result = reduction.finish(Value(code, name, reduction.dtype)).to(operand.dtype)
+                kind, name = REGISTER[operand.dtype], result.name
+                if operand.dtype == "b1":
+                    kind, name = "i8", code.name(f"zext i1 {name} to i8")
+                code.line(f"store {kind} {name}, ptr {self.at[count + k]}, align {align_of(operand.dtype)}")
+                code.width = width

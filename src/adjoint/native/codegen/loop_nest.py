@@ -1,0 +1,93 @@
+"""What a kernel computes: expressions over the places of a domain, the arrays that they read and those they write."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple
+
+from adjoint.native.codegen.llvm_text import Value
+from adjoint.native.codegen.memory import Operand
+
+
+class Expression(NamedTuple):
+    """A value at each place of the domain: `function` of other values. Functions of one `key` write the same code.
+
+    With `array`, it is what lies there at the positions that its only argument gives.
+    """
+
+    function: Callable[..., Value] | None
+    args: tuple[int, ...]
+    key: Hashable
+    array: Operand | None = None
+
+
+class Reduction(NamedTuple):
+    """How elements are taken together in `dtype`, from `identity` on, and what becomes of the result."""
+
+    combine: Callable[[Value, Value], Value]
+    identity: Any
+    finish: Callable[[Value], Value]
+    dtype: str
+    key: Hashable
+
+
+class Spec(NamedTuple):
+    """What a kernel computes.
+
+    Values are numbered: first the operands that are read, then the expressions. A store names its value; with a
+    reduction, that of the value along the axes `reduced`. Along those `in_turn`, one place comes after another.
+    """
+
+    domain: tuple[int, ...]
+    reads: list[Operand]
+    expressions: list[Expression]
+    stores: list[tuple[int, Operand, Reduction | None]]
+    reduced: frozenset[int] = frozenset()
+    in_turn: frozenset[int] = frozenset()
+
+    @property
+    def looked_up(self) -> list[Operand]:
+        """The arrays that expressions read at computed positions."""
+        return [expression.array for expression in self.expressions if expression.array]
+
+
+def collapsed(spec: Spec) -> tuple[list[int], list[bool], list[list[int]], list[list[int]]]:
+    """The domain with as few axes as possible: lengths, which are reduced, and the strides of reads and stores."""
+    lengths: list[int] = []
+    reduced: list[bool] = []
+    reads = [*spec.reads, *spec.looked_up]
+    operands = [*reads, *(operand for _, operand, _ in spec.stores)]
+    strides: list[list[int]] = [[] for _ in operands]
+    ends = True  # whether nothing may join what is there
+    for axis, length in enumerate(spec.domain):
+        if length == 1:
+            continue
+        here = [operand.strides[axis] for operand in operands]
+        joins = (
+            not ends
+            and axis not in spec.in_turn
+            and reduced[-1] == (axis in spec.reduced)
+            and all(before[-1] == now * length for before, now in zip(strides, here, strict=True))
+        )
+        if joins:
+            lengths[-1] *= length
+        else:
+            lengths.append(length)
+            reduced.append(axis in spec.reduced)
+        ends = axis in spec.in_turn
+        for before, now in zip(strides, here, strict=True):
+            before[-1:] = [now] if joins else [*before[-1:], now]
+    return lengths, reduced, strides[: len(reads)], strides[len(reads) :]
+
+
+def broadcast_strides(strides: Sequence[int], shape: Sequence[int], domain: Sequence[int]) -> tuple[int, ...]:
+    """Strides along `domain` of an array of `shape` that is broadcast to it."""
+    missing = len(domain) - len(shape)
+    own = (0 if n == 1 else s for n, s in zip(shape, strides, strict=True))
+    return (0,) * missing + tuple(own)
+
+
+def contiguous(shape: Sequence[int]) -> tuple[int, ...]:
+    """Strides of an array in C order."""
+    return tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))

@@ -1,0 +1,271 @@
+"""How a kernel reads and writes its arrays: whole vectors, what is left of them, single elements, strided ones."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from adjoint.native.codegen.llvm_text import REGISTER, Code, Value
+
+
+class Operand(NamedTuple):
+    """An array that a kernel reads or writes: which one, and how far apart its elements lie along the domain's axes.
+
+    `strides` count elements; `offset`, bytes. Of an array that is written at computed positions, `positions` is the
+    number of the value that holds these; with `adds`, what is written there is added to what is there. Where `block` is
+    given, the number lies so many bytes `within` the place of that value, which the code may rely on.
+    """
+
+    buffer: Any
+    dtype: str
+    strides: tuple[int, ...]
+    offset: int = 0
+    positions: int | None = None
+    adds: bool = False
+    block: Any = None
+    within: int = 0
+
+    @property
+    def place(self) -> tuple[Any, int]:
+        """The value whose address the kernel is told, and the offset there."""
+        return (self.buffer if self.block is None else self.block), self.offset
+
+
+class Access:
+    """The part of a kernel's writer that knows of memory.
+
+    Attributes:
+        code: what is written.
+        operands: the arrays: those that are read, then those that are written.
+        places: what of them the kernel is told the address of.
+        step: for each of them and each axis the stride, a number or its name in the code.
+        at: where each of them is, inside of the loops that are open.
+        values: what has been read and computed, by its number.
+        vector: the axis that goes in vectors.
+        mask: inside of the loop in vectors: whether all lanes are there, and which.
+    """
+
+    code: Code
+    operands: list[Operand]
+    places: dict[tuple[Any, int], int]
+    step: list[list[Any]]
+    at: list[str]
+    values: list[Any]
+    vector: int
+    mask: tuple[str, str] | None
+
+    def pointers(self) -> list[str]:
+        """The addresses of the operands."""
+        names = addresses(self.code, len(self.places))
+        return [self._inside(names[self.places[operand.place]], operand.within) for operand in self.operands]
+
+    def _inside(self, place: str, within: int) -> str:
+        return self.code.name(f"getelementptr i8, ptr {place}, i64 {within}") if within else place
+
+    def _moved(self, k: int, axis: int, index: str) -> str:
+        """The address of operand `k` at the place `index` along `axis`."""
+        step = self.step[k][axis]
+        if step == 0:
+            return self.at[k]
+        places = index if step == 1 else self.code.name(f"mul i64 {index}, {step}")
+        return self.code.name(f"getelementptr {self._one(k)}, ptr {self.at[k]}, i64 {places}")
+
+    def alone(self, k: int) -> Value:
+        """One number, the same in all lanes."""
+        code, operand = self.code, self.operands[k]
+        kind = "i8" if operand.dtype == "b1" else REGISTER[operand.dtype]
+        name = code.name(f"load {kind}, ptr {self.at[k]}, align {align_of(operand.dtype)}")
+        if operand.dtype == "b1":
+            name, kind = code.name(f"trunc i8 {name} to i1"), "i1"
+        if code.width > 1:
+            start = code.name(f"insertelement <{code.width} x {kind}> poison, {kind} {name}, i32 0")
+            name = code.name(f"shufflevector <{code.width} x {kind}> {start}, <{code.width} x {kind}> poison, "
+                             f"<{code.width} x i32> zeroinitializer")  # fmt: skip
+        return Value(code, name, operand.dtype)
+
+    def looked_up(self, k: int, positions: Value, spread: bool) -> Value:
+        """What lies in operand `k` so many elements from where it is; `spread`: the lanes' positions differ."""
+        code, saved = self.code, self.at[k]
+        if spread and code.width > 1:
+            assert self.mask is not None
+            pointers = self._pointers(saved, k, positions)
+            return self._in_register(self._gathered(k, self.mask[1], pointers), self.operands[k].dtype)
+        self.at[k] = self._at_position(k, positions)
+        value = self._here(k)
+        self.at[k] = saved
+        return value
+
+    def _at_position(self, k: int, positions: Value) -> str:
+        """The address of operand `k` at positions that are the same in all lanes."""
+        place = positions.name
+        if self.code.width > 1:
+            place = self.code.name(f"extractelement {positions.type} {place}, i32 0")
+        return self.code.name(f"getelementptr {self._one(k)}, ptr {self.at[k]}, i64 {place}")
+
+    def _here(self, k: int) -> Value:
+        """What lies where operand `k` is."""
+        return self._read_in_vectors([k])[k] if self.mask and self.step[k][self.vector] != 0 else self.alone(k)
+
+    def _one(self, k: int) -> str:
+        """The type of an element of operand `k` in memory."""
+        dtype = self.operands[k].dtype
+        return "i8" if dtype == "b1" else REGISTER[dtype]
+
+    def _pointers(self, base: str, k: int, positions: Value) -> str:
+        """The addresses of operand `k` at a position for each lane."""
+        code, w, step = self.code, self.code.width, self.step[k][self.vector]
+        places = positions.name
+        if step != 0:
+            places = code.name(f"add <{w} x i64> {places}, {self._apart_by(step)}")
+        return code.name(f"getelementptr {self._one(k)}, ptr {base}, <{w} x i64> {places}")
+
+    def in_vectors(self, ks: list[int]) -> None:
+        """Read whole vectors, or at the end what is left of them, and keep them as values."""
+        for k, value in self._read_in_vectors(ks).items():
+            self.values[k] = value
+
+    def _read_in_vectors(self, ks: list[int]) -> dict[int, Value]:
+        if not ks:
+            return {}
+        assert self.mask is not None
+        code, (full, lanes), n = self.code, self.mask, self.code.fresh("n")[1:]
+        close = [k for k in ks if self.step[k][self.vector] == 1]
+        apart = [k for k in ks if k not in close]
+        code.line(f"br i1 {full}, label %lf{n}, label %lm{n}")
+        code.label(f"lf{n}")
+        fast = {k: self._load(k) for k in close}
+        code.line(f"br label %ld{n}")
+        code.label(f"lm{n}")
+        slow = {k: self._masked_load(k, lanes) for k in close}
+        code.line(f"br label %ld{n}")
+        code.label(f"ld{n}")
+        for k in close:
+            kind = code.memory_type(self.operands[k].dtype)
+            code.line(f"%q{n}.{k} = phi {kind} [ {fast[k]}, %lf{n} ], [ {slow[k]}, %lm{n} ]")
+        values = {k: self._in_register(f"%q{n}.{k}", self.operands[k].dtype) for k in close}
+        for k in apart:
+            values[k] = self._in_register(self._gathered(k, lanes, self._apart(k)), self.operands[k].dtype)
+        return values
+
+    def _in_register(self, name: str, dtype: str) -> Value:
+        code = self.code
+        if dtype == "b1":
+            name = code.name(f"trunc {code.memory_type(dtype)} {name} to {code.type_of(dtype)}")
+        return Value(code, name, dtype)
+
+    def _load(self, k: int) -> str:
+        dtype = self.operands[k].dtype
+        return self.code.name(f"load {self.code.memory_type(dtype)}, ptr {self.at[k]}, align {align_of(dtype)}")
+
+    def _masked_load(self, k: int, lanes: str) -> str:
+        code, dtype = self.code, self.operands[k].dtype
+        kind, mask = code.memory_type(dtype), f"<{code.width} x i1>"
+        name = f"llvm.masked.load.{_suffix(code, dtype)}.p0"
+        code.declare(name, kind, ["ptr", "i32", mask, kind])
+        return code.name(f"call {kind} @{name}(ptr {self.at[k]}, i32 {align_of(dtype)}, {mask} {lanes}, "
+                         f"{kind} zeroinitializer)")  # fmt: skip
+
+    def _apart(self, k: int) -> str:
+        """Where the elements lie of an operand whose elements do not lie side by side."""
+        places = self._apart_by(self.step[k][self.vector])
+        return self.code.name(f"getelementptr {self._one(k)}, ptr {self.at[k]}, <{self.code.width} x i64> {places}")
+
+    def _apart_by(self, step: Any) -> str:
+        """0, `step`, 2 `step` … in the lanes."""
+        code, w = self.code, self.code.width
+        start = code.name(f"insertelement <{w} x i64> poison, i64 {step}, i32 0")
+        same = code.name(f"shufflevector <{w} x i64> {start}, <{w} x i64> poison, <{w} x i32> zeroinitializer")
+        return code.name(f"mul <{w} x i64> {same}, <{', '.join(f'i64 {i}' for i in range(w))}>")
+
+    def _gathered(self, k: int, lanes: str, pointers: str) -> str:
+        code, dtype, w = self.code, self.operands[k].dtype, self.code.width
+        kind = code.memory_type(dtype)
+        name = f"llvm.masked.gather.{_suffix(code, dtype)}.v{w}p0"
+        code.declare(name, kind, [f"<{w} x ptr>", "i32", f"<{w} x i1>", kind])
+        arguments = f"<{w} x ptr> {pointers}, i32 {align_of(dtype)}, <{w} x i1> {lanes}, {kind} zeroinitializer"
+        return code.name(f"call {kind} @{name}({arguments})")
+
+    def placed(self, k: int, value: Value, positions: Value | None) -> None:
+        """Store a value so many elements from where operand `k` is, or add it to what is there."""
+        saved = self.at[k]
+        if positions is not None:
+            self.at[k] = self._at_position(k, positions)
+        if self.operands[k].adds:
+            before = self._here(k)
+            value = sum_of(before, value)
+        self.stored([(k, value)])
+        self.at[k] = saved
+
+    def stored(self, pairs: list[tuple[int, Value]]) -> None:
+        """Store values to operands, with whole vectors or with what is left of them."""
+        if not pairs:
+            return
+        code, n = self.code, self.code.fresh("n")[1:]
+        ready = []
+        for k, value in pairs:
+            dtype = self.operands[k].dtype
+            value = value.to(dtype)
+            name = value.name
+            if dtype == "b1":
+                name = code.name(f"zext {value.type} {name} to {code.memory_type(dtype)}")
+            ready.append((k, name, code.memory_type(dtype), align_of(dtype)))
+        if self.mask is None:
+            for k, name, kind, align in ready:
+                if code.width > 1:
+                    one = kind.split(" x ")[1][:-1]
+                    name, kind = code.name(f"extractelement {kind} {name}, i32 0"), one
+                code.line(f"store {kind} {name}, ptr {self.at[k]}, align {align}")
+            return
+        full, lanes = self.mask
+        close = [r for r in ready if self.step[r[0]][self.vector] == 1]
+        for k, name, kind, align in ready:
+            if self.step[k][self.vector] != 1:
+                scatter = f"llvm.masked.scatter.{_suffix(code, self.operands[k].dtype)}.v{code.width}p0"
+                places, mask = self._apart(k), f"<{code.width} x i1>"
+                code.declare(scatter, "void", [kind, f"<{code.width} x ptr>", "i32", mask])
+                code.line(
+                    f"call void @{scatter}({kind} {name}, <{code.width} x ptr> {places}, i32 {align}, {mask} {lanes})"
+                )
+        if not close:
+            return
+        code.line(f"br i1 {full}, label %sf{n}, label %sm{n}")
+        code.label(f"sf{n}")
+        for k, name, kind, align in close:
+            code.line(f"store {kind} {name}, ptr {self.at[k]}, align {align}")
+        code.line(f"br label %sd{n}")
+        code.label(f"sm{n}")
+        for k, name, kind, align in close:
+            masked = f"llvm.masked.store.{_suffix(code, self.operands[k].dtype)}.p0"
+            code.declare(masked, "void", [kind, "ptr", "i32", f"<{code.width} x i1>"])
+            code.line(f"call void @{masked}({kind} {name}, ptr {self.at[k]}, i32 {align}, <{code.width} x i1> {lanes})")
+        code.line(f"br label %sd{n}")
+        code.label(f"sd{n}")
+
+
+def addresses(code: Code, count: int) -> list[str]:
+    """The first `count` places that a step is told: each by its number in the table of addresses, and an offset."""
+    names = []
+    for i in range(count):
+        slot = code.name(f"getelementptr i64, ptr %p, i64 {2 * i}")
+        which = code.name(f"load i64, ptr {slot}")
+        base_at = code.name(f"getelementptr ptr, ptr %b, i64 {which}")
+        base = code.name(f"load ptr, ptr {base_at}")
+        offset_at = code.name(f"getelementptr i64, ptr %p, i64 {2 * i + 1}")
+        offset = code.name(f"load i64, ptr {offset_at}")
+        names.append(code.name(f"getelementptr i8, ptr {base}, i64 {offset}"))
+    return names
+
+
+def sum_of(x: Value, y: Value) -> Value:
+    """x + y, as NumPy adds elements of that dtype."""
+    if x.dtype == "b1":
+        return x | y
+    return (x.to("f4") + y.to("f4")).to("f2") if x.dtype == "f2" else x + y
+
+
+def align_of(dtype: str) -> int:
+    return int(dtype[1])
+
+
+def _suffix(code: Code, dtype: str) -> str:
+    one = {"f4": "f32", "f8": "f64", "b1": "i8"}.get(dtype) or REGISTER[dtype]
+    return f"v{code.width}{one}"

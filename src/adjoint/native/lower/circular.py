@@ -1,0 +1,206 @@
+"""Circular functions and their inverses in code."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from adjoint.native.codegen.llvm_text import REGISTER, Code, Value
+from adjoint.native.lower import coefficients as c
+from adjoint.native.lower.reals import Pair, exact_sum, fabs, fast_sum, nearest, product, signed, wide
+
+
+def _quarter(e: Code, x: Value) -> tuple[Value, Pair]:
+    """x = k pi/2 + r: k as an integer, and r as a pair. For x up to 2**30 (2**17 in float32)."""
+    k, integer = nearest(e, x, 2 / math.pi)
+    first, second, third = c.HALF_PI[x.dtype]
+    r = e.fma(-k, first, x)  # exact
+    p = product(e, k, e.constant(second, x.dtype))
+    s = exact_sum(r, -p.high)
+    return integer, Pair(s.high, s.low - e.fma(k, third, p.low))
+
+
+def _sine(e: Code, r: Pair) -> Value:
+    z = r.high * r.high
+    return r.high + e.fma(r.high * z, e.polynomial(z, c.SIN[z.dtype]), r.low)
+
+
+def _cosine(e: Code, r: Pair) -> Value:
+    z = r.high * r.high
+    half = z * 0.5
+    head = 1.0 - half
+    lost = (1.0 - head) - half
+    return head + (lost + e.fma(z * z, e.polynomial(z, c.COS[z.dtype]), -(r.high * r.low)))
+
+
+def _circular(name: str, turn: int) -> Callable[[Code, Value], Value]:
+    def anywhere(e: Code, x: Value) -> Value:
+        k, r = _quarter(e, x)
+        k = k + turn
+        even = (k & 1).compare("eq", 0)
+        if e.width > 1:
+            found = e.select(even, _sine(e, r), _cosine(e, r))
+        else:
+            found = _either(e, even, lambda e, _: _sine(e, r), lambda e, _: _cosine(e, r), x)
+        found = e.select((k & 2).compare("eq", 0), found, -found)
+        if turn == 0:
+            found = e.select(x.compare("eq", 0.0), x, found)
+        return _far(e, x, found, name, 2.0**30 if x.dtype == "f8" else 2.0**17)
+
+    def near(e: Code, x: Value) -> Value:
+        r = Pair(x, e.constant(0.0, x.dtype))
+        return signed(e, _sine(e, r), x) if turn == 0 else _cosine(e, r)
+
+    def function(e: Code, x: Value) -> Value:
+        # A number alone need not wait for what it does not need: within an eighth of a turn both give the same bits.
+        return anywhere(e, x) if e.width > 1 else _either(e, fabs(e, x) < 0.78, near, anywhere, x)
+
+    return function
+
+
+def _either(
+    e: Code, chosen: Value, one: Callable[[Code, Value], Value], other: Callable[[Code, Value], Value], x: Value
+) -> Value:
+    """One function of a number or the other; only that is computed."""
+    n = e.fresh("n")[1:]
+    e.line(f"br i1 {chosen.name}, label %oa{n}, label %ob{n}")
+    values = []
+    for label, function in (("oa", one), ("ob", other)):
+        e.label(f"{label}{n}")
+        with e.inner():
+            values.append(function(e, x))
+        e.line(f"br label %{label}e{n}")
+        e.label(f"{label}e{n}")
+        e.line(f"br label %oc{n}")
+    e.label(f"oc{n}")
+    a, b = values
+    return Value(e, e.name(f"phi {x.type} [ {a.name}, %oae{n} ], [ {b.name}, %obe{n} ]"), x.dtype)
+
+
+sin = _circular("sin", 0)
+cos = _circular("cos", 1)
+
+
+def _far(e: Code, x: Value, found: Value, name: str, limit: float) -> Value:
+    """`found`, and the C library's value for the few x beyond `limit`."""
+    far = (fabs(e, x) >= limit) & (fabs(e, x) < math.inf)
+    any_far = far.name
+    if e.width > 1:
+        bits = e.name(f"bitcast {far.type} {far.name} to i{e.width}")
+        any_far = e.name(f"icmp ne i{e.width} {bits}, 0")
+    n = e.fresh("n")[1:]
+    one, function = REGISTER[x.dtype], name + ("f" if x.dtype == "f4" else "")
+    e.declare(function, one, [one])
+    e.line(f"br label %pa{n}")
+    e.label(f"pa{n}")
+    e.line(f"br i1 {any_far}, label %fa{n}, label %na{n}")
+    e.label(f"fa{n}")
+    with e.inner():
+        near = e.select(far, x, e.constant(0.0, x.dtype))
+        by_library = e.each(lambda alone: e.name(f"call {one} @{function}({one} {alone})"), near)
+        chosen = e.select(far, by_library, found)
+    e.line(f"br label %na{n}")
+    e.label(f"na{n}")
+    return Value(e, e.name(f"phi {x.type} [ {found.name}, %pa{n} ], [ {chosen.name}, %fa{n} ]"), x.dtype)
+
+
+@wide
+def tan(e: Code, x: Value) -> Value:
+    k, r = _quarter(e, x)
+    z = r.high * r.high
+    sine = fast_sum(r.high, e.fma(r.high * z, e.polynomial(z, c.SIN["f8"]), r.low))
+    half = z * 0.5
+    head = 1.0 - half
+    rest = ((1.0 - head) - half) + e.fma(z * z, e.polynomial(z, c.COS["f8"]), -(r.high * r.low))
+    cosine = fast_sum(head, rest)
+    odd = (k & 1).compare("ne", 0)
+    top = Pair(e.select(odd, -cosine.high, sine.high), e.select(odd, -cosine.low, sine.low))
+    bottom = Pair(e.select(odd, sine.high, cosine.high), e.select(odd, sine.low, cosine.low))
+    q = top.high / bottom.high
+    found = q + (e.fma(-q, bottom.high, top.high) + top.low - q * bottom.low) / bottom.high
+    found = e.select(x.compare("eq", 0.0), x, found)
+    return _far(e, x, found, "tan", 2.0**30)
+
+
+def _arc_series(e: Code, t: Value, coefficients: dict[str, list[float]]) -> Value:
+    """arctan(t) - t, or arcsin(t) - t."""
+    z = t * t
+    return t * z * e.polynomial(z, coefficients["f8"])
+
+
+def _angle(e: Code, over: Value, under: Value) -> Pair:
+    """arctan(over / under) for numbers that are not negative, not both 0 and not both infinite."""
+    half_pi, half_pi_low = c.HALF_PI["f8"][:2]
+    steep, middle = over > under * 2.4142135623730950, over > under * 0.41421356237309503
+    top = e.select(steep, -under, e.select(middle, over - under, over))
+    # The sum of two numbers is not exact; what it lacks matters where there is no larger term beside it, so not here.
+    bottom = e.select(steep, over, e.select(middle, over + under, under))
+    t = top / bottom
+    lost = e.select(middle | steep, e.constant(0.0, "f8"), e.fma(-t, bottom, top) / bottom)
+    lost = e.select(fabs(e, lost) < 1.0, lost, 0.0)
+    base = e.select(steep, e.constant(half_pi, "f8"), e.select(middle, e.constant(half_pi / 2, "f8"), 0.0))
+    base_low = e.select(steep, e.constant(half_pi_low, "f8"), e.select(middle, e.constant(half_pi_low / 2, "f8"), 0.0))
+    rest = _arc_series(e, t, c.ATAN) + (lost + base_low)
+    head = fast_sum(base, t)
+    head = Pair(e.select(middle, head.high, t), e.select(middle, head.low, 0.0))
+    return Pair(head.high, head.low + rest)
+
+
+@wide
+def arctan(e: Code, x: Value) -> Value:
+    high, low = _angle(e, fabs(e, x), e.constant(1.0, "f8"))
+    return e.select(x.is_nan(), x, signed(e, high + low, x))
+
+
+@wide
+def arctan2(e: Code, y: Value, x: Value) -> Value:
+    a, b = fabs(e, y), fabs(e, x)
+    both_far = a.compare("eq", math.inf) & b.compare("eq", math.inf)
+    both_zero = a.compare("eq", 0.0) & b.compare("eq", 0.0)
+    # The same quotient, away from where numbers end.
+    scale = e.select((a > 2.0**900) | (b > 2.0**900), e.constant(2.0**-200, "f8"),
+                     e.select((a < 2.0**-900) & (b < 2.0**-700), e.constant(2.0**200, "f8"), 1.0))  # fmt: skip
+    over = e.select(both_far, e.constant(1.0, "f8"), a * scale)
+    under = e.select(both_far | both_zero, e.constant(1.0, "f8"), b * scale)
+    high, low = _angle(e, over, under)
+    pi, pi_low = 2 * c.HALF_PI["f8"][0], 2 * c.HALF_PI["f8"][1]
+    behind = x.bits() < 0
+    turned = pi - high
+    found = e.select(behind, turned + ((pi - turned - high) + (pi_low - low)), high + low)
+    return e.select(x.is_nan() | y.is_nan(), x + y, signed(e, found, y))
+
+
+def _arcsin_parts(e: Code, x: Value) -> tuple[Value, Pair, Value]:
+    """For |x| <= 1/2: arcsin(x) - x. For others: sqrt((1 - |x|) / 2) as a pair, and arcsin of that less it."""
+    a = fabs(e, x)
+    z = (1.0 - a) * 0.5
+    s = e.intrinsic("sqrt", z)
+    s_low = e.select(s > 0.0, e.fma(-s, s, z) / (s + s), e.constant(0.0, "f8"))
+    t = e.select(a > 0.5, s, x)
+    w = e.select(a > 0.5, z, x * x)
+    more = t * w * e.polynomial(w, c.ASIN["f8"])
+    return more, Pair(s, s_low), more
+
+
+@wide
+def arcsin(e: Code, x: Value) -> Value:
+    near, s, more = _arcsin_parts(e, x)
+    half_pi, half_pi_low = c.HALF_PI["f8"][:2]
+    head = half_pi - s.high * 2.0
+    lost = (half_pi - head) - s.high * 2.0
+    far = head + (lost + (half_pi_low - 2.0 * (s.low + more)))
+    found = e.select(fabs(e, x) > 0.5, signed(e, far, x), x + near)
+    return e.select(x.compare("eq", 0.0), x, found)
+
+
+@wide
+def arccos(e: Code, x: Value) -> Value:
+    near, s, more = _arcsin_parts(e, x)
+    half_pi, half_pi_low = c.HALF_PI["f8"][:2]
+    head = half_pi - x
+    middle = head + ((half_pi - head) - x + (half_pi_low - near))
+    right = 2.0 * (s.high + (s.low + more))
+    turned = 2 * half_pi - 2.0 * s.high
+    lost = (2 * half_pi - turned) - 2.0 * s.high
+    left = turned + (lost + 2.0 * (half_pi_low - (s.low + more)))
+    return e.select(x > 0.5, right, e.select(x < -0.5, left, middle))

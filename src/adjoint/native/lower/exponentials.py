@@ -1,0 +1,141 @@
+"""Exponentials, hyperbolic functions and the error function in code."""
+
+from __future__ import annotations
+
+import math
+
+from adjoint.native.codegen.llvm_text import Code, Value
+from adjoint.native.lower import coefficients as c
+from adjoint.native.lower.reals import (
+    FORMATS,
+    clamped,
+    exact_sum,
+    fabs,
+    fast_sum,
+    nearest,
+    product,
+    scaled,
+    signed,
+    wide,
+)
+
+
+def exp_reduced(e: Code, x: Value) -> tuple[Value, Value]:
+    """x = k log(2) + r: r, and k as an integer."""
+    k, integer = nearest(e, x, 1 / math.log(2))
+    high, low = c.LN2[x.dtype]
+    return e.fma(-k, low, e.fma(-k, high, x)), integer
+
+
+def exp_minus_one(e: Code, r: Value) -> Value:
+    """exp(r) - 1 for r of an interval around 0."""
+    return e.fma(r * r, e.polynomial(r, c.EXP[r.dtype]), r)
+
+
+def _limits(dtype: str) -> tuple[float, float]:
+    return (-104.0, 89.0) if dtype == "f4" else (-746.0, 710.0)
+
+
+def exp(e: Code, x: Value, low: Value | None = None) -> Value:
+    """e**x, or e**(x + low)."""
+    r, k = exp_reduced(e, clamped(e, x, *_limits(x.dtype)))
+    if low is not None:
+        r = r + low
+    return scaled(exp_minus_one(e, r) + 1.0, k)
+
+
+def exp2(e: Code, x: Value) -> Value:
+    x = clamped(e, x, *((-151.0, 129.0) if x.dtype == "f4" else (-1076.0, 1025.0)))
+    k, integer = nearest(e, x, 1.0)
+    high, low = c.WHOLE_LN2[x.dtype][:2]
+    f = x - k
+    r = f * high
+    p = exp_minus_one(e, r) + e.fma(f, high, -r) + f * low
+    return scaled(p + 1.0, integer)
+
+
+def expm1(e: Code, x: Value) -> Value:
+    bounds = (-20.0, 89.0) if x.dtype == "f4" else (-40.0, 710.0)
+    r, k = exp_reduced(e, clamped(e, x, *bounds))
+    form = FORMATS[x.dtype]
+    # 2**k (exp(r) - 1) + (2**k - 1); with half the power, which is finite.
+    power = ((k - 1 + form.bias) << form.mantissa).as_float()
+    rest = r * r * e.polynomial(r, c.EXP[x.dtype])
+    base = power - 0.5
+    head = exact_sum(base, power * r)
+    found = (head.high + e.fma(power, rest, head.low)) * 2.0
+    return e.select(fabs(e, x) < form.normal * 2.0**60, x, found)
+
+
+def _half_exp(e: Code, a: Value) -> Value:
+    """exp(a) / 2, which is finite for somewhat larger a than exp(a)."""
+    r, k = exp_reduced(e, clamped(e, a, -1.0, 90.0 if a.dtype == "f4" else 711.0))
+    return scaled(exp_minus_one(e, r) + 1.0, k - 1)
+
+
+def sinh(e: Code, x: Value) -> Value:
+    a, z = fabs(e, x), x * x
+    half = _half_exp(e, a)
+    far = signed(e, half - 0.25 / half, x)
+    return e.select(a < 1.0, e.fma(x * z, e.polynomial(z, c.SINH[x.dtype]), x), far)
+
+
+def cosh(e: Code, x: Value) -> Value:
+    half = _half_exp(e, fabs(e, x))
+    return half + 0.25 / half
+
+
+def tanh(e: Code, x: Value) -> Value:
+    a, z = fabs(e, x), x * x
+    far = 1.0 - 2.0 / (exp(e, clamped(e, a + a, 0.0, 50.0)) + 1.0)
+    near = e.fma(x * z, e.polynomial(z, c.TANH[x.dtype]), x)
+    return signed(e, e.select(a < 0.625, near, e.select(x.is_nan(), x, far)), x)
+
+
+def _erfc_far(e: Code, a: Value, low: Value | None = None) -> Value:
+    """erfc(a + low) for a of at least 0.84."""
+    a = clamped(e, a, 0.5, 30.0)
+    square = product(e, a, a)
+    # exp(a**2) erfc(a) falls by about 1 / (a + 1/2) of itself.
+    square_low = square.low if low is None else e.fma(a * 2.0 + 1.0 / (a + 0.5), low, square.low)
+    t = (a - 2.0) / (a + 2.0)
+    under = fast_sum(a * 2.0, e.constant(1.0, "f8"))
+    first, *others = c.ERFC["f8"]
+    over = fast_sum(e.constant(first, "f8"), e.fma(t, e.polynomial(t, others), c.ERFC_REST))
+    q = over.high / under.high
+    q_low = (e.fma(-q, under.high, over.high) + over.low - q * under.low) / under.high
+    r, k = exp_reduced(e, clamped(e, -square.high, -800.0, 0.0))
+    return scaled(q + e.fma(q, exp_minus_one(e, r - square_low), q_low), k)
+
+
+@wide
+def erf(e: Code, x: Value) -> Value:
+    a, z = fabs(e, x), x * x
+    near = e.fma(x, e.polynomial(z, c.ERF["f8"]), x)
+    found = e.select(a < 0.84, near, signed(e, 1.0 - _erfc_far(e, a), x))
+    return e.select(x.is_nan(), x, found)
+
+
+def _erfc(e: Code, x: Value, low: Value | None = None) -> Value:
+    a, z = fabs(e, x), x * x
+    far = _erfc_far(e, a, None if low is None else e.select(x < 0.0, -low, low))
+    rest = x * e.polynomial(z, c.ERF["f8"])
+    if low is not None:  # erfc's slope, -2 / sqrt(pi) exp(-z)
+        rest = e.fma(low, e.polynomial(z, [1.1283791671, -1.1283791671, 0.56418958, -0.18806319]), rest)
+    near = (1.0 - x) - rest
+    found = e.select(a < 0.84, near, e.select(x < 0.0, 2.0 - far, far))
+    return e.select(x.is_nan(), x, found)
+
+
+@wide
+def erfc(e: Code, x: Value) -> Value:
+    return _erfc(e, x)
+
+
+@wide
+def ndtr(e: Code, x: Value) -> Value:
+    """The normal distribution's cdf, as half of erfc(-x / sqrt(2))."""
+    root, root_low = c.HALF_ROOT["f8"][:2]
+    p = product(e, x, e.constant(-root, "f8"))
+    low = e.fma(x, -root_low, p.low)
+    return _erfc(e, p.high, e.select(fabs(e, low) < 1.0, low, 0.0)) * 0.5

@@ -1,0 +1,91 @@
+"""Divisions with a remainder, shifts and whole powers in code, with NumPy's values where a processor has none.
+
+A whole number divided by 0 gives 0, the smallest one divided by -1 itself, and what is shifted further than it is long
+0 or -1. Of floating-point numbers the C library's `fmod` is exact.
+"""
+
+from __future__ import annotations
+
+from adjoint.native.codegen.llvm_text import Code, Value
+from adjoint.native.lower.external import from_c
+from adjoint.native.lower.reals import signed
+
+
+def _whole(code: Code, x: Value, y: Value) -> tuple[Value, Value, Value]:
+    """Quotient and remainder as the processor gives them, for y = 0 and y = -1 too; and whether y is 0."""
+    letter, none = ("u" if x.dtype[0] == "u" else "s"), y.compare("eq", 0)
+    special = none if letter == "u" else none | y.compare("eq", -1)
+    by = code.select(special, 1, y)
+    quotient = code.put(f"{letter}div {x.type} {x.name}, {by.name}", x.dtype)
+    rest = x - quotient * by
+    if letter == "s":
+        quotient = code.select(y.compare("eq", -1), -x, quotient)
+    return code.select(none, 0, quotient), rest, none
+
+
+def fmod(code: Code, x: Value, y: Value) -> Value:
+    """The remainder that has the sign of x."""
+    if x.dtype[0] == "f":
+        return from_c(code, "fmod", x, y)
+    _, rest, none = _whole(code, x, y)
+    return code.select(none, 0, rest)
+
+
+def remainder(code: Code, x: Value, y: Value) -> Value:
+    """The remainder that has the sign of y."""
+    if x.dtype[0] == "f":
+        rest = from_c(code, "fmod", x, y)
+        other = (rest < 0) ^ (y < 0)
+        found = code.select(rest.compare("eq", 0), signed(code, code.constant(0, x.dtype), y),
+                            code.select(other, rest + y, rest))  # fmt: skip
+        return code.select(y.compare("eq", 0) | rest.is_nan(), rest, found)
+    _, rest, none = _whole(code, x, y)
+    if x.dtype[0] == "i":
+        rest = code.select(rest.compare("ne", 0) & ((rest ^ y) < 0), rest + y, rest)
+    return code.select(none, 0, rest)
+
+
+def floor_divide(code: Code, x: Value, y: Value) -> Value:
+    """The quotient, rounded down."""
+    if x.dtype[0] == "f":
+        rest = from_c(code, "fmod", x, y)
+        other = rest.compare("ne", 0) & ((rest < 0) ^ (y < 0))
+        quotient = (x - rest) / y
+        quotient = code.select(other, quotient - 1.0, quotient)
+        down = code.intrinsic("floor", quotient)
+        down = code.select(quotient - down > 0.5, down + 1.0, down)
+        found = code.select(quotient.compare("eq", 0), signed(code, code.constant(0, x.dtype), x / y), down)
+        return code.select(y.compare("eq", 0), x / y, found)
+    quotient, rest, none = _whole(code, x, y)
+    if x.dtype[0] == "u":
+        return quotient
+    lower = rest.compare("ne", 0) & ((rest ^ y) < 0) & ~none
+    return code.select(lower, quotient - 1, quotient)
+
+
+def _shifted(code: Code, x: Value, y: Value, word: str, beyond: Value) -> Value:
+    bits = 8 * int(x.dtype[1])
+    far = y >= bits if y.dtype[0] == "u" else (y < 0) | (y >= bits)
+    by = code.select(far, 0, y)
+    return code.select(far, beyond, code.put(f"{word} {x.type} {x.name}, {by.name}", x.dtype))
+
+
+def left_shift(code: Code, x: Value, y: Value) -> Value:
+    return _shifted(code, x, y, "shl", code.constant(0, x.dtype))
+
+
+def right_shift(code: Code, x: Value, y: Value) -> Value:
+    none = code.constant(0, x.dtype)
+    if x.dtype[0] == "u":
+        return _shifted(code, x, y, "lshr", none)
+    return _shifted(code, x, y, "ashr", code.select(x < 0, -1, none))
+
+
+def whole_power(code: Code, x: Value, exponent: int) -> Value:
+    """x multiplied with itself, as it wraps around."""
+    found, square = code.constant(1, x.dtype), x
+    while exponent:
+        if exponent & 1:
+            found = found * square
+        square, exponent = square * square, exponent >> 1
+    return found

@@ -1,0 +1,59 @@
+"""Functions of real numbers in code without branches, which vectors take as well as single numbers.
+
+The usual way: an argument is reduced to a short interval, a polynomial (see scripts/native_coefficients.py) gives the
+function there, and exact steps lead back. Sums whose rounding would show are kept as two numbers, high and low. Errors
+are at most 2 units in the last place; nan, infinities and signed zeros come out as NumPy gives them.
+
+Kernels call functions of vectors that are compiled once a process, or found on disk: so they are ready in half the
+time. Where much is to be computed, or one number alone, their code is part of the kernel, which runs faster then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+from adjoint.native.codegen.jit import Module, external, module
+from adjoint.native.codegen.llvm_text import Code, Value
+from adjoint.native.lower import circular, exponentials, logarithms
+
+NAMES = (
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "power", "sin", "cos", "tan", "arcsin", "arccos",
+    "arctan", "arctan2", "sinh", "cosh", "tanh", "erf", "erfc", "ndtr", "cbrt", "hypot", "logaddexp",
+)  # fmt: skip
+VECTOR = 64  # bytes; functions of shorter ones are not compiled alone
+_WRITTEN: dict[str, Callable[..., Value]] = {
+    name: next(getattr(room, name) for room in (exponentials, logarithms, circular) if hasattr(room, name))
+    for name in NAMES
+}
+
+
+_modules: dict[str, Module] = {}  # by the name of the function in each
+
+
+@cache
+def _compiled(name: str, count: int, dtype: str, width: int) -> str:
+    """What code calls the function of `count` vectors."""
+    code = Code(width)
+    kind = code.type_of(dtype)
+    result = _WRITTEN[name](code, *(Value(code, f"%x{i}", dtype) for i in range(count)))
+    taken = ", ".join(f"{kind} %x{i}" for i in range(count))
+    body = "\n".join([*code.lines, f"  ret {kind} {result.name}"])
+    own = f"{name}.{dtype}.{width}"
+    text = "\n".join([*code.declared.values(), f'define {kind} @"{own}"({taken}) nounwind {{\n{body}\n}}\n'])
+    made = _modules.setdefault(own, module(text))  # if two threads come at once, that of one of them for both
+    return external(own, made.address(own))
+
+
+def _called(name: str) -> Callable[..., Value]:
+    def function(code: Code, *xs: Value) -> Value:
+        if code.inlines or code.width * int(xs[0].dtype[1]) < VECTOR:
+            return _WRITTEN[name](code, *xs)
+        symbol = _compiled(name, len(xs), xs[0].dtype, code.width)
+        code.declare(symbol[1:], xs[0].type, [x.type for x in xs])
+        return code.put(f"call {xs[0].type} {symbol}({', '.join(f'{x.type} {x.name}' for x in xs)})", xs[0].dtype)
+
+    return function
+
+
+FUNCTIONS: dict[str, Callable[..., Value]] = {name: _called(name) for name in NAMES}

@@ -1,0 +1,92 @@
+"""Numbers in code: their formats, sums and products that are not rounded, and scaling by powers of 2."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from adjoint.native.codegen.llvm_text import Code, Value
+
+
+class Format(NamedTuple):
+    """What a floating-point format is made of."""
+
+    integer: str
+    mantissa: int
+    bias: int
+    magic: float  # added to a number, it leaves the nearest whole number in the lowest bits
+    normal: float  # the smallest number of full precision
+
+
+FORMATS = {
+    "f4": Format("i4", 23, 127, 1.5 * 2.0**23, 2.0**-126),
+    "f8": Format("i8", 52, 1023, 1.5 * 2.0**52, 2.0**-1022),
+}
+
+
+class Pair(NamedTuple):
+    """A sum of two numbers, which is not rounded."""
+
+    high: Value
+    low: Value
+
+
+def fast_sum(a: Value, b: Value) -> Pair:
+    """a + b exactly, for a that is 0 or not smaller than b."""
+    total = a + b
+    return Pair(total, b - (total - a))
+
+
+def exact_sum(a: Value, b: Value) -> Pair:
+    """a + b exactly."""
+    total = a + b
+    other = total - a
+    return Pair(total, (a - (total - other)) + (b - other))
+
+
+def product(e: Code, a: Value, b: Value) -> Pair:
+    """a * b exactly."""
+    total = a * b
+    return Pair(total, e.fma(a, b, -total))
+
+
+def nearest(e: Code, x: Value, scale: float) -> tuple[Value, Value]:
+    """The whole number nearest to x * scale: as a floating-point number, and as an integer."""
+    form = FORMATS[x.dtype]
+    shifted = e.fma(x, scale, form.magic)
+    magic = e.constant(form.magic, x.dtype)
+    return shifted - magic, shifted.bits() - magic.bits()
+
+
+def scaled(x: Value, k: Value) -> Value:
+    """x * 2**k for an integer k, which may be twice as far out as exponents go."""
+    form = FORMATS[x.dtype]
+    half = k >> 1
+    first = ((half + form.bias) << form.mantissa).as_float()
+    second = ((k - half + form.bias) << form.mantissa).as_float()
+    return x * first * second
+
+
+def clamped(e: Code, x: Value, low: float, high: float) -> Value:
+    """x between two bounds; nan stays."""
+    x = e.select(x < low, e.constant(low, x.dtype), x)
+    return e.select(x > high, e.constant(high, x.dtype), x)
+
+
+def fabs(e: Code, x: Value) -> Value:
+    return e.intrinsic("fabs", x)
+
+
+def signed(e: Code, x: Value, sign: Value) -> Value:
+    return e.intrinsic("copysign", x, sign)
+
+
+def wide(function: Callable[..., Value]) -> Callable[..., Value]:
+    """`function`, which float32 goes through in float64."""
+
+    def either(e: Code, *xs: Value) -> Value:
+        if xs[0].dtype == "f8":
+            return function(e, *xs)
+        return function(e, *(x.to("f8") for x in xs)).to("f4")
+
+    return either

@@ -1,0 +1,324 @@
+"""What each elementwise operation is in code: a table from its name to a function of values.
+
+The values come in the dtypes that NumPy's own loop for these arguments has, so no function here converts anything.
+Operations that are not in the table, because they are written in NumPy calls, are taken apart first (`plan.decompose`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjoint.core.op import Op
+from adjoint.graph.node import Node
+from adjoint.graph.symbol import is_number
+from adjoint.native.codegen.llvm_text import Code, Value, key_of
+from adjoint.native.lower import external as library
+from adjoint.native.lower import integers as divisions
+from adjoint.native.lower import maths
+
+Lowering = Callable[..., Value]
+
+FLOATS, NUMBERS, BOOLS = ("f4", "f8"), ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"), ("b1",)
+STORED = (*BOOLS, *NUMBERS, "f2", *FLOATS)
+
+
+class Entry(NamedTuple):
+    """A function of values, and the dtypes that it takes."""
+
+    function: Lowering
+    dtypes: tuple[str, ...]
+
+
+TABLE: dict[str, Entry] = {}
+
+
+def _lower(*names: str, dtypes: tuple[str, ...] = FLOATS) -> Callable[[Lowering], Lowering]:
+    def keep(function: Lowering) -> Lowering:
+        TABLE.update({name: Entry(function, dtypes) for name in names})
+        return function
+
+    return keep
+
+
+def _intrinsic(name: str, word: str) -> None:
+    TABLE[name] = Entry(lambda code, x: code.intrinsic(word, x), FLOATS)
+
+
+def _compared(how: str) -> Lowering:
+    """A comparison. Signed and unsigned numbers of 64 bits have no common dtype: any below 0 is the smaller one."""
+
+    def compared(code: Code, x: Value, y: Value) -> Value:
+        if x.dtype == y.dtype:
+            return x.compare(how, y)
+        left = x.dtype[0] == "i"
+        below = (x if left else y) < 0
+        found = x.to("u8").compare(how, y.to("u8"))
+        return below | found if how in (("ne", "lt", "le") if left else ("ne", "gt", "ge")) else ~below & found
+
+    return compared
+
+
+TABLE |= {
+    "add": Entry(lambda code, x, y: x | y if x.dtype == "b1" else x + y, STORED),
+    "subtract": Entry(lambda code, x, y: x - y, NUMBERS + FLOATS),
+    "multiply": Entry(lambda code, x, y: x & y if x.dtype == "b1" else x * y, STORED),
+    "divide": Entry(lambda code, x, y: x / y, FLOATS),
+    "negative": Entry(lambda code, x: -x, NUMBERS + FLOATS),
+    "positive": Entry(lambda code, x: x, NUMBERS + FLOATS),
+    "conj": Entry(lambda code, x: x, NUMBERS + FLOATS),
+    "square": Entry(lambda code, x: x * x, NUMBERS + FLOATS),
+    "reciprocal": Entry(lambda code, x: 1.0 / x, FLOATS),
+    "deg2rad": Entry(lambda code, x: x * (np.pi / 180), FLOATS),
+    "radians": Entry(lambda code, x: x * (np.pi / 180), FLOATS),
+    "rad2deg": Entry(lambda code, x: x * (180 / np.pi), FLOATS),
+    "degrees": Entry(lambda code, x: x * (180 / np.pi), FLOATS),
+    "equal": Entry(_compared("eq"), STORED),
+    "not_equal": Entry(_compared("ne"), STORED),
+    "less": Entry(_compared("lt"), NUMBERS + FLOATS),
+    "less_equal": Entry(_compared("le"), NUMBERS + FLOATS),
+    "greater": Entry(_compared("gt"), NUMBERS + FLOATS),
+    "greater_equal": Entry(_compared("ge"), NUMBERS + FLOATS),
+    "logical_and": Entry(lambda code, x, y: x.to("b1") & y.to("b1"), STORED),
+    "logical_or": Entry(lambda code, x, y: x.to("b1") | y.to("b1"), STORED),
+    "logical_xor": Entry(lambda code, x, y: x.to("b1") ^ y.to("b1"), STORED),
+    "logical_not": Entry(lambda code, x: ~x.to("b1"), STORED),
+    "bitwise_and": Entry(lambda code, x, y: x & y, BOOLS + NUMBERS),
+    "bitwise_or": Entry(lambda code, x, y: x | y, BOOLS + NUMBERS),
+    "bitwise_xor": Entry(lambda code, x, y: x ^ y, BOOLS + NUMBERS),
+    "invert": Entry(lambda code, x: ~x, BOOLS + NUMBERS),
+    "floor_divide": Entry(divisions.floor_divide, NUMBERS + FLOATS),
+    "remainder": Entry(divisions.remainder, NUMBERS + FLOATS),
+    "fmod": Entry(divisions.fmod, NUMBERS + FLOATS),
+    "left_shift": Entry(divisions.left_shift, NUMBERS),
+    "right_shift": Entry(divisions.right_shift, NUMBERS),
+    "isnan": Entry(lambda code, x: x.is_nan(), FLOATS),
+    "isinf": Entry(lambda code, x: code.intrinsic("fabs", x).compare("eq", np.inf), FLOATS),
+    "isfinite": Entry(lambda code, x: code.intrinsic("fabs", x) < np.inf, FLOATS),
+    "signbit": Entry(lambda code, x: x.bits() < 0, FLOATS),
+    "copysign": Entry(lambda code, x, y: code.intrinsic("copysign", x, y), FLOATS),
+}
+for _name, _word in [("sqrt", "sqrt"), ("fabs", "fabs"), ("floor", "floor"), ("ceil", "ceil"), ("trunc", "trunc"),
+                     ("rint", "roundeven")]:  # fmt: skip
+    _intrinsic(_name, _word)
+
+
+@_lower("absolute", dtypes=STORED)
+def _absolute(code: Code, x: Value) -> Value:
+    if x.dtype[0] == "f":
+        return code.intrinsic("fabs", x)
+    return code.select(x < 0, -x, x) if x.dtype[0] == "i" else x
+
+
+@_lower("sign", dtypes=NUMBERS + FLOATS)
+def _sign(code: Code, x: Value) -> Value:
+    one, none = code.constant(1, x.dtype), code.constant(0, x.dtype)
+    below = code.select(x < 0, code.constant(-1, x.dtype), none) if x.dtype[0] != "u" else none
+    signed = code.select(x > 0, one, below)
+    return code.select(x.is_nan(), x, signed) if x.dtype[0] == "f" else signed
+
+
+@_lower("maximum", dtypes=STORED)
+def maximum(code: Code, x: Value, y: Value) -> Value:
+    """The larger; nan, if one is. Of 0.0 and -0.0 the second, as NumPy gives."""
+    if x.dtype == "b1":
+        return x | y
+    wins = x > y
+    return code.select(wins | x.is_nan() if x.dtype[0] == "f" else wins, x, y)
+
+
+@_lower("minimum", dtypes=STORED)
+def minimum(code: Code, x: Value, y: Value) -> Value:
+    """The smaller; nan, if one is. Of 0.0 and -0.0 the second, as NumPy gives."""
+    if x.dtype == "b1":
+        return x & y
+    wins = x < y
+    return code.select(wins | x.is_nan() if x.dtype[0] == "f" else wins, x, y)
+
+
+@_lower("fmax", dtypes=STORED)
+def _fmax(code: Code, x: Value, y: Value) -> Value:
+    return code.select((x >= y) | y.is_nan(), x, y) if x.dtype[0] == "f" else maximum(code, x, y)
+
+
+@_lower("fmin", dtypes=STORED)
+def _fmin(code: Code, x: Value, y: Value) -> Value:
+    return code.select((x <= y) | y.is_nan(), x, y) if x.dtype[0] == "f" else minimum(code, x, y)
+
+
+@_lower("heaviside")
+def _heaviside(code: Code, x: Value, y: Value) -> Value:
+    step = code.select(x < 0, code.constant(0, x.dtype), code.select(x > 0, code.constant(1, x.dtype), y))
+    return code.select(x.is_nan(), x, step)
+
+
+@_lower("sigmoid")
+def _sigmoid(code: Code, x: Value) -> Value:
+    e = maths.FUNCTIONS["exp"](code, -code.intrinsic("fabs", x))  # exp(min(x, 0)) is this or 1
+    return code.select(x < 0, e, code.select(x.is_nan(), x, 1.0)) / (1.0 + e)
+
+
+@_lower("gate", dtypes=NUMBERS + FLOATS)
+def _gate(code: Code, x: Value, y: Value) -> Value:
+    return code.select(y > 0, x, 0)
+
+
+@_lower("xlogy")
+def _xlogy(code: Code, x: Value, y: Value) -> Value:
+    found = x * maths.FUNCTIONS["log"](code, y)
+    return code.select(x.compare("eq", 0) & ~y.is_nan(), 0.0, found)
+
+
+@_lower("xlog1py")
+def _xlog1py(code: Code, x: Value, y: Value) -> Value:
+    found = x * maths.FUNCTIONS["log1p"](code, y)
+    return code.select(x.compare("eq", 0) & ~y.is_nan(), 0.0, found)
+
+
+@_lower("entr")
+def _entr(code: Code, x: Value) -> Value:
+    found = -x * maths.FUNCTIONS["log"](code, x)
+    return code.select(x > 0, found, code.select(x.is_nan(), x, code.select(x < 0, -np.inf, code.constant(0, x.dtype))))
+
+
+@_lower("log_expit")
+def _log_expit(code: Code, x: Value) -> Value:
+    far = maths.FUNCTIONS["log1p"](code, maths.FUNCTIONS["exp"](code, -code.intrinsic("fabs", x)))
+    return code.select(x < 0, x - far, -far)
+
+
+@_lower("logaddexp2")
+def _logaddexp2(code: Code, x: Value, y: Value) -> Value:
+    apart = x - y
+    share = maths.FUNCTIONS["log1p"](code, maths.FUNCTIONS["exp2"](code, -code.intrinsic("fabs", apart)))
+    found = code.select(apart > 0, x, y) + share * math.log2(math.e)
+    return code.select(x.compare("eq", y), x + 1.0, code.select(apart.is_nan(), apart, found))
+
+
+def _from_c(name: str) -> Entry:
+    return Entry(lambda code, x: library.from_c(code, name, x), FLOATS)
+
+
+TABLE |= {"arcsinh": _from_c("asinh"), "arccosh": _from_c("acosh"), "arctanh": _from_c("atanh")}
+TABLE |= {name: Entry(function, FLOATS) for name, function in maths.FUNCTIONS.items()}
+TABLE |= {"expit": TABLE["sigmoid"], "float_power": Entry(maths.FUNCTIONS["power"], ("f8",))}
+
+
+COMPOSED = ("sigmoid", "expit", "log_expit", "xlogy", "xlog1py", "entr", "float_power",
+            "logaddexp2", "arcsinh", "arccosh", "arctanh")  # fmt: skip  # of those in `maths`
+
+
+class Lowered(NamedTuple):
+    """How a node is computed: its arguments' dtypes, and the function of them, or why there is none."""
+
+    loop: tuple[str, ...]
+    function: Lowering | None
+    reason: str = ""
+    plain: bool = True  # none of `maths`, whose every rounding counts
+
+
+def applied(found: Lowered, dtype: str, fastmath: bool) -> Callable[..., Value]:
+    """The function of values that writes a lowering, with conversions to the dtypes of its loop and to `dtype`."""
+
+    def function(code: Code, *values: Value) -> Value:
+        assert found.function is not None
+        given = [value.to(kind) for value, kind in zip(values, found.loop, strict=True)]
+        code.contracts = fastmath and found.plain
+        value = found.function(code, *given).to(dtype)
+        code.contracts = False
+        return value
+
+    return function
+
+
+def lowered(node: Node) -> Lowered:
+    """The lowering of an elementwise node. One that has none says why."""
+    assert node.op is not None
+    exponent = None
+    if node.op.name == "power" and node.args[1].kind == "constant" and not np.ndim(node.args[1].value):
+        exponent = float(np.real(node.args[1].value))
+    return _lowered(
+        node.op, tuple(map(_weak, node.args)), tuple(key_of(a.dtype) for a in node.args), node.dtype, exponent
+    )
+
+
+def _weak(arg: Node) -> Any:
+    """A Python number's type, which NumPy promotes less than a dtype."""
+    return {"f": float, "i": int, "c": complex}.get(arg.dtype.kind, arg.dtype) if is_number(arg) else arg.dtype
+
+
+@lru_cache(4096)
+def _lowered(op: Op, given: tuple[Any, ...], keys: tuple[str, ...], out: Any, exponent: float | None) -> Lowered:
+    """That of `op` for arguments of the dtypes `keys`; `given` has a type instead for Python's numbers."""
+    kind = key_of(out)
+    if op.name == "choose_either":
+        return _fitting(keys, kind, ("b1", kind, kind), lambda code, c, x, y: code.select(c, x, y), STORED)
+    if op.name in ("astype", "as_python", "as_numpy"):
+        return _fitting(keys, kind, keys, lambda code, x: x.to(kind), STORED)
+    entry = TABLE.get(op.name)
+    if entry is None:
+        return _of_scipy(op, given, keys, out)
+    if exponent in _POWERS and kind[0] == "f":
+        return _fitting(keys, kind, (kind, kind), _POWERS[exponent], FLOATS)
+    if op.name == "power" and kind in NUMBERS:
+        return _whole_power(keys, kind, exponent)
+    loop = _loop(op, given, out)
+    if loop is None:
+        return Lowered((), None, "no loop of NumPy's")
+    found = _fitting(keys, kind, loop, entry.function, entry.dtypes)
+    return found._replace(plain=op.name not in (*maths.NAMES, *COMPOSED))
+
+
+def _fitting(
+    given: tuple[str, ...], out: str, loop: tuple[str, ...], function: Lowering, dtypes: tuple[str, ...]
+) -> Lowered:
+    loop = tuple("f4" if k == "f2" else k for k in loop)  # as NumPy computes
+    bad = [k for k in (*loop, out, *given) if k not in STORED] + [k for k in loop if k not in dtypes]
+    return Lowered((), None, f"dtype {np.dtype(bad[0])}") if bad else Lowered(loop, function)
+
+
+def _of_scipy(op: Op, given: tuple[Any, ...], keys: tuple[str, ...], out: Any) -> Lowered:
+    loop = _loop(op, given, out) if isinstance(op.forward, np.ufunc) else None
+    function = loop and library.from_scipy(op.forward, loop)
+    if not loop or not function:
+        return Lowered((), None, "no lowering")
+    return _fitting(keys, key_of(out), loop, function, NUMBERS + FLOATS)._replace(plain=False)
+
+
+def _whole_power(keys: tuple[str, ...], kind: str, exponent: float | None) -> Lowered:
+    """A power of whole numbers; NumPy refuses negative exponents, which are known only if they are constant."""
+    if exponent is None or exponent < 0:
+        return Lowered((), None, "an exponent that could be negative")
+    whole = int(exponent)
+    return _fitting(keys, kind, (kind, kind), _wholes(whole), NUMBERS)
+
+
+@cache
+def _wholes(exponent: int) -> Lowering:
+    return lambda code, x, _: divisions.whole_power(code, x, exponent)
+
+
+def _loop(op: Op, given: tuple[Any, ...], out: Any) -> tuple[str, ...] | None:
+    """The dtypes in which NumPy computes this."""
+    if not isinstance(op.forward, np.ufunc):
+        return (key_of(out),) * len(given)
+    try:
+        loop = op.forward.resolve_dtypes((*given, None))
+    except TypeError:
+        return None
+    return tuple(map(key_of, loop[:-1])) if loop[-1] == out else None
+
+
+_POWERS: dict[float | None, Lowering] = {
+    1.0: lambda code, x, _: x,
+    2.0: lambda code, x, _: x * x,
+    3.0: lambda code, x, _: x * x * x,
+    4.0: lambda code, x, _: (x * x) * (x * x),
+    -1.0: lambda code, x, _: 1.0 / x,
+    -2.0: lambda code, x, _: 1.0 / (x * x),
+    0.5: lambda code, x, _: code.intrinsic("sqrt", x),  # as NumPy does for this exponent: nan for -inf
+}

@@ -1,0 +1,155 @@
+"""Arrays that are put together piece by piece: joins, regions, scatters, windows added up, and running results.
+
+Each is a few kernels that write to one array, one after another. What is below, zeros say, comes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from adjoint.graph.node import Node
+from adjoint.native.codegen.llvm_text import Code, Value, float_text, key_of
+from adjoint.native.codegen.loop_nest import Expression, Spec, contiguous
+from adjoint.native.codegen.memory import Operand
+from adjoint.native.lower import maths
+from adjoint.native.lower import table as lowering
+from adjoint.native.plan.indexing import PUT, SCATTER
+from adjoint.native.plan.views import View, plain, region
+
+RUNNING: dict[str, Callable[[Code, Value, Value], Value]] = {
+    "running_sum": lambda code, x, y: x + y,
+    "running_product": lambda code, x, y: x * y,
+    "running_max": lowering.maximum,
+    "running_min": lowering.minimum,
+    "running_logsumexp": lambda code, x, y: maths.FUNCTIONS["logaddexp"](code, x, y),
+}
+ASSEMBLED = ("scatter_add", "join", "pile", "overwrite", "pad_zeros", "overlap_add", *RUNNING)
+
+
+def refusal(node: Node) -> str:
+    """Why no kernels assemble the node; empty, if some do."""
+    assert node.op is not None
+    name, out = node.op.name, key_of(node.dtype)
+    if name in RUNNING:
+        odd = out == "b1" or (name == "running_logsumexp" and out[0] != "f")
+        return f"dtype {node.dtype}" if odd else ""
+    return "" if _pieces(node) is not None else "an index of arrays"
+
+
+def specs(node: Node, view: Callable[[Node], View]) -> list[Spec]:
+    """The kernels for `node`; `view` says where the elements of its arguments lie."""
+    assert node.op is not None
+    if node.op.name in RUNNING:
+        return _running(node, view(node.args[0]))
+    dtype, size = key_of(node.dtype), node.dtype.itemsize
+    found = []
+    for source, place in _pieces(node) or ():
+        target = Operand(node, dtype, place.strides, place.offset * size)
+        if not place.size:
+            continue
+        if source is None or is_number(source):
+            fill = number_as(0 if source is None else source.value, dtype)
+            found.append(Spec(place.shape, [], [fill], [(0, target, None)]))
+        else:
+            found.append(Spec(place.shape, [view(source).read(source.dtype, place.shape)], [], [(0, target, None)]))
+    if node.op in (SCATTER, PUT):
+        found.append(_scattered(node, view))
+    if node.op.name == "overlap_add":
+        found.append(_windows(node, view(node.args[0])))
+    return found
+
+
+def _pieces(node: Node) -> list[tuple[Node | None, View]] | None:
+    """What comes to which place, one after another, None for zeros; None if elements lie irregularly there."""
+    assert node.op is not None
+    name, settings = node.op.name, node.settings
+    if node.op in (SCATTER, PUT):  # what comes below the elements that are written one by one
+        return [(None if node.op is SCATTER else node.args[2], plain(node))]
+    if name == "overlap_add":
+        return [(None, plain(node))]
+    if name == "pad_zeros":
+        (inner,) = node.args
+        widths = np.broadcast_to(np.asarray(settings["widths"]), (len(node.shape), 2))
+        index = tuple(slice(before, before + n) for (before, _), n in zip(widths.tolist(), inner.shape, strict=True))
+        place = region(node, index)
+        assert place is not None
+        return [(None, plain(node)), (inner, place)]
+    if name in ("scatter_add", "overwrite"):
+        place = region(node, settings["index"], settings.get("path", ()))
+        below = node.args[1] if name == "overwrite" else None
+        return None if place is None else [(below, plain(node)), (node.args[0], place)]
+    axis = settings["axis"] % len(node.shape)
+    found: list[tuple[Node | None, View]] = []
+    start = 0
+    for arg in node.args:
+        length = arg.shape[axis] if name == "join" else 1
+        part = slice(start, start + length) if name == "join" else start
+        place = region(node, (slice(None),) * axis + (part,))
+        assert place is not None
+        found.append((arg, place))
+        start += length
+    return found
+
+
+def _scattered(node: Node, view: Callable[[Node], View]) -> Spec:
+    """The elements of an array to computed positions, added to what is there or in its place."""
+    settings = node.settings
+    reads = [view(arg).read(arg.dtype, settings["region"]) for arg in node.args[:2]]
+    offset, adds = settings["offset"] * node.dtype.itemsize, node.op is SCATTER
+    target = Operand(node, key_of(node.dtype), settings["strides"], offset, positions=1, adds=adds)
+    return Spec(settings["region"], reads, [], [(0, target, None)])
+
+
+def _windows(node: Node, seen: View) -> Spec:
+    """Windows added up, as NumPy would: first what comes first in each, from all of them."""
+    settings, rank = node.settings, len(node.shape)
+    count, size, whole = len(seen.shape) - rank, node.dtype.itemsize, contiguous(node.shape)
+    order = [*range(rank, rank + count), *range(rank)]
+    shape = tuple(seen.shape[i] for i in order)
+    source = Operand(seen.base, key_of(node.dtype), tuple(seen.strides[i] for i in order), seen.offset * size)
+    target = Operand(node, key_of(node.dtype), (*(whole[i] for i in settings["axis"]), *whole), adds=True)
+    return Spec(shape, [source], [], [(0, target, None)], in_turn=frozenset(range(count)))
+
+
+def _running(node: Node, seen: View) -> list[Spec]:
+    """Each result from the one before it."""
+    assert node.op is not None
+    axis, kind, size = node.settings["axis"] % len(node.shape), key_of(node.dtype), node.dtype.itemsize
+    given, name, own = node.args[0].dtype, node.op.name, contiguous(node.shape)
+    wide = "f4" if kind == "f2" else kind
+
+    def domain(n: int) -> tuple[int, ...]:
+        return (*node.shape[:axis], n, *node.shape[axis + 1 :])
+
+    def source(start: int) -> Operand:
+        return Operand(
+            seen.base, key_of(given), seen.strides, (seen.offset + start * seen.strides[axis]) * given.itemsize
+        )
+
+    def target(start: int) -> Operand:
+        return Operand(node, kind, own, start * own[axis] * size)
+
+    def step(code: Code, before: Value, x: Value) -> Value:
+        return RUNNING[name](code, before.to(wide), x.to(wide)).to(kind)
+
+    first = Expression(lambda code, x: x.to(kind), (0,), ("to", kind))
+    found = [Spec(domain(1), [source(0)], [first], [(1, target(0), None)])]
+    if node.shape[axis] > 1:
+        after = Expression(step, (0, 1), (name, kind))
+        reads = [target(0), source(1)]
+        stores: list[Any] = [(2, target(1), None)]
+        found.append(Spec(domain(node.shape[axis] - 1), reads, [after], stores, in_turn=frozenset([axis])))
+    return found
+
+
+def number_as(value: Any, dtype: str) -> Expression:
+    """A constant, told from others by its bits."""
+    text = float_text(value, dtype) if dtype[0] == "f" else int(value)
+    return Expression(lambda code: code.constant(value, dtype), (), (dtype, text))
+
+
+def is_number(arg: Node) -> bool:
+    return arg.kind == "constant" and np.ndim(arg.value) == 0

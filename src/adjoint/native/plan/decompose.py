@@ -1,0 +1,174 @@
+"""Taking operations apart until only those are left that native code, BLAS or NumPy computes.
+
+An operation that is written in NumPy calls is captured on symbols, and its nodes take its place: `relu`, `gelu` and
+most others need no lowering of their own. A few whose functions look at values are written down here once more,
+without looking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.errors import AdjointError
+from adjoint.core.op import Op
+from adjoint.core.turns import aside
+from adjoint.graph.capture import capture
+from adjoint.graph.node import Draws, Node, Place, call, in_order, part
+from adjoint.graph.rewrite import converted, op_named, with_args
+from adjoint.graph.symbol import still
+from adjoint.native.lower.table import TABLE
+from adjoint.native.plan import decompositions as written_again
+from adjoint.native.plan.assembly import ASSEMBLED
+from adjoint.native.plan.indexing import FROM_INDEX, by_positions
+from adjoint.native.plan.views import VIEWS
+from adjoint.ops.reductions import count_along
+
+REDUCED = ("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_mean", "any", "all")
+WRITTEN_IN_NUMPY = ("standardize",)
+KEPT = frozenset((*REDUCED, *VIEWS, *ASSEMBLED, "matmul", "astype", "as_python", "as_numpy", "choose_either"))
+
+
+def _shifted(x: Any, axis: Any) -> Any:
+    top = np.max(x, axis=axis, keepdims=True)
+    return np.where(np.isfinite(top), x - top, np.where(np.equal(x, np.inf), 0, x - top))
+
+
+def _softmax(x: Any, axis: Any) -> Any:
+    e = np.exp(_shifted(x, axis))
+    return e / np.sum(e, axis=axis, keepdims=True)
+
+
+def _log_softmax(x: Any, axis: Any) -> Any:
+    apart = _shifted(x, axis)
+    return apart - np.log(np.sum(np.exp(apart), axis=axis, keepdims=True))
+
+
+def _logsumexp(a: Any, axis: Any, keepdims: Any) -> Any:
+    top = np.max(a, axis=axis, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0).astype(a.dtype)
+    total = np.log(np.sum(np.exp(a - top), axis=axis, keepdims=True)) + top
+    return total if keepdims else np.reshape(total, np.empty(a.shape).sum(axis=axis).shape)
+
+
+def _variance(a: Any, axis: Any, keepdims: Any, ddof: float) -> Any:
+    apart = a - np.mean(a, axis=axis, keepdims=True)
+    count = max(count_along(a.shape, axis) - ddof, 0)
+    return np.sum(np.square(apart), axis=axis, keepdims=keepdims) / (float(count) or np.nan)
+
+
+def _deviation(a: Any, axis: Any, keepdims: Any, ddof: float) -> Any:
+    return np.sqrt(_variance(a, axis, keepdims, ddof))
+
+
+def _negative_log_likelihood(a: Any, labels: Any, mean: bool) -> Any:
+    """A label that names no class gives nan, since native code raises no errors."""
+    apart, count = _shifted(a, -1), a.shape[-1]
+    mine = np.equal(labels[..., None], np.arange(count))
+    chosen = np.sum(np.where(mine, apart, 0.0), axis=-1)
+    chosen = np.where(np.logical_and(np.greater_equal(labels, 0), np.less(labels, count)), chosen, np.nan)
+    loss = np.log(np.sum(np.exp(apart), axis=-1)) - chosen
+    return np.mean(loss) if mean else loss
+
+
+INSTEAD: dict[str, Callable[..., Any]] = {
+    "affine": lambda x, w, b: np.matmul(x, w.T) + b,
+    "negative_log_likelihood": _negative_log_likelihood,
+    "softmax": _softmax,
+    "log_softmax": _log_softmax,
+    "reduce_logsumexp": _logsumexp,
+    "reduce_var": _variance,
+    "reduce_std": _deviation,
+    **written_again.INSTEAD,
+}
+
+
+def primitive(outputs: Sequence[Node]) -> list[Node]:
+    """The same values, by primitive operations."""
+    done: dict[Node, Node] = {}
+    draws = Draws()
+    for node in in_order(outputs):
+        done[node] = draws.in_turn(node, _taken_apart(node, tuple(done[arg] for arg in node.args)))
+    return [done[node] for node in outputs]
+
+
+def _taken_apart(node: Node, args: tuple[Node, ...]) -> Node:
+    if node.op is None:
+        return with_args(node, args)
+    if node.op is still:
+        return args[0]
+    if node.op.name == "matmul" and node.dtype == np.float16 and all(arg.dtype == node.dtype for arg in args):
+        args = tuple(converted(arg, np.dtype(np.float32), node.place) for arg in args)  # as NumPy computes
+        product = call(node.op, args, node.settings, node.shape, args[0].dtype, lambda: node.place)
+        return converted(product, node.dtype, node.place)
+    if node.op.name == "matmul" and node.dtype is not None:
+        args = tuple(converted(arg, node.dtype, node.place) for arg in args)
+    if node.op.name in FROM_INDEX and (placed := by_positions(node, args)):
+        return placed
+    if node.op.name == "reshape" and node.settings["order"] == "F" and node.shape is not None:
+        return _by_columns(node, args[0])
+    same = with_args(node, args)
+    if _is_primitive(node.op) or node.shape is None or isinstance(node.shape[0] if node.shape else 0, tuple):
+        return same
+    try:
+        return _captured(node, args) or same
+    except (AdjointError, TypeError, ValueError, AttributeError, NotImplementedError):
+        return same  # computed by NumPy
+
+
+def _by_columns(node: Node, arg: Node) -> Node:
+    """A reshape that counts the first axis first, as one of the transposed array."""
+    assert node.op is not None
+    transpose = op_named("transpose")
+    settings = {**node.settings, "order": "C", "shape": node.shape[::-1]}
+    turned = call(transpose, (arg,), transpose.settings, arg.shape[::-1], arg.dtype, lambda: node.place)
+    rows = call(node.op, (turned,), settings, node.shape[::-1], node.dtype, lambda: node.place)
+    return call(transpose, (rows,), transpose.settings, node.shape, node.dtype, lambda: node.place)
+
+
+def _is_primitive(op: Op) -> bool:
+    """Whether `op` is left as it is. LAPACK is not even tried on symbols: SciPy miscounts references when it fails."""
+    if op.name in KEPT or (op.name in TABLE and op.name not in INSTEAD):
+        return True
+    if op.multiple or isinstance(op.forward, np.ufunc) or op.flags & {"random", "creates", "once"}:
+        return True
+    return op.kind not in ("elementwise", "reduction") and op.name not in INSTEAD and op.name not in WRITTEN_IN_NUMPY
+
+
+def _captured(node: Node, args: tuple[Node, ...]) -> Node | None:
+    """What the operation does, as nodes on `args`; None if it asks for values."""
+    assert node.op is not None
+    function = INSTEAD.get(node.op.name, node.op.forward)
+    each = node.op.kind == "elementwise"
+    given = [i for i, arg in enumerate(args) if not (arg.kind == "constant" and np.ndim(arg.value) == 0)]
+    if not given or (node.op.kind == "constant" and node.op.name not in INSTEAD):
+        return None
+
+    def body(*arrays: Any) -> Any:
+        values = [arg.value for arg in args]
+        for i, array in zip(given, arrays, strict=True):
+            values[i] = array
+        return function(*values, **node.settings)
+
+    examples = [np.ones((1,) if each and args[i].shape else args[i].shape, args[i].dtype) for i in given]
+    with np.errstate(all="ignore"), aside():
+        graph = capture(body, *examples)
+    nodes = graph.nodes
+    if graph.guards or graph.state is not None or len(graph.outputs) != 1 or any(n.op is node.op for n in nodes):
+        return None
+    put = {old: args[i] for old, i in zip(graph.inputs, given, strict=True)}
+    for inner in nodes:
+        if inner not in put:
+            put[inner] = _put(inner, tuple(put[arg] for arg in inner.args), each, node.place)
+    result = put[graph.outputs[0]]
+    result = converted(result, node.dtype, node.place)
+    return result if result.shape == node.shape else None
+
+
+def _put(inner: Node, args: tuple[Node, ...], each: bool, place: Place | None) -> Node:
+    if inner.op is None:
+        return part(args[0], inner.value) if args else inner
+    shape = np.broadcast_shapes(*(arg.shape for arg in args)) if each else inner.shape
+    return _taken_apart(call(inner.op, args, inner.settings, shape, inner.dtype, lambda: place), args)

@@ -1,0 +1,248 @@
+"""Which nodes are computed together: a kernel is a set of nodes over one domain, with the reductions of these.
+
+Every node has an epoch: how many results must be whole before it can be computed, on the longest way to it. Elementwise
+nodes of one shape and epoch that use each other, or read the same array, are one kernel; a reduction is part of the
+kernel of what it reduces. No kernel waits for itself then: within an epoch values only go to larger shapes.
+A node that is used in one later epoch alone is computed there, so that it is not stored. Numbers of one epoch are one
+sequence. What is too long for a kernel is cut where little goes across, which is the same place in each turn of a loop.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from heapq import heapify, heappop, heappush
+from itertools import accumulate
+
+import numpy as np
+
+from adjoint.graph.node import Node
+from adjoint.native.plan.views import View
+from adjoint.ops.reductions import axes_of
+
+BARRIERS = ("matmul", "assemble")  # what reads its arguments as wholes, in a step of its own
+PLACEWISE = ("elementwise", "gather")  # what is computed place by place
+LARGEST = 64  # nodes a kernel: more would not fit into the processor's registers
+LARGEST_OF_NUMBERS = 128  # which are stored and read by an instruction each
+
+
+class Group:
+    """Nodes that one kernel computes."""
+
+    __slots__ = ("axes", "domain", "nodes", "reductions")
+
+    def __init__(self, domain: tuple[int, ...]) -> None:
+        self.domain = domain
+        self.nodes: list[Node] = []
+        self.reductions: list[Node] = []
+        self.axes: frozenset[int] = frozenset()
+
+    @property
+    def members(self) -> list[Node]:
+        return self.nodes + self.reductions
+
+
+class Scope:
+    """What fusion knows of the nodes of a segment: their kinds, what they see, and who needs them whole."""
+
+    def __init__(
+        self, nodes: Sequence[Node], kinds: dict[Node, str], views: dict[Node, View], outputs: Iterable[Node]
+    ) -> None:
+        self.nodes, self.kinds, self.views, self.outputs = nodes, kinds, views, set(outputs)
+        self.inside = set(nodes)
+
+    def base(self, arg: Node) -> Node:
+        """Whose elements `arg` shows."""
+        return self.views[arg].base if arg in self.views else arg
+
+    def domain(self, node: Node) -> tuple[int, ...]:
+        """The shape over which a node is computed."""
+        one: tuple[int, ...] = node.args[0].shape if self.kinds[node] in ("reduce", "identity") else node.shape
+        return one
+
+    def whole(self, arg: Node, node: Node) -> bool:
+        """Whether `node` needs all of `arg` before it begins."""
+        return self.kinds[node] in BARRIERS or (self.kinds[node] == "gather" and arg is node.args[0])
+
+    def direct(self, arg: Node, node: Node) -> bool:
+        """Whether `arg` may be computed in the kernel of `node`, place by place."""
+        return (
+            self.kinds.get(arg) in PLACEWISE
+            and self.kinds[node] != "view"  # whose readers may read other places
+            and arg in self.inside
+            and not self.whole(arg, node)
+            and arg.shape == self.domain(node)
+        )
+
+
+def members(group: Group | Node) -> list[Node]:
+    """The nodes that a step computes."""
+    return [group] if isinstance(group, Node) else group.members
+
+
+def homes(order: Sequence[Group | Node]) -> dict[Node, int]:
+    """In which step each node is computed."""
+    return {node: i for i, group in enumerate(order) for node in members(group)}
+
+
+def axes_reduced(node: Node) -> frozenset[int]:
+    """The axes that a reduction takes together."""
+    return frozenset(axes_of(node.settings.get("axis"), len(node.args[0].shape)))
+
+
+def epochs(scope: Scope) -> dict[Node, int]:
+    """The epoch of each node that is computed."""
+    epoch: dict[Node, int] = {}
+    for node in scope.nodes:
+        if scope.kinds[node] == "view":
+            continue
+        latest = 0
+        for arg in node.args:
+            base = scope.base(arg)
+            if base in epoch:
+                grows = scope.kinds[base] in PLACEWISE and arg is base and not scope.whole(arg, node)
+                latest = max(latest, epoch[base] + (not grows))
+        epoch[node] = latest
+    if not any(epoch.values()):
+        return epoch
+    users: dict[Node, list[Node]] = defaultdict(list)
+    for node in scope.nodes:
+        for arg in node.args:
+            users[arg].append(node)
+    for node in reversed(scope.nodes):
+        if scope.kinds[node] in PLACEWISE and node not in scope.outputs and users[node]:
+            later = {epoch[user] for user in users[node] if scope.kinds[user] != "view" and scope.direct(node, user)}
+            if len(later) == 1 and all(scope.direct(node, user) for user in users[node]):
+                epoch[node] = max(epoch[node], *later)
+    return epoch
+
+
+def groups(scope: Scope) -> list[Group | Node]:
+    """The kernels, and the products that BLAS computes, in an order in which they can be run."""
+    epoch = epochs(scope)
+    parent: dict[Node, Node] = {}
+
+    def root(node: Node) -> Node:
+        while parent.setdefault(node, node) is not node:
+            parent[node] = parent[parent[node]]
+            node = parent[node]
+        return node
+
+    first_reader: dict[tuple[Node, int, tuple[int, ...]], Node] = {}
+    fused = [node for node in scope.nodes if scope.kinds[node] in (*PLACEWISE, "reduce", "identity")]
+    numbers: dict[int, list[Node]] = defaultdict(list)
+    together: dict[Node, list[Node]] = defaultdict(list)
+    arrays = []
+    for node in fused:
+        domain = scope.domain(node)
+        if not domain and scope.kinds[node] != "reduce":
+            numbers[epoch[node]].append(node)
+            continue
+        arrays.append(node)
+        key = epoch[node], domain
+        for arg in node.args if domain else ():
+            if scope.direct(arg, node) and epoch[arg] == epoch[node]:
+                parent[root(node)] = root(arg)
+            elif arg.shape == domain:
+                other = first_reader.setdefault((arg, *key), node)
+                parent[root(node)] = root(other)
+    for node in arrays:
+        together[root(node)].append(node)
+    made: list[Group | Node] = [node for node in scope.nodes if scope.kinds[node] in BARRIERS]
+    for nodes in (*numbers.values(), *together.values()):
+        made += _split(nodes, scope)
+    return _ordered(made, scope)
+
+
+def cut(nodes: Sequence[Node], longest: int) -> list[Sequence[Node]]:
+    """Stretches of at most `longest` nodes, which end where the fewest values go on that are used soon after.
+
+    So equal turns of a loop are cut alike, and are the same kernels.
+    """
+    count, place = len(nodes), {node: i for i, node in enumerate(nodes)}
+    if count <= longest:
+        return [nodes]
+    until = list(range(count))  # where each value is used for the last time, but for what is far away
+    for i, node in enumerate(nodes):
+        for arg in node.args:
+            at = place.get(arg, i)
+            if i - at <= longest:
+                until[at] = i
+    change = [0] * (count + 2)
+    for i, last in enumerate(until):
+        change[i + 1] += 1
+        change[last + 1] -= 1
+    across = list(accumulate(change))
+    lowest = _lowest_around(across, 4 * longest)
+    made, start = [], 0
+    while count - start > longest:
+        first, past = start + longest // 4, start + longest + 1
+        turns = [i for i in range(start + 1, past) if across[i] == lowest[i]]
+        if turns:
+            end = next((i for i in turns if i >= first), turns[-1])
+        else:
+            end = min(range(first, past), key=across.__getitem__)
+        made.append(nodes[start:end])
+        start = end
+    return [*made, nodes[start:]]
+
+
+def _lowest_around(counts: Sequence[int], reach: int) -> list[int]:
+    """For each place, the lowest of all counts that are not further away than about `reach`."""
+    found, width = np.array(counts), 1
+    while width < reach:  # each now holds what the next `width` places have
+        found[:-width] = np.minimum(found[:-width], found[width:])
+        width *= 2
+    around: list[int] = np.concatenate([np.full(width // 2, found[0]), found])[: len(counts)].tolist()
+    return around
+
+
+def _split(nodes: list[Node], scope: Scope) -> list[Group]:
+    """Kernels that are not too large, with reductions along the same axes."""
+    made: list[Group] = []
+    owner: dict[Node, Group] = {}
+    domain = scope.domain(nodes[0])
+    computed = [node for node in nodes if scope.kinds[node] != "reduce"]
+    for stretch in cut(computed, LARGEST if domain else LARGEST_OF_NUMBERS) if computed else ():
+        made.append(Group(domain))
+        made[-1].nodes += stretch
+        owner.update(dict.fromkeys(stretch, made[-1]))
+    alone: dict[frozenset[int], Group] = {}
+    for node in nodes:
+        if scope.kinds[node] != "reduce":
+            continue
+        axes = axes_reduced(node)
+        group = owner.get(node.args[0])
+        if group is None or (group.reductions and group.axes != axes):
+            group = alone.get(axes)
+            if group is None:
+                group = alone[axes] = Group(domain)
+                made.append(group)
+        group.axes = axes
+        group.reductions.append(node)
+    return made
+
+
+def _ordered(made: list[Group | Node], scope: Scope) -> list[Group | Node]:
+    """An order in which everything comes after what it needs; the oldest first."""
+    owner = homes(made)
+    needs: list[set[int]] = []
+    gives: dict[int, list[int]] = defaultdict(list)
+    for i, group in enumerate(made):
+        bases = {scope.base(arg) for node in members(group) for arg in node.args}
+        needs.append({owner[base] for base in bases if base in owner} - {i})
+        for j in needs[-1]:
+            gives[j].append(i)
+    age = [members(group)[-1].number for group in made]
+    ready = [(age[i], i) for i in range(len(made)) if not needs[i]]
+    heapify(ready)
+    order: list[Group | Node] = []
+    while ready:
+        _, i = heappop(ready)
+        order.append(made[i])
+        for j in gives[i]:
+            needs[j].discard(i)
+            if not needs[j]:
+                heappush(ready, (age[j], j))
+    assert len(order) == len(made), "kernels that wait for each other"
+    return order

@@ -1,0 +1,404 @@
+"""The plan of a segment: kernels and products in order, what each reads and writes, and where in the arena it lies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjoint.graph.node import Node, constant
+from adjoint.native.codegen import guards as answers
+from adjoint.native.codegen.jit import Function
+from adjoint.native.codegen.kernels import INLINED, write
+from adjoint.native.codegen.llvm_text import key_of
+from adjoint.native.codegen.loop_nest import Expression, Reduction, Spec, broadcast_strides, contiguous
+from adjoint.native.codegen.memory import Operand
+from adjoint.native.lower import table as lowering
+from adjoint.native.plan import arena as buffers
+from adjoint.native.plan import assembly as assembled
+from adjoint.native.plan import blas
+from adjoint.native.plan.arena import Arena, Use
+from adjoint.native.plan.assembly import is_number, number_as
+from adjoint.native.plan.classify import reduction_of
+from adjoint.native.plan.fusion import Group, Scope, axes_reduced, groups, homes, members
+from adjoint.native.plan.views import View, plain, through
+
+
+class Step(NamedTuple):
+    """One native call: its code, the values that it reads and writes with their offsets, and numbers.
+
+    `nodes` are what it computes, in so many nested `loops`; `label` says it in words. `read` and `written` count bytes;
+    `use` is what it does to memory.
+    """
+
+    function: Function
+    operands: list[tuple[Any, int]]
+    numbers: list[int]
+    nodes: tuple[Node, ...]
+    label: str
+    loops: int
+    read: int
+    written: int
+    use: Use
+
+
+class Plan(NamedTuple):
+    """What a segment does.
+
+    Attributes:
+        steps: what is done, in order.
+        constants: what these read besides arguments.
+        arena: where values in between lie.
+        targets: arguments that are written.
+        direct: values that lie where a target does, by the value.
+        final: the number of the first step that writes a target.
+    """
+
+    steps: list[Step]
+    constants: list[Node]
+    arena: Arena
+    targets: list[Node]
+    direct: dict[Any, Node]
+    final: int
+
+
+FLAG = "flag"  # stands for the word that is set if a check fails
+
+
+class Copy(NamedTuple):
+    """Stands for a value that is a copy of another: a view that an output shows, or one that needs its own memory."""
+
+    of: Node  # of the same dtype
+    shape: tuple[int, ...]
+    number: int
+
+    @property
+    def dtype(self) -> Any:
+        return self.of.dtype
+
+
+def bytes_of(value: Any) -> int:
+    """How many bytes a value takes that a step writes: a node's, or a copy's."""
+    return int(math.prod(value.shape) * value.dtype.itemsize)
+
+
+class Planner:
+    """Makes the plan of a segment.
+
+    Args:
+        nodes: what native code computes, in order.
+        kinds: for each of these what it is; see `kind_of`.
+        outputs: the values that leave the segment, in the order of the results.
+        fastmath: whether a product and a sum may be rounded once.
+        writes: values that are written into arguments, each with the argument.
+        checks: values that must be equal to an array, or else nothing is written.
+    """
+
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        kinds: dict[Node, str],
+        outputs: Sequence[Node],
+        fastmath: bool = False,
+        writes: Sequence[tuple[Node, Node]] = (),
+        checks: Sequence[tuple[Node, np.ndarray]] = (),
+    ) -> None:
+        self.fastmath, self.writes, self.checks = fastmath, writes, checks
+        self.kinds, self.outputs = dict(kinds), outputs
+        self.views: dict[Node, View] = {}
+        for node in nodes:
+            if kinds[node] == "view":
+                shown = through(node, self.view(node.args[0]))
+                if shown is None:  # its elements are put in order first
+                    self.kinds[node] = "identity"
+                else:
+                    self.views[node] = shown
+        self.kept = [*outputs, *(value for value, _ in writes), *(value for value, _ in checks)]
+        self.scope = Scope(nodes, self.kinds, self.views, self.kept)
+        self.leaving = {*outputs, *(value for value, _ in writes)}
+        self.blocks: dict[Node, tuple[Node, int]] = {}  # for numbers that lie side by side: the first, and how far on
+        self.results: dict[Any, int] = {}
+        self.constants: list[Node] = []
+        self.known: dict[Hashable, Function] = {}
+        self.steps: list[Step] = []
+
+    def view(self, node: Node) -> View:
+        """Where the elements of `node` lie."""
+        return self.views.get(node) or plain(node)
+
+    def plan(self) -> Plan:
+        """All steps, and places for what they write."""
+        copies: list[tuple[Node, Copy]] = []
+        for i, node in enumerate(self.outputs):
+            if node in self.views or node not in self.kinds or node in self.results:
+                copies.append((node, Copy(node, node.shape, i)))
+                self.results[copies[-1][1]] = i
+            else:
+                self.results[node] = i
+        order = groups(self.scope)
+        needed = self._needed(order)
+        first, later = self._parted(order)
+        for group in first:
+            self._step(group, needed)
+        self._check()
+        checked = len(self.steps)
+        for group in later:
+            self._step(group, needed)
+        for node, copy in copies:
+            self._copy(self.view(node), copy)
+        direct = self._direct(checked)
+        self._commit(direct)
+        targets = [target for _, target in self.writes]
+        uses = [step.use for step in self.steps]
+        over = {*direct, *targets}
+        inside = (value for use in uses for value in use.writes if value not in self.results and value not in over)
+        sizes = {value: bytes_of(value) for value in inside}
+        arena = buffers.planned(uses, sizes)
+        buffers.verify(uses, sizes, arena)
+        final = next((i for i, use in enumerate(uses) if over.intersection(use.writes)), len(uses))
+        return Plan(self.steps, self.constants, arena, targets, direct, final)
+
+    def takes(self, inputs: Sequence[Node]) -> list[Node]:
+        """What the segment is called with: first those that are the program's `inputs`."""
+        own = set(self.scope.nodes)
+        used = dict.fromkeys(arg for node in self.scope.nodes for arg in node.args)
+        used |= dict.fromkeys((*self.kept, *(target for _, target in self.writes)))
+        found = [node for node in used if node not in own and node.kind != "constant"]
+        return [node for node in inputs if node in used] + [node for node in found if node not in inputs]
+
+    def _parted(self, order: Sequence[Group | Node]) -> tuple[list[Group | Node], list[Group | Node]]:
+        """What the checks need, and the rest."""
+        home = homes(order)
+        stack = [home[base] for node, _ in self.checks if (base := self.view(node).base) in home]
+        needed = set(stack)
+        while stack:
+            for node in members(order[stack.pop()]):
+                for arg in node.args:
+                    i = home.get(self.view(arg).base)
+                    if i is not None and i not in needed:
+                        needed.add(i)
+                        stack.append(i)
+        return [g for i, g in enumerate(order) if i in needed], [g for i, g in enumerate(order) if i not in needed]
+
+    def _step(self, group: Group | Node, needed: set[Node]) -> None:
+        if isinstance(group, Node):
+            (self._multiply if self.kinds[group] == "matmul" else self._assemble)(group)
+        else:
+            self._compute(group, needed)
+
+    # -- Checks, and what is written into arguments ----------------------------------------------------
+
+    def _check(self) -> None:
+        """Compare what is to be checked with what it must be."""
+        for node, answer in self.checks:
+            view = self.view(node)
+            value: Any = view.base
+            if not view.whole:
+                value = Copy(node, node.shape, -len(self.steps) - 1)
+                self._copy(view, value)
+            wanted = constant(np.atleast_1d(answer))
+            self._constant(value)
+            self._constant(wanted)
+            operands = [(value, 0), (wanted, 0), (FLAG, 0)]
+            use = Use((value,), (), {})
+            label = f"check {node.label}"
+            self.steps.append(Step(answers.write(), operands, [answer.nbytes], (), label, 0, answer.nbytes, 0, use))
+
+    def _direct(self, checked: int) -> dict[Any, Node]:
+        """Values that may be computed right where their targets lie: these are read for the last time by then."""
+        makers: dict[Any, list[int]] = {}
+        readers: dict[Any, int] = {}
+        for i, step in enumerate(self.steps):
+            for value in step.use.writes:
+                makers.setdefault(value, []).append(i)
+            for value in step.use.reads:
+                readers[value] = i
+        found: dict[Any, Node] = {}
+        for value, target in self.writes:
+            made, last = makers.get(value, []), readers.get(target, -1)
+            if value in self.results or value in found or len(made) != 1 or made[0] < checked or last > made[0]:
+                continue
+            others = any(self.view(v).base is target for v, t in self.writes if t is not target)
+            if not others and (last < made[0] or target in self.steps[last].use.instead.get(value, ())):
+                found[value] = target
+        return found
+
+    def _commit(self, direct: dict[Any, Node]) -> None:
+        """Copy the other values to their targets, when everything is computed."""
+        left = [(value, target) for value, target in self.writes if direct.get(value) is not target]
+        targets = {target for _, target in self.writes}
+        ready: list[tuple[View, Node]] = []
+        for value, target in left:
+            view = self.view(value)
+            if view.base in targets:  # which may be overwritten before
+                copy = Copy(value, value.shape, -len(self.steps) - 1)
+                self._copy(view, copy)
+                view = View(copy, value.shape, contiguous(value.shape))  # type: ignore[arg-type]  # a value all the same
+            ready.append((view, target))
+        for view, target in ready:
+            self._copy(view, target)
+
+    def _needed(self, order: Sequence[Group | Node]) -> set[Node]:
+        """What is used outside of the kernel that computes it."""
+        home = homes(order)
+        needed = {self.scope.base(node) for node in self.kept}
+        for i, group in enumerate(order):
+            for node in members(group):
+                for arg in node.args:
+                    if home.get(arg) != i:  # no view is at home in a kernel
+                        needed.add(self.scope.base(arg))
+        return needed
+
+    # -- Steps ----------------------------------------------------------------------------------------
+
+    def _compute(self, group: Group, needed: set[Node]) -> None:
+        reads: list[Operand] = []
+        expressions: list[Expression] = []
+        places: dict[Any, int] = {}
+        externals: dict[Node, None] = {}
+        inside = {node for node in group.nodes if self.kinds[node] != "identity"}
+        for node in group.members:
+            for arg in node.args[1:] if self.kinds[node] == "gather" else node.args:
+                if arg not in inside and arg not in externals and not is_number(arg):
+                    externals[arg] = None
+        for arg in externals:
+            view = self.view(arg)
+            places[arg] = len(reads)
+            read = view.read(arg.dtype, group.domain)
+            reads.append(read if group.domain else self._in_block(read))
+            self._constant(view.base)
+        for node in group.nodes:
+            self._express(node, len(reads), expressions, places)
+        whole = contiguous(group.domain)
+        stored = [node for node in group.nodes if node in needed]
+        if not group.domain:
+            inner = [node for node in stored if node not in self.leaving]
+            self.blocks |= {node: (inner[0], buffers.NUMBER * i) for i, node in enumerate(inner)}
+        stores: list[tuple[int, Operand, Reduction | None]]
+        stores = [(places[n], self._in_block(Operand(n, key_of(n.dtype), whole)), None) for n in stored]
+        for node in group.reductions:
+            place = self._number(node.args[0], len(reads), expressions, places)
+            stores += [(place, Operand(node, key_of(node.dtype), self._kept(node)), reduction_of(node))]
+        if not stores:
+            return
+        self._write(Spec(group.domain, reads, expressions, stores, group.axes), tuple(group.members))
+
+    def _in_block(self, operand: Operand) -> Operand:
+        """A number as part of the block in which it lies, if it does."""
+        block, within = self.blocks.get(operand.buffer, (None, 0))
+        return operand._replace(block=block, within=within)
+
+    def _express(self, node: Node, reads: int, expressions: list[Expression], places: dict[Any, int]) -> None:
+        if self.kinds[node] == "identity":
+            places[node] = self._number(node.args[0], reads, expressions, places)
+            return
+        if self.kinds[node] == "gather":
+            at = self._number(node.args[1], reads, expressions, places)
+            expressions.append(Expression(None, (at,), "gather", self._looked_up(node)))
+            places[node] = reads + len(expressions) - 1
+            return
+        found = lowering.lowered(node)
+        args = tuple(self._number(arg, reads, expressions, places) for arg in node.args)
+        assert node.op is not None
+        # The function is one for all nodes that `lowering` finds alike, so it tells them apart.
+        inlined = not found.plain and math.prod(node.shape) >= INLINED
+        key = (node.op.name, found.loop, found.function, key_of(node.dtype), inlined)
+        expressions.append(Expression(lowering.applied(found, key_of(node.dtype), self.fastmath), args, key))
+        places[node] = reads + len(expressions) - 1
+
+    def _looked_up(self, node: Node) -> Operand:
+        """The array that a gather reads, at its first element."""
+        view, settings, size = self.view(node.args[0]), node.settings, node.dtype.itemsize
+        if view.is_contiguous:
+            self._constant(view.base)
+            offset = (view.offset + settings["offset"]) * size
+            return Operand(view.base, key_of(node.dtype), settings["strides"], offset)
+        copy = Copy(node, view.shape, -len(self.steps) - 1)  # positions count elements in order
+        self._copy(view, copy)
+        return Operand(copy, key_of(node.dtype), settings["strides"], settings["offset"] * size)
+
+    def _number(self, arg: Node, reads: int, expressions: list[Expression], places: dict[Any, int]) -> int:
+        """The number of a value in the kernel; that of a constant is written there."""
+        if arg not in places:
+            expressions.append(number_as(arg.value, key_of(arg.dtype)))
+            places[arg] = reads + len(expressions) - 1
+        return places[arg]
+
+    def _kept(self, node: Node) -> tuple[int, ...]:
+        """Strides of a reduction's result along the axes of what it reduces."""
+        shape, axes = node.args[0].shape, axes_reduced(node)
+        own = contiguous([1 if i in axes else n for i, n in enumerate(shape)])
+        return tuple(0 if i in axes else s for i, s in enumerate(own))
+
+    def _write(self, spec: Spec, nodes: tuple[Node, ...], in_place: bool = True) -> None:
+        written = write(spec, self.known)
+        count = len(spec.reads) + len(spec.looked_up)
+        taken = {operand.buffer for operand in spec.looked_up}
+        buffers_of = [operand.buffer for operand in written.operands]
+        sizes = [math.prod(n for n, s in zip(spec.domain, o.strides, strict=True) if s) * int(o.dtype[1])
+                 for o in written.operands]  # fmt: skip
+        whole = contiguous(spec.domain)
+        instead = {
+            operand.buffer: tuple(
+                dict.fromkeys(
+                    read.buffer
+                    for read in spec.reads
+                    if read.offset == 0
+                    and read.buffer not in taken
+                    and read.dtype[1] == operand.dtype[1]
+                    and all(n == 1 or s == w for n, s, w in zip(spec.domain, read.strides, whole, strict=True))
+                    and all(other == read or other.buffer is not read.buffer for other in spec.reads)
+                )
+            )
+            for _, operand, reduction in spec.stores
+            if reduction is None and in_place and operand.block is None
+        }
+        together = tuple(operand.buffer for _, operand, _ in spec.stores if operand.block is not None)
+        own = buffers_of[count:]  # a running result reads what it has written
+        read = tuple(dict.fromkeys(b for b in buffers_of[:count] if b not in own))
+        use = Use(read, tuple(own), instead, together)
+        label = " ".join(dict.fromkeys(n.label for n in nodes))
+        self.steps.append(Step(written.function, written.places, written.numbers, nodes, f"{label} over {spec.domain}",
+                               written.loops, sum(sizes[:count]), sum(sizes[count:]), use))  # fmt: skip
+
+    def _copy(self, view: View, target: Any) -> None:
+        """Put the elements of a view in order."""
+        self._constant(view.base)
+        there = Operand(target, key_of(view.base.dtype), contiguous(view.shape))
+        self._write(Spec(view.shape, [view.read(view.base.dtype, view.shape)], [], [(0, there, None)]), ())
+
+    def _assemble(self, node: Node) -> None:
+        """Put arrays to their places in a larger one, one after another."""
+        for spec in assembled.specs(node, self.view):
+            for read in spec.reads:
+                self._constant(read.buffer)
+            self._write(spec, (node,), False)
+
+    def _multiply(self, node: Node) -> None:
+        x, y = (self.view(arg) for arg in node.args)
+        found = blas.product(x, y, node.shape)
+        for k in found if isinstance(found, list) else ():
+            view = (x, y)[k]
+            shape = (
+                (*node.shape[: max(len(x.shape), len(y.shape)) - 2], *view.shape[-2:]) if view.shape[1:] else view.shape
+            )
+            copy = Copy(node, shape, -len(self.steps) - 1)
+            self._copy(view._replace(shape=shape, strides=broadcast_strides(view.strides, view.shape, shape)), copy)
+            moved = View(copy, shape, contiguous(shape))  # type: ignore[arg-type]  # a value all the same
+            x, y = (moved, y) if k == 0 else (x, moved)
+        found = blas.product(x, y, node.shape)
+        assert not isinstance(found, list), (x, y)
+        size = node.dtype.itemsize
+        for view in found.operands:
+            self._constant(view.base)
+        operands = [*((view.base, view.offset * size) for view in found.operands), (node, 0)]
+        use = Use(tuple(dict.fromkeys((x.base, y.base))), (node,), {})
+        label = f"BLAS {' @ '.join(str(view.shape) for view in (x, y))}"
+        self.steps.append(Step(blas.write(key_of(node.dtype)), operands, found.numbers, (node,), label, 0,
+                               (x.size + y.size) * size, bytes_of(node), use))  # fmt: skip
+
+    def _constant(self, base: Any) -> None:
+        if isinstance(base, Node) and base.kind == "constant" and base not in self.constants:
+            self.constants.append(base)

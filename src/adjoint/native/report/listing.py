@@ -1,0 +1,356 @@
+"""A program's steps, and where and how long what they write lies in memory: to be printed, and to be drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from adjoint.graph.node import Node
+from adjoint.graph.text import kind_of
+from adjoint.native.call.driver import NativeStep, NumpyStep
+from adjoint.native.plan.assembly import ASSEMBLED, RUNNING
+from adjoint.native.plan.decompose import REDUCED
+from adjoint.native.plan.planner import FLAG, Copy, Plan, Step, bytes_of
+from adjoint.native.report.formulas import Formulas
+from adjoint.tape.lines import line_of
+from adjoint.tape.tables import amount, table
+
+By = Literal["kernel", "BLAS", "check", "NumPy"]
+What = Literal["elementwise", "reduction", "product", "copy", "NumPy"]
+Home = Literal["arena", "argument", "result", "array"]
+
+
+@dataclass(slots=True)
+class Written:
+    """An array that a step writes.
+
+    Attributes:
+        name: what formulas call it.
+        holds: its dtype and shape, as ``float32[16, 4]``.
+        what: how it is made.
+        formula: from what.
+        size: bytes.
+        home: ``arena`` for memory that the program keeps, ``argument`` for that of an argument, ``result`` for what a
+            call gives back, ``array`` for a new array between native code and NumPy.
+        start: the first of its bytes, in the arena.
+        first, last: numbers of the steps that write it first and use it last; of what is there afterwards, the
+            program's last step.
+        instead: the name of the array whose place it takes while it is computed from it.
+    """
+
+    name: str
+    holds: str
+    what: What
+    formula: str
+    size: int
+    home: Home
+    start: int
+    first: int
+    last: int
+    instead: str = ""
+
+
+@dataclass(slots=True)
+class Row:
+    """A step: a kernel, a product by BLAS, a check of what was asked, or NumPy's operation, with the `reason`.
+
+    Attributes:
+        domain: the lengths of a kernel's loops.
+        operations: how many operations it computes in one pass.
+        read, written: bytes that it reads and writes.
+        lines: the user's lines that these operations stand on.
+        writes: the arrays that it writes for the first time.
+        also: what it does to arrays that are there already.
+    """
+
+    number: int
+    by: By
+    domain: tuple[int, ...]
+    operations: int
+    read: int
+    written: int
+    lines: list[str]
+    reason: str = ""
+    writes: list[Written] = field(default_factory=list)
+    also: list[str] = field(default_factory=list)
+
+
+class Memory(NamedTuple):
+    """What the arena costs: its bytes (of whole cache lines), all its values', and the most that live at once."""
+
+    arena: int
+    values: int
+    most: int
+
+    @property
+    def saved(self) -> float:
+        """The part of the values' bytes that is not needed because places are used again."""
+        return 1 - self.arena / self.values if self.values else 0.0
+
+
+class Listing:
+    """The steps of a program, as text and with all figures.
+
+    Args:
+        inputs, results: the program's nodes.
+        steps: what it runs, in order.
+        names: what to call its inputs, and then its results.
+
+    Attributes:
+        rows: one a step.
+        values: all arrays that the steps write, in that order.
+        memory: what the arena costs.
+    """
+
+    def __init__(
+        self,
+        inputs: Sequence[Node],
+        results: Sequence[Node],
+        steps: Sequence[NativeStep | NumpyStep],
+        names: tuple[Sequence[str], Sequence[str]] = ((), ()),
+    ) -> None:
+        self._names: dict[Any, str] = {}
+        self._taken: set[str] = set()
+        self._formulas = Formulas(self._names)
+        self._alive: dict[Any, Written] = {}
+        for node, name in zip(inputs, names[0] or [str(node.value) for node in inputs], strict=True):
+            self._name(node, name)
+        count = len(results)
+        self._outputs = list(names[1]) or ["out"] * (count == 1) or [f"out{k}" for k in range(count)]
+        self._results: dict[Any, str] = {}
+        for node, name in zip(results, self._outputs, strict=True):
+            self._results.setdefault(node, name)
+        self._alone = len(steps) == 1
+        self._base = 0
+        self.rows: list[Row] = []
+        self.values: list[Written] = []
+        for step in steps:
+            if isinstance(step, NumpyStep):
+                self._by_numpy(step)
+            else:
+                self._segment(step.segment.plan, step.segment.outputs)
+        for value in self.values:
+            if value.home in ("argument", "result"):
+                value.last = len(self.rows)
+        self.memory = self._counted()
+
+    def count(self, by: By) -> int:
+        """How many steps are kernels, products by BLAS, or NumPy's."""
+        return sum(row.by == by for row in self.rows)
+
+    # -- Rows -----------------------------------------------------------------------------------------
+
+    def _segment(self, plan: Plan, outputs: Sequence[Node]) -> None:
+        for step in plan.steps:
+            by = _by(step)
+            row = Row(len(self.rows) + 1, by, _domain(step, by), len(step.nodes), step.read, step.written,
+                      _lines(step.nodes))  # fmt: skip
+            self.rows.append(row)
+            if by == "check":
+                row.also.append(self._check(step))
+                asked = _node_of(step.operands[0][0])
+                row.lines = _lines([asked]) or _lines(asked.args)
+            for value in step.use.reads:
+                if value in self._alive:
+                    self._alive[value].last = row.number
+            for value in dict.fromkeys(step.use.writes):
+                if value in self._alive:
+                    self._alive[value].last = row.number
+                    what = "more" if _is(_node_of(value), RUNNING) else "part"
+                    row.also.append(f"{what} of {self._names[value]}, from {self._read(step) or 'a constant'}")
+                else:
+                    row.writes.append(self._written(value, step, plan, outputs))
+                    self.values.append(row.writes[-1])
+        self._base += plan.arena.size
+
+    def _written(self, value: Any, step: Step, plan: Plan, outputs: Sequence[Node]) -> Written:
+        """A value that is written for the first time, by the step that comes last so far."""
+        number, node = len(self.rows), _node_of(value)
+        home, known, before = self._home(value, plan, outputs)
+        formula = self._formula(value, step)
+        wanted = f"{before}'" if before else self._wanted(known)
+        if self._alone and known is not value:  # a value that is given twice has two names
+            wanted = self._outputs[value.number]
+        name = self._name(value, wanted)
+        start = self._base + plan.arena.places[value] if home == "arena" else -1
+        holds = f"{node.dtype}{list(value.shape) if value.shape else ''}"
+        made = Written(name, holds, _what(value, step), formula, bytes_of(value), home, start, number, number, before)
+        for other in step.use.instead.get(value, ()):
+            donor = self._alive.get(other)
+            if donor is not None and home == "arena" and donor.start == start and donor.last == number:
+                made.instead = donor.name
+        self._alive[value] = made
+        if home in ("array", "result"):  # later steps know a copy by what it is a copy of
+            self._alive[known] = made
+            self._names.setdefault(known, name)
+        return made
+
+    def _home(self, value: Any, plan: Plan, outputs: Sequence[Node]) -> tuple[Home, Any, str]:
+        """Where a value lies, the node that it is to others, and the name of the argument that it is written over."""
+        target = value if value in plan.targets else plan.direct.get(value)
+        if target is not None:
+            return "argument", value, self._names[target]
+        if value in plan.arena.places:
+            return "arena", value, ""
+        known = outputs[value.number] if isinstance(value, Copy) else value
+        return ("result" if known in self._results else "array"), known, ""
+
+    def _wanted(self, value: Any) -> str:
+        return self._results.get(value) or f"v{len(self.values) + 1}"
+
+    def _formula(self, value: Any, step: Step) -> str:
+        if isinstance(value, Copy):
+            if _is(value.of, ("matmul", "gather")) and value.of not in self._names:
+                return f"{self._read(step)} in rows"  # for this operation, which comes next
+            return self._formulas.of(value.of)
+        if _is(value, ASSEMBLED) and not _is(value, RUNNING):
+            return f"{self._read(step) or 'a constant'}, in a part of it"
+        if not step.nodes:
+            return self._read(step)
+        return self._formulas.of(value, whole=True)
+
+    def _check(self, step: Step) -> str:
+        (value, _), (wanted, _), _ = step.operands
+        name = self._names.get(value) or self._formulas.of(value)
+        return f"stop unless {name} is {np.asarray(wanted.value).reshape(_node_of(value).shape).tolist()}"
+
+    def _read(self, step: Step) -> str:
+        return ", ".join(self._names.get(value) or self._formulas.of(value) for value in step.use.reads)  # type: ignore[arg-type]  # a node
+
+    def _by_numpy(self, step: NumpyStep) -> None:
+        node, number = step.node, len(self.rows) + 1
+        read = sum(_bytes(arg) for arg in node.args)
+        row = Row(number, "NumPy", (), 1, read, _bytes(node), _lines([node]), step.reason or "one of several results")
+        self.rows.append(row)
+        for arg in node.args:
+            if arg in self._alive:
+                self._alive[arg].last = number
+        formula = self._formulas.of(node, whole=True)
+        home: Home = "result" if node in self._results else "array"
+        name = self._name(node, self._wanted(node))
+        self._alive[node] = made = Written(
+            name, kind_of(node), "NumPy", formula, _bytes(node), home, -1, number, number
+        )
+        row.writes.append(made)
+        self.values.append(made)
+
+    def _name(self, value: Hashable, wanted: str) -> str:
+        while wanted in self._taken:
+            wanted += "'"
+        self._taken.add(wanted)
+        self._names[value] = wanted
+        return wanted
+
+    def _counted(self) -> Memory:
+        kept = [value for value in self.values if value.home == "arena"]
+        donors = {value.instead for value in kept}  # whose bytes are others' in the last step that reads them
+        change = [0] * (len(self.rows) + 2)
+        for value in kept:
+            change[value.first] += value.size
+            change[value.last + (value.name not in donors)] -= value.size
+        most = max(accumulate(change))
+        return Memory(self._base, sum(value.size for value in kept), most)
+
+    # -- Text -----------------------------------------------------------------------------------------
+
+    @property
+    def summary(self) -> list[str]:
+        """How many steps there are, the bytes that they move, and what the arena costs."""
+        words: dict[By, str] = {"kernel": "kernel{}", "BLAS": "by BLAS", "check": "check{}", "NumPy": "by NumPy"}
+        counts = [f"{n} {word.format('s' * (n != 1))}" for by, word in words.items() if (n := self.count(by))]
+        read, written = (amount(sum(getattr(row, side) for row in self.rows)) for side in ("read", "written"))
+        arena, values, most = map(amount, self.memory)
+        steps = f"{len(self.rows)} step{'s' * (len(self.rows) != 1)}"
+        first = f"{steps} ({', '.join(counts)}), which read {read} and write {written}" if counts else steps
+        if not self.memory.values:
+            return [first, "no arena is needed"]
+        saved = f" ({self.memory.saved:.0%} saved by using places again)" if self.memory.saved > 0 else ""
+        return [first, f"an arena of {arena} for {values} of values in between{saved}, of which at most {most} are "
+                "needed at once"]  # fmt: skip
+
+    def table(self, most: int | None = None) -> list[str]:
+        """Lines of a table: each step with what it computes, how much it reads and writes, and where to.
+
+        Args:
+            most: how many steps at most.
+        """
+        head = ("", "by", "computes", "holds", "reads", "writes", "into", "line")
+        return table(head, list(self._cells(self.rows[:most])), "r   rr").splitlines()
+
+    def __str__(self) -> str:
+        return "\n".join([*self.table(), *self.summary])
+
+    def __repr__(self) -> str:
+        return f"<plan: {len(self.rows)} steps, {self.memory.arena} bytes of arena>"
+
+    def _cells(self, rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
+        for row in rows:
+            texts = [(f"{v.name} = {v.formula}", v.holds, _into(v)) for v in row.writes]
+            texts += [(text, "", "") for text in row.also]
+            for k, (formula, holds, into) in enumerate(texts):
+                first = k == 0
+                why = f"  ({row.reason})" if row.reason else ""
+                yield (
+                    str(row.number) if first else "", row.by if first else "", _cut(formula, 60) + why, holds,
+                    amount(row.read) if first else "", amount(row.written) if first else "", into,
+                    ", ".join(row.lines[:2]) + " …" * (len(row.lines) > 2) if first else "",
+                )  # fmt: skip
+
+
+def _what(value: Any, step: Step) -> What:
+    """How a step makes a value."""
+    if step.label.startswith("BLAS"):
+        return "product"
+    if not step.nodes or _is(_node_of(value), ASSEMBLED):
+        return "copy"
+    return "reduction" if _is(_node_of(value), REDUCED) else "elementwise"
+
+
+def _is(node: Node, names: Container[str]) -> bool:
+    return node.op is not None and node.op.name in names
+
+
+def _into(value: Written) -> str:
+    if value.home != "arena":
+        return {"result": "a result", "array": "a new array", "argument": value.instead}[value.home]
+    return f"arena {value.start}" + (f", over {value.instead}" if value.instead else "")
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _by(step: Step) -> By:
+    return "BLAS" if step.label.startswith("BLAS") else "check" if FLAG in dict(step.operands) else "kernel"
+
+
+def _node_of(value: Any) -> Node:
+    node: Node = value.of if isinstance(value, Copy) else value
+    return node
+
+
+def _domain(step: Step, by: By) -> tuple[int, ...]:
+    """The lengths of a kernel's loops; for a product, rows, columns and what is summed over."""
+    if by == "BLAS":
+        return tuple(step.numbers[2:5])
+    return tuple(step.numbers[: step.loops])
+
+
+def _bytes(node: Node) -> int:
+    """What a value of NumPy's takes; 0 where that is not known, as of several results."""
+    if node.shape is None or isinstance(node.dtype, tuple):
+        return 0
+    return bytes_of(node)
+
+
+def _lines(nodes: Sequence[Node]) -> list[str]:
+    """The user's lines, those of one file together: ``step.py:9, 10``."""
+    found: dict[str, list[str]] = {}
+    for place in dict.fromkeys(node.place for node in nodes if node.place is not None):
+        file, _, line = line_of(place).rpartition(":")
+        found.setdefault(file, []).append(line)
+    return [f"{file}:{', '.join(sorted(set(lines), key=int))}" for file, lines in found.items()]
