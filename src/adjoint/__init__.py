@@ -31,10 +31,12 @@ from adjoint.core.errors import NotSupportedError as NotSupportedError
 from adjoint.core.errors import RuleError as RuleError
 from adjoint.core.errors import ShapeError as ShapeError
 from adjoint.core.guests import expect_guests as _expect_guests
+from adjoint.core.late import provide as _provide
 from adjoint.core.leaks import leaks as leaks
 from adjoint.core.op import call as call
 from adjoint.core.pulls import NotDifferentiable as NotDifferentiable
 from adjoint.core.registry import operation as _operation
+from adjoint.core.version import VERSION as _VERSION
 from adjoint.tape.custom import op as op
 from adjoint.tape.modes import enable_grad as enable_grad
 from adjoint.tape.modes import is_grad_enabled as is_grad_enabled
@@ -97,7 +99,7 @@ if TYPE_CHECKING:
     from adjoint.transforms.sparse import sparsity as sparsity
     from adjoint.xp import from_dlpack as from_dlpack
 
-__version__ = "0.1.0"
+__version__ = _VERSION
 _ROOMS = frozenset({"data", "io", "nn", "optim", "scipy", "testing", "train", "xp"})
 _TOOLS = {
     "adjoint_source": "adjoint.pictures.adjoint_program",
@@ -140,7 +142,8 @@ _TOOLS = {
     "trace_backward": "adjoint.tape.trace",
     "vmap": "adjoint.transforms.batch",
 }
-_expect_guests()
+_expect_guests({"einops._backends": "adjoint.xp.einops"})
+_provide({"array namespace": "adjoint.xp", "page": "adjoint.pictures:page", "scipy": "adjoint.scipy"})
 
 
 def __getattr__(name: str) -> Any:

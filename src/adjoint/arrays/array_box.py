@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from importlib import import_module
 from numbers import Rational
 from types import FrameType
 from typing import Any
@@ -17,6 +16,7 @@ from adjoint.core.box import Box, raw, stays_in_index, varies
 from adjoint.core.errors import ArgumentError, DTypeError, LeavesGraphError
 from adjoint.core.foreign import asking
 from adjoint.core.keys import hash_of, looked_up
+from adjoint.core.late import service
 from adjoint.core.op import Op
 from adjoint.core.protocol import array_function, array_ufunc, detached, store
 from adjoint.core.registry import ENTRIES, operation
@@ -83,7 +83,7 @@ def _product(reflected: bool = False) -> Callable[[Any, Any], Any]:
 
     def method(self: Any, other: Any) -> Any:
         if is_scipy_sparse(type(other).__module__):
-            product = import_module("adjoint.scipy.sparse").matmul
+            product = service("scipy").sparse.matmul
             return product(other, self) if reflected else product(self, other)
         return dense(self, other)
 
@@ -348,7 +348,7 @@ class ArrayBox(Box):
         """
         if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
             raise ArgumentError(f"adjoint.xp follows version '2024.12' of the array API; got {api_version!r}")
-        return import_module("adjoint.xp")
+        return service("array namespace")
 
     def constant(self, answer: Any) -> Any:
         """`answer`, which no gradient flows through, as an array of this kind."""

@@ -6,7 +6,6 @@ import inspect
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial, update_wrapper
-from importlib import import_module
 from inspect import Parameter
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -36,7 +35,6 @@ from adjoint.twin.follow import callee
 if TYPE_CHECKING:
     from adjoint.native.report.listing import Listing
 
-_PICTURES = "adjoint.pictures"  # a room above this one, which is loaded to be looked at
 # So many ways through a function of one signature: beyond them it is run as it is.
 MOST_WAYS = 16
 # So many kinds of arguments are recorded; with more, such as a counter that is a whole number, it is run as it is.
@@ -296,8 +294,9 @@ class Compiled:
         return "\n".join(explained(self))
 
     def _repr_html_(self) -> str:
-        page: str = import_module(_PICTURES).compiled_page(self)
-        return page
+        from adjoint.pictures import compiled_page
+
+        return compiled_page(self)
 
 
 def _layout(x: Any) -> Any:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from adjoint.core.op import Op
 
 _levels = count(1)
+#: The classes of values that left a transform, once there are any (`core/left.py`).
+TRACKED: set[type] = set()
 
 
 def new_level() -> int:

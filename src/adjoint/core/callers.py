@@ -6,11 +6,11 @@ import linecache
 import os
 import sys
 from collections.abc import Callable
-from importlib import import_module
 from itertools import islice
 from types import FrameType, FunctionType
 from typing import Any, NamedTuple
 
+from adjoint.core.late import service
 from adjoint.core.places import is_of, short_name
 
 _LIBRARIES = ("numpy", "scipy")
@@ -104,11 +104,11 @@ def _named(library: tuple[tuple[str, str], ...]) -> tuple[Callable[..., Any] | N
 
 def _ours(function: Any, name: str) -> str:
     """The name of what `adjoint.scipy` has in place of SciPy's `function`; empty if it has nothing."""
-    scipy = import_module("adjoint.scipy")
+    scipy = service("scipy")
     _, room, top, *_ = (*name.split("."), "", "")
     if room not in scipy.MODULES or getattr(sys.modules.get(f"scipy.{room}"), top, None) is not function:
         return ""
-    return f"adjoint.scipy.{room}.{top}" if hasattr(import_module(f"adjoint.scipy.{room}"), top) else ""
+    return f"{scipy.__name__}.{room}.{top}" if hasattr(getattr(scipy, room), top) else ""
 
 
 def _has_array_api(function: Callable[..., Any]) -> bool:

@@ -13,9 +13,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from adjoint.core.box import Box
+from adjoint.core.box import TRACKED, Box
 from adjoint.core.errors import NotSupportedError
-from adjoint.core.leaks import TRACKED, plain
+from adjoint.core.leaks import plain
 
 #: What most arguments are, and what needs no look.
 PLAIN = frozenset((np.ndarray, np.float64, np.float32, float, int, complex, bool))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
 # What loads, and what of ours is to be loaded after it.
-_GUESTS = {"einops._backends": "adjoint.xp.einops"}
+_GUESTS: dict[str, str] = {}
 
 
 class _Welcome:
@@ -43,8 +43,12 @@ def _follow(loader: Any, follower: str) -> None:
     loader.exec_module = exec_module
 
 
-def expect_guests() -> None:
-    """Tell the libraries that are loaded about tensors, and see to it that later ones will be told."""
+def expect_guests(guests: Mapping[str, str]) -> None:
+    """Tell the libraries that are loaded about tensors, and see to it that later ones will be told.
+
+    Of each library's module, `guests` names the one of ours that tells it.
+    """
+    _GUESTS.update(guests)
     for name, follower in _GUESTS.items():
         if name in sys.modules:
             import_module(follower)

@@ -13,7 +13,7 @@ from contextvars import ContextVar, Token
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
-from adjoint.core.box import Box
+from adjoint.core.box import TRACKED, Box
 from adjoint.core.errors import ArgumentError, LeakWarning, LeavesGraphError
 from adjoint.core.places import Place, is_of, line_number, place_of, short_name, users_frame
 from adjoint.core.trees import flatten
@@ -188,10 +188,6 @@ def matters(box: Any) -> bool:
             return True
         box = box.held
     return False
-
-
-#: The classes of values that left, once there are any.
-TRACKED: set[type] = set()
 
 
 def plain(x: Any) -> Any:

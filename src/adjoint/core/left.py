@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from adjoint.core.box import Box
-from adjoint.core.leaks import TRACKED
+from adjoint.core.box import TRACKED, Box
 from adjoint.core.places import is_of
 
 if TYPE_CHECKING:

@@ -160,11 +160,6 @@ class Op:
     def __repr__(self) -> str:
         return f"<op {self.name}({', '.join((*self.inputs, *self.settings))})>"
 
-    def __reduce__(self) -> Any:
-        from adjoint.core.registry import operation
-
-        return operation, (self.name,)
-
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """Bind like a function, so that an operation can be a method of an array class."""
         return self if instance is None else partial(self, instance)

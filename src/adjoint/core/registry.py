@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -37,7 +38,8 @@ Entry = Op | Composite
 ENTRIES: dict[str, Entry] = {}
 ANSWERS: dict[Any, Callable[..., Any]] = {}
 REDUCTIONS: dict[tuple[Any, str], Callable[..., Any]] = {}
-_LAZY = {"scipy.special": "adjoint.ops.scipy_special"}
+#: Operations that load when they are first asked for, by the module of SciPy's that they answer.
+LATER: dict[str, str] = {}
 
 
 def register(entry: Entry) -> None:
@@ -57,8 +59,8 @@ def register(entry: Entry) -> None:
 def answer(function: Any) -> Callable[..., Any] | None:
     """Our counterpart of a NumPy or SciPy callable; None if there is none."""
     found = ANSWERS.get(function)
-    if found is None and "scipy.special" in sys.modules and _LAZY["scipy.special"] not in sys.modules:
-        import_module(_LAZY["scipy.special"])
+    if found is None and "scipy.special" in sys.modules and LATER["scipy.special"] not in sys.modules:
+        import_module(LATER["scipy.special"])
         found = ANSWERS.get(function)
     return found
 
@@ -66,5 +68,12 @@ def answer(function: Any) -> Callable[..., Any] | None:
 def operation(name: str) -> Entry:
     """The entry called `name`."""
     if name not in ENTRIES:
-        import_module(_LAZY["scipy.special"])
+        import_module(LATER["scipy.special"])
     return ENTRIES[name]
+
+
+def _by_name(op: Op) -> tuple[Callable[..., Any], tuple[str]]:
+    return operation, (op.name,)
+
+
+copyreg.pickle(Op, _by_name)  # pickles and copies of an operation are the operation

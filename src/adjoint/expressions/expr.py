@@ -309,12 +309,13 @@ class Expr(Evaluated):
 
         return to_sympy(self)
 
-    @staticmethod
-    def from_sympy(formula: Any) -> Expr:
+    @classmethod
+    def from_sympy(cls, formula: Any) -> Expr:
         """The expression of a formula of SymPy's, variables in alphabetic order."""
         from adjoint.expressions.sympy import from_sympy
 
-        return from_sympy(formula)
+        nodes, names, single = from_sympy(formula)
+        return cls(nodes, names, single=single)
 
 
 def _covering(part: Expr, names: Sequence[str]) -> Sequence[str]:

@@ -85,10 +85,8 @@ def _call(sp: Any, node: Node, args: list[Any]) -> Any:
     return function(*args)
 
 
-def from_sympy(formula: Any) -> Expr:
-    """See `Expr.from_sympy`."""
-    from adjoint.expressions.expr import Expr
-
+def from_sympy(formula: Any) -> tuple[list[Node], list[str], bool]:
+    """The nodes of the results, the names of the variables, and whether it is one result; see `Expr.from_sympy`."""
     parts = list(formula) if isinstance(formula, list | tuple) else [formula]
     for part in parts:
         if getattr(part, "is_Matrix", False):
@@ -107,7 +105,7 @@ def from_sympy(formula: Any) -> Expr:
                 stack += waiting
             else:
                 known[stack.pop()] = _read(top, known)
-    return Expr([known[part] for part in parts], names, single=not isinstance(formula, list | tuple))
+    return [known[part] for part in parts], names, not isinstance(formula, list | tuple)
 
 
 def _inside(term: Any) -> Sequence[Any]:

@@ -9,10 +9,10 @@ import numpy as np
 
 from adjoint.arrays.fast_path import Shortened, Way
 from adjoint.arrays.layered import is_number
-from adjoint.core.box import Box, apply, settled
+from adjoint.core.box import TRACKED, Box, apply, settled
 from adjoint.core.errors import LeavesGraphError
 from adjoint.core.foreign import PLAIN, plain_array
-from adjoint.core.leaks import TRACKED, entering, left, matters, plain, refused
+from adjoint.core.leaks import entering, left, matters, plain, refused
 from adjoint.core.op import Op
 from adjoint.forward.fast import short_way
 from adjoint.forward.push import build, shaped

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from adjoint.core.box import Box, apply
 from adjoint.core.errors import ArgumentError, GraphError
+from adjoint.core.late import service
 from adjoint.core.op import Op
 from adjoint.graph.node import Node, in_order
 from adjoint.graph.symbol import Guard
@@ -49,9 +49,6 @@ class _Plan(NamedTuple):
     steps: list[_Step]
     asked: list[tuple[Node, int]]
     outputs: list[tuple[int, bool]]
-
-
-_PICTURES = "adjoint.pictures"  # a room above this one, loaded when a notebook asks for a picture
 
 
 class Graph:
@@ -262,7 +259,7 @@ class Graph:
         return listing(self)
 
     def _repr_html_(self) -> str:
-        shown: str = import_module(_PICTURES).page(self)
+        shown: str = service("page")(self)
         return shown
 
     def __repr__(self) -> str:

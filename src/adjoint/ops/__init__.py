@@ -1,5 +1,6 @@
 """The operations: one file a family, one block an operation. Importing this fills the registry."""
 
+from adjoint.core.registry import LATER
 from adjoint.ops import (  # noqa: F401 - imported for what they register
     activation,
     arithmetic,
@@ -35,3 +36,5 @@ from adjoint.ops import (  # noqa: F401 - imported for what they register
     trigonometric,
     writing,
 )
+
+LATER["scipy.special"] = "adjoint.ops.scipy_special"

@@ -8,9 +8,9 @@ from typing import Any
 
 from numpy import asarray, ndarray
 
-from adjoint.core.box import Box, apply
+from adjoint.core.box import TRACKED, Box, apply
 from adjoint.core.foreign import PLAIN, plain_array
-from adjoint.core.leaks import TRACKED, entering, plain
+from adjoint.core.leaks import entering, plain
 from adjoint.core.op import Op
 from adjoint.core.pulls import Pull, build, dtype_of
 from adjoint.tape.modes import NEVER, recording_floor

@@ -14,6 +14,7 @@ import pytest
 
 import adjoint as ad
 from adjoint import native
+from adjoint.core import version
 from adjoint.native.codegen import disk_cache as cache
 from adjoint.native.codegen import jit as engine
 
@@ -166,7 +167,7 @@ def test_without_a_folder_code_is_compiled_each_time(monkeypatch):
 @pytest.mark.parametrize(
     ("owner", "name", "value"),
     [(cache, "FORMAT", 99), (engine, "LEVEL", 3), (engine, "MODEL", "small"), (engine, "RELOC", "pic"),
-     (engine, "_processor", lambda: ("pentium", "+sse2")), (ad, "__version__", "0.0.1"),
+     (engine, "_processor", lambda: ("pentium", "+sse2")), (version, "VERSION", "0.0.1"),
      (engine.llvmlite, "__version__", "0.1"), (engine.llvm, "llvm_version_info", (3, 1, 0))],
 )  # fmt: skip
 def test_code_belongs_to_the_circumstances(monkeypatch, owner, name, value):

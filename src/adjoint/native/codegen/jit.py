@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 import llvmlite
 import llvmlite.binding as llvm
 
+from adjoint.core import version
 from adjoint.core.locks import COMPILING
 from adjoint.native.codegen import disk_cache as disk
 
@@ -47,8 +48,7 @@ def _processor() -> tuple[str, str]:
 @cache
 def _circumstances() -> str:
     """Whatever else than its text decides what becomes of code."""
-    version = sys.modules["adjoint"].__version__  # an import would go against the order of rooms
-    settings = (disk.FORMAT, version, llvmlite.__version__, llvm.llvm_version_info, LEVEL, RELOC, MODEL)
+    settings = (disk.FORMAT, version.VERSION, llvmlite.__version__, llvm.llvm_version_info, LEVEL, RELOC, MODEL)
     return repr((*settings, _target().triple, *_processor()))
 
 

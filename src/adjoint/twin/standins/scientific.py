@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from importlib import import_module
 from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 
 from adjoint.core.box import Box
+from adjoint.core.late import service
 from adjoint.twin.standins.joining import joined
 from adjoint.twin.standins.values import any_live, called_plainly, live, plainly, reaches
 
@@ -39,7 +39,7 @@ def counterpart(original: Any) -> tuple[str, Any] | None:
     if theirs is None:
         return None
     if name in _BY_NAME:
-        ours = import_module("adjoint.scipy").twin(original)
+        ours = service("scipy").twin(original)
         return None if ours is None else (name, ours)
     public = getattr(original, "__name__", None)
     if not isinstance(public, str) or getattr(theirs, public, None) is not original:
@@ -51,7 +51,7 @@ def counterpart(original: Any) -> tuple[str, Any] | None:
     if name not in MODULES:
         return None
     try:
-        ours = getattr(import_module(f"adjoint.scipy.{name}"), public)
+        ours = getattr(getattr(service("scipy"), name), public)
     except AttributeError:
         return None
     return name, ours
