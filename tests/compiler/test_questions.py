@@ -78,3 +78,15 @@ def test_errors_of_numbers_are_raised_where_the_function_says_so():
         with pytest.raises(FloatingPointError):
             compiled(np.zeros(2))
     assert "np.errstate says that errors" in compiled.explain()
+
+
+def test_errors_of_numbers_are_raised_by_decorated_functions():
+    @np.errstate(divide="raise")
+    def inverse(x):
+        return 1.0 / x
+
+    compiled = ad.compile(lambda x: inverse(x) + 1.0, wait=True)
+    for _ in range(3):
+        assert compiled(np.full(2, 2.0)).tolist() == [1.5, 1.5]
+        with pytest.raises(FloatingPointError):
+            compiled(np.zeros(2))

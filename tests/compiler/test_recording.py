@@ -9,6 +9,7 @@ import pytest
 
 import adjoint as ad
 from adjoint import nn, optim
+from adjoint.graph.graph import Graph
 
 X = np.array([0.5, -1.25, 2.0])
 
@@ -223,3 +224,28 @@ def test_what_has_no_source_runs_as_it_is(compiled):
     made = compiled(scope["f"])
     np.testing.assert_array_equal(made(X), X + 1.0)
     assert "there is no source" in made.explain()
+
+
+def test_the_call_that_is_recorded_computes_once(monkeypatch):
+    """Its answer, and all that it writes, are what the recording saw."""
+    model, plain = Model(), Model()
+    w, v = X.copy(), X.copy()
+
+    def step(of, w, x):
+        w += x
+        return of.count(w), w[1:], w
+
+    def never(*_):
+        raise AssertionError("it is run once more")
+
+    f = ad.compile(step, backend="numpy")
+    with monkeypatch.context() as patch:
+        patch.setattr(Graph, "run", never)
+        first = f(model, w, X)
+    for a, b in zip(first, step(plain, v, X), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert first[2] is w
+    assert np.shares_memory(first[1], w)
+    assert (model.n, model.log, recorded(f)) == (plain.n, plain.log, 1)
+    first[0][:] = 7.0  # the caller's own
+    np.testing.assert_array_equal(f(model, w, X)[0], step(plain, v, X)[0])

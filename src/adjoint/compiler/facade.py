@@ -120,12 +120,12 @@ class Compiled:
             answer = MISS
         return self.function(*args, **kwargs) if answer is MISS else answer
 
-    def _by(self, ways: Sequence[Recording], call: Call) -> Any:
-        """The answer of the latest of `ways` that holds; MISS, if none does."""
+    def _by(self, ways: Sequence[Recording], call: Call, values: list[Any] | None = None) -> Any:
+        """The answer of the latest of `ways` that holds; MISS, if none does. `values`: of its outputs, where known."""
         for recording in reversed(ways):
             if recording.holds(call.args, call.kwargs):
                 try:
-                    answer = recording(call.leaves, call.args, call.kwargs)
+                    answer = recording(call.leaves, call.args, call.kwargs, values)
                 except (WrongCodeError, SharedMemoryError):
                     raise
                 except Exception:  # another way through the function, or an error that this says better itself
@@ -214,13 +214,13 @@ class Compiled:
                 answer = self._by(others, call)
                 if answer is not MISS:
                     return answer
-            made = self._record(key, tried, call)
+            made, values = self._record(key, tried, call)
         finally:
             RECORDING.release()
-        return MISS if made is None else self._by([made], call)
+        return MISS if made is None else self._by([made], call, None if self.options.wait else values)
 
-    def _record(self, key: Any, tried: Sequence[Recording], call: Call) -> Recording | None:
-        """A new recording for this call; None if there can be none."""
+    def _record(self, key: Any, tried: Sequence[Recording], call: Call) -> tuple[Recording | None, list[Any] | None]:
+        """A new recording for this call, and what its outputs are, where known; None if there can be none."""
         varies = [isinstance(x, np.ndarray | np.generic | Tensor) or type(x) in (float, complex) for x in call.leaves]
         self._directs = ()  # they keep what they read, which may be another model's by now
         ways = self._ways.setdefault(key, [])
@@ -228,7 +228,7 @@ class Compiled:
         asked = [way for way in tried if way.graph.guards and way.holds(call.args, call.kwargs)]
         for way in gone:
             self._known.varying.update(way.guards.changed())
-        recording, reason, again = record(
+        recording, reason, again, values = record(
             self.function, call.args, call.kwargs, call.leaves, varies, self.options.runner, self._known
         )
         ways[:] = [way for way in ways if way not in gone]  # what is rebound does not come back
@@ -246,7 +246,7 @@ class Compiled:
             self._reasons[key] = f"what it finds outside of its arguments was another {MOST_REBOUND} times"
         elif len(self._ways) > MOST_KINDS:
             self._reasons[key] = f"it was called with more than {MOST_KINDS} kinds of arguments"
-        return recording
+        return recording, values
 
     @property
     def _latest(self) -> Recording:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ from adjoint.compiler.backend import Runner, debug_level, sources
 from adjoint.compiler.calling import Direct
 from adjoint.compiler.going_back import Back, operation
 from adjoint.compiler.trace.door import Door, Known
-from adjoint.compiler.trace.effects import Assembly, form_of, node_of
+from adjoint.compiler.trace.effects import Assembly, form_of, node_of, value_of
 from adjoint.compiler.trace.guards import Guards
 from adjoint.compiler.trace.inputs import Inputs
 from adjoint.compiler.trace.outside import Again, Outside, Refuse
@@ -28,11 +28,12 @@ from adjoint.tape.tensor import Tensor, wrap
 
 
 class Recorded(NamedTuple):
-    """The program; or, without one, the reason why there is none."""
+    """The program, and what its outputs are in this call, where that is known; or the reason why there is none."""
 
     recording: Recording | None
     reason: str
     again: bool = False  # whether the next call may do better
+    values: list[Any] | None = None
 
 
 class Recording:
@@ -87,8 +88,19 @@ class Recording:
         except (KeyError, IndexError, ValueError, AttributeError):  # what it reads is not there any more
             return False
 
-    def __call__(self, leaves: Sequence[Any], args: Any, kwargs: Any) -> Any:
-        """Run the program; raises `GraphError` where a guard's answer differs, and has written nothing then."""
+    def __call__(self, leaves: Sequence[Any], args: Any, kwargs: Any, values: list[Any] | None = None) -> Any:
+        """Run the program, unless the `values` of its outputs are known.
+
+        Raises:
+            GraphError: where a guard's answer differs; nothing was written then.
+        """
+        results = self._results(leaves) if values is None else self._written(values, {})
+        count = len(self.gives.tensors)
+        write_back(leaves, zip(self.mutated, results[count:], strict=False), self.cleared)
+        return self.gives(list(results[:count]), leaves, args, kwargs)
+
+    def _results(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
+        """What the program gives; the state is written."""
         given = [leaf.read(leaves) for leaf in self.leaves]
         found = [place.read() for place, _ in self.state.numbers]
         overwritten = [leaves[target.number] for target in self.mutated]
@@ -97,18 +109,14 @@ class Recording:
         given += [*self.state.read(), *found]
         self._check(given)
         if self.back is None or self.op is None:
-            results = self._run(*given)
-        else:
-            tensors = dict(self._tensors(leaves))
-            # Of other arrays nobody sees when they change, and what the way back needs may be a view of them.
-            given = [tensors.get(k, np.array(x) if isinstance(x, np.ndarray) else x) for k, x in enumerate(given)]
-            outs = self.op(*given)
-            results = tuple(x if i in self.back.alive else x.data for i, x in enumerate(outs))
-            results = tuple(n.value if n.kind == "constant" and not n.shape else x
-                            for n, x in zip(self.graph.outputs, results, strict=False))  # fmt: skip
-        count = len(self.gives.tensors)
-        write_back(leaves, zip(self.mutated, results[count:], strict=False), self.cleared)
-        return self.gives(list(results[:count]), leaves, args, kwargs)
+            return self._run(*given)
+        tensors = dict(self._tensors(leaves))
+        # Of other arrays nobody sees when they change, and what the way back needs may be a view of them.
+        given = [tensors.get(k, np.array(x) if isinstance(x, np.ndarray) else x) for k, x in enumerate(given)]
+        outs = self.op(*given)
+        results = tuple(x if i in self.back.alive else x.data for i, x in enumerate(outs))
+        return tuple(n.value if n.kind == "constant" and not n.shape else x
+                     for n, x in zip(self.graph.outputs, results, strict=False))  # fmt: skip
 
     def _check(self, given: Sequence[Any]) -> None:
         """Refuse state of another shape or dtype."""
@@ -126,10 +134,14 @@ class Recording:
             for source, before in drawn:
                 source.set(before)
             raise
-        left = [i for k, i in self.places.items() if k not in execution.into]
-        count = len(results) - len(left)
         if execution.into:
             self.state.together.note([given[i] for i in execution.into.values()])
+        return self._written(results, execution.into)
+
+    def _written(self, results: list[Any], into: Container[int]) -> tuple[Any, ...]:
+        """Write the state, but for the outputs numbered `into`, which are written; and give the other results."""
+        left = [i for k, i in self.places.items() if k not in into]
+        count = len(results) - len(left)
         return tuple(self.state.write(dict(zip(left, results[count:], strict=True)), results[:count]))
 
     def _tensors(self, leaves: Sequence[Any]) -> Iterator[tuple[int, Tensor]]:
@@ -188,7 +200,8 @@ def record(
     try:
         for _ in range(MOST_BEGINNINGS):
             with suppress(Again):
-                return Recorded(_recorded(f, args, kwargs, leaves, paths, varies, make, known), "")
+                made, values = _recorded(f, args, kwargs, leaves, paths, varies, make, known)
+                return Recorded(made, "", values=values)
     except Refuse as refusal:
         line = line_of_error(refusal)
         return Recorded(None, f"{refusal} ({line})" if line else str(refusal))
@@ -220,17 +233,19 @@ def _recorded(
     varies: Sequence[bool],
     make: Callable[..., Runner],
     known: Known,
-) -> Recording:
+) -> tuple[Recording, list[Any] | None]:
     arguments = Arguments(leaves, varies)
-    with recording() as notes, np.errstate(all="ignore"):
+    with recording(silent=True) as notes, np.errstate(all="ignore"):
         try:
             door = Door(arguments, paths, known, notes)
             assembly = Assembly(door, door.run(f, args, kwargs))
             inputs, found = door.inputs, assembly.found
             outputs = [node_of(x) for x in found]
-            written = inputs.new(node_of)
+            new = inputs.new()
+            written = {i: node_of(x) for i, x in new.items()}
             targets = list(arguments.targets(inputs.replaced))
-            mutations = [(target, node_of(x)) for target, x in targets if x is not None]
+            changed = [(target, x) for target, x in targets if x is not None]
+            mutations = [(target, node_of(x)) for target, x in changed]
             cleared = [target.number for target, x in targets if x is None]
             sources_of = [*arguments.sources(), *inputs.sources()]
             goes_on = any(isinstance(x, Tensor) and x.node is not None for x in found)
@@ -255,13 +270,23 @@ def _recorded(
         raise Refuse(SHARED)
     nodes = [*arguments.inputs, *inputs.inputs, *(node for _, node in inputs.numbers)]
     graph = Graph(nodes, [*results, *written.values()], guards=guards, name=getattr(f, "__name__", "f"))
-    strange = [node for node in used if node.kind == "input" and node not in set(nodes)]
+    known_inputs = set(nodes)
+    strange = [node for node in used if node.op is None and node.kind == "input" and node not in known_inputs]
     if strange:
         raise Refuse(f"it uses {strange[0].value} of another recording")
     if back is not None:
         back.settle(nodes)
     mutated = [target for target, _ in mutations]
-    return Recording(graph, arguments.chosen, door.guards, inputs, list(written), mutated, cleared, gives, back, make)
+    made = Recording(graph, arguments.chosen, door.guards, inputs, list(written), mutated, cleared, gives, back, make)
+    if back is not None or notes.generators:
+        return made, None
+    given_out = (*found, *(x for _, x in changed), *new.values())
+    return made, [_own(node, value_of(x)) for node, x in zip(graph.outputs, given_out, strict=True)]
+
+
+def _own(node: Node, value: Any) -> Any:
+    """What is an input or a constant is given as a copy."""
+    return np.array(value) if isinstance(value, np.ndarray) and node.kind in ("input", "constant") else value
 
 
 def _way_back(found: Sequence[Any], leaves: Sequence[tuple[Node, Any]]) -> Back | None:

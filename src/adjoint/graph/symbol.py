@@ -45,9 +45,11 @@ class Record:
         draws: the random draws; those from one state of a generator are one, as when a checkpoint repeats them.
         generators: those that were drawn from: each with its first state, and all that it had before or after a draw.
         raised: exceptions that operations raised because of their values, which guards hold on to.
+        silent: whether it is known that errors of numbers are not raised; else each operation asks NumPy.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, silent: bool = False) -> None:
+        self.silent = silent
         self.guards: list[Guard] = []
         self.draws: dict[Any, Node] = {}
         self.generators: dict[int, tuple[Source, Any, set[str]]] = {}
@@ -74,9 +76,9 @@ _record: ContextVar[Record | None] = ContextVar("record", default=None)
 
 
 @contextmanager
-def recording() -> Iterator[Record]:
-    """Collect what the program asks of its values, and what it draws."""
-    record = Record()
+def recording(silent: bool = False) -> Iterator[Record]:
+    """Collect what the program asks of its values, and what it draws; `silent` as in `Record`."""
+    record = Record(silent)
     token = _record.set(record)
     try:
         yield record
@@ -113,42 +115,49 @@ class Symbol(Layered):
         return self.layers[1]  # type: ignore[no-any-return]  # see the class
 
     def process(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
-        if not SILENT.issuperset(np.geterr().values()):
+        record = _record.get()
+        if (record is None or not record.silent) and not SILENT.issuperset(np.geterr().values()):
             raise NotSupportedError(ERRORS)
         values: list[Any] = []
         nodes: list[Node] = []
+        less = False
         for arg in args:
-            arg = settled(arg, LEVEL) if isinstance(arg, Box) else plain_array(arg, op.name)
+            if not isinstance(arg, Symbol):
+                arg = settled(arg, LEVEL) if isinstance(arg, Box) else plain_array(arg, op.name)
             if isinstance(arg, Symbol):
                 value, node = arg.layers
+                less = less or (type(arg) is Number and not is_number(node))
             else:
                 value, node = arg, None
             values.append(value)
             nodes.append(node)
-        if any(map(_promotes_less, args)):
+        if less:
             _as_pythons(args, values, nodes)
-        if any(isinstance(x, Box | tuple) for x in settings.values()):
+        if settings and any(isinstance(x, _HOLDING) for x in settings.values()):
             settings = {name: _value_of(x) for name, x in settings.items()}
-        if "random" in op.flags:
+        flags = op.flags
+        if "random" in flags:
             return self.drawn(op, values, nodes, settings)
         out = self._applied(op, values, nodes, settings)
-        if "once" in op.flags:
+        if "once" in flags:
             return out  # shapes and the like: the same for whatever values come
-        if "creates" in op.flags:
+        if "creates" in flags:
             if op.name == "empty_like":  # what is there by chance is no constant
                 out.fill(0)
             return Symbol.of((out, constant(out)), LEVEL)
-        given = tuple(constant(v) if node is None else node for v, node in zip(values, nodes, strict=True))
-        if op.multiple or isinstance(out, tuple | list):
+        given = tuple([constant(v) if node is None else node for v, node in zip(values, nodes, strict=True)])
+        if op.multiple or isinstance(out, _SEVERAL):
             whole = call(
                 op, given, settings, tuple(np.shape(x) for x in out), tuple(_dtype(x) for x in out), users_place
             )
-            _note_shapes(op, whole)
+            if op.name in _LOOKED_AT:
+                _note_shapes(whole)
             return tuple(Symbol.of((x, part(whole, i)), LEVEL) for i, x in enumerate(out))
-        if not isinstance(out, np.ndarray | np.generic):
+        if not isinstance(out, _ARRAYS):
             out = np.asarray(out)[()]
         node = call(op, given, settings, out.shape, out.dtype, users_place)
-        _note_shapes(op, node)
+        if op.name in _LOOKED_AT:
+            _note_shapes(node)
         result = Symbol.of((out, node), LEVEL)
         return self.viewed(result, op, settings) if len(args) == 1 else result
 
@@ -209,11 +218,13 @@ class Symbol(Layered):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return np.shape(self.layers[0])
+        value = self.layers[0]
+        return value.shape if type(value) is np.ndarray else np.shape(value)
 
     @property
     def dtype(self) -> Any:
-        return _dtype(self.layers[0])
+        value = self.layers[0]
+        return value.dtype if type(value) is np.ndarray else _dtype(value)
 
     def _is_number(self) -> bool:
         return not isinstance(self.layers[0], np.ndarray)
@@ -369,19 +380,17 @@ def _laid_out_as(model: np.ndarray, value: np.ndarray) -> np.ndarray:
 ERRORS = "np.errstate says that errors of numbers are raised, which a program does not do"
 SILENT = frozenset(("ignore", "warn", "print", "log"))
 _ASKS_FOR_OTHERS = ("abc", "typing")  # modules whose functions ask in the name of their callers
-_MAY_FAIL = frozenset(("inv", "solve", "cholesky", "eig", "eigh", "eigvals", "eigvalsh", "svd", "svdvals", "lstsq",
-                       "pinv", "tensorinv", "tensorsolve", "matrix_power", "cond"))  # fmt: skip
-_FOUND = ("argwhere", "bincount", "flatnonzero", "intersect1d", "nonzero", "setdiff1d", "setxor1d", "unique")
+# What may fail, or finds so many elements: this is seen although nobody uses what they give.
+_LOOKED_AT = frozenset(("inv", "solve", "cholesky", "eig", "eigh", "eigvals", "eigvalsh", "svd", "svdvals", "lstsq",
+                        "pinv", "tensorinv", "tensorsolve", "matrix_power", "cond", "argwhere", "bincount",
+                        "flatnonzero", "intersect1d", "nonzero", "setdiff1d", "setxor1d", "unique"))  # fmt: skip
+_HOLDING, _SEVERAL, _ARRAYS = (Box, tuple), (tuple, list), (np.ndarray, np.generic)
 
 
-def _note_shapes(op: Op, node: Node) -> None:
-    """How many elements were found, and whether an operation failed, is seen although nobody uses what it gives."""
-    if (op.name in _FOUND or op.name in _MAY_FAIL) and (record := _record.get()) is not None:
+def _note_shapes(node: Node) -> None:
+    """The shapes of what was found are asked for."""
+    if (record := _record.get()) is not None:
         record.guards.append(Guard(node, "shape", node.shape, users_place()))
-
-
-def _promotes_less(x: Any) -> bool:
-    return type(x) is Number and not is_number(x.node)
 
 
 def _as_pythons(args: Sequence[Any], values: Sequence[Any], nodes: list[Node]) -> None:
@@ -394,7 +403,7 @@ def _as_pythons(args: Sequence[Any], values: Sequence[Any], nodes: list[Node]) -
     if all(dtype in (float, complex) for dtype in beside):
         return
     for i, arg in enumerate(args):
-        if _promotes_less(arg):
+        if type(arg) is Number and not is_number(arg.node):
             nodes[i] = call(as_python, (nodes[i],), {}, (), nodes[i].dtype, users_place)
 
 

@@ -17,11 +17,22 @@ if TYPE_CHECKING:
 Place = tuple[CodeType, int]
 
 
+class _Libraries(dict[Any, bool]):
+    """Whether a module is one of adjoint's or NumPy's, by its name; kept once it is known."""
+
+    def __missing__(self, name: Any) -> bool:
+        found = self[name] = name is None or str(name).startswith(("adjoint.", "numpy."))
+        return found
+
+
+_within = _Libraries()
+
+
 def users_place() -> Place:
     """Code and place in it of the innermost frame outside adjoint and NumPy."""
     frame = sys._getframe(2)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "adjoint.").startswith(("adjoint.", "numpy.")):
-        frame = frame.f_back
+    while _within[frame.f_globals.get("__name__")] and (outer := frame.f_back) is not None:
+        frame = outer
     return frame.f_code, frame.f_lasti
 
 

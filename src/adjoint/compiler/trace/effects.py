@@ -254,6 +254,12 @@ def node_of(x: Any) -> Node:
     return constant(x)
 
 
+def value_of(x: Any) -> Any:
+    """The array or number that a result was while it was recorded."""
+    x = x.data if isinstance(x, Tensor) else x
+    return x.value if isinstance(x, Symbol) else x
+
+
 def form_of(x: Any) -> str:
     """What a result without axes is: Python's number, NumPy's, or an array."""
     if type(x) in (Number, int, float, complex, bool):
@@ -264,4 +270,4 @@ def form_of(x: Any) -> str:
     return "number" if isinstance(value, np.generic) else ""
 
 
-__all__ = ["Assembly", "DictView", "form_of", "node_of"]
+__all__ = ["Assembly", "DictView", "form_of", "node_of", "value_of"]

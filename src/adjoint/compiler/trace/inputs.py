@@ -268,8 +268,8 @@ class Inputs(State):
 
     # -- At the end -----------------------------------------------------------------------------------
 
-    def new(self, node_of: Callable[[Any], Node]) -> dict[int, Node]:
-        """The new node of each cell that was written, by the cell's number."""
+    def new(self) -> dict[int, Any]:
+        """What is in each cell that was written, by the cell's number."""
         for tensor, shadow in self._shadows:
             if (tensor.node is None) is not (shadow.node is None):
                 raise Refuse("it changes which tensors require a gradient")
@@ -286,7 +286,7 @@ class Inputs(State):
                 if cell in read or type(self._shadow[id(cell.holder)].node) is Leaf:
                     self.cleared.append(i)
                 continue
-            written[i] = node_of(now)
+            written[i] = now
             if now is put or (cell.key is DATA and id(cell.holder) not in self.replaced):
                 self.in_place.add(i)
         return written

@@ -20,6 +20,7 @@ from adjoint.compiler.trace.outside import (
     root_of,
 )
 from adjoint.compiler.trace.values import has_box
+from adjoint.graph.symbol import ERRORS, SILENT
 from adjoint.optim.optimizer import Optimizer
 from adjoint.tape.modes import set_grad_enabled
 from adjoint.tape.tensor import Tensor
@@ -47,6 +48,8 @@ class Objects(Libraries):
             if lookup(kind, "__init__") is not lookup(Exception, "__init__") and is_users(kind):
                 raise self.refuse(f"it makes a {kind.__name__}")
             return kind(*args)
+        if kind is np.errstate and not SILENT.issuperset(v for k, v in kwargs.items() if k != "call" and v is not None):
+            raise self.refuse(ERRORS)
         if issubclass(kind, set_grad_enabled) or kind is np.errstate:
             return kind(*map(self.val, args), **{k: self.val(v) for k, v in kwargs.items()})
         if kind is Tensor:
