@@ -5,7 +5,6 @@ can come in.
 """
 
 import inspect
-from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -16,10 +15,10 @@ import adjoint.scipy.signal
 import adjoint.scipy.sparse
 from adjoint.core.box import Box
 from adjoint.core.op import Op
-from adjoint.core.protocol import detached
 from adjoint.core.registry import ANSWERS, ENTRIES, operation
 from adjoint.core.trees import flatten
 from adjoint.testing import check_grads, drawer, samples, walk
+from adjoint.testing.cases import carried_out, case_of, cases, gradients, outputs, weighted
 
 DIFFERENTIABLE = list(walk())
 REFUSING = [ENTRIES[name] for name in sorted(ENTRIES) if ENTRIES[name].errors is not None]
@@ -37,57 +36,7 @@ LAYOUTS = {
 }
 
 
-class Case(NamedTuple):
-    """One sample call of an operation, as a function `f` of those of its arguments that vary."""
-
-    entry: object
-    f: object
-    arrays: list
-    args: tuple
-    kwargs: dict
-
-
-def writes(entry):
-    """Whether a composite writes into its first argument, and gives nothing back."""
-    return not isinstance(entry, Op) and inspect.signature(entry.function).return_annotation == "None"
-
-
-def carried_out(entry, function, args, kwargs):
-    """The value of a call; of one that writes into its first argument, that argument: a copy of ours."""
-    if not writes(entry):
-        return function(*args, **kwargs)
-    target = np.copy(args[0])
-    assert function(target, *args[1:], **kwargs) is None
-    return target
-
-
-def case_of(entry, sample):
-    """The case for one sample call: its real and complex arrays vary, Python numbers are settings."""
-    leaves, rebuild = flatten((sample.args, sample.kwargs))
-    varying = [i for i, x in enumerate(leaves) if isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "fc"]
-
-    def f(*values):
-        given = list(leaves)
-        for i, value in zip(varying, values, strict=True):
-            given[i] = value
-        args, kwargs = rebuild(given)
-        plain = writes(entry) and not any(isinstance(value, Box) for value in values)
-        return carried_out(entry, entry.answers[0] if plain else entry, args, kwargs)
-
-    f.__name__ = entry.name
-    return Case(entry, f, [leaves[i] for i in varying], *sample)
-
-
-def cases(entry):
-    return [case_of(entry, sample) for sample in samples(entry)]
-
-
 every_entry = pytest.mark.parametrize("entry", DIFFERENTIABLE, ids=lambda e: e.name)
-
-
-def outputs(value):
-    """The arrays of a value, boxes made plain."""
-    return [np.asarray(detached(x)) for x in flatten(value)[0]]
 
 
 def assert_same(ours, theirs, **tolerance):
@@ -97,31 +46,6 @@ def assert_same(ours, theirs, **tolerance):
         assert a.shape == b.shape
         assert a.dtype == b.dtype
         np.testing.assert_allclose(a, b, **({"rtol": 1e-12, "atol": 1e-12} | tolerance))
-
-
-def weighted(case, arrays):
-    """The real sum of all outputs, each with weights of its own; so that it has one gradient."""
-    total = 0.0
-    for k, out in enumerate(flatten(case.f(*arrays))[0]):
-        kind = np.result_type(detached(out)).kind
-        places = np.reshape(np.arange(int(np.prod(np.shape(out))), dtype=np.float32) + k, np.shape(out))
-        if kind in "fc":
-            total = total + np.sum(np.real(out) * np.cos(places))
-        if kind == "c":
-            total = total + np.sum(np.imag(out) * np.sin(places))
-    return total
-
-
-def gradients(case, arrays):
-    """By backward, into leaf tensors."""
-    leaves = [ad.Tensor(a, requires_grad=True) for a in arrays]  # as they lie in memory: `tensor` would copy
-    total = weighted(case, leaves)
-    if not isinstance(total, Box) or not total.requires_grad:
-        return [np.zeros_like(a) for a in arrays]
-    total.backward()
-    return [
-        np.zeros_like(a) if leaf.grad is None else leaf.grad.numpy() for leaf, a in zip(leaves, arrays, strict=True)
-    ]
 
 
 @every_entry

@@ -14,13 +14,15 @@ so a backward step runs no loop over arguments, no dictionary of names, and keep
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import FunctionType
 from typing import Any, Protocol, cast
 
 import numpy as np
 
-from adjoint.core.errors import DTypeError, NotDifferentiableError, RuleError
+from adjoint.core.errors import DTypeError, GradientMismatchError, NotDifferentiableError, RuleError
 from adjoint.core.op import Op, Rule
 
 
@@ -116,7 +118,7 @@ def watching(pull: Pull) -> Pull:
 def _separate(op: Op, wanted: tuple[int, ...], fitted: bool, conjugate: bool) -> Pull:
     names: list[str] = []
     terms: list[str] = []
-    scope: dict[str, Any] = {"fit": fit, "conj": np.conj, "zeros_like": np.zeros_like}
+    scope: dict[str, Any] = {"fit": fit, "like": _like(op), "conj": np.conj, "zeros_like": np.zeros_like}
     for i in wanted:
         function, needs = op.rules[i] if op.rules else NO_RULE
         if isinstance(function, NotDifferentiable):
@@ -132,6 +134,8 @@ def _separate(op: Op, wanted: tuple[int, ...], fitted: bool, conjugate: bool) ->
             extra = [f"{op.inputs[i]}_shape", f"{op.inputs[i]}_dtype"]
             names += (n for n in extra if n not in names)
             term = f"fit({term}, {', '.join(extra)})"
+        elif callable(function) and not factor:
+            term = f"c if (c := {term}).dtype is g.dtype else like(c, g)"
         terms.append(term)
     result = "".join(f"{term}, " for term in terms)
     return _compile(op, names, f"return ({result})", scope, wanted, fresh=True)
@@ -152,11 +156,11 @@ def _joint(op: Op, fitted: bool) -> Pull:
     """One rule gives the cotangents of all inputs; `needs` are the numbers of those on the tape."""
     function, names = op.rules[0]
     call = f"rule({', '.join(names)})"
-    term = "fit(c[i], shapes[i], dtypes[i])" if fitted else "c[i]"
+    term = "fit(c[i], shapes[i], dtypes[i])" if fitted else "like(c[i], g)"
     body = f"c = {call}\n    return [{term} for i in needs]"
     saved = [n for n in names if n != "g"] + ["needs"] + ["shapes", "dtypes"] * fitted
     saved = list(dict.fromkeys(saved))
-    return _compile(op, saved, body, {"rule": function, "fit": fit}, (), fresh=False)
+    return _compile(op, saved, body, {"rule": function, "fit": fit, "like": _like(op)}, (), fresh=False)
 
 
 def _compile(
@@ -230,6 +234,37 @@ def fit(c: Any, shape: tuple[int, ...], dtype: Any) -> Any:
             c = np.real(c)
         c = c.astype(dtype)
     return c
+
+
+_strict: ContextVar[bool] = ContextVar("strict", default=False)
+
+
+@contextmanager
+def strict_cotangents() -> Iterator[None]:
+    """Inside, a rule that gives a cotangent of another precision than its value's is an error; else it is put right."""
+    token = _strict.set(True)
+    try:
+        yield
+    finally:
+        _strict.reset(token)
+
+
+def _like(op: Op) -> Callable[[Any, Any], Any]:
+    """What brings a cotangent `c` of `op` to the dtype of `g`, which is the value's: of a real value, its real part."""
+
+    def like(c: Any, g: Any) -> Any:
+        if c is None or c.dtype == g.dtype:
+            return c
+        if c.dtype.kind == "c" and g.dtype.kind != "c":
+            c = np.real(c)
+        if c.dtype != g.dtype and _strict.get():
+            raise GradientMismatchError(
+                f"a rule of {op.name} gave a cotangent of dtype {c.dtype} for a value of dtype {g.dtype}; a cotangent "
+                f"has its value's dtype"
+            )
+        return c.astype(g.dtype)
+
+    return like
 
 
 def unbroadcast(c: Any, shape: tuple[int, ...]) -> Any:

@@ -17,7 +17,7 @@ from numpy import ndarray
 
 from adjoint.core.box import Box
 from adjoint.core.cotangents import Lazy
-from adjoint.core.errors import GraphFreedError
+from adjoint.core.errors import GraphFreedError, RuleError
 from adjoint.core.pulls import Pull, fit
 from adjoint.tape import writes
 from adjoint.tape.hooks import Packed, unpacked
@@ -58,6 +58,7 @@ class Way(NamedTuple):
 
 
 _SIMPLE = Way(None, ())
+_MISSHAPEN = "a rule of {} gave a cotangent of shape {} for a value of shape {}; a cotangent has its value's shape"
 
 
 class Notes:
@@ -185,6 +186,8 @@ def _passed(
                 waiting[parent] = c
                 if parent.pull is not None:
                     heappush(heap, (parent.order, parent))
+                elif c.shape != parent.shape:
+                    raise RuleError(_MISSHAPEN.format(pull.op.name, c.shape, parent.shape))
                 if (parent.pull is None and pull.fresh and is_own(c, g)) or (pull.special and pull.consumes and c is g):
                     owned.add(parent)
     return waiting, owned
@@ -260,9 +263,8 @@ def _finished(g: Any, leaf: Any, owned: bool) -> Any:
         g, owned = g.dense(), True
     if type(g) is Selected:
         g, owned = g.value, False
-    if g.shape != leaf.shape or g.dtype != leaf.dtype:
-        g = fit(g, leaf.shape, leaf.dtype)
-        owned = False
+    if g.dtype != leaf.dtype:
+        g, owned = fit(g, leaf.shape, leaf.dtype), False
     if isinstance(g, np.ndarray | np.generic) and not owned:
         g = np.array(g)
     return leaf.saved[0](g) if leaf.saved else g

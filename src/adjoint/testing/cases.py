@@ -11,6 +11,7 @@ import numpy as np
 from adjoint.core.box import Box
 from adjoint.core.op import Call
 from adjoint.core.protocol import detached
+from adjoint.core.pulls import strict_cotangents
 from adjoint.core.registry import Composite, Entry
 from adjoint.core.trees import flatten
 from adjoint.tape.tensor import Tensor
@@ -101,7 +102,8 @@ def gradients(case: Case, arrays: Sequence[Any]) -> list[Any]:
     total = weighted(case, leaves)
     if not isinstance(total, Tensor) or not total.requires_grad:
         return [np.zeros_like(a) for a in arrays]
-    total.backward()
+    with strict_cotangents():
+        total.backward()
     return [
         np.zeros_like(a) if leaf.grad is None else leaf.grad.numpy() for leaf, a in zip(leaves, arrays, strict=True)
     ]

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, GradientMismatchError
+from adjoint.core.pulls import strict_cotangents
 from adjoint.testing.coordinates import to_arrays, to_vector
 from adjoint.testing.differences import Estimate, along, jacobian
 from adjoint.testing.problem import Problem, problem_of
@@ -82,14 +83,15 @@ def check_grads(
     tolerance = Tolerance(1e-6 if rtol is None else rtol, 1e-8 if atol is None else atol, eps)
     rng = np.random.default_rng(seed)
     first = problem
-    for k in range(1, order + 1):
-        if k > 1:
-            weights = [_random(rng, out) for out in problem.outputs]
-            problem = problem.derived(weights, f"{('second', 'third', 'fourth')[min(k, 4) - 2]} derivative")
-        for mode in modes:
-            CHECKERS[mode](problem, tolerance, rng)
-    if any(x.dtype != dtype for x, dtype in zip(first.point, dtypes, strict=True)):
-        _low_precision(first, dtypes)
+    with strict_cotangents():
+        for k in range(1, order + 1):
+            if k > 1:
+                weights = [_random(rng, out) for out in problem.outputs]
+                problem = problem.derived(weights, f"{('second', 'third', 'fourth')[min(k, 4) - 2]} derivative")
+            for mode in modes:
+                CHECKERS[mode](problem, tolerance, rng)
+        if any(x.dtype != dtype for x, dtype in zip(first.point, dtypes, strict=True)):
+            _low_precision(first, dtypes)
 
 
 def _random(rng: np.random.Generator, like: Any) -> np.ndarray:
