@@ -1,4 +1,4 @@
-"""A cotangent has its value's shape, dtype and realness: for every operation, and enforced where cotangents are added."""
+"""A cotangent has its value's shape, dtype and realness: for every operation, and whatever its rule gives."""
 
 import numpy as np
 import pytest
@@ -6,13 +6,13 @@ import pytest
 import adjoint as ad
 import adjoint.scipy.linalg
 import adjoint.scipy.signal
-import adjoint.scipy.sparse  # noqa: F401 - their operations are walked too
+import adjoint.scipy.sparse
 from adjoint.core.op import Op, rule_of
 from adjoint.core.pulls import strict_cotangents
 from adjoint.testing import walk
 from adjoint.testing.cases import cases, gradients
 
-# How a real number is taken from a complex one, a complex one with that part, and the direction in which the part grows.
+# What takes a real number from a complex one, a complex one with that part, and the direction in which the part grows.
 PARTS = {
     "real": (np.real, lambda a: a + 0.7j * np.cos(a), lambda z: np.ones_like(z)),
     "imag": (np.imag, lambda a: 0.6 * np.sin(a) + 1j * a, lambda z: np.full_like(z, 1j)),
@@ -61,7 +61,7 @@ def test_a_cotangent_of_another_precision_is_put_right_and_named_by_the_tests():
     x = np.ones(3, np.float32)
     assert ad.grad(lambda x: np.sum(wide(seen(x))))(x).dtype == np.float32
     assert dtypes == [np.float32]
-    with strict_cotangents(), pytest.raises(ad.GradientMismatchError, match="wide gave .* float64 for .* float32"):
+    with strict_cotangents(), pytest.raises(ad.GradientMismatchError, match=r"wide gave .* float64 for .* float32"):
         ad.grad(lambda x: np.sum(wide(seen(x))))(x)
 
 

@@ -67,9 +67,9 @@ EXCEPT = {
     },
     "shape": {
         **every(
-            "affine banded_solve convolution convolution_by_spectra convolve_full det_keeping_factors discrete_lyapunov "
-            "from_half_spectrum lyapunov matrix_exponential "
-            "matrix_root overlap_add packed_lu place_at rational_filter scatter_add slogdet_keeping_factors solve_assuming "
+            "affine banded_solve convolution convolution_by_spectra convolve_full det_keeping_factors "
+            "discrete_lyapunov from_half_spectrum lyapunov matrix_exponential matrix_root overlap_add packed_lu "
+            "place_at rational_filter scatter_add slogdet_keeping_factors solve_assuming "
             "solve_keeping_factors sylvester tall_qr thin_svd triangular_solve",
             {"": INNER},
         ),

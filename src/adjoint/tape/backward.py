@@ -58,7 +58,6 @@ class Way(NamedTuple):
 
 
 _SIMPLE = Way(None, ())
-_MISSHAPEN = "a rule of {} gave a cotangent of shape {} for a value of shape {}; a cotangent has its value's shape"
 
 
 class Notes:
@@ -139,8 +138,7 @@ def _passed(
     run = way.whole()
     waiting, owned = dict(cotangents), set[Node]()
     heap = sorted((node.order, node) for node in waiting if node.pull is not None)
-    last_write, past = writes.latest(), writes.Past()
-    seeks, left, mark = notes is not None, None, 0
+    last_write, past, seeks, left, mark = writes.latest(), writes.Past(), notes is not None, None, 0
     node: Node | None = None
     while heap or node is not None:
         if node is None:
@@ -177,29 +175,35 @@ def _passed(
             (parents, shares), last_write, past = shares, writes.latest(), writes.Past()  # it may reuse memory
         for parent, c in zip(parents, shares):  # noqa: B905 - one share a parent; strict= costs 5 % here
             if parent in waiting:
-                total = waiting[parent]
-                if parent in owned and type(total) is ndarray and type(c) is ndarray:
+                if parent in owned and type(total := waiting[parent]) is ndarray and type(c) is ndarray:
                     total += c
                 else:
-                    waiting[parent] = _added(total, c, parent, owned, pull.special and pull.consumes and c is g)
+                    waiting[parent] = _added(
+                        waiting[parent], c, parent, owned, pull.special and pull.consumes and c is g
+                    )
             elif c is not None:
                 waiting[parent] = c
                 if parent.pull is not None:
                     heappush(heap, (parent.order, parent))
-                elif c.shape != parent.shape:
-                    raise RuleError(_MISSHAPEN.format(pull.op.name, c.shape, parent.shape))
+                else:
+                    _refuse_another_shape(c, parent, pull)
                 if (parent.pull is None and pull.fresh and is_own(c, g)) or (pull.special and pull.consumes and c is g):
                     owned.add(parent)
     return waiting, owned
 
 
+def _refuse_another_shape(c: Any, leaf: Any, pull: Pull) -> None:
+    """Raise unless the cotangent `c` that a rule gave for a leaf has its shape."""
+    if c.shape != leaf.shape:
+        raise RuleError(
+            f"a rule of {pull.op.name} gave a cotangent of shape {c.shape} for a value of shape {leaf.shape}; a "
+            f"cotangent has its value's shape"
+        )
+
+
 def is_large(x: Any) -> bool:
     """Whether the memory of `x` costs more than a cotangent's knowing where it was taken."""
     return type(x) is ndarray and x.size > LARGE
-
-
-def _free(node: Node) -> None:
-    node.pull, node.parents, node.saved = freed, (), ()  # type: ignore[assignment]  # a Pull
 
 
 def _way_of_running(rebox: Rebox | None) -> Way:
