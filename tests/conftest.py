@@ -1,6 +1,18 @@
 """What all tests share."""
 
+import os
+import random
+
 import pytest
+
+from adjoint.core.registry import ANSWERS, ENTRIES
+
+
+def pytest_collection_modifyitems(items):
+    """With ADJOINT_SHUFFLE=seed in the environment, run the tests in a random order: none may need another."""
+    seed = os.environ.get("ADJOINT_SHUFFLE")
+    if seed:
+        random.Random(seed).shuffle(items)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -9,3 +21,25 @@ def native_code_elsewhere(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ADJOINT_CACHE", str(tmp_path_factory.mktemp("native")))
         yield
+
+
+def ours(entry):
+    """Whether the library itself holds `entry`: a family of it may load during a test."""
+    function = getattr(entry, "forward", None) or entry.function
+    return getattr(function, "__module__", None) is None or function.__module__.partition(".")[0] in LIBRARIES
+
+
+LIBRARIES = {"adjoint", "numpy", "scipy", "builtins", "math"}
+
+
+@pytest.fixture(autouse=True)
+def registry_restored():
+    """A test's own operations go with the test."""
+    before = len(ENTRIES)
+    yield
+    if len(ENTRIES) != before:
+        for name in list(ENTRIES)[before:]:
+            if not ours(ENTRIES[name]):
+                gone = ENTRIES.pop(name)
+                for function in gone.answers:
+                    ANSWERS.pop(function)

@@ -254,7 +254,9 @@ def test_tensors_without_a_transform():
 
 
 def test_complex_and_single_precision_arguments():
-    near = lambda z: minimize(lambda x, z: np.abs(x - z**2) ** 2, 0j, (z,), tol=1e-12).x
+    # Not np.abs(…) ** 2: a solver may land exactly on the minimum, where abs has no derivative and its rule gives 0.
+    square = lambda w: np.real(w) ** 2 + np.imag(w) ** 2
+    near = lambda z: minimize(lambda x, z: square(x - z**2), 0j, (z,), tol=1e-12).x
     assert_allclose(ad.grad(lambda z: np.abs(near(z)) ** 2)(1 + 2j), ad.grad(lambda z: np.abs(z**2) ** 2)(1 + 2j))
     zero = lambda z: root(lambda x, z: np.stack([(x - z**2).real, (x - z**2).imag]), 0j, (z,)).x
     assert_allclose(ad.grad(lambda z: zero(z).imag)(1 + 2j), ad.grad(lambda z: (z**2).imag)(1 + 2j))

@@ -16,6 +16,8 @@ from adjoint.testing.walk_batch import Stack
 from adjoint.testing.walk_forward import random_like
 from adjoint.transforms.reverse import vjp
 
+ELSEWHERE = "elsewhere in memory"
+GAPS = 4  # ulps: eagerly an argument is copied, which closes its gaps, and BLAS adds numbers with gaps in another order
 SPECIAL = (np.nan, np.inf, -np.inf, -0.0, 0.0)
 Point = list[list[Any]]  # for each call its cotangents and its arrays
 
@@ -44,7 +46,7 @@ class Trial:
             first.append([*weights, *one])
             other.append([*weights, *two])
         self.points = [("first", first), ("again", first), ("others", other)]
-        self.points.append(("elsewhere in memory", [[_strided(x) for x in arrays] for arrays in first]))
+        self.points.append((ELSEWHERE, [[_strided(x) for x in arrays] for arrays in first]))
         for turn in range(len(SPECIAL) if special else 0):
             self.points.append((f"special {turn}", [self._planted(k, arrays, turn) for k, arrays in enumerate(first)]))
 
@@ -80,11 +82,12 @@ def check_compiled(trial: Trial, backend: str, ulps: int) -> int:
     compiled = compile(lambda point: trial(point), wait=True, backend=backend)
     for name, point in trial.points:
         calls = zip(trial.names, trial.steps, point, strict=True)
+        allowed = max(ulps, GAPS) if name == ELSEWHERE else ulps
         results = zip(calls, _quietly(compiled, point), _quietly(trial, point), strict=True)
         for (label, step, arrays), found, expected in results:
             size = max((_largest(x) for x in arrays), default=0.0)
             for i, (x, y) in enumerate(zip(outputs(found), outputs(expected), strict=True)):
-                if not near(x, y, ulps * step, size):
+                if not near(x, y, allowed * step, size):
                     raise GradientMismatchError(
                         f"{label}, {name}: compiled, result {i} is {x} of {x.dtype}; it should be {y} of {y.dtype}"
                     )

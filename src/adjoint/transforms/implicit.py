@@ -195,8 +195,9 @@ def _dense(a: Any, b: Any) -> Any:
 
 def _not_isolated() -> GradientError:
     return GradientError(
-        "the solution has no derivative: the equations that define it are singular there, so other solutions lie "
-        "beside it. Make it unique, for example by a small penalty on the parameters"
+        "the solution has no derivative: the equations that define it are singular there. If other solutions lie "
+        "beside it, make it unique, for example by a small penalty on the parameters. If abs is 0 there, its square "
+        "has no second derivative: write np.abs(z)**2 as z.real**2 + z.imag**2"
     )
 
 
