@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import adjoint.ops as _ops  # noqa: F401 - fills the registry
+import adjoint.ops as _ops
 from adjoint.core.constructors import composite as composite
 from adjoint.core.constructors import elementwise as elementwise
 from adjoint.core.constructors import general as general
@@ -64,6 +64,21 @@ if TYPE_CHECKING:
     from adjoint.expressions import expr as expr
     from adjoint.graph import Graph as Graph
     from adjoint.graph import capture as capture
+    from adjoint.ops.activation import elu as elu
+    from adjoint.ops.activation import gelu as gelu
+    from adjoint.ops.activation import hardtanh as hardtanh
+    from adjoint.ops.activation import leaky_relu as leaky_relu
+    from adjoint.ops.activation import log_softmax as log_softmax
+    from adjoint.ops.activation import prelu as prelu
+    from adjoint.ops.activation import relu as relu
+    from adjoint.ops.activation import relu6 as relu6
+    from adjoint.ops.activation import sigmoid as sigmoid
+    from adjoint.ops.activation import silu as silu
+    from adjoint.ops.activation import softmax as softmax
+    from adjoint.ops.activation import softplus as softplus
+    from adjoint.ops.activation import softsign as softsign
+    from adjoint.ops.naming import name as name
+    from adjoint.ops.reductions import logsumexp as logsumexp
     from adjoint.pictures.adjoint_program import adjoint_source as adjoint_source
     from adjoint.pictures.picture import show as show
     from adjoint.tape.anomaly import detect_anomaly as detect_anomaly
@@ -101,6 +116,10 @@ if TYPE_CHECKING:
 
 __version__ = _VERSION
 _ROOMS = frozenset({"data", "io", "nn", "optim", "scipy", "testing", "train", "xp"})
+_FUNCTIONS = frozenset(
+    {"elu", "gelu", "hardtanh", "leaky_relu", "log_softmax", "logsumexp", "name", "prelu", "relu", "relu6"}
+    | {"sigmoid", "silu", "softmax", "softplus", "softsign"}
+)
 _TOOLS = {
     "adjoint_source": "adjoint.pictures.adjoint_program",
     "capture": "adjoint.graph",
@@ -146,20 +165,25 @@ _expect_guests({"einops._backends": "adjoint.xp.einops"})
 _provide({"array namespace": "adjoint.xp", "page": "adjoint.pictures:page", "scipy": "adjoint.scipy"})
 
 
-def __getattr__(name: str) -> Any:
-    """Heavy rooms load on first use; every operation is also ``ad.<name>``."""
-    if name in _ROOMS:
-        return import_module(f"adjoint.{name}")
-    if name in _TOOLS:
-        globals()[name] = found = getattr(import_module(_TOOLS[name]), name)
-        return found
-    if not name.startswith("_"):
-        try:
-            return _operation(name)
-        except KeyError:
-            pass
-    raise AttributeError(f"module 'adjoint' has no attribute {name!r}")
+if not TYPE_CHECKING:  # else every misspelt name would be one of Any
+
+    def __getattr__(name: str) -> Any:
+        """Heavy rooms load on first use; every operation is also ``ad.<name>``."""
+        if name in _ROOMS:
+            return import_module(f"adjoint.{name}")
+        if name in _TOOLS:
+            globals()[name] = found = getattr(import_module(_TOOLS[name]), name)
+            return found
+        if not name.startswith("_"):
+            try:
+                return _operation(name)
+            except KeyError:
+                pass
+        raise AttributeError(f"module 'adjoint' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_TOOLS, *_ROOMS})
+    """What users use: no rooms that only adjoint uses, and no operations that NumPy has under the same name."""
+    hidden = {"Any", "TYPE_CHECKING", "annotations", "import_module"}
+    own = {name for name, x in globals().items() if name not in hidden and not isinstance(x, type(_ops))}
+    return sorted({*(name for name in own if name[0] != "_" or name[:2] == "__"), *_TOOLS, *_ROOMS, *_FUNCTIONS})

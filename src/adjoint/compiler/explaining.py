@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 LINES, GUARDS = 80, 12  # so many of a program's are listed
 
 
-def explained(compiled: Compiled) -> Iterator[str]:
+def explained(compiled: Compiled[..., Any]) -> Iterator[str]:
     """Lines: the ways through the function by signature, how each is run, and why there is none for others."""
     each = list(_each(compiled))
     signatures, ways = sum(len(c._ways) for c in each), sum(len(w) for c in each for w in c._ways.values())
@@ -38,7 +38,7 @@ def explained(compiled: Compiled) -> Iterator[str]:
                 yield f"  runs as it is, because {one._reasons[key]}"
 
 
-def _each(compiled: Compiled) -> Iterator[Compiled]:
+def _each(compiled: Compiled[..., Any]) -> Iterator[Compiled[..., Any]]:
     """The compiled function, and what it is for each of its static arguments' values."""
     yield compiled
     for fixed in compiled._fixed.values():
@@ -55,7 +55,7 @@ def _way(function: Callable[..., Any], key: Any, recording: Recording) -> Iterat
         yield from (f"  {line}" for line in _run(back, back.native and back.native.listing()))
 
 
-def latest_plan(compiled: Compiled) -> Listing | None:
+def latest_plan(compiled: Compiled[..., Any]) -> Listing | None:
     """The plan of the native program that was recorded last."""
     while compiled._fixed:
         compiled = list(compiled._fixed.values())[-1]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial, update_wrapper
 from inspect import Parameter
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, NamedTuple, overload
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from adjoint.core.errors import ArgumentError, SharedMemoryError, WrongCodeError
 from adjoint.core.locks import RECORDING
 from adjoint.core.trees import flatten
 from adjoint.core.turns import PATIENCE, wait_for_captures
+from adjoint.core.types import P, Q, R
 from adjoint.expressions import Expr
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import frozen
@@ -46,16 +47,16 @@ MOST_DIRECT = 4  # short ways, the latest first
 NOISE = "a question hangs on how results are rounded, and native code rounds some otherwise"
 
 
-class Compiled:
+class Compiled(Generic[P, R]):
     """A function that records itself. Made by `adjoint.compile`."""
 
-    def __init__(self, f: Callable[..., Any], options: Options) -> None:
+    def __init__(self, f: Callable[P, R], options: Options) -> None:
         update_wrapper(self, f, updated=("__dict__",) if isinstance(f, FunctionType) else ())
         self.function, self.options = f, options
         self._ways: dict[Any, list[Recording]] = {}
         self._reasons: dict[Any, str] = {}
         self._methods: dict[int, Methods] = {}  # of instances that take no attributes
-        self._fixed: dict[Any, Compiled] = {}
+        self._fixed: dict[Any, Compiled[..., Any]] = {}
         self._signed: _Signature | None = None
         self._directs: tuple[Direct, ...] = ()
         self._tries: dict[Any, int] = {}
@@ -69,6 +70,10 @@ class Compiled:
             raise AttributeError(name)
         return getattr(self.function, name)
 
+    @overload
+    def __get__(self, instance: None, owner: Any = ...) -> Compiled[P, R]: ...
+    @overload
+    def __get__(self: Compiled[Concatenate[Any, Q], R], instance: Any, owner: Any = ...) -> Compiled[Q, R]: ...
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """A method: each instance has recordings of its own."""
         if instance is None:
@@ -85,14 +90,13 @@ class Compiled:
             found = getattr(found, name, None)
         return getattr(self, "__qualname__", "") if found is self else (Compiled, (self.function, self.options))
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         for direct in self._directs:
-            answer = direct(args, kwargs)
+            answer: R = direct(args, kwargs)
             if answer is not MISS:
                 return answer
-        if self.options.static:
-            return self._with_static(args, kwargs)
-        return self._by_long_way(args, kwargs)
+        way: Callable[[Any, Any], R] = self._with_static if self.options.static else self._by_long_way
+        return way(args, kwargs)
 
     def _by_long_way(self, args: Any, kwargs: Any) -> Any:
         """The answer by a recording that holds; else the function's, which may be recorded."""
@@ -338,6 +342,22 @@ class Options(NamedTuple):
         return Runner(graph, into, self.backend, self.wait, self.fastmath)
 
 
+@overload
+def compile(  # type: ignore[overload-overlap]  # an expression is called as a function is
+    f: Expr, *, wait: bool = ..., backend: str = ..., static: Sequence[str] = ..., fastmath: bool = ...
+) -> Expr: ...
+@overload
+def compile(
+    f: np.ufunc, *, wait: bool = ..., backend: str = ..., static: Sequence[str] = ..., fastmath: bool = ...
+) -> Compiled[..., Any]: ...
+@overload
+def compile(
+    f: Callable[P, R], *, wait: bool = ..., backend: str = ..., static: Sequence[str] = ..., fastmath: bool = ...
+) -> Compiled[P, R]: ...
+@overload
+def compile(
+    f: None = None, *, wait: bool = ..., backend: str = ..., static: Sequence[str] = ..., fastmath: bool = ...
+) -> Callable[[Callable[P, R]], Compiled[P, R]]: ...
 def compile(
     f: Callable[..., Any] | None = None,
     *,

@@ -53,9 +53,20 @@ class Box:
         """This box; of one of Python's numbers, an array's, which promotes as those do."""
         return self
 
+    def __dir__(self) -> list[str]:
+        """What users use: not what only operations ask of a box."""
+        return [
+            name
+            for name in object.__dir__(self)
+            if name not in _FOR_OPERATIONS and (name[0] != "_" or name[:2] == "__")
+        ]
+
     def settled(self) -> Any:
         """What stands for this box: another one that it only holds, or itself."""
         return self
+
+
+_FOR_OPERATIONS = frozenset(vars(Box)) - frozenset(vars(object)) | {"constant", "node", "recorded"}
 
 
 def settled(arg: Any, level: int) -> Any:

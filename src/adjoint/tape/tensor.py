@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -28,11 +28,16 @@ from adjoint.tape.pytorch import PyTorchNames
 from adjoint.tape.views import LONGEST_PATH, root_of, write
 from adjoint.tape.writes import is_elsewhere
 
+if TYPE_CHECKING:
+    from adjoint.tape.methods import TensorMethods
+else:
+    TensorMethods = PyTorchNames
+
 new = object.__new__
 MISSING: Any = object()
 
 
-class Tensor(Leaving, Writable, Observable, PyTorchNames):
+class Tensor(Leaving, Writable, Observable, TensorMethods):
     """An n-dimensional array that records the operations applied to it.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -14,12 +14,15 @@ from adjoint.core.box import Box, new_level, returned
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.leaks import Reach, begin, over
 from adjoint.core.trees import flatten, is_leaf, paths
+from adjoint.core.types import Function, P, R
 from adjoint.twin.follow import follow
 
-Function = Callable[..., Any]
 
-
-def vmap(f: Function, in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None = None) -> Function:
+@overload
+def vmap(f: np.ufunc, in_axes: Any = ..., out_axes: Any = ..., axis_size: int | None = ...) -> Function: ...
+@overload
+def vmap(f: Callable[P, R], in_axes: Any = ..., out_axes: Any = ..., axis_size: int | None = ...) -> Callable[P, R]: ...
+def vmap(f: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None = None) -> Callable[P, R]:
     """A function that does for a stack of samples what `f` does for one, all at once and not in a loop.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -13,15 +13,24 @@ from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.core.leaks import Reach, begin, over, plain
 from adjoint.core.pulls import dtype_of
 from adjoint.core.trees import flatten, is_leaf, matched, paths
+from adjoint.core.types import Aux, Function, R
 from adjoint.forward.dual import Dual
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.selected import Selected, bare, has_nan, is_symbolic
 from adjoint.transforms.reverse import grad, vjp
 from adjoint.twin.follow import follow
 
-Function = Callable[..., Any]
 
-
+@overload
+def jvp(
+    f: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any], has_aux: Literal[False] = ...
+) -> tuple[R, R]: ...
+@overload
+def jvp(
+    f: Callable[..., tuple[R, Aux]], primals: Sequence[Any], tangents: Sequence[Any], has_aux: Literal[True]
+) -> tuple[R, R, Aux]: ...
+@overload
+def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool) -> tuple[Any, ...]: ...
 def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> Any:
     """The value of `f` and its derivative in one direction, computed side by side.
 
@@ -184,7 +193,7 @@ def hvp(f: Function, x: Any, v: Any) -> Any:
     return jvp(grad(f), (x,), (v,))[1]
 
 
-def linearize(f: Function, *primals: Any) -> tuple[Any, Function]:
+def linearize(f: Callable[..., R], *primals: Any) -> tuple[R, Callable[..., R]]:
     """The value of `f`, and its derivative as a linear function that may be called for many directions.
 
     `f` runs once. What is kept is the derivative alone, as a program of linear operations: the transpose of the

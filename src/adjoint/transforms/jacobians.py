@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import wraps
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -17,16 +17,19 @@ from adjoint.core.box import Box, new_level, settled
 from adjoint.core.errors import ArgumentError
 from adjoint.core.pulls import dtype_of
 from adjoint.core.trees import flatten
+from adjoint.core.types import Function, P
 from adjoint.forward.structure import Diagonal
 from adjoint.transforms.batch import vmap
 from adjoint.transforms.forward import jvp
 from adjoint.transforms.reverse import grad, vjp
 from adjoint.twin.follow import follow
 
-Function = Callable[..., Any]
 
-
-def jacrev(f: Function, argnums: int = 0, chunk_size: int | None = None) -> Function:
+@overload
+def jacrev(f: np.ufunc, argnums: int = ..., chunk_size: int | None = ...) -> Function: ...
+@overload
+def jacrev(f: Callable[P, Any], argnums: int = ..., chunk_size: int | None = ...) -> Callable[P, Any]: ...
+def jacrev(f: Callable[P, Any], argnums: int = 0, chunk_size: int | None = None) -> Callable[P, Any]:
     """A function that gives all first derivatives of `f`, by reverse mode: for many inputs and few outputs.
 
     Args:
@@ -81,7 +84,11 @@ def jacrev(f: Function, argnums: int = 0, chunk_size: int | None = None) -> Func
 jacobian = jacrev
 
 
-def jacfwd(f: Function, argnums: int = 0, chunk_size: int | None = None) -> Function:
+@overload
+def jacfwd(f: np.ufunc, argnums: int = ..., chunk_size: int | None = ...) -> Function: ...
+@overload
+def jacfwd(f: Callable[P, Any], argnums: int = ..., chunk_size: int | None = ...) -> Callable[P, Any]: ...
+def jacfwd(f: Callable[P, Any], argnums: int = 0, chunk_size: int | None = None) -> Callable[P, Any]:
     """A function that gives all first derivatives of `f`, by forward mode: for few inputs and many outputs.
 
     Args, result and errors are those of `jacrev`.
@@ -116,7 +123,11 @@ def jacfwd(f: Function, argnums: int = 0, chunk_size: int | None = None) -> Func
     return wrapped
 
 
-def hessian(f: Function, argnums: int = 0, chunk_size: int | None = None) -> Function:
+@overload
+def hessian(f: np.ufunc, argnums: int = ..., chunk_size: int | None = ...) -> Function: ...
+@overload
+def hessian(f: Callable[P, Any], argnums: int = ..., chunk_size: int | None = ...) -> Callable[P, Any]: ...
+def hessian(f: Callable[P, Any], argnums: int = 0, chunk_size: int | None = None) -> Callable[P, Any]:
     """A function that gives all second derivatives of a function with one number as its value.
 
     Forward mode over reverse mode: the columns of the gradient's Jacobian, all at once.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
-from typing import Any, cast
+from typing import Any, Literal, cast, overload
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from adjoint.core.errors import ArgumentError, DTypeError, GradientError, ShapeE
 from adjoint.core.leaks import begin, is_over, kept, over, plain
 from adjoint.core.pulls import dtype_of
 from adjoint.core.trees import flatten, paths
+from adjoint.core.types import Aux, Function, P, R
 from adjoint.tape.backward import backward
 from adjoint.tape.losing import GraphReach
 from adjoint.tape.modes import recording_floor
@@ -26,7 +27,7 @@ from adjoint.tape.tensor import Tensor, wrap
 from adjoint.twin.follow import follow
 
 Argnums = int | Sequence[int]
-Function = Callable[..., Any]
+Pullback = Callable[[Any], tuple[Any, ...]]
 
 
 def _recorded(f: Function, args: Iterable[Any], kwargs: Mapping[str, Any], level: int) -> Any:
@@ -96,6 +97,12 @@ def _pull(outputs: list[Any], cotangents: list[Any], inputs: list[Tensor], level
     return [_plain(found[x.node]) if x.node in found else np.zeros_like(x.data)[()] for x in inputs]
 
 
+@overload
+def vjp(f: Callable[..., R], *args: Any, has_aux: Literal[False] = ...) -> tuple[R, Pullback]: ...
+@overload
+def vjp(f: Callable[..., tuple[R, Aux]], *args: Any, has_aux: Literal[True]) -> tuple[R, Pullback, Aux]: ...
+@overload
+def vjp(f: Function, *args: Any, has_aux: bool) -> tuple[Any, ...]: ...
 def vjp(f: Function, *args: Any, has_aux: bool = False) -> Any:
     """The value of `f` and the function that pulls cotangents back through it.
 
@@ -157,7 +164,11 @@ def _rebuilt(tree: Any, level: int) -> Any:
     return rebuild([_copied(x.data) if isinstance(x, Tensor) and x.level == level else x for x in leaves])
 
 
-def value_and_grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
+@overload
+def value_and_grad(f: np.ufunc, argnums: Argnums = ..., has_aux: bool = ...) -> Function: ...
+@overload
+def value_and_grad(f: Callable[P, R], argnums: Argnums = ..., has_aux: bool = ...) -> Callable[P, tuple[R, Any]]: ...
+def value_and_grad(f: Callable[P, R], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, tuple[R, Any]]:
     """A function that gives the value of `f` and its gradient.
 
     Args:
@@ -230,7 +241,11 @@ def _scalar(value: Any) -> Any:
     return np.ones(shape, dtype) if shape else dtype.type(1)
 
 
-def grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
+@overload
+def grad(f: np.ufunc, argnums: Argnums = ..., has_aux: bool = ...) -> Function: ...
+@overload
+def grad(f: Callable[P, Any], argnums: Argnums = ..., has_aux: bool = ...) -> Callable[P, Any]: ...
+def grad(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]:
     """A function that gives the gradient of `f`; see `value_and_grad`.
 
     Example:

@@ -7,9 +7,10 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
 from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from adjoint.core.box import Box
+from adjoint.core.types import P, R, T
 from adjoint.twin.fresh import Call
 from adjoint.twin.policy import Patterns, forgets, package, patterns
 
@@ -118,6 +119,10 @@ def _boxes(tree: Any) -> Iterable[Box]:
             todo += [(v, depth + 1) for v in vars(value).values()]
 
 
+@overload
+def differentiable(f: type[T]) -> type[T]: ...
+@overload
+def differentiable(f: Callable[P, R]) -> Callable[P, R]: ...
 def differentiable(f: Any) -> Any:
     """Let NumPy's idioms in a function or class of your own differentiate where you use it without a transform.
 
@@ -147,7 +152,8 @@ def differentiable(f: Any) -> Any:
             elif isinstance(value, staticmethod | classmethod):
                 setattr(f, name, type(value)(differentiable(value.__func__)))
             elif isinstance(value, property):
-                setattr(f, name, property(*(g and differentiable(g) for g in (value.fget, value.fset, value.fdel))))
+                made: list[Any] = [g and differentiable(g) for g in (value.fget, value.fset, value.fdel)]
+                setattr(f, name, property(*made))
         return f
 
     @functools.wraps(f)

@@ -1,0 +1,52 @@
+"""Other transforms keep the signature of what they are given."""
+
+from typing import assert_type
+
+import numpy as np
+from numpy.typing import NDArray
+
+import adjoint as ad
+
+Array = NDArray[np.float64]
+
+
+def field(x: Array, strength: float = 1.0) -> Array:
+    return strength * np.tanh(x)
+
+
+x = np.ones(3)
+value, tangent = ad.jvp(field, (x,), (x,))
+assert_type(value, Array)
+assert_type(tangent, Array)
+value, pullback = ad.vjp(field, x)
+(cotangent,) = pullback(value)
+assert_type(ad.vmap(field, in_axes=(0, None))(np.ones((4, 3)), 2.0), Array)
+linear = ad.linearize(field, x)[1]
+assert_type(linear(x), Array)
+ad.jacobian(field)(x, strength=2.0)
+ad.hessian(lambda y: np.sum(y**3))(x)
+ad.checkpoint(field)(x, 3.0)
+ad.vmap(np.dot)(np.eye(2), np.eye(2))
+
+
+def with_count(x: Array) -> tuple[Array, int]:
+    return x * 2, 7
+
+
+doubled, slope, count = ad.jvp(with_count, (x,), (x,), has_aux=True)
+assert_type(count, int)
+
+ad.jacobian(field)(x, strong=2.0)  # expected: call-arg
+ad.vmap(field)("x")  # expected: arg-type
+ad.jvp(field, x)  # expected: call-overload
+ad.checkpoint(field)()  # expected: call-arg
+ad.hessian(field, argnums="x")  # expected: call-overload
+
+
+@ad.differentiable
+def rotation(angle: float) -> Array:
+    return np.array([np.cos(angle), np.sin(angle)])
+
+
+rotation(1.0)
+rotation("1")  # expected: arg-type
