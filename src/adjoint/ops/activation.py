@@ -10,32 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.choosing import where_true
 from adjoint.core.constructors import composite, elementwise, general
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import Op, call
 
-_BLOCK = 1 << 16
-
 
 def _gate(x: Any, y: Any) -> Any:
-    """x where y is positive, 0 elsewhere: chosen, not multiplied, so that nothing infinite leaks through.
-
-    For many numbers multiplying is several times as fast, though, and right unless it gives nan, which a sum shows;
-    and in blocks the mask stays small.
-    """
-    if np.size(x) <= 2048:
-        return np.where(np.greater(y, 0), x, 0.0)
-    with np.errstate(invalid="ignore", over="ignore"):
-        if x.size <= _BLOCK or x.shape != y.shape or not (x.flags.c_contiguous and y.flags.c_contiguous):
-            out = x * np.greater(y, 0)
-        else:
-            out = np.empty_like(x)
-            for start in range(0, x.size, _BLOCK):
-                given, chosen, block = (a.reshape(-1)[start : start + _BLOCK] for a in (x, y, out))
-                np.multiply(given, np.greater(chosen, 0), out=block)
-        if np.isfinite(np.add.reduce(out, axis=None)):
-            return out
-    return np.where(np.greater(y, 0), x, 0.0)
+    """x where y is positive, 0 elsewhere: chosen, not multiplied, so that nothing infinite leaks through."""
+    return where_true(np.greater(y, 0), x)
 
 
 gate: Op = elementwise(_gate, name="gate", partials=(lambda g, y: gate(g, y), 0), flags=("selects", "finite"))
@@ -49,7 +32,7 @@ relu = elementwise(
 relu6 = elementwise(
     lambda x: np.minimum(np.maximum(x, 0), 6),
     name="relu6",
-    vjp=lambda g, x: np.where(np.logical_and(np.greater(x, 0), np.less(x, 6)), g, 0.0),
+    vjp=lambda g, x: where_true(np.logical_and(np.greater(x, 0), np.less(x, 6)), g),
     domain=(-3, 9),
     flags=("idempotent", "real", "selects", "finite"),
 )
@@ -179,9 +162,9 @@ between = elementwise(
     name="between",
     inputs=("x", "low", "high"),
     partials=(
-        lambda g, x, low, high: np.where(np.logical_and(np.less(low, x), np.less(x, high)), g, 0.0),
-        lambda g, x, low: np.where(np.less_equal(x, low), g, 0.0),
-        lambda g, x, high: np.where(np.greater_equal(x, high), g, 0.0),
+        lambda g, x, low, high: where_true(np.logical_and(np.less(low, x), np.less(x, high)), g),
+        lambda g, x, low: where_true(np.less_equal(x, low), g),
+        lambda g, x, high: where_true(np.greater_equal(x, high), g),
     ),
     domain=((-2, 2), (-1, -0.5), (0.5, 1)),
     flags=("real", "selects", "finite"),

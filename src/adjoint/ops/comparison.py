@@ -7,14 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.choosing import where_true
 from adjoint.core.constructors import constant, elementwise
 from adjoint.ops.shape import counted_from_one
 
 
 def _share(g: Any, mine: Any, other: Any, out: Any) -> Any:
     """All where this argument is the result, an even half where both are, else nothing; nan follows nan."""
-    won = np.equal(mine, out) | (np.isnan(out) & np.isnan(mine))
-    lost = np.equal(other, out) | (np.isnan(out) & np.isnan(other))
+    won, lost = np.equal(mine, out), np.equal(other, out)
+    if type(won) is np.ndarray and type(lost) is np.ndarray and np.logical_xor(won, lost).all():  # neither ties nor nan
+        return where_true(won, g)
+    won, lost = won | (np.isnan(out) & np.isnan(mine)), lost | (np.isnan(out) & np.isnan(other))
     return np.where(won, np.where(lost, g * 0.5, g), 0.0)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.box import Box
+from adjoint.core.choosing import where_false, where_true
 from adjoint.core.constructors import composite, elementwise, linear
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import call
@@ -21,8 +22,8 @@ choose_either = elementwise(
     partials=(
         None,
         # Selected, not multiplied by 0 or 1: what was not chosen may be inf or nan.
-        lambda g, condition: np.where(condition, g, 0.0),
-        lambda g, condition: np.where(condition, 0.0, g),
+        lambda g, condition: where_true(condition, g),
+        lambda g, condition: where_false(condition, g),
     ),
     name="choose_either",
     flags=("selects", "finite"),
@@ -74,9 +75,9 @@ clamp = elementwise(
     name="clamp",
     inputs=("x", "low", "high"),
     partials=(
-        lambda g, x, low, high: np.where(np.logical_and(np.less_equal(low, x), np.less_equal(x, high)), g, 0.0),
-        lambda g, x, low, high: np.where(np.logical_and(np.less(x, low), np.less_equal(low, high)), g, 0.0),
-        lambda g, x, low, high: np.where(np.logical_or(np.greater(x, high), np.greater(low, high)), g, 0.0),
+        lambda g, x, low, high: where_true(np.logical_and(np.less_equal(low, x), np.less_equal(x, high)), g),
+        lambda g, x, low, high: where_true(np.logical_and(np.less(x, low), np.less_equal(low, high)), g),
+        lambda g, x, low, high: where_true(np.logical_or(np.greater(x, high), np.greater(low, high)), g),
     ),
     flags=("selects", "finite"),
     samples=lambda r: [

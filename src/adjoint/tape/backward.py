@@ -23,11 +23,11 @@ from adjoint.tape import writes
 from adjoint.tape.hooks import Packed, unpacked
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import Node, next_order
-from adjoint.tape.selected import Run, Selected, has_nan, recorded, selecting
+from adjoint.tape.selected import Run, Selected, has_nan, numbers, recorded, selecting
 from adjoint.tape.watch import check
 
-# With so many elements, memory costs more than a cotangent's knowing where it was taken.
-LARGE = 1 << 17
+# Of so many elements, it is worth a look whether they are made of fewer.
+_MANY = 1 << 13
 
 Rebox = Callable[[Node, tuple[Any, ...]], tuple[Any, ...]]
 
@@ -66,30 +66,42 @@ class Notes:
     Attributes:
         start: the cotangents that waited then, the leaves' too; None if the pass need not go again.
         plain: whether the cotangents do not know where they were taken, as in a first attempt.
-        left: nodes to be freed in the end; None if they are freed as the pass goes.
+        left: nodes to be freed in the end.
         mark: nodes with orders below were made later, and will be made again.
+        known: large cotangents of leaves without nan; those of `own` are buffers of the pass.
     """
 
-    plain = False
-    mark = 0
-    start: dict[Node, Any] | None = None
-    left: list[Node] | None = None
+    __slots__ = ("known", "left", "mark", "own", "plain", "start")
+    start: dict[Node, Any] | None
 
-    def begin(
-        self, node: Node, g: Any, waiting: dict[Node, Any], owned: set[Node], way: Way, values: Sequence[Any]
-    ) -> Run | None:
-        """A selection is met, which has cotangent `g`, while others wait. Gives what runs the rules from now on.
+    def __init__(self, start: dict[Node, Any], plain: bool) -> None:
+        self.start, self.plain, self.mark = start, plain, next_order()
+        self.left: list[Node] = []
+        self.known: dict[Node, Any] = {}
+        self.own: list[Node] = []
 
-        `values` are those with which the pass began.
-        """
-        if (way.observers and way.refuses_nan()) or is_large(g) or any(map(is_large, node.saved)):
-            return selecting(way.rule or _simply, way.observers, True)
-        self.start, self.mark, self.left = {**waiting, node: g}, next_order(), []
-        owned.clear()  # nothing is added to these in place any more
-        if way.rule is not None or any(map(recorded, values)):
-            return selecting(way.rule or _simply, way.observers, False)
-        self.plain = True
-        return way.whole() if way.observers else way.rule
+    def has_nan(self, cotangents: dict[Node, Any]) -> bool:
+        """Whether there is nan in one that has changed since the start."""
+        start, known = self.start or {}, self.known
+        for node, g in cotangents.items():
+            if g is not start.get(node) and g is not known.get(node) and has_nan((g,)):
+                return True
+        return False
+
+    def knows(self, leaf: Node, c: Any, pull: Pull, g: Any, saved: tuple[Any, ...]) -> bool:
+        """Whether the cotangent `c` of `leaf` has no nan, as it is made of much fewer numbers, which are finite."""
+        if (type(c) is ndarray and c.size <= _MANY) or issubclass(type(c), Lazy) or not pull.finite:
+            return False
+        inputs, size = list(numbers((g, saved))), sum(x.size for x in numbers(c))
+        if size <= _MANY or 2 * sum(x.size for x in inputs) > size:
+            return False
+        with np.errstate(all="ignore"):
+            if not all(np.isfinite(np.add.reduce(x, axis=None)) for x in inputs):
+                return False
+        self.known[leaf] = c
+        if pull.fresh and is_own(c, g):
+            self.own.append(leaf)
+        return True
 
     def stops_at_hooks(self) -> bool:
         """Whether a pass that comes to hooks, which are called once, is to go again first; if not, it never will."""
@@ -106,8 +118,7 @@ def backward(
     A selection (`numpy.where`, an index …) leaves zeros in cotangents, and 0 times an infinite partial derivative is
     nan. Rules are linear, so a pass without nan in the end was right. If there is, the pass goes again from the first
     selection on, with cotangents that know where they were taken: see `adjoint.tape.selected`. A pass that is
-    recorded computes with these at once, because a later pass, or call, will meet its zeros. So does one with large
-    arrays, for which it would be dear to keep what is no longer needed.
+    recorded computes with these at once, because a later pass, or call, will meet its zeros.
 
     Args:
         cotangents: of the results to start from, by node; each of its result's shape and dtype.
@@ -116,56 +127,52 @@ def backward(
         results: where the pass starts. If these are made of tensors or symbols, it is recorded as well.
     """
     way = _way_of_running(rebox)
-    notes = Notes()
-    found, owned = _passed(cotangents, retain_graph, way, notes, results)
-    if notes.start is None:
-        return {leaf: _finished(g, leaf, leaf in owned) for leaf, g in found.items()}
-    if found is None or has_nan(found.values()):
-        again = Way(selecting(way.rule or _simply, way.observers, True), ())
-        found, owned = _passed(notes.start, retain_graph, again)
-    for node in notes.left or ():
-        node.pull, node.parents, node.saved = freed, (), ()  # type: ignore[assignment]  # a Pull
+    found, owned, notes = _passed(cotangents, retain_graph, way, results)
+    if notes is not None:
+        if notes.start is not None and (found is None or notes.has_nan(found)):
+            again = Way(selecting(way.rule or _simply, way.observers, True), ())
+            found, owned, _ = _passed(notes.start, retain_graph, again)
+        elif notes.own:
+            owned |= {leaf for leaf in notes.own if found[leaf] is notes.known[leaf]}
+        _free(notes.left)
     return {leaf: _finished(g, leaf, leaf in owned) for leaf, g in found.items()}
 
 
 def _passed(
-    cotangents: dict[Node, Any], retain_graph: bool, way: Way, notes: Notes | None = None, results: Sequence[Any] = ()
-) -> tuple[Any, set[Node]]:
-    """One pass: the leaves' cotangents, and those of them that are buffers of the pass.
+    cotangents: dict[Node, Any], retain_graph: bool, way: Way, results: Sequence[Any] | None = None
+) -> tuple[Any, set[Node], Notes | None]:
+    """One pass: the leaves' cotangents, those of them that are buffers of the pass, and the notes from a selection on.
 
-    Without `notes`, it goes its way through selections as well. It gives None where it is to go again at once.
+    Without `results`, it goes its way through selections as well. It gives None where it is to go again at once.
     """
-    run = way.whole()
-    waiting, owned = dict(cotangents), set[Node]()
+    run, seeks, waiting, owned = way.whole(), results is not None, dict(cotangents), set[Node]()
     heap = sorted((node.order, node) for node in waiting if node.pull is not None)
-    last_write, past, seeks, left, mark = writes.latest(), writes.Past(), notes is not None, None, 0
+    last_write, past = writes.latest(), writes.Past()
+    notes: Notes | None = None
     node: Node | None = None
     while heap or node is not None:
         if node is None:
             node = heappop(heap)[1]
             g = waiting.pop(node)
-        if type(g) is not ndarray and isinstance(g, Lazy):
+        if type(g) is not ndarray and issubclass(type(g), Lazy):
             g = g.dense()
             owned.add(node)
         pull: Any = node.pull
         saved, parents = node.saved if node.order < last_write else past.saved(node), node.parents
         if pull.special:
             if seeks and pull.selects:
-                below = [x.held for x in results if isinstance(x, Box)]
-                run, seeks = notes.begin(node, g, waiting, owned, way, [*below, *cotangents.values()]), False  # type: ignore[union-attr]  # `seeks`
-                left, mark = None if retain_graph else notes.left, notes.mark  # type: ignore[union-attr]  # as above
+                is_recorded, seeks = _is_recorded(results or (), cotangents), False
+                run, notes = _begun(node, g, waiting, owned, way, is_recorded)
             if pull.alert:
                 if pull.hooks is not None and notes is not None and notes.stops_at_hooks():
-                    return None, owned
+                    return None, owned, notes
                 g, saved = _prepared(node, pull, g, saved, node in owned, past)
         shares = pull(g, saved) if run is None else run(node, pull, g, saved)
         if not retain_graph:
-            if left is None or node.order < mark:
+            if notes is None or node.order < notes.mark:
                 node.pull, node.parents, node.saved = freed, (), ()  # type: ignore[assignment]  # a Pull
             else:
-                left.append(node)
-                if type(g) is ndarray and g.size > LARGE and notes.plain:  # type: ignore[union-attr]  # `left` is the notes'
-                    return None, owned
+                notes.left.append(node)
         node = None
         if len(parents) == 1 and pull.straight and shares[0] is not None and parents[0].pull is not None:
             if not heap or parents[0].order < heap[0][0]:  # it would come off the heap at once
@@ -185,25 +192,45 @@ def _passed(
                 waiting[parent] = c
                 if parent.pull is not None:
                     heappush(heap, (parent.order, parent))
-                else:
-                    _refuse_another_shape(c, parent, pull)
+                elif c.shape != parent.shape:  # type: ignore[attr-defined]  # a leaf
+                    raise _of_another_shape(c, parent, pull)
+                elif notes is not None and notes.plain and notes.knows(parent, c, pull, g, saved):
+                    continue  # not one that is added to in place: then it would be another
                 if (parent.pull is None and pull.fresh and is_own(c, g)) or (pull.special and pull.consumes and c is g):
                     owned.add(parent)
-    return waiting, owned
+    return waiting, owned, notes
 
 
-def _refuse_another_shape(c: Any, leaf: Any, pull: Pull) -> None:
-    """Raise unless the cotangent `c` that a rule gave for a leaf has its shape."""
-    if c.shape != leaf.shape:
-        raise RuleError(
-            f"a rule of {pull.op.name} gave a cotangent of shape {c.shape} for a value of shape {leaf.shape}; a "
-            f"cotangent has its value's shape"
-        )
+def _of_another_shape(c: Any, leaf: Any, pull: Pull) -> RuleError:
+    """The error for the cotangent `c` that a rule gave for a leaf of another shape."""
+    return RuleError(
+        f"a rule of {pull.op.name} gave a cotangent of shape {c.shape} for a value of shape {leaf.shape}; a "
+        f"cotangent has its value's shape"
+    )
 
 
-def is_large(x: Any) -> bool:
-    """Whether the memory of `x` costs more than a cotangent's knowing where it was taken."""
-    return type(x) is ndarray and x.size > LARGE
+def _begun(
+    node: Node, g: Any, waiting: dict[Node, Any], owned: set[Node], way: Way, is_recorded: bool
+) -> tuple[Run | None, Notes | None]:
+    """A selection with cotangent `g` is met, while others wait: what runs the rules from now on, and the notes."""
+    if way.observers and way.refuses_nan():
+        return selecting(way.rule or _simply, way.observers, True), None
+    owned.clear()  # nothing is added to these in place any more
+    notes = Notes({**waiting, node: g}, way.rule is None and not is_recorded)
+    return way.whole() if notes.plain else selecting(way.rule or _simply, way.observers, False), notes
+
+
+def _is_recorded(results: Sequence[Any], cotangents: dict[Node, Any]) -> bool:
+    """Whether a pass from these results, with these cotangents, is part of another derivative or of a program."""
+    for x in results:
+        if isinstance(x, Box) and issubclass(type(x.held), Box) and recorded(x.held):
+            return True
+    return any(issubclass(type(c), Box) and recorded(c) for c in cotangents.values())
+
+
+def _free(nodes: Sequence[Node]) -> None:
+    for node in nodes:
+        node.pull, node.parents, node.saved = freed, (), ()  # type: ignore[assignment]  # a Pull
 
 
 def _way_of_running(rebox: Rebox | None) -> Way:
@@ -246,10 +273,10 @@ def _added(total: Any, c: Any, node: Node, owned: set[Node], consumed: bool) -> 
     """
     if c is None:
         return total
-    if isinstance(total, Lazy):
+    if issubclass(type(total), Lazy):
         total, c = (c, total) if consumed else (total.dense(), c)
         owned.add(node)
-    if isinstance(c, Lazy):
+    if issubclass(type(c), Lazy):
         if node in owned and isinstance(total, np.ndarray | list):
             return c.add_to(total)
         c = c.dense()
@@ -263,13 +290,13 @@ def _added(total: Any, c: Any, node: Node, owned: set[Node], consumed: bool) -> 
 
 def _finished(g: Any, leaf: Any, owned: bool) -> Any:
     """A leaf's cotangent in its own shape and dtype, in memory that nothing else refers to; through its hooks."""
-    if isinstance(g, Lazy):
+    if issubclass(type(g), Lazy):
         g, owned = g.dense(), True
     if type(g) is Selected:
         g, owned = g.value, False
     if g.dtype != leaf.dtype:
         g, owned = fit(g, leaf.shape, leaf.dtype), False
-    if isinstance(g, np.ndarray | np.generic) and not owned:
+    if not owned and issubclass(type(g), np.ndarray | np.generic):
         g = np.array(g)
     return leaf.saved[0](g) if leaf.saved else g
 

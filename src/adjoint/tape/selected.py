@@ -262,21 +262,21 @@ def has_nan(values: Iterable[Any]) -> bool:
             square = line.dot(line)
             if square != square and np.isnan(g).any():  # noqa: PLR0124 - it is nan
                 return True
-        elif any(np.isnan(array.max(initial=0.0)) for array in _numbers(g)):  # for large ones, BLAS would wake threads
+        elif any(np.isnan(array.max(initial=0.0)) for array in numbers(g)):  # for large ones, BLAS would wake threads
             return True
     return False
 
 
-def _numbers(x: Any) -> Iterator[Any]:
+def numbers(x: Any) -> Iterator[Any]:
     """The plain arrays in cotangents of any kind: of a dual, its tangent too."""
     if isinstance(x, Layered):
         if x.held is not x:
             for layer in x.layers:
-                yield from _numbers(layer)
+                yield from numbers(layer)
     elif isinstance(x, Box | Lazy):
-        yield from _numbers(x.held if isinstance(x, Box) else getattr(x, "value", None))
+        yield from numbers(x.held if isinstance(x, Box) else getattr(x, "value", None))
     elif isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "fc":
         yield x
     elif isinstance(x, list | tuple):
         for item in x:
-            yield from _numbers(item)
+            yield from numbers(item)

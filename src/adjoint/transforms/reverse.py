@@ -84,7 +84,7 @@ def _copied(data: Any) -> Any:
 
 
 def _plain(g: Any) -> Any:
-    return g[()] if isinstance(g, np.ndarray) and g.ndim == 0 else g
+    return g[()] if issubclass(type(g), np.ndarray) and g.ndim == 0 else g
 
 
 def _pull(outputs: list[Any], cotangents: list[Any], inputs: list[Tensor], level: int, retain: bool) -> list[Any]:

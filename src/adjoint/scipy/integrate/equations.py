@@ -23,6 +23,8 @@ from adjoint.scipy.integrate.parameters import vector
 from adjoint.scipy.integrate.steps import EXPLICIT, Taken, step
 
 Field = Callable[..., Any]
+# Methods whose dense output takes no further evaluations of the function, which SciPy counts.
+_STEPS_FREE = ("RK45", "RK23", "Radau", "BDF", "LSODA")
 
 
 def solve_ivp(
@@ -86,14 +88,16 @@ def solve_ivp(
         plain = watch.plain(fun)
         numbers |= for_scipy(options, fun, numbers["args"])
         numbers["args"] = numbers["args"] or None
-        call = {"fun": plain, "method": method, "vectorized": vectorized}
-        more = {"dense_output": dense_output, "events": watch.plain(events)}
-        found = integrate.solve_ivp(**call, **numbers, **more)
+        call = {"fun": plain, "method": method, "vectorized": vectorized, "events": watch.plain(events), **numbers}
+        at_once = seen and gradient != "adjoint" and method in _STEPS_FREE
+        found = integrate.solve_ivp(**call, dense_output=dense_output or at_once)
         inside.append(watch.boxed)
-        watch.boxed = again = seen or watch.boxed
-        if again:  # once more, for all of its steps
-            more |= {"dense_output": True, "t_eval": None}
-        return found, integrate.solve_ivp(**call, **(numbers | more)).sol if again else None
+        watch.boxed = seen or watch.boxed
+        sol = found.sol
+        if watch.boxed and gradient != "adjoint" and sol is None:  # once more, for all of its steps
+            sol = integrate.solve_ivp(**(call | {"dense_output": True, "t_eval": None})).sol
+        found.sol = sol if dense_output else None
+        return found, sol
 
     found = Found(run)
     result = found.one[0]
