@@ -67,7 +67,9 @@ def _times(reflected: bool = False) -> Callable[[Any, Any], Any]:
     operator = _operator("multiply", reflected)
 
     def method(self: Any, other: Any) -> Any:
-        if isinstance(other, list | tuple) and self.dtype.kind in "iu" and self._is_number():
+        if isinstance(other, list | tuple) and self.dtype.kind in "iufc" and self._is_number():
+            if self.dtype.kind in "fc":
+                raise TypeError(f"can't multiply sequence by non-int of type '{self.dtype}'")
             return other * self.__index__()
         return operator(self, other)
 

@@ -33,6 +33,8 @@ class Shortened(Layered):
     __slots__ = ()
 
     def __init_subclass__(cls) -> None:
+        if cls.is_python:  # these have operators of their own
+            return
         for name, op in _OPERATORS.items():
             for method in (f"__{name}__", f"__r{name}__"):
                 setattr(cls, method, _first_use(cls, method, op))

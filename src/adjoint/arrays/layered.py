@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from adjoint.arrays.array_box import ArrayBox, plain_index
+from adjoint.arrays.python_number import as_numpy
 from adjoint.core.box import Box
 from adjoint.core.errors import DTypeError, LeavesGraphError, ShapeError
 from adjoint.core.op import Op
@@ -25,6 +26,10 @@ class Writable(ArrayBox):
     """Assignment and the operators that work in place, in terms of one method, `_write`."""
 
     __slots__ = ()
+
+    def as_memory(self) -> Any:
+        """A number as an array without axes, which can be written."""
+        raise NotImplementedError
 
     def _write(self, index: Any, value: Any) -> None:
         """``self[index] = value``: the history of `value` becomes part of this array's."""
@@ -63,6 +68,10 @@ class Writable(ArrayBox):
         return self
 
 
+#: What an array without axes has in place of a root: it is none of NumPy's numbers, which cannot be written.
+_ALONE: Any = (None, ())
+
+
 class Layered(Writable):
     """An array made of one or several arrays, its `layers`, that are only ever replaced, never written.
 
@@ -85,7 +94,8 @@ class Layered(Writable):
     @property
     def root(self) -> Self:
         """The array whose memory this one shows."""
-        return self if self._base is None else self._base[0]
+        base = self._base
+        return self if base is None or base is _ALONE else base[0]
 
     @property
     def path(self) -> Path:
@@ -94,8 +104,9 @@ class Layered(Writable):
 
     @property
     def layers(self) -> tuple[Any, ...]:
-        if self._base is not None and self._seen is not self._base[0]._layers:
-            root, path = self._base
+        base = self._base
+        if base is not None and base is not _ALONE and self._seen is not base[0]._layers:
+            root, path = base
             shown: Any = self.of(root._layers, root.level)
             for op, settings in path:
                 shown = op(shown, **settings)
@@ -117,7 +128,23 @@ class Layered(Writable):
         if isinstance(value, Box) and value.level > root.level:
             root._layers, root.level = self._constant(whole), value.level
         new: Any = written(whole.settled(), self.path, index, value)  # of what it only holds, the history
-        root._layers = new._layers if type(new) is type(self) else self._constant(new)
+        if type(new) is not type(self):
+            new = as_numpy(new)
+        layers = new._layers if type(new) is type(self) else self._constant(new)
+        if not root.shape:  # NumPy gives numbers where an array without axes stays one
+            layers = memory_of(layers[0]), *layers[1:]
+            root.keep_array()
+        root._layers = layers
+
+    def keep_array(self) -> Self:
+        """This array, which is none of NumPy's numbers although it has no axes: it can be written."""
+        if self._base is None:
+            self._base = _ALONE
+        return self
+
+    def as_memory(self) -> Any:
+        first, *others = self.layers
+        return self.of((memory_of(first), *others), self.level).keep_array()
 
     def _constant(self, array: Any) -> tuple[Any, ...]:
         """The layers of an array of this kind that is the constant `array`."""
@@ -145,6 +172,13 @@ class Layered(Writable):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         return np.copy(self)
+
+
+def memory_of(x: Any) -> Any:
+    """The array `x`, or a new one without axes that holds the number `x`."""
+    if isinstance(x, Writable):
+        return x.as_memory() if x._is_number() else x
+    return np.asarray(x) if isinstance(x, np.generic) else x
 
 
 def is_number(x: Any) -> bool:

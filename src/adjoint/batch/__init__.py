@@ -1,1 +1,3 @@
 """Batching: arrays with one axis set aside."""
+
+from adjoint.batch.number import BatchedNumber as BatchedNumber

@@ -51,10 +51,14 @@ class Batched(Shortened):
             if op.kind == "constant" and "creates" not in op.flags:
                 return out
             out = _wrapped(op, out, False, level)
+            if op.name in _ARRAYS and not out.shape:
+                out.keep_array()
             return self.viewed(out, op, settings) if len(args) == 1 and isinstance(out, Batched) else out
         if "once" in op.flags:
             return apply(op, [_any_one(x) if s else x for x, s in zip(values, stacked, strict=True)], settings)
         out = _wrapped(op, stacked_result(op, values, settings, tuple(stacked), n), True, level)
+        if op.name in _ARRAYS and not out.shape:
+            out.keep_array()
         return self.viewed(out, op, settings) if len(args) == 1 and isinstance(out, Batched) else out
 
     def _constant(self, array: Any) -> tuple[Any, ...]:
@@ -74,8 +78,9 @@ class Batched(Shortened):
 
     def viewed(self, result: Any, op: Op, settings: Any) -> Any:
         """As for any array; but one element is a number of its own, as NumPy's ``a[0]`` is."""
-        if op.name == "getitem" and not result.shape and not _has_ellipsis(settings["index"]):
-            return result
+        if not result.shape and op.name not in _ARRAYS:
+            if self._is_number() or (op.name == "getitem" and not _has_ellipsis(settings["index"])):
+                return result
         return super().viewed(result, op, settings)
 
     def _is_number(self) -> bool:
@@ -129,6 +134,15 @@ class Batched(Shortened):
 
     def __repr__(self) -> str:
         return f"batched({self.layers[0]!r})"
+
+
+# Of these NumPy gives arrays, where results of others that have no axes are numbers.
+_ARRAYS = frozenset(
+    (
+        *("copy", "reshape", "choose_either", "broadcast_to", "i0", "isin"),
+        *("zeros_like", "ones_like", "full_like", "empty_like"),
+    )
+)
 
 
 def _any_one(stack: Any) -> Any:

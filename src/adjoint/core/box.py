@@ -34,6 +34,9 @@ class Box:
     may_be_infinite = True
     #: Whether what an operation keeps of its work will be used again, on the way back.
     goes_back = False
+    #: Whether this box stands for one of Python's own numbers; and the class of those of this kind, if there is one.
+    is_python = False
+    python_kind: Any = None
 
     @property
     def carries(self) -> bool:

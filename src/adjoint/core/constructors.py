@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import wraps
 from inspect import CO_VARARGS, unwrap
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -292,14 +293,29 @@ def composite(
     flags: Sequence[str] = (),
     note: str = "",
 ) -> Callable[[F], F]:
-    """Decorate a function that is written in NumPy calls adjoint understands already."""
+    """Decorate a function that is written in NumPy calls adjoint understands already.
+
+    With the flag ``number``, a result without axes is a number, as NumPy's is, and no array that can be written.
+    """
 
     def decorate(function: F) -> F:
+        if "number" in flags:
+            function = _giving_numbers(function)
         name = function.__name__.strip("_")
         register(Composite(name, function, answers, samples, errors, frozenset(flags), note))
         return function
 
     return decorate
+
+
+def _giving_numbers(function: F) -> F:
+    @wraps(function)
+    def numbers(*args: Any, **kwargs: Any) -> Any:
+        out: Any = function(*args, **kwargs)
+        is_array = isinstance(out, Box | np.ndarray) and "out" not in kwargs
+        return cast(Any, out)[()] if is_array and not np.shape(cast(Any, out)) else out
+
+    return cast(F, numbers)
 
 
 def in_place(

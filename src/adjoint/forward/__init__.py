@@ -1,1 +1,3 @@
 """Forward mode: arrays that carry a tangent along."""
+
+from adjoint.forward.number import DualNumber as DualNumber

@@ -82,7 +82,7 @@ class Dual(Shortened):
         return array, None
 
     def _is_number(self) -> bool:
-        return is_number(self.primal)
+        return self._base is None and is_number(self._layers[0])
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -196,9 +196,7 @@ class Symbol(Layered):
         before = self.root._layers[0]
         super()._write(index, value)
         root = self.root
-        if isinstance(root._layers[0], np.generic):  # NumPy gives numbers where an array without axes stays one
-            root._layers = np.asarray(root._layers[0]), root._layers[1]
-        elif isinstance(before, np.ndarray) and before.strides != root._layers[0].strides:
+        if isinstance(before, np.ndarray) and before.strides != root._layers[0].strides:
             root._layers = _laid_out_as(before, root._layers[0]), root._layers[1]
 
     def _constant(self, array: Any) -> tuple[Any, ...]:
@@ -356,6 +354,7 @@ class Number(Symbol):
     """
 
     __slots__ = ()
+    is_python = True
 
     def __round__(self, digits: int | None = None) -> Any:
         return round(self.numpy().item(), digits)

@@ -158,6 +158,7 @@ def _edge(y0: Any, y1: Any, y2: Any, h1: Any, h2: Any) -> Any:
 
 @composite(
     np.interp,
+    flags=("number",),
     samples=lambda r: [
         call(r(4), np.array([-1.5, -0.3, 0.4, 1.7]), r(4)),
         call(r(), np.array([-1.5, -0.3, 0.4]), r(3)),

@@ -71,6 +71,7 @@ def real_if_close(a: Any, tol: float = 100) -> Any:
 
 @composite(
     np.nan_to_num,
+    flags=("number",),
     samples=lambda r: [
         call(np.append(r(2), np.nan)),
         call(np.append(r(2), [np.nan, np.inf, -np.inf]), nan=1.5, posinf=9.0, neginf=-7.0),

@@ -34,6 +34,7 @@ class Plan(NamedTuple):
 
 @composite(
     np.einsum,
+    flags=("number",),
     samples=lambda r: [
         call("ij,jk->ik", r(2, 3), r(3, 4)),
         call("ij,jk", r(2, 3), r(3, 4)),

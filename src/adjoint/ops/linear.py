@@ -146,14 +146,14 @@ def outer(a: Any, b: Any, out: Any = None) -> Any:
     return store(np.ravel(a)[:, None] * np.ravel(b)[None, :], out)
 
 
-@composite(np.inner, samples=lambda r: [call(r(3), r(3)), call(r(2, 3), r(4, 3)), call(r(), r(3))])
+@composite(np.inner, flags=("number",), samples=lambda r: [call(r(3), r(3)), call(r(2, 3), r(4, 3)), call(r(), r(3))])
 def inner(a: Any, b: Any) -> Any:
     if np.ndim(a) == 0 or np.ndim(b) == 0:
         return np.multiply(a, b)
     return np.tensordot(a, b, axes=(-1, -1))
 
 
-@composite(np.kron, samples=lambda r: [call(r(2, 3), r(3, 2)), call(r(3), r(2, 2))])
+@composite(np.kron, flags=("number",), samples=lambda r: [call(r(2, 3), r(3, 2)), call(r(3), r(2, 2))])
 def kron(a: Any, b: Any) -> Any:
     n = max(np.ndim(a), np.ndim(b))
     p = (1,) * (n - np.ndim(a)) + np.shape(a)

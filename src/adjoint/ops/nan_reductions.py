@@ -115,7 +115,7 @@ def _ddof(ddof: Any, correction: Any) -> Any:
     return ddof if correction is None else correction
 
 
-@composite(np.nanstd, samples=lambda r: [*_whole(r), call(_gaps(r), axis=1, ddof=1)])
+@composite(np.nanstd, flags=("number",), samples=lambda r: [*_whole(r), call(_gaps(r), axis=1, ddof=1)])
 def nanstd(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, *args: Any, **options: Any) -> Any:
     variance = nanvar(a, axis, dtype, None, *args, **options)
     # Where all elements are equal the root has no slope; 0, as for np.std.

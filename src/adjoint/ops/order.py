@@ -275,6 +275,7 @@ def _weighted(rows: Any, q: Any, weights: Any, method: str) -> Any:
 
 @composite(
     np.quantile,
+    flags=("number",),
     samples=lambda r: [
         call(r(5), 0.3),
         call(r(3, 4), q=[0.25, 0.5], axis=1),
@@ -304,6 +305,7 @@ def quantile(
 
 @composite(
     np.percentile,
+    flags=("number",),
     samples=lambda r: [call(r(5), 30), call(r(3, 4), q=[25.0, 50.0], axis=1, method="weibull")],
     errors=lambda r: [call(r(3), 101)],
 )
@@ -326,6 +328,7 @@ def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
 
 @composite(
     np.nanquantile,
+    flags=("number",),
     samples=lambda r: [
         call(np.where(np.eye(3, 4), np.nan, r(3, 4)), 0.3),
         call(np.where(np.eye(3, 4), np.nan, r(3, 4)), q=[0.25, 0.5], axis=0),
@@ -347,13 +350,16 @@ def nanquantile(
     return store(_nanquantile(a, q, axis, method, bool(keepdims), weights), out)
 
 
-@composite(np.nanpercentile, samples=lambda r: [call(np.where(np.eye(3, 4), np.nan, r(3, 4)), 30, axis=0)])
+@composite(
+    np.nanpercentile, flags=("number",), samples=lambda r: [call(np.where(np.eye(3, 4), np.nan, r(3, 4)), 30, axis=0)]
+)
 def nanpercentile(a: Any, q: Any, *args: Any, **options: Any) -> Any:
     return nanquantile(a, _as_fraction(q, np.result_type(a), 100.0), *args, **options)
 
 
 @composite(
     np.nanmedian,
+    flags=("number",),
     samples=lambda r: [
         call(np.where(np.eye(3, 4), np.nan, r(3, 4))),
         call(np.where(np.eye(3, 4), np.nan, r(3, 4)), axis=1, keepdims=True),

@@ -26,6 +26,7 @@ Way = Callable[..., Any]
 _INPUTS, _DATA, _NODES = "xyz", "abc", "pqr"
 _ARRAYS = frozenset((np.ndarray, np.float64, np.float32))
 _PLAIN = _ARRAYS | {float, int}
+_REAL = frozenset((np.float64, float, int))
 
 
 def eligible(op: Any) -> bool:
@@ -39,10 +40,11 @@ def eligible(op: Any) -> bool:
     )
 
 
-def source_of(op: Op, symbol: str | None = None, method: bool = False) -> str:
+def source_of(op: Op, symbol: str | None = None, method: bool = False, slower: str = "") -> str:
     """The text of the short way of `op`.
 
-    `symbol` is its Python operator, if it has one; as a `method`, the first argument is known to be a tensor.
+    `symbol` is its Python operator, if it has one; as a `method`, the first argument is known to be a tensor. Values
+    for which `slower` is true, an expression, do not go this way.
     """
     count = len(op.inputs)
     values = ", ".join(_DATA[:count])
@@ -51,6 +53,8 @@ def source_of(op: Op, symbol: str | None = None, method: bool = False) -> str:
     body = [line for i in range(count) for line in _taken_apart(op, i, slow, method)]
     if not method and count > 1:
         body += ["if level is None:", f"    {slow}"]
+    if slower:
+        body += [f"if {slower}:", f"    {slow}"]
     forward = f"a {symbol} b" if symbol else f"forward({values}{', **settings' * bool(op.settings)})"
     body += ["t = new(Tensor)", "t.level = level", f"t.data = out = {forward}"]
     if not _is_ufunc(op):
@@ -172,10 +176,20 @@ class _Fitting(dict[tuple[int, ...], Pull]):
         return pull
 
 
-def short_way(op: Op, tensor: type, otherwise: Way, view: Way, symbol: str | None = None, method: bool = False) -> Way:
+def short_way(
+    op: Op,
+    tensor: type,
+    otherwise: Way,
+    view: Way,
+    symbol: str | None = None,
+    method: bool = False,
+    plain: frozenset[type] = _PLAIN,
+    slower: str = "",
+) -> Way:
     """Compile the short way of `op` for the class `tensor`.
 
-    `otherwise` takes every other call, and `view(t, x, settings)` a result that shows some other memory.
+    `otherwise` takes every other call, and `view(t, x, settings)` a result that shows some other memory. Constants are
+    of the types `plain`. `slower`: see `source_of`.
     """
     scope: dict[str, Any] = {
         "Tensor": tensor,
@@ -194,7 +208,8 @@ def short_way(op: Op, tensor: type, otherwise: Way, view: Way, symbol: str | Non
         "observed": observed,
         "NEVER": NEVER,
         "next_order": next_order,
-        "plain": _PLAIN,
+        "plain": plain,
+        "real": _REAL,
         "arrays": _ARRAYS,
         "as_array": as_array,
         "ndarray": np.ndarray,
@@ -204,7 +219,7 @@ def short_way(op: Op, tensor: type, otherwise: Way, view: Way, symbol: str | Non
     }
     if _is_ufunc(op) and not _refuses(op):
         scope |= {f"pull_{_marks(wanted)}": build(op, wanted, False, False) for wanted in _choices(op)}
-    exec(compile(source_of(op, symbol, method), f"<short way of {op.name}>", "exec"), scope)
+    exec(compile(source_of(op, symbol, method, slower), f"<short way of {op.name}>", "exec"), scope)
     short: Way = scope["short"]
     short.__name__ = short.__qualname__ = op.name
     return short
@@ -251,6 +266,11 @@ def _first_use(
         return getattr(self, method)(other)
 
     return first
+
+
+def number_way(op: Op, number: type, slow: Way, symbol: str | None, slower: str, method: bool = True) -> Way:
+    """The short way of an operator between Python's numbers, in boxes of the class `number` and as they are."""
+    return short_way(op, number, slow, _no_view, symbol, method, frozenset((float, int)), slower)
 
 
 def _no_view(*_: Any) -> Any:

@@ -15,6 +15,7 @@ from typing import Any, cast
 import numpy as np
 
 from adjoint.arrays.array_box import ArrayBox
+from adjoint.arrays.python_number import PythonNumber, as_numpy
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import Op
 from adjoint.core.protocol import array_ufunc
@@ -22,7 +23,8 @@ from adjoint.core.pulls import Pull
 from adjoint.core.trees import map_tree
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import Node
-from adjoint.tape.tensor import Tensor, View
+from adjoint.tape.number import TensorNumber
+from adjoint.tape.tensor import Tensor, View, wrap
 
 Policy = Callable[[Op, Mapping[str, Any]], bool]
 
@@ -166,6 +168,24 @@ class _LookingView(View):
     __array_ufunc__ = _Looking.__array_ufunc__
 
 
+class _LookingNumber(TensorNumber):
+    """One of Python's numbers, for which a tensor looks."""
+
+    __slots__ = ()
+    __array_ufunc__ = _Looking.__array_ufunc__
+
+    def as_array(self) -> Any:
+        return _replayed(wrap(self.data, self.node, self.level))
+
+    def process(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
+        return self.as_array().process(op, tuple(map(as_numpy, args)), settings)
+
+
+_Looking.python_kind = _LookingNumber
+for _middle in ("add", "sub", "mul", "truediv", "pow"):  # the general operators, in place of the short ones
+    for _method in (f"__{_middle}__", f"__r{_middle}__", f"__i{_middle}__"):
+        setattr(_LookingNumber, _method, getattr(PythonNumber, _method))
+_LookingNumber.__neg__ = PythonNumber.__neg__  # type: ignore[method-assign]  # as above
 for _kind in (_Looking, _LookingView):  # the general operators, in place of the short ones
     for _name in ("add", "sub", "mul", "truediv", "pow", "matmul"):
         for _method in (f"__{_name}__", f"__r{_name}__"):
@@ -180,6 +200,8 @@ def _results(out: Any) -> Any:
 def _replayed(value: Any) -> Any:
     if isinstance(value, View):
         value.__class__ = _LookingView
+    elif isinstance(value, TensorNumber):
+        return _LookingNumber.standing_for(value)
     elif isinstance(value, Tensor):
         value.__class__ = _Looking
     return value

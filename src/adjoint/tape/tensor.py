@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from adjoint.arrays.layered import Writable, is_number, shows
+from adjoint.arrays.layered import Writable, is_number, memory_of, shows
 from adjoint.core.box import Box, apply, outermost
 from adjoint.core.cotangents import Part
 from adjoint.core.errors import DTypeError, GradientError, ShapeError
@@ -137,6 +137,9 @@ class Tensor(Leaving, Writable, Observable, TensorMethods):
 
     def _is_number(self) -> bool:
         return is_number(self.data)
+
+    def as_memory(self) -> Tensor:
+        return wrap(memory_of(self.data), self.node, self.level)
 
     def constant(self, answer: Any) -> Any:
         return answer if isinstance(answer, Box) else wrap(answer, None, 0)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from adjoint.arrays.layered import memory_of
 from adjoint.core.box import Box
 from adjoint.core.errors import DTypeError, InPlaceError
 from adjoint.core.foreign import plain_array
@@ -63,7 +64,8 @@ def write(tensor: Tensor, index: Any, value: Any) -> None:
     changes = recording and (root.node is not None or value_node is not None)
     node = _node(root, path, index, value, value_node) if changes else None
     if isinstance(root.data, Box) or isinstance(value, Box):
-        root.data = written(root.data, path, index, value)
+        new = written(root.data, path, index, value)
+        root.data = new if new.shape else memory_of(new)
     else:
         _write_values(root, tensor, index, value, recording)
     if changes:

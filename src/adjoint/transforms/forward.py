@@ -8,6 +8,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from adjoint.arrays.layered import own
+from adjoint.arrays.python_number import passed_on
 from adjoint.core.box import Box, new_level, returned
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.core.leaks import Reach, begin, over, plain
@@ -106,7 +107,7 @@ def _carrying(primal: Any, tangent: Any, level: int, i: int, knowing: int | None
     if knowing is not None:
         found = [None if t is None else Selected.of((t, None, True), knowing) for t in found]
     pairs = zip(leaves, found, strict=True)
-    return rebuild([x if t is None else Dual.of((_own(_array(x)), t), level) for x, t in pairs])
+    return rebuild([x if t is None else passed_on(Dual.of((_own(_array(x)), t), level), x) for x, t in pairs])
 
 
 def _own(x: Any) -> Any:

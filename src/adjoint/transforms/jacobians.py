@@ -103,7 +103,7 @@ def jacfwd(f: Callable[P, Any], argnums: int = 0, chunk_size: int | None = None)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         inner = _of_one(f, argnums, args, kwargs)
         leaves, rebuild = flatten(args[argnums])
-        leaves = [x if isinstance(x, Box | np.ndarray) else np.asarray(x)[()] for x in leaves]
+        leaves = [x if isinstance(x, Box | np.ndarray | float | complex) else np.asarray(x)[()] for x in leaves]
         shape: list[Any] = []
 
         def pushed(*seeds: Any) -> list[Any]:

@@ -13,6 +13,7 @@ from typing import Any, Literal, cast, overload
 
 import numpy as np
 
+from adjoint.arrays.python_number import passed_on
 from adjoint.core.box import Box, new_level, returned
 from adjoint.core.errors import ArgumentError, DTypeError, GradientError, ShapeError
 from adjoint.core.leaks import begin, is_over, kept, over, plain
@@ -23,6 +24,7 @@ from adjoint.tape.backward import backward
 from adjoint.tape.losing import GraphReach
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import leaf
+from adjoint.tape.number import TensorNumber
 from adjoint.tape.tensor import Tensor, wrap
 from adjoint.twin.follow import follow
 
@@ -58,13 +60,13 @@ def _inputs(tree: Any, level: int, what: str) -> tuple[list[Tensor], Callable[[l
                 f"{what}{paths(tree)[i]} has dtype {data.dtype}; a derivative is taken with respect to real "
                 f"or complex numbers. Pass floats ({x!r} → {_as_float(x)}), or choose other argnums"
             )
-        tensors.append(wrap(data, leaf(data.shape, data.dtype), level))
+        tensors.append(passed_on(wrap(data, leaf(data.shape, data.dtype), level), x))
     return tensors, rebuild
 
 
 def _variables(tensors: list[Tensor]) -> list[Any]:
     """The leaves as a function gets them: it may write into these, and the leaves stay what they are."""
-    return [wrap(t.data, t.node, t.level) for t in tensors]
+    return [t if type(t) is TensorNumber else wrap(t.data, t.node, t.level) for t in tensors]
 
 
 def _as_float(x: Any) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.arrays.layered import Layered
+from adjoint.arrays.python_number import as_numpy
 from adjoint.core.box import Box, outermost
 from adjoint.ops.creation import created_like
 from adjoint.tape.tensor import Tensor, wrap
@@ -80,11 +81,15 @@ def _fresh(value: Any, alone: int) -> Any:
 
 def _constant(like: Any, value: Any) -> Any:
     """`value` as a constant of the kind that `like` is, and of those inside of that."""
+    like = as_numpy(like)
     held = like.held
     inner = _constant(held, value) if isinstance(held, Box) and held is not like else value
     if isinstance(like, Tensor):
         return wrap(inner, None, like.level)
-    return like.of(like._constant(inner), like.level) if isinstance(like, Layered) else created_like(like, value)
+    if not isinstance(like, Layered):
+        return created_like(like, value)
+    made = like.of(like._constant(inner), like.level)
+    return made if value.shape else made.keep_array()
 
 
 def _count(value: Any) -> int:

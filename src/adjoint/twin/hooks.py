@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from adjoint.arrays.python_number import PythonNumber
 from adjoint.core.box import Box
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.fresh import fresh
 from adjoint.twin.kinds import is_of, is_one_of, kind
 from adjoint.twin.names import PREFIX
 from adjoint.twin.operators import operator_hooks
-from adjoint.twin.standins import array_method, box_attribute, box_method, find, formatted
+from adjoint.twin.standins import array_method, box_attribute, box_method, find, formatted, number_attribute
 
 if TYPE_CHECKING:
     from adjoint.twin.twins import Twins
@@ -59,6 +60,8 @@ class Hooks:
 
     def attribute(self, o: Any, name: str) -> Any:
         """``o.name``, by the twin of what it runs."""
+        if isinstance(o, PythonNumber):
+            return number_attribute(o, name)
         if isinstance(o, Box):
             stand_in = box_attribute(name)
             return getattr(o, name) if stand_in is None else stand_in(o)

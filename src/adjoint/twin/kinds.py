@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.box import Box
+from adjoint.core.box import Box, raw
 from adjoint.twin.standins import find
 
 # In patterns, these take the object itself as their first part.
@@ -37,11 +37,13 @@ def kind(cls: type) -> type:
 
 
 def _types(x: Any) -> tuple[type, ...]:
-    """What ``type(x)`` may be in the plain program: of a real number, Python's float or NumPy's."""
+    """What ``type(x)`` may be in the plain program: of a number that is being recorded, Python's or NumPy's."""
     if not isinstance(x, Box):
         return (type(x),)
     kinds: Any = find(type) or type
     found = kinds(x)
+    if not isinstance(raw(x), Box):
+        return (found,)
     return (found, float) if found is np.float64 else (found, complex) if found is np.complex128 else (found,)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.box import Box
+from adjoint.tape.number import TensorNumber
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.names import BINARY, COMPARISONS, UNARY
 from adjoint.twin.standins import find, formatted, live
@@ -21,7 +22,9 @@ Method = Callable[..., Any]
 #: The twin of a method of a class that is followed; None if the class has none of that name, written in Python.
 MethodOf = Callable[[type, str], Method | None]
 
-_PLAIN = frozenset({float, int, bool, complex, np.ndarray, np.float64, np.int64, np.float32, np.bool_, Tensor})
+_PLAIN = frozenset(
+    (float, int, bool, complex, np.ndarray, np.float64, np.int64, np.float32, np.bool_, Tensor, TensorNumber)
+)
 _SWAPPED = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 Hook = Callable[..., Any]
 

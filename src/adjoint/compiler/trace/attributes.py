@@ -7,6 +7,7 @@ import functools
 import types
 from typing import Any
 
+from adjoint.arrays.python_number import PythonNumber, has_attribute
 from adjoint.compiler.trace.guards import PLAIN, AttributePlace, Place
 from adjoint.compiler.trace.outside import (
     MISSING,
@@ -91,7 +92,9 @@ class Attributes(Reads):
 
     def _of_box(self, o: Any, name: str) -> Any:
         kind: Any = type(o.value) if type(o) in (Symbol, Number) else type(o)
-        if not hasattr(kind, name):
+        if isinstance(o, PythonNumber):
+            kind = o.python_type
+        if not (has_attribute(o, name) if isinstance(o, PythonNumber) else hasattr(kind, name)):
             raise self.genuine(AttributeError(f"{kind.__name__!r} object has no attribute {name!r}"))
         if name == "__class__":
             return self.pinned(kind)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.arrays.python_number import PythonNumber, as_numpy, as_python, has_attribute, is_python
 from adjoint.core.box import Box, varies
 from adjoint.core.protocol import detached
 from adjoint.twin.standins.joining import copied
@@ -26,7 +27,7 @@ def _number(x: Any, kind: type, dtype: Any) -> Any:
     if x.dtype.kind == "c" and kind is float:
         float(np.complex128(1j))  # raises, or warns, as NumPy does
         x = np.real(x)
-    return x.astype(dtype) if x.dtype != dtype else +x
+    return as_python(x if x.dtype == dtype else as_numpy(x).astype(dtype))
 
 
 def to_float(x: Any = 0.0, /) -> Any:
@@ -62,6 +63,8 @@ def rounded(number: Any, ndigits: Any = None) -> Any:
     x: Any = number
     if ndigits is None and not x.shape:
         return whole(x, np.rint)
+    if isinstance(x, PythonNumber):
+        return x.__round__(ndigits)
     return np.round(x, 0 if ndigits is None else ndigits)
 
 
@@ -75,7 +78,9 @@ def _extreme(original: Callable[..., Any], before: Callable[[Any, Any], Any]) ->
         items = list(items[0]) if len(items) == 1 else items
         best = items[0]
         for x in items[1:]:
-            best = np.where(before(x, best), x, best)
+            python = is_python(x) and is_python(best)
+            best = np.where(before(x, best), as_numpy(x), as_numpy(best))
+            best = as_python(best) if python else best[()]
         return best
 
     return stand_in
@@ -115,6 +120,8 @@ def has(x: Any, name: str, /) -> bool:
     """``hasattr(x, name)``; a box has what the plain value in its place would have, and its own names."""
     if not is_box(x):
         return hasattr(x, name)
+    if isinstance(x, PythonNumber):
+        return has_attribute(x, name)
     if name in ("__len__", "__iter__", "__getitem__", "__contains__", "__setitem__"):
         return hasattr(type_of(x), name)
     return hasattr(x, name) or hasattr(type_of(x), name)

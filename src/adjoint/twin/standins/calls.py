@@ -16,6 +16,7 @@ from adjoint.core.box import raw, varies
 from adjoint.core.op import Op
 from adjoint.core.registry import REDUCTIONS, answer
 from adjoint.tape.fast import eligible
+from adjoint.tape.number import TensorNumber
 from adjoint.tape.tensor import Tensor, short_way_of
 from adjoint.twin.standins.joining import joined
 from adjoint.twin.standins.values import SEQUENCES, any_live, boxed, called_plainly, is_box, live, plainly
@@ -27,7 +28,7 @@ _OF_ARRAYS = frozenset(
         *(np.linalg.multi_dot, np.histogramdd),
     )
 )
-_NO_LISTS = frozenset((Tensor, np.ndarray, float, int, bool, str, type(None), np.float64, slice, type))
+_NO_LISTS = frozenset((Tensor, TensorNumber, np.ndarray, float, int, bool, str, type(None), np.float64, slice, type))
 # These see nested lists as what they are.
 _AS_IT_IS = frozenset((np.block,))
 
@@ -105,7 +106,7 @@ def of_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
         return ufunc(*args, **kwargs)
 
     def of_one(x: Any, *rest: Any, **kwargs: Any) -> Any:
-        if type(x) is Tensor and not rest and not kwargs:
+        if (type(x) is Tensor or type(x) is TensorNumber) and not rest and not kwargs:
             return short(x)  # type: ignore[misc]  # chosen where there is one
         return stand_in(x, *rest, **kwargs)
 

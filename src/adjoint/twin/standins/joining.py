@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.arrays.python_number import as_numpy
 from adjoint.core.box import Box, apply, raw, varies
 from adjoint.core.errors import BatchedValueError
 from adjoint.core.protocol import detached
 from adjoint.core.registry import operation
 from adjoint.ops.joining import pile
+from adjoint.tape.number import TensorNumber
 from adjoint.tape.tensor import Tensor
-from adjoint.twin.standins.values import PLAIN, SEQUENCES, boxed, is_box, live, ndarray, plainly
+from adjoint.twin.standins.values import PLAIN, SEQUENCES, as_array, boxed, is_box, live, ndarray, plainly
 
 _SCALARS = {
     float,
@@ -28,7 +30,7 @@ _SCALARS = {
     np.int64,
     np.bool_,
 }
-_NUMBERS = {*_SCALARS, Tensor}
+_NUMBERS = {*_SCALARS, Tensor, TensorNumber}
 _LISTS = {list}
 _FIRST = {"axis": 0}
 
@@ -192,7 +194,7 @@ def converted(x: Any, dtype: Any = None, *, copy: bool | None = None, ndmin: int
             made = np.empty((), object)
             made[()] = x
             return made if not x.shape else _objects(list(x), ndmin)
-        made = np.copy(x) if copy and (dtype is None or dtype == x.dtype) else x
+        made = np.copy(x) if copy and (dtype is None or dtype == x.dtype) else as_array(x)
     if dtype is not None and dtype != made.dtype:
         made = made.astype(dtype)
     missing = ndmin - made.ndim
@@ -204,7 +206,7 @@ def asarray(
 ) -> Any:
     """`numpy.asarray`: a box is one already."""
     if is_box(a) and dtype is None and not copy:
-        return a
+        return as_array(a)
     a = _asked(a)
     if not boxed(a):
         return np.asarray(a, dtype, order, device=device, copy=copy, like=like)
@@ -302,8 +304,8 @@ def of_type(kind: type[np.generic]) -> Any:
     def convert(*args: Any, **kwargs: Any) -> Any:
         if len(args) != 1 or kwargs or not boxed(args[0]):
             return kind(*args, **kwargs)
-        x = packed(args[0]) if not is_box(args[0]) else args[0]
-        return +x if x.dtype == dtype else x.astype(dtype)
+        x = as_numpy(args[0]) if is_box(args[0]) else packed(args[0])
+        return x if x is not args[0] and x.dtype == dtype else +x if x.dtype == dtype else x.astype(dtype)
 
     convert.__name__ = convert.__qualname__ = kind.__name__
     return convert

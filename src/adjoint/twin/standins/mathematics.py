@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.arrays.python_number import as_numpy, as_python
 from adjoint.core.box import Box, raw, varies
 from adjoint.core.errors import BatchedValueError
 from adjoint.core.protocol import detached
 from adjoint.core.registry import operation
+from adjoint.tape.number import TensorNumber
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.standins.joining import for_all, joined
 from adjoint.twin.standins.values import boxed, checked, is_box, is_open, plainly
@@ -31,7 +33,7 @@ _FLOAT = np.dtype("float64")
 
 def _real(x: Any) -> Any:
     """`x` in double precision, in which ``math`` computes."""
-    return x.astype(float) if is_box(x) and x.dtype is not _FLOAT and x.dtype.kind in "fiub" else x
+    return as_numpy(x).astype(float) if is_box(x) and x.dtype is not _FLOAT and x.dtype.kind in "fiub" else x
 
 
 def of_one(original: Callable[..., Any], ufunc: np.ufunc) -> Callable[..., Any]:
@@ -42,12 +44,12 @@ def of_one(original: Callable[..., Any], ufunc: np.ufunc) -> Callable[..., Any]:
         if len(args) != 1:
             return original(*args)
         (x,) = args
-        if type(x) is Tensor:
+        if type(x) is Tensor or type(x) is TensorNumber:
             value = x.data
             if type(value) is np.float64:
                 if not total:
                     original(value)
-                return ufunc(x)
+                return as_python(ufunc(x))
         elif not is_box(x):
             return original(x)
         if x.shape:
@@ -55,10 +57,10 @@ def of_one(original: Callable[..., Any], ufunc: np.ufunc) -> Callable[..., Any]:
         if x.dtype.kind == "c":
             original(1j)
         if varies(x):
-            return _of_samples(original, ufunc, _real(x))
+            return as_python(_of_samples(original, ufunc, _real(x)))
         if not total:
             checked(original, x)
-        return ufunc(_real(x))
+        return as_python(ufunc(_real(x)))
 
     return _named(stand_in, original)
 
@@ -101,10 +103,17 @@ def of_several(original: Callable[..., Any], ours: Callable[..., Any], check: bo
             original(*map(plainly, args), **{name: plainly(value) for name, value in kwargs.items()})
         args = tuple(map(_real, args))
         if check and not kwargs and any(map(varies, args)):
-            return _of_samples(original, ours, *args)
-        return ours(*args, **kwargs)
+            return _pythons(_of_samples(original, ours, *args))
+        return _pythons(ours(*args, **kwargs))
 
     return _named(stand_in, original)
+
+
+def _pythons(out: Any) -> Any:
+    """What a function of ``math`` gives: numbers of Python's."""
+    if isinstance(out, tuple):
+        return tuple(map(_pythons, out))
+    return as_python(out) if is_box(out) else out
 
 
 def _named(stand_in: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:
@@ -115,7 +124,7 @@ def _named(stand_in: Callable[..., Any], original: Callable[..., Any]) -> Callab
 
 def whole(x: Any, rounding: Callable[[Any], Any]) -> Any:
     """The whole number that `rounding` makes of the box `x`; of samples that differ, a box of whole numbers."""
-    return for_all(rounding(detached(x)))
+    return _pythons(for_all(rounding(detached(x))))
 
 
 def _logarithm(x: Any, base: Any = None) -> Any:
@@ -238,7 +247,7 @@ def _of_complex(original: Callable[..., Any], ours: Callable[..., Any]) -> Calla
         if not any(map(boxed, args)):
             return original(*args)
         checked(original, *args)
-        return ours(*map(_complex, args))
+        return _pythons(ours(*map(_complex, args)))
 
     return _named(stand_in, original)
 
@@ -246,7 +255,7 @@ def _of_complex(original: Callable[..., Any], ours: Callable[..., Any]) -> Calla
 def _rect(r: Any, phi: Any) -> Any:
     if not (boxed(r) or boxed(phi)):
         return cmath.rect(r, phi)
-    return r * np.cos(phi) + 1j * (r * np.sin(phi))
+    return _pythons(r * np.cos(phi) + 1j * (r * np.sin(phi)))
 
 
 def table() -> Iterable[tuple[Any, Callable[..., Any]]]:

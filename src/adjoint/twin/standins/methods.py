@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.arrays.python_number import PythonNumber, as_python, has_attribute
 from adjoint.core.errors import LeavesGraphError
 from adjoint.twin.standins import builtin, drawing
 from adjoint.twin.standins.calls import carried
@@ -81,15 +82,14 @@ def array_method(name: str) -> Method | None:
 def _item(t: Any, *index: Any) -> Any:
     if index:
         at = index[0] if len(index) == 1 else index
-        return np.ravel(t)[at] if len(index) == 1 and not isinstance(at, tuple) else t[at]
+        return as_python(np.ravel(t)[at] if len(index) == 1 and not isinstance(at, tuple) else t[at])
     if t.size != 1:
         raise ValueError("can only convert an array of size 1 to a Python scalar")
-    single = np.reshape(t, ())
-    return +single if single.dtype.kind in "fc" else single
+    return as_python(t)
 
 
 def _tolist(t: Any) -> Any:
-    return [_tolist(row) for row in t] if t.shape else t
+    return [_tolist(row) for row in t] if t.shape else as_python(t)
 
 
 def _array(t: Any, dtype: Any = None, copy: Any = None) -> Any:
@@ -209,6 +209,15 @@ _ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
     "nbytes": lambda t: t.dtype.itemsize * t.size,
     "ctypes": Ctypes,
 }
+
+
+def number_attribute(t: PythonNumber, name: str) -> Any:
+    """The attribute ``t.name`` of one of Python's numbers, which has none of an array's."""
+    if name == "__class__":
+        return t.python_type
+    if not has_attribute(t, name):
+        raise AttributeError(f"'{t.python_type.__name__}' object has no attribute '{name}'")
+    return getattr(t, name)
 
 
 def box_attribute(name: str) -> Callable[[Any], Any] | None:

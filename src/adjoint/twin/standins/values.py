@@ -10,8 +10,10 @@ from typing import Any, TypeGuard, cast
 
 import numpy as np
 
+from adjoint.arrays.python_number import PythonNumber, as_numpy
 from adjoint.core.box import Box, raw, varies
 from adjoint.core.protocol import in_graph
+from adjoint.tape.number import TensorNumber
 from adjoint.tape.tensor import Tensor
 
 ndarray = np.ndarray
@@ -32,7 +34,7 @@ def is_box(x: Any) -> TypeGuard[Any]:
 def live(x: Any, depth: int = DEPTH) -> bool:
     """Whether `x` is a box whose history matters, or a container that holds one."""
     kind = type(x)
-    if kind is Tensor:
+    if kind is Tensor or kind is TensorNumber:
         return x.node is not None or (isinstance(x.data, Box) and live(x.data))
     if kind in PLAIN:
         return False
@@ -141,13 +143,18 @@ def type_of(x: Any) -> type:
     if not isinstance(x, Box):
         return type(x)
     box: Any = x
+    if isinstance(box, PythonNumber):
+        return box.python_type
     if box.shape:
         return ndarray
     value = raw(box)
-    if isinstance(value, Box):
-        value = getattr(value, "value", value)  # a symbol's
-    pythons = {"f": float, "c": complex}
-    # A number that was Python's lies in an array without axes; one taken out of an array is one of NumPy's.
-    if type(value) is ndarray and not varies(box) and box.dtype.char in "dD":
-        return pythons[box.dtype.kind]
-    return type(value) if type(value) in (float, complex, int) else cast(type, box.dtype.type)
+    if isinstance(value, Box):  # a symbol
+        value = getattr(value, "value", value)
+        if type(value) in (float, complex, int):
+            return type(value)
+    return cast(type, box.dtype.type) if box._is_number() else ndarray
+
+
+def as_array(x: Any) -> Any:
+    """The box `x` as an array: of a number, a new one without axes, which can be written."""
+    return x if x.shape or not x._is_number() else np.copy(as_numpy(x))

@@ -1,0 +1,301 @@
+"""`PythonNumber`: boxes that stand for one of Python's own numbers, and compute, compare and raise as these do.
+
+Each kind of box has such a class beside it: `Tensor` has `TensorNumber`. Between two of Python's numbers an operator
+gives another one. Beside an array or a number of NumPy's it gives NumPy's.
+"""
+
+from __future__ import annotations
+
+import operator
+import sys
+from collections.abc import Callable, Mapping
+from numbers import Rational
+from typing import Any
+
+import numpy as np
+
+from adjoint.arrays.array_box import ArrayBox
+from adjoint.arrays.samples import checked_samples, widened
+from adjoint.core.box import Box, raw, varies
+from adjoint.core.keys import looked_up
+
+Operator = Callable[..., Any]
+
+_PYTHONS: Mapping[str, type] = {"f": float, "c": complex, "i": int, "u": int, "b": bool}
+_COMPARISONS = ("lt", "le", "gt", "ge", "ne", "eq")
+_UFUNCS: Mapping[str, np.ufunc] = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "floordiv": np.floor_divide,
+    "mod": np.remainder, "pow": np.power, "lshift": np.left_shift, "rshift": np.right_shift,
+    "and_": np.bitwise_and, "or_": np.bitwise_or, "xor": np.bitwise_xor, "lt": np.less, "le": np.less_equal,
+    "gt": np.greater, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal,
+    "neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert,
+}  # fmt: skip
+_CLASS: Any = vars(object)["__class__"]
+#: The types of plain numbers with which a short way goes on.
+REAL = frozenset((float, int, np.float64))
+_SEQUENCES = (list, tuple, str, bytes, dict, set)
+# What NumPy's numbers have and Python's have not, by which programs tell them apart.
+_NUMPYS = ("shape", "dtype", "ndim", "size", "T", "mT", "flat", "itemsize", "nbytes")
+_LIBRARIES: dict[str, bool] = {}
+
+
+def is_python(x: Any) -> bool:
+    """Whether `x` is, or stands for, one of Python's numbers."""
+    if isinstance(x, Box):
+        return x.is_python
+    return isinstance(x, float | int | complex) and not isinstance(x, np.generic)
+
+
+def as_python(x: Any) -> Any:
+    """The box `x` of one element as one of Python's numbers; `x` itself if its kind has none.
+
+    A whole number or truth value that is the same for all samples is one of Python's own: it has no history.
+    """
+    kind = x.python_kind
+    if kind is None or x.is_python:
+        return x
+    dtype = x.dtype
+    if x.shape:
+        x = np.reshape(x, ())
+    if dtype.kind in "iub" and _is_open(x):
+        return raw(x).item()
+    wide = _WIDE.get(dtype.kind, dtype)
+    return kind.standing_for(x if dtype == wide else x.astype(wide))
+
+
+_WIDE = {"f": np.dtype(float), "c": np.dtype(complex), "i": np.dtype(np.int64), "u": np.dtype(np.int64)}
+
+
+def as_numpy(x: Any) -> Any:
+    """The same number as one of NumPy's, if `x` is a box that stands for one of Python's."""
+    return x.as_array() if isinstance(x, PythonNumber) else x
+
+
+def passed_on(box: Any, given: Any) -> Any:
+    """The `box` that a transform makes of its argument `given`: one of Python's numbers, if that is one."""
+    python = given.is_python if isinstance(given, Box) else type(given) in (float, complex)
+    return as_python(box) if python and isinstance(box, Box) else box
+
+
+def _is_open(x: Any) -> bool:
+    """Whether a program sees one value of `x`, which is there to be looked at."""
+    return not isinstance(x, Box) or not (varies(x) or isinstance(raw(x), Box))
+
+
+def _value(x: Any) -> Any:
+    """The number of Python's that `x` stands for."""
+    return np.asarray(raw(x)).item() if isinstance(x, Box) else x
+
+
+def asked_inside(depth: int = 2) -> bool:
+    """Whether code of a library asks, to which a box is an array, and not the user's."""
+    name = str(sys._getframe(depth).f_globals.get("__name__"))
+    known = _LIBRARIES.get(name)
+    if known is None:
+        known = _LIBRARIES[name] = name.partition(".")[0] in ("adjoint", "numpy", "scipy")
+    return known
+
+
+def _between(name: str, plain: Operator, args: tuple[Any, ...]) -> Any:
+    """What an operator gives for numbers of Python's, at least one of them in a box."""
+    if all(map(_is_open, args)):
+        answer = plain(*map(_value, args))  # raises what Python does
+        if not isinstance(answer, float | complex):
+            return answer
+        if isinstance(answer, complex) and not any(_kind(x) is complex for x in args):
+            args = (as_numpy(args[0]) + 0j, *args[1:])  # a root of a negative number
+        args = tuple(map(as_numpy, args))
+        if answer - answer == 0:
+            return as_python(_UFUNCS[name](*args))
+        with np.errstate(all="ignore"):  # Python does not warn
+            return as_python(_UFUNCS[name](*args))
+    if not any(map(varies, args)):  # a program is being recorded
+        found = _UFUNCS[name](*map(as_numpy, args))
+        return bool(found) if name in _COMPARISONS else as_python(found)
+    plain(*(_kind(x)(1) for x in args))  # raises for types that do not go together
+    args = widened(name, tuple(map(as_numpy, args)))
+    with np.errstate(all="ignore"):
+        found = _UFUNCS[name](*args)
+    checked_samples(name, args, found)
+    return as_python(found)
+
+
+def _kind(x: Any) -> type:
+    """The type of a number of Python's in the plain program."""
+    if isinstance(x, PythonNumber):
+        return x.python_type
+    return _PYTHONS[x.dtype.kind] if isinstance(x, ArrayBox) else type(x)
+
+
+def _beside(dunder: str, number: Any, other: Any) -> Any:
+    """An operator of NumPy's number, or of an array, and one of Python's, which promotes less."""
+    mine = lessened(number, (other,))
+    return getattr(type(mine), dunder)(mine, other)
+
+
+def lessened(number: Any, others: Any) -> Any:
+    """A number of Python's as NumPy's: in the precision of the `others`, where none of these is in a higher one."""
+    mine = number.as_array()
+    dtypes = {x.dtype for x in others if hasattr(x, "dtype") and not is_python(x)}
+    if len(dtypes) != 1:
+        return mine
+    wanted = np.result_type(next(iter(dtypes)), _PYTHONS[mine.dtype.kind](1))
+    return mine if wanted == mine.dtype or wanted.kind not in "fc" else mine.astype(wanted)
+
+
+def _binary(name: str, reflected: bool = False) -> Operator:
+    plain, middle = getattr(operator, name), name.rstrip("_")
+    dunder = f"__r{middle}__" if reflected else f"__{middle}__"
+
+    def method(self: Any, other: Any, *modulus: Any) -> Any:
+        if is_python(other):
+            return _between(name, plain, (other, self) if reflected else (self, other))
+        if isinstance(other, _SEQUENCES) or modulus:
+            if name == "mul" and self.python_type in (int, bool) and isinstance(other, list | tuple | str | bytes):
+                return other * self.__index__()
+            return NotImplemented
+        if isinstance(other, Rational):
+            return method(self, float(other))
+        return _beside(dunder, self, other)
+
+    method.__name__ = dunder
+    return method
+
+
+def _comparison(name: str) -> Operator:
+    plain, dunder = getattr(operator, name), f"__{name}__"
+
+    def method(self: Any, other: Any) -> Any:
+        if is_python(other):
+            return _between(name, plain, (self, other))
+        if isinstance(other, Rational):
+            return method(self, float(other))
+        return NotImplemented if isinstance(other, _SEQUENCES) or other is None else _beside(dunder, self, other)
+
+    method.__name__ = dunder
+    return method
+
+
+_equal = _comparison("eq")
+
+
+def _unary(name: str) -> Operator:
+    plain = getattr(operator, name)
+
+    def method(self: Any) -> Any:
+        return _between(name, plain, (self,))
+
+    method.__name__ = f"__{name}__"
+    return method
+
+
+def has_attribute(number: PythonNumber, name: str) -> bool:
+    """Whether the plain number has an attribute of that name, or this box has one that is no array's."""
+    if hasattr(number.python_type, name):
+        return True
+    return hasattr(number, name) and not (hasattr(np.ndarray, name) or hasattr(np.generic, name))
+
+
+def _hidden(name: str) -> property:
+    def get(self: Any) -> Any:
+        if asked_inside():
+            return getattr(super(PythonNumber, self), name)
+        raise AttributeError(f"'{self.python_type.__name__}' object has no attribute '{name}'")
+
+    return property(get)
+
+
+class PythonNumber(ArrayBox):
+    """What the boxes of Python's numbers share. The class beside a kind of box derives from this and from that kind."""
+
+    __slots__ = ()
+    is_python = True
+
+    @classmethod
+    def standing_for(cls, box: Any) -> Any:
+        """The number that `box`, of this kind and without axes, holds."""
+        raise NotImplementedError
+
+    @property
+    def python_type(self) -> type:
+        """The type of the number in the plain program."""
+        return _PYTHONS[self.dtype.kind]
+
+    @property
+    def __class__(self) -> Any:
+        """What `isinstance` and ``x.__class__`` see in the user's code: Python's type."""
+        return type(self) if asked_inside() else self.python_type
+
+    @__class__.setter
+    def __class__(self, kind: Any) -> None:
+        _CLASS.__set__(self, kind)
+
+    def _is_number(self) -> bool:
+        return True
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        given = [lessened(x, inputs) if isinstance(x, PythonNumber) else x for x in inputs]
+        return getattr(ufunc, method)(*given, **kwargs)
+
+    __hash__ = ArrayBox.__hash__
+
+    def __eq__(self, other: Any) -> Any:
+        looked_up(self, other)
+        return _equal(self, other)
+
+    def __index__(self) -> int:
+        if self.python_type in (int, bool):
+            return super().__index__()
+        raise TypeError(f"'{self.python_type.__name__}' object cannot be interpreted as an integer")
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    def __round__(self, ndigits: Any = None) -> Any:
+        if _is_open(self):
+            return round(_value(self), ndigits)  # it has no derivative
+        rounded = np.round(self.as_array(), ndigits or 0)
+        return as_python(rounded.astype(np.int64) if ndigits is None else rounded)
+
+    def detach(self) -> Any:
+        """The same number, without history."""
+        return as_python(self.as_array().detach())
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return self
+
+    def __getitem__(self, index: Any) -> Any:
+        if asked_inside():
+            return super().__getitem__(index)
+        raise TypeError(f"'{self.python_type.__name__}' object is not subscriptable")
+
+    @property  # type: ignore[misc]  # nobody sets a part of a number
+    def real(self) -> Any:
+        return as_python(np.real(self.as_array()))
+
+    @property  # type: ignore[misc]  # as above
+    def imag(self) -> Any:
+        return as_python(np.imag(self.as_array()))
+
+    def conjugate(self) -> Any:
+        """The conjugate number; a real one itself."""
+        return as_python(np.conj(self.as_array()))
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and_", "or_", "xor"):
+    _middle = _name.rstrip("_")
+    setattr(PythonNumber, f"__{_middle}__", _binary(_name))
+    setattr(PythonNumber, f"__r{_middle}__", _binary(_name, True))
+    setattr(PythonNumber, f"__i{_middle}__", _binary(_name))  # the name moves on to another number
+for _name in _COMPARISONS[:-1]:
+    setattr(PythonNumber, f"__{_name}__", _comparison(_name))
+for _name in ("neg", "pos", "abs", "invert"):
+    setattr(PythonNumber, f"__{_name}__", _unary(_name))
+for _name in _NUMPYS:
+    setattr(PythonNumber, _name, _hidden(_name))

@@ -1,0 +1,38 @@
+"""`BatchedNumber`: one of Python's numbers for each of many samples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.arrays.python_number import PythonNumber, as_numpy
+from adjoint.batch.batched import Batched
+from adjoint.core.box import raw
+from adjoint.core.op import Op
+
+
+class BatchedNumber(PythonNumber, Batched):
+    """A number of Python's a sample: a float, a whole number, or the truth value that a comparison gave."""
+
+    __slots__ = ()
+
+    @classmethod
+    def standing_for(cls, box: Any) -> Any:
+        return cls.of(box.layers, box.level)
+
+    def __index__(self) -> int:
+        values = np.ravel(raw(self))
+        if self.dtype.kind in "iub" and values.size and (values == values[0]).all():
+            return int(values[0])
+        return super().__index__()
+
+    def as_array(self) -> Any:
+        return Batched.of(self._layers, self.level)
+
+    def process(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
+        return self.as_array().process(op, tuple(map(as_numpy, args)), settings)
+
+
+Batched.python_kind = BatchedNumber
