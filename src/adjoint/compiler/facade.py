@@ -196,7 +196,7 @@ class Compiled(Generic[P, R]):
                 if isinstance(x.data, Box):
                     return None
                 own = x.node is not None and is_own(x)
-                graph = x.node is None, own, own and x.grad is None
+                graph = x.node is None, own, own and x.grad is None, x.is_python, isinstance(x.data, np.generic)
                 parts.append((x.shape, x.dtype, (_layout(x.data), seen.setdefault(id(x), k)), *graph))
                 levels |= {x.level} if x.node is not None else set()
             elif isinstance(x, Box) or kind.__hash__ is None:
