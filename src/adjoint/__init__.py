@@ -28,6 +28,7 @@ from adjoint.core.errors import LeakWarning as LeakWarning
 from adjoint.core.errors import LeavesGraphError as LeavesGraphError
 from adjoint.core.errors import NotDifferentiableError as NotDifferentiableError
 from adjoint.core.errors import NotSupportedError as NotSupportedError
+from adjoint.core.errors import ReadOnlyError as ReadOnlyError
 from adjoint.core.errors import RuleError as RuleError
 from adjoint.core.errors import ShapeError as ShapeError
 from adjoint.core.guests import expect_guests as _expect_guests

@@ -315,10 +315,10 @@ class ArrayBox(Box):
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
         return operation("transpose")(self, tuple(order) if order else None)
 
-    def astype(self, dtype: Any, *_: Any, copy: bool = True, **__: Any) -> Any:
+    def astype(self, dtype: Any, order: Any = "K", *_: Any, copy: bool = True, **__: Any) -> Any:
         dtype = np.dtype(dtype)
         # Whole numbers and truth values are constants.
-        return cast(self if dtype.kind in "fc" else detached(self), dtype=dtype, copy=copy)
+        return cast(self if dtype.kind in "fc" else detached(self), dtype=dtype, copy=copy, order=order)
 
     def copy(self, order: Any = "C") -> Any:
         return operation("copy")(self, order=order)

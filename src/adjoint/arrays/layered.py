@@ -10,7 +10,8 @@ import numpy as np
 from adjoint.arrays.array_box import ArrayBox, plain_index
 from adjoint.arrays.python_number import as_numpy
 from adjoint.core.box import Box
-from adjoint.core.errors import DTypeError, LeavesGraphError, ShapeError
+from adjoint.core.errors import DTypeError, LeavesGraphError, ReadOnlyError, ShapeError
+from adjoint.core.memory import lies, shows
 from adjoint.core.op import Op
 from adjoint.ops.writing import Path, written
 
@@ -122,6 +123,7 @@ class Layered(Writable):
 
     def _write(self, index: Any, value: Any) -> None:
         root = self.root
+        refuse_locked(self.path, lies(self))
         if isinstance(value, Layered) and value._base is not None:
             _ = value.layers  # takes the path again, and with it the level that its root may have got
         whole = self.of(root._layers, root.level)
@@ -186,11 +188,18 @@ def is_number(x: Any) -> bool:
     return x._is_number() if isinstance(x, Writable) else isinstance(x, np.generic)
 
 
-def shows(out: Any, data: Any) -> bool:
-    """Whether the array `out`, made from `data`, lies in its memory, or is `data` itself."""
-    if isinstance(out, np.ndarray):
-        return isinstance(data, np.ndarray) and _owner(out) is _owner(data)
-    return isinstance(out, Box) and isinstance(data, Box) and out is not data and _root(out) is _root(data)
+def refuse_locked(path: Path, model: Any) -> None:
+    """Refuse to write to a view, at the end of `path`, that NumPy gives read-only; `model` is an array that lies so.
+
+    Raises:
+        ReadOnlyError: if it is one.
+    """
+    locked = next((op.name for op, _ in path if op.memory.locked), None)
+    if isinstance(model, np.ndarray) and not model.flags.writeable:
+        by = f" np.{locked} gives a view that is, as NumPy's." if locked else ""
+        raise ReadOnlyError(
+            f"assignment destination is read-only.{by} Write into the array that it shows, or into a copy: t = t.copy()"
+        )
 
 
 def own(x: Any, given: Sequence[Any] = ()) -> Any:
@@ -202,13 +211,3 @@ def own(x: Any, given: Sequence[Any] = ()) -> Any:
 
 def _holds_boxes(values: Sequence[Any]) -> bool:
     return any(isinstance(v, Box) or (type(v) in (list, tuple) and _holds_boxes(v)) for v in values)
-
-
-def _root(box: Any) -> Any:
-    return getattr(box, "root", box)
-
-
-def _owner(array: Any) -> Any:
-    while isinstance(array, np.ndarray) and array.base is not None:
-        array = array.base
-    return array

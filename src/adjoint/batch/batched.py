@@ -9,12 +9,17 @@ import numpy as np
 
 from adjoint.arrays.fast_path import Shortened, Way
 from adjoint.batch.fast import short_way
+from adjoint.batch.memory import by_sample, shown
+from adjoint.batch.memory import settled as settled_by
 from adjoint.batch.rules import stacked_result
 from adjoint.core.box import Box, apply, settled
 from adjoint.core.errors import BatchedValueError
 from adjoint.core.foreign import plain_array
 from adjoint.core.leaks import refused
+from adjoint.core.memory import axes_by, is_laid_out, lies, shows
 from adjoint.core.op import Op
+from adjoint.ops.shape import copy
+from adjoint.ops.writing import follow
 
 
 class Batched(Shortened):
@@ -56,7 +61,11 @@ class Batched(Shortened):
             return self.viewed(out, op, settings) if len(args) == 1 and isinstance(out, Batched) else out
         if "once" in op.flags:
             return apply(op, [_any_one(x) if s else x for x, s in zip(values, stacked, strict=True)], settings)
-        out = _wrapped(op, stacked_result(op, values, settings, tuple(stacked), n), True, level)
+        out = stacked_result(op, values, settings, tuple(stacked), n)
+        if op.memory.view == "never":
+            several = isinstance(out, tuple | list)
+            out = [settled_by(op, x, values, stacked) for x in out] if several else settled_by(op, out, values, stacked)
+        out = _wrapped(op, out, True, level)
         if op.name in _ARRAYS and not out.shape:
             out.keep_array()
         return self.viewed(out, op, settings) if len(args) == 1 and isinstance(out, Batched) else out
@@ -77,11 +86,34 @@ class Batched(Shortened):
         return self.layers[0].dtype
 
     def viewed(self, result: Any, op: Op, settings: Any) -> Any:
-        """As for any array; but one element is a number of its own, as NumPy's ``a[0]`` is."""
+        """As for any array; what NumPy's result for one sample shows is a view, whatever that of all shows."""
+        data, is_stacked = result._layers
         if not result.shape and op.name not in _ARRAYS:
             if self._is_number() or (op.name == "getitem" and not _has_ellipsis(settings["index"])):
-                return result
-        return super().viewed(result, op, settings)
+                return result  # a number of its own, as NumPy's ``a[0]`` is
+        if not is_stacked:
+            return super().viewed(result, op, settings)
+        if op.memory.view == "never" or self._is_number() or not self.layers[1]:
+            return result
+        model = self.lies()
+        lying = shown(op, model, settings) if isinstance(model, np.ndarray) else None
+        if lying is None or shows(lying, model):
+            root = self.root
+            result._base, result._seen = (root, (*self.path, (op, dict(settings)))), root._layers
+        elif isinstance(stack := lies(data), np.ndarray) and stack.flags.writeable:
+            axes = by_sample(axes_by("K", lying), stack)
+            if shows(data, self.layers[0]) or not is_laid_out(stack, axes):
+                result._layers = copy(data, order=axes), True
+        return result
+
+    def lies(self) -> Any:
+        data, is_stacked = self.layers
+        model = lies(data)
+        if not isinstance(model, np.ndarray):
+            return model
+        if self._base is not None and not shows(data, self.root.layers[0]):
+            return follow(self.root.lies(), self.path)
+        return model if not is_stacked else model[0, ...] if len(model) else np.empty(model.shape[1:], model.dtype)
 
     def _is_number(self) -> bool:
         return not self.shape and self._base is None

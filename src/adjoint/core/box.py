@@ -52,6 +52,11 @@ class Box:
         """The array that this box is made of, on the level below."""
         raise NotImplementedError
 
+    def lies(self) -> Any:
+        """A plain array that lies as this one does; one sample's, where it stands for many."""
+        held = self.held
+        return held.lies() if isinstance(held, Box) else held
+
     def as_array(self) -> Any:
         """This box; of one of Python's numbers, an array's, which promotes as those do."""
         return self

@@ -12,6 +12,7 @@ import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, NotSupportedError
+from adjoint.core.memory import AS_MADE, NEW, Memory, keeping
 from adjoint.core.op import Call, Op, Rule, Samples, call, parameters, rule_of
 from adjoint.core.protocol import in_graph
 from adjoint.core.pulls import NO_RULE, NotDifferentiable
@@ -215,6 +216,7 @@ def general(
     linear: bool = False,
     multiple: bool = False,
     flags: Sequence[str] = (),
+    memory: Memory | None = None,
     samples: Samples | None = None,
     errors: Samples | None = None,
 ) -> Callable[[Callable[..., Any]], Op]:
@@ -233,6 +235,8 @@ def general(
             function itself. One that is linear in each of them has the flag ``multilinear``.
         multiple: the function gives a tuple of arrays; its rules take `g` as a list of cotangents, one an
             output, plain zeros for an output that was not used, and `out` as that tuple.
+        memory: whether the result is a view, and how it lies; of functions outside the library that do not say it,
+            each result is looked at.
     """
 
     def decorate(forward: Callable[..., Any]) -> Op:
@@ -250,6 +254,7 @@ def general(
                 joint=bool(many),
                 multiple=multiple,
                 flags=frozenset(flags),
+                memory=memory or (NEW if forward.__module__.startswith("adjoint.") else AS_MADE),
                 answers=answers,
                 samples=samples,
                 errors=errors,
@@ -279,11 +284,14 @@ def linear(
     transpose: RuleLike,
     batch: Callable[..., Any] | str | None = None,
     flags: Sequence[str] = (),
+    memory: Memory | None = None,
     samples: Samples | None = None,
     errors: Samples | None = None,
 ) -> Callable[[Callable[..., Any]], Op]:
     """Decorate a linear function, stating its transpose. See `general`."""
-    return general(*answers, vjp=transpose, batch=batch, linear=True, flags=flags, samples=samples, errors=errors)
+    return general(
+        *answers, vjp=transpose, batch=batch, linear=True, flags=flags, memory=memory, samples=samples, errors=errors
+    )
 
 
 def composite(
@@ -292,17 +300,22 @@ def composite(
     errors: Samples | None = None,
     flags: Sequence[str] = (),
     note: str = "",
+    memory: Memory = AS_MADE,
 ) -> Callable[[F], F]:
     """Decorate a function that is written in NumPy calls adjoint understands already.
 
     With the flag ``number``, a result without axes is a number, as NumPy's is, and no array that can be written.
+
+    Args:
+        memory: where NumPy's result lies, if what it is made of here would put it elsewhere.
     """
 
     def decorate(function: F) -> F:
+        function = keeping(memory, function)
         if "number" in flags:
             function = _giving_numbers(function)
         name = function.__name__.strip("_")
-        register(Composite(name, function, answers, samples, errors, frozenset(flags), note))
+        register(Composite(name, function, answers, samples, errors, frozenset(flags), note, memory))
         return function
 
     return decorate

@@ -9,6 +9,7 @@ AdjointError
 │   ├── LeavesGraphError                    a conversion would silently drop the graph
 │   └── BatchedValueError                   inside vmap, one value was asked for of what is one a sample
 ├── InPlaceError            (RuntimeError)  a write would make a gradient wrong
+│   └── ReadOnlyError       (ValueError)    … or goes to a view that is read-only, as NumPy's is
 ├── GraphError              (RuntimeError)  a captured program that is damaged, or run where it does not hold
 ├── RuleError               (ValueError)    a gradient rule returned something unusable
 ├── ShapeError              (ValueError)    arguments whose shapes do not fit
@@ -82,6 +83,10 @@ class BatchedValueError(RefusedError):
 
 class InPlaceError(AdjointError, RuntimeError):
     """A write in place would make a gradient wrong."""
+
+
+class ReadOnlyError(InPlaceError, ValueError):
+    """A write to a view that NumPy gives read-only: of a diagonal, of windows, or of what was broadcast."""
 
 
 class GraphError(AdjointError, RuntimeError):

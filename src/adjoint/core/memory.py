@@ -1,11 +1,132 @@
-"""Whether arrays share memory."""
+"""Where results lie: whether arrays share memory, and in which order their elements stand.
+
+A later write reaches what shares the memory, and `reshape` gives a view or a copy by the order of the elements. So each
+entry of the registry says both, in a `Memory`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
+
+from adjoint.core.box import Box
+
+F = TypeVar("F", bound=Callable[..., Any])
+Order = str | tuple[int, ...]
+
+
+class Memory(NamedTuple):
+    """What an entry says of where its result lies.
+
+    Attributes:
+        view: whether the result shows the memory of the first array: always, never, or where its layout allows it.
+        order: how a result in memory of its own lies: ``"C"``; ``"A"``, as Fortran's if the first array does, else as
+            C's; ``"K"``, as the arrays that it was made of; ``""``, as the function does that computes it.
+        locked: whether a view is read-only, as NumPy's is.
+    """
+
+    view: Literal["always", "never", "perhaps"]
+    order: Literal["", "C", "A", "K"] = ""
+    locked: bool = False
+
+
+VIEW, LOCKED_VIEW = Memory("always"), Memory("always", locked=True)
+#: Whatever the functions do that it is made of.
+AS_MADE = Memory("perhaps")
+NEW, NEW_C, NEW_A, NEW_K = (Memory("never", order) for order in ("", "C", "A", "K"))
+
+
+def owner(array: Any) -> Any:
+    """The object that owns an array's memory; `numpy.lib.stride_tricks` puts one of its own in between."""
+    while (base := getattr(array, "base", None)) is not None:
+        array = base
+    return array
+
+
+def shows(out: Any, data: Any) -> bool:
+    """Whether the array `out`, made from `data`, lies in its memory, or is `data` itself."""
+    if isinstance(out, np.ndarray):
+        return isinstance(data, np.ndarray) and owner(out) is owner(data)
+    return isinstance(out, Box) and isinstance(data, Box) and out is not data and _root(out) is _root(data)
+
+
+def lies(x: Any) -> Any:
+    """A plain array that lies as `x` does: of one sample, inside vmap. What is no array is given back."""
+    return x.lies() if isinstance(x, Box) else x
+
+
+def axes_by(order: Order, model: np.ndarray) -> tuple[int, ...]:
+    """The axes of a new array, the outermost first, where NumPy makes one in this `order` from `model`."""
+    if isinstance(order, tuple):
+        return order
+    axes = range(model.ndim)
+    if order == "K":
+        return tuple(sorted(axes, key=lambda i: -abs(model.strides[i])))
+    return tuple(reversed(axes)) if order == "F" or (order == "A" and model.flags.fnc) else tuple(axes)
+
+
+def is_laid_out(model: Any, axes: Sequence[int]) -> bool:
+    """Whether `model` has no gaps, and its axes in this order, the outermost first."""
+    return bool(np.transpose(model, axes).flags.c_contiguous)
+
+
+def in_order(x: Any, order: Order) -> Any:
+    """A copy of `x` with its axes in this order, which may be their numbers, the outermost first."""
+    if isinstance(x, Box) or not isinstance(order, tuple):
+        return np.copy(x, order=order)  # type: ignore[call-overload]  # ours takes axes, too
+    return np.transpose(np.copy(np.transpose(x, order), order="C"), np.argsort(order))
+
+
+def copy_as_it_lies(array: np.ndarray) -> np.ndarray:
+    """A copy with the strides of `array`, gaps and all, since they say what is a view of it."""
+    copy = np.array(array)
+    if (
+        copy.strides == array.strides
+        or not copy.size
+        or any(n > 1 and stride == 0 for n, stride in zip(array.shape, array.strides, strict=True))
+    ):
+        return copy
+    spans = [(n - 1) * stride for n, stride in zip(array.shape, array.strides, strict=True)]
+    first = -sum(span for span in spans if span < 0)
+    memory = np.empty(first + sum(span for span in spans if span > 0) + array.itemsize, np.uint8)
+    copy = np.ndarray(array.shape, array.dtype, memory.data, first, array.strides)
+    copy[...] = array
+    return copy
+
+
+def settled_as(memory: Memory, out: Any, given: Sequence[Any]) -> Any:
+    """`out`, made from the arrays `given`, where `memory` says: copied, if it lies elsewhere."""
+    model = lies(out)
+    if not isinstance(model, np.ndarray):
+        return out
+    order: Order = "K"
+    if memory.order:
+        first: Any = next((m for x in given if isinstance(m := lies(x), np.ndarray)), model)
+        order = axes_by(memory.order, first if first.ndim == model.ndim else np.empty((0,) * model.ndim))
+        if not is_laid_out(model, order):
+            return in_order(out, order)
+    if any(x is out or shows(out, x) for x in given):
+        return in_order(out, order)
+    return out
+
+
+def keeping(memory: Memory, function: F) -> F:
+    """`function`, with its results where `memory` says; what it is given as ``out`` stays where it is."""
+    if memory.view != "never":
+        return function
+
+    @wraps(function)
+    def kept(*args: Any, **kwargs: Any) -> Any:
+        out = function(*args, **kwargs)
+        given = [x for x in (*args, *kwargs.values()) if hasattr(x, "shape")]
+        if type(out) in (tuple, list):
+            return type(out)(settled_as(memory, x, given) for x in out)
+        return out if out is kwargs.get("out") and out is not None else settled_as(memory, out, given)
+
+    return kept  # type: ignore[return-value]  # it takes and gives the same
 
 
 def overlap(things: Iterable[tuple[Any, bool]]) -> bool:
@@ -23,3 +144,7 @@ def overlap(things: Iterable[tuple[Any, bool]]) -> bool:
             return True
         end, last = (high, written) if high >= end else (end, last or written)
     return False
+
+
+def _root(box: Any) -> Any:
+    return getattr(box, "root", box)

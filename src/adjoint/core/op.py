@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from adjoint.core.box import Box, apply, varies
 from adjoint.core.errors import ArgumentError, BatchedValueError, NotDifferentiableError
+from adjoint.core.memory import NEW_K, Memory
 
 Kind = Literal["elementwise", "reduction", "linear", "general", "constant"]
 
@@ -76,6 +77,7 @@ class Op:
         kind: what the derived rules (forward mode, batching) and rewrites read.
         flags: ``commutative``, ``idempotent`` …, for rewrites; ``real`` refuses derivatives by complex numbers;
             ``selects``, ``moves``, ``pads`` and ``finite`` say what becomes of zeros (docs/add_an_op.md).
+        memory: whether the result is a view, and how it lies.
         answers: the NumPy callables for which this operation stands.
         samples, errors: calls for the tests that walk the registry.
     """
@@ -91,6 +93,7 @@ class Op:
     joint: bool = False
     multiple: bool = False
     flags: frozenset[str] = frozenset()
+    memory: Memory = NEW_K
     answers: tuple[Callable[..., Any], ...] = ()
     samples: Samples | None = None
     errors: Samples | None = None

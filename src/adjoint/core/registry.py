@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from adjoint.core.errors import ArgumentError
+from adjoint.core.memory import AS_MADE, Memory
 from adjoint.core.op import Op, Samples
 
 
@@ -18,7 +19,7 @@ class Composite:
     """A function written in terms of operations; its derivatives come from theirs.
 
     `flags`: ``in_place`` for one that writes into its argument, ``not_supported`` for one that only refuses; `note`
-    says more about it.
+    says more about it. `memory`: what of its result's memory is its own affair, and not that of what it is made of.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Composite:
     errors: Samples | None = None
     flags: frozenset[str] = frozenset()
     note: str = ""
+    memory: Memory = AS_MADE
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)

@@ -15,6 +15,7 @@ from adjoint.arrays.layered import Layered
 from adjoint.core.box import Box, apply, settled
 from adjoint.core.errors import AdjointError, LeavesGraphError, NotSupportedError
 from adjoint.core.foreign import plain_array
+from adjoint.core.memory import lies
 from adjoint.core.op import Op, Rule
 from adjoint.core.protocol import for_a_rule
 from adjoint.graph.node import Node, NumberName, call, constant, frozen, may_be_infinite, part
@@ -109,6 +110,9 @@ class Symbol(Layered):
     def held(self) -> Any:
         return self  # no question about its values goes unnoticed
 
+    def lies(self) -> Any:
+        return lies(self.value)
+
     @property
     def node(self) -> Node:
         """The node of the graph."""
@@ -191,13 +195,6 @@ class Symbol(Layered):
             record.draws[key] = node = call(op, given, settings, np.shape(out), _dtype(out), users_place)
             record.guards.append(Guard(node, "draw", None, node.place))  # though nobody uses it: others come after it
         return symbol_of(out, record.draws[key])
-
-    def _write(self, index: Any, value: Any) -> None:
-        before = self.root._layers[0]
-        super()._write(index, value)
-        root = self.root
-        if isinstance(before, np.ndarray) and before.strides != root._layers[0].strides:
-            root._layers = _laid_out_as(before, root._layers[0]), root._layers[1]
 
     def _constant(self, array: Any) -> tuple[Any, ...]:
         if isinstance(array, Box):
@@ -362,18 +359,6 @@ class Number(Symbol):
     def as_array(self) -> Any:
         node = call(as_numpy, (self.node,), {}, (), self.dtype, users_place)
         return Symbol.of((np.asarray(self.value)[()], node), LEVEL)
-
-
-def _laid_out_as(model: np.ndarray, value: np.ndarray) -> np.ndarray:
-    """`value` in the memory order of `model`, which says what is a view of it; as it is, where that has no room."""
-    spans = [(n - 1) * stride for n, stride in zip(model.shape, model.strides, strict=True)]
-    if any(n > 1 and stride == 0 for n, stride in zip(model.shape, model.strides, strict=True)) or not value.size:
-        return value
-    first = -sum(span for span in spans if span < 0)
-    memory = np.empty(first + sum(span for span in spans if span > 0) + value.itemsize, np.uint8)
-    kept: np.ndarray = np.ndarray(model.shape, value.dtype, memory.data, first, model.strides)
-    kept[...] = value
-    return kept
 
 
 ERRORS = "np.errstate says that errors of numbers are raised, which a program does not do"

@@ -10,6 +10,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from adjoint.core.constructors import composite, elementwise
 from adjoint.core.errors import ArgumentError, ShapeError
+from adjoint.core.memory import NEW_C, NEW_K
 from adjoint.core.op import call
 from adjoint.ops.indexing import read
 from adjoint.ops.order import on_values
@@ -87,6 +88,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
 @composite(
     np.gradient,
+    memory=NEW_K,
     samples=lambda r: [
         call(r(5)),
         call(r(5), 0.5, edge_order=2),
@@ -158,6 +160,7 @@ def _edge(y0: Any, y1: Any, y2: Any, h1: Any, h2: Any) -> Any:
 
 @composite(
     np.interp,
+    memory=NEW_C,
     flags=("number",),
     samples=lambda r: [
         call(r(4), np.array([-1.5, -0.3, 0.4, 1.7]), r(4)),

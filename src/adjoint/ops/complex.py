@@ -14,6 +14,7 @@ import numpy as np
 from adjoint.core.box import raw
 from adjoint.core.constructors import composite, elementwise, general, linear
 from adjoint.core.errors import InPlaceError
+from adjoint.core.memory import AS_MADE, VIEW
 from adjoint.core.op import call
 from adjoint.core.protocol import detached, store
 
@@ -26,6 +27,7 @@ def _z(r: Any, *shape: int) -> Any:
     np.real,
     transpose=lambda g: g,
     batch="leading",
+    memory=VIEW,
     flags=("moves",),
     samples=lambda r: [call(_z(r, 3)), call(r(2, 3)), call(_z(r))],
 )
@@ -37,6 +39,7 @@ def real(val: Any, /) -> Any:
     np.imag,
     transpose=lambda g, val_dtype: g * 1j if val_dtype.kind == "c" else np.zeros_like(g),
     batch="leading",
+    memory=AS_MADE,
     flags=("moves", "selects"),
     samples=lambda r: [call(_z(r, 3)), call(r(2, 3)), call(_z(r))],
 )

@@ -11,6 +11,7 @@ from numpy.lib.stride_tricks import sliding_window_view as windows_of
 
 from adjoint.core.constructors import composite, general, linear
 from adjoint.core.errors import ArgumentError
+from adjoint.core.memory import LOCKED_VIEW
 from adjoint.core.op import call
 
 
@@ -115,6 +116,7 @@ def _overlap_each(windows: Any, shape: Any, window_shape: Any, axis: Any) -> Any
         g, shape=x_shape, window_shape=window_shape, axis=axis
     ),
     batch="axes",
+    memory=LOCKED_VIEW,
     flags=("moves",),
     samples=lambda r: [call(r(5), window_shape=(3,), axis=(0,)), call(r(3, 4), window_shape=(2, 2), axis=(0, 1))],
 )

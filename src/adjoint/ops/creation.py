@@ -11,6 +11,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from adjoint.core.box import Box, raw, varies
 from adjoint.core.constructors import composite, constant
 from adjoint.core.errors import ArgumentError, BatchedValueError
+from adjoint.core.memory import NEW_A, axes_by, in_order, lies
 from adjoint.core.op import Op, call
 from adjoint.core.protocol import detached
 from adjoint.core.registry import register
@@ -59,8 +60,9 @@ def full_like(
         raise ArgumentError(f"np.full_like: a {dtype} array cannot hold a value with a gradient; pass dtype=float")
     shape = np.shape(a) if shape is None else shape
     if not isinstance(fill_value, Box):
-        return created_like(a, np.full(shape, fill_value, dtype))
-    return np.broadcast_to(_array(fill_value), shape).astype(dtype)
+        return created_like(a, np.full_like(lies(_array(a)), fill_value, dtype, order, False, shape))
+    lying = axes_by("K", np.empty_like(lies(_array(a)), dtype, order, False, shape))
+    return in_order(np.broadcast_to(_array(fill_value), shape).astype(dtype), lying)
 
 
 @composite(
@@ -147,11 +149,12 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
         np.reshape(x, tuple(-1 if k == place else 1 for k in range(n))) for x, place in zip(xi, places, strict=True)
     ]
     grids = flat if sparse else np.broadcast_arrays(*flat)
-    return tuple(map(np.copy, grids) if copy else grids)
+    return tuple(np.copy(x, order="C") if copy else x for x in grids)
 
 
 @composite(
     np.insert,
+    memory=NEW_A,
     samples=lambda r: [
         call(r(4), 1, r()),
         call(r(4), [0, 2], r(2)),
@@ -185,6 +188,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
 
 @composite(
     np.delete,
+    memory=NEW_A,
     samples=lambda r: [call(r(4), 1), call(r(2, 3), [0, 2], axis=1), call(r(3, 2), slice(0, 2), 0)],
     errors=lambda r: [call(r(3), 7)],
 )

@@ -14,6 +14,7 @@ import numpy as np
 from adjoint.core.box import goes_back, raw
 from adjoint.core.constructors import composite, general
 from adjoint.core.errors import ArgumentError, NotSupportedError
+from adjoint.core.memory import NEW_C
 from adjoint.core.op import call
 from adjoint.core.protocol import detached
 from adjoint.ops.factors import cholesky_cotangent, cholesky_tangent, hermitian, unused
@@ -105,6 +106,7 @@ def cholesky_factor(a: Any, /) -> Any:
 
 @composite(
     np.linalg.cholesky,
+    memory=NEW_C,
     samples=lambda r: [
         call(_positive(r, 3, 3)),
         call(_positive(r, 2, 3, 3)),

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint.core.constructors import composite
+from adjoint.core.constructors import composite, linear
 from adjoint.core.errors import ArgumentError, ShapeError
+from adjoint.core.memory import VIEW, axes_by, in_order, is_laid_out, lies
 from adjoint.core.op import call
 from adjoint.core.protocol import store
+from adjoint.ops.indexing import scatter_add
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -60,12 +64,12 @@ class Plan(NamedTuple):
         call("...->", r(2, 3)),
     ],
 )
-def einsum(*operands: Any, out: Any = None, optimize: Any = True, **options: Any) -> Any:
+def einsum(*operands: Any, out: Any = None, optimize: Any = False, **options: Any) -> Any:
     """`numpy.einsum`, all forms. Contractions of two operands become matrix products."""
     if unknown := options.keys() - {"dtype", "order", "casting"}:
         raise ArgumentError(f"np.einsum has no argument {', '.join(sorted(unknown))!r}")
     subscripts, arrays = _read(operands)
-    arrays = [np.asarray(a) if isinstance(a, list | tuple) else a for a in arrays]
+    given = arrays = [a if hasattr(a, "shape") else np.asarray(a) for a in arrays]
     plan = plan_of(subscripts, tuple(np.shape(a) for a in arrays))
     terms = list(plan.terms)
     arrays = [_diagonals(a, term) for a, term in zip(arrays, terms, strict=True)]
@@ -75,7 +79,11 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = True, **options: Any
         a, ta = arrays.pop(i), terms.pop(i)
         arrays.append(_contract(a, ta, b, tb, target, plan.sizes))
         terms.append(target)
-    return store(_arrange(arrays[0], terms[0], plan.out), out)
+    result = _arrange(arrays[0], terms[0], plan.out)
+    # One array whose axes are only moved is a view.
+    if len(plan.out) > 1 and (len(given) > 1 or len(terms[0]) > len(plan.out)):
+        result = _lying(result, subscripts, given, optimize)
+    return store(result, out)
 
 
 def _read(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
@@ -165,14 +173,39 @@ def _order(terms: list[str], shapes: tuple[tuple[int, ...], ...], out: str) -> t
 
 def _diagonals(a: Any, term: str) -> Any:
     """Take the diagonal over indices that one operand names twice."""
-    if len(set(term)) == len(term):
-        return a
-    places = {c: np.arange(n) for c, n in zip(term, np.shape(a), strict=True)}
-    letters = list(places)
-    grid = {
-        c: np.reshape(p, [-1 if k == i else 1 for k in range(len(letters))]) for i, (c, p) in enumerate(places.items())
-    }
-    return a[tuple(grid[c] for c in term)]
+    return a if len(set(term)) == len(term) else diagonals(a, term=term)
+
+
+def _on_diagonals(g: Any, a_shape: tuple[int, ...], term: str) -> Any:
+    """Zeros of `a_shape` with `g` where `term` names one index twice."""
+    numbers = np.einsum(_diagonal_of(term), np.arange(math.prod(a_shape)).reshape(a_shape))
+    return np.reshape(scatter_add(g, index=(numbers,), shape=(math.prod(a_shape),)), a_shape)
+
+
+@linear(
+    transpose=_on_diagonals,
+    batch=lambda a, term: _diagonals(a, next(c for c in _LETTERS if c not in term) + term),
+    memory=VIEW,
+    flags=("moves", "selects"),
+    samples=lambda r: [call(r(3, 3), term="ii"), call(r(2, 2, 3), term="iij"), call(r(2, 3, 2), term="iji")],
+)
+def diagonals(a: Any, /, term: str = "") -> Any:
+    """What lies at equal indices of the axes that have one letter in `term`."""
+    return np.einsum(_diagonal_of(term), a)
+
+
+def _diagonal_of(term: str) -> str:
+    return f"{term}->{''.join(dict.fromkeys(term))}"
+
+
+def _lying(y: Any, subscripts: str, arrays: Sequence[Any], optimize: Any) -> Any:
+    """`y` in the order in which NumPy's result lies: which that is, it shows on two elements along each axis."""
+    models = [lies(x) for x in arrays]
+    if not all(isinstance(m, np.ndarray | np.generic) for m in models):  # of another library, which has its own order
+        return y
+    few = [m[(slice(2),) * np.ndim(m)] for m in models]
+    order = axes_by("K", np.asarray(np.einsum(subscripts, *few, optimize=optimize)))
+    return y if is_laid_out(lies(y), order) else in_order(y, order)
 
 
 def _summed(a: Any, axes: tuple[int, ...]) -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 
 from adjoint.core.constructors import composite, linear
 from adjoint.core.errors import ArgumentError
+from adjoint.core.memory import NEW_K
 from adjoint.core.op import call
 from adjoint.core.protocol import store
 from adjoint.ops.padding import pad_zeros
@@ -130,22 +131,22 @@ _half = lambda r: [  # noqa: E731 - as above
 _wrong = lambda r: [call(r(3), n=0), call(r(3), norm="unit")]  # noqa: E731 - as above
 
 
-@composite(np.fft.fft, samples=_complex, errors=_wrong)
+@composite(np.fft.fft, memory=NEW_K, samples=_complex, errors=_wrong)
 def fft(a: Any, n: int | None = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
     return _transform(fourier, a, n, axis, norm, out)
 
 
-@composite(np.fft.ifft, samples=_complex, errors=_wrong)
+@composite(np.fft.ifft, memory=NEW_K, samples=_complex, errors=_wrong)
 def ifft(a: Any, n: int | None = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
     return _transform(inverse_fourier, a, n, axis, norm, out)
 
 
-@composite(np.fft.rfft, samples=_real, errors=_wrong)
+@composite(np.fft.rfft, memory=NEW_K, samples=_real, errors=_wrong)
 def rfft(a: Any, n: int | None = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
     return _transform(half_spectrum, a, n, axis, norm, out)
 
 
-@composite(np.fft.irfft, samples=_half, errors=_wrong)
+@composite(np.fft.irfft, memory=NEW_K, samples=_half, errors=_wrong)
 def irfft(a: Any, n: int | None = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
     _opposite(norm)
     a = _array(a)
@@ -160,7 +161,7 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: Any = None, out: An
     return np.fft.irfft(np.conj(_array(a)), n, axis, _opposite(norm), out)
 
 
-@composite(np.fft.ihfft, samples=_real, errors=_wrong)
+@composite(np.fft.ihfft, memory=NEW_K, samples=_real, errors=_wrong)
 def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
     return store(np.conj(np.fft.rfft(a, n, axis, _opposite(norm))), out)
 

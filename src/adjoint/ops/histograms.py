@@ -68,8 +68,9 @@ def _histogram(
     if density:
         for i, borders in enumerate(ends):
             result = result / np.reshape(np.diff(borders), tuple(-1 if k == i else 1 for k, _ in enumerate(ends)))
-        result = result / np.sum(weights)
-    return result
+        return result / np.sum(weights)
+    # NumPy's is the inside of an array with bins for what lies outside: so its elements have gaps.
+    return np.pad(result, 1)[(slice(1, -1),) * len(ends)] if len(ends) > 1 else result
 
 
 @composite(

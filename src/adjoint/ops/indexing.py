@@ -13,6 +13,7 @@ from adjoint.core.box import Box, apply, stays_in_index
 from adjoint.core.constructors import composite, general, linear
 from adjoint.core.cotangents import Scattered
 from adjoint.core.errors import BatchedValueError
+from adjoint.core.memory import AS_MADE, NEW_C
 from adjoint.core.op import call
 
 _BASIC = (int, np.integer, slice, EllipsisType, type(None))
@@ -222,15 +223,17 @@ def place_at(*xs: Any, form: Any = (), shape: Any = ()) -> Any:
     return Scattered(value, together(form, places), shape, np.result_type(value), True).dense()
 
 
-def _scatter(g: Any, a_shape: tuple[int, ...], index: Any, repeats: bool) -> Any:
+def scattered(g: Any, a_shape: tuple[int, ...], index: Any, repeats: bool) -> Any:
+    """The transpose of `getitem`: zeros of `a_shape` with `g` added at `index`."""
     if isinstance(g, np.ndarray | np.generic):  # added in place, straight into the cotangent of `a`
         return Scattered(g, index, a_shape, g.dtype, repeats)
     return scatter_add(g, index=index, shape=a_shape, repeats=repeats)
 
 
 @linear(
-    transpose=_scatter,
+    transpose=scattered,
     batch=_read_each,
+    memory=AS_MADE,
     flags=("moves", "selects"),
     samples=lambda r: [
         call(r(4), index=2),
@@ -275,6 +278,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
 
 @composite(
     np.take,
+    memory=NEW_C,
     samples=lambda r: [
         call(r(3, 4), [0, 5, 5]),
         call(r(3, 4), np.array([[0, 1], [3, 3]]), axis=1),

@@ -10,6 +10,7 @@ import numpy as np
 
 from adjoint.core.constructors import composite, general
 from adjoint.core.errors import ShapeError
+from adjoint.core.memory import axes_by, in_order, lies
 from adjoint.core.op import call
 from adjoint.core.protocol import store
 from adjoint.ops.shape import counted_from_one
@@ -88,6 +89,9 @@ def stack(arrays: Sequence[Any], axis: int = 0, out: Any = None, *, dtype: Any =
     if len({a.shape for a in arrays}) > 1:
         raise ShapeError(f"stack: all arrays must have one shape; got {', '.join(str(np.shape(a)) for a in arrays)}")
     result = pile(*arrays, axis=axis)
+    if result.ndim > 2 and not all(lies(a).flags.c_contiguous for a in arrays):
+        few = [x[(slice(2),) * x.ndim] for x in map(lies, arrays)]  # enough to show how NumPy's result lies
+        result = in_order(result, axes_by("K", np.stack(few, axis)))
     return store(result if dtype is None else result.astype(dtype), out)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from adjoint.core.box import goes_back, raw, varies
 from adjoint.core.constructors import composite, constant, general
 from adjoint.core.errors import ArgumentError, ShapeError
+from adjoint.core.memory import axes_by, in_order, lies
 from adjoint.core.op import call
 from adjoint.core.protocol import detached
 from adjoint.core.pulls import shape_of, unbroadcast
@@ -360,7 +361,7 @@ def matrix_power(a: Any, n: int) -> Any:
     if not isinstance(n, int | np.integer):
         raise TypeError(f"np.linalg.matrix_power: the power must be a whole number; got {n!r}")
     if n == 0:
-        return a * 0 + np.eye(np.shape(a)[-1], dtype=a.dtype)
+        return in_order(a * 0 + np.eye(np.shape(a)[-1], dtype=a.dtype), axes_by("K", lies(a)))
     a = np.linalg.inv(a) if n < 0 else a
     result, n = None, abs(n)
     while True:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from adjoint.core.constructors import linear
+from adjoint.core.memory import VIEW
 from adjoint.core.op import call
 
 
 @linear(
     transpose=lambda g, label: g,
     batch="leading",
+    memory=VIEW,
     flags=("moves",),
     samples=lambda r: [call(r(3), label="a"), call(r(2, 3), label="b")],
 )

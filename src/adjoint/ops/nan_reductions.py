@@ -9,6 +9,7 @@ import numpy as np
 
 from adjoint.core.box import raw
 from adjoint.core.constructors import composite
+from adjoint.core.memory import NEW_K
 from adjoint.core.op import call
 from adjoint.core.protocol import store
 
@@ -152,11 +153,11 @@ def nanmin(
 _both = lambda r: [call(_gaps(r)), call(_gaps(r), 1)]  # noqa: E731 - shared samples
 
 
-@composite(np.nancumsum, samples=_both)
+@composite(np.nancumsum, memory=NEW_K, samples=_both)
 def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     return np.cumsum(_filled(a, 0.0), axis, dtype, out)
 
 
-@composite(np.nancumprod, samples=_both)
+@composite(np.nancumprod, memory=NEW_K, samples=_both)
 def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     return np.cumprod(_filled(a, 1.0), axis, dtype, out)

@@ -13,6 +13,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from adjoint.core.box import Box, apply, raw, varies
 from adjoint.core.constructors import composite, general
 from adjoint.core.errors import ArgumentError, NotSupportedError
+from adjoint.core.memory import NEW_C
 from adjoint.core.op import Op, call
 from adjoint.core.protocol import detached, in_graph, store
 from adjoint.ops.indexing import scatter
@@ -275,6 +276,7 @@ def _weighted(rows: Any, q: Any, weights: Any, method: str) -> Any:
 
 @composite(
     np.quantile,
+    memory=NEW_C,
     flags=("number",),
     samples=lambda r: [
         call(r(5), 0.3),
@@ -305,6 +307,7 @@ def quantile(
 
 @composite(
     np.percentile,
+    memory=NEW_C,
     flags=("number",),
     samples=lambda r: [call(r(5), 30), call(r(3, 4), q=[25.0, 50.0], axis=1, method="weibull")],
     errors=lambda r: [call(r(3), 101)],

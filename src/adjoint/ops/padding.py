@@ -10,6 +10,7 @@ import numpy as np
 from adjoint.core.box import Box
 from adjoint.core.constructors import composite, linear
 from adjoint.core.errors import ArgumentError, NotSupportedError
+from adjoint.core.memory import NEW_A
 from adjoint.core.op import call
 
 _MIRRORS = ("edge", "reflect", "symmetric", "wrap")
@@ -30,6 +31,7 @@ _OPTIONS = (
     transpose=lambda g, a_shape, widths: g[tuple(slice(b, b + n) for (b, _), n in zip(widths, a_shape, strict=True))],
     batch=lambda a, widths: np.pad(a, ((0, 0), *widths)),
     flags=("moves", "pads"),
+    memory=NEW_A,
     samples=lambda r: [call(r(2, 3), widths=((1, 0), (2, 1)))],
 )
 def pad_zeros(a: Any, /, widths: Any = ()) -> Any:
@@ -38,6 +40,7 @@ def pad_zeros(a: Any, /, widths: Any = ()) -> Any:
 
 @composite(
     np.pad,
+    memory=NEW_A,
     samples=lambda r: [
         call(r(2, 3), 1),
         call(r(2, 3), ((1, 0), (2, 1)), constant_values=3.0),

@@ -26,6 +26,8 @@ def _row(x: Any) -> Any:
 def poly(seq_of_zeros: Any) -> Any:
     """The coefficients of the polynomial with these roots, or of a matrix's characteristic polynomial."""
     zeros = _row(seq_of_zeros)
+    if zeros.shape == (0,):
+        return 1.0
     if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1]:
         zeros = np.linalg.eigvals(zeros)
     elif zeros.ndim != 1:

@@ -11,10 +11,11 @@ from adjoint.core.box import Box
 from adjoint.core.choosing import where_false, where_true
 from adjoint.core.constructors import composite, elementwise, linear
 from adjoint.core.errors import ArgumentError
+from adjoint.core.memory import LOCKED_VIEW, NEW_C
 from adjoint.core.op import call
 from adjoint.core.protocol import store
 from adjoint.ops.comparison import not_equal
-from adjoint.ops.indexing import scatter_add
+from adjoint.ops.indexing import scatter_add, scattered
 
 choose_either = elementwise(
     lambda condition, x, y: np.where(condition, x, y),
@@ -127,12 +128,33 @@ def triu(m: Any, /, k: int = 0) -> Any:
     return np.triu(m, k)
 
 
-@composite(np.diagonal, samples=lambda r: [call(r(3, 4)), call(r(2, 3, 4), 1, 1, 2)])
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    last = np.moveaxis(a, (axis1, axis2), (-2, -1))
-    rows, columns = np.shape(last)[-2:]
-    i = np.arange(max(0, min(rows + min(offset, 0), columns - max(offset, 0))))
-    return last[..., i + max(-offset, 0), i + max(offset, 0)]
+def _places(shape: tuple[int, ...], offset: int) -> tuple[Any, Any]:
+    """The rows and columns of a diagonal."""
+    i = np.arange(max(0, min(shape[-2] + min(offset, 0), shape[-1] - max(offset, 0))))
+    return i + max(-offset, 0), i + max(offset, 0)
+
+
+def _on_diagonal(g: Any, a_shape: tuple[int, ...], offset: int, axis1: int, axis2: int) -> Any:
+    """Zeros of `a_shape` with `g` on a diagonal."""
+    if len(a_shape) == 2:
+        rows, columns = _places(a_shape if axis1 % 2 == 0 else a_shape[::-1], offset)
+        return scattered(g, a_shape, (rows, columns) if axis1 % 2 == 0 else (columns, rows), False)
+    moved = np.moveaxis(np.empty(a_shape, bool), (axis1, axis2), (-2, -1)).shape
+    zeros = scatter_add(g, index=(..., *_places(moved, offset)), shape=moved)
+    return np.moveaxis(zeros, (-2, -1), (axis1, axis2))
+
+
+@linear(
+    np.diagonal,
+    transpose=_on_diagonal,
+    batch="axes",
+    memory=LOCKED_VIEW,
+    flags=("moves", "selects"),
+    samples=lambda r: [call(r(3, 4)), call(r(2, 3, 4), 1, 1, 2), call(r(3, 4), -1, 1, 0), call(r(2, 3, 4), -1, 2, 0)],
+    errors=lambda r: [call(r(3))],
+)
+def diagonal(a: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    return np.diagonal(a, offset, axis1, axis2)
 
 
 @composite(np.trace, samples=lambda r: [call(r(3, 4)), call(r(2, 3, 3), offset=1, axis1=1, axis2=2)])
@@ -161,6 +183,6 @@ def extract(condition: Any, arr: Any) -> Any:
     return np.ravel(arr)[np.nonzero(np.ravel(condition))[0]]
 
 
-@composite(np.compress, samples=lambda r: [call([True, False, True], r(3, 4), 0), call([0, 1], r(2, 2))])
+@composite(np.compress, memory=NEW_C, samples=lambda r: [call([True, False, True], r(3, 4), 0), call([0, 1], r(2, 2))])
 def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     return store(np.take(a, np.nonzero(np.asarray(condition))[0], axis), out)

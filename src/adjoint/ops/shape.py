@@ -10,6 +10,18 @@ import numpy as np
 from adjoint.core.box import raw
 from adjoint.core.constructors import composite, linear
 from adjoint.core.errors import ArgumentError
+from adjoint.core.memory import (
+    AS_MADE,
+    LOCKED_VIEW,
+    NEW,
+    VIEW,
+    Memory,
+    Order,
+    axes_by,
+    in_order,
+    is_laid_out,
+    lies,
+)
 from adjoint.core.op import call
 from adjoint.core.protocol import detached
 from adjoint.core.pulls import unbroadcast
@@ -48,6 +60,7 @@ def _reshape_each(a: Any, shape: Any, order: Any) -> Any:
     np.reshape,
     transpose=lambda g, a_shape, order: np.reshape(g, a_shape, order=order),
     batch=lambda a, shape, order: _reshape_each(a, shape, order),
+    memory=Memory("perhaps", "C"),
     flags=("moves",),
     samples=lambda r: [call(r(3, 4), (2, -1)), call(r(2, 3), shape=6, order="F"), call(r(), (1,))],
     errors=lambda r: [call(r(3, 4), (5,))],
@@ -99,6 +112,7 @@ def flatten(a: Any, order: Any = "C") -> Any:
     batch=lambda a, axes: np.transpose(
         a, (0, *range(a.ndim - 1, 0, -1)) if axes is None else (0, *(i % (a.ndim - 1) + 1 for i in axes))
     ),
+    memory=VIEW,
     flags=("moves",),
     samples=lambda r: [call(r(3, 4)), call(r(2, 3, 4), (1, -1, 0))],
     errors=lambda r: [call(r(3, 4), (0, 0))],
@@ -111,6 +125,7 @@ def transpose(a: Any, /, axes: Any = None) -> Any:
     np.matrix_transpose,
     transpose=lambda g: np.matrix_transpose(g),
     batch="leading",
+    memory=VIEW,
     flags=("moves",),
     samples=lambda r: [call(r(2, 3, 4))],
 )
@@ -122,6 +137,7 @@ def matrix_transpose(x: Any, /) -> Any:
     np.swapaxes,
     transpose=lambda g, axis1, axis2: np.swapaxes(g, axis1, axis2),
     batch="axes",
+    memory=VIEW,
     flags=("moves",),
     samples=lambda r: [call(r(2, 3, 4), 0, -1)],
 )
@@ -133,6 +149,7 @@ def swapaxes(a: Any, /, axis1: Any = None, axis2: Any = None) -> Any:
     np.moveaxis,
     transpose=lambda g, source, destination: np.moveaxis(g, destination, source),
     batch="axes",
+    memory=VIEW,
     flags=("moves",),
     samples=lambda r: [call(r(2, 3, 4), 0, -1), call(r(2, 3, 4), (0, 1), (-1, 0))],
 )
@@ -152,6 +169,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     np.squeeze,
     transpose=lambda g, a_shape: np.reshape(g, a_shape),
     batch=lambda a, axis: np.reshape(a, (a.shape[0], *np.squeeze(np.empty(a.shape[1:]), axis).shape)),
+    memory=VIEW,
     flags=("moves",),
     samples=lambda r: [call(r(1, 3, 1)), call(r(1, 3, 1), axis=0)],
     errors=lambda r: [call(r(2, 3), axis=0)],
@@ -164,6 +182,7 @@ def squeeze(a: Any, /, axis: Any = None) -> Any:
     np.expand_dims,
     transpose=lambda g, a_shape: np.reshape(g, a_shape),
     batch="axes",
+    memory=VIEW,
     flags=("moves",),
     samples=lambda r: [call(r(3, 4), 1), call(r(3, 4), (0, -1))],
 )
@@ -180,6 +199,7 @@ def _broadcast_each(array: Any, shape: Any) -> Any:
     np.broadcast_to,
     transpose=lambda g, array_shape: unbroadcast(g, array_shape),
     batch=lambda array, shape: _broadcast_each(array, shape if np.ndim(shape) else (shape,)),
+    memory=LOCKED_VIEW,
     flags=("moves",),
     samples=lambda r: [call(r(3, 1), (2, 3, 4)), call(r(), (2,))],
     errors=lambda r: [call(r(3), (2,))],
@@ -198,6 +218,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
     np.flip,
     transpose=lambda g, axis: np.flip(g, axis),
     batch="axes",
+    memory=VIEW,
     flags=("moves",),
     samples=lambda r: [call(r(3, 4)), call(r(3, 4), axis=1), call(r(2, 3, 4), (0, 2))],
 )
@@ -223,6 +244,7 @@ def fliplr(m: Any) -> Any:
         if axis is None
         else np.roll(a, shift, counted_from_one(axis))
     ),
+    memory=NEW,
     flags=("moves",),
     samples=lambda r: [call(r(3, 4), 2), call(r(3, 4), 1, axis=1), call(r(3, 4), (1, 2), axis=(0, 1))],
 )
@@ -234,6 +256,7 @@ def roll(a: Any, /, shift: Any = 0, axis: Any = None) -> Any:
     np.rot90,
     transpose=lambda g, k, axes: np.rot90(g, -k, axes),
     batch="axes",
+    memory=VIEW,
     flags=("moves",),
     samples=lambda r: [call(r(3, 4)), call(r(2, 3, 4), 3, (1, 2))],
 )
@@ -329,23 +352,41 @@ def _each(function: Any, arrays: tuple[Any, ...]) -> Any:
     return function(arrays[0]) if len(arrays) == 1 else tuple(map(function, arrays))
 
 
+def _of_each(a: Any, order: Order) -> tuple[int, ...]:
+    """The order of axes in which a stack lies whose samples lie in `order`."""
+    model = lies(a)
+    return (0, *(axis + 1 for axis in axes_by(order, model[0] if len(model) else np.empty(model.shape[1:]))))
+
+
+def _copy_each(a: Any, order: Order) -> Any:
+    return copy(a, order=_of_each(a, order))
+
+
+def _astype_each(x: Any, dtype: Any, copy: bool, order: Order) -> Any:
+    return astype(x, dtype=dtype, copy=copy, order=order if order == "K" else _of_each(x, order))
+
+
 @linear(
     np.copy,
     transpose=lambda g: np.copy(g),
-    batch="leading",
+    batch=lambda a, order: _copy_each(a, order),
+    memory=NEW,
     flags=("moves",),
-    samples=lambda r: [call(r(3, 4))],
+    samples=lambda r: [call(r(3, 4)), call(r(3, 4), order="F"), call(r(2, 3, 4), order="A"), call(r(2, 3), order="C")],
 )
 def copy(a: Any, /, order: Any = "K", subok: bool = False) -> Any:
-    return np.copy(a, order=order)
+    return in_order(a, order)
 
 
 @linear(
     np.astype,
     transpose=lambda g: g,
-    batch="leading",
+    batch=lambda x, dtype, copy, order: _astype_each(x, dtype, copy, order),
+    memory=AS_MADE,
     flags=("moves",),
-    samples=lambda r: [call(r(3, 4), np.float64)],
+    samples=lambda r: [call(r(3, 4), np.float64), call(r(3, 4), np.float64, copy=False)],
 )
-def astype(x: Any, /, dtype: Any = None, copy: bool = True, device: Any = None) -> Any:
-    return x.astype(dtype, copy=copy)
+def astype(x: Any, /, dtype: Any = None, copy: bool = True, device: Any = None, order: Any = "K") -> Any:
+    if not isinstance(order, tuple):
+        return x.astype(dtype, order, copy=copy)
+    return x.astype(dtype, copy=False) if not copy and is_laid_out(x, order) else in_order(x.astype(dtype), order)

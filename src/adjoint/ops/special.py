@@ -15,6 +15,7 @@ from scipy import special
 from adjoint.core.box import raw
 from adjoint.core.constructors import composite, constant, elementwise
 from adjoint.core.errors import ArgumentError
+from adjoint.core.memory import NEW_C
 from adjoint.core.op import Op, call
 from adjoint.core.pulls import NotDifferentiable
 from adjoint.core.registry import ANSWERS, operation
@@ -167,7 +168,7 @@ def polygamma(n: int, x: Any) -> Any:
     return (-1.0) ** (n + 1) * math.factorial(n) * zeta(n + 1.0, x)
 
 
-@composite(special.multigammaln, samples=lambda r: [call(r(3, 4, low=2.5, high=4), 3)])
+@composite(special.multigammaln, memory=NEW_C, samples=lambda r: [call(r(3, 4, low=2.5, high=4), 3)])
 def multigammaln(a: Any, d: int) -> Any:
     """The logarithm of the multivariate gamma function of dimension `d`, as SciPy's."""
     if np.any(raw(np.less_equal(a, (d - 1) / 2))):

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.box import Box, raw
+from adjoint.core.box import Box
 from adjoint.core.constructors import constant, general
+from adjoint.core.memory import axes_by, copy_as_it_lies, lies
 from adjoint.core.op import Op, call
 from adjoint.core.pulls import dtype_of, shape_of, unbroadcast
 from adjoint.ops.indexing import may_repeat, read
+from adjoint.ops.shape import copy
 
 # How a view was made from its root: the operations, with their settings, one after another.
 Path = tuple[tuple[Op, dict[str, Any]], ...]
@@ -97,20 +99,20 @@ def _overwrite_each(
     value: Any, a: Any, path: Path, index: Any, repeats: bool, stacked: tuple[bool, ...], n: int
 ) -> Any:
     """The same in every array of a stack: its elements are found by their numbers."""
-    a = a if stacked[1] else np.broadcast_to(a, (n, *np.shape(a)))
+    if not stacked[1]:
+        a = copy(np.broadcast_to(a, (n, *np.shape(a))), order=(0, *(i + 1 for i in axes_by("K", lies(a)))))
     part = part_of(path)
     if part is not None and a.dtype.kind == "c":  # that part alone is written
         rest = tuple(step for step in path if step[0].name != part)
         parts = {"real": np.real(a), "imag": np.imag(a)}
         parts[part] = _overwrite_each(value, parts[part], rest, index, repeats, (stacked[0], True), n)
         return parts["real"] + 1j * parts["imag"]
-    chosen = numbered(a.shape[1:], path)[index]
+    chosen = np.asarray(numbered(a.shape[1:], path)[index])
     if stacked[0]:  # lined up with the elements, from the right
         own = value.shape[1:]
         own = own[max(len(own) - chosen.ndim, 0) :]
         value = np.reshape(value, (n, *(1,) * (chosen.ndim - len(own)), *own))
-    flat = overwrite(value, np.reshape(a, (n, -1)), index=(slice(None), chosen), repeats=repeats)
-    return np.reshape(flat, a.shape)
+    return overwrite(value, a, index=(slice(None), *np.unravel_index(chosen, a.shape[1:])), repeats=repeats)
 
 
 def written(a: Any, path: Path, index: Any, value: Any) -> Any:
@@ -121,8 +123,7 @@ def written(a: Any, path: Path, index: Any, value: Any) -> Any:
         and isinstance(value, Box)
         and dtype_of(value) == a.dtype
         and shape_of(value) == a.shape
-        and getattr(raw(value), "strides", None)
-        == getattr(raw(a), "strides", None)  # what is a view of it depends on them
+        and getattr(lies(value), "strides", None) == getattr(lies(a), "strides", None)  # they say what is a view of it
     ):
         return value
     if _is_plain(index):
@@ -171,6 +172,6 @@ def overwrite(value: Any, a: Any, /, path: Any = (), index: Any = ..., repeats: 
     The rule of `a` writes zeros into the cotangent that it is given; ``consumes`` tells the backward pass
     to hand it one that nobody else needs. So a loop of small writes costs small writes on the way back too.
     """
-    out = np.array(a)
+    out = copy_as_it_lies(a)
     set_region(out, path, index, value)
     return out

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from adjoint.arrays.layered import Writable, is_number, memory_of, shows
+from adjoint.arrays.layered import Writable, is_number, memory_of
 from adjoint.core.box import Box, apply, outermost
 from adjoint.core.cotangents import Part
 from adjoint.core.errors import DTypeError, GradientError, ShapeError
 from adjoint.core.foreign import ForeignArrayError, asking
 from adjoint.core.locks import COLLECTING
+from adjoint.core.memory import shows
 from adjoint.core.op import Op
 from adjoint.core.protocol import array_ufunc
 from adjoint.core.registry import ANSWERS

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from adjoint.arrays.layered import memory_of
+from adjoint.arrays.layered import memory_of, refuse_locked
 from adjoint.core.box import Box
 from adjoint.core.errors import DTypeError, InPlaceError
 from adjoint.core.foreign import plain_array
+from adjoint.core.memory import lies
 from adjoint.core.pulls import build
 from adjoint.ops.indexing import may_repeat
 from adjoint.ops.writing import Path, overwrite, written
@@ -41,9 +42,12 @@ def write(tensor: Tensor, index: Any, value: Any) -> None:
 
     Raises:
         InPlaceError: if the write would change a leaf that requires a gradient.
+        ReadOnlyError: if the tensor is a view that is read-only, as NumPy's is.
         DTypeError: if a value with a gradient would be cut to whole numbers.
     """
     root, path = root_of(tensor)
+    if path:
+        refuse_locked(path, lies(tensor))
     if isinstance(value, Box) and value.level > root.level:
         _promote(root, value.level)
     level = root.level

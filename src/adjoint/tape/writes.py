@@ -22,6 +22,7 @@ import numpy as np
 from adjoint.core.box import Box
 from adjoint.core.errors import InPlaceError
 from adjoint.core.locks import WRITES
+from adjoint.core.memory import owner as owner_of
 from adjoint.tape.node import Node, next_order
 
 
@@ -70,9 +71,14 @@ def last(array: np.ndarray) -> int:
 
 def owner(array: Any) -> Any:
     """The object that owns an array's memory; of a box that is a view, the box that it shows."""
-    while isinstance(array, np.ndarray) and array.base is not None:
-        array = array.base
-    return getattr(array, "root", array) if isinstance(array, Box) else array
+    if isinstance(array, Box):
+        return getattr(array, "root", array)
+    held = owner_of(array)
+    if not type(held).__weakrefoffset__:  # a capsule of C's: who shows its memory shows that of an array which has it
+        held = array
+        while isinstance(held.base, np.ndarray):
+            held = held.base
+    return held
 
 
 def is_elsewhere(tensor: Any) -> bool:

@@ -13,11 +13,11 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
-from adjoint.arrays.layered import shows
 from adjoint.batch.batched import Batched
 from adjoint.batch.rules import everywhere
 from adjoint.core.box import Box, outermost, settled
 from adjoint.core.errors import GradientError, InPlaceError
+from adjoint.core.memory import shows
 from adjoint.core.op import Op, rule_of
 from adjoint.core.protocol import in_graph
 from adjoint.core.pulls import Pull

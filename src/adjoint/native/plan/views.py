@@ -21,7 +21,7 @@ from adjoint.ops.writing import Path
 
 VIEWS = frozenset(
     {"reshape", "transpose", "matrix_transpose", "swapaxes", "moveaxis", "squeeze", "expand_dims", "broadcast_to",
-     "flip", "rot90", "getitem", "name", "copy", "real", "windows"}
+     "flip", "rot90", "diagonal", "diagonals", "getitem", "name", "copy", "real", "windows"}
 )  # fmt: skip
 
 
