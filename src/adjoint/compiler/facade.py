@@ -105,15 +105,13 @@ class Compiled(Generic[P, R]):
             return self.function(*args, **kwargs)
         function = self.function
         try:
-            function = callee(function, args, kwargs)
+            function = callee(function, args, kwargs)  # inside a transform, its twin
             leaves, rebuild = flatten((args, kwargs))
             key = self._signature(leaves, rebuild)
         except (RecursionError, ValueError, TypeError):  # containers within themselves, keys that have no order, …
             return function(*args, **kwargs)
-        if function is not self.function:  # inside a transform, what asks for numbers keeps their histories
-            return function(*args, **kwargs)
         if key is None or key in self._reasons or (key not in self._ways and self._is_first(key)):
-            return self.function(*args, **kwargs)
+            return function(*args, **kwargs)
         call = Call(args, kwargs, leaves, rebuild)
         ways = tuple(self._ways.get(key, ()))
         try:
@@ -122,7 +120,7 @@ class Compiled(Generic[P, R]):
                 answer = self._recorded(key, ways, call)
         except SharedMemoryError:
             answer = MISS
-        return self.function(*args, **kwargs) if answer is MISS else answer
+        return function(*args, **kwargs) if answer is MISS else answer
 
     def _by(self, ways: Sequence[Recording], call: Call, values: list[Any] | None = None) -> Any:
         """The answer of the latest of `ways` that holds; MISS, if none does. `values`: of its outputs, where known."""

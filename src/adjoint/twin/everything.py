@@ -12,27 +12,31 @@ from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from adjoint.twin.expressions import BINARY, DOOR, FRAME, Expressions, door, frame, load, shape
+from adjoint.twin.names import Span
 from adjoint.twin.source import Found, NoTwinError, build, find
 
-_codes: dict[CodeType, CodeType | NoTwinError] = {}
+_codes: dict[Any, CodeType | NoTwinError] = {}
 
 
-def twin(function: FunctionType, through: Any, known_as: Any) -> FunctionType:
+def twin(function: FunctionType, through: Any, known_as: Any, stored: frozenset[Span] = frozenset()) -> FunctionType:
     """The twin of `function`, which does everything through the door `through`; its defaults are the caller's to set.
+
+    Values that stand at the places `stored` go through it once more, as what may have to hold histories.
 
     Raises:
         NoTwinError: if there is none; it says why.
     """
     code = function.__code__
-    made = _codes.get(code)
+    key = (code, stored) if stored else code
+    made = _codes.get(key)
     if made is None:
         try:
-            made = _rewritten(find(function))
+            made = _rewritten(find(function), stored)
         except NoTwinError as error:
             made = error
         except (SyntaxError, RecursionError, ValueError) as error:
             made = NoTwinError(f"{code.co_qualname} has no twin: {error}")
-        _codes[code] = made
+        _codes[key] = made
     if isinstance(made, NoTwinError):
         raise made
     extra = {DOOR: through, FRAME: known_as}
@@ -41,11 +45,11 @@ def twin(function: FunctionType, through: Any, known_as: Any) -> FunctionType:
     return FunctionType(made, function.__globals__, function.__name__, None, cells)
 
 
-def _rewritten(found: Found) -> CodeType:
+def _rewritten(found: Found, stored: frozenset[Span]) -> CodeType:
     node: Any = found.node
     if isinstance(node, ast.AsyncFunctionDef):
         raise NoTwinError(f"{found.code.co_qualname} is async")
-    writer = _Writer(found)
+    writer = _Writer(found, stored)
     given = node.args
     given.defaults = [ast.Constant(None) for _ in given.defaults]
     given.kw_defaults = [default and ast.Constant(None) for default in given.kw_defaults]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from adjoint.twin.names import Span, span
 from adjoint.twin.source import Found, NoTwinError
 
 DOOR, FRAME = "_R", "_F"
@@ -81,8 +82,8 @@ def shape(target: ast.expr) -> Any:
 class Expressions(ast.NodeTransformer):
     """Rewrites a function where it is."""
 
-    def __init__(self, found: Found) -> None:
-        self.found = found
+    def __init__(self, found: Found, stored: frozenset[Span] = frozenset()) -> None:
+        self.found, self.stored = found, stored
         self.free = set(found.code.co_freevars)
         self.scopes: list[tuple[set[str], set[str]]] = []  # names of functions and comprehensions, and global ones
         self.functions: list[Any] = []
@@ -97,7 +98,10 @@ class Expressions(ast.NodeTransformer):
         if kind in _REFUSED:
             raise self.refuse(_REFUSED[kind])
         method = self.comprehension if isinstance(node, _COMPREHENSIONS) else getattr(self, f"visit_{kind}", None)
+        is_stored = isinstance(node, ast.expr) and bool(self.stored) and span(node) in self.stored
         made = self.generic_visit(node) if method is None else method(node)
+        if is_stored and isinstance(made, ast.expr):
+            made = door("fresh", made)
         for new in made if isinstance(made, list) else [made]:
             if isinstance(new, ast.AST) and new is not node:
                 ast.copy_location(new, node)

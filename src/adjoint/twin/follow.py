@@ -43,8 +43,7 @@ def follow(f: Any, args: Sequence[Any] = ()) -> Any:
     home = _home(f)
     if home.startswith("adjoint."):
         return f
-    twins = _of(home)
-    twins.refresh()
+    twins = twins_for(f)
     twin = twins.resolve(f) if isinstance(f, FunctionType | MethodType) or twins.matters(f) else f
     is_twin = twins.made(f)  # a twin that its twin caller gives to a transform inside
     with_lists = twin = twin if twin is f and not is_twin else _root(twin)
@@ -91,6 +90,13 @@ def _of(home: str) -> Twins:
         with _lock:
             found = _by_home[home, named] = _twins.setdefault(names, _twins.get(names) or Twins(names))
     return found
+
+
+def twins_for(f: Any) -> Twins:
+    """The twins of the policy that holds here for a function that is differentiated, and for what it calls."""
+    twins = _of(_home(f))
+    twins.refresh()
+    return twins
 
 
 def _root(twin: Function) -> Function:

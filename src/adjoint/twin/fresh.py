@@ -76,14 +76,15 @@ def _fresh(value: Any, alone: int) -> Any:
         return wrap(value, None, 0)
     if type(like) is Tensor and type(like.data) is _ndarray:
         return wrap(value, None, like.level)
-    return _constant(like, value)
+    return constant_like(like, value)
 
 
-def _constant(like: Any, value: Any) -> Any:
-    """`value` as a constant of the kind that `like` is, and of those inside of that."""
+def constant_like(like: Any, value: Any) -> Any:
+    """`value` as a constant of the kind that `like` is, and of those inside of that down to the kind of `value`."""
     like = as_numpy(like)
     held = like.held
-    inner = _constant(held, value) if isinstance(held, Box) and held is not like else value
+    goes_on = isinstance(held, Box) and held is not like and not isinstance(held, type(value))
+    inner = constant_like(held, value) if goes_on else value
     if isinstance(like, Tensor):
         return wrap(inner, None, like.level)
     if not isinstance(like, Layered):

@@ -36,7 +36,7 @@ def kind(cls: type) -> type:
     return made  # type: ignore[no-any-return]  # a class, made here
 
 
-def _types(x: Any) -> tuple[type, ...]:
+def types_of(x: Any) -> tuple[type, ...]:
     """What ``type(x)`` may be in the plain program: of a number that is being recorded, Python's or NumPy's."""
     if not isinstance(x, Box):
         return (type(x),)
@@ -49,9 +49,9 @@ def _types(x: Any) -> tuple[type, ...]:
 
 def is_of(x: Any, cls: Any) -> bool:
     """``type(x) is cls``."""
-    return any(found is cls for found in _types(x))
+    return any(found is cls for found in types_of(x))
 
 
 def is_one_of(x: Any, classes: Any) -> bool:
     """``type(x) in classes``."""
-    return any(found in classes for found in _types(x))
+    return any(found in classes for found in types_of(x))

@@ -22,6 +22,15 @@ COMPARISONS: Mapping[type[ast.cmpop], str] = {
 }  # fmt: skip
 UNARY: Mapping[type[ast.unaryop], str] = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert"}
 
+#: Where an expression stands: its lines and columns.
+Span = tuple[int, int, int | None, int | None]
+
+
+def span(node: ast.expr) -> Span:
+    """Where `node` stands."""
+    return node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
+
+
 #: Displays that NumPy's functions make arrays of.
 SEQUENCES = (ast.List, ast.Tuple, ast.ListComp, ast.GeneratorExp)
 

@@ -9,7 +9,7 @@ from typing import Any
 from adjoint.twin.births import Births, creates
 from adjoint.twin.facts import Facts
 from adjoint.twin.known import Known, Standing
-from adjoint.twin.names import BINARY, PREFIX
+from adjoint.twin.names import BINARY, PREFIX, Span, span
 from adjoint.twin.source import Found
 
 
@@ -17,13 +17,15 @@ class Storing(Known, ast.NodeTransformer):
     """Rewrites assignments, displays and what a function returns.
 
     Afterwards `hooks` are the hooks that the function needs, and `needs` says whether anything in it would not
-    differentiate as it is; `needs_for_lists`, whether it would not if it were given lists that hold tensors.
+    differentiate as it is; `needs_for_lists`, whether it would not if it were given lists that hold tensors; `stored`,
+    where the values stand that go through `fresh`.
     """
 
     def __init__(self, found: Found, scope: Mapping[str, Any], facts: Facts, standing: Standing) -> None:
         super().__init__(found, scope, facts, standing)
         self.hooks: set[str] = set()
         self.needs = self.needs_for_lists = False
+        self.stored: set[Span] = set()
         self._private = found.class_name
         self._outside = False
         self.births = Births(found.node, self._only_reads)
@@ -32,6 +34,8 @@ class Storing(Known, ast.NodeTransformer):
     def hook(self, name: str, at: ast.expr, *args: ast.expr) -> ast.expr:
         """A call of a hook."""
         self.hooks.add(name)
+        if name == "fresh":
+            self.stored.add(span(at))
         called = ast.copy_location(ast.Name(PREFIX + name, ast.Load()), at)
         return ast.copy_location(ast.Call(called, list(args), []), at)
 

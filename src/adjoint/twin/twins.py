@@ -18,7 +18,7 @@ from adjoint.core.box import Box
 from adjoint.twin import instances, natives, standins
 from adjoint.twin.facts import Facts
 from adjoint.twin.hooks import Hooks
-from adjoint.twin.names import PREFIX
+from adjoint.twin.names import PREFIX, Span
 from adjoint.twin.policy import Follows, Patterns, forgets, package
 from adjoint.twin.rewrite import Rewriter
 from adjoint.twin.source import NoTwinError, build, classes_beside, find
@@ -43,6 +43,7 @@ class _Code:
     new: CodeType | None = None
     always: bool = True
     constants: Mapping[str, Any] = field(default_factory=dict)
+    stored: frozenset[Span] = frozenset()
     depends: Depends = ()
     why: str | None = None
 
@@ -238,7 +239,7 @@ class Twins:
             inner = todo.pop()
             _ours[id(inner)] = inner
             todo += [below for below in inner.co_consts if isinstance(below, CodeType)]
-        return _Code(f.__code__, new, work.needs, work.constants, tuple(depends))
+        return _Code(f.__code__, new, work.needs, work.constants, frozenset(work.stored), tuple(depends))
 
     def _wrapping(self, f: FunctionType) -> Function:
         """A wrapper that some other library made around a function that is followed: the same around its twin."""
@@ -263,6 +264,11 @@ class Twins:
             return self.resolve(f.dispatch(kind(first)))(first, *args, **kwargs)
 
         return call
+
+    def stored(self, f: FunctionType) -> frozenset[Span] | None:
+        """Where the twin of `f` makes arrays that hold histories; None if there is none, or it is a stand-in."""
+        code = self._codes.get(id(f.__code__)) if self.resolve(f) is not f else None
+        return None if code is None or code.new is None else code.stored
 
     def made(self, f: Any) -> bool:
         """Whether `f` is a twin already."""

@@ -7,6 +7,8 @@ import functools
 import types
 from typing import Any
 
+import numpy as np
+
 from adjoint.arrays.python_number import PythonNumber, has_attribute
 from adjoint.compiler.trace.guards import PLAIN, AttributePlace, Place
 from adjoint.compiler.trace.outside import (
@@ -28,6 +30,7 @@ from adjoint.graph.drawing import DRAWS, Drawing
 from adjoint.graph.symbol import Number, Symbol, symbol_of
 from adjoint.optim.optimizer import Optimizer
 from adjoint.tape.tensor import Tensor
+from adjoint.twin.standins import box_attribute
 
 _LIBRARIES = frozenset(("numpy", "adjoint", "scipy", "math", "cmath", "operator", "functools", "itertools"))
 _FOREIGN = frozenset(
@@ -39,6 +42,8 @@ _NAMES = ("__name__", "__qualname__", "__module__", "__doc__")
 
 class Attributes(Reads):
     """Attributes."""
+
+    histories: str  # see `Histories`
 
     # -- Attributes -----------------------------------------------------------------------------------
 
@@ -77,6 +82,10 @@ class Attributes(Reads):
         """Whether it is an object of a user's class that was made while recording."""
         raise NotImplementedError
 
+    def native(self, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What `f` gives for values of the program."""
+        raise NotImplementedError
+
     def _native(self, o: Any, name: str) -> Any:
         """Of a plain thing that was made inside."""
         if name in _FOREIGN:
@@ -92,6 +101,13 @@ class Attributes(Reads):
 
     def _of_box(self, o: Any, name: str) -> Any:
         kind: Any = type(o.value) if type(o) in (Symbol, Number) else type(o)
+        if self.histories and kind is type(o) and not isinstance(o, PythonNumber):
+            stand_in = box_attribute(name)
+            if stand_in is not None:
+                value = self.native(stand_in, (o,), {})
+                return self.pinned(value) if isinstance(value, type) else value
+            if not hasattr(kind, name) and hasattr(np.ndarray, name):
+                raise self.refuse(f"it uses {name} of an array that has a history")
         if isinstance(o, PythonNumber):
             kind = o.python_type
         if not (has_attribute(o, name) if isinstance(o, PythonNumber) else hasattr(kind, name)):

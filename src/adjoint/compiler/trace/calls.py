@@ -24,7 +24,7 @@ from adjoint.compiler.trace.outside import (
     is_users,
     root_of,
 )
-from adjoint.compiler.trace.pythons import SPECIAL, Pythons, followed
+from adjoint.compiler.trace.pythons import SPECIAL, Pythons
 from adjoint.compiler.trace.reads import CONTAINERS
 from adjoint.compiler.trace.trees import OPTREE, is_spec, of_optree, of_spec
 from adjoint.core.box import Box
@@ -177,9 +177,9 @@ class Calls(Pythons):
         """A call of a module, which is one of its `forward`."""
         of, *rest = args
         kind = self.kind_of(of)
-        if root_of(kind) != "adjoint":
-            followed(self, self.pinned(getattr(kind, "forward", None)))
-        return self.call(self.attr(of, "forward"), tuple(rest), kwargs)
+        forward = self.attr(of, "forward")
+        users = root_of(kind) != "adjoint" and isinstance(forward, Method) and forward.of is of
+        return (self.with_twin if users else self.call)(forward, tuple(rest), kwargs)
 
     def _slot_call(self, g: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         of, *rest = args
@@ -194,7 +194,9 @@ class Calls(Pythons):
     def follow(self, f: Outside, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call a function of the user's, by its twin."""
         function: types.FunctionType = f.o
-        if "twin" not in f.read:
+        stored = None if self.twins is None else self.stored(function)
+        which = "twin" if stored is None else "twin for derivatives"
+        if which not in f.read:
             code = function.__code__
             if root_of(function) != "adjoint":
                 self.guards.at(AttributePlace(function, "__code__"), code)
@@ -203,7 +205,7 @@ class Calls(Pythons):
                         self.guards.at(AttributePlace(function, name), getattr(function, name))
             frame = Frame(f, self.pinned(function.__globals__))
             try:
-                made = twin(function, self, frame)
+                made = twin(function, self, frame, stored or frozenset())
             except NoTwinError as error:
                 raise self.refuse(str(error)) from None
             defaults, named = function.__defaults__, function.__kwdefaults__
@@ -214,20 +216,21 @@ class Calls(Pythons):
             if code.co_flags & inspect.CO_VARKEYWORDS and self.depth == 0 and len(self.keywords) > 1:
                 known = list(self.keywords)
                 self.guards.text("keywords", lambda _: f"[*kwargs] == {known!r}")
-            f.read["twin"] = made
+            f.read[which] = made
         if self.depth > DEEPEST:
             raise self.refuse("it calls itself too deeply")
         self.depth += 1
-        before, self.ours = self.ours, root_of(function) == "adjoint"
+        before = self.ours, self.histories
+        self.ours, self.histories = root_of(function) == "adjoint", "" if stored is None else "twin"
         try:
-            return f.read["twin"](*args, **kwargs)
+            return f.read[which](*args, **kwargs)
         except TypeError as error:
             if error.__traceback__ is not None and error.__traceback__.tb_next is None:
                 self.genuine(error)  # of arguments that do not fit
             raise
         finally:
             self.depth -= 1
-            self.ours = before
+            self.ours, self.histories = before
 
     def _method(self, m: Method, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         of, name = m.of, m.function
@@ -251,6 +254,9 @@ class Calls(Pythons):
             values, named = tuple(self.val(a) for a in args), {k: self.val(v) for k, v in kwargs.items()}
             if name == "item" and type(of) is Number:
                 return of
+            stand_in = self.stands_for(name, (of,))
+            if stand_in is not None:
+                return self.native(stand_in, (of, *values), named)
             found = self.native(getattr(of, name), values, named)
             if type(of) is Number and type(found) is Symbol:
                 return symbol_of(found.value.item(), found.node)

@@ -56,7 +56,8 @@ class Door(Calls):
         given = tuple(self.given(x, f"args[{i}]") for i, x in enumerate(args))
         named = {name: self.given(x, f"kwargs[{name!r}]") for name, x in kwargs.items()}
         self.keywords = tuple(kwargs)
-        found = self.call(self.known_function(f), given, named)
+        call = self.with_twin if self.inputs.arguments.inside_transform else self.call
+        found = call(self.known_function(f), given, named)
         if self.dead:
             raise Refuse(self.dead)
         for group, now, first in self.inputs.settings:

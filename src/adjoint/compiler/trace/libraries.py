@@ -9,11 +9,12 @@ import numpy as np
 
 from adjoint.compiler.trace.forms import formed, in_form
 from adjoint.compiler.trace.guards import PLAIN
+from adjoint.compiler.trace.histories import Histories
 from adjoint.compiler.trace.outside import (
     Ours,
     root_of,
 )
-from adjoint.compiler.trace.values import Values, has_box
+from adjoint.compiler.trace.values import has_box
 from adjoint.core.box import Box
 from adjoint.core.op import Op
 from adjoint.graph.node import constant
@@ -40,7 +41,7 @@ _MATHEMATICS: dict[str, tuple[Any, Any]] = {
 }  # fmt: skip
 
 
-class Libraries(Values):
+class Libraries(Histories):
     """Functions that are known."""
 
     def known(self, g: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -59,6 +60,12 @@ class Libraries(Values):
         out = named.get("out")
         if isinstance(out, np.ndarray):
             raise self.symbolic("it writes into an array that it made")
+        stand_in = self.stands_for(g, (*values, *named.values()))
+        if stand_in is not None:
+            found = self.native(stand_in, tuple(values), named)
+            if root_of(g) in ("math", "cmath"):
+                self.is_finite(f"{g.__module__}.{name}", found)
+            return found
         if root_of(g) in ("math", "cmath"):
             return self._of_mathematics(g, name, values, named)
         if name in ("array", "asarray", "asanyarray", "ascontiguousarray"):
@@ -87,6 +94,8 @@ class Libraries(Values):
         """Of what is made inside alone."""
         found = self.native(g, tuple(values), named)
         if self.fills and name in MAKERS and isinstance(found, np.ndarray) and found.dtype.kind in "fciub":
+            if self.histories == "made" and not isinstance(found, Box):
+                return self.holding(found)
             return Symbol.of((found, constant(found)), LEVEL)
         return found
 
@@ -158,6 +167,9 @@ class Libraries(Values):
         return self.native(ufunc.at, values, {})
 
     def scalar(self, kind: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        stand_in = self.stands_for(kind, args)
+        if stand_in is not None:
+            return self.native(stand_in, tuple(map(self.val, args)), kwargs)
         if args and isinstance(args[0], Symbol) and not kwargs:
             if not np.ndim(args[0].value):
                 return args[0].as_array().astype(kind)

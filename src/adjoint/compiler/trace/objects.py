@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.compiler.trace.histories import has_history
 from adjoint.compiler.trace.libraries import OURS, Libraries
 from adjoint.compiler.trace.outside import (
     MISSING,
@@ -24,6 +25,7 @@ from adjoint.graph.symbol import ERRORS, SILENT
 from adjoint.optim.optimizer import Optimizer
 from adjoint.tape.modes import set_grad_enabled
 from adjoint.tape.tensor import Tensor
+from adjoint.twin.standins import array_method
 
 PURE = (abs, round, float, int, complex, divmod, pow, repr, str, format, ord, chr, bytes, bin, hex, sum, min, max,
          sorted, any, all, bool, ascii)  # fmt: skip
@@ -150,6 +152,9 @@ class Objects(Libraries):
             if not all(map(self.harmless, (*values, *named.values()))):
                 raise self.refuse(f"it hands objects to {name}")
             if isinstance(o, np.ndarray) and any(map(has_box, (*values, *named.values()))):
+                stand_in = array_method(name) if self.histories and any(map(has_history, values)) else None
+                if stand_in is not None:
+                    return self.native(stand_in, (o, *values), named)
                 function = getattr(np, name, None)
                 if function is None or name in ("put", "fill", "sort", "partition"):
                     raise self.symbolic(f"it calls {name} of an array that it made")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.arrays.python_number import is_python
 from adjoint.compiler.trace.containers import MAPPINGS, Containers
 from adjoint.compiler.trace.guards import PLAIN
 from adjoint.compiler.trace.outside import (
@@ -20,7 +21,7 @@ from adjoint.compiler.trace.outside import (
     lookup,
     root_of,
 )
-from adjoint.core.box import Box
+from adjoint.core.box import Box, raw
 from adjoint.graph.symbol import LEVEL, Number, Symbol
 
 _NUMBERS = (int, float, complex, bool)
@@ -43,7 +44,10 @@ class Operators(Containers):
                 return self._dunder(name, a, b)
             if (type(a) is Number or type(b) is Number) and _are_numbers(a, b):
                 return self._of_numbers(name, a, b)
-            return self.native(_function(name), (self.val(a), self.val(b)), {})
+            found = self.native(_function(name), (self.val(a), self.val(b)), {})
+            if name in _RAISING and is_python(a) and is_python(b):
+                self.is_finite(name, found)
+            return found
         if isinstance(a, Closed) or isinstance(b, Closed):
             plain = [self._as_plain(x) for x in (a, b)]
             if name == "or" and all((isinstance(x, Outside) and isinstance(x.o, type)) or x is None for x in plain):
@@ -55,6 +59,12 @@ class Operators(Containers):
         if self.is_made(a) or self.is_made(b):
             return self._dunder(name, a, b)
         return self.native(_function(name), (a, b), {})
+
+    def is_finite(self, name: str, found: Any) -> None:
+        """Refuse where NumPy gives nan, or an infinity: there what is called `name` may raise for Python's numbers."""
+        for x in found if isinstance(found, tuple) else (found,):
+            if isinstance(x, Box) and not self.truth(np.all(np.isfinite(raw(x)))):
+                raise self.refuse(f"{name} gives no finite number")
 
     def _as_plain(self, x: Any) -> Any:
         """A list from outside, or a view of a dictionary, as one that was made inside."""
@@ -223,8 +233,10 @@ class Operators(Containers):
         return as_number(found) if isinstance(found, Symbol) and _are_numbers(a, b) else found
 
     def _same(self, a: Any, b: Any) -> bool:
-        if isinstance(a, Outside) and isinstance(b, Outside):
-            return a.o is b.o
+        if isinstance(a, Outside) and isinstance(b, Outside | type):
+            return a.o is (b.o if isinstance(b, Outside) else b)
+        if isinstance(a, type) and isinstance(b, Outside):
+            return a is b.o
         if isinstance(a, Box) and isinstance(b, Box) and a is not b:
             if a is self.inputs.live or (id(a) in self.inputs.live and id(b) in self.inputs.live):
                 raise self.refuse("it asks whether two arrays are the same one")
@@ -339,6 +351,7 @@ def _kind(x: Any) -> type:
     return type(x.value) if type(x) is Number else type(x)
 
 
+_RAISING = frozenset(("truediv", "floordiv", "mod", "pow"))  # of Python's numbers
 _NO_NUMBERS = (list, tuple, dict, set, frozenset, str, bytes, range, type(None))
 
 

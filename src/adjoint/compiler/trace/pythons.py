@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import operator
 import types
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from adjoint.compiler.trace import trees
 from adjoint.compiler.trace.containers import MAPPINGS, SEQUENCES
-from adjoint.compiler.trace.libraries import MAKERS
+from adjoint.compiler.trace.histories import has_history
 from adjoint.compiler.trace.objects import PURE, Objects
 from adjoint.compiler.trace.outside import (
     MISSING,
@@ -30,6 +31,7 @@ from adjoint.graph.drawing import Drawing
 from adjoint.graph.symbol import Number, Symbol, symbol_of
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.follow import follow
+from adjoint.twin.standins.builtin import has, kind_of
 
 
 class Pythons(Objects):
@@ -71,6 +73,9 @@ class Pythons(Objects):
             values = (self.shown(values[0]), *values[1:])
         if not all(map(self.is_plain, values)):
             raise self.refuse(f"it calls {g.__name__} of objects")
+        stand_in = self.stands_for(g, values)
+        if stand_in is not None:
+            return self.native(stand_in, values, {k: self.val(v) for k, v in kwargs.items()})
         if g is float and type(values[0] if values else 0) is Number and _is_real(values[0]):
             return values[0]
         if (
@@ -149,14 +154,27 @@ def _type(door: Pythons, x: Any, *more: Any) -> Any:
         return door.pinned(np.random.Generator)
     if isinstance(x, Method):
         return door.pinned(types.MethodType)
-    return door.pinned(door.kind_of(x))
+    return door.pinned(door.type_of(x) if door.histories and has_history(x) else door.kind_of(x))
 
 
 def _isinstance(door: Pythons, x: Any, kinds: Any) -> bool:
+    if isinstance(x, Box) and door.histories and has_history(x):
+        return any(_is_boxs(door, x, kinds))
     if isinstance(x, Box) and (door.ours or not isinstance(x, Symbol | Tensor)):
         return isinstance(x, door.val(kinds))
     kind = _type(door, x).o
     return _is_subclass(door, kind, kinds)
+
+
+def _is_boxs(door: Pythons, x: Any, kinds: Any) -> Iterator[bool]:
+    """Whether a box is an instance of each class: by what it is, or by the plain value in its place."""
+    for kind in kinds if isinstance(kinds, tuple) else (kinds,):
+        if isinstance(kind, tuple):
+            yield from _is_boxs(door, x, kind)
+        elif isinstance(kind, Outside) and isinstance(kind.o, type) and issubclass(kind.o, Box):
+            yield isinstance(x, kind.o)
+        else:
+            yield _is_subclass(door, kind_of(x), kind)
 
 
 def _is_subclass(door: Pythons, kind: Any, kinds: Any) -> bool:
@@ -191,6 +209,8 @@ def _getattr(door: Pythons, o: Any, name: Any, *default: Any) -> Any:
 
 
 def _hasattr(door: Pythons, o: Any, name: Any) -> bool:
+    if door.histories and has_history(o):
+        return has(o, door.value(name))
     return _getattr(door, o, name, MISSING) is not MISSING
 
 
@@ -254,11 +274,9 @@ def _wraps(door: Pythons, *_: Any, **__: Any) -> Any:
     return door.made(lambda f: f)
 
 
-def followed(door: Pythons, f: Any) -> Any:
-    """A module's `forward`; one that has a twin for derivatives, and makes arrays, gives tensors in their place."""
-    if isinstance(f.o, types.FunctionType) and follow(f.o) is not f.o and not MAKERS.isdisjoint(f.o.__code__.co_names):
-        raise door.refuse(f"{f.o.__qualname__} is rewritten for derivatives")
-    return f
+def _follow(door: Pythons, f: Any, *_: Any) -> Any:
+    """What a transform, or a module, calls in place of a function of the user's."""
+    return door.made(lambda *args, **kwargs: door.with_twin(f, args, kwargs))
 
 
 def _hash(door: Pythons, x: Any) -> int:
@@ -275,7 +293,7 @@ SPECIAL: dict[Any, Any] = {
     enumerate: _enumerate, reversed: _reversed, next: _next, iter: lambda door, x: iter(door.lazy(x)),
     callable: _callable, slice: lambda door, *args: slice(*args), functools.reduce: _reduce, functools.wraps: _wraps,
     core_trees.flatten: trees.flatten, core_trees.is_leaf: trees.is_leaf,
-    follow: followed, hash: _hash, delattr: lambda door, o, name: door.delattr(o, name),
+    follow: _follow, hash: _hash, delattr: lambda door, o, name: door.delattr(o, name),
     **{g: _pure(g) for g in PURE},
     np.shape: lambda door, x: door.native(np.shape, (door.val(x),), {}),
 }  # fmt: skip

@@ -103,7 +103,8 @@ class Values(Writes):
         """A function of the user's for code that is known, which calls it."""
 
         def called(*args: Any, **kwargs: Any) -> Any:
-            return self.val_out(self.call(f, args, kwargs))
+            call = self.with_twin if in_transform((args, kwargs)) else self.call
+            return self.val_out(call(f, args, kwargs))
 
         name = getattr(f.o, "__name__", "f") if isinstance(f, Outside) else getattr(f, "__name__", "f")
         called.__name__ = called.__qualname__ = str(name)
@@ -116,6 +117,10 @@ class Values(Writes):
         if isinstance(f, Method) and isinstance(f.function, Outside):
             return types.MethodType(f.function.o, object())
         return f
+
+    def with_twin(self, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """``f(*args, **kwargs)``, as transforms call it."""
+        raise NotImplementedError
 
     def val_out(self, x: Any) -> Any:
         """What the user's function gave, for code that is known."""
@@ -142,6 +147,15 @@ class Values(Writes):
             if not any(isinstance(x, Box) for x in (*args, *kwargs.values())) or error in self.notes.raised:
                 self.genuine(error)
             raise
+
+
+def in_transform(x: Any) -> bool:
+    """Whether there is a box of a transform in `x`."""
+    if isinstance(x, Box):
+        return x.level > 0
+    if isinstance(x, list | tuple):
+        return any(map(in_transform, x))
+    return isinstance(x, dict) and any(map(in_transform, x.values()))
 
 
 def has_box(x: Any) -> bool:
