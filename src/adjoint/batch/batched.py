@@ -111,7 +111,7 @@ class Batched(Shortened):
         model = lies(data)
         if not isinstance(model, np.ndarray):
             return model
-        if self._base is not None and not shows(data, self.root.layers[0]):
+        if self.path and not shows(data, self.root.layers[0]):
             return follow(self.root.lies(), self.path)
         return model if not is_stacked else model[0, ...] if len(model) else np.empty(model.shape[1:], model.dtype)
 
