@@ -4,11 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN := $(BIN)/python -m
 
-.PHONY: help demo test check bench conformance docs clean
+.PHONY: help demo test test-pythons check bench conformance docs clean
 
 help:
 	@echo "make demo   train a network to read handwritten digits; results go to runs/"
 	@echo "make test   every check: lint, types, tests"
+	@echo "make test-pythons  the tests on every interpreter found, with the newest and the oldest NumPy and SciPy"
 	@echo "make check  lint and types only"
 	@echo "make docs   run every code block of README, docs and docstrings"
 	@echo "make conformance   differentiate 40 packages of other people, and write what became of them"
@@ -20,6 +21,9 @@ demo: $(VENV)/ready
 
 test: check $(VENV)/ready
 	OPENBLAS_NUM_THREADS=1 $(RUN) pytest -q -n auto
+
+test-pythons:
+	$(PYTHON) scripts/test_pythons.py
 
 check: $(VENV)/ready
 	$(RUN) ruff check .
@@ -48,4 +52,4 @@ $(VENV)/ready-bench: $(VENV)/ready
 	touch $@
 
 clean:
-	rm -rf $(VENV) runs build dist
+	rm -rf $(VENV) .venv-* runs build dist
