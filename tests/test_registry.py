@@ -55,6 +55,7 @@ def test_has_samples(entry):
     assert any(varying), f"no sample of {entry.name} has an array to differentiate by"
 
 
+@pytest.mark.filterwarnings("ignore:numpy.fix is deprecated")  # from NumPy 2.5 on
 @every_entry
 def test_value_is_numpys(entry):
     for case in cases(entry):

@@ -9,7 +9,7 @@ from adjoint.graph import Graph, capture
 from adjoint.graph.node import Node, call, constant, part, placeholder
 
 F8, F4 = np.dtype(float), np.dtype(np.float32)
-SIN, ADD, SUM, SPLIT = (operation(name) for name in ("sin", "add", "reduce_sum", "eigen"))
+SIN, ADD, SUM, SPLIT = (operation(name) for name in ("sin", "add", "reduce_sum", "symmetric_eigen"))
 
 
 def vector(name="x", shape=(3,), dtype=F8):

@@ -23,6 +23,7 @@ CALLS = {
     "val": [(X, C), (X, C2), (X2, C), (X2, C2), (X, C3), (X2, C3), (0.3, C), (0.3, C2), (X, C2, False)],
     "val2d": [(X, Y, C2), (X2, X2[::-1], C2), (X, Y, C3)],
     "grid2d": [(X, Y, C2), (X, X2, C2), (X, Y, C3)],
+    "valnd": [((X, Y), C2), ((X, Y, X[::-1]), C3)],
     "val3d": [(X, Y, X[::-1], C3)],
     "grid3d": [(X, Y, X[::-1], C3)],
     "valfromroots": [(X, C), (X, C2), (X2, C2), (0.3, C), (X, C2, False)],

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
+from adjoint.core.box import raw
 from adjoint.core.constructors import composite, elementwise
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.memory import NEW_C, NEW_K
@@ -176,6 +177,8 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     x, xp = (_array(v).astype(float) for v in (x, xp))  # NumPy computes in double precision
     fp = _array(fp)
     fp = fp.astype(complex if fp.dtype.kind == "c" else float)
+    if 0 == xp.size == fp.size == x.size:
+        return np.interp(raw(x), raw(xp), raw(fp))  # the newer NumPys take no points for no questions
     if xp.ndim != 1 or xp.shape != fp.shape or not xp.shape[0]:
         raise ShapeError(f"np.interp: xp and fp must be vectors of one length; got shapes {xp.shape} and {fp.shape}")
     if period is not None:

@@ -334,8 +334,12 @@ def cond(x: Any, p: Any = None) -> Any:
         raise np.linalg.LinAlgError(f"np.linalg.cond is not defined on empty arrays; got shape {np.shape(x)}")
     axes = (-2, -1)
     if p is None or p in (2, -2):
-        s = np.linalg.svdvals(x)
+        lost = np.logical_not(np.all(np.isfinite(x), axis=axes))
+        if np.any(raw(lost)):
+            np.linalg.cond(raw(x), p)  # which raises for nan before NumPy 2.5
+        s = np.linalg.svdvals(np.where(lost[..., None, None], 1.0, x) if np.any(raw(lost)) else x)
         result = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+        result = np.where(lost, np.nan, 1.0) * result if np.any(raw(lost)) else result
     else:
         result = np.linalg.norm(x, p, axis=axes) * np.linalg.norm(_inverse_or_nan(x), p, axis=axes)
     hopeless = np.logical_and(np.isnan(result), ~np.any(np.isnan(x), axis=axes))  # singular, or infinite

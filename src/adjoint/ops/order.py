@@ -95,10 +95,20 @@ def _no_fields(name: str, order: Any) -> None:
     samples=lambda r: [call(r(5)), call(r(3, 4), 0), call(r(3, 4), axis=None, kind="stable")],
     errors=lambda r: [call(r(3), axis=1)],
 )
-def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: bool | None = None) -> Any:
+def sort(
+    a: Any,
+    axis: Any = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: bool | None = None,
+    descending: bool | None = None,
+) -> Any:
     """`numpy.sort`. Which of several equal elements gets which share of the gradient, `kind` decides."""
     _no_fields("sort", order)
     a, axis = _flat(a, axis)
+    if descending:  # since NumPy 2.5
+        return np.take_along_axis(a, np.argsort(a, axis=axis, kind=kind, stable=stable, descending=True), axis)
     return sort_along(a, axis=axis, kind="stable" if stable else kind)
 
 

@@ -194,13 +194,16 @@ def _ratio(x: Any, y: Any) -> Any:
 
 xlogy = _bounded(
     special.xlogy,
-    partials=(lambda x, y: np.where(_idle(x, y), 0.0, np.log(np.where(_idle(x, y), 1.0, y))), _ratio),
+    partials=(
+        lambda x, y, out: np.where(_idle(x, y), 0.0, np.log(np.where(_idle(x, y), 1.0, y))).astype(out.dtype),
+        _ratio,
+    ),
     domain=((-2, 2), (0.3, 3)),
 )
 xlog1py = _bounded(
     special.xlog1py,
     partials=(
-        lambda x, y: np.where(_idle(x, 1 + y), 0.0, np.log1p(np.where(_idle(x, 1 + y), 0.0, y))),
+        lambda x, y, out: np.where(_idle(x, 1 + y), 0.0, np.log1p(np.where(_idle(x, 1 + y), 0.0, y))).astype(out.dtype),
         lambda x, y: _ratio(x, 1 + y),
     ),
     domain=((-2, 2), (-0.5, 3)),

@@ -62,14 +62,14 @@ def _enter() -> Entry:
 @cache
 def supported() -> bool:
     """Whether numbers and tuples look in memory as the entry expects."""
-    number, double, pair = 1.5, np.float64(2.5), ("a", 1.5)
+    number, double, pair, words = 1.5, np.float64(2.5), ("a", 1.5), np.zeros(1)
     return (
         ctypes.c_double.from_address(id(number) + HEAD).value == number
         and ctypes.c_double.from_address(id(double) + HEAD).value == double
         and ctypes.c_ssize_t.from_address(id(number) + HEAD - 8).value == id(float)
         and ctypes.c_ssize_t.from_address(id(pair) + HEAD).value == 2
         and ctypes.c_ssize_t.from_address(id(pair) + _ITEMS + 8).value == id(pair[1])
-        and ctypes.c_ssize_t.from_address(id(np.zeros(1)) + HEAD).value != 0
+        and ctypes.c_ssize_t.from_address(id(words) + HEAD).value == words.ctypes.data
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from adjoint.core.box import raw
 from adjoint.core.constructors import general
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.op import call
@@ -234,6 +235,8 @@ def matrix_root(a: Any, /) -> Any:
 
 def _around(a: Any, g: Any) -> Any:
     """The `x` of ``a @ x + x @ a = g``, from one and the same matrix."""
+    if not np.all(np.isfinite(raw(a))):
+        return g * np.nan  # SciPy's root of a matrix that has none, from 1.18 on
     return sylvester(a, a, g)
 
 
