@@ -202,3 +202,32 @@ def test_an_argument_that_the_function_overwrites_by_another_name(transform):
         }[transform]()
 
     np.testing.assert_array_equal(gradient(overwrite=True), gradient(overwrite=False))
+
+
+@pytest.mark.parametrize("size", [100, 3000, 40_000])
+def test_memory_of_copies_is_used_again_by_no_two_at_once(size):
+    a, b = np.arange(float(size)), np.arange(float(size))[::-1]
+    t = ad.tensor(np.ones(size), requires_grad=True)
+    np.sum(t * a).backward()  # leaves memory behind, with the numbers of `a`
+    first, second = t * a, t * a
+    a[-1] = -1.0
+    third, fourth = t * b, t * a
+    kept = [y.node.saved[0] for y in (first, second, third, fourth)]
+    assert kept[0] is kept[1] or size < 300
+    for x in kept[2:]:
+        assert not np.shares_memory(kept[0], x)
+    view = kept[3][::2]  # alive, where its graph is not
+    del fourth, kept
+    fifth = t * (a + 1.0)
+    np.testing.assert_array_equal(view, a[::2])
+    t.grad = None
+    np.sum(first + second + third + fifth).backward()
+    expected = 2 * np.arange(float(size)) + b + a + 1.0
+    np.testing.assert_array_equal(t.grad.numpy(), expected)
+
+
+def test_little_memory_of_copies_is_kept():
+    t = ad.tensor(np.ones(1), requires_grad=True)
+    for size in range(1_000_000, 1_500_000, 50_000):
+        np.sum(t * np.ones(size)).backward(retain_graph=False)
+    assert sum(n * len(entries) for n, entries in watch._spare.items()) <= 1 << 25

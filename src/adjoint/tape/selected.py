@@ -267,6 +267,14 @@ def has_nan(values: Iterable[Any]) -> bool:
     return False
 
 
+def is_finite(array: Any) -> bool:
+    """Whether all numbers of an array are finite; not said of numbers whose squares are not."""
+    if array.size <= 8192:
+        line = array.ravel()
+        return bool(np.isfinite(line.dot(line)))
+    return bool(np.isfinite(array).all())
+
+
 def numbers(x: Any) -> Iterator[Any]:
     """The plain arrays in cotangents of any kind: of a dual, its tangent too."""
     if isinstance(x, Layered):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -39,6 +39,10 @@ class _Mode:
 
 _mode: ContextVar[_Mode | None] = ContextVar("mode", default=None)
 _copies: dict[Any, weakref.ref[np.ndarray]] = {}
+#: Memory of copies that are used no more, by its length, with what they were copies of. Fresh memory would cost more
+#: than the copy itself: the system has to clear it first. From how many bytes it is kept, and up to how many in all.
+_spare: dict[int, list[tuple[Any, bytearray]]] = {}
+_SPARED = 1 << 17, 1 << 25
 
 
 @contextmanager
@@ -120,14 +124,41 @@ def private(array: np.ndarray) -> np.ndarray:
     kept = None if found is None else found()
     if kept is not None and cast(Any, kept.base).startswith(laid):  # whatever had this `key`: it has these bits
         return kept
-    kept = np.ndarray(array.shape, array.dtype, laid.tobytes(), 0, array.strides)
-    _copies[key] = weakref.ref(kept, lambda gone: _forget(key, gone))
+    memory = laid.tobytes() if size < _SPARED[0] else _filled(key, laid)
+    kept = np.ndarray(array.shape, array.dtype, memory, 0, array.strides)
+    if size >= _SPARED[0]:
+        kept.flags.writeable = False
+    _copies[key] = weakref.ref(kept, lambda gone: _forget(key, gone, memory))
     return kept
 
 
-def _forget(key: Any, gone: Any) -> None:
+def _filled(key: Any, laid: np.ndarray) -> bytearray:
+    """Memory with the bytes of `laid`: that of an earlier copy, if there is one; it may have the same bytes still."""
+    size = laid.nbytes
+    free = _spare.get(size, [])
+    with suppress(ValueError):  # another thread has just taken it
+        for entry in tuple(free):
+            if entry[0] == key and entry[1].startswith(cast(Any, laid)):
+                free.remove(entry)
+                return entry[1]
+    try:
+        memory = free.pop()[1]
+    except IndexError:
+        memory = bytearray(size)
+    np.ndarray(laid.shape, laid.dtype, memory)[...] = laid
+    return memory
+
+
+def _forget(key: Any, gone: Any, memory: Any) -> None:
+    """A copy is used no more: its memory is kept for the next one, which the next turn of a loop makes."""
     if _copies.get(key) is gone:
         _copies.pop(key, None)
+    size = len(memory)
+    if not _SPARED[0] <= size <= _SPARED[1]:
+        return
+    if size + sum(n * len(entries) for n, entries in tuple(_spare.items())) > _SPARED[1]:
+        _spare.clear()
+    _spare.setdefault(size, []).append((key, memory))
 
 
 def watch(node: Node, k: int, part: int | None = None) -> None:

@@ -274,6 +274,11 @@ class Twins:
         """Whether `f` is a twin already."""
         return isinstance(f, FunctionType) and id(f.__code__) in _ours
 
+    def is_plain(self, f: FunctionType) -> bool:
+        """Whether `f`, which has no twin, has none because of its code, and not of what is in its closure."""
+        known = self._codes.get(id(f.__code__))
+        return known is not None and known.new is None and self._stand_in(f) is None
+
     # -- What the rewriter asks -----------------------------------------------------------------------------
 
     def stands(self, original: Any) -> bool:
