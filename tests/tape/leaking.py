@@ -161,7 +161,7 @@ def looked_at(x):
     v = x.item()
     if v > 1.0 and v != 3.0 and v:
         x = x * x
-    return x[...] * len(range(int(v)))
+    return (x + 0.0) * len(range(int(v)))
 
 
 def until_converged(x):
