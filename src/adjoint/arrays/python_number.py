@@ -234,6 +234,9 @@ class PythonNumber(ArrayBox):
         return True
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if len(inputs) == 1:
+            number = self.as_array()
+            return number.__array_ufunc__(ufunc, method, number, **kwargs)
         given = [lessened(x, inputs) if isinstance(x, PythonNumber) else x for x in inputs]
         return getattr(ufunc, method)(*given, **kwargs)
 

@@ -92,7 +92,9 @@ def _divides(a: Any, b: Any) -> bool:
 
 def _is_plain_power(a: Any, b: Any) -> bool:
     """Whether Python neither raises for ``a ** b`` nor gives a complex number."""
-    return type(a) in REAL and 1e-9 < a < 1e9 and -30 < b < 30
+    if type(a) not in REAL or not -30 < b < 30:
+        return False
+    return bool(1e-9 < a < 1e9 or (type(b) is int and b >= 0 and -1e9 < a < 1e9))
 
 
 _OPERATORS: tuple[tuple[str, str, Fits], ...] = (

@@ -76,7 +76,10 @@ def _comparison(name: str) -> Callable[[Any, Any], Any]:
 
 
 # Which values take the slower way: those for which Python raises, or gives a complex number.
-_POWER = "not (type(a) is float64 or type(a) is float) or type(b) not in real or not 1e-9 < a < 1e9 or not -30 < b < 30"
+_POWER = (
+    "type(a) not in real or type(b) not in real or not -30 < b < 30 "
+    "or not (1e-9 < a < 1e9 or type(b) is int and b >= 0 and -1e9 < a < 1e9)"
+)
 _OPERATORS = (
     ("add", "add", "+", ""),
     ("sub", "subtract", "-", ""),
