@@ -109,9 +109,8 @@ def _between(name: str, plain: Operator, args: tuple[Any, ...]) -> Any:
             return as_python(_UFUNCS[name](*args))
         with np.errstate(all="ignore"):  # Python does not warn
             return as_python(_UFUNCS[name](*args))
-    if not any(map(varies, args)):  # a program is being recorded
-        found = _UFUNCS[name](*map(as_numpy, args))
-        return bool(found) if name in _COMPARISONS else as_python(found)
+    if name in _COMPARISONS and not any(map(varies, args)):  # a program is being recorded
+        return bool(_UFUNCS[name](*map(as_numpy, args)))
     plain(*(_kind(x)(1) for x in args))  # raises for types that do not go together
     args = widened(name, tuple(map(as_numpy, args)))
     with np.errstate(all="ignore"):

@@ -27,6 +27,8 @@ def widened(name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
     if "f" not in kinds:
         negative = np.any(raw(np.less(detached(exponent), 0)))
         return (_as(base, float), exponent) if negative else args
+    if not hasattr(exponent, "dtype") and exponent == int(exponent):
+        return args
     roots = np.less(detached(base), 0) & np.not_equal(detached(exponent), np.floor(detached(exponent)))
     if np.any(raw(roots)):
         _for_all("pow", roots, "gives a complex number")
@@ -52,7 +54,10 @@ def checked_samples(name: str, args: tuple[Any, ...], found: Any) -> None:
     if name in _DIVIDING:
         _raises(name, np.equal(plain[1], 0), ZeroDivisionError("division by zero"))
     elif name == "pow":
-        never = np.less(np.real(plain[1]), 0) | np.not_equal(np.imag(plain[1]), 0)
+        if not hasattr(args[1], "dtype") and not isinstance(args[1], complex) and args[1] >= 0:
+            never: Any = False
+        else:
+            never = np.less(np.real(plain[1]), 0) | np.not_equal(np.imag(plain[1]), 0)
         _raises(name, np.equal(plain[0], 0) & never, ZeroDivisionError("zero to a negative or complex power"))
         if _kind(found) == "f":
             finite = np.isfinite(plain[0]) & np.isfinite(plain[1])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.arrays.python_number import as_python, is_python
 from adjoint.twin.standins.joining import joined
 from adjoint.twin.standins.values import boxed, is_box, is_open, plainly
 
@@ -90,7 +91,9 @@ def stand_in_for(original: Callable[..., Any]) -> Callable[..., Any] | None:
         if all(map(is_open, items)):  # its errors, for too few values and the like
             original(*map(plainly, args), **{k: plainly(v) for k, v in kwargs.items()})
         first = joined(args[0])
-        return ours(first if is_box(first) else np.asarray(first), *args[1:], **kwargs)
+        found = ours(first if is_box(first) else np.asarray(first), *args[1:], **kwargs)
+        python = all(is_python(x) for a in args if isinstance(a, list) for x in a)
+        return as_python(found) if python and is_box(found) else found
 
     stand_in.__name__ = stand_in.__qualname__ = original.__name__
     return stand_in
