@@ -130,6 +130,16 @@ def divided(x):
         return x * x
 
 
+def divided_in_other_ways(x):
+    found = 0.0
+    for divide in (lambda: x % (x - x), lambda: x // 0, lambda: divmod(x, 0.0)[0], lambda: (x - x) ** -1):
+        try:
+            found = found + divide()
+        except ZeroDivisionError:
+            found = found + x * x
+    return found
+
+
 def overflowing(x):
     try:
         return (x * 1e200) ** 2
@@ -255,7 +265,19 @@ def long_whole_numbers(x):
 
 
 PROGRAMS = (
-    *(counted, inverted, sorted_by, divided, overflowing, rooted, compared_with_a_list, by_class, by_type, by_name),
+    *(
+        counted,
+        inverted,
+        sorted_by,
+        divided,
+        divided_in_other_ways,
+        overflowing,
+        rooted,
+        compared_with_a_list,
+        by_class,
+        by_type,
+        by_name,
+    ),
     *(by_attribute, by_error, by_index, generic, as_an_array, of_an_element, from_an_array, in_single_precision),
     *(summed_in_place, kept_in_a_list, shared_array, shown_array, written_by_a_function, numbers_of_numpy, repeated),
 )
@@ -265,6 +287,7 @@ HOW = {
     "jacfwd": ad.jacfwd,
     "differentiable": lambda f: lambda x: ad.grad(ad.checkpoint(ad.differentiable(f)))(x),
     "compiled": lambda f: ad.grad(ad.compile(f)),
+    "compiled gradient": lambda f: ad.compile(ad.grad(f)),
 }
 
 

@@ -36,6 +36,7 @@ REAL = frozenset((float, int, np.float64))
 _SEQUENCES = (list, tuple, str, bytes, dict, set)
 # What NumPy's numbers have and Python's have not, by which programs tell them apart.
 _NUMPYS = ("shape", "dtype", "ndim", "size", "T", "mT", "flat", "itemsize", "nbytes")
+_FIXED = "the parts of a number can not be set"
 _LIBRARIES: dict[str, bool] = {}
 
 
@@ -277,13 +278,21 @@ class PythonNumber(ArrayBox):
             return super().__getitem__(index)
         raise TypeError(f"'{self.python_type.__name__}' object is not subscriptable")
 
-    @property  # type: ignore[misc]  # nobody sets a part of a number
+    @property
     def real(self) -> Any:
         return as_python(np.real(self.as_array()))
 
-    @property  # type: ignore[misc]  # as above
+    @real.setter
+    def real(self, value: Any) -> None:
+        raise AttributeError(_FIXED)
+
+    @property
     def imag(self) -> Any:
         return as_python(np.imag(self.as_array()))
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        raise AttributeError(_FIXED)
 
     def conjugate(self) -> Any:
         """The conjugate number; a real one itself."""

@@ -54,13 +54,12 @@ def checked_samples(name: str, args: tuple[Any, ...], found: Any) -> None:
     if name in _DIVIDING:
         _raises(name, np.equal(plain[1], 0), ZeroDivisionError("division by zero"))
     elif name == "pow":
-        if not hasattr(args[1], "dtype") and not isinstance(args[1], complex) and args[1] >= 0:
-            never: Any = False
-        else:
-            never = np.less(np.real(plain[1]), 0) | np.not_equal(np.imag(plain[1]), 0)
-        _raises(name, np.equal(plain[0], 0) & never, ZeroDivisionError("zero to a negative or complex power"))
+        base, exponent = plain
+        if hasattr(exponent, "dtype") or isinstance(exponent, complex) or exponent < 0:
+            never = np.less(np.real(exponent), 0) | np.not_equal(np.imag(exponent), 0)
+            _raises(name, np.equal(base, 0) & never, ZeroDivisionError("zero to a negative or complex power"))
         if _kind(found) == "f":
-            finite = np.isfinite(plain[0]) & np.isfinite(plain[1])
+            finite = np.isfinite(base) & np.isfinite(exponent)
             _raises(name, np.isinf(detached(found)) & finite, OverflowError(34, "Numerical result out of range"))
     if name in _GROWING and _kind(found) in "iu":
         with np.errstate(all="ignore"):
