@@ -1,6 +1,7 @@
 """Imports run one way, and what is light stays light."""
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -130,6 +131,47 @@ def loaded_by(program):
 )
 def test_only_numpy_is_loaded(program):
     assert not loaded_by(program) & set(HEAVY)
+
+
+def test_rarer_families_load_when_first_asked_for():
+    """None is loaded by `import adjoint`; the table of their names says exactly what each has."""
+    code = """
+import sys, numpy
+import adjoint
+from adjoint.core import registry
+families = list(dict.fromkeys(home for name, home in registry.LATER.items() if name != registry.SPECIAL))
+assert families and not set(families) & sys.modules.keys()
+assert not {"adjoint.transforms", "adjoint.twin", "dataclasses", "numpy.fft"} & sys.modules.keys()
+for home in families:
+    loaded = {h for h in families if h in sys.modules}
+    before, answered = set(registry.ENTRIES), set(registry.ANSWERS)
+    __import__(home)
+    new = {h for h in families if h in sys.modules} - loaded
+    found = set(registry.ENTRIES) - before | {f.__name__ for f in set(registry.ANSWERS) - answered}
+    named = {name for name, h in registry.LATER.items() if h in new}
+    assert found == named, (home, found ^ named)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "np.gradient(ad.tensor([1.0, 2.0]))",
+        "np.fft.fft(ad.tensor([1.0, 2.0]))",
+        "ad.op.__doc__; ad.average(np.ones(2))",
+        "ad.grad(np.linalg.det)(np.eye(2))",
+        "import pickle; f = ad.vmap(np.trapezoid); pickle.loads(pickle.dumps(ad.core.registry.operation('fourier')))",
+        "ad.compile(lambda x: np.concatenate([x, np.linspace(x[0], x[1], 3)]), wait=True)(np.ones(2))",
+        "raised = False\n"
+        "try: ad.elementwise(np.sin, name='average', partial=lambda x: x)\n"
+        "except ad.ArgumentError: raised = True\n"
+        "assert raised",
+    ],
+)
+def test_a_family_loads_whatever_asks_for_it(program):
+    code = f"import numpy as np, adjoint as ad\n{program}"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60, env={**os.environ, "ADJOINT_CACHE": "off"})
 
 
 def public_names():

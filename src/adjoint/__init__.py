@@ -38,7 +38,6 @@ from adjoint.core.op import call as call
 from adjoint.core.pulls import NotDifferentiable as NotDifferentiable
 from adjoint.core.registry import operation as _operation
 from adjoint.core.version import VERSION as _VERSION
-from adjoint.tape.custom import op as op
 from adjoint.tape.modes import enable_grad as enable_grad
 from adjoint.tape.modes import is_grad_enabled as is_grad_enabled
 from adjoint.tape.modes import no_grad as no_grad
@@ -46,11 +45,6 @@ from adjoint.tape.modes import set_grad_enabled as set_grad_enabled
 from adjoint.tape.tensor import Tensor as Tensor
 from adjoint.tape.tensor import tensor as tensor
 from adjoint.tape.watch import exact_checks as exact_checks
-from adjoint.transforms.reverse import grad as grad
-from adjoint.transforms.reverse import value_and_grad as value_and_grad
-from adjoint.transforms.reverse import vjp as vjp
-from adjoint.twin.follow import differentiable as differentiable
-from adjoint.twin.policy import through as through
 
 if TYPE_CHECKING:
     from adjoint import data as data
@@ -85,6 +79,7 @@ if TYPE_CHECKING:
     from adjoint.tape.anomaly import detect_anomaly as detect_anomaly
     from adjoint.tape.checkpoint import checkpoint as checkpoint
     from adjoint.tape.checkpoint import checkpoint_sequential as checkpoint_sequential
+    from adjoint.tape.custom import op as op
     from adjoint.tape.hooks import save_as as save_as
     from adjoint.tape.hooks import save_on_disk as save_on_disk
     from adjoint.tape.hooks import saved_tensors_hooks as saved_tensors_hooks
@@ -110,9 +105,14 @@ if TYPE_CHECKING:
     from adjoint.transforms.jacobians import jacobian as jacobian
     from adjoint.transforms.jacobians import jacrev as jacrev
     from adjoint.transforms.linear_solve import custom_linear_solve as custom_linear_solve
+    from adjoint.transforms.reverse import grad as grad
+    from adjoint.transforms.reverse import value_and_grad as value_and_grad
+    from adjoint.transforms.reverse import vjp as vjp
     from adjoint.transforms.sparse import sparse_hessian as sparse_hessian
     from adjoint.transforms.sparse import sparse_jacobian as sparse_jacobian
     from adjoint.transforms.sparse import sparsity as sparsity
+    from adjoint.twin.follow import differentiable as differentiable
+    from adjoint.twin.policy import through as through
     from adjoint.xp import from_dlpack as from_dlpack
 
 __version__ = _VERSION
@@ -132,10 +132,12 @@ _TOOLS = {
     "custom_linear_solve": "adjoint.transforms.linear_solve",
     "custom_vjp": "adjoint.transforms.custom",
     "detect_anomaly": "adjoint.tape.anomaly",
+    "differentiable": "adjoint.twin.follow",
     "Expr": "adjoint.expressions",
     "expr": "adjoint.expressions",
     "fixed_point": "adjoint.transforms.implicit",
     "from_dlpack": "adjoint.xp",
+    "grad": "adjoint.transforms.reverse",
     "Graph": "adjoint.graph",
     "hessian": "adjoint.transforms.jacobians",
     "hvp": "adjoint.transforms.forward",
@@ -145,6 +147,7 @@ _TOOLS = {
     "jacrev": "adjoint.transforms.jacobians",
     "jvp": "adjoint.transforms.forward",
     "linearize": "adjoint.transforms.forward",
+    "op": "adjoint.tape.custom",
     "save_as": "adjoint.tape.hooks",
     "save_everything": "adjoint.tape.policies",
     "save_matmuls": "adjoint.tape.policies",
@@ -159,7 +162,10 @@ _TOOLS = {
     "sparse_jacobian": "adjoint.transforms.sparse",
     "sparsity": "adjoint.transforms.sparse",
     "stop_gradient": "adjoint.transforms.custom",
+    "through": "adjoint.twin.policy",
     "trace_backward": "adjoint.tape.trace",
+    "value_and_grad": "adjoint.transforms.reverse",
+    "vjp": "adjoint.transforms.reverse",
     "vmap": "adjoint.transforms.batch",
 }
 _expect_guests({"einops._backends": "adjoint.xp.einops"})

@@ -12,7 +12,7 @@ import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.trees import flatten
-from adjoint.ops.creation import created_like
+from adjoint.ops.writing import created_like
 
 CONVERSIONS = frozenset({np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.require})
 CREATIONS = frozenset(

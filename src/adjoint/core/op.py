@@ -1,9 +1,8 @@
-"""`Op`: one operation as a frozen record. How it is computed, and what its gradient rules name."""
+"""`Op`: one operation as a record, which nobody changes. How it is computed, and what its gradient rules name."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
@@ -61,7 +60,6 @@ def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     return tuple(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
 
 
-@dataclass(frozen=True, eq=False, slots=True)
 class Op:
     """One differentiable operation.
 
@@ -82,23 +80,52 @@ class Op:
         samples, errors: calls for the tests that walk the registry.
     """
 
-    name: str
-    forward: Callable[..., Any]
-    inputs: tuple[str, ...]
-    rules: tuple[Rule, ...] = ()
-    jvps: tuple[Rule | None, ...] = ()
-    batch: Callable[..., Any] | str | None = None
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    kind: Kind = "general"
-    joint: bool = False
-    multiple: bool = False
-    flags: frozenset[str] = frozenset()
-    memory: Memory = NEW_K
-    answers: tuple[Callable[..., Any], ...] = ()
-    samples: Samples | None = None
-    errors: Samples | None = None
-    doc: str = ""
-    pulls: dict[Any, Any] = field(default_factory=dict)
+    __slots__ = (
+        *("name", "forward", "inputs", "rules", "jvps", "batch", "settings", "kind", "joint", "multiple", "flags"),
+        *("memory", "answers", "samples", "errors", "doc", "pulls"),
+    )
+
+    def __init__(
+        self,
+        name: str,
+        forward: Callable[..., Any],
+        inputs: tuple[str, ...],
+        rules: tuple[Rule, ...] = (),
+        jvps: tuple[Rule | None, ...] = (),
+        batch: Callable[..., Any] | str | None = None,
+        settings: Mapping[str, Any] | None = None,
+        kind: Kind = "general",
+        joint: bool = False,
+        multiple: bool = False,
+        flags: frozenset[str] = frozenset(),
+        memory: Memory = NEW_K,
+        answers: tuple[Callable[..., Any], ...] = (),
+        samples: Samples | None = None,
+        errors: Samples | None = None,
+        doc: str = "",
+        pulls: dict[Any, Any] | None = None,
+    ) -> None:
+        self.name = name
+        self.forward = forward
+        self.inputs = inputs
+        self.rules = rules
+        self.jvps = jvps
+        self.batch = batch
+        self.kind = kind
+        self.joint = joint
+        self.multiple = multiple
+        self.flags = flags
+        self.memory = memory
+        self.answers = answers
+        self.samples = samples
+        self.errors = errors
+        self.doc = doc
+        self.settings = {} if settings is None else settings
+        self.pulls = {} if pulls is None else pulls
+
+    def replace(self, **changes: Any) -> Op:
+        """A copy with other values of some attributes."""
+        return Op(**{name: getattr(self, name) for name in Op.__slots__} | changes)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Apply the operation to arrays, tensors or any other boxes."""

@@ -12,7 +12,7 @@ from adjoint.core.box import Box, outermost
 from adjoint.core.errors import ArgumentError, DTypeError, LeavesGraphError, NotSupportedError
 from adjoint.core.keys import looked_up
 from adjoint.core.leaks import refused
-from adjoint.core.registry import ANSWERS, ENTRIES, REDUCTIONS, answer
+from adjoint.core.registry import ANSWERS, REDUCTIONS, answer, entries
 from adjoint.core.trees import flatten
 
 
@@ -161,7 +161,7 @@ def unknown(function: Any, args: tuple[Any, ...]) -> NotSupportedError:
     box = outermost(flatten(args)[0])
     if box is not None:
         refused(box, f"{module}.{name}", 0)
-    near = difflib.get_close_matches(name, list(ENTRIES), n=3, cutoff=0.5)
+    near = difflib.get_close_matches(name, list(entries()), n=3, cutoff=0.5)
     hint = f"the nearest that are: {', '.join(near)}; or " if near else ""
     return NotSupportedError(
         f"{module}.{name} is not supported on a tensor ({hint}take it out of the graph with t.detach().numpy() "

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copyreg
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -14,7 +13,6 @@ from adjoint.core.memory import AS_MADE, Memory
 from adjoint.core.op import Op, Samples
 
 
-@dataclass(frozen=True, eq=False, slots=True)
 class Composite:
     """A function written in terms of operations; its derivatives come from theirs.
 
@@ -22,14 +20,27 @@ class Composite:
     says more about it. `memory`: what of its result's memory is its own affair, and not that of what it is made of.
     """
 
-    name: str
-    function: Callable[..., Any]
-    answers: tuple[Callable[..., Any], ...] = ()
-    samples: Samples | None = None
-    errors: Samples | None = None
-    flags: frozenset[str] = frozenset()
-    note: str = ""
-    memory: Memory = AS_MADE
+    __slots__ = ("answers", "errors", "flags", "function", "memory", "name", "note", "samples")
+
+    def __init__(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        answers: tuple[Callable[..., Any], ...] = (),
+        samples: Samples | None = None,
+        errors: Samples | None = None,
+        flags: frozenset[str] = frozenset(),
+        note: str = "",
+        memory: Memory = AS_MADE,
+    ) -> None:
+        self.name = name
+        self.function = function
+        self.answers = answers
+        self.samples = samples
+        self.errors = errors
+        self.flags = flags
+        self.note = note
+        self.memory = memory
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)
@@ -40,12 +51,16 @@ Entry = Op | Composite
 ENTRIES: dict[str, Entry] = {}
 ANSWERS: dict[Any, Callable[..., Any]] = {}
 REDUCTIONS: dict[tuple[Any, str], Callable[..., Any]] = {}
-#: Operations that load when they are first asked for, by the module of SciPy's that they answer.
+#: Families that load when first asked for: the module of each operation's name, and of each name that it answers.
 LATER: dict[str, str] = {}
+#: The key there of SciPy's functions, which load when these do, or when a name is in no other family.
+SPECIAL = "scipy.special"
 
 
 def register(entry: Entry) -> None:
     """Put `entry` into the table. A name has one entry; a NumPy callable has one answer."""
+    for name in (entry.name, *(getattr(a, "__name__", "") for a in entry.answers)):
+        _load(name)
     if entry.name in ENTRIES:
         raise ArgumentError(
             f"an operation named {entry.name!r} exists already: {ENTRIES[entry.name]!r}; "
@@ -61,17 +76,34 @@ def register(entry: Entry) -> None:
 def answer(function: Any) -> Callable[..., Any] | None:
     """Our counterpart of a NumPy or SciPy callable; None if there is none."""
     found = ANSWERS.get(function)
-    if found is None and "scipy.special" in sys.modules and LATER["scipy.special"] not in sys.modules:
-        import_module(LATER["scipy.special"])
+    if found is None and _load(getattr(function, "__name__", "")):
+        found = ANSWERS.get(function)
+    if found is None and SPECIAL in sys.modules and _load(SPECIAL):
         found = ANSWERS.get(function)
     return found
 
 
 def operation(name: str) -> Entry:
     """The entry called `name`."""
-    if name not in ENTRIES:
-        import_module(LATER["scipy.special"])
+    if name not in ENTRIES and not _load(name):
+        _load(SPECIAL)
     return ENTRIES[name]
+
+
+def entries() -> dict[str, Entry]:
+    """All entries, by name; those of SciPy's functions too, if these are loaded."""
+    for name in LATER:
+        if name != SPECIAL:
+            _load(name)
+    return ENTRIES
+
+
+def _load(name: str) -> bool:
+    """Load the family that has an operation called `name`, or one that answers a function of that name."""
+    home = LATER.get(name)
+    if home is not None:
+        import_module(home)
+    return home is not None
 
 
 def _by_name(op: Op) -> tuple[Callable[..., Any], tuple[str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -34,7 +33,7 @@ def flatten(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
 
     while True:
         leaves, spec = optree.tree_flatten(tree, none_is_leaf=False, namespace=NAMESPACE)
-        fresh = {type(x) for x in leaves if dataclasses.is_dataclass(x) and not isinstance(x, type)} - _known
+        fresh = {type(x) for x in leaves if hasattr(type(x), "__dataclass_fields__")} - _known
         if not fresh:
             return leaves, spec.unflatten
         for kind in fresh:
@@ -46,10 +45,12 @@ def _only(leaves: list[Any]) -> Any:
 
 
 def _register(kind: type) -> None:
+    from dataclasses import fields
+
     import optree
 
     _known.add(kind)
-    names = [f.name for f in dataclasses.fields(kind)]
+    names = [f.name for f in fields(kind)]
 
     def unflatten(_: Any, values: Any) -> Any:
         # Not kind(...): a dataclass may compute or check its fields, and leaves may be placeholders.

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from adjoint.core.op import Op
-from adjoint.core.registry import ENTRIES, Composite, operation
+from adjoint.core.registry import ENTRIES, Composite, entries, operation
 
 # Usual names that are not NumPy's.
 ALIASES = {
@@ -92,7 +92,7 @@ def find(name: str) -> Function | None:
 def known() -> list[str]:
     """The names of all functions."""
     operation("erf")  # SciPy's are there too
-    names = {*ENTRIES, *ALIASES}
+    names = {*entries(), *ALIASES}
     return sorted({*SUMS, *(name for name in names if find(name) is not None)})
 
 

@@ -1,40 +1,69 @@
-"""The operations: one file a family, one block an operation. Importing this fills the registry."""
+"""The operations: one file a family, one block an operation.
 
-from adjoint.core.registry import LATER
+Importing this fills the registry; rarer families load when first asked for.
+"""
+
+from adjoint.core.registry import LATER, SPECIAL
 from adjoint.ops import (  # noqa: F401 - imported for what they register
     activation,
     arithmetic,
-    calculus,
     comparison,
     complex,
-    convolution,
-    creation,
     cumulative,
-    decompositions,
-    einsum,
     exponential,
-    fft,
-    histograms,
     in_place,
     indexing,
-    joining,
-    least_squares,
-    linalg,
     linear,
     naming,
     nan_reductions,
-    neural,
     norms,
     order,
-    padding,
-    polynomials,
     reductions,
     selection,
-    sets,
     shape,
-    statistics,
     trigonometric,
     writing,
 )
 
-LATER["scipy.special"] = "adjoint.ops.scipy_special"
+# What loads when it is first asked for: the names of operations, and those that NumPy has for what they answer.
+_RARER = {
+    "calculus": "diff ediff1d gradient interp trapezoid unwrap",
+    "convolution": (
+        "convolve convolve_full correlate overlap_add polyadd polyder polyint polymul polysub polyval "
+        "sliding_window_view vander windows"
+    ),
+    "creation": (
+        "apply_along_axis apply_over_axes array2string array_repr array_str common_type delete diag_indices_from "
+        "full_like geomspace insert isin ix_ linspace logspace meshgrid min_scalar_type piecewise ravel_multi_index "
+        "save savetxt savez savez_compressed tril_indices_from triu_indices_from unravel_index"
+    ),
+    "decompositions": (
+        "cholesky cholesky_factor eig eigen eigh eigvals eigvalsh qr singular_values svd svdvals "
+        "symmetric_eigen symmetric_eigenvalues tall_qr thin_svd"
+    ),
+    "einsum": "diagonals einsum",
+    "factors": "cholesky_solved lu_solved packed_lu triangular_solve",
+    "fft": (
+        "fft fft2 fftn fftshift fourier from_half_spectrum half_spectrum hfft ifft ifft2 ifftn ifftshift "
+        "ihfft inverse_fourier irfft irfft2 irfftn rfft rfft2 rfftn weighted_half"
+    ),
+    "histograms": "bincount histogram histogram2d histogram_bin_edges histogramdd",
+    "joining": (
+        "append array_split block column_stack concatenate dsplit dstack hsplit hstack join pile split stack unstack "
+        "vsplit vstack"
+    ),
+    "least_squares": "least_squares lstsq pinv pseudo_inverse",
+    "linalg": (
+        "cond cross det det_keeping_factors diagonal inv linalg_cross linalg_diagonal linalg_matmul "
+        "linalg_matrix_transpose linalg_outer linalg_tensordot linalg_trace linalg_vecdot matmul matrix_power "
+        "matrix_rank matrix_transpose outer sign_and_logdet slogdet slogdet_keeping_factors solve "
+        "solve_keeping_factors stacked_det stacked_solve tensordot tensorinv tensorsolve trace vecdot"
+    ),
+    "neural": "affine huber_cost logit_cross_entropy negative_log_likelihood standardize",
+    "padding": "pad pad_zeros",
+    "polynomials": "poly polydiv polyfit roots trim_zeros",
+    "sets": "intersect1d setdiff1d setxor1d union1d unique unique_all unique_counts unique_inverse unique_values",
+    "statistics": "average corrcoef cov",
+}
+LATER |= {name: f"adjoint.ops.{family}" for family, names in _RARER.items() for name in names.split()}
+LATER[SPECIAL] = "adjoint.ops.scipy_special"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from adjoint.core.box import raw
-from adjoint.core.constructors import composite, elementwise
+from adjoint.core.constructors import composite
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.memory import NEW_C, NEW_K
 from adjoint.core.op import call
@@ -210,12 +210,3 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 2 * m
         return np.unwrap(p, discont, axis, period=period) - p
 
     return p + on_values(unwrap, p)
-
-
-def _i1(x: Any) -> Any:
-    from adjoint.ops.bessel import i1
-
-    return i1(x)
-
-
-i0 = elementwise(lambda x: np.i0(x), partial=lambda x: _i1(x), name="i0", answers=(np.i0,))

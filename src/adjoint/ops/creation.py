@@ -12,11 +12,11 @@ from adjoint.core.box import Box, raw, varies
 from adjoint.core.constructors import composite, constant
 from adjoint.core.errors import ArgumentError, BatchedValueError
 from adjoint.core.memory import NEW_A, axes_by, in_order, lies
-from adjoint.core.op import Op, call
+from adjoint.core.op import call
 from adjoint.core.protocol import detached
-from adjoint.core.registry import register
 from adjoint.ops.comparison import each_element
 from adjoint.ops.order import values_of
+from adjoint.ops.writing import created_like
 
 constant(np.tril_indices_from, np.triu_indices_from, np.diag_indices_from, flags=("once",))
 constant(np.common_type, np.min_scalar_type, flags=("once",))
@@ -25,18 +25,6 @@ constant(np.unravel_index, batch=each_element(np.unravel_index, 0))
 constant(np.isin, batch=each_element(np.isin, 0))
 constant(np.array_repr, np.array_str, np.array2string)
 constant(np.save, np.savez, np.savez_compressed, np.savetxt)
-
-
-# The values, as an array of the kind that `model` is.
-created_like: Op = Op(
-    "created_like",
-    lambda model, values: values,
-    ("model", "values"),
-    batch=lambda model, values: created_like(model, np.copy(values)),  # one array to write into for each sample
-    kind="constant",
-    flags=frozenset({"creates"}),
-)
-register(created_like)
 
 
 def _array(x: Any) -> Any:

@@ -1,8 +1,9 @@
-"""Exponentials and logarithms."""
+"""Exponentials and logarithms, and what is made of them."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -27,3 +28,12 @@ logaddexp2 = elementwise(
     partials=(lambda x, out: np.exp2(x - out), lambda y, out: np.exp2(y - out)),
     flags=("commutative", "finite"),
 )
+
+
+def _i1(x: Any) -> Any:
+    from adjoint.ops.bessel import i1
+
+    return i1(x)
+
+
+i0 = elementwise(lambda x: np.i0(x), partial=lambda x: _i1(x), name="i0", answers=(np.i0,))

@@ -107,8 +107,9 @@ def sort(
     """`numpy.sort`. Which of several equal elements gets which share of the gradient, `kind` decides."""
     _no_fields("sort", order)
     a, axis = _flat(a, axis)
-    if descending:  # since NumPy 2.5
-        return np.take_along_axis(a, np.argsort(a, axis=axis, kind=kind, stable=stable, descending=True), axis)
+    if descending:
+        since_2_5: Any = {"descending": True}
+        return np.take_along_axis(a, np.argsort(a, axis=axis, kind=kind, stable=stable, **since_2_5), axis)
     return sort_along(a, axis=axis, kind="stable" if stable else kind)
 
 

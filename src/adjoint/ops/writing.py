@@ -12,6 +12,7 @@ from adjoint.core.constructors import constant, general
 from adjoint.core.memory import axes_by, copy_as_it_lies, lies
 from adjoint.core.op import Op, call
 from adjoint.core.pulls import dtype_of, shape_of, unbroadcast
+from adjoint.core.registry import register
 from adjoint.ops.indexing import may_repeat, read
 from adjoint.ops.shape import copy
 
@@ -175,3 +176,15 @@ def overwrite(value: Any, a: Any, /, path: Any = (), index: Any = ..., repeats: 
     out = copy_as_it_lies(a)
     set_region(out, path, index, value)
     return out
+
+
+# The values, as an array of the kind that `model` is.
+created_like: Op = Op(
+    "created_like",
+    lambda model, values: values,
+    ("model", "values"),
+    batch=lambda model, values: created_like(model, np.copy(values)),  # one array to write into for each sample
+    kind="constant",
+    flags=frozenset({"creates"}),
+)
+register(created_like)

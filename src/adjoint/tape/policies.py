@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar, Token
-from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -141,7 +140,7 @@ class Replay:
         found = self._kept.get(self._count)
         if found is None or found[0] is not op:
             return op
-        return replace(op, forward=lambda *_, **__: found[1])
+        return op.replace(forward=lambda *_, **__: found[1])
 
 
 _replay: ContextVar[Replay | None] = ContextVar("replay", default=None)

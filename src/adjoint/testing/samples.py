@@ -8,7 +8,7 @@ import numpy as np
 
 from adjoint.core.op import Call
 from adjoint.core.pulls import NotDifferentiable
-from adjoint.core.registry import ENTRIES, Composite, Entry, operation
+from adjoint.core.registry import Composite, Entry, entries, operation
 
 
 def drawer(seed: int = 0) -> Callable[..., np.ndarray]:
@@ -55,7 +55,7 @@ def walk() -> Iterator[Entry]:
     """Every operation that has a derivative, SciPy's special functions included, in order of name.
 
     Operations that answer with truth values or positions, and those that say why they have no derivative, are left
-    out; see `adjoint.core.registry.ENTRIES` for all.
+    out; see `adjoint.core.registry.entries` for all.
 
     Example:
         >>> from adjoint.testing import walk
@@ -64,9 +64,9 @@ def walk() -> Iterator[Entry]:
     """
     import adjoint.ops.scipy_special  # noqa: F401 - registers SciPy's
 
-    for name in sorted(ENTRIES):
-        if differentiable(ENTRIES[name]):
-            yield ENTRIES[name]
+    for _, entry in sorted(entries().items()):
+        if differentiable(entry):
+            yield entry
 
 
 def differentiable(entry: Entry) -> bool:

@@ -11,7 +11,6 @@ import sys
 from collections.abc import Callable
 from contextlib import ContextDecorator
 from contextvars import ContextVar, Token
-from fnmatch import fnmatchcase
 from typing import Any
 
 from adjoint.core.errors import ArgumentError
@@ -54,6 +53,8 @@ class Follows(dict[str | None, bool]):
             return False
         if _is_ones_own(module):
             return True
+        from fnmatch import fnmatchcase
+
         above = (".".join(parts[: i + 1]) for i in range(len(parts)))
         return any(fnmatchcase(name, pattern) for name in above for pattern in self.names)
 
