@@ -483,3 +483,20 @@ def test_what_is_differentiated_by_is_an_array():
         assert [a.dtype for a in plain] == [a.dtype for a in captured]
         for a, b in zip(plain, captured, strict=True):
             np.testing.assert_array_equal(a, b)
+
+
+def test_each_of_many_questions_is_asked_of_its_own_value():
+    def f(x):
+        total = 0.0
+        for i in range(6):
+            total = total + (x[i] * 2.0 if x[i] > i else x[i] * 3.0)
+        return total
+
+    x = np.array([1.0, 0.0, 3.0, 0.0, 5.0, 0.0])
+    graph = ad.capture(f, x)
+    assert graph(x + 0.25) == f(x + 0.25)
+    for i in range(6):
+        other = x.copy()
+        other[i] = -1.0 if x[i] else 9.0
+        with pytest.raises(ad.GraphError, match="bool"):
+            graph(other)

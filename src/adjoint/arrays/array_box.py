@@ -14,12 +14,12 @@ from adjoint.arrays.flat import Flat
 from adjoint.arrays.like import CONVERSIONS, CREATIONS, make_like
 from adjoint.core.box import Box, raw, stays_in_index, varies
 from adjoint.core.errors import ArgumentError, DTypeError, LeavesGraphError
-from adjoint.core.foreign import asking
+from adjoint.core.foreign import ForeignArrayError, asking
 from adjoint.core.keys import hash_of, looked_up
 from adjoint.core.late import service
 from adjoint.core.op import Op
 from adjoint.core.protocol import array_function, array_ufunc, detached, store
-from adjoint.core.registry import ENTRIES, operation
+from adjoint.core.registry import ANSWERS, ENTRIES, operation
 from adjoint.ops.indexing import kept, read
 from adjoint.ops.shape import astype as cast
 
@@ -28,6 +28,7 @@ _KINDS = ("polynomial", "chebyshev", "legendre", "laguerre", "hermite", "hermite
 _CLASS: Any = vars(object)["__class__"]
 _ASKING = frozenset(f"numpy.polynomial.{kind}" for kind in _KINDS)
 
+_MADE = CONVERSIONS | CREATIONS
 _OPERANDS = (Box, np.ndarray, np.generic, int, float, complex, list, tuple)
 
 
@@ -155,9 +156,17 @@ class ArrayBox(Box):
     def __array_function__(
         self, function: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Any:
-        if function in CONVERSIONS or function in CREATIONS:
-            return make_like(self, function, args, kwargs)
-        return asking(array_function, function, args, kwargs, protocol="__array_function__")
+        ours = ANSWERS.get(function)
+        if ours is None or "out" in kwargs or function in _MADE:
+            if function in _MADE:
+                return make_like(self, function, args, kwargs)
+            return asking(array_function, function, args, kwargs, protocol="__array_function__")
+        try:
+            return ours(*args, **kwargs)
+        except ForeignArrayError as error:
+            if error.defers("__array_function__"):
+                return NotImplemented
+            raise
 
     __add__, __radd__ = _operator("add"), _operator("add", True)
     __sub__, __rsub__ = _operator("subtract"), _operator("subtract", True)

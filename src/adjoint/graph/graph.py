@@ -84,6 +84,10 @@ class Graph:
         self._takes, self._gives = takes, gives
         self.guards, self.state, self.written, self.name = tuple(guards), state, tuple(written), name
         self._plan: _Plan | None = None
+        self._asked: dict[Node, list[Guard]] = {}
+        for guard in self.guards:
+            if guard.question != "draw":
+                self._asked.setdefault(guard.node, []).append(guard)
 
     @property
     def nodes(self) -> list[Node]:
@@ -183,9 +187,7 @@ class Graph:
         Raises:
             GraphError: if one is answered differently.
         """
-        for guard in self.guards:
-            if guard.node is not node or guard.question == "draw":
-                continue
+        for guard in self._asked.get(node, ()):
             answer = _answered(guard.question, value)
             same = answer == guard.answer if guard.question == "shape" else answer is guard.answer
             if not same and not (guard.question != "shape" and _alike(np.asarray(answer), np.asarray(guard.answer))):

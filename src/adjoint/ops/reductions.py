@@ -199,8 +199,6 @@ reduce_std = reduction(
 def _reduced(op: Any, combine: Any, identity: Any, a: Any, options: dict[str, Any]) -> Any:
     """A reduction with all of NumPy's arguments; what `where` leaves out is replaced by `identity`."""
     axis, where, initial, dtype = options["axis"], options["where"], options["initial"], options["dtype"]
-    if where is True and initial is None and dtype is None and options["out"] is None:
-        return op(a, axis=axis, keepdims=bool(options["keepdims"]))
     start = initial if identity is None else identity
     if where is not True:
         if start is None:
@@ -236,6 +234,8 @@ def sum_(
     initial: Any = None,
     where: Any = True,
 ) -> Any:
+    if dtype is None and out is None and initial is None and where is True:
+        return reduce_sum(a, axis=axis, keepdims=bool(keepdims))
     return _reduced(reduce_sum, np.add, 0, a, locals())
 
 
@@ -249,6 +249,8 @@ def prod_(
     initial: Any = None,
     where: Any = True,
 ) -> Any:
+    if dtype is None and out is None and initial is None and where is True:
+        return reduce_prod(a, axis=axis, keepdims=bool(keepdims))
     return _reduced(reduce_prod, np.multiply, 1, a, locals())
 
 
@@ -256,6 +258,8 @@ def prod_(
 def max_(
     a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
 ) -> Any:
+    if out is None and initial is None and where is True:
+        return reduce_max(a, axis=axis, keepdims=bool(keepdims))
     return _reduced(reduce_max, np.maximum, None, a, {**locals(), "dtype": None})
 
 
@@ -263,6 +267,8 @@ def max_(
 def min_(
     a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
 ) -> Any:
+    if out is None and initial is None and where is True:
+        return reduce_min(a, axis=axis, keepdims=bool(keepdims))
     return _reduced(reduce_min, np.minimum, None, a, {**locals(), "dtype": None})
 
 
@@ -289,6 +295,8 @@ def mean(
     if where is not True:
         count = np.add.reduce(np.broadcast_to(where, np.shape(a)), axis=axis, keepdims=keepdims)
         return store(np.sum(a, axis=axis, dtype=dtype, keepdims=keepdims, where=where) / count, out)
+    if dtype is None and out is None and dtype_of(a).kind not in "iub":
+        return reduce_mean(a, axis=axis, keepdims=bool(keepdims))
     return _moment(reduce_mean, a, where, dtype, out, {"axis": axis, "keepdims": bool(keepdims)})
 
 
