@@ -54,11 +54,11 @@ if TYPE_CHECKING:
     from adjoint import testing as testing
     from adjoint import train as train
     from adjoint import xp as xp
+    from adjoint.compiler.capture import capture as capture
     from adjoint.compiler.facade import compile as compile
     from adjoint.expressions import Expr as Expr
     from adjoint.expressions import expr as expr
     from adjoint.graph import Graph as Graph
-    from adjoint.graph import capture as capture
     from adjoint.ops.activation import elu as elu
     from adjoint.ops.activation import gelu as gelu
     from adjoint.ops.activation import hardtanh as hardtanh
@@ -123,7 +123,7 @@ _FUNCTIONS = frozenset(
 )
 _TOOLS = {
     "adjoint_source": "adjoint.pictures.adjoint_program",
-    "capture": "adjoint.graph",
+    "capture": "adjoint.compiler.capture",
     "checkpoint": "adjoint.tape.checkpoint",
     "checkpoint_scan": "adjoint.tape.scan",
     "checkpoint_sequential": "adjoint.tape.checkpoint",
@@ -169,7 +169,14 @@ _TOOLS = {
     "vmap": "adjoint.transforms.batch",
 }
 _expect_guests({"einops._backends": "adjoint.xp.einops"})
-_provide({"array namespace": "adjoint.xp", "page": "adjoint.pictures:page", "scipy": "adjoint.scipy"})
+_provide(
+    {
+        "array namespace": "adjoint.xp",
+        "compiled page": "adjoint.pictures:compiled_page",
+        "page": "adjoint.pictures:page",
+        "scipy": "adjoint.scipy",
+    }
+)
 
 
 if not TYPE_CHECKING:  # else every misspelt name would be one of Any

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.graph import capture
+from adjoint import capture
 
 SOURCES = json.loads((Path(__file__).parents[1] / "golden" / "sources.json").read_text())
 

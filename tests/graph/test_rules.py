@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint import capture
 from adjoint.core.registry import operation
-from adjoint.graph import Graph, Report, Rule, capture, rules
+from adjoint.graph import Graph, Report, Rule, rules
 from adjoint.graph.node import call, constant, placeholder
 from adjoint.graph.rewrite import rewritten
 

@@ -88,4 +88,12 @@ def test_precision_is_kept():
 
 def test_division_by_zero_is_numpys():
     with np.errstate(divide="ignore"):
-        assert function_of(ad.capture(lambda x, y: x / y, 1.0, 2.0))(1.0, 0.0) == np.inf
+        assert function_of(ad.capture(lambda x, y: np.divide(x, y), 1.0, 2.0))(1.0, 0.0) == np.inf
+
+
+def test_division_by_zero_of_pythons_is_an_error():
+    graph = ad.capture(lambda x, y: x / y, 1.0, 2.0)
+    with pytest.raises(ad.GraphError, match="bool"):
+        graph(1.0, 0.0)
+    with pytest.raises(AssertionError):
+        function_of(graph)(1.0, 0.0)

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint import capture
 from adjoint.core.registry import operation
-from adjoint.graph import Graph, capture
+from adjoint.graph import Graph
 from adjoint.graph.node import Node, call, constant, part, placeholder
 
 F8, F4 = np.dtype(float), np.dtype(np.float32)

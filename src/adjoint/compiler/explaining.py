@@ -11,7 +11,7 @@ import numpy as np
 
 from adjoint.compiler.backend import Runner
 from adjoint.compiler.recording import Recording
-from adjoint.graph.capture import leaf_names
+from adjoint.graph.signature import leaf_names
 from adjoint.graph.symbol import Guard
 from adjoint.tape.lines import line_of
 

@@ -22,9 +22,9 @@ from adjoint.compiler.recording import Recording, record
 from adjoint.compiler.trace.door import Known
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, SharedMemoryError, WrongCodeError
+from adjoint.core.late import service
 from adjoint.core.locks import RECORDING
 from adjoint.core.trees import flatten
-from adjoint.core.turns import PATIENCE, wait_for_captures
 from adjoint.core.types import P, Q, R
 from adjoint.expressions import Expr
 from adjoint.graph.graph import Graph
@@ -43,6 +43,7 @@ MOST_KINDS = 256
 # So often it is recorded anew because of other values outside of its arguments. Floats there become inputs at once.
 MOST_REBOUND = 32
 MOST_TRIES = 8  # of functions that raise while they are recorded
+PATIENCE = 5.0  # seconds to wait for another thread that records
 MOST_DIRECT = 4  # short ways, the latest first
 NOISE = "a question hangs on how results are rounded, and native code rounds some otherwise"
 
@@ -100,7 +101,6 @@ class Compiled(Generic[P, R]):
 
     def _by_long_way(self, args: Any, kwargs: Any) -> Any:
         """The answer by a recording that holds; else the function's, which may be recorded."""
-        wait_for_captures()
         if recording_floor.observers():  # who wants to see each operation: detect_anomaly, trace_backward, hooks
             return self.function(*args, **kwargs)
         function = self.function
@@ -296,9 +296,8 @@ class Compiled(Generic[P, R]):
         return "\n".join(explained(self))
 
     def _repr_html_(self) -> str:
-        from adjoint.pictures import compiled_page
-
-        return compiled_page(self)
+        page: str = service("compiled page")(self)
+        return page
 
 
 def _layout(x: Any) -> Any:

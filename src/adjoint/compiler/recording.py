@@ -236,25 +236,21 @@ def _recorded(
 ) -> tuple[Recording, list[Any] | None]:
     arguments = Arguments(leaves, varies)
     with recording(silent=True) as notes, np.errstate(all="ignore"):
-        try:
-            door = Door(arguments, paths, known, notes)
-            assembly = Assembly(door, door.run(f, args, kwargs))
-            inputs, found = door.inputs, assembly.found
-            outputs = [node_of(x) for x in found]
-            new = inputs.new()
-            written = {i: node_of(x) for i, x in new.items()}
-            targets = list(arguments.targets(inputs.replaced))
-            changed = [(target, x) for target, x in targets if x is not None]
-            mutations = [(target, node_of(x)) for target, x in changed]
-            cleared = [target.number for target, x in targets if x is None]
-            sources_of = [*arguments.sources(), *inputs.sources()]
-            goes_on = any(isinstance(x, Tensor) and x.node is not None for x in found)
-            back = _way_back(found, sources_of) if goes_on else None
-            if back is not None and arguments.inside_transform and not set(back.met) <= set(arguments.inputs):
-                raise Refuse("it uses parameters, while a transform differentiates by its arguments alone")
-        finally:
-            for source, first, _ in notes.generators.values():
-                source.set(first)
+        door = Door(Inputs(arguments, Guards()), paths, known, notes)
+        assembly = Assembly(door, door.run(f, args, kwargs))
+        inputs, found = door.inputs, assembly.found
+        outputs = [node_of(x) for x in found]
+        new = inputs.new()
+        written = {i: node_of(x) for i, x in new.items()}
+        targets = list(arguments.targets(inputs.replaced))
+        changed = [(target, x) for target, x in targets if x is not None]
+        mutations = [(target, node_of(x)) for target, x in changed]
+        cleared = [target.number for target, x in targets if x is None]
+        sources_of = [*arguments.sources(), *inputs.sources()]
+        goes_on = any(isinstance(x, Tensor) and x.node is not None for x in found)
+        back = _way_back(found, sources_of) if goes_on else None
+        if back is not None and arguments.inside_transform and not set(back.met) <= set(arguments.inputs):
+            raise Refuse("it uses parameters, while a transform differentiates by its arguments alone")
     results = [*outputs, *(node for _, node in mutations), *(back.residuals if back else ())]
     guards = needed(notes.guards, [*results, *written.values()])
     used = in_order([*results, *written.values(), *(guard.node for guard in guards)])
@@ -278,7 +274,7 @@ def _recorded(
         back.settle(nodes)
     mutated = [target for target, _ in mutations]
     made = Recording(graph, arguments.chosen, door.guards, inputs, list(written), mutated, cleared, gives, back, make)
-    if back is not None or notes.generators:
+    if back is not None or notes.drawn:
         return made, None
     given_out = (*found, *(x for _, x in changed), *new.values())
     return made, [_own(node, value_of(x)) for node, x in zip(graph.outputs, given_out, strict=True)]

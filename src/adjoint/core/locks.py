@@ -10,7 +10,7 @@ import os
 import threading
 from typing import Any
 
-RECORDING = threading.RLock()  # while a function is recorded, symbols stand in the place of its state
+RECORDING = threading.RLock()  # what compiled functions know of their recordings
 COMPILING = threading.RLock()  # LLVM, and the import of what compiles: a module half imported would stay so in a child
 COLLECTING = threading.RLock()  # two threads may add to the gradient of one leaf
 WRITES = threading.RLock()  # what was written in place, and when

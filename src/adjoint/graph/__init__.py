@@ -1,6 +1,5 @@
 """Programs as graphs of unique nodes."""
 
-from adjoint.graph.capture import capture as capture
 from adjoint.graph.graph import Graph as Graph
 from adjoint.graph.node import Node as Node
 from adjoint.graph.rewrite import Report as Report

@@ -94,6 +94,11 @@ class Graph:
         """All nodes, each after what it uses; inputs that nothing uses are not there."""
         return in_order((*self.outputs, *(guard.node for guard in self.guards)))
 
+    @property
+    def writes(self) -> bool:
+        """Whether a call changes anything besides."""
+        return bool(self.written) or (self.state is not None and bool(self.state.cleared or self.state.sets))
+
     def __len__(self) -> int:
         return len(self.nodes)
 

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
-from adjoint.core.errors import NotSupportedError
-from adjoint.core.trees import flatten
-from adjoint.graph.node import Node, placeholder
-from adjoint.graph.symbol import DRAWS, Record, Symbol, symbol_of
+from adjoint.graph.node import Node
 from adjoint.tape import writes
 from adjoint.tape.node import Leaf
 from adjoint.tape.node import Node as TapeNode
-from adjoint.tape.reach import Source, reach
-from adjoint.tape.tensor import Tensor, View, wrap
+from adjoint.tape.tensor import Tensor, wrap
 
 
 class Cell:
@@ -49,28 +43,6 @@ class Cell:
             SLOT.__set__(self.holder.node, None if value is None else wrap(value, None, 0))
         else:
             self.holder[self.key] = value
-
-    def kept(self) -> Any:
-        """What `put_back` needs: of a gradient, the tensor itself too."""
-        return (SLOT.__get__(self.holder.node), self.get()) if self.key is GRAD else self.get()
-
-    def stand_in(self, symbol: Any) -> None:
-        """Let `symbol` be there for a while: a tensor that is a gradient stays the same tensor."""
-        held = SLOT.__get__(self.holder.node) if self.key is GRAD else None
-        if held is None:
-            self.put(symbol)
-        else:
-            held.data = symbol
-
-    def put_back(self, kept: Any) -> None:
-        """Let all be as it was."""
-        if self.key is not GRAD:
-            return self.put(kept)
-        held, data = kept
-        SLOT.__set__(self.holder.node, held)
-        if held is not None:
-            held.data = data
-        return None
 
     def read(self) -> Any:
         """What it holds, or what stands for that."""
@@ -106,123 +78,30 @@ class Looked(Leaf):
 
 
 class State:
-    """All arrays that `f` can reach and that are not among its arguments.
+    """The arrays that a program reads and writes besides its arguments.
 
     Attributes:
         cells: those that hold an array, or what stands for one.
         inputs: one node a cell.
         cleared: numbers of the gradients that the program sets to None.
+        sets: places that get other plain values, each with its value.
         in_place: numbers of the cells whose arrays the program writes into; others it replaces.
         without: gradients that must not be there, since the program went its way without them.
         shaped: cells of which the program may depend on the shape alone, with that and the dtype.
         needing: all tensors, each with whether it requires a gradient.
-
-    With `gradients`, zeros stand for gradients that are not there: a program that adds to them holds for both.
     """
 
-    def __init__(self, f: Any, args: Any, gradients: bool = False) -> None:
+    def __init__(self) -> None:
+        self.cells: list[Cell] = []
+        self.inputs: list[Node] = []
         self.cleared: list[int] = []
+        self.sets: list[tuple[Any, Any]] = []
         self.in_place: set[int] = set()
         self.without: list[Cell] = []
         self.shaped: list[tuple[Cell, tuple[int, ...], Any]] = []
+        self.needing: list[tuple[Tensor, bool]] = []
         self.together = writes.Together()
-        self._put: dict[int, Any] = {}
-        found = reach(f, args)
-        given = {id(leaf) for leaf in flatten(args)[0]}
-        tensors = [t for t in found.tensors if id(t) not in given and t.level == 0 and not isinstance(t, View)]
-        grads = {id(t.grad) for t in tensors if t.node is not None}
-        self._tensors = [t for t in tensors if (t.node is None or t.is_leaf) and id(t) not in grads]
-        self._objects = found.objects
-        self._generators = found.generators
-        named = names_of(found.objects)
-        for thing in found.objects:
-            if hasattr(type(thing), "prepare") and hasattr(type(thing), "state_arrays"):
-                thing.prepare()
-        names = [named.get(id(t), f"tensor{k}") for k, t in enumerate(self._tensors)]
-        cells = [Cell(name, t, DATA) for name, t in zip(names, self._tensors, strict=True)]
-        cells += [
-            Cell(f"{name}.grad", t, GRAD, partial(np.zeros, t.shape, t.dtype) if gradients else None)
-            for name, t in zip(names, self._tensors, strict=True)
-            if t.node is not None
-        ]
-        for thing in found.objects:
-            cells += [cell for cell in _of_object(thing) if id(cell.get()) not in given]
-        self._all = cells
-        self.needing = [(t, t.node is not None) for t in self._tensors]
-        self.cells = [cell for cell in cells if _is_kept(cell.read())]
-        self.inputs = [
-            placeholder(cell.name, np.shape(x), np.asarray(x).dtype, number=not isinstance(x, np.ndarray))
-            for cell in self.cells
-            for x in (cell.read(),)
-        ]
-
-    @contextmanager
-    def symbolic(self, record: Record) -> Iterator[list[Cell]]:
-        """For a while, symbols in place of all arrays; afterwards everything is as it was."""
-        attributes = self._attributes = [(space, dict(space)) for space in _spaces(self._objects)]
-        before = [(cell, cell.kept()) for cell in self._all]
-        sources = {id(generator): (s, s.get()) for generator in self._generators for s in (Source.of(generator),)}
-        places = {cell: i for i, cell in enumerate(self._all)}
-        for cell, node in zip(self.cells, self.inputs, strict=True):
-            value = cell.read()
-            symbol = symbol_of(np.array(value) if isinstance(value, np.ndarray) else value, node)
-            self._put[places[cell]] = symbol
-            cell.stand_in(symbol)
-        own = [(t, t.node) for t in self._tensors]
-        leaves = [leaf for _, leaf in own if type(leaf) is Leaf]
-        for leaf in leaves:
-            leaf.__class__ = Untouched
-        try:
-            yield self._all
-            if any((t.node is None) is not (was is None) for t, was in own):
-                raise NotSupportedError("the function itself changes which tensors require a gradient")
-            for key, (source, state) in sources.items():
-                _, first, known = record.generators.get(key, (source, state, {repr(state)}))
-                if repr(first) != repr(state) or repr(source.get()) not in known:
-                    raise NotSupportedError(DRAWS)
-        finally:
-            self._looked = {leaf for leaf in leaves if type(leaf) is Looked}
-            for leaf in leaves:
-                leaf.__class__ = Leaf
-            for t, was in own:
-                t.node = was
-            for cell, value in before:
-                cell.put_back(value)
-            for space, values in attributes:
-                for name in space.keys() - values.keys():
-                    del space[name]
-                for name, value in values.items():
-                    if space.get(name) is not value:
-                        space[name] = value
-            for source, state in sources.values():
-                source.set(state)
-            for key, (source, state, _) in record.generators.items():
-                if key not in sources:
-                    source.set(state)
-
-    def written(self, cells: list[Cell], node_of: Callable[[Any], Node]) -> dict[int, Node]:
-        """The new node of each cell that was written, by the cell's number."""
-        read = dict(zip(self.cells, self.inputs, strict=True))
-        changed = {}
-        for i, cell in enumerate(cells):
-            now = cell.get()
-            if now is not None and now is self._put.get(i):
-                self.in_place.add(i)
-            if isinstance(now, Symbol) and now.node is not read.get(cell):
-                changed[i] = now.node
-            elif not isinstance(now, Symbol) and _is_kept(now):  # what does not depend on anything
-                changed[i] = node_of(now)
-            elif now is None and (cell in read or (cell.key is GRAD and type(cell.holder.node) is Leaf)):
-                self.cleared.append(i)
-            elif not (isinstance(now, Symbol) or now is None or (cell.key is GRAD and not _is_kept(now))):
-                raise NotSupportedError(f"it puts a {type(now).__name__} into {cell.name}, where an array was")
-        return changed
-
-    def prune(self, used: Container[Node]) -> None:
-        """Leave out the inputs that stand for gradients which are not there, and which the program does not use."""
-        pairs = zip(self.cells, self.inputs, strict=True)
-        kept = [(cell, node) for cell, node in pairs if cell.get() is not None or node in used]
-        self.cells, self.inputs = [cell for cell, _ in kept], [node for _, node in kept]
+        self._all: list[Cell] = []
 
     def written_in_place(self, i: int) -> Iterator[Cell]:
         """Cell number `i`, if the program writes into the array that is there."""
@@ -278,6 +157,8 @@ class State:
             self.together.note(written)
         for i in self.cleared:
             cells[i].put(None)
+        for place, value in self.sets:
+            place.write(value)
         return results
 
 
@@ -286,32 +167,6 @@ def _apart(value: Any, targets: dict[int, np.ndarray]) -> Any:
     if not isinstance(value, np.ndarray) or (value.base is None and id(value) not in targets):
         return value  # memory of its own
     return np.array(value) if any(np.may_share_memory(value, target) for target in targets.values()) else value
-
-
-def _is_kept(value: Any) -> bool:
-    return isinstance(value, np.ndarray) or type(value) in (int, float)
-
-
-def _of_object(thing: Any) -> Iterator[Cell]:
-    """The arrays among the attributes of `thing`, and in the dictionaries there."""
-    arrays = getattr(thing, "state_arrays", None)
-    for k, group in enumerate(getattr(thing, "param_groups", ())):  # settings that a schedule may change
-        yield from (Cell(f"group{k}.{name}", group, name) for name, value in group.items() if type(value) is float)
-    if hasattr(thing, "param_groups"):
-        yield Cell("steps", vars(thing), "steps")
-    places = arrays() if arrays is not None else {type(thing).__name__.lower(): vars(thing)}
-    for label, place in places.items():
-        for name, value in place.items():
-            if isinstance(value, np.ndarray) and value.dtype.kind in "fciub":
-                yield Cell(f"{label}.{name}", place, name)
-
-
-def _spaces(objects: Iterable[Any]) -> Iterator[dict[str, Any]]:
-    """The attributes of objects, and what optimisers keep for each parameter."""
-    for thing in objects:
-        yield vars(thing)
-        if hasattr(thing, "state_arrays"):
-            yield from thing.state_arrays().values()
 
 
 def names_of(objects: list[Any]) -> dict[int, str]:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from copy import deepcopy
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -44,7 +45,6 @@ class Record:
     Attributes:
         guards: what the program asked of its values, in order.
         draws: the random draws; those from one state of a generator are one, as when a checkpoint repeats them.
-        generators: those that were drawn from: each with its first state, and all that it had before or after a draw.
         raised: exceptions that operations raised because of their values, which guards hold on to.
         silent: whether it is known that errors of numbers are not raised; else each operation asks NumPy.
     """
@@ -53,26 +53,32 @@ class Record:
         self.silent = silent
         self.guards: list[Guard] = []
         self.draws: dict[Any, Node] = {}
-        self.generators: dict[int, tuple[Source, Any, set[str]]] = {}
         self.raised: list[BaseException] = []
+        self._generators: dict[int, tuple[Any, Any]] = {}
 
-    def before(self, source: Source, key: int) -> str:
-        """The state of a generator as a draw begins.
+    def copy_of(self, generator: Any) -> Any:
+        """A generator that draws in the place of another, which does not move."""
+        bits = getattr(generator, "bit_generator", generator)  # which several may share
+        return self._generators.setdefault(id(bits), (generator, deepcopy(generator)))[1]
 
-        Raises:
-            NotSupportedError: if the program itself has drawn from it meanwhile.
-        """
-        state = source.get()
-        _, _, known = self.generators.setdefault(key, (source, state, {repr(state)}))
-        if repr(state) not in known:
-            raise NotSupportedError(DRAWS)
-        return repr(state)
+    @property
+    def drawn(self) -> bool:
+        """Whether random numbers were drawn."""
+        return bool(self._generators)
+
+    @property
+    def source(self) -> Source:
+        """All that has been drawn so far, which a checkpoint goes back to and draws again."""
+        return Source(self._states, self._go_back)
+
+    def _states(self) -> dict[str, Any]:
+        return {str(key): Source.of(copy).get() for key, (_, copy) in self._generators.items()}
+
+    def _go_back(self, states: dict[str, Any]) -> None:
+        for key, (generator, copy) in self._generators.items():
+            Source.of(copy).set(states[str(key)] if str(key) in states else Source.of(generator).get())
 
 
-DRAWS = (
-    "the captured function draws random numbers from a generator of NumPy's, which would be the same at every call of "
-    "the graph; draw them outside and pass them as an argument, or use layers that draw, such as adjoint.nn.Dropout"
-)
 _record: ContextVar[Record | None] = ContextVar("record", default=None)
 
 
@@ -185,10 +191,9 @@ class Symbol(Layered):
         record = _record.get() or Record()
         generator = getattr(settings["rng"], "generator", settings["rng"])  # a `Drawing` stands for its own
         settings = {**settings, "rng": generator}
-        source = Source.of(generator)
-        state = record.before(source, id(generator))
-        out = apply(op, values, settings)
-        record.generators[id(generator)][2].add(repr(source.get()))
+        copy = record.copy_of(generator)
+        state = repr(Source.of(copy).get())
+        out = apply(op, values, {**settings, "rng": copy})
         given = tuple(constant(v) if node is None else node for v, node in zip(values, nodes, strict=True))
         key = (op, given, frozen(settings), state)
         if key not in record.draws:

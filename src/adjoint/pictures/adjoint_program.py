@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.compiler.capture import capture, capture_around
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.pulls import Pull
 from adjoint.core.trees import flatten, paths
-from adjoint.graph.capture import capture
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import Node, placeholder
 from adjoint.graph.source import Headings, Writer, source, users_line
@@ -49,7 +49,7 @@ def adjoint_source(f: Function, *args: Any, argnums: int | Sequence[int] = 0) ->
     """
     chosen = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     plain = capture(f, *args)
-    if plain.written:
+    if plain.writes:
         raise NotSupportedError(
             f"adjoint_source: {plain.name} writes state outside of it, which a function of arrays cannot; use "
             f"ad.capture({plain.name}, ...).to_source() for the whole program"
@@ -57,9 +57,9 @@ def adjoint_source(f: Function, *args: Any, argnums: int | Sequence[int] = 0) ->
     outputs = plain.outputs
     several = len(outputs) != 1 or int(np.prod(outputs[0].shape)) != 1 or outputs[0].dtype.kind != "f"
     rules = _Rules()
-    program = _pulled(f, chosen, len(args)) if several else value_and_grad(f, chosen)
 
-    def observed(*given: Any) -> Any:
+    def observed(followed: Function, *given: Any) -> Any:
+        program = _pulled(followed, chosen, len(args)) if several else value_and_grad(followed, chosen)
         token = recording_floor.observe("source", rules)
         try:
             return program(*given)
@@ -67,9 +67,8 @@ def adjoint_source(f: Function, *args: Any, argnums: int | Sequence[int] = 0) ->
             recording_floor.reset(token)
 
     observed.__signature__ = _signature(f, len(args), several)  # type: ignore[attr-defined]  # what `inspect` reads
-    value = f(*args) if several else None
-    cotangents = [] if value is None else [flatten(value)[1]([np.ones(n.shape, n.dtype) for n in outputs])]
-    graph = capture(observed, *args, *cotangents)
+    cotangents = [flatten(plain(*args))[1]([np.ones(n.shape, n.dtype) for n in outputs])] if several else []
+    graph = capture_around(observed, f, *args, *cotangents)
     count = len(outputs)
     one = isinstance(argnums, int) and len(graph.outputs) == count + 1
 

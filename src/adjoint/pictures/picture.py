@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from adjoint.compiler.capture import capture
 from adjoint.core.errors import ArgumentError
-from adjoint.graph.capture import capture
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import variable
 from adjoint.pictures import fold as folding

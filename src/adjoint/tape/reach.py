@@ -63,6 +63,8 @@ def reach(*things: Any) -> Reached:
             stack += (thing.func, thing.args, thing.keywords)
         elif is_machinery(type(thing)):
             stack.append(getattr(thing, "__wrapped__", None))  # of a compiled function, the function
+            source = getattr(thing, "source", None)  # of a recording, what it has drawn
+            found.generators.extend([source] if isinstance(source, Source) else [])
         elif hasattr(thing, "__dict__") and not isinstance(thing, Box | ModuleType) and not _is_numpys(type(thing)):
             found.objects.append(thing)
             stack += vars(thing).values()
@@ -121,6 +123,8 @@ class Source(NamedTuple):
 
     @classmethod
     def of(cls, generator: Any) -> Source:
+        if isinstance(generator, Source):
+            return generator
         if isinstance(generator, np.random.Generator):
             bits = generator.bit_generator
             return cls(lambda: bits.state, lambda state: setattr(bits, "state", state))
@@ -191,5 +195,5 @@ def _set(sources: list[tuple[Source, Any]], attributes: list[tuple[Any, dict[str
 def _same(a: Any, b: Any) -> bool:
     """Whether two states of a generator are equal."""
     if isinstance(a, dict):
-        return all(_same(a[key], b[key]) for key in a)
+        return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
     return bool(np.array_equal(a, b)) if isinstance(a, np.ndarray) else bool(a == b)

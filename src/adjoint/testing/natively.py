@@ -12,9 +12,9 @@ import numpy as np
 
 from adjoint.core.errors import AdjointError
 from adjoint.core.registry import answer
-from adjoint.graph.capture import capture
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import in_order
+from adjoint.graph.on_symbols import on_symbols
 from adjoint.native.plan.classify import kind_of
 from adjoint.native.plan.decompose import primitive
 from adjoint.testing.cases import case_of
@@ -63,7 +63,7 @@ def _of(call: Callable[..., Any], arrays: list[Any]) -> Compiled:
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            kinds = kinds_of(capture(call, *arrays))
+            kinds = kinds_of(on_symbols(call, *arrays))
         except AdjointError:
             return Compiled.REFUSED
     if not kinds:

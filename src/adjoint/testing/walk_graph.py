@@ -9,7 +9,7 @@ import numpy as np
 
 from adjoint.core.errors import GradientMismatchError, GraphError
 from adjoint.core.trees import flatten
-from adjoint.graph.capture import capture
+from adjoint.graph.on_symbols import on_symbols
 from adjoint.testing.cases import outputs
 from adjoint.testing.walk_batch import Stack
 from adjoint.testing.walk_forward import random_like
@@ -56,7 +56,7 @@ def check_capture(stack: Stack, rng: np.random.Generator) -> int:
 
 
 def _check(stack: Stack, what: str, function: Callable[..., Any], first: Any, other: Any) -> int:
-    graph = capture(function, *first)
+    graph = on_symbols(function, *first)
     graph.verify()
     simpler = graph.rewritten()
     simpler.verify()

@@ -20,7 +20,7 @@ from adjoint.core.memory import axes_by, is_laid_out, shows
 from adjoint.core.op import Call
 from adjoint.core.registry import Entry
 from adjoint.core.trees import flatten
-from adjoint.graph.capture import capture
+from adjoint.graph.on_symbols import on_symbols
 from adjoint.testing.samples import samples
 from adjoint.transforms.batch import vmap
 from adjoint.transforms.forward import jvp
@@ -111,7 +111,7 @@ def _vmapped(trial: Trial) -> Any:
 
 
 def _captured(trial: Trial) -> Any:
-    return capture(trial, *trial.arrays)(*trial.arrays)
+    return on_symbols(trial, *trial.arrays)(*trial.arrays)
 
 
 MODES: dict[str, Callable[[Trial], Any]] = {

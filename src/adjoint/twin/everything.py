@@ -31,7 +31,7 @@ def twin(function: FunctionType, through: Any, known_as: Any, stored: frozenset[
     made = _codes.get(key)
     if made is None:
         try:
-            made = _rewritten(find(function), stored)
+            made = _rewritten(find(function, tested=True), stored)
         except NoTwinError as error:
             made = error
         except (SyntaxError, RecursionError, ValueError) as error:

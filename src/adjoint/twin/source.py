@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import copy
 import linecache
+import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,21 +45,22 @@ class _File:
     codes: frozenset[CodeType]
 
 
-_files: dict[tuple[str, int], _File] = {}  # by name, and by the future statements that are in force
+_files: dict[tuple[str, int, bool], _File] = {}  # by name, by the future statements in force, and by pytest's changes
+_written: dict[CodeType, CodeType] = {}  # of codes inside of those that were built, what the user wrote
 _lock = Lock()
 
 
-def find(function: FunctionType) -> Found:
-    """The syntax of `function`.
+def find(function: FunctionType, tested: bool = False) -> Found:
+    """The syntax of `function`; also of one whose assertions pytest has written anew, if it is `tested`.
 
     Raises:
         NoTwinError: if there is no source, or the source is not what was compiled.
     """
     code = function.__code__
-    file = _file(code, function.__globals__)
+    file = _file(code, function.__globals__, tested)
     if code not in file.codes:  # the file may have been written and loaded again since it was read
         linecache.checkcache(code.co_filename)
-        file = _file(code, function.__globals__)
+        file = _file(code, function.__globals__, tested)
         if code not in file.codes:
             raise NoTwinError(f"the source of {code.co_qualname} at hand is not what was compiled")
     found = [
@@ -82,12 +84,12 @@ def classes_beside(function: FunctionType) -> Sequence[ast.ClassDef]:
         return ()
 
 
-def _file(code: CodeType, scope: Mapping[str, Any]) -> _File:
-    name, flags = code.co_filename, code.co_flags & _FUTURE
+def _file(code: CodeType, scope: Mapping[str, Any], tested: bool = False) -> _File:
+    name, flags, tested = code.co_filename, code.co_flags & _FUTURE, tested and "@pytest_ar" in scope
     lines = linecache.getlines(name, dict(scope) if "__loader__" in scope else None)
     if not lines:
         raise NoTwinError("there is no source (it was typed, or made by exec)")
-    known = _files.get((name, flags))
+    known = _files.get((name, flags, tested))
     if known is not None and known.lines == lines:
         return known
     source = "".join(lines)
@@ -99,6 +101,10 @@ def _file(code: CodeType, scope: Mapping[str, Any]) -> _File:
             for statement in tree.body:
                 # Notebooks compile one statement after another; an import elsewhere makes other code of ``np.sin(x)``.
                 codes.update(_codes(compile(ast.Module([statement], []), name, "exec", flags, dont_inherit=True)))
+            if tested:  # pytest has written its assertions anew
+                changed = ast.parse(source, name)
+                sys.modules["_pytest.assertion.rewrite"].rewrite_asserts(changed, source.encode())
+                codes.update(_codes(compile(changed, name, "exec", flags, dont_inherit=True)))
     except (SyntaxError, ValueError) as error:
         raise NoTwinError(f"the source at hand does not compile: {error}") from None
     classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
@@ -107,7 +113,7 @@ def _file(code: CodeType, scope: Mapping[str, Any]) -> _File:
         first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
         functions.setdefault((getattr(node, "name", "<lambda>"), first), []).append((node, around))
     with _lock:
-        made = _files[name, flags] = _File(lines, classes, functions, frozenset(codes))
+        made = _files[name, flags, tested] = _File(lines, classes, functions, frozenset(codes))
     return made
 
 
@@ -176,8 +182,39 @@ def build(found: Found, extra: Sequence[str] = ()) -> CodeType:
     compiled: CodeType = compile(module, code.co_filename, "exec", flags=code.co_flags & _FUTURE, dont_inherit=True)
     for inner in _in_order(compiled):
         if inner.co_name == code.co_name and _names(inner) == _names(code):
-            return _renamed(inner, inner.co_qualname, code.co_qualname)
+            made = _renamed(inner, inner.co_qualname, code.co_qualname)
+            _remember(made, code)
+            return made
     raise NoTwinError(f"{code.co_qualname} is not found in what was compiled")
+
+
+def _remember(made: CodeType, code: CodeType) -> None:
+    """Note what the user wrote in the place of each code inside of `made`."""
+
+    def known(whole: CodeType) -> dict[Any, list[CodeType]]:
+        found: dict[Any, list[CodeType]] = {}
+        for inner in _in_order(whole):
+            found.setdefault((inner.co_name, inner.co_firstlineno, _names(inner)), []).append(inner)
+        return found
+
+    mine = known(code)
+    for key, codes in known(made).items():
+        if len(codes) == len(mine.get(key, ())):
+            _written.update(zip(codes, mine[key], strict=True))
+
+
+def as_written(function: FunctionType) -> FunctionType:
+    """`function`, or what the user wrote in its place, if it was made inside of a twin."""
+    code = _written.get(function.__code__)
+    if code is None:
+        return function
+    own = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    if not own.keys() >= {*code.co_freevars}:
+        return function
+    cells = tuple(own[name] for name in code.co_freevars)
+    made = FunctionType(code, function.__globals__, function.__name__, function.__defaults__, cells)
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
 
 
 def _around(text: str, body: ast.stmt) -> Any:
@@ -211,4 +248,4 @@ def _renamed(code: CodeType, old: str, new: str) -> CodeType:
     return code.replace(co_qualname=name, co_consts=tuple(map(fixed, code.co_consts)))
 
 
-__all__ = ["Found", "FunctionNode", "NoTwinError", "build", "classes_beside", "find"]
+__all__ = ["Found", "FunctionNode", "NoTwinError", "as_written", "build", "classes_beside", "find"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import types
 from collections.abc import Sequence
 from typing import Any
@@ -26,6 +27,7 @@ from adjoint.compiler.trace.outside import (
 )
 from adjoint.compiler.trace.pythons import SPECIAL, Pythons
 from adjoint.compiler.trace.reads import CONTAINERS
+from adjoint.compiler.trace.sourceless import without_source
 from adjoint.compiler.trace.trees import OPTREE, is_spec, of_optree, of_spec
 from adjoint.core.box import Box
 from adjoint.core.op import Op
@@ -38,7 +40,7 @@ from adjoint.optim.optimizer import Optimizer
 from adjoint.tape.custom import Gate
 from adjoint.twin.everything import twin
 from adjoint.twin.expressions import DOOR
-from adjoint.twin.source import NoTwinError
+from adjoint.twin.source import NoTwinError, as_written
 
 DEEPEST = 300  # calls of the user's functions inside one another
 _SCRATCH = vars(Optimizer)["_scratch_for"]
@@ -93,7 +95,7 @@ class Calls(Pythons):
 
     def _call_outside(self, f: Outside, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         g = f.o
-        special = SPECIAL.get(g) if g.__hash__ is not None and callable(g) else None
+        special = SPECIAL.get(g) if type(g).__hash__ is not None and callable(g) else None
         if special is not None:
             return special(self, *args, **kwargs)
         root = root_of(g)
@@ -107,6 +109,11 @@ class Calls(Pythons):
                 if g.__name__ in _NOT_OURS:
                     raise self.refuse(f"it calls {g.__name__}")
                 return self.of_ours(g, args, kwargs)
+            if module.startswith("adjoint.compiler.") and vars(sys.modules[module]).get(g.__name__) is g:
+                raise self.refuse(
+                    f"it calls ad.{g.__name__} inside a function that is being captured or compiled: call the function "
+                    f"itself, which becomes part of the same graph"
+                )
             if g is _SCRATCH:
                 return np.zeros_like(self.val(args[2]))
             if g.__qualname__ == "Module.__call__" and root == "adjoint":
@@ -135,6 +142,10 @@ class Calls(Pythons):
         if isinstance(g, types.WrapperDescriptorType | types.MethodDescriptorType):
             return self._slot_call(g, args, kwargs)
         if is_users(type(g)):
+            if root == "numpy":
+                raise self.refuse(f"it calls {g.__module__}.{g.__name__}, which has to happen at each call")
+            if isinstance(g, Graph) and g.state is not None:
+                raise self.refuse(f"it calls the graph {g.name}, which reads tensors: call its function")
             if isinstance(g, Gate | Graph | Expr):
                 return self.of_ours(g, args, kwargs)
             if type(g).__module__.startswith(OURS):
@@ -205,9 +216,12 @@ class Calls(Pythons):
                         self.guards.at(AttributePlace(function, name), getattr(function, name))
             frame = Frame(f, self.pinned(function.__globals__))
             try:
-                made = twin(function, self, frame, stored or frozenset())
+                made = twin(as_written(function), self, frame, stored or frozenset())
             except NoTwinError as error:
-                raise self.refuse(str(error)) from None
+                if not self.learned.sourceless:
+                    raise self.refuse(str(error)) from None
+                f.read[which] = without_source(self, frame, str(error))
+                return f.read[which](*args, **kwargs)
             defaults, named = function.__defaults__, function.__kwdefaults__
             if defaults:
                 made.__defaults__ = tuple(self.take(x, Place(defaults, i)) for i, x in enumerate(defaults))

@@ -276,7 +276,7 @@ class Containers(Attributes):
             self.call(self.special(o, o, "__setitem__"), (key, value), {})
         elif isinstance(o, np.ndarray):
             if isinstance(value, Box) or any(isinstance(k, Box) for k in (key if type(key) is tuple else (key,))):
-                raise self.symbolic("it writes into an array that it made")
+                raise self.symbolic(o, "it writes into an array that it made")
             self.native(operator.setitem, (o, self.val(key), self.val(value)), {})
         elif type(key) is slice:
             self.native(operator.setitem, (o, self._index(key), self.items(value)), {})
@@ -291,7 +291,7 @@ class Containers(Attributes):
                 o.content[key] = value
                 return
             if key not in o.over and o.path is None:
-                self.guards.has(x, key, key in x)
+                self.guards.has(x, key, key in x, "sets")
             o.over[key] = value
         elif type(x) in SEQUENCES:
             key = self._index(key)
@@ -382,7 +382,7 @@ class Containers(Attributes):
     def val(self, x: Any) -> Any:
         raise NotImplementedError
 
-    def symbolic(self, why: str) -> BaseException:
+    def symbolic(self, array: Any, why: str) -> BaseException:
         raise NotImplementedError
 
     def plain_method(self, o: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from adjoint.compiler.arguments import Arguments
 from adjoint.compiler.trace.calls import Calls
-from adjoint.compiler.trace.guards import Guards
 from adjoint.compiler.trace.inputs import Inputs
 from adjoint.compiler.trace.outside import Again, Refuse
 from adjoint.graph.symbol import Record
@@ -18,18 +16,18 @@ class Door(Calls):
 
     Attributes:
         notes: what the program asks of its values.
+        source: what it has drawn.
     """
 
-    def __init__(self, arguments: Arguments, paths: Sequence[str], known: Known, notes: Record) -> None:
-        self.guards = Guards()
-        self.inputs = Inputs(arguments, self.guards)
-        self.inputs.known_as(list(paths))
+    def __init__(self, inputs: Inputs, paths: Sequence[str], known: Known, notes: Record) -> None:
+        self.guards, self.inputs = inputs.guards, inputs
+        inputs.known_as(list(paths))
         self.leaf_of = {path: k for k, path in enumerate(paths)}
         self.memo, self.learned, self.notes = {}, known, notes
         self.varying = known.varying
         self.made_codes, self.made_objects = set(), {}
         self.depth, self.dead, self.ours = 0, "", False
-        self.raised = notes.raised
+        self.raised, self.source = notes.raised, notes.source
         self.keywords: Sequence[str] = ()
 
     @property
@@ -40,8 +38,9 @@ class Door(Calls):
         self.dead = self.dead or why
         return Refuse(self.dead)
 
-    def symbolic(self, why: str) -> BaseException:
+    def symbolic(self, array: Any, why: str) -> BaseException:
         """What to raise where an array that was made inside should have been part of the program."""
+        self.inputs.wrote([array])
         if self.learned.fills:
             return self.refuse(why)
         self.learned.fills = True
@@ -57,7 +56,10 @@ class Door(Calls):
         named = {name: self.given(x, f"kwargs[{name!r}]") for name, x in kwargs.items()}
         self.keywords = tuple(kwargs)
         call = self.with_twin if self.inputs.arguments.inside_transform else self.call
-        found = call(self.known_function(f), given, named)
+        return self.ended(call(self.known_function(f), given, named))
+
+    def ended(self, found: Any) -> Any:
+        """What the function gave, since the call is over."""
         if self.dead:
             raise Refuse(self.dead)
         for group, now, first in self.inputs.settings:
@@ -83,3 +85,4 @@ class Known:
     def __init__(self) -> None:
         self.varying: set[Any] = set()
         self.fills = False
+        self.sourceless = False  # whether functions without source may run as they are, with stand-ins

@@ -115,10 +115,10 @@ class Guards:
         """Two places have the same thing."""
         self.add(("alike", a.identity, b.identity), lambda name_of: f"{a.text(name_of)} is {b.text(name_of)}")
 
-    def has(self, holder: Any, key: Any, there: bool) -> None:
-        """Whether a dictionary has a key."""
+    def has(self, holder: Any, key: Any, there: bool, why: str = "has") -> None:
+        """Whether a dictionary has a key: the program asked for it, or sets it, which says where it comes."""
         word = "in" if there else "not in"
-        self.add(("has", id(holder), key), lambda name_of: f"{_key(key, name_of)} {word} {name_of(holder)}")
+        self.add((why, id(holder), key), lambda name_of: f"{_key(key, name_of)} {word} {name_of(holder)}")
         self._kept.append(holder)
 
     def attribute(self, kind: type, name: str) -> Any:
@@ -151,6 +151,29 @@ class Guards:
     def text(self, key: Any, text: Callable[[NameOf], str]) -> None:
         """Any other condition."""
         self.add(("text", key), text)
+
+    def about(self, holder: Any, key: Any) -> set[str]:
+        """What the conditions on ``holder[key]``, and on `holder` as a whole, ask."""
+        found = set()
+        for line in self._lines:
+            word, first, *rest = line[1] if line[0] == "text" and isinstance(line[1], tuple) else line
+            if type(first) is int and first == id(holder) and rest[:1] in ([], [key]):
+                found.add(word)
+            if any(isinstance(place, tuple) and place[:2] == (id(holder), key) for place in (first, *rest)):
+                found.add(word)
+        return found
+
+    def keys(self, holder: Any) -> Iterator[Any]:
+        """The keys of `holder` that conditions are about."""
+        for line in self._lines:
+            yield from (place[1] for place in line if isinstance(place, tuple) and place[:1] == (id(holder),))
+
+    def name(self, thing: Any) -> str:
+        """What a thing from outside is called where it was found first; else its class."""
+        for line in self._lines:
+            if line[0] == "is" and line[2] == id(thing):
+                return str(line[1][1])
+        return type(thing).__name__
 
     # -- At each call -----------------------------------------------------------------------------------
 

@@ -15,7 +15,6 @@ from adjoint.graph.node import Node, placeholder
 from adjoint.graph.state import DATA, GRAD, SLOT, Cell, Looked, State, Untouched, names_of
 from adjoint.graph.symbol import Symbol, symbol_of
 from adjoint.optim.optimizer import Optimizer
-from adjoint.tape import writes
 from adjoint.tape.node import Leaf, leaf
 from adjoint.tape.tensor import Tensor, View, wrap
 
@@ -48,11 +47,8 @@ class Inputs(State):
     """
 
     def __init__(self, arguments: Arguments, guards: Guards) -> None:
+        super().__init__()
         self.arguments, self.guards = arguments, guards
-        self.cleared, self.in_place, self.without = [], set(), []
-        self.shaped, self.needing = [], []
-        self.together = writes.Together()
-        self.cells, self.inputs, self._all = [], [], []
         self.numbers: list[tuple[Place, Node]] = []
         self.replaced: set[int] = set()
         self._now: dict[Cell, Callable[[], Any]] = {}  # what the program has there
@@ -119,6 +115,13 @@ class Inputs(State):
         self.guards.kind(place, np.ndarray)
         self._keep(array, symbol, place)
         return symbol
+
+    def wrote(self, arrays: Sequence[Any]) -> None:
+        """The function tries to write into arrays that are no part of the program.
+
+        Raises:
+            Again: if one has to be.
+        """
 
     def place_of(self, array: np.ndarray) -> Place:
         """Where an array from outside was found first."""
@@ -198,13 +201,15 @@ class Inputs(State):
         shadow.node = None
         if tensor.node is not None:
             shadow.node = leaf(tensor.shape, tensor.dtype)
-            cell = Cell(f"{name}.grad", tensor, GRAD)
+            cell = self._gradient_cell(name, tensor)
             gradient = SLOT.__get__(tensor.node)
-            if gradient is None:
+            if gradient is None and cell.stands_for_none is None:
                 self._all.append(cell)
-                self._now[cell] = lambda: _gradient(shadow)
+                self._now[cell] = lambda: gradient_in(shadow)
+            elif gradient is None:
+                shadow.node.grad = wrap(self._enter(cell, cell.read(), lambda: gradient_in(shadow)), None, 0)
             elif isinstance(gradient.data, np.ndarray) and gradient.node is None:
-                symbol = self._enter(cell, gradient.data, lambda: _gradient(shadow))
+                symbol = self._enter(cell, gradient.data, lambda: gradient_in(shadow))
                 shadow.node.grad = wrap(symbol, None, 0)
             else:
                 raise Refuse(f"the gradient of {name} has a graph of its own")
@@ -214,6 +219,9 @@ class Inputs(State):
         self._shadow[id(tensor)] = shadow
         self._keep(tensor, shadow, place)
         return shadow
+
+    def _gradient_cell(self, name: str, tensor: Tensor) -> Cell:
+        return Cell(f"{name}.grad", tensor, GRAD)
 
     # -- Optimisers -----------------------------------------------------------------------------------
 
@@ -326,6 +334,7 @@ def _reader(space: dict[str, Any], name: str) -> Callable[[], Any]:
     return lambda: space[name]
 
 
-def _gradient(shadow: Tensor) -> Any:
+def gradient_in(shadow: Tensor) -> Any:
+    """The array of a gradient; None, if there is none."""
     held = None if shadow.node is None else SLOT.__get__(shadow.node)
     return None if held is None else held.data

@@ -22,7 +22,7 @@ from adjoint.graph.symbol import LEVEL, Number, Symbol
 from adjoint.tape.modes import set_grad_enabled
 from adjoint.tape.tensor import Tensor
 
-_IMPURE = frozenset(
+IMPURE = frozenset(
     ("load", "save", "savez", "savez_compressed", "savetxt", "loadtxt", "fromfile", "genfromtxt", "memmap", "seterr",
      "geterr", "seterrcall", "geterrcall", "setbufsize", "getbufsize", "get_printoptions", "set_printoptions",
      "printoptions", "show_config", "show_runtime", "info", "vectorize", "frompyfunc", "apply_along_axis",
@@ -47,7 +47,7 @@ class Libraries(Histories):
     def known(self, g: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A function of NumPy's, or of Python's mathematics."""
         name = getattr(g, "__name__", "")
-        if name in _IMPURE and root_of(g) == "numpy":
+        if name in IMPURE and root_of(g) == "numpy":
             raise self.refuse(f"it calls numpy.{name}")
         values, named = [self.val(a) for a in args], {k: self.val(v) for k, v in kwargs.items()}
         if not all(map(self.harmless, (*values, *named.values()))):
@@ -56,10 +56,10 @@ class Libraries(Histories):
         if not symbols:
             return self._constant(g, name, values, named)
         if name in _LAST and values and isinstance(values[0], np.ndarray):
-            raise self.symbolic("it writes into an array that it made")
+            raise self.symbolic(values[0], "it writes into an array that it made")
         out = named.get("out")
         if isinstance(out, np.ndarray):
-            raise self.symbolic("it writes into an array that it made")
+            raise self.symbolic(out, "it writes into an array that it made")
         stand_in = self.stands_for(g, (*values, *named.values()))
         if stand_in is not None:
             found = self.native(stand_in, tuple(values), named)
@@ -163,7 +163,7 @@ class Libraries(Histories):
     def at_ufunc(self, ufunc: np.ufunc, args: tuple[Any, ...]) -> Any:
         values = tuple(self.val(a) for a in args)
         if isinstance(values[0], np.ndarray) and any(map(has_box, values)):
-            raise self.symbolic("it writes into an array that it made")
+            raise self.symbolic(values[0], "it writes into an array that it made")
         return self.native(ufunc.at, values, {})
 
     def scalar(self, kind: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

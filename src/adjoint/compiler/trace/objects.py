@@ -157,7 +157,7 @@ class Objects(Libraries):
                     return self.native(stand_in, (o, *values), named)
                 function = getattr(np, name, None)
                 if function is None or name in ("put", "fill", "sort", "partition"):
-                    raise self.symbolic(f"it calls {name} of an array that it made")
+                    raise self.symbolic(o, f"it calls {name} of an array that it made")
                 return self.native(function, (o, *values), named)
             return self.native(getattr(o, name), values, named)
         if inspect.isgenerator(o) and name in ("send", "close", "throw"):

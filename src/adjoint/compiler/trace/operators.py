@@ -151,7 +151,7 @@ class Operators(Containers):
             return self._in_place_method(name, a, b)
         if isinstance(a, np.ndarray):
             if isinstance(b, Box):
-                raise self.symbolic("it writes into an array that it made")
+                raise self.symbolic(a, "it writes into an array that it made")
             return self.native(getattr(operator, f"i{name}"), (a, self.val(b)), {})
         if isinstance(a, dict | set):
             return self.native(getattr(operator, f"i{name}"), (a, self._as_plain(b)), {})

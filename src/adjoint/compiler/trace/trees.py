@@ -30,7 +30,7 @@ def is_spec(x: Any) -> bool:
 
 def flatten(door: Pythons, tree: Any) -> Any:
     """Ours: the leaves, and what puts leaves together."""
-    x = _plain(door, tree, True)
+    x = plain(door, tree, True)
     leaves, rebuild = door.native(trees.flatten, (x,), {})
     spec = getattr(rebuild, "__self__", None)
     if not is_spec(spec):
@@ -48,7 +48,7 @@ def of_optree(door: Pythons, g: Any, args: tuple[Any, ...], kwargs: dict[str, An
     """A function of optree's."""
     if g.__name__ not in ("flatten", "flatten_with_path") or kwargs or len(args) != 4 or args[1] is not None:
         raise door.refuse(f"it calls optree's {g.__name__}")
-    found = door.native(g, (_plain(door, args[0], args[3] == trees.NAMESPACE), *args[1:]), {})
+    found = door.native(g, (plain(door, args[0], args[3] == trees.NAMESPACE), *args[1:]), {})
     _known(door, found[-1])
     return found
 
@@ -58,11 +58,11 @@ def of_spec(door: Pythons, spec: Any, name: str, args: tuple[Any, ...], kwargs: 
     if name == "unflatten":
         _known(door, spec)
         (leaves,) = args
-        return _made(door, door.native(spec.unflatten, (door.items(leaves),), {}))
+        return made(door, door.native(spec.unflatten, (door.items(leaves),), {}))
     if name == "flatten_up_to":
         _known(door, spec)
         (tree,) = args
-        return door.native(spec.flatten_up_to, (_plain(door, tree, spec.namespace == trees.NAMESPACE),), {})
+        return door.native(spec.flatten_up_to, (plain(door, tree, spec.namespace == trees.NAMESPACE),), {})
     if name not in _LOOKS:
         raise door.refuse(f"it calls {name} of a tree's structure")
     return door.native(getattr(spec, name), tuple(x.o if isinstance(x, Outside) else x for x in args), kwargs)
@@ -78,35 +78,35 @@ def _known(door: Pythons, spec: Any) -> None:
         _known(door, child)
 
 
-def _plain(door: Pythons, x: Any, ours: bool) -> Any:
+def plain(door: Pythons, x: Any, ours: bool) -> Any:
     """The tree with containers of Python's own in the place of those from outside; `ours`: dataclasses are nodes."""
     kind: Any = door.kind_of(x) if isinstance(x, Outside) else type(x)
     if kind in (dict, OrderedDict):
-        return kind((k, _plain(door, v, ours)) for k, v in door.pairs(x).items())
+        return kind((k, plain(door, v, ours)) for k, v in door.pairs(x).items())
     if kind in (list, tuple) or (kind is deque and (x.o if isinstance(x, Outside) else x).maxlen is None):
-        return kind([_plain(door, e, ours) for e in door.items(x)])
+        return kind([plain(door, e, ours) for e in door.items(x)])
     if isinstance(x, tuple) and hasattr(x, "_fields"):
-        return kind._make([_plain(door, e, ours) for e in x])
+        return kind._make([plain(door, e, ours) for e in x])
     if isinstance(x, Box) or kind in PLAIN or trees.is_leaf(x) or (isinstance(x, Outside) and callable(x.o)):
         return x
     if ours and hasattr(kind, "__dataclass_fields__") and is_users(kind):
         new: Any = object.__new__(kind)
         for field in dataclasses.fields(kind):
-            object.__setattr__(new, field.name, _plain(door, door.attr(x, field.name), ours))
+            object.__setattr__(new, field.name, plain(door, door.attr(x, field.name), ours))
         return new
     raise door.refuse(f"a tree holds a {kind.__name__}")
 
 
-def _made(door: Pythons, tree: Any) -> Any:
+def made(door: Pythons, tree: Any) -> Any:
     """Note the dataclasses in a tree that was put together."""
     if isinstance(tree, list | tuple | deque):
         for x in tree:
-            _made(door, x)
+            made(door, x)
     elif isinstance(tree, dict):
         for x in tree.values():
-            _made(door, x)
+            made(door, x)
     elif type(tree) in trees._known:
         door.made_objects[id(tree)] = tree
         for field in dataclasses.fields(tree):
-            _made(door, getattr(tree, field.name))
+            made(door, getattr(tree, field.name))
     return tree

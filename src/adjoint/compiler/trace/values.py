@@ -144,6 +144,8 @@ class Values(Writes):
         except AdjointError as error:
             raise self.refuse(str(error)) from error
         except Exception as error:
+            if isinstance(error, ValueError) and "read-only" in str(error):
+                self.inputs.wrote([getattr(f, "__self__", None), *args, *kwargs.values()])
             if not any(isinstance(x, Box) for x in (*args, *kwargs.values())) or error in self.notes.raised:
                 self.genuine(error)
             raise

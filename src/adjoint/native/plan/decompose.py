@@ -14,9 +14,8 @@ import numpy as np
 
 from adjoint.core.errors import AdjointError
 from adjoint.core.op import Op
-from adjoint.core.turns import aside
-from adjoint.graph.capture import capture
 from adjoint.graph.node import Draws, Node, Place, call, in_order, part
+from adjoint.graph.on_symbols import on_symbols
 from adjoint.graph.rewrite import converted, op_named, with_args
 from adjoint.graph.symbol import still
 from adjoint.native.lower.table import TABLE
@@ -153,8 +152,8 @@ def _captured(node: Node, args: tuple[Node, ...]) -> Node | None:
         return function(*values, **node.settings)
 
     examples = [np.ones((1,) if each and args[i].shape else args[i].shape, args[i].dtype) for i in given]
-    with np.errstate(all="ignore"), aside():
-        graph = capture(body, *examples)
+    with np.errstate(all="ignore"):
+        graph = on_symbols(body, *examples)
     nodes = graph.nodes
     if graph.guards or graph.state is not None or len(graph.outputs) != 1 or any(n.op is node.op for n in nodes):
         return None

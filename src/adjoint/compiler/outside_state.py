@@ -1,0 +1,196 @@
+"""What a captured program finds outside of its arguments: what is read afresh, frozen, written, or refused."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from adjoint.compiler.arguments import Arguments, shares_memory
+from adjoint.compiler.trace.containers import MAPPINGS, SEQUENCES
+from adjoint.compiler.trace.door import Door, Known
+from adjoint.compiler.trace.effects import form_of
+from adjoint.compiler.trace.guards import PLAIN, AttributePlace, CellPlace, Guards, Place
+from adjoint.compiler.trace.inputs import KINDS, Inputs, PlaceCell
+from adjoint.compiler.trace.outside import MISSING, Again, Outside, Refuse
+from adjoint.graph.node import Node
+from adjoint.graph.state import GRAD, Cell
+from adjoint.graph.symbol import Symbol
+from adjoint.tape.tensor import Tensor, wrap
+
+
+class Found(Known):
+    """What the first recordings of a capture found out for the last one.
+
+    Attributes:
+        afresh: identities of the arrays that are read afresh at each call, since the program writes them.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sourceless = True
+        self.afresh: set[int] = set()
+
+
+class Target(PlaceCell):
+    """A place that a program writes; `form` says what is put there."""
+
+    __slots__ = ("form",)
+
+    def __init__(self, place: Place, form: str) -> None:
+        super().__init__(place)
+        self.form = form
+
+    def get(self) -> Any:
+        return None  # what is there is not read
+
+    def put(self, value: Any) -> None:
+        if self.form == "tensor":
+            value = wrap(value, None, 0)
+        elif self.form:
+            value = value.item() if self.form == "python" else value[()]
+        self.place.write(value)
+
+
+class EndPlace(Place):
+    """The end of a list, which grows by what is written there."""
+
+    __slots__ = ()
+
+    @property
+    def name(self) -> str:
+        return f"the end of {self.key}"
+
+    def write(self, value: Any) -> None:
+        self.holder.append(value)
+
+
+class OutsideState(Inputs):
+    """What a program reads and writes besides its arguments, sorted by what it does to it."""
+
+    def __init__(self, known: Found) -> None:
+        super().__init__(Arguments((), ()), Guards())
+        self._known = known
+        self._frozen: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+
+    # -- As it is met -----------------------------------------------------------------------------------
+
+    def array(self, array: np.ndarray, place: Place) -> Any:
+        """What stands for an array: a constant, unless the program writes it."""
+        if id(array) in self._known.afresh or array.dtype.kind not in KINDS:
+            return super().array(array, place)
+        found = self.met(array, place)
+        if found is MISSING:
+            found = np.array(array)
+            found.flags.writeable = False
+            self.guards.kind(place, np.ndarray)
+            self._frozen[id(array)] = array, found
+            self._keep(array, found, place)
+        return found
+
+    def _gradient_cell(self, name: str, tensor: Tensor) -> Cell:
+        """Zeros stand for a gradient that is not there: a program that adds to them holds for both."""
+        return Cell(f"{name}.grad", tensor, GRAD, partial(np.zeros, tensor.shape, tensor.dtype))
+
+    def wrote(self, arrays: Sequence[Any]) -> None:
+        """Begin again, if one of `arrays` shows memory of an array that was frozen."""
+        shown = [array for array in arrays if isinstance(array, np.ndarray)]
+        held = [(a, copy) for a, copy in self._frozen.values() if a.flags.writeable]
+        self._thaw({id(a) for a, copy in held if any(np.may_share_memory(copy, array) for array in shown)})
+
+    def _thaw(self, arrays: set[int]) -> None:
+        """Begin again, if there are any: they are read afresh from now on."""
+        if arrays:
+            self._known.afresh |= arrays
+            raise Again
+
+    # -- When the recording is over ---------------------------------------------------------------------
+
+    def written(self, door: Door, node_of: Any) -> dict[int, Node]:
+        """The node of each cell that is written, by the cell's number.
+
+        Raises:
+            Again: if something that was frozen is written.
+        """
+        own = {i: node_of(x) for i, x in self.new().items()}
+        targets = [cell.get() for i in own for cell in self.written_in_place(i)]
+        self._thaw({id(a) for a, _ in self._frozen.values() if any(np.may_share_memory(a, b) for b in targets)})
+        if shares_memory((), self, own, ()):
+            raise Refuse("arrays that it uses share memory, in which it writes")
+        for thing in [o for o in door.memo.values() if isinstance(o, Outside) and o.changed]:
+            self._effects(door, thing, own, node_of)
+        return own
+
+    def _effects(self, door: Door, o: Outside, own: dict[int, Node], node_of: Any) -> None:
+        """What was written to one thing."""
+        name = self.guards.name(o.o)
+        if o.content is not None:
+            raise door.refuse(f"it takes elements out of {name}, a {o.what}; give back what is to be there")
+        for key, value in o.over.items():
+            place = self._place(o.o, key)
+            self._settle(door, place, name)
+            self._put(door, place, value, own, node_of)
+        for value in o.added:
+            if self.guards.about(o.o, MISSING) & {"len"}:
+                raise door.refuse(f"it makes {name} longer, and asks for what is in it")
+            self._put(door, EndPlace(o.o, name), value, own, node_of)
+
+    def _place(self, holder: Any, key: Any) -> Place:
+        if isinstance(holder, types.CellType):
+            return CellPlace(holder, next(self.guards.keys(holder), "a variable"))
+        return Place(holder, key) if isinstance(holder, (*MAPPINGS, *SEQUENCES)) else AttributePlace(holder, key)
+
+    def _settle(self, door: Door, place: Place, holder: str) -> None:
+        """What is written is no constant: it is read afresh; or the program is right for one call only."""
+        about = self.guards.about(place.holder, place.key)
+        try:
+            now = place.read()
+        except (KeyError, AttributeError, ValueError, IndexError):
+            if about & {"has", "keys", "len"}:
+                raise door.refuse(
+                    f"it makes {place.name} of {holder} where there is none, and asks whether there is; call it once "
+                    f"before, as it is"
+                ) from None
+            return
+        if isinstance(now, np.ndarray) and id(now) in self._frozen:
+            self._thaw({id(now)})
+        if "equal" in about and place.identity not in self._known.varying and _is_number(now):
+            self._known.varying.add(place.identity)
+            raise Again
+        if about & {"is", "plain", "equal"}:
+            raise door.refuse(
+                f"it reads {place.name} of {holder} and sets it to something else: pass it as an argument"
+            )
+
+    def _put(self, door: Door, place: Place, value: Any, own: dict[int, Node], node_of: Any) -> None:
+        """Let the program write `value`."""
+        live = self.live.get(id(value))
+        if isinstance(value, Tensor) and isinstance(live, Tensor):
+            value = Outside(live)
+        if isinstance(value, Symbol | Tensor | np.ndarray | np.generic) or type(value) in (float, complex):
+            form = "tensor" if isinstance(value, Tensor) else form_of(value)
+            own[len(self._all)] = node_of(value)
+            self._all.append(Target(place, form))
+        elif (type(value) in PLAIN or isinstance(value, Outside)) and not isinstance(place, EndPlace):
+            self.sets.append((place, value.o if isinstance(value, Outside) else value))
+        else:
+            what = type(value).__name__
+            raise door.refuse(f"it keeps a {what} in {place.name}, which is no array; give it back instead")
+
+    def keep(self, used: set[Node]) -> None:
+        """Leave out what the program does not read; numbers are cells like others."""
+        self.cells += [PlaceCell(place) for place, _ in self.numbers]
+        self.inputs += [node for _, node in self.numbers]
+        pairs = [(cell, node) for cell, node in zip(self.cells, self.inputs, strict=True) if node in used]
+        self.cells, self.inputs = [cell for cell, _ in pairs], [node for _, node in pairs]
+        self.numbers = []
+        self.forget()
+        self._frozen.clear()
+        del self.guards, self._known
+
+
+def _is_number(x: Any) -> bool:
+    return type(x) in (int, float, complex) or (isinstance(x, np.generic) and x.dtype.kind in "fciu")

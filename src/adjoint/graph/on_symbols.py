@@ -1,0 +1,24 @@
+"""`on_symbols`: the graph of a function that reads nothing but its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from adjoint.graph.graph import Graph, needed
+from adjoint.graph.signature import Given, results
+from adjoint.graph.symbol import recording
+
+
+def on_symbols(f: Callable[..., Any], *examples: Any, **named: Any) -> Graph:
+    """Call `f` with symbols, and keep what it did.
+
+    For functions of our own, which read and write nothing but their arguments. What anybody else's does besides is done
+    then, and its arrays are constants: `adjoint.capture` records it through its twin.
+    """
+    given = Given(f, examples, named)
+    args, kwargs = given.arguments()
+    with recording() as record:
+        outputs, gives = results(f(*args, **kwargs))
+    guards = needed(record.guards, outputs)
+    return Graph(given.inputs, outputs, takes=given.takes, gives=gives, guards=guards, name=getattr(f, "__name__", "f"))

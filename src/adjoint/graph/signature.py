@@ -1,0 +1,164 @@
+"""What a captured program takes and gives: trees, whose leaves are its inputs and outputs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.box import Box, raw
+from adjoint.core.errors import ArgumentError, LeavesGraphError, NotSupportedError
+from adjoint.core.trees import flatten, paths
+from adjoint.graph.drawing import Drawing
+from adjoint.graph.node import Node, NumberName, constant, placeholder
+from adjoint.graph.symbol import Symbol, symbol_of
+from adjoint.tape.node import leaf
+from adjoint.tape.tensor import Tensor, wrap
+
+
+class Given:
+    """The arguments of a capture: symbols in the place of what stands for any value of its shape and dtype.
+
+    Attributes:
+        names: of the leaves.
+        boxed: the leaves, symbols among them.
+        inputs: their nodes.
+    """
+
+    def __init__(self, f: Any, examples: tuple[Any, ...], named: dict[str, Any]) -> None:
+        self.names = leaf_names(f, examples, named)
+        leaves, self._rebuild = flatten((examples, named))
+        self._slots: list[Any] = []
+        self.boxed: list[Any] = []
+        for x, name in zip(leaves, self.names, strict=True):
+            if _varies(x):
+                data = x.data if isinstance(x, Tensor) else x
+                node = placeholder(name, np.shape(data), _dtype(data), number=type(data) in (float, complex))
+                self._slots.append(node)
+                self.boxed.append(_like(x, symbol_of(data, node)))
+            else:
+                self._slots.append(x)
+                self.boxed.append(Drawing(x) if isinstance(x, np.random.Generator) else x)
+        self.inputs = [slot for slot in self._slots if isinstance(slot, Node)]
+
+    def arguments(self, stand_in: Callable[[Any], Any] = lambda x: x) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments put together again, in containers of their own, with what stands for each leaf."""
+        args, kwargs = self._rebuild([stand_in(x) for x in self.boxed])
+        return args, kwargs
+
+    def takes(self, *args: Any, **kwargs: Any) -> list[Any]:
+        """One value an input, from a call's arguments."""
+        leaves, again = flatten((args, kwargs))
+        if again.__self__ != self._rebuild.__self__:  # type: ignore[attr-defined]  # both are methods of optree's
+            raise ArgumentError(
+                f"the graph was captured for arguments with other leaves: {', '.join(self.names) or 'none'}; "
+                f"got {', '.join(leaf_names(None, args, kwargs)) or 'none'}"
+            )
+        values = []
+        for x, slot, name in zip(leaves, self._slots, self.names, strict=True):
+            if isinstance(slot, Node):
+                values.append(_like_captured(x, slot, name))
+            elif type(x) is not type(slot) or x != slot:
+                raise ArgumentError(
+                    f"{name} was {slot!r} when the graph was captured, and is part of the program; got {x!r}. Capture "
+                    f"the function once more"
+                )
+        return values
+
+
+def _varies(x: Any) -> bool:
+    """Whether a leaf of the arguments stands for any value of its shape and dtype."""
+    data = x.data if isinstance(x, Tensor) else x
+    if isinstance(data, Box):
+        if isinstance(raw(data), Symbol):
+            raise NotSupportedError(
+                "capture inside a function that is being captured: call that function itself, which becomes part of "
+                "the same graph; or capture it before, and call its graph"
+            )
+        raise NotSupportedError(
+            f"capture takes arrays, numbers and tensors as examples; got a {type(data).__name__} of a transform. "
+            f"Capture the function before, and call its graph, which takes arrays of every kind"
+        )
+    return isinstance(x, np.ndarray | np.generic | Tensor) or type(x) in (float, complex)
+
+
+def _dtype(x: Any) -> Any:
+    return x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
+
+
+def _like(x: Any, symbol: Symbol) -> Any:
+    """`symbol` as an argument like `x`: as a tensor, if that is one. Those of transforms are theirs to make."""
+    if not isinstance(x, Tensor) or x.level > 0:
+        return symbol
+    return wrap(symbol, None if x.node is None else leaf(x.shape, x.dtype), x.level)
+
+
+def leaf_names(f: Any, examples: tuple[Any, ...], named: dict[str, Any]) -> list[str]:
+    """A name for each leaf of the arguments: its parameter's, and the way to it."""
+    try:
+        parameters = list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    names = []
+    for i, example in enumerate(examples):
+        own = i < len(parameters) and parameters[i].kind not in (inspect.Parameter.VAR_POSITIONAL,)
+        name = parameters[i].name if own else f"x{i}"
+        names += [name + path for path in paths(example)] if flatten(example)[0] else []
+    for name in sorted(named):
+        names += [name + path for path in paths(named[name])] if flatten(named[name])[0] else []
+    return names
+
+
+def results(value: Any) -> tuple[list[Node], Callable[[Sequence[Any]], Any]]:
+    """The nodes of a function's value, and what makes such a value of their results.
+
+    Raises:
+        ArgumentError: if something in it is no array.
+    """
+    leaves, rebuild = flatten(value)
+    tensors = [isinstance(x, Tensor) for x in leaves]
+
+    def gives(results: Sequence[Any]) -> Any:
+        return rebuild(
+            [wrap(x, None, 0) if t and not isinstance(x, Box) else x for x, t in zip(results, tensors, strict=True)]
+        )
+
+    return [node_of(x) for x in leaves], gives
+
+
+def node_of(x: Any) -> Node:
+    """The node of a result; a constant, if it does not depend on anything."""
+    if isinstance(x, Tensor):
+        x = x.data
+    if isinstance(x, Symbol):
+        return x.node
+    if isinstance(x, Box):
+        raise LeavesGraphError(f"the captured function returned a {type(x).__name__} of a transform that is over")
+    if not isinstance(x, np.ndarray | np.generic | float | int | complex):
+        raise ArgumentError(f"the captured function must return arrays or trees of arrays; it returned "
+                            f"{type(x).__name__}")  # fmt: skip
+    return constant(x)
+
+
+def _like_captured(x: Any, node: Node, name: str) -> Any:
+    """`x` as the graph takes it: a tensor that needs no gradient as its values, a number as that of its kind."""
+    if isinstance(x, Tensor) and x.node is None and x.level == 0:
+        x = x.data
+    if isinstance(x, Box):
+        return x
+    kind = type(x)
+    if isinstance(node.value, NumberName):
+        if node.dtype.kind == "f" and kind is not float and isinstance(x, int | np.integer | np.floating):
+            x = float(x)
+        elif node.dtype.kind == "c" and kind is not complex and isinstance(x, int | float | np.number):
+            x = complex(x)
+    elif kind is int or kind is float or kind is complex:
+        x = np.asarray(x)[()]
+    if _dtype(x) != node.dtype:
+        raise ArgumentError(
+            f"{name} was captured with dtype {node.dtype}; got {_dtype(x)}. Convert it, "
+            f"{name}.astype({str(node.dtype)!r}), or capture the function once more for this dtype"
+        )
+    return x
