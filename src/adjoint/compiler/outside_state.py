@@ -131,19 +131,28 @@ class OutsideState(Inputs):
             raise door.refuse(f"it takes elements out of {name}, a {o.what}; give back what is to be there")
         for key, value in o.over.items():
             place = self._place(o.o, key)
-            self._settle(door, place, name)
-            self._put(door, place, value, own, node_of)
+            if not self._is_there(place, value):
+                self._settle(door, place)
+                self._put(door, place, value, own, node_of)
         for value in o.added:
             if self.guards.about(o.o, MISSING) & {"len"}:
                 raise door.refuse(f"it makes {name} longer, and asks for what is in it")
             self._put(door, EndPlace(o.o, name), value, own, node_of)
+
+    def _is_there(self, place: Place, value: Any) -> bool:
+        """Whether the place has this very thing already, as after ``self.total += x`` of an array."""
+        thing = value.o if isinstance(value, Outside) else self.live.get(id(value), MISSING)
+        try:
+            return thing is place.read()
+        except (KeyError, AttributeError, ValueError, IndexError):
+            return False
 
     def _place(self, holder: Any, key: Any) -> Place:
         if isinstance(holder, types.CellType):
             return CellPlace(holder, next(self.guards.keys(holder), "a variable"))
         return Place(holder, key) if isinstance(holder, (*MAPPINGS, *SEQUENCES)) else AttributePlace(holder, key)
 
-    def _settle(self, door: Door, place: Place, holder: str) -> None:
+    def _settle(self, door: Door, place: Place) -> None:
         """What is written is no constant: it is read afresh; or the program is right for one call only."""
         about = self.guards.about(place.holder, place.key)
         try:
@@ -151,8 +160,7 @@ class OutsideState(Inputs):
         except (KeyError, AttributeError, ValueError, IndexError):
             if about & {"has", "keys", "len"}:
                 raise door.refuse(
-                    f"it makes {place.name} of {holder} where there is none, and asks whether there is; call it once "
-                    f"before, as it is"
+                    f"it makes {place.name} where there is none, and asks whether there is: call it once before"
                 ) from None
             return
         if isinstance(now, np.ndarray) and id(now) in self._frozen:
@@ -161,9 +169,7 @@ class OutsideState(Inputs):
             self._known.varying.add(place.identity)
             raise Again
         if about & {"is", "plain", "equal"}:
-            raise door.refuse(
-                f"it reads {place.name} of {holder} and sets it to something else: pass it as an argument"
-            )
+            raise door.refuse(f"it reads {place.name}, and sets it to something else: pass it as an argument")
 
     def _put(self, door: Door, place: Place, value: Any, own: dict[int, Node], node_of: Any) -> None:
         """Let the program write `value`."""

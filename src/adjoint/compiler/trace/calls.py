@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import sys
 import types
 from collections.abc import Sequence
 from typing import Any
@@ -61,6 +60,7 @@ class Calls(Pythons):
     made_codes: set[Any]
     depth = 0
     dead: str
+    sourceless: bool  # whether functions without source may run as they are, with stand-ins
     keywords: Sequence[str]
 
     def made(self, f: Any) -> Any:
@@ -109,7 +109,7 @@ class Calls(Pythons):
                 if g.__name__ in _NOT_OURS:
                     raise self.refuse(f"it calls {g.__name__}")
                 return self.of_ours(g, args, kwargs)
-            if module.startswith("adjoint.compiler.") and vars(sys.modules[module]).get(g.__name__) is g:
+            if module.startswith("adjoint.compiler.") and g.__name__ in ("capture", "compile"):
                 raise self.refuse(
                     f"it calls ad.{g.__name__} inside a function that is being captured or compiled: call the function "
                     f"itself, which becomes part of the same graph"
@@ -218,7 +218,7 @@ class Calls(Pythons):
             try:
                 made = twin(as_written(function), self, frame, stored or frozenset())
             except NoTwinError as error:
-                if not self.learned.sourceless:
+                if not self.sourceless:
                     raise self.refuse(str(error)) from None
                 f.read[which] = without_source(self, frame, str(error))
                 return f.read[which](*args, **kwargs)

@@ -27,6 +27,7 @@ class Door(Calls):
         self.varying = known.varying
         self.made_codes, self.made_objects = set(), {}
         self.depth, self.dead, self.ours = 0, "", False
+        self.sourceless = known.sourceless
         self.raised, self.source = notes.raised, notes.source
         self.keywords: Sequence[str] = ()
 

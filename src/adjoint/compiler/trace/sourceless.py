@@ -42,7 +42,8 @@ def without_source(door: Calls, frame: Frame, why: str) -> Callable[..., Any]:
     made.__defaults__ = _plain(door, function.__defaults__ or (), why)
     named = function.__kwdefaults__ or {}
     made.__kwdefaults__ = dict(zip(named, _plain(door, tuple(named.values()), why), strict=True))
-    return door.made(lambda *args, **kwargs: door.of_ours(made, args, kwargs))
+    called: Callable[..., Any] = door.made(lambda *args, **kwargs: door.of_ours(made, args, kwargs))
+    return called
 
 
 def _globals_of(door: Calls, code: types.CodeType, why: str) -> set[str]:
@@ -66,7 +67,7 @@ def _known(door: Calls, name: str, x: Any, why: str) -> Any:
         builtin = isinstance(x.o, types.BuiltinFunctionType) and (x.o in SPECIAL or x.o in PURE)
         if not builtin and not isinstance(x.o, _FUNCTIONS):
             raise door.refuse(f"{why}, and it uses {name}, a {x.what}")
-    elif not isinstance(x, Box) and type(x) not in (*PLAIN, tuple):
+    elif not isinstance(x, Box | np.ndarray | np.generic) and type(x) not in (*PLAIN, tuple):
         raise door.refuse(f"{why}, and it uses {name}, a {type(x).__name__}")
     return door.val(x)
 
