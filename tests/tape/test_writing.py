@@ -454,13 +454,12 @@ class TestCost:
         gc.collect()
         assert key not in writes._written
 
-    def test_a_long_path_of_views_ends_read_only(self):
-        y = ad.tensor(np.ones((2, 2)), requires_grad=True) * 1
-        for _ in range(40):
+    def test_a_path_of_views_may_be_long(self):
+        y = a = ad.tensor(np.ones((2, 2)), requires_grad=True) * 1
+        for _ in range(101):
             y = y.T
-        with pytest.raises(ValueError, match="read-only"):
-            y[0] = 1.0
-        assert y.T.sum().item() == 4.0
+        y[0] = [2.0, 3.0]
+        assert a.tolist() == [[2.0, 1.0], [3.0, 1.0]]
 
 
 def test_a_write_through_one_view_shows_in_another():

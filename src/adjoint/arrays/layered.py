@@ -10,10 +10,10 @@ import numpy as np
 from adjoint.arrays.array_box import ArrayBox, plain_index
 from adjoint.arrays.python_number import as_numpy
 from adjoint.core.box import Box
-from adjoint.core.errors import DTypeError, LeavesGraphError, ReadOnlyError, ShapeError
+from adjoint.core.errors import DTypeError, InPlaceError, LeavesGraphError, ReadOnlyError, ShapeError
 from adjoint.core.memory import lies, shows
 from adjoint.core.op import Op
-from adjoint.ops.writing import Path, written
+from adjoint.ops.writing import Path, extended, numbered, written
 
 
 def _in_place(ufunc: np.ufunc) -> Callable[[Any, Any], Any]:
@@ -118,11 +118,13 @@ class Layered(Writable):
         """`result`, which `op` made of this array; as a view, if it shows the same memory."""
         if shows(result._layers[0], self.layers[0]):
             root = self.root
-            result._base, result._seen = (root, (*self.path, (op, dict(settings)))), root._layers
+            result._base, result._seen = (root, extended(self.path, op, settings, root.shape)), root._layers
         return result
 
     def _write(self, index: Any, value: Any) -> None:
         root = self.root
+        if self.path:
+            refuse_repeated(root.shape, self.path, index)
         refuse_locked(self.path, lies(self))
         if isinstance(value, Layered) and value._base is not None:
             _ = value.layers  # takes the path again, and with it the level that its root may have got
@@ -199,6 +201,22 @@ def refuse_locked(path: Path, model: Any) -> None:
         by = f" np.{locked} gives a view that is, as NumPy's." if locked else ""
         raise ReadOnlyError(
             f"assignment destination is read-only.{by} Write into the array that it shows, or into a copy: t = t.copy()"
+        )
+
+
+def refuse_repeated(shape: tuple[int, ...], path: Path, index: Any) -> None:
+    """Refuse to write to a view, at the end of `path`, in which an element of the array of `shape` stands twice.
+
+    Raises:
+        InPlaceError: if `index` names one such.
+    """
+    if not any("overlaps" in op.flags for op, _ in path):
+        return
+    places = np.asarray(numbered(shape, path)[index])
+    if len(np.unique(places)) < places.size:
+        raise InPlaceError(
+            "a write through as_strided names an element twice, so which value stays depends on the order in which "
+            "NumPy happens to write. Write through an index or a view without overlaps"
         )
 
 

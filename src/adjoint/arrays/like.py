@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.box import Box
+from adjoint.core.memory import ordered, required
 from adjoint.core.trees import flatten
 from adjoint.ops.writing import created_like
 
@@ -41,16 +42,22 @@ def _converted(
     function: Callable[..., Any],
     a: Any,
     dtype: Any = None,
+    order: Any = None,
     *_: Any,
     copy: bool | None = None,
     ndmin: int = 0,
+    requirements: Any = None,
     **__: Any,
 ) -> Any:
     a = _stacked(a)
+    copy = True if function is np.array and copy is None else copy
+    if function is np.require:
+        order, _owned = required(requirements or order)
+        copy = copy or (_owned and bool(getattr(a, "path", ())))
+    order = {np.ascontiguousarray: "C", np.asfortranarray: "F"}.get(function, order)
     if dtype is not None and np.dtype(dtype) != a.dtype:
-        a = a.astype(dtype)
-    elif copy or (function is np.array and copy is None):
-        a = np.copy(a)
+        a, copy = a.astype(dtype), False
+    a = ordered(a, order, copy)
     ndmin = max(ndmin, function in (np.ascontiguousarray, np.asfortranarray))
     return np.reshape(a, (1,) * (ndmin - a.ndim) + a.shape) if a.ndim < ndmin else a
 

@@ -19,7 +19,7 @@ from adjoint.core.leaks import refused
 from adjoint.core.memory import axes_by, is_laid_out, lies, shows
 from adjoint.core.op import Op
 from adjoint.ops.shape import copy
-from adjoint.ops.writing import follow
+from adjoint.ops.writing import extended, follow
 
 
 class Batched(Shortened):
@@ -99,7 +99,7 @@ class Batched(Shortened):
         lying = shown(op, model, settings) if isinstance(model, np.ndarray) else None
         if lying is None or shows(lying, model):
             root = self.root
-            result._base, result._seen = (root, (*self.path, (op, dict(settings)))), root._layers
+            result._base, result._seen = (root, extended(self.path, op, settings, root.shape)), root._layers
         elif isinstance(stack := lies(data), np.ndarray) and stack.flags.writeable:
             axes = by_sample(axes_by("K", lying), stack)
             if shows(data, self.layers[0]) or not is_laid_out(stack, axes):

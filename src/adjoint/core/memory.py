@@ -80,6 +80,24 @@ def in_order(x: Any, order: Order) -> Any:
     return np.transpose(np.copy(np.transpose(x, order), order="C"), np.argsort(order))
 
 
+def ordered(x: Any, order: str | None, copy: bool | None = None) -> Any:
+    """`x` in the order that `np.array(x, order=order, copy=copy)` gives: itself, unless it has to be copied."""
+    if copy:
+        return in_order(x, order or "K")
+    model = lies(x)
+    if order not in ("C", "F") or not isinstance(model, np.ndarray):
+        return x
+    return x if is_laid_out(model, axes_by(order, model)) else in_order(x, order)
+
+
+def required(requirements: Any) -> tuple[str | None, bool]:
+    """The order that `numpy.require` is asked for, and whether the array has to own its memory."""
+    asked = {str(r).upper() for r in ([requirements] if isinstance(requirements, str) else requirements or ())}
+    order = "C" if asked & {"C", "CONTIGUOUS", "C_CONTIGUOUS"} else None
+    order = "F" if asked & {"F", "FORTRAN", "F_CONTIGUOUS"} else order
+    return order, bool(asked & {"O", "OWNDATA"})
+
+
 def copy_as_it_lies(array: np.ndarray) -> np.ndarray:
     """A copy with the strides of `array`, gaps and all, since they say what is a view of it."""
     copy = np.array(array)

@@ -19,6 +19,7 @@ from adjoint.ops import (  # noqa: F401 - imported for what they register
     norms,
     order,
     reductions,
+    restrided,
     selection,
     shape,
     trigonometric,

@@ -191,6 +191,8 @@ def _on_diagonals(g: Any, a_shape: tuple[int, ...], term: str) -> Any:
 )
 def diagonals(a: Any, /, term: str = "") -> Any:
     """What lies at equal indices of the axes that have one letter in `term`."""
+    if len(set(zip(term, a.shape, strict=True))) > len(set(term)):
+        raise ShapeError(f"einsum: axes with one letter in {term!r} must have one length; got shape {a.shape}")
     return np.einsum(_diagonal_of(term), a)
 
 

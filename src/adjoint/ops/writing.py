@@ -13,11 +13,34 @@ from adjoint.core.memory import axes_by, copy_as_it_lies, lies
 from adjoint.core.op import Op, call
 from adjoint.core.pulls import dtype_of, shape_of, unbroadcast
 from adjoint.core.registry import register
-from adjoint.ops.indexing import may_repeat, read
+from adjoint.ops.indexing import getitem, may_repeat, read
 from adjoint.ops.shape import copy
 
 # How a view was made from its root: the operations, with their settings, one after another.
 Path = tuple[tuple[Op, dict[str, Any]], ...]
+
+
+def extended(path: Path, op: Op, settings: Any, shape: tuple[int, ...]) -> Path:
+    """`path` from a root of this `shape`, and `op` after it; a slice of a slice is one step."""
+    if len(path) == 1 and op is getitem and path[0][0] is getitem:
+        index = _slice_of(path[0][1]["index"], settings["index"], shape)
+        if index is not None:
+            return ((getitem, {"index": index, "repeats": False}),)
+    return (*path, (op, dict(settings)))
+
+
+def _slice_of(first: Any, second: Any, shape: tuple[int, ...]) -> tuple[slice, ...] | None:
+    """The index that is `first` and then `second`, of an array of `shape`; None if these are not slices alone."""
+    given = [index if isinstance(index, tuple) else (index,) for index in (first, second)]
+    if not all(type(part) is slice for parts in given for part in parts):
+        return None
+    both = []
+    for axis in range(max(map(len, given))):
+        chosen: Any = range(shape[axis])
+        for parts in given:
+            chosen = chosen[parts[axis]] if axis < len(parts) else chosen
+        both.append(slice(chosen.start, chosen.stop if chosen.stop >= 0 else None, chosen.step) if chosen else slice(0))
+    return tuple(both)
 
 
 def follow(a: Any, path: Path) -> Any:

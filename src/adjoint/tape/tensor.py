@@ -18,7 +18,7 @@ from adjoint.core.memory import shows
 from adjoint.core.op import Op
 from adjoint.core.protocol import array_ufunc
 from adjoint.core.registry import ANSWERS
-from adjoint.ops.writing import Path
+from adjoint.ops.writing import Path, extended
 from adjoint.tape.backward import backward, freed, walk
 from adjoint.tape.fast import eligible, install, short_way
 from adjoint.tape.leaving import Leaving
@@ -26,7 +26,7 @@ from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import Node, as_array, leaf, next_order, record
 from adjoint.tape.observing import Observable, collected
 from adjoint.tape.pytorch import PyTorchNames
-from adjoint.tape.views import LONGEST_PATH, root_of, write
+from adjoint.tape.views import root_of, write
 from adjoint.tape.writes import is_elsewhere
 
 if TYPE_CHECKING:
@@ -388,14 +388,9 @@ class View(Tensor):
 def _view(data: Any, node: Node | None, of: Tensor, op: Op, settings: Mapping[str, Any]) -> Tensor:
     """The result of `op` as a view of the tensor whose memory it shows."""
     root, path = root_of(of)
-    if len(path) >= LONGEST_PATH:
-        if isinstance(data, np.ndarray):
-            data = data.view()
-            data.flags.writeable = False
-        return wrap(data, node, of.level)
     view: View = new(View)
     view._seen, view._shown_data, view._shown_node = (root.node, root.data), data, node
-    view.root, view.path = root, (*path, (op, dict(settings)))
+    view.root, view.path = root, extended(path, op, settings, root.data.shape)
     return view
 
 

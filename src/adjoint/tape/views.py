@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from adjoint.arrays.layered import memory_of, refuse_locked
+from adjoint.arrays.layered import memory_of, refuse_locked, refuse_repeated
 from adjoint.core.box import Box
 from adjoint.core.errors import DTypeError, InPlaceError
 from adjoint.core.foreign import plain_array
@@ -27,9 +27,6 @@ from adjoint.tape.node import Node, ObservedNode, next_order, observe
 
 if TYPE_CHECKING:
     from adjoint.tape.tensor import Tensor
-
-# A view of a view of … : beyond this many steps the result is read-only, so that asking stays cheap.
-LONGEST_PATH = 32
 
 
 def root_of(tensor: Tensor) -> tuple[Tensor, Path]:
@@ -47,6 +44,7 @@ def write(tensor: Tensor, index: Any, value: Any) -> None:
     """
     root, path = root_of(tensor)
     if path:
+        refuse_repeated(root.shape, path, index)
         refuse_locked(path, lies(tensor))
     if isinstance(value, Box) and value.level > root.level:
         _promote(root, value.level)

@@ -16,6 +16,7 @@ from adjoint.compiler.trace.outside import (
 )
 from adjoint.compiler.trace.values import has_box
 from adjoint.core.box import Box
+from adjoint.core.memory import ordered
 from adjoint.core.op import Op
 from adjoint.graph.node import constant
 from adjoint.graph.symbol import LEVEL, Number, Symbol
@@ -68,7 +69,7 @@ class Libraries(Histories):
             return found
         if root_of(g) in ("math", "cmath"):
             return self._of_mathematics(g, name, values, named)
-        if name in ("array", "asarray", "asanyarray", "ascontiguousarray"):
+        if name in ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray"):
             return self._array(name, values, named)
         if (
             root_of(g) == "_operator"
@@ -103,13 +104,14 @@ class Libraries(Histories):
         """``np.array`` of numbers and lists of these."""
         x, *rest = values
         dtype = named.get("dtype", rest[0] if rest else None)
-        if not set(named) <= {"dtype", "copy"} or len(rest) > 1:
+        if not set(named) <= {"dtype", "copy", "order"} or len(rest) > 1:
             raise self.refuse(f"it calls numpy.{name} in a way that is not known")
         found = self._stacked(x)
+        order = {"ascontiguousarray": "C", "asfortranarray": "F"}.get(name, named.get("order"))
         if dtype is not None and found.dtype != np.dtype(dtype):
-            found = found.astype(dtype)
-        elif found is x and name == "array":
-            found = found.copy() if isinstance(found.value if isinstance(found, Symbol) else 0, np.ndarray) else found
+            found = ordered(found.astype(dtype), order)
+        elif isinstance(found.value if isinstance(found, Symbol) else found, np.ndarray):
+            found = ordered(found, order, found is x and named.get("copy", name == "array"))
         return formed(found, np.asarray(found.value)) if isinstance(found, Symbol) else found
 
     def _stacked(self, x: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.ops.restrided import restrided
 from adjoint.twin.standins.joining import asarray, joined
 from adjoint.twin.standins.values import boxed, is_box, plainly
 
@@ -117,17 +118,10 @@ def _ix(*args: Any) -> Any:
 
 
 def _as_strided(x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True) -> Any:
-    """`numpy.lib.stride_tricks.as_strided` of a box whose numbers lie in C's order, as gathered elements."""
+    """`numpy.lib.stride_tricks.as_strided` of a box: a view of those of its elements that lie where NumPy's would."""
     if not is_box(x):
         return np.lib.stride_tricks.as_strided(x, shape, strides, subok, writeable)
-    box: Any = x
-    size = box.dtype.itemsize
-    own = tuple(stride * size for stride in np.empty(box.shape, np.int8).strides)
-    strides = own if strides is None else strides
-    places = np.lib.stride_tricks.as_strided(
-        np.arange(box.size), box.shape if shape is None else shape, [s * 8 // size for s in strides]
-    )
-    return np.ravel(box)[places]
+    return restrided(x, shape, strides, writeable)
 
 
 def table() -> Iterable[tuple[Any, Callable[..., Any]]]:

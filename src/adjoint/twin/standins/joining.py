@@ -10,6 +10,7 @@ import numpy as np
 from adjoint.arrays.python_number import as_numpy
 from adjoint.core.box import Box, apply, raw, varies
 from adjoint.core.errors import BatchedValueError
+from adjoint.core.memory import ordered, required
 from adjoint.core.protocol import detached
 from adjoint.core.registry import operation
 from adjoint.ops.joining import pile
@@ -126,7 +127,7 @@ def array(
     if not boxed(object):
         given = {"copy": copy, "order": order, "subok": subok, "ndmin": ndmin, "like": like}
         return np.array(object, dtype, **given)
-    return converted(object, dtype, copy=copy, ndmin=ndmin)
+    return converted(object, dtype, copy=copy, ndmin=ndmin, order=order)
 
 
 def _quickly(rows: Any) -> Any:
@@ -174,7 +175,7 @@ def _numbers(parts: Sequence[Any]) -> bool:
                for q in parts)  # fmt: skip
 
 
-def converted(x: Any, dtype: Any = None, *, copy: bool | None = None, ndmin: int = 0) -> Any:
+def converted(x: Any, dtype: Any = None, *, copy: bool | None = None, ndmin: int = 0, order: str | None = None) -> Any:
     """`x`, which is a box or holds some, as an array: itself where nothing has to change and no copy is asked for."""
     dtype = None if dtype is None else np.dtype(dtype)
     if not is_box(x):
@@ -194,9 +195,12 @@ def converted(x: Any, dtype: Any = None, *, copy: bool | None = None, ndmin: int
             made = np.empty((), object)
             made[()] = x
             return made if not x.shape else _objects(list(x), ndmin)
-        made = np.copy(x) if copy and (dtype is None or dtype == x.dtype) else as_array(x)
+        made = as_array(x)
+        if copy and (dtype is None or dtype == x.dtype):
+            made = ordered(made, order, True)
     if dtype is not None and dtype != made.dtype:
         made = made.astype(dtype)
+    made = ordered(made, order)
     missing = ndmin - made.ndim
     return np.reshape(made, (1,) * missing + made.shape) if missing > 0 else made
 
@@ -205,12 +209,12 @@ def asarray(
     a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None
 ) -> Any:
     """`numpy.asarray`: a box is one already."""
-    if is_box(a) and dtype is None and not copy:
+    if is_box(a) and dtype is None and not copy and order is None:
         return as_array(a)
     a = _asked(a)
     if not boxed(a):
         return np.asarray(a, dtype, order, device=device, copy=copy, like=like)
-    return converted(a, dtype, copy=copy)
+    return converted(a, dtype, copy=copy, order=order)
 
 
 def asanyarray(
@@ -218,33 +222,33 @@ def asanyarray(
 ) -> Any:
     """`numpy.asanyarray`."""
     if boxed(a):
-        return asarray(a, dtype, copy=copy)
+        return asarray(a, dtype, order, copy=copy)
     return np.asanyarray(a, dtype, order, device=device, copy=copy, like=like)
 
 
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
-    """`numpy.ascontiguousarray`; where a box's numbers lie is its own affair."""
-    return converted(a, dtype, ndmin=1) if boxed(a) else np.ascontiguousarray(a, dtype, like=like)
+    """`numpy.ascontiguousarray`: a copy of what is not."""
+    return converted(a, dtype, ndmin=1, order="C") if boxed(a) else np.ascontiguousarray(a, dtype, like=like)
 
 
 def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
-    """`numpy.asfortranarray`; where a box's numbers lie is its own affair."""
-    return converted(a, dtype, ndmin=1) if boxed(a) else np.asfortranarray(a, dtype, like=like)
+    """`numpy.asfortranarray`: a copy of what does not lie so."""
+    return converted(a, dtype, ndmin=1, order="F") if boxed(a) else np.asfortranarray(a, dtype, like=like)
 
 
 def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
     """`numpy.require`."""
     if not boxed(a):
         return np.require(a, dtype, requirements, like=like)
-    owned = {str(r).upper() for r in requirements or ()} & {"O", "OWNDATA", "ENSUREARRAY_COPY"}
-    return converted(a, dtype, copy=bool(owned))
+    order, owned = required(requirements)
+    return converted(a, dtype, copy=owned and bool(getattr(a, "path", ())), order=order)
 
 
 def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
     """`numpy.asarray_chkfinite`: an array without nan and infinities, or a ValueError."""
     if not boxed(a):
         return np.asarray_chkfinite(a, dtype, order)
-    a = converted(a, dtype)
+    a = converted(a, dtype, order=order)
     if a.dtype.kind in "fc" and not np.all(np.isfinite(raw(a))):
         raise ValueError("array must not contain infs or NaNs")
     return a
