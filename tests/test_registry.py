@@ -90,6 +90,8 @@ def test_gradients(entry):
 def test_float32_stays(entry):
     if entry.name in ENDLESS_IN_FLOAT32:
         pytest.skip(f"scipy.special.{entry.name} itself does not return in single precision")
+    if entry.name == "polydiv":
+        pytest.skip("which of the remainder's leading coefficients are 0 depends on the precision")
     for case in cases(entry):
         small = [np.asarray(a, np.complex64 if a.dtype.kind == "c" else np.float32) for a in case.arrays]
         exact = gradients(case, [a.astype(b.dtype) for a, b in zip(small, case.arrays, strict=True)])
@@ -178,7 +180,9 @@ def test_elementwise_operations_take_any_number(entry):
 def test_wrong_calls_are_refused(entry):
     for args, kwargs in entry.errors(drawer()):
         leaves, rebuild = flatten((args, kwargs))
-        boxed = [ad.tensor(x) if isinstance(x, np.ndarray) and x.dtype.kind == "f" else x for x in leaves]
+        boxed = [
+            ad.tensor(x, requires_grad=True) if isinstance(x, np.ndarray) and x.dtype.kind == "f" else x for x in leaves
+        ]
         args, kwargs = rebuild(boxed)
         with pytest.raises((ad.AdjointError, ValueError, TypeError, IndexError)) as caught:
             entry(*args, **kwargs)

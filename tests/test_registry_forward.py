@@ -71,6 +71,8 @@ def test_is_the_transpose_of_reverse_mode_for_complex_numbers(entry):
 def test_float32_stays(entry):
     if entry.name in ENDLESS_IN_FLOAT32:
         pytest.skip(f"scipy.special.{entry.name} itself does not return in single precision")
+    if entry.name == "polydiv":
+        pytest.skip("which of the remainder's leading coefficients are 0 depends on the precision")
     rng = np.random.default_rng(2)
     for case in varying(entry):
         check_float32(case, rng)

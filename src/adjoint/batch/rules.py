@@ -87,6 +87,8 @@ def along_axes(op: Op, args: Sequence[Any], settings: Mapping[str, Any], stacked
     """Count axes from 1. No axis at all means all but the first."""
     a, *rest = args
     given = {**settings, **({"axis": rest[0]} if rest else {})}
+    if np.ndim(a) == 1 and any(given.get(name) is not None for name in _AXES):  # numbers: NumPy says which have an axis
+        return one_by_one(op, args, settings, stacked, n)
     if op.kind == "constant" and given.get("axis", _DEFAULT.get(op.name)) is None:  # argmax takes one axis at most
         if given.get("keepdims"):
             return one_by_one(op, args, settings, stacked, n)
@@ -105,7 +107,9 @@ def created(op: Op, args: Sequence[Any], settings: Mapping[str, Any], stacked: t
 
 
 def leading(op: Op, args: Sequence[Any], settings: Mapping[str, Any], stacked: tuple[bool, ...], n: int) -> Any:
-    """The function takes stacks as it is."""
+    """The function takes stacks as it is; of numbers, a stack would be a vector."""
+    if any(is_stacked and np.ndim(x) == 1 for x, is_stacked in zip(args, stacked, strict=True)):
+        return one_by_one(op, args, settings, stacked, n)
     return apply(op, [everywhere(x, s, n) for x, s in zip(args, stacked, strict=True)], settings)
 
 

@@ -272,9 +272,9 @@ def unbroadcast(c: Any, shape: tuple[int, ...]) -> Any:
 
     The transpose of `numpy.broadcast_to`.
     """
+    if len(c.shape) < len(shape):  # NumPy drops leading ones of a value that is assigned
+        c = np.reshape(c, (1,) * (len(shape) - len(c.shape)) + c.shape)
     extra = len(c.shape) - len(shape)
-    if extra < 0:
-        return np.broadcast_to(c, shape)
     if c.size == math.prod(shape):
         return c.reshape(shape)
     axes = tuple(range(extra)) + tuple(i + extra for i, n in enumerate(shape) if n == 1 and c.shape[i + extra] != 1)

@@ -160,6 +160,7 @@ def cross_entropy(
     if not 0 <= label_smoothing <= 1:
         raise ArgumentError(f"cross_entropy: label_smoothing is a share, from 0 to 1; got {label_smoothing}")
     input, target = _array(input), _array(target)
+    input = input.astype(float) if input.dtype.kind in "iub" else input
     if input.ndim == 0:
         raise ShapeError("cross_entropy: logits have a class axis, (classes,) or (n, classes, …); got one number")
     whole = target.dtype.kind in "iu"
@@ -224,6 +225,6 @@ def _from_labels(
         loss = np.where(counted, loss, 0.0)
     if reduction != "mean" or (counted is None and weight is None):
         return _reduced(loss, reduction)
-    shares = np.ones(labels.shape) if weight is None else weight[labels]
+    shares = np.ones(labels.shape, loss.dtype) if weight is None else weight[labels]
     total = np.sum(shares if counted is None else np.where(counted, shares, 0.0))
     return np.sum(loss) / np.where(np.equal(total, 0), 1.0, total)

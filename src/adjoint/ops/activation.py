@@ -177,6 +177,7 @@ def shifted(a: np.ndarray, axis: Any) -> np.ndarray:
     An infinite element leaves 0 for itself and -inf for the rest: all of the probability is its own.
     A row of nothing but -inf has no largest element, and becomes nan.
     """
+    a = a.astype(float) if a.dtype.kind in "iub" else a  # differences of whole numbers wrap
     if a.size == 0:
         return a
     top = np.maximum.reduce(a, axis=axis, keepdims=True)

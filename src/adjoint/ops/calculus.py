@@ -59,7 +59,10 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = np._NoValue, append:
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     flat = np.ravel(ary)
     parts = [to_begin, flat[1:] - flat[:-1], to_end]
-    return np.concatenate([np.ravel(_array(p)) for p in parts if p is not None])
+    given = [np.ravel(_array(p)) for p in parts if p is not None]
+    if any(not np.can_cast(p.dtype, flat.dtype, "same_kind") for p in given):
+        raise TypeError(f"np.ediff1d: to_begin and to_end must fit the array's dtype, {flat.dtype}; convert them first")
+    return np.concatenate([p.astype(flat.dtype) for p in given])
 
 
 @composite(
@@ -105,6 +108,8 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """`numpy.gradient`; differentiable in the values and in the spacing."""
     f = _array(f)
+    if f.dtype.kind == "b":
+        raise TypeError("np.gradient: truth values have no differences; convert them first: f.astype(float)")
     f = f if f.dtype.kind in "fc" else f.astype(float)
     axes = axes_of(tuple(axis) if isinstance(axis, list) else axis, f.ndim)
     spacings = list(varargs) or [1.0]
@@ -174,6 +179,8 @@ def _edge(y0: Any, y1: Any, y2: Any, h1: Any, h2: Any) -> Any:
 )
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
     """Linear interpolation; differentiable in `x`, `xp`, `fp`, `left` and `right`."""
+    if np.iscomplexobj(x) or np.iscomplexobj(xp):
+        raise TypeError("np.interp: x and xp must be real numbers; got complex ones. Take np.real or np.abs of them")
     x, xp = (_array(v).astype(float) for v in (x, xp))  # NumPy computes in double precision
     fp = _array(fp)
     fp = fp.astype(complex if fp.dtype.kind == "c" else float)

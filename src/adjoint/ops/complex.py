@@ -59,6 +59,7 @@ conj = elementwise(
 @composite(np.angle, samples=lambda r: [call(_z(r, 3)), call(_z(r, 2, 2), deg=True), call(r(3))])
 def angle(z: Any, deg: bool = False) -> Any:
     if not np.iscomplexobj(z):
+        z = z.astype(float) if np.result_type(z).kind == "b" else z
         return np.arctan2(np.zeros_like(z), z) * (180 / math.pi if deg else 1.0)
     turn = np.arctan2(np.imag(z), np.real(z))
     return turn * (180 / math.pi) if deg else turn
@@ -122,8 +123,9 @@ def fix(x: Any, out: Any = None) -> Any:
 
 @composite(np.modf, samples=lambda r: [call(r(3, 4, low=0.1, high=0.9))])
 def modf(x: Any, /) -> Any:
-    whole = np.trunc(x)
-    return np.where(np.isinf(x), np.copysign(0.0, detached(x)), x - np.where(np.isinf(x), 0.0, whole)), whole
+    x = x.astype(np.sqrt(np.zeros(0, x.dtype)).dtype) if np.result_type(x).kind in "iub" else x
+    part = np.fmod(np.where(np.isinf(x), 0.0, x), 1.0)  # with the sign of x, also where it is 0
+    return np.where(np.isinf(x), np.copysign(0.0, detached(x)), part), np.trunc(x)
 
 
 @composite(

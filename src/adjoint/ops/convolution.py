@@ -85,8 +85,8 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
         raise ArgumentError(f"np.correlate takes two vectors; got shapes {np.shape(a)} and {np.shape(v)}")
     a, v, mode = _vectors("correlate", a, v, mode)
     if v.shape[0] > a.shape[0] and mode != "full":  # the middle of an even number of terms lies to the other side
-        return np.conj(np.correlate(v, a, mode))[::-1]
-    return np.convolve(a, np.conj(v)[::-1], mode)
+        return _conjugate(np.correlate(v, a, mode))[::-1]
+    return np.convolve(a, _conjugate(v)[::-1], mode)
 
 
 @linear(
@@ -151,13 +151,19 @@ def polyval(p: Any, x: Any) -> Any:
     return value
 
 
+def _conjugate(x: Any) -> Any:
+    return np.conj(x) if np.iscomplexobj(x) else x  # of truth values, NumPy's would be whole numbers
+
+
 @composite(np.vander, samples=lambda r: [call(r(3)), call(r(3), 2), call(r(3), N=4, increasing=True)])
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:  # noqa: N803 - NumPy's name
     if np.ndim(x) != 1:
         raise ArgumentError(f"np.vander takes a vector; got {np.ndim(x)} dimensions")
     n = np.shape(x)[0] if N is None else N
+    dtype = np.promote_types(np.result_type(x), int)
     if n == 0:
-        return np.zeros((np.shape(x)[0], 0), np.result_type(x))
+        return np.zeros((np.shape(x)[0], 0), dtype)
+    x = (x if hasattr(x, "dtype") else np.asarray(x)).astype(dtype)
     columns = [np.ones_like(x)]
     for _ in range(1, n):
         columns.append(columns[-1] * x)

@@ -13,7 +13,7 @@ from adjoint.core.constructors import composite, constant
 from adjoint.core.errors import ArgumentError, BatchedValueError
 from adjoint.core.memory import NEW_A, axes_by, in_order, lies
 from adjoint.core.op import call
-from adjoint.core.protocol import detached
+from adjoint.core.protocol import detached, in_graph
 from adjoint.ops.comparison import each_element
 from adjoint.ops.order import values_of
 from adjoint.ops.writing import created_like
@@ -44,7 +44,7 @@ def full_like(
 ) -> Any:
     """`numpy.full_like`; differentiable in `fill_value`."""
     dtype = np.result_type(a) if dtype is None else np.dtype(dtype)
-    if isinstance(fill_value, Box) and dtype.kind not in "fc":
+    if in_graph(fill_value) and fill_value.dtype.kind in "fc" and dtype.kind not in "fc":
         raise ArgumentError(f"np.full_like: a {dtype} array cannot hold a value with a gradient; pass dtype=float")
     shape = np.shape(a) if shape is None else shape
     if not isinstance(fill_value, Box):
@@ -115,6 +115,8 @@ def logspace(
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
     if np.any(np.equal(raw(start), 0)) or np.any(np.equal(raw(stop), 0)):
         raise ArgumentError("np.geomspace: neither end may be 0, since each value is a multiple of the one before")
+    dtype_of_values = np.result_type(start, stop, float)
+    start, stop = _array(start).astype(dtype_of_values), _array(stop).astype(dtype_of_values)
     sign = np.sign(detached(start))
     logs = np.linspace(np.log(start / sign), np.log(stop / sign), num, endpoint, axis=axis)
     values = sign * np.exp(logs)
@@ -223,6 +225,13 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
     return a
 
 
+def _over(condition: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """A mask of the first axes of an array of `shape`, for all of its elements."""
+    if condition.shape != shape[: condition.ndim]:
+        raise IndexError(f"np.piecewise: a condition of shape {condition.shape} does not fit values of shape {shape}")
+    return np.broadcast_to(np.reshape(condition, condition.shape + (1,) * (len(shape) - condition.ndim)), shape)
+
+
 @composite(
     np.piecewise,
     samples=lambda r: [
@@ -239,7 +248,7 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
         else values_of(detached(condlist))
     )
     conditions = [given] if np.ndim(given) == 0 or (np.ndim(given[0]) == 0 and x.ndim) else list(given)
-    conditions = [np.broadcast_to(np.asarray(c, bool), x.shape) for c in conditions]
+    conditions = [_over(np.asarray(c, bool), x.shape) for c in conditions]
     if len(funclist) not in (len(conditions), len(conditions) + 1):
         raise ArgumentError(
             f"np.piecewise takes one function a condition, and perhaps one more; got {len(funclist)} for "
@@ -254,6 +263,6 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
             values = function(x[at], *args, **kw) if callable(function) else function
             spread = np.zeros(x.shape, int)
             spread[at] = np.arange(at[0].size if at else 1)
-            values = np.ravel(np.broadcast_to(values, np.shape(x[at])))
+            values = np.ravel(np.broadcast_to(_array(values).astype(x.dtype), np.shape(x[at])))
             result = np.where(condition, np.take(values, spread), result)
     return result

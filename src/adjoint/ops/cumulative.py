@@ -126,7 +126,7 @@ def running_logsumexp(a: Any, /, axis: int = -1) -> Any:
 def _running(op: Any, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
     if dtype is not None:
         a = a.astype(dtype)
-    if axis is None:
+    if axis is None or (np.ndim(a) == 0 and axis in (0, -1)):  # NumPy takes a number for a row of one
         a, axis = np.ravel(a), 0
     result = op(a, axis=axis)
     return store(result if dtype is None or result.dtype == dtype else result.astype(dtype), out)
@@ -165,8 +165,9 @@ def _cumulative(f: Any, x: Any, axis: Any, dtype: Any, out: Any, initial: bool, 
     if axis is None:
         raise ValueError("axis must be given for arrays of more than one dimension: axis=0")
     result = f(x, axis=axis, dtype=dtype)
+    axis = axis % np.ndim(x)
     if initial:
-        start = np.full_like(np.zeros(np.shape(x)), first).take([0], axis=axis)
+        start = np.full((*np.shape(x)[:axis], 1, *np.shape(x)[axis:][1:]), first)
         result = np.concatenate([start.astype(result.dtype), result], axis=axis)
     return store(result, out)
 

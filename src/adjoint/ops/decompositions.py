@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint.core.box import goes_back, raw
+from adjoint.core.box import Box, goes_back, raw
 from adjoint.core.constructors import composite, general
 from adjoint.core.errors import ArgumentError, NotSupportedError
 from adjoint.core.memory import NEW_C
 from adjoint.core.op import call
-from adjoint.core.protocol import detached
+from adjoint.core.protocol import detached, in_graph
 from adjoint.ops.factors import cholesky_cotangent, cholesky_tangent, hermitian, unused
+from adjoint.ops.order import values_of
 from adjoint.ops.phases import phase_cotangent, phase_tangent, real_in_eig, real_in_eigh
 
 
@@ -312,6 +313,9 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     """`numpy.linalg.qr`, where the first columns are independent."""
     if np.ndim(a) < 2:
         raise np.linalg.LinAlgError(f"np.linalg.qr takes matrices, alone or in a stack; got shape {np.shape(a)}")
+    if isinstance(a, Box) and not in_graph(a):
+        found: Any = np.linalg.qr(values_of(a), mode)  # type: ignore[call-overload]  # any str
+        return QRResult(*map(a.constant, found)) if isinstance(found, tuple) else a.constant(found)  # type: ignore[attr-defined]  # every box has it
     m, n = np.shape(a)[-2:]
     if mode not in ("reduced", "r", "complete") or (mode == "complete" and m > n):
         raise NotSupportedError(
@@ -433,6 +437,8 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
         raise np.linalg.LinAlgError(f"np.linalg.svd takes matrices, alone or in a stack; got shape {np.shape(a)}")
     if not compute_uv:
         return np.linalg.svdvals(a)
+    if full_matrices and isinstance(a, Box) and not in_graph(a):
+        return SVDResult(*map(a.constant, np.linalg.svd(values_of(a))))  # type: ignore[attr-defined]  # every box has it
     if full_matrices and np.shape(a)[-1] != np.shape(a)[-2]:
         raise NotSupportedError(
             f"np.linalg.svd of a tensor of shape {np.shape(a)} with full_matrices=True has columns that its input does "

@@ -44,9 +44,9 @@ gdtr = function_of(
 gdtrc = function_of(
     "a b x",
     special.gdtrc,
-    lambda a, b, x: -x * gamma_density(b, a * x),
+    lambda a, b, x: -(x * gamma_density(b, a * x)),
     BY_SHAPE,
-    lambda a, b, x: -a * gamma_density(b, a * x),
+    lambda a, b, x: -(a * gamma_density(b, a * x)),
     at=((0.5, 2.0), 1.5, (0.5, 2.0)),
 )
 gdtria = function_of(

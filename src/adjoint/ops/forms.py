@@ -92,7 +92,8 @@ def defined(rule: Any) -> Any:
 
 def _in_double(ufunc: Any) -> Callable[..., Any]:
     def forward(*args: Any) -> Any:
-        narrow = np.result_type(*args, np.float32) == np.float32
+        given = (*(x.dtype if hasattr(x, "dtype") else type(x) for x in args), *(None,) * ufunc.nout)
+        narrow = ufunc.resolve_dtypes(given)[-1] == np.float32
         out = ufunc(*(x.astype(float) if getattr(x, "dtype", None) == np.float32 else x for x in args))
         if not narrow:
             return out

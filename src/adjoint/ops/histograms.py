@@ -45,7 +45,7 @@ def _ends(a: Any, bins: Any, range: Any, edges: Any) -> Any:
     low: Any = np.min(a)  # type: ignore[call-overload]  # NumPy's types know no box
     high: Any = np.max(a)  # type: ignore[call-overload]  # as above
     margin = np.where(np.equal(low, high), 0.5, 0.0)
-    return np.linspace(low - margin, high + margin, len(edges))
+    return np.linspace(low - margin, high + margin, len(edges)).astype(edges.dtype)
 
 
 def _histogram(
@@ -67,10 +67,14 @@ def _histogram(
     result = scatter(weights, tuple(places), np.shape(counts))
     if density:
         for i, borders in enumerate(ends):
-            result = result / np.reshape(np.diff(borders), tuple(-1 if k == i else 1 for k, _ in enumerate(ends)))
-        return result / np.sum(weights)
+            steps = np.diff(borders).astype(float)
+            result = result / np.reshape(steps, tuple(-1 if k == i else 1 for k, _ in enumerate(ends)))
+        result = result / np.sum(weights)
+    result = result if result.dtype == counts.dtype else result.astype(counts.dtype)
+    if density or len(ends) == 1:
+        return result
     # NumPy's is the inside of an array with bins for what lies outside: so its elements have gaps.
-    return np.pad(result, 1)[(slice(1, -1),) * len(ends)] if len(ends) > 1 else result
+    return np.pad(result, 1)[(slice(1, -1),) * len(ends)]
 
 
 @composite(

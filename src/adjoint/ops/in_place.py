@@ -23,6 +23,16 @@ def _target(a: Any, function: str) -> None:
         )
 
 
+def _fits(values: Any, target: Any, casting: Any, function: str) -> None:
+    """Refuse an array that NumPy would not convert to the dtype of `target`; numbers and lists are converted."""
+    dtype = getattr(values, "dtype", target.dtype)
+    if not np.can_cast(dtype, target.dtype, casting):
+        raise TypeError(
+            f"np.{function}: values of dtype {dtype} do not fit a target of {target.dtype} by the rule {casting!r}; "
+            f"convert them first: values.astype({target.dtype})"
+        )
+
+
 @in_place(
     np.copyto,
     samples=lambda r: [call(r(3, 4), r(4)), call(r(2, 3), r(2, 1), where=np.array([True, False, True]))],
@@ -30,6 +40,7 @@ def _target(a: Any, function: str) -> None:
 )
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     _target(dst, "copyto")
+    _fits(src, dst, casting, "copyto")
     if where is True:
         dst[...] = src
         return
@@ -54,6 +65,7 @@ def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
 @in_place(np.place, samples=lambda r: [call(r(4), np.array([True, False, True, True]), r(2))])
 def place(arr: Any, mask: Any, vals: Any) -> None:
     _target(arr, "place")
+    _fits(vals, arr, "safe", "place")
     at = np.nonzero(np.reshape(mask, arr.shape))
     if not np.size(vals) and at[0].size:
         raise ArgumentError("np.place: there are places to fill, and no values to fill them with")
@@ -63,6 +75,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 @in_place(np.putmask, samples=lambda r: [call(r(2, 2), np.array([[True, False], [True, True]]), r(2))])
 def putmask(a: Any, mask: Any, values: Any) -> None:
     _target(a, "putmask")
+    _fits(values, a, "safe", "putmask")
     if np.shape(mask) != np.shape(a):
         raise ShapeError(f"np.putmask: mask and data must be of one shape; got {np.shape(mask)} and {np.shape(a)}")
     if not np.size(values):

@@ -288,7 +288,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     errors=lambda r: [call(r(3), 7)],
 )
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
-    if axis is None:
+    if axis is None or (np.ndim(a) == 0 and axis in (0, -1)):  # NumPy takes a number for a row of one
         a, axis = np.ravel(a), 0
     n = np.shape(a)[axis]
     if not isinstance(indices, Box):

@@ -171,6 +171,8 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
             f"np.linalg.lstsq takes a matrix (m, n) and a right side (m,) or (m, k); got shapes {np.shape(a)} and "
             f"{np.shape(b)}"
         )
+    dtype = np.result_type(a, b, *[float] * (np.result_type(a, b).kind not in "fc"))
+    a, b = (x if x.dtype == dtype else x.astype(dtype) for x in (a, b))
     m, n = np.shape(a)
     least = np.finfo(np.result_type(a, b)).eps
     rcond = least * max(m, n) if rcond is None else least if rcond == -1 else rcond

@@ -365,15 +365,16 @@ def matrix_power(a: Any, n: int) -> Any:
     if not isinstance(n, int | np.integer):
         raise TypeError(f"np.linalg.matrix_power: the power must be a whole number; got {n!r}")
     if n == 0:
-        return in_order(a * 0 + np.eye(np.shape(a)[-1], dtype=a.dtype), axes_by("K", lies(a)))
+        return in_order((a * 0 + np.eye(np.shape(a)[-1], dtype=a.dtype)).astype(a.dtype), axes_by("K", lies(a)))
     a = np.linalg.inv(a) if n < 0 else a
-    result, n = None, abs(n)
+    result: Any = None
+    n, dtype = abs(n), a.dtype
     while True:
         if n & 1:
             result = a if result is None else np.matmul(result, a)
         n >>= 1
         if not n:
-            return result
+            return result if result.dtype == dtype else result.astype(dtype)
         a = np.matmul(a, a)
 
 

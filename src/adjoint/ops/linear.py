@@ -55,6 +55,8 @@ def _matmul_y(g: Any, x: Any, y_shape: tuple[int, ...]) -> Any:
 def _matmul_each(x: Any, y: Any, stacked: tuple[bool, ...]) -> Any:
     """One product for all samples: a vector is a matrix of one row or column, other axes are lined up."""
     rank_x, rank_y = np.ndim(x) - stacked[0], np.ndim(y) - stacked[1]
+    if not (rank_x and rank_y):
+        return NotImplemented  # a number, which NumPy refuses
     if stacked == (True, False) and rank_x == 1 and rank_y == 2:
         return np.matmul(x, y)
     if stacked == (False, True) and rank_y == 1 and rank_x == 2:
@@ -66,7 +68,7 @@ def _matmul_each(x: Any, y: Any, stacked: tuple[bool, ...]) -> Any:
         np.reshape(z, (z.shape[0], *(1,) * (most + 1 - z.ndim), *z.shape[1:])) if s else z
         for z, s in ((x, stacked[0]), (y, stacked[1]))
     )
-    outer = x.shape[-1] == 1  # NumPy multiplies faster than BLAS
+    outer = x.shape[-1] == y.shape[-2] == 1  # NumPy multiplies faster than BLAS
     product = x * y if outer else np.matmul(x, y)
     if rank_y == 1:
         product = product[..., 0]
@@ -121,14 +123,20 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
 
 @composite(np.vdot, samples=lambda r: [call(r(2, 3), r(2, 3))])
 def vdot(a: Any, b: Any) -> Any:
-    return np.matmul(np.conj(np.ravel(a)), np.ravel(b))
+    return np.matmul(np.ravel(np.conj(a) if np.iscomplexobj(a) else a), np.ravel(b))
 
 
-@composite(np.vecdot, samples=lambda r: [call(r(2, 3), r(3)), call(r(3, 2), r(3, 1), axis=0)])
+@composite(
+    np.vecdot,
+    samples=lambda r: [call(r(2, 3), r(3)), call(r(3, 2), r(3, 1), axis=0), call(r(3) + 1j * r(3), r(2, 3) - 2j)],
+)
 def vecdot(x1: Any, x2: Any, /, axis: int = -1) -> Any:
     if not np.ndim(x1) or not np.ndim(x2):
         raise ShapeError(f"np.vecdot takes vectors, alone or in a stack; got shapes {np.shape(x1)} and {np.shape(x2)}")
-    return np.sum(np.conj(x1) * x2 if np.iscomplexobj(x1) else x1 * x2, axis=axis)
+    if axis != -1:
+        x1, x2 = np.moveaxis(x1, axis, -1), np.moveaxis(x2, axis, -1)
+    x1 = np.conj(x1) if np.iscomplexobj(x1) else x1
+    return np.matmul(x1[..., None, :], x2[..., :, None])[..., 0, 0]
 
 
 @composite(np.matvec, samples=lambda r: [call(r(2, 3, 4), r(4))])
@@ -195,6 +203,10 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
 @composite(np.linalg.multi_dot, samples=lambda r: [call([r(2, 3), r(3, 4), r(4, 2)]), call([r(3), r(3, 2), r(2)])])
 def multi_dot(arrays: Any, *, out: Any = None) -> Any:
     shapes = [np.shape(a) for a in arrays]
+    if any(len(s) != 2 and not (len(s) == 1 and i in (0, len(shapes) - 1)) for i, s in enumerate(shapes)):
+        raise np.linalg.LinAlgError(
+            f"np.linalg.multi_dot takes matrices, and vectors at its ends; got shapes {', '.join(map(str, shapes))}"
+        )
     sizes = [s[0] if len(s) == 2 else 1 if i == 0 else s[0] for i, s in enumerate(shapes)]
     sizes.append(shapes[-1][1] if len(shapes[-1]) == 2 else 1)
     return store(_chain(list(arrays), sizes), out)

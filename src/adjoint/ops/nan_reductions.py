@@ -71,13 +71,18 @@ def _counted(a: Any, axis: Any, keepdims: bool, where: Any) -> Any:
     count = np.sum(np.logical_and(~np.isnan(a), where), axis=axis, keepdims=keepdims)
     if not np.all(raw(count)):
         warnings.warn("Mean of empty slice", RuntimeWarning, stacklevel=4)
-    return np.where(count == 0, np.nan, count).astype(float)
+    return np.where(count == 0, np.nan, count)
 
 
 def _mean(a: Any, axis: Any, dtype: Any, keepdims: bool, where: Any) -> Any:
     total = np.sum(_filled(a, 0.0), axis=axis, dtype=dtype, keepdims=keepdims, where=where)
-    count = _counted(a, axis, keepdims, where)
-    return total / (count.astype(total.dtype) if total.dtype.kind == "f" else count)
+    total = total.astype(float) if total.dtype.kind in "iub" else total
+    return total / _counted(a, axis, keepdims, where).astype(_real(total.dtype))
+
+
+def _real(dtype: Any) -> Any:
+    """The dtype of the real part of numbers of `dtype`."""
+    return np.zeros(0, dtype).real.dtype
 
 
 @composite(np.nanmean, samples=_whole)
@@ -126,7 +131,7 @@ def nanstd(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, *args: 
 
 def _extreme(reduce: Any, fill: float, a: Any, axis: Any, keepdims: Any, initial: Any, where: Any) -> Any:
     keepdims, options = bool(_given(keepdims, False)), _options(initial, where)
-    if np.result_type(a).kind != "f":
+    if np.result_type(a).kind not in "fc":
         return reduce(a, axis=axis, keepdims=keepdims, **options)
     empty = np.all(np.isnan(a), axis=axis, keepdims=keepdims)
     result = reduce(_filled(a, fill), axis=axis, keepdims=keepdims, **options)

@@ -116,7 +116,7 @@ def sort(
 @composite(np.sort_complex, samples=lambda r: [call(r(3, 4))])
 def sort_complex(a: Any) -> Any:
     a = np.sort(a)
-    return a if np.iscomplexobj(a) else a.astype(complex)
+    return a if np.iscomplexobj(a) else a.astype(np.complex64 if a.dtype.char in "bhBH" else complex)
 
 
 @composite(
@@ -210,6 +210,8 @@ def _rows(a: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
 
 
 def _as_fraction(q: Any, dtype: Any, scale: float = 1.0) -> Any:
+    if dtype.kind == "c":
+        raise TypeError("a quantile is of real numbers; got complex ones, which have no order. Take np.abs of them")
     if not isinstance(q, Box):
         q = np.asarray(q, dtype if isinstance(q, int | float) and dtype.kind == "f" else None)
     q = q / scale if scale != 1 else q
@@ -247,6 +249,8 @@ def _quantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, weights: A
     if n == 0:
         raise ValueError(f"quantile of an empty axis: shape {np.shape(a)}, axis {axis}")
     flat = np.reshape(q, -1)
+    if rows.dtype.kind in "iub" and weights is None and (method in _CONTINUOUS or method.startswith("averaged")):
+        rows = rows.astype(float) if rows.dtype.kind != "b" else rows - rows  # NumPy refuses differences of these
     if weights is None:
         result = _interpolated(rows, _position(n, flat, method))
     else:
@@ -380,7 +384,9 @@ def nanpercentile(a: Any, q: Any, *args: Any, **options: Any) -> Any:
     ],
 )
 def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Any:
-    half = _as_fraction(0.5, np.result_type(a))
+    dtype = np.result_type(a)
+    a = a.astype(float) if dtype.kind == "b" else a
+    half = _as_fraction(0.5, np.empty(0, dtype).real.dtype)
     return store(_nanquantile(a, half, axis, "linear", bool(keepdims)), out)
 
 

@@ -120,9 +120,10 @@ def _border(a: Any, axis: int, width: int, mode: str, option: Any, last: bool) -
     chunk = a[(slice(None),) * axis + (slice(-length, None) if last else slice(length),)]
     if mode != "linear_ramp":
         value = _STATISTICS[mode](chunk, axis=axis, keepdims=True)
-        return np.broadcast_to(value if a.dtype.kind in "fc" else np.rint(value), shape)
+        return np.broadcast_to(np.rint(value) if a.dtype.kind in "iu" else value, shape)
     steps = np.reshape(np.arange(width) / max(width, 1), (-1,) + (1,) * (np.ndim(a) - 1 - axis))
-    return option + (chunk - option) * (steps[::-1] if last else steps)
+    ramp = option + (chunk - option) * (steps[::-1] if last else steps)
+    return np.floor(ramp) if a.dtype.kind in "iu" else ramp
 
 
 def _mirrored(a: Any, axis: int, width: tuple[int, int], mode: Any) -> Any:
@@ -136,6 +137,8 @@ def _mirrored_odd(a: Any, axis: int, width: tuple[int, int], mode: str) -> Any:
     period = n - 1 + twice
     if period == 0:
         return _mirrored(a, axis, width, "edge")
+    if a.dtype.kind == "b":
+        return _mirrored_odd(a.astype(np.int8), axis, width, mode).astype(bool)
     turns, rest = np.divmod(np.arange(-width[0], n + width[1]), 2 * period)
     back = rest >= n
 
@@ -143,7 +146,7 @@ def _mirrored_odd(a: Any, axis: int, width: tuple[int, int], mode: str) -> Any:
         return np.reshape(x, (-1,) + (1,) * (np.ndim(a) - 1 - axis)).astype(a.dtype)
 
     def times(count: Any, end: Any) -> Any:
-        return np.where(along(count) == 0, 0.0, along(count) * end)  # not 0 * nan
+        return np.where(along(count) == 0, np.zeros((), a.dtype), along(count) * end)  # not 0 * nan
 
     inner = np.take(a, np.where(back, 2 * period - rest - twice, rest), axis=axis) * along(np.where(back, -1, 1))
     first, last = np.take(a, [0], axis=axis), np.take(a, [-1], axis=axis)

@@ -32,6 +32,7 @@ def poly(seq_of_zeros: Any) -> Any:
         zeros = np.linalg.eigvals(zeros)
     elif zeros.ndim != 1:
         raise ArgumentError(f"np.poly takes roots, or a square matrix; got an array of shape {zeros.shape}")
+    zeros = zeros.astype(np.mintypecode(zeros.dtype.char))
     result = np.ones((1,), zeros.dtype)
     for i in range(zeros.shape[0]):
         shifted = np.concatenate([result, np.zeros((1,), zeros.dtype)])
@@ -72,10 +73,11 @@ def roots(p: Any) -> Any:
 def polydiv(u: Any, v: Any) -> Any:
     """Quotient and remainder, by long division."""
     u, v = _row(u) * 1.0, _row(v) * 1.0
+    u = u.astype(np.result_type(u, v))
     m, n = u.shape[0] - 1, v.shape[0] - 1
     quotient = []
     for k in range(m - n + 1):
-        factor = u[k] / v[0]
+        factor = 1.0 / v[0] * u[k]
         quotient.append(factor)
         parts = [u[:k], u[k : k + n + 1] - factor * v, u[k + n + 1 :]]
         u = np.concatenate(parts)

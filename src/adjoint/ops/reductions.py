@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, cast
 
 import numpy as np
 
@@ -28,25 +29,30 @@ def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
 
 def count_along(shape: tuple[int, ...], axis: Any) -> int:
     """How many elements a reduction of an array of `shape` over `axis` takes together."""
-    total = 1
-    if not shape:  # NumPy lets a number be reduced along axis 0
-        return total
-    for a in axes_of(axis, len(shape)):
-        total *= shape[a]
-    return total
+    return math.prod(shape[a] for a in axes_of(axis, len(shape))) if shape else 1  # a number has an axis 0, too
 
 
 def shared(g: Any, won: Any, axis: Any) -> Any:
     """`g` in even shares to the elements that have `won`, and nothing to the others; where none has, nan to all."""
     won, count = _winners(won, g.dtype, axis)
-    return np.where(won, g / count, 0.0)
+    return np.where(won, divided(g, count), 0.0)
 
 
 def _winners(won: Any, dtype: Any, axis: Any) -> tuple[Any, Any]:
     """Where an element has won, and how many have, with the reduced axes; where none has, all have, and are nan."""
-    count = np.sum(won.astype(dtype), axis=axis, keepdims=True)
+    count = np.sum(won.astype(wider(dtype)), axis=axis, keepdims=True)
     none = np.equal(count, 0)
     return np.logical_or(won, none), np.where(none, np.nan, count)
+
+
+def wider(dtype: Any) -> Any:
+    """The dtype in which to count and to sum numbers of `dtype`: half precision ends at 65504."""
+    return np.float32 if dtype == np.float16 else dtype
+
+
+def divided(g: Any, count: Any) -> Any:
+    """``g / count``, in the dtype of `g`, also where that can not hold the count."""
+    return g / count if g.dtype != np.float16 else (g.astype(np.float32) / count).astype(np.float16)
 
 
 def _to_extreme(g: Any, a: Any, out: Any, axis: Any, keepdims: Any) -> Any:
@@ -56,7 +62,7 @@ def _to_extreme(g: Any, a: Any, out: Any, axis: Any, keepdims: Any) -> Any:
 
 def _of_extreme(t: Any, a: Any, out: Any, axis: Any, keepdims: Any) -> Any:
     won, count = _winners(np.equal(a, unreduced(out, np.shape(a), axis, keepdims)), t.dtype, axis)
-    return np.sum(np.where(won, t / count, 0.0), axis=axis, keepdims=keepdims)
+    return np.sum(np.where(won, divided(t, count), 0.0), axis=axis, keepdims=keepdims)
 
 
 def _others(a: Any, out: Any, axis: Any) -> Any:
@@ -137,6 +143,8 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, r
         >>> ad.grad(ad.logsumexp)(np.array([1000.0, 1000.0]))
         array([0.5, 0.5])
     """
+    if np.result_type(a).kind in "iub":
+        a = np.asarray(a).astype(float) if not isinstance(a, Box) else cast(Any, a).astype(float)
     if b is None and not return_sign:
         return reduce_logsumexp(a, axis=axis, keepdims=keepdims)
     b = 1.0 if b is None else b
@@ -154,12 +162,14 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, r
 
 
 @linear(
-    transpose=lambda g, a_shape, axis, keepdims: spread(g / count_along(a_shape, axis), a_shape, axis, keepdims),
+    transpose=lambda g, a_shape, axis, keepdims: spread(
+        divided(g, count_along(a_shape, axis)), a_shape, axis, keepdims
+    ),
     flags=("moves",),
     samples=lambda r: [call(r(5)), call(r(2, 3, 4), axis=(0, -1)), call(r(3, 4), 1, True)],
 )
 def reduce_mean(a: Any, /, axis: Any = None, keepdims: Any = False) -> Any:
-    if a.dtype.kind == "f" and a.dtype.itemsize > 2 and a.size:
+    if a.dtype.kind == "f" and a.dtype.itemsize > 2 and a.size and (a.shape or axis is None):
         return np.add.reduce(a, axis=axis, keepdims=keepdims) / count_along(a.shape, axis)
     return np.mean(a, axis=axis, keepdims=keepdims)
 
@@ -196,6 +206,10 @@ reduce_std = reduction(
 )
 
 
+def _like(number: Any, dtype: Any) -> Any:
+    return cast(Any, number if isinstance(number, Box) else np.asarray(number)).astype(dtype)
+
+
 def _reduced(op: Any, combine: Any, identity: Any, a: Any, options: dict[str, Any]) -> Any:
     """A reduction with all of NumPy's arguments; what `where` leaves out is replaced by `identity`."""
     axis, where, initial, dtype = options["axis"], options["where"], options["initial"], options["dtype"]
@@ -203,7 +217,7 @@ def _reduced(op: Any, combine: Any, identity: Any, a: Any, options: dict[str, An
     if where is not True:
         if start is None:
             raise ArgumentError(f"{op.name} with where= needs initial=, the result where everything is left out")
-        a = np.where(where, a, start)
+        a = np.where(where, a, _like(start, a.dtype))
     if dtype is not None:
         a = a.astype(dtype)
     keepdims = bool(options["keepdims"])
@@ -213,7 +227,9 @@ def _reduced(op: Any, combine: Any, identity: Any, a: Any, options: dict[str, An
     result = op(a, axis=axis, keepdims=keepdims)
     if dtype is not None and result.dtype != dtype:  # whole numbers, which are summed in wide ones: the rest is cut off
         result = result.astype(dtype)
-    return store(result if initial is None else combine(result, initial), options["out"])
+    if initial is not None:
+        result = combine(result, _like(initial, result.dtype))
+    return store(result, options["out"])
 
 
 _whole = lambda r: [  # noqa: E731 - a table of samples, shared by four functions
@@ -281,6 +297,20 @@ def _moment(op: Any, a: Any, where: Any, dtype: Any, out: Any, options: dict[str
     return op(a, **options) if out is None else store(op(a, **options), out)
 
 
+def _wide(a: Any, dtype: Any) -> Any:
+    """`a` in `dtype`, or in that in which NumPy computes means: whole numbers and half precision are widened."""
+    given = dtype_of(a)
+    if dtype is None:
+        dtype = np.float32 if given == np.float16 else np.dtype(float) if given.kind in "iub" else given
+    return a if given == dtype else a.astype(dtype)
+
+
+def _number_of(where: Any, a: Any, axis: Any, keepdims: Any, dtype: Any) -> Any:
+    """How many elements `where` takes, as real numbers of the precision of `dtype`."""
+    count = np.add.reduce(np.broadcast_to(where, np.shape(a)), axis=axis, keepdims=keepdims)
+    return count.astype(np.zeros(0, dtype).real.dtype)
+
+
 @composite(
     np.mean,
     samples=lambda r: [
@@ -293,8 +323,9 @@ def mean(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
 ) -> Any:
     if where is not True:
-        count = np.add.reduce(np.broadcast_to(where, np.shape(a)), axis=axis, keepdims=keepdims)
-        return store(np.sum(a, axis=axis, dtype=dtype, keepdims=keepdims, where=where) / count, out)
+        total = np.sum(_wide(a, dtype), axis=axis, keepdims=keepdims, where=where)
+        mean = total / _number_of(where, a, axis, keepdims, total.dtype)
+        return store(mean.astype(np.float16) if dtype is None and dtype_of(a) == np.float16 else mean, out)
     if dtype is None and out is None and dtype_of(a).kind not in "iub":
         return reduce_mean(a, axis=axis, keepdims=bool(keepdims))
     return _moment(reduce_mean, a, where, dtype, out, {"axis": axis, "keepdims": bool(keepdims)})
@@ -324,10 +355,11 @@ def var(
     if where is True and mean is None:
         options = {"axis": axis, "keepdims": bool(keepdims), "ddof": ddof}
         return _moment(reduce_var, a, where, dtype, out, options)
-    centre = np.mean(a, axis=axis, dtype=dtype, keepdims=True, where=where) if mean is None else mean
-    count = np.add.reduce(np.broadcast_to(where, np.shape(a)), axis=axis, keepdims=keepdims)
-    total = np.sum(np.square(np.abs(a - centre)), axis=axis, keepdims=keepdims, where=where)
-    return store(total / np.maximum(count - ddof, 0), out)
+    wide = _wide(a, dtype)
+    centre = np.mean(wide, axis=axis, keepdims=True, where=where) if mean is None else mean
+    total = np.sum(np.square(np.abs(wide - centre)), axis=axis, keepdims=keepdims, where=where)
+    variance = total / np.maximum(_number_of(where, a, axis, keepdims, total.dtype) - ddof, 0)
+    return store(variance.astype(np.float16) if dtype is None and dtype_of(a) == np.float16 else variance, out)
 
 
 @composite(np.std, samples=lambda r: [call(r(3, 4)), call(r(3, 4), axis=1, ddof=1, keepdims=True)])
@@ -355,10 +387,17 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any
     return store(np.max(a, axis=axis, keepdims=keepdims) - np.min(a, axis=axis, keepdims=keepdims), out)
 
 
+def _logaddexp_reduced(a: Any, axis: Any = 0, keepdims: Any = False, initial: Any = None, where: Any = True) -> Any:
+    none = np.zeros(0, a.dtype)
+    a = a if a.dtype.kind == "f" else a.astype(np.logaddexp(none, none).dtype)  # differences of whole numbers wrap
+    options = {"axis": axis, "keepdims": keepdims, "initial": initial, "where": where, "dtype": None, "out": None}
+    return _reduced(reduce_logsumexp, np.logaddexp, -np.inf, a, options)
+
+
 REDUCTIONS |= {
     (np.add, "reduce"): sum_,
     (np.multiply, "reduce"): prod_,
     (np.maximum, "reduce"): max_,
     (np.minimum, "reduce"): min_,
-    (np.logaddexp, "reduce"): reduce_logsumexp,
+    (np.logaddexp, "reduce"): _logaddexp_reduced,
 }

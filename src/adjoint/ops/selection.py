@@ -101,9 +101,15 @@ clamp = elementwise(
 def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None) -> Any:
     low = min if a_min is None else a_min
     high = max if a_max is None else a_max
-    low = -np.inf if low is None else low
-    high = np.inf if high is None else high
-    return store(clamp(a, low, high), out)
+    lowest, highest = _range(np.result_type(a))
+    return store(clamp(a, lowest if low is None else low, highest if high is None else high), out)
+
+
+def _range(dtype: Any) -> tuple[Any, Any]:
+    """The least and the largest number of `dtype`, as Python's, which do not promote."""
+    if dtype.kind == "b":
+        return False, True
+    return (np.iinfo(dtype).min, np.iinfo(dtype).max) if dtype.kind in "iu" else (-np.inf, np.inf)
 
 
 @linear(

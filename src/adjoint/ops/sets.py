@@ -100,7 +100,7 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
         return np.intersect1d(a, b, assume_unique, return_indices=True)
 
     _, first, second = on_values(intersect1d, ar1, ar2)
-    values = take(ar1, first)
+    values = take(ar1, first).astype(np.result_type(ar1, ar2))
     return (values, first, second) if return_indices else values
 
 

@@ -71,6 +71,10 @@ def reshape(a: Any, /, shape: Any = None, order: Any = "C", copy: Any = None) ->
     return np.reshape(a, shape, order=order, copy=copy)
 
 
+def _each_axis(axes: Any) -> Any:
+    return axes if np.ndim(axes) else (axes,)
+
+
 def _in_line(a: Any, order: Any) -> Any:
     """The elements of `a` in one line; by order "A" and "K", as they lie in memory."""
     if order in ("A", "K"):
@@ -107,14 +111,14 @@ def flatten(a: Any, order: Any = "C") -> Any:
     np.transpose,
     np.permute_dims,
     transpose=lambda g, axes: np.transpose(
-        g, None if axes is None else tuple(int(i) for i in np.argsort([a % len(axes) for a in axes]))
+        g, None if axes is None else tuple(int(i) for i in np.argsort([a % g.ndim for a in _each_axis(axes)]))
     ),
     batch=lambda a, axes: np.transpose(
-        a, (0, *range(a.ndim - 1, 0, -1)) if axes is None else (0, *(i % (a.ndim - 1) + 1 for i in axes))
+        a, (0, *range(a.ndim - 1, 0, -1)) if axes is None else (0, *(i % (a.ndim - 1) + 1 for i in _each_axis(axes)))
     ),
     memory=VIEW,
     flags=("moves",),
-    samples=lambda r: [call(r(3, 4)), call(r(2, 3, 4), (1, -1, 0))],
+    samples=lambda r: [call(r(3, 4)), call(r(2, 3, 4), (1, -1, 0)), call(r(3), 0)],
     errors=lambda r: [call(r(3, 4), (0, 0))],
 )
 def transpose(a: Any, /, axes: Any = None) -> Any:
@@ -317,6 +321,8 @@ def repeat_each(a: Any, /, repeats: Any = 1, axis: Any = None) -> Any:
 
 @composite(np.repeat, samples=lambda r: [call(r(3), 2), call(r(2, 3), [1, 2, 0], axis=1), call(r(2, 3), repeats=2)])
 def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
+    if np.ndim(a) == 0 and axis in (0, -1):  # NumPy takes a number for a row of one
+        axis = None
     return repeat_each(a, repeats=kept(detached(repeats)), axis=axis)
 
 

@@ -69,7 +69,11 @@ log_expit = _ufunc(special.log_expit, partial=lambda x: expit(-x))
 
 def _zeta(x: Any, q: Any) -> Any:
     """Hurwitz's zeta, in the dtype of its arguments: SciPy's is written in Python, and gives float64."""
-    return np.asarray(special.zeta(x, q)).astype(np.result_type(x, q, np.float16), copy=False)[()]
+    return np.asarray(special.zeta(x, q)).astype(_floating(np.result_type(x, q)), copy=False)[()]
+
+
+def _floating(dtype: Any) -> Any:
+    return dtype if dtype.kind in "fc" else np.dtype(float)
 
 
 zeta: Op = elementwise(
@@ -209,7 +213,7 @@ xlog1py = _bounded(
     domain=((-2, 2), (-0.5, 3)),
 )
 entr = _ufunc(special.entr, partial=lambda x: -np.log(x) - 1, domain=(0.3, 3))
-rel_entr = _ufunc(special.rel_entr, partials=(lambda x, y: np.log(x / y) + 1, lambda x, y: -x / y), domain=(0.3, 3))
+rel_entr = _ufunc(special.rel_entr, partials=(lambda x, y: np.log(x / y) + 1, lambda x, y: -(x / y)), domain=(0.3, 3))
 kl_div = _ufunc(special.kl_div, partials=(lambda x, y: np.log(x / y), lambda x, y: 1 - x / y), domain=(0.3, 3))
 powm1 = _ufunc(
     special.powm1,
@@ -230,7 +234,7 @@ wrightomega = _ufunc(special.wrightomega, partial=lambda out: out / (1 + out))
 huber = _ufunc(
     special.huber,
     inputs=("delta", "x"),
-    partials=(lambda delta, x: np.maximum(abs(x) - delta, 0.0), lambda delta, x: np.clip(x, -delta, delta)),
+    partials=(lambda delta, x: np.maximum(abs(x) - delta, 0.0), lambda delta, x: np.clip(x, 0.0 - delta, delta)),
     domain=((0.5, 1), (-2, 2)),
 )
 

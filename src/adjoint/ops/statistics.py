@@ -32,6 +32,9 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
         total = np.size(a) / max(np.size(result), 1)
         return (result, np.full(np.shape(result), total)[()]) if returned else result
     weights = _aligned(weights, a, axis)
+    whole = {np.result_type(a).kind, weights.dtype.kind} & set("iub")
+    dtype = np.result_type(a, weights.dtype, *[float] * bool(whole))
+    weights = weights if weights.dtype == dtype else weights.astype(dtype)
     total = np.sum(weights, axis=axis, keepdims=keepdims)
     if np.any(raw(total) == 0):
         raise ZeroDivisionError("np.average: the weights sum to 0 along the chosen axis, so they cannot be normalised")

@@ -184,10 +184,10 @@ class Observable(ArrayBox):
     def retain_grad(self) -> None:
         """Keep the gradient of this intermediate value too, in `grad`: as it is after all hooks."""
         node = self.node
-        if node is not None and (node.pull is None or hasattr(node, "grad")):
+        if node is not None and node.pull is None:
             return
         hooks_of(cast(Any, self), "retain_grad()").keeps = True
-        node.grad = None
+        node.grad = getattr(node, "grad", None)
 
 
 def collected(leaf: Node) -> None:

@@ -145,8 +145,8 @@ def linspace(
     return boxed(np.linspace(start, stop, int(num), endpoint, dtype=dtype))
 
 
-def meshgrid(*arrays: Any, indexing: Literal["xy", "ij"] = "xy") -> tuple[Array, ...]:
-    return each(np.meshgrid(*arrays, indexing=indexing))
+def meshgrid(*arrays: Any, indexing: Literal["xy", "ij"] = "xy") -> list[Array]:
+    return list(each(np.meshgrid(*arrays, indexing=indexing)))
 
 
 def tril(x: Any, /, *, k: int = 0) -> Array:

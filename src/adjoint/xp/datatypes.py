@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,8 +34,21 @@ def can_cast(from_: Any, to: Any, /) -> builtins.bool:
     return np.can_cast(_dtype_of(from_), to)
 
 
-def finfo(type: Any, /) -> Any:
-    return np.finfo(_dtype_of(type))
+class FloatInfo(NamedTuple):
+    """The limits of a floating dtype, as Python's numbers; of complex numbers, those of their parts."""
+
+    bits: int
+    eps: float
+    max: float
+    min: float
+    smallest_normal: float
+    dtype: Any
+
+
+def finfo(type: Any, /) -> FloatInfo:
+    found = np.finfo(_dtype_of(type))
+    eps, most, least, normal = map(float, (found.eps, found.max, found.min, found.smallest_normal))
+    return FloatInfo(found.bits, eps, most, least, normal, found.dtype)
 
 
 def iinfo(type: Any, /) -> Any:

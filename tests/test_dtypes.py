@@ -1,0 +1,110 @@
+"""Dtypes and constants where the registry's walk does not come: large numbers, wide sums, ufuncs' methods, losses."""
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint import nn, xp
+
+
+def test_whole_numbers_are_clipped_as_whole_numbers():
+    large = np.array([2**62 + 1, 3, -(2**62) - 1])
+    for kwargs in ({"a_min": 5, "a_max": None}, {"a_min": None, "a_max": 5}, {"a_min": 0, "a_max": 2**62}):
+        clipped = np.clip(ad.tensor(large), **kwargs)
+        assert clipped.dtype == np.int64
+        np.testing.assert_array_equal(clipped.numpy(), np.clip(large, **kwargs))
+
+
+@pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.uint8, np.int64, np.float32])
+def test_reductions_by_logaddexp(dtype):
+    x = np.array([[1, 3, 0], [2, 0, 1]], dtype)
+    for kwargs in ({}, {"axis": 1}, {"axis": None}, {"axis": 1, "where": np.array([True, False, True])}):
+        theirs, ours = np.logaddexp.reduce(x, **kwargs), np.logaddexp.reduce(ad.tensor(x), **kwargs)
+        assert ours.dtype == theirs.dtype
+        np.testing.assert_allclose(ours.numpy(), theirs, rtol=1e-2 if theirs.dtype == np.float16 else 1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.float32, np.float64])
+def test_logits_of_any_dtype(dtype):
+    """Differences of unsigned numbers wrap round, which made infinities of them."""
+    logits, labels = np.array([[1, 2, 3], [3, 1, 0]], dtype), np.array([0, 2])
+    wide = logits.astype(float)
+    for loss in (
+        nn.cross_entropy,
+        lambda x, _: ad.logsumexp(x),
+        lambda x, _: nn.softmax(x),
+        lambda x, _: nn.log_softmax(x),
+    ):
+        np.testing.assert_allclose(loss(logits, labels), loss(wide, labels), rtol=1e-6)
+
+
+def test_ignored_labels_leave_single_precision():
+    logits = np.array([[1, 2, 3], [3, 1, 0]], np.float32)
+    for weight in (None, np.ones(3, np.float32)):
+        assert nn.cross_entropy(logits, np.array([0, -100]), weight).dtype == np.float32
+
+
+def test_half_precision_does_not_overflow_inside():
+    x = np.full(70_000, 0.5, np.float16)
+    share = np.float16(1 / 70_000)
+    for f in (np.max, np.min, np.mean):
+        slope = ad.grad(f)(x)
+        assert slope.dtype == np.float16
+        np.testing.assert_allclose(slope, share, rtol=1e-2)
+        assert ad.jvp(f, (x,), (np.ones_like(x),))[1] == pytest.approx(1.0, rel=1e-2)
+
+
+def test_a_value_with_leading_ones_that_is_also_broadcast_is_assigned():
+    def filled(v):
+        out = np.zeros((2, 3))
+        out[...] = v
+        return np.sum(out * np.arange(6.0).reshape(2, 3))
+
+    np.testing.assert_array_equal(ad.grad(filled)(np.ones((1, 1, 3))), [[[3.0, 5.0, 7.0]]])
+    np.testing.assert_array_equal(ad.grad(filled)(np.ones((1, 1, 1, 1))), [[[[15.0]]]])
+
+
+def test_decompositions_of_constants_are_whole():
+    a = np.arange(6.0).reshape(3, 2) + np.eye(3, 2)
+    q, r = np.linalg.qr(ad.tensor(a), "complete")
+    np.testing.assert_allclose((q @ r).numpy(), a, atol=1e-12)
+    u, s, vh = np.linalg.svd(ad.tensor(a))
+    assert (u.shape, s.shape, vh.shape) == ((3, 3), (2,), (2, 2))
+    with pytest.raises(ad.NotSupportedError, match="mode='reduced'"):
+        np.linalg.qr(ad.tensor(a, requires_grad=True), "complete")
+
+
+def test_a_gradient_that_was_set_to_none_can_be_kept_again():
+    y = ad.tensor([1.0, 2.0], requires_grad=True) * 2
+    y.grad = None
+    y.retain_grad()
+    np.sum(y * 3).backward()
+    np.testing.assert_array_equal(y.grad.numpy(), [3.0, 3.0])
+
+
+def test_parts_of_numbers_have_their_signs():
+    x = np.array([-2.0, -0.0, 0.0, 2.5, -np.inf, np.inf])
+    for ours, theirs in zip(np.modf(ad.tensor(x)), np.modf(x), strict=True):
+        np.testing.assert_array_equal(np.copysign(1.0, ours.numpy()), np.copysign(1.0, theirs))
+
+
+def test_numbers_in_a_batch_are_no_vectors():
+    """A stack of numbers is a vector to NumPy: what takes vectors refuses numbers, whatever the batch."""
+    numbers, vectors = np.ones(3), np.ones((3, 1))
+    for f, args in (
+        (np.matmul, (numbers, np.ones((3, 4)))),
+        (np.sort, (numbers,)),
+        (np.tril, (numbers,)),
+        (np.triu, (numbers,)),
+    ):
+        with pytest.raises((ValueError, TypeError, np.exceptions.AxisError)):
+            ad.vmap(f)(*args)
+    with pytest.raises(ValueError, match="matmul"):
+        ad.vmap(np.matmul)(vectors, np.ones((3, 4)))
+
+
+def test_limits_of_dtypes_are_pythons_numbers():
+    found = xp.finfo(ad.tensor([1.0], dtype=np.float32))
+    assert (type(found.eps), found.eps, found.dtype) == (float, float(np.finfo(np.float32).eps), np.dtype(np.float32))
+    assert xp.finfo(xp.complex128).bits == 64
+    assert type(xp.meshgrid(xp.asarray([1.0]), xp.asarray([2.0]))) is list
