@@ -40,14 +40,10 @@ def shared(g: Any, won: Any, axis: Any) -> Any:
 
 def _winners(won: Any, dtype: Any, axis: Any) -> tuple[Any, Any]:
     """Where an element has won, and how many have, with the reduced axes; where none has, all have, and are nan."""
-    count = np.sum(won.astype(wider(dtype)), axis=axis, keepdims=True)
+    wide = np.float32 if dtype == np.float16 else dtype  # half precision ends at 65504
+    count = np.sum(won.astype(wide), axis=axis, keepdims=True)
     none = np.equal(count, 0)
     return np.logical_or(won, none), np.where(none, np.nan, count)
-
-
-def wider(dtype: Any) -> Any:
-    """The dtype in which to count and to sum numbers of `dtype`: half precision ends at 65504."""
-    return np.float32 if dtype == np.float16 else dtype
 
 
 def divided(g: Any, count: Any) -> Any:

@@ -31,6 +31,7 @@ KEPT = frozenset((*REDUCED, *VIEWS, *ASSEMBLED, "matmul", "astype", "as_python",
 
 
 def _shifted(x: Any, axis: Any) -> Any:
+    x = x.astype(float) if x.dtype.kind in "iub" else x
     top = np.max(x, axis=axis, keepdims=True)
     return np.where(np.isfinite(top), x - top, np.where(np.equal(x, np.inf), 0, x - top))
 
@@ -55,7 +56,8 @@ def _logsumexp(a: Any, axis: Any, keepdims: Any) -> Any:
 def _variance(a: Any, axis: Any, keepdims: Any, ddof: float) -> Any:
     apart = a - np.mean(a, axis=axis, keepdims=True)
     count = max(count_along(a.shape, axis) - ddof, 0)
-    return np.sum(np.square(apart), axis=axis, keepdims=keepdims) / (float(count) or np.nan)
+    square = np.square(apart) if a.dtype.kind != "c" else np.square(np.real(apart)) + np.square(np.imag(apart))
+    return np.sum(square, axis=axis, keepdims=keepdims) / (float(count) or np.nan)
 
 
 def _deviation(a: Any, axis: Any, keepdims: Any, ddof: float) -> Any:
@@ -162,6 +164,8 @@ def _captured(node: Node, args: tuple[Node, ...]) -> Node | None:
         if inner not in put:
             put[inner] = _put(inner, tuple(put[arg] for arg in inner.args), each, node.place)
     result = put[graph.outputs[0]]
+    if result.dtype is None or (result.dtype.kind == "c" and node.dtype.kind != "c"):
+        return None  # not the same operation of these dtypes
     result = converted(result, node.dtype, node.place)
     return result if result.shape == node.shape else None
 
