@@ -439,7 +439,7 @@ def test_wrong_gradient_rules(rule, words):
         (lambda p, t: (p[0] ** 2, np.ones(2)),
          "the tangent that the jvp rule of square returned has shape (2,); it must have shape ()"),
         (lambda p, t: p[0] ** 2,
-         "the jvp rule of square must return (value, tangent); it returned one array of shape ()"),
+         "the jvp rule of square must return (value, tangent); it returned float"),
         (lambda p, t: (p[0] ** 2, {"t": t[0]}),
          "the tangent that the jvp rule of square returned has another structure: {'t': *}, not *"),
     ],

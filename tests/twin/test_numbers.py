@@ -264,6 +264,19 @@ def long_whole_numbers(x):
     return round(x * 1e6) ** 5 * x * 1e-24
 
 
+@ad.custom_vjp
+def counting(x):
+    return ((x > 0) + (x > 0.1)) * x
+
+
+counting.defvjp(lambda x: (counting(x), x), lambda x, g: (g * ((x > 0) + (x > 0.1)),))
+
+
+def with_a_rule(x):
+    y = counting(x)
+    return y * x * (5 if type(y) is float else 1)
+
+
 PROGRAMS = (
     *(
         counted,
@@ -280,6 +293,7 @@ PROGRAMS = (
     ),
     *(by_attribute, by_error, by_index, generic, as_an_array, of_an_element, from_an_array, in_single_precision),
     *(summed_in_place, kept_in_a_list, shared_array, shown_array, written_by_a_function, numbers_of_numpy, repeated),
+    with_a_rule,
 )
 HOW = {
     "grad": ad.grad,

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.arrays.array_box import ArrayBox
+from adjoint.arrays.python_number import as_python, is_python
 from adjoint.batch.samples import each_sample
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, RuleError
@@ -63,7 +65,7 @@ class Custom:
         made = self.call(*self.bound(args, kwargs))
         if not made.boxed:
             return self.function(*args, **kwargs)
-        results = carried_out(made, made.leaves)
+        results = made.marked(carried_out(made, made.leaves))
         made.forget()
         return made.rebuilt(results)  # known by now
 
@@ -95,6 +97,7 @@ class Call(Derivative):
             self.leaves, self._rebuild = list(self.varying), tuple
         else:
             self.leaves, self._rebuild = flatten(self.varying)
+        self._pythons, self._gives_pythons = list(map(is_python, self.leaves)), list[bool]()
         self.boxed = any(isinstance(x, Box) for x in self.leaves)
         if self.boxed and self._rebuild is not tuple:
             self._check()
@@ -118,17 +121,22 @@ class Call(Derivative):
     def called(self, xs: Arrays) -> Any:
         """The function's own value."""
         args = list(self.args)
-        for i, arg in zip(self.numbers, self._rebuild(list(xs)), strict=True):
+        for i, arg in zip(self.numbers, self.arguments(xs), strict=True):
             args[i] = arg
         return self.custom.function(*args, **self.settings)
 
     def arguments(self, xs: Arrays) -> Any:
-        """`xs` as the varying arguments."""
-        return self._rebuild(list(xs))
+        """`xs` as the varying arguments, those that were Python's numbers as such."""
+        return self._rebuild([_python(x) if is_one else x for x, is_one in zip(xs, self._pythons, strict=True)])
+
+    def marked(self, results: list[Any]) -> list[Any]:
+        """The results, those that were Python's numbers as such."""
+        return [_python(x) if is_one else x for x, is_one in zip(results, self._gives_pythons, strict=True)]
 
     def results(self, value: Any) -> list[Any]:
         """The arrays in the function's value."""
         leaves, self.rebuilt = flatten(value)
+        self._gives_pythons = list(map(is_python, leaves))
         for x in leaves:
             if not _is_number(x):
                 raise RuleError(f"{self.name} must give arrays, or a tree of them; its value holds {type(x).__name__}")
@@ -141,6 +149,13 @@ class Call(Derivative):
 
     def value(self, xs: Arrays) -> list[Any]:
         return self.results(each_sample(self.called, list(xs)))
+
+
+def _python(x: Any) -> Any:
+    """A number without axes as Python's."""
+    if isinstance(x, ArrayBox):
+        return as_python(x) if x.dtype.itemsize >= 8 else x  # of arguments in single precision
+    return x.item() if isinstance(x, np.generic) else x
 
 
 def _like(x: Any) -> np.ndarray:
