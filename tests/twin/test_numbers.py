@@ -6,6 +6,7 @@ import operator
 
 import numpy as np
 import pytest
+from scipy import optimize
 
 import adjoint as ad
 from adjoint.core.box import Box, raw
@@ -277,6 +278,11 @@ def with_a_rule(x):
     return y * x * (5 if type(y) is float else 1)
 
 
+def solved(x):
+    root = optimize.brentq(lambda t: ((t > 0) + (t > 0.2)) * t**2 - x, 0.0, 9.0, xtol=1e-14)
+    return root * x * (5 if type(root) is float else 1)
+
+
 PROGRAMS = (
     *(
         counted,
@@ -293,7 +299,7 @@ PROGRAMS = (
     ),
     *(by_attribute, by_error, by_index, generic, as_an_array, of_an_element, from_an_array, in_single_precision),
     *(summed_in_place, kept_in_a_list, shared_array, shown_array, written_by_a_function, numbers_of_numpy, repeated),
-    with_a_rule,
+    *(with_a_rule, solved),
 )
 HOW = {
     "grad": ad.grad,

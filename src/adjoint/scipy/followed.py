@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import NonlinearConstraint
 
+from adjoint.arrays.python_number import as_python
 from adjoint.batch.batched import Batched
 from adjoint.core.box import Box, new_level
 from adjoint.core.errors import NotSupportedError
@@ -226,6 +227,7 @@ class Found:
 
 def follow(found: Found, get: Callable[[Any], Any], equations: Function, symmetric: bool = False) -> Any:
     """What `get` takes from each result, an array of any shape, as `attached` by `equations` of such arrays."""
+    python = isinstance(get(found.one), float | complex) and not isinstance(get(found.one), np.generic)
     first = np.asarray(get(found.one))
     split = first.dtype.kind == "c"
 
@@ -235,7 +237,10 @@ def follow(found: Found, get: Callable[[Any], Any], equations: Function, symmetr
 
     def whole(v: Any) -> Any:
         v = v[: first.size] + 1j * v[first.size :] if split else v
-        return np.reshape(v, first.shape) if first.ndim else v[0]
+        if first.ndim:
+            return np.reshape(v, first.shape)
+        number = v[0]
+        return as_python(number) if python and isinstance(number, Box) else number
 
     z = attached(found.each(lambda result: flat(get(result))), lambda v: flat(equations(whole(v))), symmetric)
     x = whole(z)
