@@ -11,7 +11,8 @@ from collections.abc import Callable
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
-from adjoint.twin.expressions import BINARY, DOOR, FRAME, Expressions, door, frame, load, shape
+from adjoint.twin.expressions import BINARY, DOOR, FRAME, door, frame, load, shape
+from adjoint.twin.matching import Matching
 from adjoint.twin.names import Span
 from adjoint.twin.source import Found, NoTwinError, build, find
 
@@ -63,7 +64,7 @@ def _rewritten(found: Found, stored: frozenset[Span]) -> CodeType:
     return build(found, (DOOR, FRAME))
 
 
-class _Writer(Expressions, ast.NodeTransformer):
+class _Writer(Matching, ast.NodeTransformer):
     """Rewrites a function where it is."""
 
     def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
@@ -227,11 +228,12 @@ class _Writer(Expressions, ast.NodeTransformer):
         return made
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> list[ast.stmt]:
-        if node.level or node.module is None or any(a.name == "*" for a in node.names):
-            raise self.refuse("a relative import")
         made: list[ast.stmt] = []
         for name in node.names:
-            source = door("module", ast.Constant(node.module), ast.Constant(True))
+            if node.level:
+                source = door("beside", frame(), ast.Constant("." * node.level + (node.module or "")))
+            else:
+                source = door("module", ast.Constant(node.module), ast.Constant(True))
             made += self.store(
                 ast.Name(name.asname or name.name, ast.Store()), door("attr", source, ast.Constant(name.name))
             )

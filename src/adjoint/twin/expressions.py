@@ -19,7 +19,7 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 _REFUSED = {
-    "ClassDef": "a class inside", "AsyncFunctionDef": "an async function", "Await": "await", "Match": "match",
+    "ClassDef": "a class inside", "AsyncFunctionDef": "an async function", "Await": "await",
     "AsyncFor": "async for", "AsyncWith": "async with", "TryStar": "except*", "TypeAlias": "a type alias",
     "TemplateStr": "a template",
 }  # fmt: skip
@@ -63,8 +63,10 @@ def _bound(node: Any) -> tuple[set[str], set[str], set[str]]:
             names.add(x.id)
         elif isinstance(x, ast.NamedExpr):
             names.add(x.target.id)
-        elif isinstance(x, ast.ExceptHandler) and x.name:
+        elif (isinstance(x, ast.ExceptHandler) and x.name) or (isinstance(x, ast.MatchAs | ast.MatchStar) and x.name):
             names.add(x.name)
+        elif isinstance(x, ast.MatchMapping) and x.rest:
+            names.add(x.rest)
         elif isinstance(x, ast.Import | ast.ImportFrom):
             names.update((a.asname or a.name).split(".")[0] for a in x.names)
         inside = inside or isinstance(x, _COMPREHENSIONS)
@@ -292,4 +294,8 @@ class Expressions(ast.NodeTransformer):
     # -- Of the statements ----------------------------------------------------------------------------
 
     def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        raise NotImplementedError
+
+    def store(self, target: ast.expr, value: ast.expr) -> list[ast.stmt]:
+        """Statements that put `value` into `target`."""
         raise NotImplementedError

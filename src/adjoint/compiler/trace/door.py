@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from adjoint.compiler.trace.calls import Calls
 from adjoint.compiler.trace.inputs import Inputs
+from adjoint.compiler.trace.matching import Matching
 from adjoint.compiler.trace.outside import Again, Refuse
 from adjoint.graph.symbol import Record
 
 
-class Door(Calls):
+class Door(Matching):
     """What one recording knows.
 
     Attributes:

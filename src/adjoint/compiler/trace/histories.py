@@ -130,8 +130,8 @@ def _is_alone(value: Any, count: int) -> bool:
     """Whether nobody else holds an array, to which `count` references lead then, nor what it shows."""
     if getrefcount(value) > count:
         return False
-    base = value.base if type(value) is np.ndarray else value._base and value._base[0]
-    return base is None or (type(base) is type(value) and getrefcount(base) <= _BASE)
+    base = value.base if type(value) is np.ndarray else value.root
+    return base is None or base is value or (type(base) is type(value) and getrefcount(base) <= _BASE)
 
 
 class _Counts:

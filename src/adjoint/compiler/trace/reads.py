@@ -7,6 +7,7 @@ import sys
 import types
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Container
+from importlib.util import resolve_name
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -231,6 +232,13 @@ class Reads:
             raise self.refuse(f"it imports {name}")
         key = name if whole else name.partition(".")[0]
         return self.take(sys.modules[key], Place(sys.modules, key))
+
+    def beside(self, frame: Frame, name: str) -> Any:
+        """The module that ``from .name import`` names, seen from the package of a function."""
+        package = self.glob(frame, "__package__")
+        if not isinstance(package, str) or not package:
+            raise self.refuse(f"it imports {name} without a package")
+        return self.module(resolve_name(name, package), True)
 
     # -- Of the other parts of the door ---------------------------------------------------------------
 
