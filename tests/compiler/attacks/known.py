@@ -5,9 +5,6 @@ KNOWN: dict[str, list[str]] = {
     "a write does not come back, or leaves something of ours": [
         "training: vars of an object with a compiled method",
     ],
-    "what was one object is two, or what was two is one": [
-        "arrays: strides and windows",
-    ],
     "an object is kept alive": [
         "classes: weak dictionaries",
     ],
