@@ -14,7 +14,7 @@ from adjoint.tape.fast import number_way
 from adjoint.tape.tensor import Tensor, wrap
 
 
-class TensorNumber(PythonNumber, Tensor):  # type: ignore[override]  # parts of a number are read-only
+class TensorNumber(PythonNumber, Tensor):
     """A tensor of one of Python's numbers: an argument that was one, what `math` and ``float(t)`` give."""
 
     __slots__ = ()
