@@ -112,6 +112,9 @@ def _of_value(g: Any, value_shape: tuple[int, ...], path: Path, index: Any, repe
 
 
 def _of_array(g: Any, path: Path, index: Any) -> Any:
+    if type(index) is int and type(g) is np.ndarray and not path:
+        g[index] = 0
+        return g
     if isinstance(g, np.ndarray) and (type(index) is int or _is_plain(index)):
         set_region(g, path, index, 0)  # g is this rule's own: see "consumes"
         return g

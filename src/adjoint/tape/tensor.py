@@ -26,7 +26,7 @@ from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import Node, as_array, leaf, next_order, record
 from adjoint.tape.observing import Observable, collected
 from adjoint.tape.pytorch import PyTorchNames
-from adjoint.tape.views import root_of, write
+from adjoint.tape.views import root_of, write, write_element
 from adjoint.tape.writes import is_elsewhere
 
 if TYPE_CHECKING:
@@ -132,6 +132,11 @@ class Tensor(Leaving, Writable, Observable, TensorMethods):
     def settled(self) -> Any:
         data = self.data
         return data.settled() if self.node is None and isinstance(data, Box) and data.level == self.level else self
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        element = type(index) is int and type(self) is Tensor and isinstance(value, Tensor)
+        if not (element and write_element(self, index, value)):
+            super().__setitem__(index, value)
 
     def _write(self, index: Any, value: Any) -> None:
         write(self, index, value)

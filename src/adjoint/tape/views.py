@@ -9,6 +9,7 @@ there, and asks the root whenever it is used: if the root has been written since
 from __future__ import annotations
 
 import sys
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from adjoint.core.box import Box
 from adjoint.core.errors import DTypeError, InPlaceError
 from adjoint.core.foreign import plain_array
 from adjoint.core.memory import lies
-from adjoint.core.pulls import build
+from adjoint.core.pulls import Pull, build
 from adjoint.ops.indexing import may_repeat
 from adjoint.ops.writing import Path, overwrite, written
 from adjoint.tape import writes
@@ -72,6 +73,45 @@ def write(tensor: Tensor, index: Any, value: Any) -> None:
         _write_values(root, tensor, index, value, recording)
     if changes:
         root.node = node
+
+
+def write_element(root: Tensor, index: int, value: Tensor) -> bool:
+    """``root[index] = value``, if this is the usual case: numbers of one dtype and level, into memory of its own.
+
+    Gives whether it was; `write` does the same for anything.
+    """
+    # The slot and getrefcount's argument, as in `_write_values`.
+    if not _counts_exactly or sys.getrefcount(root.data) > 2:
+        return False
+    data, x, level, value_node, before = root.data, value.data, root.level, value.node, root.node
+    if value_node is None or value.level != level or level < recording_floor.raw() or type(data) is not np.ndarray:
+        return False
+    if type(x) not in _NUMBERS or x.dtype is not data.dtype or data.dtype not in _FLOATS or data.base is not None:
+        return False
+    parents: tuple[Node, ...]
+    if before is None:
+        pull, parents = _pull_for((0,)), (value_node,)
+    elif before.pull is None and level == 0:
+        return False
+    else:
+        pull, parents = _pull_for((0, 1)), (value_node, before)
+    if id(data) in writes.logged:
+        writes.forget(data)
+    data[index] = x
+    node = Node()
+    node.order, node.pull, node.parents = next_order(), pull, parents
+    node.saved = pull.save((x, data), data, {"path": (), "index": index, "repeats": False})
+    root.node = node
+    return True
+
+
+@cache
+def _pull_for(wanted: tuple[int, ...]) -> Pull:
+    return build(overwrite, wanted, False, False)
+
+
+_NUMBERS = frozenset({np.ndarray, np.float64, np.float32})
+_FLOATS = frozenset({np.dtype(np.float64), np.dtype(np.float32)})
 
 
 def _promote(root: Tensor, level: int) -> None:

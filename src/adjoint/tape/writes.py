@@ -54,6 +54,8 @@ class Write(NamedTuple):
 
 
 _written: dict[int, tuple[weakref.ref[Any], list[Write]]] = {}
+#: The ids of the arrays of whose writes something is known.
+logged = _written.keys()
 _latest = [0]
 
 
