@@ -1,14 +1,17 @@
 """Everything in the registry, compiled: each sample call with its pullback, by NumPy and natively, against eager."""
 
+import os
+
 import numpy as np
 import pytest
 
 import adjoint.scipy.linalg
 import adjoint.scipy.signal
 import adjoint.scipy.sparse  # noqa: F401 - their operations are walked too
+from adjoint.native.plan.decompose import INSTEAD
 from adjoint.testing import walk
 from adjoint.testing.walk_batch import stacks
-from adjoint.testing.walk_compiled import Trial, check_compiled
+from adjoint.testing.walk_compiled import Kinds, Trial, check_compiled
 from adjoint.testing.walk_graph import ROUNDED
 
 DIFFERENTIABLE = list(walk())
@@ -41,3 +44,20 @@ def test_natively(entry):
     dtypes = (np.float64,) if entry.name in WIDE else (np.float64, np.float32)
     calls = [(stack, dtype) for stack in every(entry) for dtype in dtypes]
     assert check_compiled(Trial(calls, entry.name not in PLAIN), "native", 1000 if entry.name in ROUNDED else 4)
+
+
+# What is written once more for native code, what is made of it, every 15th of the rest; with ADJOINT_WALK=whole, all.
+MADE_OF = {"logsumexp", "mean", "norm", "std", "sum", "var", "vector_norm", "clamp", "divide", "power", "floor_divide"}
+IN_OTHER_DTYPES = [
+    entry
+    for i, entry in enumerate(e for e in DIFFERENTIABLE if e.name not in ENDLESS | WIDE)
+    if entry.name in INSTEAD.keys() | MADE_OF or i % 15 == 0 or os.environ.get("ADJOINT_WALK") == "whole"
+]
+
+
+@pytest.mark.parametrize("entry", IN_OTHER_DTYPES, ids=lambda e: e.name)
+def test_natively_in_other_dtypes(entry):
+    """Also on the later calls, which native code answers, and for arrays that lie otherwise in memory."""
+    kinds = Kinds(stacks(entry, 2)[:3])
+    if kinds.names:
+        check_compiled(kinds, "native", 1000 if entry.name in ROUNDED else 4)

@@ -39,7 +39,7 @@ relu6 = elementwise(
 
 
 def _sigmoid(x: Any) -> Any:
-    return np.exp(np.minimum(x, 0)) / (1 + np.exp(0.0 - np.abs(x)))  # no exponential above 1: nothing overflows
+    return np.exp(np.minimum(x, 0.0)) / (1 + np.exp(0.0 - np.abs(x)))  # no exponential above 1: nothing overflows
 
 
 sigmoid = elementwise(_sigmoid, name="sigmoid", partial=lambda out: out * (1 - out), flags=("real", "finite"))

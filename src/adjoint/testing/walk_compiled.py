@@ -12,12 +12,20 @@ from adjoint.compiler import compile
 from adjoint.core.errors import GradientMismatchError
 from adjoint.core.trees import flatten
 from adjoint.testing.cases import outputs
+from adjoint.testing.dtypes import in_dtype
 from adjoint.testing.walk_batch import Stack
 from adjoint.testing.walk_forward import random_like
 from adjoint.transforms.reverse import vjp
 
 ELSEWHERE = "elsewhere in memory"
 GAPS = 4  # ulps: eagerly an argument is copied, which closes its gaps, and BLAS adds numbers with gaps in another order
+# Besides float64 and float32, which are walked with their pullbacks.
+OTHER_DTYPES = ("bool", "int8", "uint8", "int64", "float16", "complex64", "complex128")
+LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "by columns": lambda a: np.array(a, order="F"),
+    "backwards": lambda a: np.flip(np.array(np.flip(a), order="C")),
+    "with gaps": lambda a: np.stack([a, a], axis=-1)[..., 0],
+}
 SPECIAL = (np.nan, np.inf, -np.inf, -0.0, 0.0)
 Point = list[list[Any]]  # for each call its cotangents and its arrays
 
@@ -65,7 +73,44 @@ class Trial:
         return planted
 
 
-def check_compiled(trial: Trial, backend: str, ulps: int) -> int:
+class Kinds:
+    """Sample calls in whole numbers, truth values, half precision and complex numbers as one function; no pullbacks.
+
+    Args:
+        stacks: sample calls; each is tried in those dtypes that it takes.
+    """
+
+    def __init__(self, stacks: Sequence[Stack]) -> None:
+        self.names: list[str] = []
+        self.steps: list[float] = []
+        self._functions: list[Callable[..., Any]] = []
+        first, other = [], []
+        for stack in stacks:
+            for dtype in OTHER_DTYPES:
+                one, two = ([in_dtype(a, dtype) for a in point] for point in stack.points)
+                try:
+                    found = [*outputs(_quietly(stack.case.f, *one)), *outputs(_quietly(stack.case.f, *two)), *one]
+                    for laid in LAYOUTS.values():
+                        _quietly(stack.case.f, *map(laid, one))
+                except (TypeError, ValueError, ArithmeticError, IndexError):
+                    continue
+                self.names.append(f"{stack.name}, {dtype}")
+                self._functions.append(stack.case.f)
+                self.steps.append(
+                    max([float(np.finfo(x.dtype).eps) for x in found if x.dtype.kind in "fc"], default=0.0)
+                )
+                first.append(one)
+                other.append(two)
+        self.points = [("first", first), ("again", first), ("others", other)]
+        for name, laid in LAYOUTS.items():
+            self.points.append((name, [[laid(np.asarray(x)) for x in arrays] for arrays in first]))
+
+    def __call__(self, point: Point) -> list[Any]:
+        """Values of all calls."""
+        return [function(*arrays) for function, arrays in zip(self._functions, point, strict=True)]
+
+
+def check_compiled(trial: Trial | Kinds, backend: str, ulps: int) -> int:
     """Compiled, a trial gives what it gives eagerly, at all of its points one after another.
 
     Args:
