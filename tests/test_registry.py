@@ -226,6 +226,7 @@ def test_composites_take_numpys_arguments():
             missing = [n for n, p in theirs.items() if n not in ours and p.kind is not p.VAR_KEYWORD]
             if any(p.kind is p.VAR_POSITIONAL for p in ours.values()):
                 missing = [n for n in missing if theirs[n].kind is theirs[n].KEYWORD_ONLY]
+            missing = [n for n in missing if n not in ("interpolation", "bias", "ddof")]  # gone since NumPy 2.4
             assert not missing, f"{entry.name} lacks {missing} of {function.__name__}"
 
 
