@@ -61,26 +61,42 @@ def capture(f: Callable[..., Any], *examples: Any, **named: Any) -> Graph:
         >>> len(graph), graph(3.0, 4.0)
         (5, np.float64(28.0))
     """
-    return captured(f, lambda door, args, kwargs: door.call(door.known_function(f), args, kwargs), examples, named)
+    return captured(f, examples, named)
 
 
-def capture_around(around: Callable[..., Any], f: Callable[..., Any], *examples: Any) -> Graph:
+def capture_around(
+    around: Callable[..., Any], f: Callable[..., Any], examples: tuple[Any, ...], double: bool = False
+) -> Graph:
     """The graph of ``around(f, *examples)``, where `around` is ours: called with symbols, and with the twin of `f`.
 
     Its signature has the parameters without `f`.
     """
-    return captured(around, lambda door, args, _: around(door.callback(door.known_function(f)), *args), examples, {})
+
+    def run(door: Door, args: tuple[Any, ...], _: dict[str, Any]) -> Any:
+        return around(door.callback(door.known_function(f)), *args)
+
+    return captured(around, examples, {}, run, double)
 
 
-def captured(f: Callable[..., Any], run: Run, examples: tuple[Any, ...], named: dict[str, Any]) -> Graph:
-    """The graph of what `run` does with a door and arguments, under the name and with the parameters of `f`."""
+def captured(
+    f: Callable[..., Any],
+    examples: tuple[Any, ...],
+    named: dict[str, Any],
+    run: Run | None = None,
+    double: bool = False,
+) -> Graph:
+    """The graph of a call of `f`, or of what `run` does instead; `double` as in `Given`."""
+
+    def call(door: Door, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return door.call(door.known_function(f), args, kwargs)
+
     if not SILENT.issuperset(np.geterr().values()):
         raise NotSupportedError(ERRORS)
     found = Found()
     try:
         for _ in range(MOST_BEGINNINGS):
             with suppress(Again):
-                return _captured(f, run, Given(f, examples, named), found)
+                return _captured(f, run or call, Given(f, examples, named, double), found)
     except Refuse as refusal:
         if isinstance(refusal.__cause__, AdjointError):
             raise refusal.__cause__ from None
@@ -91,7 +107,7 @@ def captured(f: Callable[..., Any], run: Run, examples: tuple[Any, ...], named: 
 
 
 def _captured(f: Callable[..., Any], run: Run, given: Given, known: Found) -> Graph:
-    state = OutsideState(known)
+    state = OutsideState(known, given.tensors)
     with recording(silent=True) as notes, np.errstate(all="ignore"):
         door = Door(state, (), known, notes)
         args, kwargs = trees.made(door, given.arguments(lambda x: _stand_in(door, x)))

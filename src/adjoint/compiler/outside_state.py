@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,6 +19,7 @@ from adjoint.compiler.trace.outside import MISSING, Again, Outside, Refuse
 from adjoint.graph.node import Node
 from adjoint.graph.state import GRAD, Cell
 from adjoint.graph.symbol import Symbol
+from adjoint.optim.optimizer import Optimizer
 from adjoint.tape.tensor import Tensor, wrap
 
 
@@ -68,12 +69,49 @@ class EndPlace(Place):
         self.holder.append(value)
 
 
+class StepState:
+    """What an optimiser keeps for one parameter: as it starts, until the optimiser has made a step."""
+
+    def __init__(self, optimizer: Optimizer, parameter: Tensor, start: dict[str, Any]) -> None:
+        self._optimizer, self._parameter, self._start = optimizer, parameter, start
+
+    def kept(self) -> dict[str, Any]:
+        """The dictionary where it is."""
+        return self._optimizer._state.get(id(self._parameter), self._start)
+
+    def attach(self) -> None:
+        """Give it to the optimiser, if that has none."""
+        self._optimizer._state.setdefault(id(self._parameter), self._start)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.kept()[name]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self.kept()[name] = value
+
+
+class Steps(Cell):
+    """The number of steps of an optimiser; who writes it has made one."""
+
+    __slots__ = ("states",)
+
+    def __init__(self, optimizer: Optimizer, states: list[StepState]) -> None:
+        super().__init__("steps", vars(optimizer), "steps")
+        self.states = states
+
+    def put(self, value: Any) -> None:
+        super().put(value)
+        for state in self.states:
+            state.attach()
+
+
 class OutsideState(Inputs):
     """What a program reads and writes besides its arguments, sorted by what it does to it."""
 
-    def __init__(self, known: Found) -> None:
+    def __init__(self, known: Found, given: Container[int]) -> None:
         super().__init__(Arguments((), ()), Guards())
-        self._known = known
+        self._known, self._given = known, given
+        self._states_of: dict[int, list[StepState]] = {}
         self._frozen: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
     # -- As it is met -----------------------------------------------------------------------------------
@@ -94,6 +132,26 @@ class OutsideState(Inputs):
     def _gradient_cell(self, name: str, tensor: Tensor) -> Cell:
         """Zeros stand for a gradient that is not there: a program that adds to them holds for both."""
         return Cell(f"{name}.grad", tensor, GRAD, partial(np.zeros, tensor.shape, tensor.dtype))
+
+    def steps_of(self, optimizer: Optimizer) -> Cell:
+        """Where an optimiser counts its steps, of which the first makes its state."""
+        return Steps(optimizer, self._states_of[id(optimizer)])
+
+    def states_of(self, optimizer: Optimizer) -> Callable[[Tensor, dict[str, Any]], tuple[Any, dict[str, Any]]]:
+        """What finds the state of one parameter; an optimiser that has made no step yet has none, and keeps none."""
+        states = self._states_of[id(optimizer)] = list[StepState]()
+
+        def held(p: Tensor, group: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+            states.append(StepState(optimizer, p, optimizer.start(p.data, group)))
+            return states[-1], states[-1].kept()
+
+        return held
+
+    def tensor(self, tensor: Tensor, place: Place) -> Any:
+        """What stands for a tensor."""
+        if id(tensor) in self._given:
+            raise Refuse(f"{place.name} is an argument, and found outside of the arguments too; pass it in one way")
+        return super().tensor(tensor, place)
 
     def wrote(self, arrays: Sequence[Any]) -> None:
         """Begin again, if one of `arrays` shows memory of an array that was frozen."""

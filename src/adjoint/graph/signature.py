@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.arrays.python_number import is_python
 from adjoint.core.box import Box, raw
 from adjoint.core.errors import ArgumentError, LeavesGraphError, NotSupportedError
 from adjoint.core.trees import flatten, paths
@@ -21,13 +22,16 @@ from adjoint.tape.tensor import Tensor, wrap
 class Given:
     """The arguments of a capture: symbols in the place of what stands for any value of its shape and dtype.
 
+    In a program that is all in `double` precision, Python's numbers may go on as NumPy's, which raise no errors.
+
     Attributes:
         names: of the leaves.
         boxed: the leaves, symbols among them.
         inputs: their nodes.
+        tensors: identities of the tensors among the leaves.
     """
 
-    def __init__(self, f: Any, examples: tuple[Any, ...], named: dict[str, Any]) -> None:
+    def __init__(self, f: Any, examples: tuple[Any, ...], named: dict[str, Any], double: bool = False) -> None:
         self.names = leaf_names(f, examples, named)
         leaves, self._rebuild = flatten((examples, named))
         self._slots: list[Any] = []
@@ -37,10 +41,12 @@ class Given:
                 data = x.data if isinstance(x, Tensor) else x
                 node = placeholder(name, np.shape(data), _dtype(data), number=type(data) in (float, complex))
                 self._slots.append(node)
-                self.boxed.append(_like(x, symbol_of(data, node)))
+                value = np.asarray(data)[()] if double and is_python(data) else data
+                self.boxed.append(_like(x, symbol_of(value, node)))
             else:
                 self._slots.append(x)
                 self.boxed.append(Drawing(x) if isinstance(x, np.random.Generator) else x)
+        self.tensors = {id(x) for x in leaves if isinstance(x, Tensor)}
         self.inputs = [slot for slot in self._slots if isinstance(slot, Node)]
 
     def arguments(self, stand_in: Callable[[Any], Any] = lambda x: x) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -118,14 +124,28 @@ def results(value: Any) -> tuple[list[Node], Callable[[Sequence[Any]], Any]]:
         ArgumentError: if something in it is no array.
     """
     leaves, rebuild = flatten(value)
-    tensors = [isinstance(x, Tensor) for x in leaves]
+    forms = [_form(x) for x in leaves]
 
     def gives(results: Sequence[Any]) -> Any:
-        return rebuild(
-            [wrap(x, None, 0) if t and not isinstance(x, Box) else x for x, t in zip(results, tensors, strict=True)]
-        )
+        return rebuild([x if isinstance(x, Box) else _FORMS[form](x) for x, form in zip(results, forms, strict=True)])
 
     return [node_of(x) for x in leaves], gives
+
+
+def _form(x: Any) -> str:
+    """What a result is: a tensor, a number, an array without axes, or another array."""
+    if isinstance(x, Tensor):
+        return "number" if x.is_python else "tensor"
+    value = x.value if isinstance(x, Symbol) else x
+    return "" if np.ndim(value) else "array" if isinstance(value, np.ndarray) else "number"
+
+
+_FORMS: dict[str, Callable[[Any], Any]] = {
+    "": lambda x: x,
+    "tensor": lambda x: wrap(x, None, 0),
+    "number": lambda x: x[()] if isinstance(x, np.ndarray) else x,
+    "array": np.asarray,
+}
 
 
 def node_of(x: Any) -> Node:

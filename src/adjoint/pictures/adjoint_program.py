@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.compiler.capture import capture, capture_around
+from adjoint.compiler.capture import capture_around, captured
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.pulls import Pull
 from adjoint.core.trees import flatten, paths
@@ -48,7 +48,9 @@ def adjoint_source(f: Function, *args: Any, argnums: int | Sequence[int] = 0) ->
         ...
     """
     chosen = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-    plain = capture(f, *args)
+    dtypes = [x.dtype for x in flatten(args)[0] if hasattr(x, "dtype")]
+    double = all(dtype in (np.float64, np.complex128) or dtype.kind in "iub" for dtype in dtypes)
+    plain = captured(f, args, {}, double=double)
     if plain.writes:
         raise NotSupportedError(
             f"adjoint_source: {plain.name} writes state outside of it, which a function of arrays cannot; use "
@@ -68,7 +70,7 @@ def adjoint_source(f: Function, *args: Any, argnums: int | Sequence[int] = 0) ->
 
     observed.__signature__ = _signature(f, len(args), several)  # type: ignore[attr-defined]  # what `inspect` reads
     cotangents = [flatten(plain(*args))[1]([np.ones(n.shape, n.dtype) for n in outputs])] if several else []
-    graph = capture_around(observed, f, *args, *cotangents)
+    graph = capture_around(observed, f, (*args, *cotangents), double)
     count = len(outputs)
     one = isinstance(argnums, int) and len(graph.outputs) == count + 1
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -31,6 +32,8 @@ class Place:
         return str(self.key)
 
     def read(self) -> Any:
+        if isinstance(self.holder, defaultdict) and self.key not in self.holder:
+            raise KeyError(self.key)  # which else would be made
         return self.holder[self.key]
 
     def text(self, name_of: NameOf) -> str:

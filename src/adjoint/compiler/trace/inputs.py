@@ -229,14 +229,14 @@ class Inputs(State):
         """An optimiser of the same settings for what stands for its parameters."""
         if id(optimizer) in self.optimizers:
             return self.optimizers[id(optimizer)]
-        optimizer.prepare()
+        held_in = self.states_of(optimizer)
         shadow: Optimizer = object.__new__(type(optimizer))
         own = vars(optimizer)
         groups, held = optimizer.param_groups, []
         self.guards.at(Place(own, "param_groups"), groups)
         self._same_list(groups)
         state: dict[int, dict[str, Any]] = {}
-        labels = {id(kept): label for label, kept in optimizer.state_arrays().items()}
+        label, count = optimizer._name.lower(), 0
         for k, group in enumerate(groups):
             params = group["params"]
             self.guards.at(Place(group, "params"), params)
@@ -253,15 +253,16 @@ class Inputs(State):
                     self.guards.equal(Place(group, name), value)
                     mine[name] = value
             for p, stand_in in zip(params, mine["params"], strict=True):
-                kept = optimizer._state[id(p)]
+                holder, kept = held_in(p, group)
                 state[id(stand_in)] = there = dict[str, Any]()
                 for name, value in kept.items():
-                    cell = Cell(f"{labels[id(kept)]}.{name}", kept, name)
+                    cell = Cell(f"{label}[{count}].{name}", holder, name)
                     there[name] = self._enter(cell, value, _reader(there, name))
+                count += 1
             held.append(mine)
             self.settings.append((group, mine, dict(mine)))
         mine = vars(shadow)
-        steps = self._enter(Cell("steps", own, "steps"), optimizer.steps, lambda: mine["steps"])
+        steps = self._enter(self.steps_of(optimizer), optimizer.steps, lambda: mine["steps"])
         mine.update(
             steps=steps, param_groups=held, _state=state, _scratch={}, _buffers={}, _defaults=optimizer._defaults
         )
@@ -269,6 +270,16 @@ class Inputs(State):
         self._states[id(shadow)] = [set(there) for there in state.values()]
         self.optimizers[id(optimizer)] = shadow
         return shadow
+
+    def steps_of(self, optimizer: Optimizer) -> Cell:
+        """Where an optimiser counts its steps."""
+        return Cell("steps", vars(optimizer), "steps")
+
+    def states_of(self, optimizer: Optimizer) -> Callable[[Tensor, dict[str, Any]], tuple[Any, dict[str, Any]]]:
+        """What finds the state of one parameter: where it is kept, and what is there."""
+        optimizer.prepare()
+        kept = optimizer._state
+        return lambda p, _: (kept[id(p)], kept[id(p)])
 
     def _same_list(self, things: list[Any]) -> None:
         copy = list(things)
