@@ -56,6 +56,8 @@ def as_python(x: Any) -> Any:
     if kind is None or x.is_python:
         return x
     dtype = x.dtype
+    if dtype is _WIDE["f"] and not x.shape:
+        return kind.standing_for(x)
     if x.shape:
         x = np.reshape(x, ())
     if dtype.kind in "iub" and _is_open(x):
@@ -84,8 +86,16 @@ def _is_open(x: Any) -> bool:
 
 
 def _value(x: Any) -> Any:
-    """The number of Python's that `x` stands for."""
-    return np.asarray(raw(x)).item() if isinstance(x, Box) else x
+    """The number of Python's that `x` stands for; what `_HIDDEN` is, if a program does not see one value."""
+    while isinstance(x, Box):
+        held = x.held
+        if x.per_sample or held is x:
+            return _HIDDEN
+        x = held
+    return x.item() if isinstance(x, np.ndarray | np.generic) else x
+
+
+_HIDDEN = object()
 
 
 def asked_inside(depth: int = 2) -> bool:
@@ -99,17 +109,19 @@ def asked_inside(depth: int = 2) -> bool:
 
 def _between(name: str, plain: Operator, args: tuple[Any, ...]) -> Any:
     """What an operator gives for numbers of Python's, at least one of them in a box."""
-    if all(map(_is_open, args)):
-        answer = plain(*map(_value, args))  # raises what Python does
+    values = tuple(map(_value, args))
+    if _HIDDEN not in values:
+        answer = plain(*values)  # raises what Python does
         if not isinstance(answer, float | complex):
             return answer
         if isinstance(answer, complex) and not any(_kind(x) is complex for x in args):
             args = (as_numpy(args[0]) + 0j, *args[1:])  # a root of a negative number
         args = tuple(map(as_numpy, args))
         if answer - answer == 0:
-            return as_python(_UFUNCS[name](*args))
+            found = plain(*args)
+            return found.python_kind.standing_for(found)
         with np.errstate(all="ignore"):  # Python does not warn
-            return as_python(_UFUNCS[name](*args))
+            return as_python(plain(*args))
     if name in _COMPARISONS and not any(map(varies, args)):  # a program is being recorded
         return bool(_UFUNCS[name](*map(as_numpy, args)))
     plain(*(_kind(x)(1) for x in args))  # raises for types that do not go together

@@ -52,6 +52,7 @@ def of_one(original: Callable[..., Any], ufunc: np.ufunc) -> Callable[..., Any]:
                 return as_python(ufunc(x))
         elif not is_box(x):
             return original(x)
+        x = as_numpy(x)
         if x.shape:
             original(np.empty(x.shape))
         if x.dtype.kind == "c":
