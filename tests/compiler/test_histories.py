@@ -67,7 +67,11 @@ def inner(x):
     return np.sum(ad.grad(loss)(x) ** 2)
 
 
-FUNCTIONS = [fills, packs, asks, looks, domains, rows, helped, inner]
+def selects(x):
+    return np.where(x > 0.5, x, 0.0)[1] * float(x[2])
+
+
+FUNCTIONS = [fills, packs, asks, looks, domains, rows, helped, inner, selects]
 AROUND = {
     "grad": ad.grad,
     "value_and_grad": ad.value_and_grad,
@@ -95,6 +99,7 @@ def test_errors_of_pythons_numbers(around):
 
 def equal(found, wanted):
     for a, b in zip(found, wanted, strict=True) if isinstance(wanted, tuple) else [(found, wanted)]:
+        assert type(a) is type(b)
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-13)
 
 

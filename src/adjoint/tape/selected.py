@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.arrays.layered import Layered
+from adjoint.arrays.layered import Layered, is_number
 from adjoint.core.box import Box, apply, new_level, raw
 from adjoint.core.cotangents import Lazy
 from adjoint.core.errors import LeavesGraphError, NotSupportedError
@@ -99,7 +99,7 @@ class Selected(Layered):
             return self._made(out, None)
         taken = np.broadcast_to(taken, out.shape) if np.shape(taken) != out.shape else taken
         masked = self.layers[2] and not whole and (recorded(out) or has_nan([out]))
-        return self._made(np.where(taken, out, 0.0) if masked else out, taken)
+        return self._made(_masked(taken, out) if masked else out, taken)
 
     def _product(
         self, op: Op, values: Sequence[Any], mine: Sequence[Any], settings: Mapping[str, Any], out: Any
@@ -123,6 +123,12 @@ class Selected(Layered):
             met = np.not_equal(apply(op, weights, settings), 0)
             out = np.where(met, out, apply(op, finite, settings))
         return self._made(out, found)
+
+
+def _masked(taken: Any, out: Any) -> Any:
+    """`out` where it is taken, else 0; a number stays one."""
+    found = np.where(taken, out, 0.0)
+    return found[()] if is_number(out) else found
 
 
 def _is_sum(op: Op) -> bool:
