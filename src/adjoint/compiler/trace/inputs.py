@@ -277,7 +277,7 @@ class Inputs(State):
 
     def states_of(self, optimizer: Optimizer) -> Callable[[Tensor, dict[str, Any]], tuple[Any, dict[str, Any]]]:
         """What finds the state of one parameter: where it is kept, and what is there."""
-        optimizer.prepare()
+        optimizer.prepare()  # zeros, as its first step makes them: a program for an empty state would hold for one call
         kept = optimizer._state
         return lambda p, _: (kept[id(p)], kept[id(p)])
 
