@@ -48,8 +48,8 @@ def owner(array: Any) -> Any:
 
 def shows(out: Any, data: Any) -> bool:
     """Whether the array `out`, made from `data`, lies in its memory, or is `data` itself."""
-    if isinstance(out, np.ndarray):
-        return isinstance(data, np.ndarray) and owner(out) is owner(data)
+    if issubclass(type(out), np.ndarray):
+        return issubclass(type(data), np.ndarray) and owner(out) is owner(data)
     return isinstance(out, Box) and isinstance(data, Box) and out is not data and _root(out) is _root(data)
 
 

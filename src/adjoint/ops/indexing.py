@@ -225,7 +225,7 @@ def place_at(*xs: Any, form: Any = (), shape: Any = ()) -> Any:
 
 def scattered(g: Any, a_shape: tuple[int, ...], index: Any, repeats: bool) -> Any:
     """The transpose of `getitem`: zeros of `a_shape` with `g` added at `index`."""
-    if isinstance(g, np.ndarray | np.generic):  # added in place, straight into the cotangent of `a`
+    if issubclass(type(g), np.ndarray | np.generic):  # added in place, straight into the cotangent of `a`
         return Scattered(g, index, a_shape, g.dtype, repeats)
     return scatter_add(g, index=index, shape=a_shape, repeats=repeats)
 

@@ -27,7 +27,7 @@ from adjoint.tape.selected import Run, Selected, has_nan, is_finite, numbers, re
 from adjoint.tape.watch import check
 
 # Of so many elements, it is worth a look whether they are made of fewer.
-_MANY = 1 << 16
+_MANY = 1 << 18
 
 Rebox = Callable[[Node, tuple[Any, ...]], tuple[Any, ...]]
 

@@ -260,17 +260,24 @@ def is_symbolic(x: Any) -> bool:
 def has_nan(values: Iterable[Any]) -> bool:
     """Whether there is nan in any of these cotangents; what a program computes with, it can not say."""
     for g in values:
-        if type(g) is np.float64 or type(g) is float:
+        kind = type(g)
+        if kind is np.float64 or kind is float:
             if g != g:  # noqa: PLR0124 - nan is not itself
                 return True
-        elif type(g) is np.ndarray and g.size <= 8192:
-            line = g.ravel()
-            square = line.dot(line)
-            if square != square and np.isnan(g).any():  # noqa: PLR0124 - it is nan
+        elif kind is np.ndarray:
+            if _is_nan(g):
                 return True
-        elif any(np.isnan(array.max(initial=0.0)) for array in numbers(g)):  # for large ones, BLAS would wake threads
+        elif any(_is_nan(np.asarray(array)) for array in numbers(g)):
             return True
     return False
+
+
+def _is_nan(array: np.ndarray) -> bool:
+    if array.size > 8192:  # BLAS would wake threads
+        return bool(np.isnan(array.max()))
+    line = array.ravel()
+    square = line.dot(line)
+    return bool(square != square and np.isnan(array).any())  # noqa: PLR0124 - it is nan
 
 
 def is_finite(array: Any) -> bool:
