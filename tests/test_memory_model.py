@@ -309,3 +309,25 @@ def test_results_outside_of_transforms():
     assert isinstance(np.full_like(m, 3.0), ad.Tensor)
     assert isinstance(np.array(m, copy=True, like=m), ad.Tensor)
     assert isinstance(np.ascontiguousarray(m, like=m), ad.Tensor)
+
+
+def orders(x):
+    return x.T * 2.0, np.asfortranarray(x + 1), (x * 2.0)[:, ::-1], np.transpose(np.sin(x)), np.take(x, [1, 0], axis=1)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "native"])
+def test_results_of_compiled_functions_lie_as_numpys(backend):
+    x = np.arange(12.0).reshape(3, 4)
+    compiled = ad.compile(orders, wait=True, backend=backend)
+    compiled(x + 1), compiled(x + 2)
+    for found, expected in zip(compiled(x), orders(x), strict=True):
+        assert found.strides == expected.strides
+        assert np.allclose(found, expected)
+    t = ad.tensor(x, requires_grad=True)
+    compiled = ad.compile(lambda t: np.transpose(t * 3.0) * t.T, wait=True, backend=backend)
+    compiled(t), compiled(t)
+    y = compiled(t)
+    assert y.data.strides == (np.transpose(x * 3.0) * x.T).strides
+    y.reshape(-1)[0] = 100.0
+    y.sum().backward()
+    assert np.allclose(t.grad.numpy(), 6 * x)

@@ -8,7 +8,15 @@ import adjoint.scipy.signal
 import adjoint.scipy.sparse  # noqa: F401 - their operations are walked too
 from adjoint.testing import walk
 from adjoint.testing.cases import writes
-from adjoint.testing.walk_memory import MODES, check_derivatives, check_statement, check_writes, trials
+from adjoint.testing.walk_memory import (
+    MODES,
+    check_compiled_writes,
+    check_derivatives,
+    check_statement,
+    check_writes,
+    is_taken,
+    trials,
+)
 
 DIFFERENTIABLE = [entry for entry in walk() if not writes(entry)]
 every_entry = pytest.mark.parametrize("entry", DIFFERENTIABLE, ids=lambda e: e.name)
@@ -18,8 +26,8 @@ every_entry = pytest.mark.parametrize("entry", DIFFERENTIABLE, ids=lambda e: e.n
 # not called alone give what LAPACK gives.
 UNDECIDED = {
     "vmap": {"triangular_solve", "cholesky_solved", "frechet_of_logarithm", "packed_lu", "pile"},
-    # NumPy puts medians of nothing together along another axis.
-    "empty": {"nanquantile"},
+    # NumPy puts medians of nothing together along another axis, and reads what is not there.
+    "empty": {"nanquantile", "from_half_spectrum"},
 }
 
 
@@ -47,3 +55,30 @@ def test_derivatives_after_writes(entry):
     for trial in trials(entry):
         if trial.layout != "broadcast":  # a matrix of equal rows is singular
             check_derivatives(trial, rng)
+
+
+# What is not recorded: it calls the user's functions in NumPy's own way, or takes settings that a walk makes arrays of.
+UNRECORDED = {
+    "apply_along_axis",
+    "apply_over_axes",
+    "broadcast_arrays",
+    "choose",
+    "cov",
+    "getitem",
+    "overwrite",
+    "piecewise",
+}
+
+
+@pytest.mark.parametrize("backend", ["numpy", "native"])
+@every_entry
+def test_compiled_writes(entry, backend):
+    if backend == "native" and getattr(entry, "kind", "") == "elementwise":
+        return
+    chosen = [
+        trial
+        for trial in trials(entry)
+        if trial.layout not in ("empty", "0-d", "broadcast") and is_taken(trial)
+        if entry.name not in UNDECIDED.get(trial.layout, ())
+    ]
+    assert not chosen or check_compiled_writes(chosen, backend) or entry.name in UNRECORDED

@@ -100,17 +100,19 @@ def required(requirements: Any) -> tuple[str | None, bool]:
 
 def copy_as_it_lies(array: np.ndarray) -> np.ndarray:
     """A copy with the strides of `array`, gaps and all, since they say what is a view of it."""
-    copy = np.array(array)
-    if (
-        copy.strides == array.strides
-        or not copy.size
-        or any(n > 1 and stride == 0 for n, stride in zip(array.shape, array.strides, strict=True))
-    ):
-        return copy
-    spans = [(n - 1) * stride for n, stride in zip(array.shape, array.strides, strict=True)]
+    return with_strides(np.array(array), array.strides)
+
+
+def with_strides(array: np.ndarray, strides: tuple[int, ...]) -> np.ndarray:
+    """`array`, or a copy that has these `strides`; where several elements would share a place, as it is."""
+    if array.strides == strides or not array.size:
+        return array
+    if any(n > 1 and stride == 0 for n, stride in zip(array.shape, strides, strict=True)):
+        return array
+    spans = [(n - 1) * stride for n, stride in zip(array.shape, strides, strict=True)]
     first = -sum(span for span in spans if span < 0)
     memory = np.empty(first + sum(span for span in spans if span > 0) + array.itemsize, np.uint8)
-    copy = np.ndarray(array.shape, array.dtype, memory.data, first, array.strides)
+    copy: np.ndarray = np.ndarray(array.shape, array.dtype, memory.data, first, strides)
     copy[...] = array
     return copy
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.compiler import compile
 from adjoint.core.box import Box
 from adjoint.core.errors import AdjointError, GradientMismatchError
 from adjoint.core.memory import axes_by, is_laid_out, shows
@@ -48,6 +49,10 @@ LAYOUTS: dict[str, tuple[Callable[[Any], Any], int]] = {
     "0-d": (lambda x: np.copy(x[(0,) * np.ndim(x) + (...,)]), 1),
     "empty": (lambda x: np.copy(x[:0]), 1),
 }
+#: The orders of axes through which results are written, by their number; of many axes, two.
+ORDERS = [list(permutations(range(n))) for n in range(4)] + [
+    [tuple(range(n)), tuple(range(n))[::-1]] for n in range(4, 8)
+]
 # What these make of a sample call may be refused.
 CHANGED = ("broadcast", "0-d", "empty")
 
@@ -84,8 +89,8 @@ class Trial:
         for out in outs:
             n = np.ndim(out)
             out[(0,) * n] = mark = mark * 1.7
-            for axes in permutations(range(n)) if n < 4 else (range(n), range(n)[::-1]):
-                np.reshape(np.transpose(out, tuple(axes)), -1)[-1:] = mark = mark * 1.7
+            for axes in ORDERS[n]:
+                np.reshape(np.transpose(out, axes), -1)[-1:] = mark = mark * 1.7
         return [*arrays, *outs]
 
 
@@ -147,11 +152,49 @@ def check_writes(trial: Trial, mode: str) -> bool | None:
             raise GradientMismatchError(f"{trial.name}, {mode}: {type(error).__name__}: {error}") from error
     if expected is None:
         raise GradientMismatchError(f"{trial.name}, {mode}: a result is written that NumPy gives read-only")
+    _compare(trial, mode, found, expected)
+    return True
+
+
+def check_compiled_writes(chosen: Sequence[Trial], backend: str) -> bool:
+    """The same for sample calls that NumPy takes, compiled as one program, in its second run and the next.
+
+    Returns:
+        Whether a program was recorded.
+
+    Raises:
+        GradientMismatchError: with what is otherwise.
+    """
+    arrays = [trial.arrays for trial in chosen]
+    compiled = compile(
+        lambda arrays: [trial(*xs) for trial, xs in zip(chosen, arrays, strict=True)], wait=True, backend=backend
+    )
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        runs = [compiled(arrays) for _ in range(4)]
+        expected = [trial(*trial.arrays) for trial in chosen]
+    for run in runs[1:]:
+        for trial, found, right in zip(chosen, run, expected, strict=True):
+            _compare(trial, f"compiled, {backend}", [_values(x) for x in found], right)
+    return any(map(len, compiled._ways.values()))
+
+
+def is_taken(trial: Trial) -> bool:
+    """Whether NumPy takes the call, and lets its results be written."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            trial(*trial.arrays)
+        except Exception:
+            return False
+    return True
+
+
+def _compare(trial: Trial, mode: str, found: Sequence[np.ndarray], expected: Sequence[Any]) -> None:
     for i, (x, y) in enumerate(zip(found, expected, strict=True)):
         if x.shape != np.shape(y) or not np.allclose(x, y, rtol=1e-9, atol=1e-9, equal_nan=True):
             what = f"argument {i}" if i < len(trial.arrays) else f"result {i - len(trial.arrays)}"
             raise GradientMismatchError(f"{trial.name}, {mode}: after writes, {what} is {x}, NumPy's is {y}")
-    return True
 
 
 def check_derivatives(trial: Trial, rng: np.random.Generator) -> None:

@@ -14,6 +14,7 @@ from adjoint.compiler.trace.door import Door
 from adjoint.compiler.trace.guards import PLAIN
 from adjoint.compiler.trace.outside import MISSING, Closed, DictView, Method, Outside, is_users
 from adjoint.core.box import Box, settled
+from adjoint.core.memory import with_strides
 from adjoint.graph.drawing import Drawing
 from adjoint.graph.node import Node, constant
 from adjoint.graph.symbol import LEVEL, Number, Symbol
@@ -122,6 +123,10 @@ class Assembly:
             if shared is not None:
                 yield f"r[{n}].data = {shared}"
                 continue
+            value = value_of(x)
+            if isinstance(value, np.ndarray) and not value.flags.c_contiguous:  # native code gives C's order
+                text = f"r[{n}].data" if isinstance(x, Tensor) else f"r[{n}]"
+                yield f"{text} = {self.name(with_strides)}({text}, {value.strides})"
             if isinstance(x, Symbol) and isinstance(x.value, np.ndarray) and not x.value.flags.writeable:
                 yield f"r[{n}].flags.writeable = False"
             if isinstance(x, Tensor) or (isinstance(x, Symbol) and isinstance(x.value, np.ndarray)):
