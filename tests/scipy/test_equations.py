@@ -199,3 +199,26 @@ def test_scipys_errors_stay():
         integrate.solve_ivp(field, (0.0, 1.0), np.ones((2, 2)))
     with pytest.raises(ad.NotSupportedError, match="t_eval"):
         ad.vmap(lambda k: integrate.solve_ivp(lambda t, y: -k * y, (0.0, 1.0), [1.0]).y[0, -1])(np.ones(2))
+
+
+@pytest.mark.parametrize("method", ["LSODA", "Radau", "RK45"])
+@pytest.mark.parametrize("others", [(), (2.0,)], ids=["last", "between"])
+def test_derivatives_by_an_output_time_are_the_fields(method, others):
+    """Of every order: a polynomial between two steps loses one with each."""
+
+    def state(t):
+        times = np.array([0.0, t, *others])
+        solution = scipy.integrate.solve_ivp(
+            lambda t, y: -0.7 * y + np.sin(t), (0.0, 2.0), [1.0], method, times, rtol=1e-8, atol=1e-10
+        )
+        return solution.y[0, 1]
+
+    slope = ad.grad(state)
+    curvature = ad.grad(slope)
+    t = 1.3
+    first = -0.7 * state(t) + np.sin(t)
+    second = -0.7 * first + np.cos(t)
+    third = -0.7 * second - np.sin(t)
+    assert slope(t) == pytest.approx(first, abs=1e-7)
+    assert curvature(t) == pytest.approx(second, abs=1e-7)
+    assert ad.grad(curvature)(t) == pytest.approx(third, abs=1e-7)

@@ -130,7 +130,8 @@ def _direct(
             )
     grid = np.unique(np.concatenate([sol.ts for _, sol in found.results]))
     grid = grid if sol.ts[-1] >= sol.ts[0] else grid[::-1]
-    ends = (span[0], span[1] if grid[-1] == constant(span[1]) else float(grid[-1]))
+    last = span[1] if grid[-1] == constant(span[1]) and not (t_eval is not None and levels(t_eval)) else float(grid[-1])
+    ends = (span[0], last)
     taken = Taken(field, grid, ends, y0, method, lambda t: found.each(lambda r: r[1](t)))
     times = None if t_eval is None else array(assembled(t_eval))[: result.t.shape[0]]
     states = np.stack(taken.states, axis=1) if times is None else taken.at(times)

@@ -15,7 +15,7 @@ from scipy import integrate
 
 from adjoint.core.constructors import general
 from adjoint.core.op import call
-from adjoint.scipy.attached import attached
+from adjoint.scipy.attached import attached, constant, levels
 
 Field = Callable[[Any, Any], Any]
 EXPLICIT: dict[str, Any] = {"RK45": integrate.RK45, "RK23": integrate.RK23, "DOP853": integrate.DOP853}
@@ -48,7 +48,7 @@ class Taken:
     def __init__(
         self, f: Field, grid: Any, ends: tuple[Any, Any], y: Any, method: Any, guess: Callable[[float], Any] | None
     ) -> None:
-        self.grid, self.direction = grid, 1.0 if grid[-1] >= grid[0] else -1.0
+        self.f, self.grid, self.direction = f, grid, 1.0 if grid[-1] >= grid[0] else -1.0
         self.states, self._parts = [y], []
         self.times: list[Any] = [ends[0], *map(float, grid[1:-1]), *([ends[1]] if len(grid) > 1 else [])]
         take = _Explicit(f, EXPLICIT[method]) if method in EXPLICIT else _Implicit(f, guess)
@@ -59,7 +59,16 @@ class Taken:
             self._parts.append(between)
 
     def at(self, times: Any) -> Any:
-        """The states at `times`, (n, times); plain times, or tensors."""
+        """The states at `times`, (n, times); plain times, or tensors.
+
+        By a time itself, the solution's derivatives are the field's, of every order that a step has; the polynomial
+        between two steps would lose one order with each.
+        """
+        if levels(times):
+            fixed = constant(times)
+            there, lags = self.at(fixed), times - fixed
+            after = [self._later(t, there[:, i], lags[i]) for i, t in enumerate(fixed)]
+            return np.stack(after, axis=1) if after else there
         values = self.direction * np.asarray(getattr(times, "numpy", lambda: times)())
         columns = []
         done = 0
@@ -75,6 +84,10 @@ class Taken:
             columns.append(self._parts[i]((times[done:stop] - t) / h))
             done = stop
         return np.concatenate(columns, axis=1) if columns else np.zeros((self.states[0].shape[0], 0))
+
+    def _later(self, t: Any, y: Any, lag: Any) -> Any:
+        """The state a step of `lag`, of no length, after `t`, where it is `y`."""
+        return step(self.f, integrate.DOP853, t, y, self.f(t, y), lag)[0]
 
 
 class _Explicit:
