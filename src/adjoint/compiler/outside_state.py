@@ -232,6 +232,8 @@ class OutsideState(Inputs):
     def _put(self, door: Door, place: Place, value: Any, own: dict[int, Node], node_of: Any) -> None:
         """Let the program write `value`."""
         live = self.live.get(id(value))
+        if self._is_view(value):
+            raise door.refuse(f"it keeps a part of an array from outside in {place.name}, where both share memory")
         if isinstance(value, Tensor) and isinstance(live, Tensor):
             value = Outside(live)
         if isinstance(value, Symbol | Tensor | np.ndarray | np.generic) or type(value) in (float, complex):
@@ -243,6 +245,15 @@ class OutsideState(Inputs):
         else:
             what = type(value).__name__
             raise door.refuse(f"it keeps a {what} in {place.name}, which is no array; give it back instead")
+
+    def _is_view(self, value: Any) -> bool:
+        """Whether a value shows memory of an array from outside, which is not it."""
+        data = value.data if isinstance(value, Tensor) else value
+        if isinstance(data, Symbol):
+            roots = {id(symbol) for symbol in self._symbols.values()}
+            return data.root is not data and id(data.root) in roots
+        shown = data if isinstance(data, np.ndarray) else np.empty(0)
+        return any(copy is not data and np.may_share_memory(copy, shown) for _, copy in self._frozen.values())
 
     def keep(self, used: set[Node]) -> None:
         """Leave out what the program does not read; numbers are cells like others."""
