@@ -1,6 +1,6 @@
 """Random programs, compiled against plain, with changes between the calls: values, effects, output and exceptions.
 
-``python scripts/fuzz_compile.py --programs 10000 --seed 0`` takes about ten minutes on one core. A program that differs
+``python scripts/fuzz_compile.py --programs 10000 --seed 0`` takes about an hour on one core. A program that differs
 is made as short as it can be, and printed as an entry for ``tests/compiler/attacks``; then the exit status is 1.
 """
 

@@ -64,3 +64,21 @@ def test_frompyfunc_of_numbers_gives_objects():
     assert made.dtype == object
     assert made.tolist() == (X + 1.0).tolist()
     assert f(leaf(), 1.0).requires_grad
+
+
+class Scaled(ad.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = 2.0
+
+    def forward(self, x):
+        return x * self.scale
+
+
+scaled = Scaled()
+other = Scaled()
+
+
+def test_what_is_read_of_a_callable_is_its_own():
+    slope = ad.grad(lambda x: np.sum(x * scaled.scale) + np.sum({scaled: 1.0, other: 5.0}[scaled] * scaled(x)))
+    np.testing.assert_array_equal(slope(np.ones(3)), np.full(3, 4.0))

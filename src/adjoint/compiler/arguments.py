@@ -130,6 +130,10 @@ class Arguments:
             if now is None or now is not old or (isinstance(now, Symbol) and now.node is not nodes[first]):
                 yield Target(first, True, now is not None and now is old), now
 
+    def arrays(self, targets: Iterable[Target]) -> list[int]:
+        """The numbers of those that are arrays, written where they lie."""
+        return [t.number for t in targets if t.in_place and isinstance(self.leaves[t.number], np.ndarray)]
+
     @property
     def inside_transform(self) -> bool:
         """Whether tensors among them belong to a transform, such as grad, which differentiates by nothing else."""

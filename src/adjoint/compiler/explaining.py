@@ -150,7 +150,7 @@ def _guards(recording: Recording, leaves: Sequence[str]) -> Iterator[str]:
     names = {node: str(node.value) for node in graph.inputs}
     names |= {node: leaves[leaf.number] for node, leaf in zip(graph.inputs, recording.leaves, strict=False)}
     formulas = Formulas(names)
-    guards = [guard for guard in graph.guards if guard.question != "draw"]
+    guards = [guard for guard in graph.guards if guard.question != "run"]
     for guard in guards[:GUARDS]:
         yield f"as long as {_asked(guard, formulas.of(guard.node))}   {_line(guard.place)}"
     if len(guards) > GUARDS:

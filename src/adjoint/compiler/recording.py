@@ -237,20 +237,25 @@ def _recorded(
     arguments = Arguments(leaves, varies)
     with recording(silent=True) as notes, np.errstate(all="ignore"):
         door = Door(Inputs(arguments, Guards()), paths, known, notes)
-        assembly = Assembly(door, door.run(f, args, kwargs))
-        inputs, found = door.inputs, assembly.found
-        outputs = [node_of(x) for x in found]
-        new = inputs.new()
-        written = {i: node_of(x) for i, x in new.items()}
-        targets = list(arguments.targets(inputs.replaced))
-        changed = [(target, x) for target, x in targets if x is not None]
-        mutations = [(target, node_of(x)) for target, x in changed]
-        cleared = [target.number for target, x in targets if x is None]
-        sources_of = [*arguments.sources(), *inputs.sources()]
-        goes_on = any(isinstance(x, Tensor) and x.node is not None for x in found)
-        back = _way_back(found, sources_of) if goes_on else None
-        if back is not None and arguments.inside_transform and not set(back.met) <= set(arguments.inputs):
-            raise Refuse("it uses parameters, while a transform differentiates by its arguments alone")
+        try:
+            assembly = Assembly(door, door.run(f, args, kwargs))
+            inputs, found = door.inputs, assembly.found
+            outputs = [node_of(x) for x in found]
+            new = inputs.new()
+            written = {i: node_of(x) for i, x in new.items()}
+            targets = list(arguments.targets(inputs.replaced))
+            changed = [(target, x) for target, x in targets if x is not None]
+            mutations = [(target, node_of(x)) for target, x in changed]
+            door.guards.writable(arguments.arrays([target for target, _ in mutations]), paths)
+            cleared = [target.number for target, x in targets if x is None]
+            sources_of = [*arguments.sources(), *inputs.sources()]
+            goes_on = any(isinstance(x, Tensor) and x.node is not None for x in found)
+            back = _way_back(found, sources_of) if goes_on else None
+            if back is not None and arguments.inside_transform and not set(back.met) <= set(arguments.inputs):
+                raise Refuse("it uses parameters, while a transform differentiates by its arguments alone")
+        except BaseException:
+            door.give_up()
+            raise
     results = [*outputs, *(node for _, node in mutations), *(back.residuals if back else ())]
     guards = needed(notes.guards, [*results, *written.values()])
     used = in_order([*results, *written.values(), *(guard.node for guard in guards)])
@@ -258,7 +263,7 @@ def _recorded(
     inputs.prune_to({*used, *(back.met + back.given if back else ())})
     forms = [form_of(x) for x in found]
     gives = Gives([isinstance(x, Tensor) for x in found], forms, assembly.assemble, assembly.same, assembly.single)
-    inputs.forget()
+    door.forget()
     inputs.numbers = [(place, node) for place, node in inputs.numbers if node in set(used)]
     overwritten = [leaves[target.number] for target, _ in mutations]
     given = [leaf.read(leaves) for leaf in arguments.chosen]

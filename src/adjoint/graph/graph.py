@@ -86,7 +86,7 @@ class Graph:
         self._plan: _Plan | None = None
         self._asked: dict[Node, list[Guard]] = {}
         for guard in self.guards:
-            if guard.question != "draw":
+            if guard.question != "run":
                 self._asked.setdefault(guard.node, []).append(guard)
 
     @property
@@ -286,11 +286,15 @@ def needed(guards: Iterable[Guard], outputs: Iterable[Node]) -> list[Guard]:
     once = list({(guard.node, guard.question): guard for guard in guards}.values())
     asked = [guard.node for guard in once if guard.question not in SEEN]
     computed = set(in_order([*outputs, *asked]))
-    return [guard for guard in once if guard.question != "shape" or guard.node not in computed]
+    return [guard for guard in once if guard.question not in SEEN or guard.node not in computed or _draws(guard.node)]
+
+
+def _draws(node: Node) -> bool:
+    return node.op is not None and "random" in node.op.flags
 
 
 # Questions that computing the node answers.
-SEEN = ("shape", "draw")
+SEEN = ("shape", "run")
 
 
 def _alike(a: np.ndarray, b: np.ndarray) -> bool:

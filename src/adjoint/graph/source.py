@@ -117,7 +117,7 @@ class Writer:
         said = headings(self)
         asked: dict[Node, list[str]] = {}
         for guard in self.graph.guards:
-            if guard.question == "draw":
+            if guard.question == "run":
                 continue
             question = _QUESTIONS.get(guard.question, "int({0}) == {1}")
             test = question.format(self.names[guard.node], literal(guard.answer))

@@ -30,7 +30,7 @@ LEVEL = -1
 class Guard(NamedTuple):
     """What the program asked of a value, and the answer that it got: on another one it might go another way.
 
-    The question ``draw`` asks nothing: random numbers are drawn, whoever uses them.
+    The question ``run`` asks nothing: random numbers are drawn, and what may raise is computed, whoever uses it.
     """
 
     node: Node
@@ -160,14 +160,12 @@ class Symbol(Layered):
             whole = call(
                 op, given, settings, tuple(np.shape(x) for x in out), tuple(_dtype(x) for x in out), users_place
             )
-            if op.name in _LOOKED_AT:
-                _note_shapes(whole)
+            _note(op, whole)
             return tuple(Symbol.of((x, part(whole, i)), LEVEL) for i, x in enumerate(out))
         if not isinstance(out, _ARRAYS):
             out = np.asarray(out)[()]
         node = call(op, given, settings, out.shape, out.dtype, users_place)
-        if op.name in _LOOKED_AT:
-            _note_shapes(node)
+        _note(op, node)
         result = Symbol.of((out, node), LEVEL)
         return self.viewed(result, op, settings) if len(args) == 1 else result
 
@@ -198,7 +196,7 @@ class Symbol(Layered):
         key = (op, given, frozen(settings), state)
         if key not in record.draws:
             record.draws[key] = node = call(op, given, settings, np.shape(out), _dtype(out), users_place)
-            record.guards.append(Guard(node, "draw", None, node.place))  # though nobody uses it: others come after it
+            record.guards.append(Guard(node, "run", None, node.place))  # though nobody uses it: others come after it
         return symbol_of(out, record.draws[key])
 
     def _constant(self, array: Any) -> tuple[Any, ...]:
@@ -369,11 +367,17 @@ class Number(Symbol):
 ERRORS = "np.errstate says that errors of numbers are raised, which a program does not do"
 SILENT = frozenset(("ignore", "warn", "print", "log"))
 _ASKS_FOR_OTHERS = ("abc", "typing")  # modules whose functions ask in the name of their callers
-# What may fail, or finds so many elements: this is seen although nobody uses what they give.
-_LOOKED_AT = frozenset(("inv", "solve", "cholesky", "eig", "eigh", "eigvals", "eigvalsh", "svd", "svdvals", "lstsq",
-                        "pinv", "tensorinv", "tensorsolve", "matrix_power", "cond", "argwhere", "bincount",
-                        "flatnonzero", "intersect1d", "nonzero", "setdiff1d", "setxor1d", "unique"))  # fmt: skip
+# What finds so many elements: this is seen although nobody uses what they give.
+_FOUND = frozenset(("argwhere", "bincount", "flatnonzero", "intersect1d", "nonzero", "setdiff1d", "setxor1d", "unique"))
 _HOLDING, _SEVERAL, _ARRAYS = (Box, tuple), (tuple, list), (np.ndarray, np.generic)
+
+
+def _note(op: Op, node: Node) -> None:
+    """How many elements were found is seen, and what may raise for other values is computed, whoever uses it."""
+    if op.name in _FOUND:
+        _note_shapes(node)
+    elif "raises" in op.flags and (record := _record.get()) is not None:
+        record.guards.append(Guard(node, "run", None, node.place))
 
 
 def _note_shapes(node: Node) -> None:

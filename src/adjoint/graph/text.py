@@ -47,7 +47,7 @@ def listing(graph: Graph, fold: bool = True) -> str:
             f"{graph.name}({head}):",
             *(f"  const {names[node]}: {kind_of(node)} = {_in_short(node.value)}" for node in constants),
             *(f"{text:<{min(width, 88)}}  # {line}" if line else text for text, line in rows),
-            *(f"  where {g.question}({names[g.node]}) is {g.answer}" for g in graph.guards if g.question != "draw"),
+            *(f"  where {g.question}({names[g.node]}) is {g.answer}" for g in graph.guards if g.question != "run"),
             *(f"  write {graph.state.name_of(i)} = {names[node]}" for i, node in writes),
             *(f"  write {place.name} = {value!r}" for place, value in (graph.state.sets if graph.state else ())),
             f"  return {', '.join(names[node] for node in graph.outputs[:count])}",

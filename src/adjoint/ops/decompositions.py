@@ -100,6 +100,7 @@ def _gaps(values: Any) -> Any:
     jvp=cholesky_tangent,
     batch="leading",
     samples=lambda r: [call(_positive(r, 3, 3)), call(_positive(r, 2, 3, 3))],
+    flags=("raises",),
 )
 def cholesky_factor(a: Any, /) -> Any:
     return np.linalg.cholesky(_symmetric(a))
@@ -159,6 +160,7 @@ def _eigh_tangents(t: Any, out: Any, uplo: Any) -> tuple[Any, Any]:
     multiple=True,
     batch="leading",
     samples=lambda r: [call(_positive(r, 3, 3)), call(_positive(r, 2, 3, 3))],
+    flags=("raises",),
 )
 def symmetric_eigen(a: Any, /, uplo: Any = "L", scipys: Any = None) -> Any:
     w, v = np.linalg.eigh(_symmetric(a), uplo)
@@ -193,6 +195,7 @@ def _eigvalsh_tangent(t: Any, a: Any) -> Any:
     jvp=_eigvalsh_tangent,
     batch="leading",
     samples=lambda r: [call(_positive(r, 3, 3)), call(_positive(r, 2, 3, 3))],
+    flags=("raises",),
 )
 def symmetric_eigenvalues(a: Any, /, uplo: Any = "L") -> Any:
     return np.linalg.eigvalsh(_symmetric(a), uplo)
@@ -248,6 +251,7 @@ def _eig_tangents(t: Any, out: Any) -> tuple[Any, Any]:
     multiple=True,
     batch="leading",
     samples=lambda r: [call(r(3, 3) / 8 + np.diag([1.0, 2.0, 4.0]))],
+    flags=("raises",),
 )
 def eigen(a: Any, /) -> Any:
     return tuple(np.linalg.eig(a))
@@ -382,6 +386,7 @@ def svd_tangents(t: Any, out: Any) -> tuple[Any, Any, Any]:
     multiple=True,
     batch="leading",
     samples=lambda r: [call(r(4, 2)), call(r(2, 2, 3)), call(r(3, 3))],
+    flags=("raises",),
 )
 def thin_svd(a: Any, /) -> Any:
     if not np.all(np.isfinite(a)):  # which LAPACK may never return from
@@ -405,6 +410,7 @@ def _svdvals_tangent(t: Any, a: Any) -> Any:
     jvp=_svdvals_tangent,
     batch="leading",
     samples=lambda r: [call(r(3, 3)), call(r(2, 4)), call(r(3, 2) + 1j * r(3, 2))],
+    flags=("raises",),
 )
 def singular_values(a: Any, /) -> Any:
     return np.linalg.svd(a, compute_uv=False)

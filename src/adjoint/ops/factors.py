@@ -124,7 +124,7 @@ def _triangular_tangent(t: Any, arrays: Any, out: Any, trans: int, lower: bool, 
     vjp=_triangular_cotangents,
     jvp=_triangular_tangent,
     batch="columns",
-    flags=("stacks", "selects"),
+    flags=("raises", "stacks", "selects"),
     samples=lambda r: [
         call(well_posed(r, 3, 3), r(3, 2), lower=True),
         call(well_posed(r, 3, 3), r(3, 2), trans=1),
@@ -256,6 +256,7 @@ def lu_tangent(t: Any, lu: Any, pivots: Any) -> Any:
     multiple=True,
     batch="leading",
     samples=lambda r: [call(r(3, 3)), call(r(2, 2, 2)), call(r(2, 2) + 1j * r(2, 2))],
+    flags=("raises",),
 )
 def packed_lu(a: Any, /) -> Any:
     """Both factors in one matrix, and the exchanges of rows: every output of an operation is real or complex."""
@@ -313,7 +314,7 @@ def _lu_solved_tangent(t: Any, arrays: Any, out: Any, pivots: Any, trans: int) -
     vjp=_lu_solved_cotangents,
     jvp=_lu_solved_tangent,
     batch="columns",
-    flags=("stacks",),
+    flags=("raises", "stacks"),
     samples=lambda r: [
         call(well_posed(r, 3, 3), r(3, 1), pivots=np.array([1, 1, 2])),
         call(well_posed(r, 3, 3), r(3, 2), pivots=np.array([2, 2, 2]), trans=1),
@@ -373,7 +374,7 @@ def _cholesky_solved_tangent(t: Any, arrays: Any, out: Any, lower: bool) -> Any:
     vjp=_cholesky_solved_cotangents,
     jvp=_cholesky_solved_tangent,
     batch="columns",
-    flags=("stacks", "selects"),
+    flags=("raises", "stacks", "selects"),
     samples=lambda r: [
         call(well_posed(r, 3, 3), r(3, 1), lower=True),
         call(well_posed(r, 3, 3), r(3, 2)),

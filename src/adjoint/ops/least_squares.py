@@ -55,6 +55,7 @@ def _pinv_tangent(t: Any, a: Any, out: Any) -> Any:
     jvp=_pinv_tangent,
     batch="leading",
     samples=lambda r: [call(r(4, 2)), call(r(2, 2, 3)), call(r(3, 2) + 1j * r(3, 2))],
+    flags=("raises",),
 )
 def pseudo_inverse(a: Any, /, rcond: Any = None, hermitian: bool = False) -> Any:
     return np.linalg.pinv(a, rcond=rcond, hermitian=hermitian)
@@ -143,6 +144,7 @@ def _least_squares_tangents(t: Any, arrays: Any, out: Any, rcond: float) -> Any:
         call(r(4, 2), r(4, 3), rcond=1e-9),
         call(r(2, 4), r(2), rcond=1e-9),
     ],
+    flags=("raises",),
 )
 def least_squares(*arrays: Any, rcond: float = 0.0) -> Any:
     """The solution of least norm for `arrays` a and b, and the singular values and vectors of a that gave it."""

@@ -75,6 +75,7 @@ def _solved_each(a: Any, b: Any, stacked: tuple[bool, ...], n: int) -> Any:
         call(well_posed(r, 3, 3), r(2, 3, 1)),
         call(well_posed(r, 2, 3, 3) + 1j * r(2, 3, 3), r(2, 3, 1)),
     ],
+    flags=("raises",),
 )
 def stacked_solve(a: Any, b: Any, /) -> Any:
     return np.linalg.solve(a, b)
@@ -112,6 +113,7 @@ def _solved_tangents(t: Any, arrays: Any, out: Any) -> Any:
         call(well_posed(r, 3, 3), r(3)),
         call(well_posed(r, 2, 2) + 1j * r(2, 2), r(2, 1) + 1j * r(2, 1)),
     ],
+    flags=("raises",),
 )
 def solve_keeping_factors(*arrays: Any) -> Any:
     """The solution `x` of ``a @ x = b`` for `arrays` a and b, and the factors that its gradient needs again."""
@@ -153,6 +155,7 @@ def solve(a: Any, b: Any) -> Any:
         call(well_posed(r, 2, 2) + 1j * r(2, 2)),
     ],
     errors=lambda r: [call(np.ones((2, 2))), call(r(2, 3))],
+    flags=("raises",),
 )
 def inv(a: Any, /) -> Any:
     return np.linalg.inv(a)

@@ -156,16 +156,14 @@ class Optimizer:
     def state_dict(self) -> dict[str, Any]:
         """Copies of all state, and the settings; `adjoint.io.save` takes it.
 
-        Parameters are known by their number, in the order in which they were given.
+        Parameters are known by their number, in the order in which they were given. One that took no step yet has the
+        state with which it will begin.
         """
-        order = [p for group in self.param_groups for p in group["params"]]
+        order = [(p, group) for group in self.param_groups for p in group["params"]]
+        states = [self._state[id(p)] if id(p) in self._state else self.start(p.data, group) for p, group in order]
         return {
             "steps": self.steps,
-            "state": {
-                str(i): {name: value.copy() for name, value in self._state[id(p)].items()}
-                for i, p in enumerate(order)
-                if id(p) in self._state
-            },
+            "state": {str(i): {name: value.copy() for name, value in kept.items()} for i, kept in enumerate(states)},
             "param_groups": [
                 {name: value for name, value in group.items() if name != "params"} | {"count": len(group["params"])}
                 for group in self.param_groups

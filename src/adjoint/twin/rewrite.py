@@ -106,7 +106,7 @@ class Rewriter(Storing):
             if value is not MISSING and not isinstance(value, type | ModuleType):  # as in `map(math.sin, x)`
                 self.needs |= self.standing.needed(value)
             return node
-        node.value = self.visit(node.value)
+        node.value = self._at_home(node.value)
         name = self._named(node.attr, node)
         if isinstance(node.ctx, ast.Load):
             runs_code = node.attr in self._attributes or "__getattr__" in self._methods
@@ -117,15 +117,22 @@ class Rewriter(Storing):
                 return self.hook("call", node, found) if goes_out else found
         return node
 
+    def _at_home(self, node: ast.expr) -> Any:
+        """A part of an argument that the called function does not get itself: what is read of it, or computed."""
+        outside, self._outside = self._outside, False
+        found = self.visit(node)
+        self._outside = outside
+        return found
+
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        node.slice = self.visit(node.slice)
+        node.slice = self._at_home(node.slice)
         stand_in, original = self._stand_in(node.value)
         if original is not MISSING and not isinstance(original, type):
             self.needs |= self.standing.needed(original)
             node.value = stand_in
             return node
         if not isinstance(self.resolve(node.value), ModuleType):
-            node.value = self.visit(node.value)
+            node.value = self._at_home(node.value)
         wanted = "__getitem__" if isinstance(node.ctx, ast.Load) else "__setitem__"
         if wanted in self._methods and not isinstance(node.ctx, ast.Del):
             self.needs = True

@@ -5,9 +5,6 @@ KNOWN: dict[str, list[str]] = {
     "a write does not come back, or leaves something of ours": [
         "training: vars of an object with a compiled method",
     ],
-    "an object is kept alive": [
-        "classes: weak dictionaries",
-    ],
 }
 
 SEEDS: set[int] = set()  # random programs of the sample that differ

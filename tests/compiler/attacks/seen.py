@@ -15,6 +15,7 @@ import numpy as np
 
 import adjoint as ad
 from adjoint import optim
+from adjoint.tape.tensor import View
 
 ADDRESS = re.compile(r"0x[0-9a-f]+")
 NUMBER = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?|-?\d+e[+-]?\d+")
@@ -76,7 +77,8 @@ class Seen:
         return self.add(path, np.array(x))
 
     def tensor(self, path, x):
-        self.add(path, (type(x).__name__, x.requires_grad, x.is_leaf))
+        kind = "Tensor" if type(x) is View else type(x).__name__  # how it knows what it is a view of is its own affair
+        self.add(path, (kind, x.requires_grad, x.is_leaf))
         self.walk(path + ".data", x.data)
         if x.is_leaf and x.requires_grad:
             self.walk(path + ".grad", x.grad)

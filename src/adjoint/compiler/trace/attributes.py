@@ -78,6 +78,13 @@ class Attributes(Reads):
             return self.attr(o.function, name)
         return self._missing(o, name)
 
+    def writes_into(self, o: Any) -> None:
+        """Refuse a write that NumPy refuses, and one into a tensor which others that have its memory would not see."""
+        if isinstance(o, Tensor) and any(t is getattr(o, "root", o) for t in self.taken):
+            raise self.refuse("it writes into a tensor of which it has taken the memory")
+        if isinstance(o, Symbol) and isinstance(o.value, np.ndarray) and not o.value.flags.writeable:
+            raise self.refuse("it writes into an array that is read-only")
+
     def is_made(self, o: Any) -> bool:
         """Whether it is an object of a user's class that was made while recording."""
         raise NotImplementedError
@@ -122,6 +129,8 @@ class Attributes(Reads):
             raise self.refuse(f"it uses {name} of a {kind.__name__}") from None
         if type(o) is Number and type(value) is Symbol:
             return symbol_of(value.value.item(), value.node)
+        if isinstance(o, Tensor) and name in ("data", "numpy"):
+            self.taken.append(getattr(o, "root", o))
         return Method(o, name) if callable(value) and not isinstance(value, Box) else value
 
     def _of_super(self, o: Super, name: str) -> Any:
@@ -233,7 +242,8 @@ class Attributes(Reads):
             return vars(shadow)[name]
         value = lookup(type(shadow), name)
         if isinstance(value, property):
-            return getattr(shadow, name)
+            rate = getattr(shadow, name)
+            return rate.item() if type(rate) is Symbol else rate
         if name not in ("step", "zero_grad"):
             raise self.refuse(f"it uses {name} of an optimiser")
         return Method(o, name)

@@ -37,6 +37,7 @@ from adjoint.graph.graph import Graph
 from adjoint.graph.symbol import Number, Symbol, symbol_of
 from adjoint.optim.optimizer import Optimizer
 from adjoint.tape.custom import Gate
+from adjoint.tape.tensor import Tensor
 from adjoint.twin.everything import twin
 from adjoint.twin.expressions import DOOR
 from adjoint.twin.source import NoTwinError, as_written
@@ -237,7 +238,8 @@ class Calls(Pythons):
         before = self.ours, self.histories
         self.ours, self.histories = root_of(function) == "adjoint", "" if stored is None else "twin"
         try:
-            return f.read[which](*args, **kwargs)
+            found = f.read[which](*args, **kwargs)
+            return self.generator(found) if type(found) is types.GeneratorType else found
         except TypeError as error:
             if error.__traceback__ is not None and error.__traceback__.tb_next is None:
                 self.genuine(error)  # of arguments that do not fit
@@ -272,6 +274,8 @@ class Calls(Pythons):
             if stand_in is not None:
                 return self.native(stand_in, (of, *values), named)
             found = self.native(getattr(of, name), values, named)
+            if isinstance(of, Tensor) and name == "detach":
+                self.taken += [getattr(of, "root", of), found]
             if type(of) is Number and type(found) is Symbol:
                 return symbol_of(found.value.item(), found.node)
             if type(of) is Symbol and isinstance(of.value, np.generic):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import weakref
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterator
 from types import GeneratorType
@@ -189,6 +190,7 @@ class Containers(Attributes):
 
     def generator(self, g: Any) -> Any:
         """A generator that was made inside."""
+        self.begun.append(weakref.ref(g))
         return g
 
     def unpack(self, x: Any, shape: Any) -> Any:
@@ -267,6 +269,7 @@ class Containers(Attributes):
     def setitem(self, o: Any, key: Any, value: Any) -> None:
         """``o[key] = value``"""
         if isinstance(o, Box):
+            self.writes_into(o)
             self.native(operator.setitem, (o, self.val(key), self.val(value)), {})
         elif type(o) is Outside:
             self._set_outside(o, key, value)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from adjoint.compiler.trace.inputs import Inputs
 from adjoint.compiler.trace.matching import Matching
-from adjoint.compiler.trace.outside import Again, Refuse
+from adjoint.compiler.trace.outside import Again, Outside, Refuse
 from adjoint.graph.symbol import Record
 
 
@@ -26,6 +27,8 @@ class Door(Matching):
         self.memo, self.learned, self.notes = {}, known, notes
         self.varying = known.varying
         self.made_codes, self.made_objects = set(), {}
+        self.tuples, self.taken = {}, []
+        self.begun, self._left = [], list[Any]()
         self.depth, self.dead, self.ours = 0, "", False
         self.sourceless = known.sourceless
         self.raised, self.source = notes.raised, notes.source
@@ -37,7 +40,25 @@ class Door(Matching):
 
     def refuse(self, why: str) -> Refuse:
         self.dead = self.dead or why
+        self._left = [g for g in (ref() for ref in self.begun) if g is not None]  # they end when we say so
         return Refuse(self.dead)
+
+    def give_up(self) -> None:
+        """End the generators that are left, what they do at their end is refused, and let go of everything."""
+        for g in self._left:
+            with suppress(Refuse, Again, ValueError):  # ValueError: it is running
+                g.close()
+        self.guards.forget()
+        self.forget()
+
+    def forget(self) -> None:
+        """Let go of what stands for things from outside: twins and the door refer to each other."""
+        self.inputs.forget()
+        for o in self.memo.values():
+            if isinstance(o, Outside):
+                o.read.clear()
+        for held in (self.memo, self.made_objects, self.tuples, self.taken, self.begun, self._left, self.raised):
+            held.clear()
 
     def symbolic(self, array: Any, why: str) -> BaseException:
         """What to raise where an array that was made inside should have been part of the program."""

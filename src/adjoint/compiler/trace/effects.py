@@ -71,6 +71,12 @@ class Assembly:
             return x.path if x.path is not None else self.name(x.o)
         if kind is Drawing:
             return self.name(x.generator)
+        if id(x) in self.door.tuples:
+            _, place, live = self.door.tuples[id(x)]
+            if isinstance(place, str):
+                return place
+            self.door.guards.at(place, live)
+            return self.name(live)
         if kind is tuple:
             return "(" + "".join(f"{self.text(e)}, " for e in x) + ")"
         if kind is slice:
@@ -140,6 +146,9 @@ class Assembly:
         data = x.data if isinstance(x, Tensor) else None
         if not isinstance(data, Symbol) or data.path:
             return None
+        holder = self.door.inputs.holder_of(data.root)
+        if holder is not None and id(holder) in self.door.inputs.live:
+            return f"{self._live(self.door.inputs.live[id(holder)])}.data"
         for m, other in enumerate(self.found):
             if other is x:
                 return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -151,6 +151,11 @@ class Guards:
                 self.add(("grows", base), lambda name_of, n=count, s=space: f"len({name_of(s)}) == {n}")  # type: ignore[misc]  # bound at once
                 self._kept.append(space)
 
+    def writable(self, numbers: Iterable[int], paths: Sequence[str]) -> None:
+        """The arrays of these numbers among the arguments can be written."""
+        for path in (paths[k] for k in numbers):
+            self.add(("writable", path), lambda _, path=path: f"{path}.flags.writeable")  # type: ignore[misc]  # bound at once
+
     def text(self, key: Any, text: Callable[[NameOf], str]) -> None:
         """Any other condition."""
         self.add(("text", key), text)
@@ -177,6 +182,12 @@ class Guards:
             if line[0] == "is" and line[2] == id(thing):
                 return str(line[1][1])
         return type(thing).__name__
+
+    def forget(self) -> None:
+        """Let go of everything, when there will be no recording."""
+        self._lines.clear()
+        self._kept.clear()
+        self.scalars.clear()
 
     # -- At each call -----------------------------------------------------------------------------------
 
@@ -255,7 +266,9 @@ def same(now: Any, value: Any) -> bool:
     if isinstance(value, np.generic):
         return bool(now.dtype == value.dtype and now.tobytes() == value.tobytes())
     if isinstance(value, tuple):
-        return len(now) == len(value) and all(map(same, now, value))
+        return len(now) == len(value) and all(
+            a is b or (type(b) is not np.ndarray and same(a, b)) for a, b in zip(now, value, strict=True)
+        )
     if kind is slice:
         return same((now.start, now.stop, now.step), (value.start, value.stop, value.step))
     if kind is frozenset:

@@ -200,6 +200,9 @@ class Inputs(State):
         shadow.data = self._enter(Cell(name, tensor, DATA), tensor.data, lambda: shadow.data)
         shadow.node = None
         if tensor.node is not None:
+            made = tensor.node
+            if isinstance(made, Leaf) and (made.shape, made.dtype) != (tensor.shape, tensor.dtype):
+                raise Refuse(f"{place.name} has got data of another kind since it was made")
             shadow.node = leaf(tensor.shape, tensor.dtype)
             cell = self._gradient_cell(name, tensor)
             gradient = SLOT.__get__(tensor.node)
@@ -306,6 +309,12 @@ class Inputs(State):
                     self.cleared.append(i)
                 continue
             written[i] = now
+            if isinstance(cell, PlaceCell) and now is put:
+                place = cell.place
+                self.guards.text(
+                    ("writable", place.identity),
+                    lambda name_of, place=place: f"{place.text(name_of)}.flags.writeable",  # type: ignore[misc]  # bound at once
+                )
             if now is put or (cell.key is DATA and id(cell.holder) not in self.replaced):
                 self.in_place.add(i)
         return written
@@ -332,7 +341,7 @@ class Inputs(State):
         self._first.clear()
         self.live.clear()
         self.optimizers.clear()
-        del self.arguments
+        self.arguments = Arguments((), ())
 
     def sources(self) -> list[tuple[Node, Any]]:
         """The tensors that require a gradient: each input, with the leaf of what stands for the tensor."""

@@ -59,6 +59,8 @@ class Libraries(Histories):
         if name in _LAST and values and isinstance(values[0], np.ndarray):
             raise self.symbolic(values[0], "it writes into an array that it made")
         out = named.get("out")
+        for x in out if isinstance(out, tuple) else (out, *values[:1]) if name in _LAST else (out,):
+            self.writes_into(x)
         if isinstance(out, np.ndarray):
             raise self.symbolic(out, "it writes into an array that it made")
         stand_in = self.stands_for(g, (*values, *named.values()))
@@ -108,6 +110,8 @@ class Libraries(Histories):
             raise self.refuse(f"it calls numpy.{name} in a way that is not known")
         found = self._stacked(x)
         order = {"ascontiguousarray": "C", "asfortranarray": "F"}.get(name, named.get("order"))
+        if found is not x and named.get("copy") is False:
+            raise self.refuse(f"numpy.{name} has to copy")
         if dtype is not None and found.dtype != np.dtype(dtype):
             found = ordered(found.astype(dtype), order)
         elif isinstance(found.value if isinstance(found, Symbol) else found, np.ndarray):

@@ -29,6 +29,7 @@ from adjoint.twin.standins import array_method
 
 PURE = (abs, round, float, int, complex, divmod, pow, repr, str, format, ord, chr, bytes, bin, hex, sum, min, max,
          sorted, any, all, bool, ascii)  # fmt: skip
+TEXTS = (repr, str, format, ascii)
 
 
 class Objects(Libraries):

@@ -134,6 +134,7 @@ class Operators(Containers):
     def inplace(self, name: str, a: Any, b: Any) -> Any:
         """``a += b`` and the like: what `a` is afterwards."""
         if isinstance(a, Box) and type(a) is not Number:
+            self.writes_into(a)
             return self.native(getattr(operator, f"i{name}"), (a, self.val(b)), {})
         if type(a) is list and name == "add":
             a += self.items(b)
@@ -320,7 +321,8 @@ class Operators(Containers):
 
     def _asked(self, value: Any) -> Any:
         if isinstance(value, list | tuple):
-            return type(value)(map(self._asked, value))
+            kind: Any = type(value)
+            return getattr(kind, "_make", kind)(map(self._asked, value))
         if isinstance(value, dict):
             return {k: self._asked(v) for k, v in value.items()}
         if isinstance(value, Symbol):

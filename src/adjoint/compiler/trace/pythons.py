@@ -13,7 +13,7 @@ import numpy as np
 from adjoint.compiler.trace import trees
 from adjoint.compiler.trace.containers import MAPPINGS, SEQUENCES
 from adjoint.compiler.trace.histories import has_history
-from adjoint.compiler.trace.objects import PURE, Objects
+from adjoint.compiler.trace.objects import PURE, TEXTS, Objects
 from adjoint.compiler.trace.outside import (
     MISSING,
     Closed,
@@ -69,7 +69,7 @@ class Pythons(Objects):
         if args and (isinstance(args[0], Closed) or self.is_made(args[0])):
             return self._pure_of_object(g, args, kwargs)
         values = tuple(map(self.val, args))
-        if g in (repr, str, format, ascii) and values and not isinstance(values[0], Exception):
+        if g in TEXTS and values and not isinstance(values[0], Exception):
             values = (self.shown(values[0]), *values[1:])
         if not all(map(self.is_plain, values)):
             raise self.refuse(f"it calls {g.__name__} of objects")
@@ -96,7 +96,8 @@ class Pythons(Objects):
         x = args[0]
         plain = self._as_plain(x)
         if plain is not x and self.is_plain(self.val(plain)):
-            return self.native(g, (self.val(plain), *args[1:]), kwargs)
+            plain = self.shown(plain) if g in TEXTS else self.val(plain)
+            return self.native(g, (plain, *args[1:]), kwargs)
         kind = self.kind_of(x)
         name = {float: "__float__", int: "__int__", abs: "__abs__", round: "__round__", complex: "__complex__",
                 repr: "__repr__", str: "__str__"}.get(g)  # fmt: skip

@@ -59,12 +59,18 @@ class Reads:
         guards, inputs: what was read, as conditions, and as inputs of the program.
         memo: what stands for each thing from outside, by its identity.
         varying: the identities of places of numbers that change, and are inputs.
+        begun: the generators that were made inside.
+        taken: tensors whose memory was taken out, and those made of it.
+        tuples: those from outside: what stands for each, by its identity, where it is, and the tuple.
     """
 
     guards: Guards
     inputs: Inputs
     memo: dict[int, Any]
     varying: Container[Any]
+    begun: list[Any]
+    taken: list[Tensor]
+    tuples: dict[int, tuple[Any, Any, Any]]
     leaf_of: dict[str, int]
     ours: bool  # whether one of our functions is followed
 
@@ -145,7 +151,9 @@ class Reads:
         self.guards.equal(place, value)
         kind: Any = type(value)
         parts = [self.take(x, Place(value, i)) for i, x in enumerate(value)]
-        return tuple(parts) if kind is tuple else kind._make(parts)
+        made = tuple(parts) if kind is tuple else kind._make(parts)
+        self.tuples[id(made)] = made, place, value
+        return made
 
     def given(self, value: Any, path: str) -> Any:
         """What stands for a part of the arguments, which the expression `path` reads."""
@@ -162,7 +170,9 @@ class Reads:
             parts = [
                 self.given(x, f"{path}[{i}]" if fields is None else f"{path}.{fields[i]}") for i, x in enumerate(value)
             ]
-            return tuple(parts) if fields is None else fields_of(value)._make(parts)
+            made = tuple(parts) if fields is None else fields_of(value)._make(parts)
+            self.tuples[id(made)] = made, path, value
+            return made
         known = self.memo.get(id(value))
         if known is None:
             known = self.memo[id(value)] = Outside(value, path)

@@ -24,6 +24,7 @@ from adjoint.compiler.trace.outside import (
     root_of,
 )
 from adjoint.core.box import Box
+from adjoint.graph.symbol import Symbol
 from adjoint.optim.optimizer import Optimizer
 from adjoint.tape.modes import set_grad_enabled
 from adjoint.tape.tensor import Tensor
@@ -50,6 +51,8 @@ class Writes(Operators):
         if isinstance(o, Tensor):
             if name not in ("grad", "data", "requires_grad"):
                 raise self.refuse(f"it sets {name} of a tensor")
+            if name == "data":
+                self._owned(o, value)
             live = self.inputs.live.get(id(o))
             if name == "data" and live is not None:
                 self.inputs.replaced.add(live if isinstance(live, int) else id(live))
@@ -87,6 +90,14 @@ class Writes(Operators):
             self.guards.class_grows(x)
             return
         self._set_instance(o, x, name, value)
+
+    def _owned(self, o: Tensor, value: Any) -> None:
+        """Refuse data that the tensor would share with something else."""
+        if not isinstance(value.value if isinstance(value, Symbol) else value, np.ndarray):
+            raise self.refuse("it sets data of a tensor to something else than an array")
+        root = value.root if isinstance(value, Symbol) else value
+        if id(root) in self.inputs.live or (root is not o.data and self.inputs.holder_of(root) is not None):
+            raise self.refuse("it gives a tensor the array of something else")
 
     def _set_instance(self, o: Any, x: Any, name: str, value: Any) -> None:
         kind = type(x)

@@ -90,7 +90,7 @@ def _banded_forth(t: Any, ab: Any, below: int, above: int) -> Any:
 @general(
     jvps=(_banded_tangent, _banded_forth),
     batch="columns",
-    flags=("selects",),
+    flags=("raises", "selects"),
     vjps=(_banded_ab, lambda g, ab, below, above: _banded_back(g, ab, below, above)),
     samples=lambda r: [
         call(r(3, 5) + np.array([[0], [6], [0]]), r(5, 2), below=1, above=1),

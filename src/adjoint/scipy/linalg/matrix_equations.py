@@ -71,6 +71,7 @@ def _sylvester_tangent(t: Any, matrices: Any, out: Any) -> Any:
         call(well_posed(r, 2, 2, 2), well_posed(r, 2, 3, 3), r(2, 2, 3)),
         call(well_posed(r, 2, 2) + 1j * r(2, 2), well_posed(r, 2, 2) + 0j, r(2, 2) + 1j * r(2, 2)),
     ],
+    flags=("raises",),
 )
 def sylvester(*matrices: Any) -> Any:
     a, b, q = matrices
@@ -130,6 +131,7 @@ def _lyapunov_tangent(t: Any, matrices: Any, out: Any) -> Any:
         call(well_posed(r, 3, 3), r(3, 3)),
         call(well_posed(r, 2, 2) + 1j * r(2, 2), r(2, 2) + 1j * r(2, 2)),
     ],
+    flags=("raises",),
 )
 def lyapunov(*matrices: Any) -> Any:
     """The `x` of ``a @ x + x @ a^H = q`` for `matrices` a and q."""
@@ -183,6 +185,7 @@ def _discrete_forth(t: Any, a: Any, method: Any) -> Any:
         call(r(2, 2) / 8 + 1j * r(2, 2) / 8, r(2, 2) + 1j * r(2, 2)),
         call(r(2, 2) / 8, r(2, 2), method="bilinear"),
     ],
+    flags=("raises",),
 )
 def discrete_lyapunov(a: Any, q: Any, /, method: str | None = None) -> Any:
     return linalg.solve_discrete_lyapunov(a, q, method).astype(np.result_type(a, q), copy=False)

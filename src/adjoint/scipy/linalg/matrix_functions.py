@@ -172,6 +172,7 @@ def _by_logarithm(g: Any, a: Any) -> Any:
     vjp=_by_logarithm,
     jvp=lambda t, a: _logarithm_tangent(t, a),
     samples=lambda r: [call(well_posed(r, 2, 2)), call(well_posed(r, 2, 2) + 1j * r(2, 2))],
+    flags=("raises",),
 )
 def matrix_logarithm(a: Any, /) -> Any:
     return _logarithm(a)
@@ -227,6 +228,7 @@ def sqrtm(A: Any) -> Any:  # noqa: N803 - SciPy's name
         call(well_posed(r, 2, 2, 2)),
         call(well_posed(r, 2, 2) + 1j * r(2, 2)),
     ],
+    flags=("raises",),
 )
 def matrix_root(a: Any, /) -> Any:
     result = _each(linalg.sqrtm, np.asarray_chkfinite(a))

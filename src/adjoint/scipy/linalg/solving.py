@@ -123,6 +123,7 @@ def _assumed_tangent(t: Any, arrays: Any, out: Any, kind: str) -> Any:
         call(well_posed(r, 3, 3) + 1j * r(3, 3), r(3, 2)),
     ],
     errors=lambda r: [call(r(2, 3), r(2, 1)), call(r(3, 3), r(2, 1))],
+    flags=("raises",),
 )
 def solve_assuming(*arrays: Any, kind: str = "gen") -> Any:
     """The `x` of ``a @ x = b`` for `arrays` a and b, by the method that suits a matrix of `kind`."""
