@@ -10,7 +10,7 @@ from adjoint.core.constructors import composite, general
 from adjoint.core.errors import ShapeError
 from adjoint.core.op import call
 from adjoint.core.protocol import store
-from adjoint.core.pulls import unbroadcast
+from adjoint.core.pulls import shape_of, unbroadcast
 
 
 def _as_matrix(x: Any, columns: int) -> Any:
@@ -133,10 +133,12 @@ def vdot(a: Any, b: Any) -> Any:
 def vecdot(x1: Any, x2: Any, /, axis: int = -1) -> Any:
     if not np.ndim(x1) or not np.ndim(x2):
         raise ShapeError(f"np.vecdot takes vectors, alone or in a stack; got shapes {np.shape(x1)} and {np.shape(x2)}")
-    if axis != -1:
-        x1, x2 = np.moveaxis(x1, axis, -1), np.moveaxis(x2, axis, -1)
-    x1 = np.conj(x1) if np.iscomplexobj(x1) else x1
-    return np.matmul(x1[..., None, :], x2[..., :, None])[..., 0, 0]
+    if shape_of(x1)[axis] != shape_of(x2)[axis]:
+        raise ShapeError(f"np.vecdot takes vectors of one length; got shapes {np.shape(x1)} and {np.shape(x2)}")
+    if axis >= 0:
+        x1, x2, axis = np.moveaxis(x1, axis, -1), np.moveaxis(x2, axis, -1), -1
+    products = np.conj(x1) * x2 if np.iscomplexobj(x1) else x1 * x2
+    return np.sum(products, axis=axis, dtype=None if products.dtype.kind in "fc" else products.dtype)
 
 
 @composite(np.matvec, samples=lambda r: [call(r(2, 3, 4), r(4))])

@@ -40,7 +40,7 @@ def shared(g: Any, won: Any, axis: Any) -> Any:
 
 def _winners(won: Any, dtype: Any, axis: Any) -> tuple[Any, Any]:
     """Where an element has won, and how many have, with the reduced axes; where none has, all have, and are nan."""
-    wide = np.float32 if dtype == np.float16 else dtype  # half precision ends at 65504
+    wide = np.float32 if dtype.char == "e" else dtype  # half precision ends at 65504
     count = np.sum(won.astype(wide), axis=axis, keepdims=True)
     none = np.equal(count, 0)
     return np.logical_or(won, none), np.where(none, np.nan, count)
@@ -48,7 +48,7 @@ def _winners(won: Any, dtype: Any, axis: Any) -> tuple[Any, Any]:
 
 def divided(g: Any, count: Any) -> Any:
     """``g / count``, in the dtype of `g`, also where that can not hold the count."""
-    return g / count if g.dtype != np.float16 else (g.astype(np.float32) / count).astype(np.float16)
+    return g / count if g.dtype.char != "e" else (g.astype(np.float32) / count).astype(np.float16)
 
 
 def _to_extreme(g: Any, a: Any, out: Any, axis: Any, keepdims: Any) -> Any:
@@ -139,7 +139,7 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, r
         >>> ad.grad(ad.logsumexp)(np.array([1000.0, 1000.0]))
         array([0.5, 0.5])
     """
-    if np.result_type(a).kind in "iub":
+    if dtype_of(a).kind in "iub":
         a = np.asarray(a).astype(float) if not isinstance(a, Box) else cast(Any, a).astype(float)
     if b is None and not return_sign:
         return reduce_logsumexp(a, axis=axis, keepdims=keepdims)

@@ -14,6 +14,7 @@ from adjoint.core.errors import ArgumentError
 from adjoint.core.memory import LOCKED_VIEW, NEW_C
 from adjoint.core.op import call
 from adjoint.core.protocol import store
+from adjoint.core.pulls import dtype_of
 from adjoint.ops.comparison import not_equal
 from adjoint.ops.indexing import scatter_add, scattered
 
@@ -101,15 +102,17 @@ clamp = elementwise(
 def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None) -> Any:
     low = min if a_min is None else a_min
     high = max if a_max is None else a_max
-    lowest, highest = _range(np.result_type(a))
-    return store(clamp(a, lowest if low is None else low, highest if high is None else high), out)
+    if low is None or high is None:
+        lowest, highest = _range(dtype_of(a))
+        low, high = lowest if low is None else low, highest if high is None else high
+    return store(clamp(a, low, high), out)
 
 
 def _range(dtype: Any) -> tuple[Any, Any]:
     """The least and the largest number of `dtype`, as Python's, which do not promote."""
-    if dtype.kind == "b":
-        return False, True
-    return (np.iinfo(dtype).min, np.iinfo(dtype).max) if dtype.kind in "iu" else (-np.inf, np.inf)
+    if dtype.kind in "fc":
+        return -np.inf, np.inf
+    return (False, True) if dtype.kind == "b" else (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
 
 
 @linear(

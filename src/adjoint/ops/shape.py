@@ -321,7 +321,7 @@ def repeat_each(a: Any, /, repeats: Any = 1, axis: Any = None) -> Any:
 
 @composite(np.repeat, samples=lambda r: [call(r(3), 2), call(r(2, 3), [1, 2, 0], axis=1), call(r(2, 3), repeats=2)])
 def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
-    if np.ndim(a) == 0 and axis in (0, -1):  # NumPy takes a number for a row of one
+    if axis in (0, -1) and np.ndim(a) == 0:  # NumPy takes a number for a row of one
         axis = None
     return repeat_each(a, repeats=kept(detached(repeats)), axis=axis)
 
