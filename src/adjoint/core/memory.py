@@ -122,15 +122,21 @@ def settled_as(memory: Memory, out: Any, given: Sequence[Any]) -> Any:
     model = lies(out)
     if not isinstance(model, np.ndarray):
         return out
-    order: Order = "K"
-    if memory.order:
-        first: Any = next((m for x in given if isinstance(m := lies(x), np.ndarray)), model)
-        order = axes_by(memory.order, first if first.ndim == model.ndim else np.empty((0,) * model.ndim))
-        if not is_laid_out(model, order):
-            return in_order(out, order)
-    if any(x is out or shows(out, x) for x in given):
-        return in_order(out, order)
-    return out
+    order: Order = memory.order and "C"
+    first: Any = None
+    if order and memory.order != "C" and model.ndim > 1:
+        first = next((m for x in given if isinstance(m := lies(x), np.ndarray)), None)
+    if first is not None and first.ndim == model.ndim:
+        order = axes_by(memory.order, first)
+        kept = is_laid_out(model, order)
+    else:
+        kept = model.flags.c_contiguous or not order
+    if kept:
+        for x in given:
+            if x is out or shows(out, x):
+                return in_order(out, order or "K")
+        return out
+    return in_order(out, order)
 
 
 def keeping(memory: Memory, function: F) -> F:

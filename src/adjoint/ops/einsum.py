@@ -205,9 +205,17 @@ def _lying(y: Any, subscripts: str, arrays: Sequence[Any], optimize: Any) -> Any
     models = [lies(x) for x in arrays]
     if not all(isinstance(m, np.ndarray | np.generic) for m in models):  # of another library, which has its own order
         return y
-    few = [m[(slice(2),) * np.ndim(m)] for m in models]
-    order = axes_by("K", np.asarray(np.einsum(subscripts, *few, optimize=optimize)))
+    key = (subscripts, str(optimize), *[x for m in models for x in (m.shape, m.strides)])
+    order = _orders.get(key)
+    if order is None:
+        few = [m[(slice(2),) * np.ndim(m)] for m in models]
+        order = axes_by("K", np.asarray(np.einsum(subscripts, *few, optimize=optimize)))
+        if len(_orders) < 4096:
+            _orders[key] = order
     return y if is_laid_out(lies(y), order) else in_order(y, order)
+
+
+_orders: dict[Any, tuple[int, ...]] = {}
 
 
 def _summed(a: Any, axes: tuple[int, ...]) -> Any:

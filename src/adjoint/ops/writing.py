@@ -139,7 +139,10 @@ def _overwrite_each(
         own = value.shape[1:]
         own = own[max(len(own) - chosen.ndim, 0) :]
         value = np.reshape(value, (n, *(1,) * (chosen.ndim - len(own)), *own))
-    return overwrite(value, a, index=(slice(None), *np.unravel_index(chosen, a.shape[1:])), repeats=repeats)
+    if a.ndim > 1:
+        return overwrite(value, a, index=(slice(None), *np.unravel_index(chosen, a.shape[1:])), repeats=repeats)
+    flat = overwrite(value, np.reshape(a, (n, 1)), index=(slice(None), chosen), repeats=repeats)  # of one number each
+    return np.reshape(flat, (n,))
 
 
 def written(a: Any, path: Path, index: Any, value: Any) -> Any:

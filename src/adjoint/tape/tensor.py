@@ -395,7 +395,8 @@ def _view(data: Any, node: Node | None, of: Tensor, op: Op, settings: Mapping[st
     root, path = root_of(of)
     view: View = new(View)
     view._seen, view._shown_data, view._shown_node = (root.node, root.data), data, node
-    view.root, view.path = root, extended(path, op, settings, root.data.shape)
+    view.root = root
+    view.path = extended(path, op, settings, root.data.shape) if path else ((op, dict(settings)),)
     return view
 
 
