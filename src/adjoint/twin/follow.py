@@ -134,14 +134,17 @@ def _root(twin: Function) -> Function:
 def _boxes(tree: Any) -> Iterable[Box]:
     """The boxes in nested containers, and in the attributes of objects one level down."""
     todo = [(tree, 0)]
+    met: set[tuple[int, int]] = set()  # lists and dictionaries, which may hold themselves
     while todo:
         value, depth = todo.pop()
         if isinstance(value, Box):
             yield value
-        elif isinstance(value, list | tuple | set):
+        elif isinstance(value, tuple | set):
             todo += [(v, depth) for v in value]
-        elif isinstance(value, dict):
-            todo += [(v, depth) for v in value.values()]
+        elif isinstance(value, list | dict):
+            if (id(value), depth) not in met:
+                met.add((id(value), depth))
+                todo += [(v, depth) for v in (value.values() if isinstance(value, dict) else value)]
         elif depth < 1 and hasattr(value, "__dict__") and not isinstance(value, type | FunctionType):
             todo += [(v, depth + 1) for v in vars(value).values()]
 
