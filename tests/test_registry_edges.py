@@ -46,7 +46,7 @@ STEEP = "no limit near by: the matrix, or an argument, is singular there"
 # Where a law of this file does not hold, and why: {law: {entry: {part of the variant's name: reason}}}.
 EXCEPT = {
     "value": {
-        **every("einsum lstsq matrix_power poly polyfit det slogdet", {"inf": REORDERED, "nan": REORDERED}),
+        **every("einsum lstsq matrix_power poly polyfit det slogdet vecdot", {"inf": REORDERED, "nan": REORDERED}),
         "banded_solve": {"": RANK},
         "frechet_of_logarithm": {"": LOGM},
         "geomspace": {"nan": "NumPy writes both ends anew", "inf": "as nan"},
