@@ -166,6 +166,15 @@ def order_of_a_solution(x):
     return np.sum(ORDER * b) + np.sum(c * c)
 
 
+def lines_in_memorys_order(x):
+    a = np.outer(x, x + 1).reshape(2, 2, 4)
+    turned, wide = np.transpose(a, (1, 2, 0)), np.broadcast_to(a[:, :1], (2, 3, 4))
+    lines = [t.ravel(order) for t in (a, turned, wide, a.T, a[:, :, ::2]) for order in ("K", "A")]
+    turned.ravel("K")[3] = 7.0
+    lines += [np.copy(a.T, order="F").flatten("K"), np.ravel(wide.T, "K")]
+    return sum(np.sum(line * np.arange(len(line))) for line in lines) + np.sum(a * a)
+
+
 def grids(x):
     a, b = np.meshgrid(x, x + 1)
     a[0] += 1

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.box import raw
 from adjoint.core.constructors import composite, linear
 from adjoint.core.errors import ArgumentError
 from adjoint.core.memory import (
@@ -75,30 +74,40 @@ def _each_axis(axes: Any) -> Any:
     return axes if np.ndim(axes) else (axes,)
 
 
+def _as_walked(model: np.ndarray) -> tuple[int, ...]:
+    """The axes, the outermost first, as NumPy goes through memory: by strides, as far as these are not 0."""
+    order: list[int] = []  # the innermost first
+    for axis in reversed(range(model.ndim)):
+        place = len(order)
+        for k in reversed(range(len(order))):
+            mine, other = abs(model.strides[axis]), abs(model.strides[order[k]])
+            if mine and other:
+                if other <= mine:
+                    break
+                place = k
+        order.insert(place, axis)
+    return tuple(reversed(order))
+
+
 def _in_line(a: Any, order: Any) -> Any:
     """The elements of `a` in one line; by order "A" and "K", as they lie in memory."""
     if order in ("A", "K"):
-        numbers = raw(a)
-        if not isinstance(numbers, np.ndarray | np.generic) or np.ndim(numbers) != np.ndim(a):
+        model = lies(a)
+        if not isinstance(model, np.ndarray | np.generic):
             raise ArgumentError(f"np.ravel: order {order!r} asks for the memory's layout; use 'C' or 'F'")
-        if order == "K":
-            order, a = "C", np.transpose(a, sorted(range(np.ndim(a)), key=lambda i: -abs(numbers.strides[i])))
-        else:
-            order = "F" if numbers.flags.fnc else "C"
+        model = np.asarray(model)
+        order, a = "C", np.transpose(a, _as_walked(model) if order == "K" else axes_by(order, model))
     return np.reshape(a, -1, order=order)
 
 
 @composite(np.ravel, samples=lambda r: [call(r(3, 4)), call(r(3, 4), "F")])
 def ravel(a: Any, order: Any = "C") -> Any:
     line = _in_line(a, order)
-    numbers = raw(line)
-    numbers = getattr(numbers, "value", numbers)  # in a capture: what it is made with
-    if not isinstance(numbers, np.ndarray):
-        return line
-    while numbers.ndim > 1 and len(numbers):  # of one sample, inside vmap
-        numbers = numbers[0]
     # NumPy's own line is never a view with gaps, which `reshape` may give.
-    return line if numbers.flags.c_contiguous else np.copy(line)
+    return line if getattr(lies(line), "flags", _WHOLE).c_contiguous else np.copy(line)
+
+
+_WHOLE = np.empty(0).flags
 
 
 @composite(samples=lambda r: [call(r(3, 4)), call(r(3, 4), order="F")])
