@@ -206,3 +206,9 @@ def test_nothing_public_is_missing_from_the_top():
     names = {n for n in vars(ad) if not n.startswith("_")}
     submodules = set(rooms())
     assert names - submodules - set(public_names()) <= {"annotations", "import_module", "Any", "TYPE_CHECKING"}
+
+
+def test_python_is_written_in_one_place():
+    """Whoever writes a function as text has it made by core/codegen.py."""
+    makers = [name for name, path in FILES.items() if re.search(r"\bexec\(", path.read_text())]
+    assert makers == ["adjoint.core.codegen"]

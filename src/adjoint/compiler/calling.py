@@ -36,6 +36,7 @@ from adjoint.compiler.arguments import is_own
 from adjoint.compiler.going_back import pullback
 from adjoint.compiler.trace.guards import Place
 from adjoint.compiler.trace.inputs import PlaceCell
+from adjoint.core.codegen import defined
 from adjoint.core.errors import ArgumentError, GraphError
 from adjoint.graph.node import Node as GraphNode
 from adjoint.graph.state import DATA, GRAD, Cell
@@ -203,8 +204,7 @@ class _Writer:
             f"return {self._given(value)}",
         ]
         text = "\n    ".join(["def direct(args, kwargs):", *lines])
-        exec(compile(text, f"<call of {recording.graph.name}>", "exec"), self.scope)
-        direct: Direct = self.scope["direct"]
+        direct: Direct = defined(text, f"call of {recording.graph.name}", self.scope, "direct")
         return direct
 
     def _holds(self) -> Iterator[str]:

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.codegen import defined
 from adjoint.graph.graph import Graph, as_captured, depends_on_values
 from adjoint.graph.node import Node
 
@@ -54,8 +55,7 @@ def straight(graph: Graph) -> Program:
         lines += [f"{names[arg]} = None" for arg in gone]
     results = [f"array({names[n]})" if n.kind in ("input", "constant") and n.shape else names[n] for n in graph.outputs]
     text = "\n    ".join(["def run(given):", *lines, f"return [{', '.join(results)}]"])
-    exec(compile(text, f"<program of {graph.name}>", "exec"), scope)
-    program: Program = scope["run"]
+    program: Program = defined(text, f"program of {graph.name}", scope, "run")
     return program
 
 

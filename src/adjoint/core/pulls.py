@@ -22,6 +22,7 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
+from adjoint.core.codegen import defined
 from adjoint.core.errors import DTypeError, GradientMismatchError, NotDifferentiableError, RuleError
 from adjoint.core.op import Op, Rule
 
@@ -170,8 +171,7 @@ def _compile(
     unpack = f"    {', '.join(names)}, = saved\n" if names else ""
     source = f"def save(args, out, settings):\n    return ({values})\ndef pull(g, saved):\n{unpack}    {body}\n"
     scope |= {"shape_of": shape_of, "dtype_of": dtype_of, "__name__": __name__}
-    exec(compile(source, f"<pullback of {op.name}>", "exec"), scope)
-    pull = scope["pull"]
+    pull = defined(source, f"pullback of {op.name}", scope, "pull")
     pull.op, pull.names, pull.fresh, pull.source = op, tuple(names), fresh, source
     pull.consumes, pull.selects, pull.finite = "consumes" in op.flags, selects(op), is_finite(op)
     pull.wanted, pull.save, pull.hooks = wanted, scope["save"], None

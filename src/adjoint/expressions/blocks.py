@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.codegen import defined
 from adjoint.expressions.functions import TRUTHS
 from adjoint.expressions.nodes import POWER, WHERE, is_constant, ordered
 from adjoint.graph.node import Node
@@ -73,8 +74,8 @@ class _Writer:
             "    for start in range(0, n, block):",
             *(f"        {line}" for line in (*loop, *self.lines, *ends)),
         ])  # fmt: skip
-        exec(compile(text, "<an expression's program for many states>", "exec"), self.scope)
-        run: Program = self.scope.pop("run")
+        run: Program = defined(text, "an expression's program for many states", self.scope, "run")
+        del self.scope["run"]
         return run
 
     def constant(self, value: Any) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.codegen import defined
 from adjoint.core.op import Op
 from adjoint.expressions.functions import COMPARISONS, op_called
 from adjoint.expressions.nodes import is_constant, ordered
@@ -124,8 +125,8 @@ def raw(outputs: Sequence[Node], variables: Sequence[Node]) -> Callable[..., tup
 
 
 def _compiled(text: str, scope: dict[str, Any]) -> FunctionType:
-    exec(compile(text, "<an expression's program for one state>", "exec"), scope)
-    made: FunctionType = scope.pop("f")
+    made: FunctionType = defined(text, "an expression's program for one state", scope, "f")
+    del scope["f"]
     return made
 
 

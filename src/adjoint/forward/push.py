@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.box import apply, new_level, raw
+from adjoint.core.codegen import defined
 from adjoint.core.errors import LeavesGraphError, NotDifferentiableError
 from adjoint.core.leaks import begin, over
 from adjoint.core.op import Op
@@ -60,8 +61,7 @@ def _written(op: Op, wanted: tuple[int, ...], real: bool) -> Push:
         total = f"added({total}, {term})" if op.multiple else f"{total} + {term}"
     source = f"def push(args, out, settings, {', '.join(tangents.values())}):\n    return {total}\n"
     scope["__name__"] = __name__
-    exec(compile(source, f"<forward rule of {op.name}>", "exec"), scope)
-    push: Push = scope["push"]
+    push: Push = defined(source, f"forward rule of {op.name}", scope, "push")
     return push
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.codegen import defined
 from adjoint.core.op import Op
 from adjoint.core.pulls import NotDifferentiable, Pull, build
 from adjoint.core.registry import operation
@@ -219,8 +220,7 @@ def short_way(
     }
     if _is_ufunc(op) and not _refuses(op):
         scope |= {f"pull_{_marks(wanted)}": build(op, wanted, False, False) for wanted in _choices(op)}
-    exec(compile(source_of(op, symbol, method, slower), f"<short way of {op.name}>", "exec"), scope)
-    short: Way = scope["short"]
+    short: Way = defined(source_of(op, symbol, method, slower), f"short way of {op.name}", scope, "short")
     short.__name__ = short.__qualname__ = op.name
     return short
 

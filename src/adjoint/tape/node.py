@@ -84,9 +84,9 @@ def record(op: Op, level: int, args: Sequence[Any], settings: Any, kind: type) -
     left: list[Any] = []
     for i, arg in enumerate(args):
         # A constant tensor of whatever level is as good as its data.
-        if issubclass(type(arg), kind) and (arg.level == level or arg.node is None):  # type: ignore[attr-defined]  # kind is Tensor
-            values.append(arg.data)  # type: ignore[attr-defined]  # kind is Tensor
-            if (node := arg.node) is not None:  # type: ignore[attr-defined]  # kind is Tensor
+        if issubclass(type(arg), kind) and (arg.level == level or arg.node is None):
+            values.append(arg.data)
+            if (node := arg.node) is not None:
                 parents.append(node)
                 wanted.append(i)
         else:

@@ -14,6 +14,7 @@ from adjoint.compiler.trace.door import Door
 from adjoint.compiler.trace.guards import PLAIN
 from adjoint.compiler.trace.outside import MISSING, Closed, DictView, Method, Outside, is_users
 from adjoint.core.box import Box, settled
+from adjoint.core.codegen import defined
 from adjoint.core.memory import with_strides
 from adjoint.graph.drawing import Drawing
 from adjoint.graph.node import Node, constant
@@ -45,8 +46,7 @@ class Assembly:
         text = "\n    ".join(
             ["def assemble(r, args, kwargs):", *looks, *self._lines, f"result = {result}", *writes, "return result"]
         )
-        exec(compile(text, "<results>", "exec"), self._scope)
-        self.assemble: Callable[[list[Any], Any, Any], Any] = self._scope["assemble"]
+        self.assemble: Callable[[list[Any], Any, Any], Any] = defined(text, "results", self._scope, "assemble")
         self.single = not writes and not looks and result == "r[0]" and len(self.found) == 1
 
     def name(self, thing: Any) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.compiler.trace.outside import MISSING, lookup
+from adjoint.core.codegen import defined
 from adjoint.graph.node import bits_of
 
 NameOf = Callable[[Any], str]
@@ -224,8 +225,8 @@ class Guards:
 
         each = [line(name_of) for key, line in self._lines.items() if not identities or key[0] == "is"]
         lines = [f"    if not ({line}): return False" for line in each]
-        exec(compile("\n".join(["def holds(args, kwargs):", *lines, "    return True"]), "<guards>", "exec"), scope)
-        found: Callable[[Any, Any], bool] = scope["holds"]
+        text = "\n".join(["def holds(args, kwargs):", *lines, "    return True"])
+        found: Callable[[Any, Any], bool] = defined(text, "guards", scope, "holds")
         return found
 
     def changed(self) -> list[Any]:

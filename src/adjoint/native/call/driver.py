@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adjoint.core.codegen import defined
 from adjoint.core.errors import ArgumentError
 from adjoint.graph.graph import as_captured, depends_on_values
 from adjoint.graph.node import Node
@@ -102,8 +103,7 @@ def function(between: Between) -> Callable[..., Any]:
     lines += [f"w{k} = array(v{value})" for k, (value, _) in enumerate(between.written)]
     lines += [f"v{target}[...] = w{k}" for k, (_, target) in enumerate(between.written)]
     text = "\n    ".join(["def run(*arrays):", *lines, f"return [{', '.join(results)}]"])
-    exec(compile(text, "<segments and steps>", "exec"), scope)
-    run: Callable[..., Any] = scope["run"]
+    run: Callable[..., Any] = defined(text, "segments and steps", scope, "run")
     return run
 
 
