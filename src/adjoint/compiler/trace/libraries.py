@@ -58,6 +58,8 @@ class Libraries(Histories):
             return self._constant(g, name, values, named)
         if name in _LAST and values and isinstance(values[0], np.ndarray):
             raise self.symbolic(values[0], "it writes into an array that it made")
+        if isinstance(g, np.ufunc) and getattr(named.get("where"), "dtype", np.dtype(bool)).kind != "b":
+            raise self.refuse(f"numpy.{name} takes where= of truth values alone")
         out = named.get("out")
         for x in out if isinstance(out, tuple) else (out, *values[:1]) if name in _LAST else (out,):
             self.writes_into(x)

@@ -143,7 +143,10 @@ class Writes(Operators):
         if isinstance(o, Outside) and o.path is None and is_users(type(o.o)) and hasattr(o.o, "__dict__"):
             if lookup(type(o.o), "__delattr__") is object.__delattr__ and lookup(type(o.o), name) is MISSING:
                 self.static(type(o.o), name)
-                self.delitem(self.pinned(o.o.__dict__), name)
+                space = self.pinned(o.o.__dict__)
+                if self.get(space, name) is MISSING:
+                    raise self.genuine(AttributeError(f"{type(o.o).__name__!r} object has no attribute {name!r}"))
+                self.delitem(space, name)
                 return
         raise self.refuse(f"it deletes {name}")
 
