@@ -41,6 +41,7 @@ TEMPLATES = {
     "reshape": "np.reshape({0}, {shape}{order=})",
     "transpose": "np.transpose({0}{axes=})",
     "matrix_transpose": "np.matrix_transpose({0})",
+    "diagonal": "np.diagonal({0}{offset=}{axis1=}{axis2=})",
     "swapaxes": "np.swapaxes({0}, {axis1}, {axis2})",
     "moveaxis": "np.moveaxis({0}, {source}, {destination})",
     "expand_dims": "np.expand_dims({0}, {axis})",
