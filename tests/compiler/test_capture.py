@@ -493,3 +493,9 @@ def test_each_of_many_questions_is_asked_of_its_own_value():
         other[i] = -1.0 if x[i] else 9.0
         with pytest.raises(ad.GraphError, match="bool"):
             graph(other)
+
+
+def test_places_to_delete_are_no_inputs():
+    with pytest.raises(ad.NotSupportedError, match="how many elements stay depends on their values"):
+        ad.capture(lambda x, i: np.delete(x, i), np.arange(4.0), np.array([1]))
+    assert ad.capture(lambda x: np.delete(x, [1]), np.arange(4.0))(np.arange(4.0)).tolist() == [0.0, 2.0, 3.0]

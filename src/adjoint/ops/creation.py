@@ -10,7 +10,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from adjoint.core.box import Box, raw, varies
 from adjoint.core.constructors import composite, constant
-from adjoint.core.errors import ArgumentError, BatchedValueError
+from adjoint.core.errors import ArgumentError, BatchedValueError, NotSupportedError
 from adjoint.core.memory import NEW_A, axes_by, in_order, lies
 from adjoint.core.op import call
 from adjoint.core.protocol import detached, in_graph
@@ -188,6 +188,11 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
         arr, axis = np.ravel(arr), 0
     n = arr.shape[axis]
     if not varies(obj):
+        if isinstance(raw(obj), Box):
+            raise NotSupportedError(
+                "np.delete of places that are inputs of a recorded program: how many elements stay depends on their "
+                "values. Give them as plain numbers, or choose by a mask: np.where(mask, x, 0.0)"
+            )
         return np.take(arr, np.delete(np.arange(n), raw(obj)), axis=axis)
     if np.ndim(obj):
         raise BatchedValueError(
