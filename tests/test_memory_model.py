@@ -340,3 +340,31 @@ def test_results_of_compiled_functions_lie_as_numpys(backend):
     y.reshape(-1)[0] = 100.0
     y.sum().backward()
     assert np.allclose(t.grad.numpy(), 6 * x)
+
+
+ARGUMENTS = {
+    "Fortran": lambda: np.asfortranarray(np.linspace(0.3, 1.4, 12).reshape(3, 4)),
+    "strided": lambda: np.linspace(0.3, 1.4, 24).reshape(3, 8)[:, ::2],
+    "backwards": lambda: np.linspace(0.3, 1.4, 12).reshape(3, 4)[:, ::-1],
+    "a part": lambda: np.linspace(0.3, 1.4, 60).reshape(3, 20)[:, 3:7],
+}
+ONE = {
+    "grad": lambda f, x: ad.value_and_grad(f)(x)[0],
+    "jvp": lambda f, x: ad.jvp(f, (x,), (np.ones(x.shape),))[0],
+    "vmap": lambda f, x: ad.vmap(f)(np.asfortranarray(np.stack([x, x])))[1],
+}
+
+
+@pytest.mark.parametrize("mode", ONE)
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_arguments_keep_their_layout(name, mode):
+    def f(x):
+        line, same, copy = np.ravel(x), np.reshape(x, -1), np.ascontiguousarray(x)
+        line[0] = 5.0
+        same[1] = 7.0
+        copy[2] = 9.0
+        return np.sum(x * np.arange(12.0).reshape(3, 4))
+
+    x = ARGUMENTS[name]()
+    expected = f(np.asfortranarray(np.stack([x, x]))[1] if mode == "vmap" else ARGUMENTS[name]())
+    assert np.isclose(ONE[mode](f, x), expected)

@@ -110,9 +110,12 @@ def with_strides(array: np.ndarray, strides: tuple[int, ...]) -> np.ndarray:
     if any(n > 1 and stride == 0 for n, stride in zip(array.shape, strides, strict=True)):
         return array
     spans = [(n - 1) * stride for n, stride in zip(array.shape, strides, strict=True)]
-    first = -sum(span for span in spans if span < 0)
-    memory = np.empty(first + sum(span for span in spans if span > 0) + array.itemsize, np.uint8)
-    copy: np.ndarray = np.ndarray(array.shape, array.dtype, memory.data, first, strides)
+    first, room = -sum(span for span in spans if span < 0), sum(map(abs, spans)) + array.itemsize
+    copy: np.ndarray
+    if room > 4 * array.nbytes + 64:  # a small part of a large array: gaps, but not as large
+        copy = np.empty([n + 1 for n in array.shape], array.dtype)[tuple(map(slice, array.shape))]
+    else:
+        copy = np.ndarray(array.shape, array.dtype, np.empty(room, np.uint8).data, first, strides)
     copy[...] = array
     return copy
 

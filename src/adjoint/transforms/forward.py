@@ -12,6 +12,7 @@ from adjoint.arrays.python_number import passed_on
 from adjoint.core.box import Box, new_level, returned
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.core.leaks import Reach, begin, over, plain
+from adjoint.core.memory import copy_as_it_lies
 from adjoint.core.pulls import dtype_of
 from adjoint.core.trees import flatten, is_leaf, matched, paths
 from adjoint.core.types import Aux, Function, R
@@ -101,7 +102,7 @@ def _carrying(primal: Any, tangent: Any, level: int, i: int, knowing: int | None
     """The tree `primal` with each leaf that varies a dual of `level`, its tangent `knowing` where it was taken."""
     if type(primal) is type(tangent) is np.ndarray and primal.dtype == tangent.dtype == float and knowing is None:
         if primal.shape == tangent.shape:
-            return Dual.of((primal.copy(), tangent.copy()), level)
+            return Dual.of((copy_as_it_lies(primal), tangent.copy()), level)
     leaves, rebuild = flatten(primal)
     found = [_own(t) for t in _directions("jvp", primal, tangent, f"argument {i}")]
     if knowing is not None:
@@ -112,7 +113,7 @@ def _carrying(primal: Any, tangent: Any, level: int, i: int, knowing: int | None
 
 def _own(x: Any) -> Any:
     """`x`, in memory that the function which is differentiated cannot write by another name."""
-    return x.copy() if type(x) is np.ndarray else x
+    return copy_as_it_lies(x) if type(x) is np.ndarray else x
 
 
 def _directions(name: str, primal: Any, tangent: Any, title: str) -> list[Any]:

@@ -17,6 +17,7 @@ from adjoint.arrays.python_number import passed_on
 from adjoint.core.box import Box, new_level, returned
 from adjoint.core.errors import ArgumentError, DTypeError, GradientError, ShapeError
 from adjoint.core.leaks import begin, is_over, kept, over, plain
+from adjoint.core.memory import copy_as_it_lies
 from adjoint.core.pulls import dtype_of
 from adjoint.core.trees import flatten, paths
 from adjoint.core.types import Aux, Function, P, R
@@ -52,7 +53,7 @@ def _inputs(tree: Any, level: int, what: str) -> tuple[list[Tensor], Callable[[l
     tensors = []
     for i, x in enumerate(leaves):
         # A copy: whoever else has the argument may write into it before its gradient is taken.
-        data: Any = x.as_array() if isinstance(x, Box) else np.array(x)
+        data: Any = x.as_array() if isinstance(x, Box) else copy_as_it_lies(np.asarray(x))
         if not isinstance(x, Box | np.ndarray):  # a number: ``x += 1`` makes another one
             data = data[()]
         if data.dtype.kind not in "fc":
