@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from numbers import Rational
@@ -29,6 +30,7 @@ _CLASS: Any = vars(object)["__class__"]
 _ASKING = frozenset(f"numpy.polynomial.{kind}" for kind in _KINDS)
 
 _MADE = CONVERSIONS | CREATIONS
+_SEQUENCES = (list, tuple)
 _OPERANDS = (Box, np.ndarray, np.generic, int, float, complex, list, tuple)
 
 
@@ -68,7 +70,7 @@ def _times(reflected: bool = False) -> Callable[[Any, Any], Any]:
     operator = _operator("multiply", reflected)
 
     def method(self: Any, other: Any) -> Any:
-        if isinstance(other, list | tuple) and self.dtype.kind in "iufc" and self._is_number():
+        if isinstance(other, _SEQUENCES) and self.dtype.kind in "iufc" and self._is_number():
             if self.dtype.kind in "fc":
                 raise TypeError(f"can't multiply sequence by non-int of type '{self.dtype}'")
             return other * self.__index__()
@@ -156,6 +158,8 @@ class ArrayBox(Box):
     def __array_function__(
         self, function: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Any:
+        if function is np.shape and args and args[0] is self:  # rules ask for it all the time
+            return self.shape
         ours = ANSWERS.get(function)
         if ours is None or "out" in kwargs or function in _MADE:
             if function in _MADE:
@@ -270,7 +274,7 @@ class ArrayBox(Box):
 
     @property
     def size(self) -> int:
-        return int(np.prod(self.shape, dtype=int))
+        return math.prod(self.shape)
 
     @property
     def itemsize(self) -> int:

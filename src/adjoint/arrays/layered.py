@@ -222,9 +222,9 @@ def refuse_repeated(shape: tuple[int, ...], path: Path, index: Any) -> None:
 
 def own(x: Any, given: Sequence[Any] = ()) -> Any:
     """`x` as a result that the caller may write: a copy, if it is read-only or shows memory of the arrays `given`."""
-    if isinstance(x, np.ndarray) and (not x.flags.writeable or any(shows(x, y) for y in given)):
-        return np.array(x)
-    return x
+    if not issubclass(type(x), np.ndarray):
+        return x
+    return np.array(x) if not x.flags.writeable or any(shows(x, y) for y in given) else x
 
 
 def _holds_boxes(values: Sequence[Any]) -> bool:

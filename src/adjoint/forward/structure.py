@@ -20,6 +20,7 @@ from adjoint.core.cotangents import Lazy
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.leaks import Reach, begin, over
 from adjoint.core.op import Op
+from adjoint.core.pulls import shape_of
 from adjoint.forward.dual import Dual
 from adjoint.ops.writing import part_of
 from adjoint.tape.modes import recording_floor
@@ -52,11 +53,15 @@ class Diagonal(Layered):
             fits = all(mine[k] or (not isinstance(args[k], Box) and not np.any(args[k])) for k in added)
         else:
             fits = op.name in _SCALING and sum(mine) == 1 and (mine[0] or op.name == "multiply")
-        if not fits or any(isinstance(x, Batched) and x.level == self.level for x in args):
+        if not fits:
             return False
-        return all(np.shape(x) == self.shape for x, own in zip(args, mine, strict=True) if own) and (
-            np.broadcast_shapes(*map(np.shape, args)) == self.shape
-        )
+        shape = self.shape
+        for x, own in zip(args, mine, strict=True):
+            if issubclass(type(x), Batched) and x.level == self.level:
+                return False
+            if (other := shape_of(x)) != shape and (own or np.broadcast_shapes(other, shape) != shape):
+                return False
+        return True
 
     def settled(self) -> Any:
         return self.stack()

@@ -89,8 +89,8 @@ class Notes:
         return False
 
     def knows(self, leaf: Node, c: Any, pull: Pull, g: Any, saved: tuple[Any, ...]) -> bool:
-        """Whether the cotangent `c` of `leaf` has no nan, as it is made of much fewer numbers, which are finite."""
-        if not pull.finite or issubclass(type(c), Lazy) or (size := raw(c).size) <= _MANY:
+        """Whether `c`, by a finite rule, has no nan, as it is made of much fewer numbers, which are finite."""
+        if issubclass(type(c), Lazy) or (size := raw(c).size) <= _MANY:
             return False
         inputs = list(numbers((g, saved)))
         if 2 * sum([x.size for x in inputs]) > size or not all(map(is_finite, inputs)):
@@ -142,7 +142,7 @@ def _passed(
 
     Without `results`, it goes its way through selections as well. It gives None where it is to go again at once.
     """
-    run, seeks, waiting, owned = way.whole(), results is not None, dict(cotangents), set[Node]()
+    run, seeks, waiting, owned = None if way is _SIMPLE else way.whole(), results is not None, dict(cotangents), set()
     heap = sorted((node.order, node) for node in waiting if node.pull is not None)
     last_write, past = writes.latest(), writes.Past()
     notes: Notes | None = None
@@ -191,7 +191,7 @@ def _passed(
                     heappush(heap, (parent.order, parent))
                 elif c.shape != parent.shape:  # type: ignore[attr-defined]  # a leaf
                     raise _of_another_shape(c, parent, pull)
-                elif notes is not None and notes.plain and notes.knows(parent, c, pull, g, saved):
+                elif notes is not None and pull.finite and notes.plain and notes.knows(parent, c, pull, g, saved):
                     continue  # not one that is added to in place: then it would be another
                 if (parent.pull is None and pull.fresh and is_own(c, g)) or (pull.special and pull.consumes and c is g):
                     owned.add(parent)
@@ -214,13 +214,15 @@ def _begun(
         return selecting(way.rule or _simply, way.observers, True), None
     owned.clear()  # nothing is added to these in place any more
     notes = Notes({**waiting, node: g}, way.rule is None and not is_recorded)
-    return way.whole() if notes.plain else selecting(way.rule or _simply, way.observers, False), notes
+    if notes.plain:
+        return None if way is _SIMPLE else way.whole(), notes
+    return selecting(way.rule or _simply, way.observers, False), notes
 
 
 def _is_recorded(results: Sequence[Any], cotangents: dict[Node, Any]) -> bool:
     """Whether a pass from these results, with these cotangents, is part of another derivative or of a program."""
     for x in results:
-        if isinstance(x, Box) and issubclass(type(x.held), Box) and recorded(x.held):
+        if isinstance(x, Box) and issubclass(type(held := x.held), Box) and recorded(held):
             return True
     return any(issubclass(type(c), Box) and recorded(c) for c in cotangents.values())
 

@@ -166,7 +166,7 @@ def _apart(tree: Any, level: int, given: list[Any]) -> tuple[Any, Any]:
 
 
 def _number(x: Any) -> Any:
-    return x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x
+    return x[()] if issubclass(type(x), np.ndarray) and x.ndim == 0 else x
 
 
 def _zeros(x: Any) -> Any:

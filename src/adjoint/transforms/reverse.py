@@ -18,7 +18,7 @@ from adjoint.core.box import Box, new_level, returned
 from adjoint.core.errors import ArgumentError, DTypeError, GradientError, ShapeError
 from adjoint.core.leaks import begin, is_over, kept, over, plain
 from adjoint.core.memory import copy_as_it_lies
-from adjoint.core.pulls import dtype_of
+from adjoint.core.pulls import dtype_of, shape_of
 from adjoint.core.trees import flatten, paths
 from adjoint.core.types import Aux, Function, P, R
 from adjoint.tape.backward import backward
@@ -83,7 +83,7 @@ def _outputs(value: Any, level: int) -> tuple[list[Any], list[Any], Callable[[li
 
 
 def _copied(data: Any) -> Any:
-    return np.array(data) if isinstance(data, np.ndarray) else data
+    return np.array(data) if issubclass(type(data), np.ndarray) else data
 
 
 def _plain(g: Any) -> Any:
@@ -144,7 +144,7 @@ def vjp(f: Function, *args: Any, has_aux: bool = False) -> Any:
         cotangents = []
         for c, out in zip(given, below, strict=True):
             c = cast(Any, c) if isinstance(c, Box) else np.asarray(c, dtype_of(out))
-            if c.shape != np.shape(out):
+            if c.shape != shape_of(out):
                 raise ShapeError(f"pullback: the value has shape {np.shape(out)}; the cotangent {c.shape}")
             cotangents.append(c)
         flat = [tensor for tensors, _ in made for tensor in tensors]
@@ -231,7 +231,7 @@ def value_and_grad(f: Callable[P, R], argnums: Argnums = 0, has_aux: bool = Fals
 
 def _scalar(value: Any) -> Any:
     """The cotangent 1 for a function's value, which must be one real number."""
-    shape, dtype = np.shape(value), dtype_of(value)
+    shape, dtype = shape_of(value), dtype_of(value)
     if shape != () and int(np.prod(shape)) != 1:
         raise ShapeError(
             f"grad needs a function with one number as its value; this one gave shape {shape}. Reduce it "
