@@ -27,6 +27,9 @@ class Disc:
     def __init__(self, radius):
         self.radius = radius
 
+    def __repr__(self):
+        return f"Disc({self.radius})"
+
     @property
     def area(self):
         return 3.0 * self.radius**2
