@@ -118,13 +118,13 @@ def plain_index(index: Any) -> Any:
         return tuple(plain_index(i) for i in index)
     if isinstance(index, Box):
         if stays_in_index(index):
-            return index
+            return index.snapshot()  # type: ignore[attr-defined]  # every box that stays has it
         if index.dtype.kind not in "iub":  # type: ignore[attr-defined]  # every box has a dtype
             raise IndexError(
                 f"an index must be made of integers or truth values; got a tensor of {index.dtype}. "  # type: ignore[attr-defined]  # as above
                 f"Convert it: t.detach().numpy().astype(int)"
             )
-        return index.numpy()  # type: ignore[attr-defined]  # every box has numpy()
+        index = index.numpy()  # type: ignore[attr-defined]  # every box has numpy()
     return kept(index)
 
 

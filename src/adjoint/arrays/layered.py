@@ -36,6 +36,10 @@ class Writable(ArrayBox):
         """``self[index] = value``: the history of `value` becomes part of this array's."""
         raise NotImplementedError
 
+    def snapshot(self) -> Any:
+        """The array as it is now, with its history, whatever is written into this one later."""
+        raise NotImplementedError
+
     def assign(self, value: Any, index: Any = ...) -> Any:
         """``t[index] = value``, as an expression."""
         self[index] = value
@@ -150,6 +154,12 @@ class Layered(Writable):
         first, *others = self.layers
         return self.of((memory_of(first), *others), self.level).keep_array()
 
+    def snapshot(self) -> Any:
+        if self._is_number():
+            return self
+        now = self.of(self.layers, self.level)
+        return now if now.shape else now.keep_array()
+
     def _constant(self, array: Any) -> tuple[Any, ...]:
         """The layers of an array of this kind that is the constant `array`."""
         raise NotImplementedError
@@ -176,6 +186,11 @@ class Layered(Writable):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         return np.copy(self)
+
+
+def as_now(x: Any) -> Any:
+    """The box `x` as it is now, whatever is written into it later."""
+    return x.snapshot() if isinstance(x, Writable) else x
 
 
 def memory_of(x: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 from numpy import asarray, ndarray
 
+from adjoint.arrays.layered import Writable
 from adjoint.core.box import TRACKED, Box, apply
 from adjoint.core.foreign import PLAIN, plain_array
 from adjoint.core.leaks import entering, plain
@@ -129,13 +130,13 @@ def written(
     node.order, node.pull, node.parents = next_order(), pull, parents
     node.saved = pull.save(values, out, settings)
     for i, value in enumerate(values):
-        if type(value) is ndarray and i not in wanted:
+        if i not in wanted and (type(value) is ndarray or isinstance(value, Writable)):
             together = op.inputs[0][0] == "*"
             name = op.inputs[0][1:] if together else op.inputs[i]
             if name in pull.names:
                 watch(node, pull.names.index(name), i if together else None)
     for name, value in settings.items():
-        if isinstance(value, ndarray) and name in pull.names:
+        if isinstance(value, ndarray | Writable) and name in pull.names:
             watch(node, pull.names.index(name))
     if is_observed:
         observe(node, values, wanted, out)

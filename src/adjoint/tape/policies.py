@@ -157,6 +157,9 @@ class _Looking(Tensor):
             return Tensor.process(self, op, args, settings)
         return _results(Tensor.recorded(self, replay.given(op), args, settings))
 
+    def snapshot(self) -> Any:
+        return _replayed(Tensor.snapshot(self))
+
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         return array_ufunc(ufunc, method, inputs, kwargs)
 

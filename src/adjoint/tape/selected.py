@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.arrays.layered import Layered, is_number
+from adjoint.arrays.layered import Layered, as_now, is_number
 from adjoint.core.box import Box, apply, new_level, raw
 from adjoint.core.cotangents import Lazy
 from adjoint.core.errors import LeavesGraphError, NotSupportedError
@@ -70,7 +70,8 @@ class Selected(Layered):
             return tuple(self._made(x, None) for x in out)
         taken = [m.layers[1] if m is not None else False for m in mine]
         if op.name == "choose_either":
-            return self._made(out, _chosen(values[0], taken[1], taken[2], out))
+            condition = _own(values[0]) if self.layers[2] else values[0]
+            return self._made(out, _chosen(condition, taken[1], taken[2], out))
         if op.kind == "elementwise":
             return self._elementwise(op, values, mine, out)
         if "moves" in op.flags:
@@ -134,6 +135,11 @@ def _masked(taken: Any, out: Any) -> Any:
 def _is_sum(op: Op) -> bool:
     """Whether `op` adds its arguments up, each with a sign."""
     return all(rule.function in (1, -1) for rule in op.rules)
+
+
+def _own(condition: Any) -> Any:
+    """`condition` as it is now: forward, it may be the user's array, who writes into it later."""
+    return condition.copy() if isinstance(condition, np.ndarray) else as_now(condition)
 
 
 def _chosen(condition: Any, x: Any, y: Any, out: Any) -> Any:

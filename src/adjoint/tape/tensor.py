@@ -27,6 +27,7 @@ from adjoint.tape.node import Node, as_array, leaf, next_order, record
 from adjoint.tape.observing import Observable, collected
 from adjoint.tape.pytorch import PyTorchNames
 from adjoint.tape.views import root_of, write, write_element
+from adjoint.tape.watch import private
 from adjoint.tape.writes import is_elsewhere
 
 if TYPE_CHECKING:
@@ -146,6 +147,13 @@ class Tensor(Leaving, Writable, Observable, TensorMethods):
 
     def as_memory(self) -> Tensor:
         return wrap(memory_of(self.data), self.node, self.level)
+
+    def snapshot(self) -> Tensor:
+        data = self.data
+        if isinstance(data, np.ndarray):  # written where it lies; boxes only get other layers
+            kept = private(data)
+            data = kept if kept is not data else data.copy("K")
+        return wrap(data, self.node, self.level)
 
     def constant(self, answer: Any) -> Any:
         return answer if isinstance(answer, Box) else wrap(answer, None, 0)

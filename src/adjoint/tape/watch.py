@@ -162,10 +162,13 @@ def _forget(key: Any, gone: Any, memory: Any) -> None:
 
 
 def watch(node: Node, k: int, part: int | None = None) -> None:
-    """Let `node`, whose saved value `k` is somebody's array (or has it as a `part`), keep it as it is now."""
+    """Let `node`, whose saved value `k` is somebody's array (or has it as a `part`), keep it as it is now.
+
+    It may be an array of an outer transform's, or of a program that is recorded: these are written as well.
+    """
     array = node.saved[k] if part is None else node.saved[k][part]
-    kept: Any = private(array)
-    if kept is not array:
+    kept: Any = private(array) if isinstance(array, np.ndarray) else array.snapshot()
+    if kept is not array or not isinstance(array, np.ndarray):
         if part is not None:
             kept = (*node.saved[k][:part], kept, *node.saved[k][part + 1 :])
         node.saved = (*node.saved[:k], kept, *node.saved[k + 1 :])

@@ -8,7 +8,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from adjoint.arrays.layered import own
+from adjoint.arrays.layered import as_now, own
 from adjoint.batch.batched import Batched
 from adjoint.batch.memory import as_given
 from adjoint.core.box import Box, new_level, returned
@@ -110,7 +110,7 @@ def _boxed(tree: Any, axes: Any, level: int, name: str, sizes: dict[int, str]) -
             sizes.setdefault(x.shape[axis], where)
             x = np.moveaxis(x, axis, 0)
             # A copy: whoever else has the argument may write into it while a gradient waits for it.
-            x = Batched.of((as_given(x), True), level)
+            x = Batched.of((as_now(as_given(x)), True), level)
         boxed.append(x)
     return rebuild(boxed)
 

@@ -13,6 +13,7 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
+from adjoint.arrays.layered import Writable
 from adjoint.batch.batched import Batched
 from adjoint.batch.rules import everywhere
 from adjoint.core.box import Box, outermost, settled
@@ -92,7 +93,7 @@ def _recorded(rule: Derivative, xs: Arrays, level: int) -> list[Any]:
     node = written(op, values, tuple(wanted), tuple(parents), tuple(outs), settings, recording_floor.raw())
     known = {id(x) for x in (*(values[i] for i in wanted), *outs)}
     for part, array in enumerate(call.arrays):
-        if isinstance(array, np.ndarray) and id(array) not in known:  # it may be anyone's
+        if isinstance(array, np.ndarray | Writable) and id(array) not in known:  # it may be anyone's
             watch(node, cast(Pull, node.pull).names.index("residuals"), part)
     results = outputs(outs, node, level)
     return [x if x.dtype.kind in "fc" else wrap(x.data, None, level) for x in results]

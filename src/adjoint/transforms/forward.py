@@ -7,7 +7,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from adjoint.arrays.layered import own
+from adjoint.arrays.layered import as_now, own
 from adjoint.arrays.python_number import passed_on
 from adjoint.core.box import Box, new_level, returned
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
@@ -113,7 +113,7 @@ def _carrying(primal: Any, tangent: Any, level: int, i: int, knowing: int | None
 
 def _own(x: Any) -> Any:
     """`x`, in memory that the function which is differentiated cannot write by another name."""
-    return copy_as_it_lies(x) if type(x) is np.ndarray else x
+    return copy_as_it_lies(x) if type(x) is np.ndarray else as_now(x)
 
 
 def _directions(name: str, primal: Any, tangent: Any, title: str) -> list[Any]:

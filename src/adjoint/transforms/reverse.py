@@ -13,6 +13,7 @@ from typing import Any, Literal, cast, overload
 
 import numpy as np
 
+from adjoint.arrays.layered import as_now
 from adjoint.arrays.python_number import passed_on
 from adjoint.core.box import Box, new_level, returned
 from adjoint.core.errors import ArgumentError, DTypeError, GradientError, ShapeError
@@ -53,7 +54,7 @@ def _inputs(tree: Any, level: int, what: str) -> tuple[list[Tensor], Callable[[l
     tensors = []
     for i, x in enumerate(leaves):
         # A copy: whoever else has the argument may write into it before its gradient is taken.
-        data: Any = x.as_array() if isinstance(x, Box) else copy_as_it_lies(np.asarray(x))
+        data: Any = as_now(x.as_array()) if isinstance(x, Box) else copy_as_it_lies(np.asarray(x))
         if not isinstance(x, Box | np.ndarray):  # a number: ``x += 1`` makes another one
             data = data[()]
         if data.dtype.kind not in "fc":
