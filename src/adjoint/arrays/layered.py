@@ -11,7 +11,7 @@ from adjoint.arrays.array_box import ArrayBox, plain_index
 from adjoint.arrays.python_number import as_numpy
 from adjoint.core.box import Box
 from adjoint.core.errors import DTypeError, InPlaceError, LeavesGraphError, ReadOnlyError, ShapeError
-from adjoint.core.memory import lies, shows
+from adjoint.core.memory import lies, owner, shows
 from adjoint.core.op import Op
 from adjoint.ops.writing import Path, extended, numbered, written
 
@@ -169,7 +169,7 @@ class Layered(Writable):
         return self.layers[0]
 
     def settled(self) -> Any:
-        held = self.layers[0]
+        held = (self._layers if self._base is None else self.layers)[0]
         return held.settled() if isinstance(held, Box) and held.level == self.level else self
 
     def __bool__(self) -> bool:
@@ -239,7 +239,9 @@ def own(x: Any, given: Sequence[Any] = ()) -> Any:
     """`x` as a result that the caller may write: a copy, if it is read-only or shows memory of the arrays `given`."""
     if not issubclass(type(x), np.ndarray):
         return x
-    return np.array(x) if not x.flags.writeable or any(shows(x, y) for y in given) else x
+    memory = owner(x)
+    shared = any(issubclass(type(y), np.ndarray) and owner(y) is memory for y in given)
+    return np.array(x) if shared or not x.flags.writeable else x
 
 
 def _holds_boxes(values: Sequence[Any]) -> bool:

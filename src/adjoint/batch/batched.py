@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from adjoint.arrays.fast_path import Shortened, Way
+from adjoint.arrays.fast_path import PLAIN, Shortened, Way
 from adjoint.batch.fast import short_way
 from adjoint.batch.memory import by_sample, shown
 from adjoint.batch.memory import settled as settled_by
@@ -43,12 +43,15 @@ class Batched(Shortened):
         stacked: list[bool] = []
         n = 0
         for arg in args:
-            arg = settled(arg, level) if isinstance(arg, Box) else plain_array(arg, op.name)
             is_stacked = False
-            if isinstance(arg, Batched) and (arg.level == level or not arg.layers[1]):
-                arg, is_stacked = arg.layers
-                if is_stacked:
-                    n = arg.shape[0]
+            if isinstance(arg, Box):
+                arg = settled(arg, level)
+                if issubclass(type(arg), Batched) and (arg.level == level or not arg.layers[1]):
+                    arg, is_stacked = arg._layers if arg._base is None else arg.layers
+                    if is_stacked:
+                        n = arg.shape[0]
+            elif type(arg) not in PLAIN:
+                arg = plain_array(arg, op.name)
             values.append(arg)
             stacked.append(is_stacked)
         if not any(stacked):
@@ -68,7 +71,8 @@ class Batched(Shortened):
         out = _wrapped(op, out, True, level)
         if op.name in _ARRAYS and not out.shape:
             out.keep_array()
-        return self.viewed(out, op, settings) if len(args) == 1 and isinstance(out, Batched) else out
+        shows_it = op.memory.view != "never" and len(args) == 1 and isinstance(out, Batched)
+        return self.viewed(out, op, settings) if shows_it else out
 
     def _constant(self, array: Any) -> tuple[Any, ...]:
         return array, False
@@ -78,12 +82,12 @@ class Batched(Shortened):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        data, is_stacked = self.layers
+        data, is_stacked = self._layers if self._base is None else self.layers
         return data.shape[1:] if is_stacked else data.shape  # type: ignore[no-any-return]  # an array's or a box's
 
     @property
     def dtype(self) -> Any:
-        return self.layers[0].dtype
+        return (self._layers if self._base is None else self.layers)[0].dtype
 
     def viewed(self, result: Any, op: Op, settings: Any) -> Any:
         """As for any array; what NumPy's result for one sample shows is a view, whatever that of all shows."""

@@ -86,11 +86,11 @@ class Dual(Shortened):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.layers[0].shape  # type: ignore[no-any-return]  # an array or a box
+        return (self._layers if self._base is None else self.layers)[0].shape  # type: ignore[no-any-return]  # an array or a box
 
     @property
     def dtype(self) -> Any:
-        return self.layers[0].dtype
+        return (self._layers if self._base is None else self.layers)[0].dtype
 
     @property
     def requires_grad(self) -> bool:

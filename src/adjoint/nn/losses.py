@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from adjoint.core.box import Box
+from adjoint.core.box import Box, raw
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.ops.activation import log_softmax
 from adjoint.ops.neural import huber_cost, logit_cross_entropy, negative_log_likelihood
@@ -18,9 +18,10 @@ from adjoint.ops.reductions import reduce_mean
 
 def _out_of_range(labels: Any, classes: int) -> bool:
     """Whether a class number is negative or too large; a negative one, read without its sign, is very large."""
-    if not isinstance(labels, np.ndarray):
+    held = raw(labels)
+    if not isinstance(held, np.ndarray):
         return bool(np.any(np.logical_or(labels < 0, labels >= classes)))
-    return bool(labels.size) and int(np.maximum.reduce(labels.view(f"u{labels.itemsize}"), axis=None)) >= classes
+    return bool(held.size) and int(np.maximum.reduce(held.view(f"u{held.itemsize}"), axis=None)) >= classes
 
 
 def _reduced(loss: Any, reduction: str) -> Any:

@@ -38,7 +38,7 @@ def counted_from_one(axis: Any, ndim: int = 0) -> Any:
 
 def lined_up(xs: Sequence[Any], stacked: Sequence[bool]) -> list[Any]:
     """Arrays, some of them stacks of samples, such that NumPy broadcasts the samples' own axes from the right."""
-    ranks = [np.ndim(x) - s for x, s in zip(xs, stacked, strict=True)]
+    ranks = [(x.ndim if type(x) is np.ndarray else np.ndim(x)) - s for x, s in zip(xs, stacked, strict=True)]
     most = max(ranks)
     return [
         np.reshape(x, (x.shape[0], *(1,) * (most - rank), *x.shape[1:])) if s and rank < most else x

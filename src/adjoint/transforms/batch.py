@@ -101,14 +101,14 @@ def _boxed(tree: Any, axes: Any, level: int, name: str, sizes: dict[int, str]) -
         x: Any = leaf
         if axis is not None:
             x = x if isinstance(x, Box) else np.asarray(x)
-            where = f"axis {axis} of {name}{paths(tree)[k]}"
             if not isinstance(axis, int):
                 raise ArgumentError(f"vmap: in_axes of {name} must be a number, None, or a tree of these; got {axis!r}")
             if not -x.ndim <= axis < x.ndim:
-                raise ShapeError(f"vmap: {where} has no such axis: its shape is {x.shape}. For an argument that all "
-                                 f"samples share, in_axes is None")  # fmt: skip
-            sizes.setdefault(x.shape[axis], where)
-            x = np.moveaxis(x, axis, 0)
+                raise ShapeError(f"vmap: axis {axis} of {name}{paths(tree)[k]} has no such axis: its shape is "
+                                 f"{x.shape}. For an argument that all samples share, in_axes is None")  # fmt: skip
+            if x.shape[axis] not in sizes:
+                sizes[x.shape[axis]] = f"axis {axis} of {name}{paths(tree)[k]}"
+            x = np.moveaxis(x, axis, 0) if axis else x
             # A copy: whoever else has the argument may write into it while a gradient waits for it.
             x = Batched.of((as_now(as_given(x)), True), level)
         boxed.append(x)
