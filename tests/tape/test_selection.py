@@ -379,7 +379,7 @@ def _taken(op, arrays, wanted, settings):
     pull = pull_for(op, wanted, arrays, out)
     saved = pull.save(arrays, out, {**settings, "needs": wanted} if op.joint else settings)
     g = Selected.of((np.ones(np.shape(out), np.asarray(out).dtype), None, True), 10**9)
-    return [c.taken if isinstance(c, Selected) else None for c in pull(g, saved)]
+    return [c.taken if isinstance(c, Selected) else None for c in pull.run(g, saved)]
 
 
 @pytest.mark.parametrize("name", OPERATIONS)

@@ -13,6 +13,7 @@ import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.op import Op, Rule
+from adjoint.core.pulls import Pull
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import Node, constant, in_order, placeholder
 from adjoint.graph.rewrite import with_args
@@ -108,7 +109,7 @@ def operation(graph: Graph, run: Callable[..., tuple[Any, ...]], back: Back, run
     return Op(graph.name, arrays, ("*xs",), (Rule(rule, ("g", "xs", "out")),), joint=True, multiple=True)
 
 
-def pullback(op: Op, back: Back) -> Any:
+def pullback(op: Op, back: Back) -> Pull:
     """The pullback of `op` where only one of its results goes on: it is handed that one's cotangent."""
     rule: Any = op.rules[0].function
     (alive,), sources = back.alive, back.sources
@@ -120,8 +121,4 @@ def pullback(op: Op, back: Back) -> Any:
         found = rule(cotangents, xs, out)
         return [found[k] for k in sources]
 
-    facts = {"op": op, "names": ("xs", "out"), "wanted": tuple(sources), "fresh": False, "consumes": False,
-             "watched": False, "special": False, "straight": True, "selects": False, "finite": False, "alert": False,
-             "hooks": None, "twin": None, "source": ""}  # fmt: skip
-    vars(pull).update(facts)
-    return pull
+    return Pull(pull, op, ("xs", "out"), tuple(sources), straight=True)

@@ -17,13 +17,18 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from types import FunctionType
-from typing import Any, Protocol, cast
+from typing import Any
 
 import numpy as np
 
 from adjoint.core.codegen import defined
-from adjoint.core.errors import DTypeError, GradientMismatchError, NotDifferentiableError, RuleError
+from adjoint.core.errors import (
+    DTypeError,
+    GradientMismatchError,
+    GraphFreedError,
+    NotDifferentiableError,
+    RuleError,
+)
 from adjoint.core.op import Op, Rule
 
 
@@ -40,34 +45,78 @@ class NotDifferentiable:
         raise NotDifferentiableError(self.why)
 
 
-class Pull(Protocol):
-    """A pullback for one operation: ``pull(g, saved)`` gives one cotangent a parent.
+class Pull:
+    """A pullback for one operation: ``run(g, saved)`` gives one cotangent a parent.
 
-    `names` says what each saved value is, `wanted` which inputs the parents are (for one joint rule that is
-    saved as ``needs``), `fresh` that a cotangent of its own is a new array, `consumes` that it writes into the
-    cotangent that it is given, `watched` that a saved value must be checked (`twin` is the pullback for which it
-    must), `hooks` what sees the cotangent first, `alert` that there is any of these three, `selects` that it leaves
-    values out, `special` that it does, or is alert; `straight` that a chain may go on through it at once, `finite`
-    that its partial derivatives are finite where the values are, `source` the text that was compiled.
+    Attributes:
+        run: takes the cotangent of the result and the saved values.
+        op: the operation.
+        names: what each saved value is.
+        wanted: which inputs the parents are; for one joint rule that is saved as ``needs``.
+        save: gives the values to save, from the forward call's arguments, result and settings.
+        fresh: a cotangent of its own is a new array.
+        consumes: it writes into the cotangent that it is given.
+        watched: a saved value must be checked.
+        selects: it leaves values out.
+        alert: it consumes, is watched or has hooks.
+        special: it selects or is alert.
+        straight: a chain may go on through it at once.
+        finite: its partial derivatives are finite where the values are.
+        hooks: what sees the cotangent first.
+        twin: the same pullback, watched.
+        source: the text that was compiled.
     """
 
-    op: Op
-    names: tuple[str, ...]
-    wanted: tuple[int, ...]
-    fresh: bool
-    consumes: bool
-    watched: bool
-    selects: bool
-    special: bool
-    alert: bool
-    straight: bool
-    finite: bool
-    hooks: Any
-    twin: Pull | None
-    source: str
-    save: Callable[[Sequence[Any], Any, Mapping[str, Any]], tuple[Any, ...]]
+    __slots__ = (
+        *("run", "op", "names", "wanted", "save", "fresh", "consumes", "watched", "selects", "alert", "special"),
+        *("straight", "finite", "hooks", "twin", "source"),
+    )
 
-    def __call__(self, g: Any, saved: tuple[Any, ...], /) -> Sequence[Any]: ...
+    def __init__(
+        self,
+        run: Callable[[Any, Any], Sequence[Any]],
+        op: Op,
+        names: tuple[str, ...] = (),
+        wanted: tuple[int, ...] = (),
+        *,
+        save: Callable[[Sequence[Any], Any, Mapping[str, Any]], tuple[Any, ...]] = lambda args, out, settings: (),
+        fresh: bool = False,
+        consumes: bool = False,
+        watched: bool = False,
+        selects: bool = False,
+        alert: bool = False,
+        special: bool = False,
+        straight: bool = False,
+        finite: bool = False,
+        hooks: Any = None,
+        source: str = "",
+    ) -> None:
+        self.run, self.op, self.names, self.wanted, self.save = run, op, names, wanted, save
+        self.fresh, self.consumes, self.watched, self.selects = fresh, consumes, watched, selects
+        self.alert, self.special, self.straight, self.finite = alert, special, straight, finite
+        self.hooks, self.source = hooks, source
+        self.twin: Pull | None = None
+
+    def replace(self, **changes: Any) -> Pull:
+        """A copy with other attributes."""
+        names = (name for name in self.__slots__ if name != "twin")
+        return Pull(**{name: getattr(self, name) for name in names} | changes)
+
+
+def _is_freed(*_: Any) -> Sequence[Any]:
+    raise GraphFreedError(
+        "this graph was freed by an earlier backward pass or by clear_graph(). To go through it twice, keep "
+        "it: loss.backward(retain_graph=True); else compute the loss again"
+    )
+
+
+#: Stands where the pullback of a node was whose saved values are gone.
+freed = Pull(_is_freed, Op("freed", lambda: None, ()))
+
+
+def op_of(pull: Pull | None) -> Op | None:
+    """The operation of a node's pullback; None for a leaf, and where the graph was freed."""
+    return None if pull is None or pull is freed else pull.op
 
 
 def build(op: Op, wanted: tuple[int, ...], fitted: bool, conjugate: bool) -> Pull:
@@ -81,8 +130,6 @@ def build(op: Op, wanted: tuple[int, ...], fitted: bool, conjugate: bool) -> Pul
     pull: Pull | None = op.pulls.get(key)
     if pull is None:
         pull = op.pulls[key] = _joint(op, fitted) if op.joint else _separate(op, *key)
-        pull.watched, pull.special, pull.twin = False, pull.consumes or pull.selects, None
-        pull.straight, pull.alert = not pull.consumes, pull.consumes
     return pull
 
 
@@ -108,12 +155,8 @@ def refuse_complex(op: Op, is_complex: bool) -> None:
 def watching(pull: Pull) -> Pull:
     """The twin of `pull` that asks for its saved values to be checked: one is somebody's array."""
     if pull.twin is None:
-        twin: Any = FunctionType(pull.__code__, pull.__globals__)  # type: ignore[attr-defined]  # a Pull is a function
-        twin.__dict__ |= pull.__dict__
-        twin.watched = twin.special = twin.alert = True
-        twin.straight = False
-        pull.twin = twin
-    return cast(Pull, pull.twin)
+        pull.twin = pull.replace(watched=True, special=True, alert=True, straight=False)
+    return pull.twin
 
 
 def _separate(op: Op, wanted: tuple[int, ...], fitted: bool, conjugate: bool) -> Pull:
@@ -171,11 +214,23 @@ def _compile(
     unpack = f"    {', '.join(names)}, = saved\n" if names else ""
     source = f"def save(args, out, settings):\n    return ({values})\ndef pull(g, saved):\n{unpack}    {body}\n"
     scope |= {"shape_of": shape_of, "dtype_of": dtype_of, "__name__": __name__}
-    pull = defined(source, f"pullback of {op.name}", scope, "pull")
-    pull.op, pull.names, pull.fresh, pull.source = op, tuple(names), fresh, source
-    pull.consumes, pull.selects, pull.finite = "consumes" in op.flags, selects(op), is_finite(op)
-    pull.wanted, pull.save, pull.hooks = wanted, scope["save"], None
-    return cast(Pull, pull)
+    run = defined(source, f"pullback of {op.name}", scope, "pull")
+    consumes, leaves_out = "consumes" in op.flags, selects(op)
+    return Pull(
+        run,
+        op,
+        tuple(names),
+        wanted,
+        save=scope["save"],
+        fresh=fresh,
+        consumes=consumes,
+        selects=leaves_out,
+        alert=consumes,
+        special=consumes or leaves_out,
+        straight=not consumes,
+        finite=is_finite(op),
+        source=source,
+    )
 
 
 def where(op: Op, name: str) -> str:

@@ -33,7 +33,7 @@ def cotangents(output: Node, wanted: Sequence[Node]) -> dict[Node, Node]:
             continue
         pull: Any = build(node.op, tuple(numbers), False, False)
         args = [arg.value if is_constant(arg) else Quantity(arg) for arg in node.args]
-        grads = pull(Quantity(found[node]), pull.save(args, Quantity(node), node.settings))
+        grads = pull.run(Quantity(found[node]), pull.save(args, Quantity(node), node.settings))
         for i, grad in zip(numbers, grads, strict=True):
             arg, share = node.args[i], as_number(grad.node)
             if share is ZERO:

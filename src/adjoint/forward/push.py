@@ -152,14 +152,14 @@ def transposed(op: Op, i: int, args: Sequence[Any], out: Any, settings: Mapping[
         pull = pull_for(op, (i,), values, out)
         saved = pull.save(values, out, {**settings, "needs": (i,)} if op.joint else settings)
         try:
-            pulled = pull(cotangents if op.multiple else cotangents[0], saved)[0]
+            pulled = pull.run(cotangents if op.multiple else cotangents[0], saved)[0]
         except LeavesGraphError as error:
             raise _opaque(op) from error
         if getattr(pulled, "node", None) is not None:
             found = backward({pulled.node: t})
         else:  # then it must be 0, whatever the cotangent is
             ones = [np.ones_like(x) for x in outs]
-            share, found = pull(ones if op.multiple else ones[0], saved)[0], {}
+            share, found = pull.run(ones if op.multiple else ones[0], saved)[0], {}
             if share is not None and np.any(raw(share)):
                 raise _opaque(op)
     finally:

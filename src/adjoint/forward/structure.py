@@ -185,7 +185,7 @@ class Pattern(Layered):
         if len(args) == 1:
             marks = _marks(out.size)
             pull = pull_for(op, (0,), values, out)
-            goes = pull(marks.reshape(out.shape), pull.save(values, out, settings))[0]
+            goes = pull.run(marks.reshape(out.shape), pull.save(values, out, settings))[0]
             found = _positions(goes.dense() if isinstance(goes, Lazy) else goes, marks)
             if found is not None:  # each element goes to one, or to none
                 here = np.flatnonzero(found >= 0)

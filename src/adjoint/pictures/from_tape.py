@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.errors import AdjointError, GradientError
-from adjoint.core.pulls import Pull
+from adjoint.core.pulls import Pull, op_of
 from adjoint.pictures.diagram import Diagram, Vertex, holds, label_of, number, stands_in, summary
 from adjoint.tape.backward import backward, walk
 from adjoint.tape.inside import parent_numbers
@@ -94,7 +94,7 @@ def diagram_of_tape(tensor: Tensor, names: Mapping[str, Any], gradient: Any) -> 
     vertices: dict[int, Vertex] = {}
     leaves = 0
     for node in nodes:
-        op = getattr(node.pull, "op", None)
+        op = op_of(node.pull)
         g, value = cotangents.get(node), values.get(node)
         first = value if value is not None else g
         vertex = Vertex(
@@ -145,7 +145,7 @@ def _values(nodes: Sequence[Node]) -> dict[Node, Any]:
 def _saved(node: Node) -> Iterator[tuple[str, Any, int | None]]:
     """What the rule of `node` keeps: its name, the value, and which of the parents that is."""
     pull: Any = node.pull
-    op = getattr(pull, "op", None)
+    op = op_of(pull)
     if op is None or type(node.saved) is not tuple:  # freed, or packed away
         return
     place = {number: k for k, number in enumerate(parent_numbers(pull, node.saved))}

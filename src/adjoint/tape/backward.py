@@ -17,8 +17,8 @@ from numpy import ndarray
 
 from adjoint.core.box import Box, raw
 from adjoint.core.cotangents import Lazy
-from adjoint.core.errors import GraphFreedError, RuleError
-from adjoint.core.pulls import Pull, fit
+from adjoint.core.errors import RuleError
+from adjoint.core.pulls import Pull, fit, freed
 from adjoint.tape import writes
 from adjoint.tape.hooks import Packed, unpacked
 from adjoint.tape.modes import recording_floor
@@ -164,10 +164,10 @@ def _passed(
                 if pull.hooks is not None and notes is not None and notes.stops_at_hooks():
                     return None, owned, notes
                 g, saved = _prepared(node, pull, g, saved, node in owned, past)
-        shares = pull(g, saved) if run is None else run(node, pull, g, saved)
+        shares = pull.run(g, saved) if run is None else run(node, pull, g, saved)
         if not retain_graph:
             if notes is None or node.order < notes.mark:
-                node.pull, node.parents, node.saved = freed, (), ()  # type: ignore[assignment]  # a Pull
+                node.pull, node.parents, node.saved = freed, (), ()
             else:
                 notes.left.append(node)
         node = None
@@ -229,7 +229,7 @@ def _is_recorded(results: Sequence[Any], cotangents: dict[Node, Any]) -> bool:
 
 def _free(nodes: Sequence[Node]) -> None:
     for node in nodes:
-        node.pull, node.parents, node.saved = freed, (), ()  # type: ignore[assignment]  # a Pull
+        node.pull, node.parents, node.saved = freed, (), ()
 
 
 def _way_of_running(rebox: Rebox | None) -> Way:
@@ -239,14 +239,14 @@ def _way_of_running(rebox: Rebox | None) -> Way:
     if rebox is not None:
 
         def run(node: Node, pull: Pull, g: Any, saved: tuple[Any, ...]) -> Sequence[Any]:
-            return pull(g, rebox(node, saved))
+            return pull.run(g, rebox(node, saved))
 
     observers = recording_floor.observers().values()
     return Way(run, [observer.around for observer in observers if hasattr(observer, "around")])
 
 
 def _simply(node: Node, pull: Pull, g: Any, saved: tuple[Any, ...]) -> Sequence[Any]:
-    return pull(g, saved)
+    return pull.run(g, saved)
 
 
 def _prepared(
@@ -298,18 +298,6 @@ def _finished(g: Any, leaf: Any, owned: bool) -> Any:
     if not owned and issubclass(type(g), np.ndarray | np.generic):
         g = np.array(g)
     return leaf.saved[0](g) if leaf.saved else g
-
-
-def freed(*_: Any) -> Sequence[Any]:
-    """Stands where the rule of a node was whose saved values are gone."""
-    raise GraphFreedError(
-        "this graph was freed by an earlier backward pass or by clear_graph(). To go through it twice, keep "
-        "it: loss.backward(retain_graph=True); else compute the loss again"
-    )
-
-
-# A Pull is a function with facts attached.
-freed.names, freed.special, freed.straight = (), False, False  # type: ignore[attr-defined]  # as above
 
 
 def walk(root: Node) -> list[Node]:

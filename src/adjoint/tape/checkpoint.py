@@ -20,6 +20,7 @@ import numpy as np
 from adjoint.core.cotangents import Lazy
 from adjoint.core.errors import ArgumentError, GradientError, InPlaceError
 from adjoint.core.op import Op
+from adjoint.core.pulls import Pull
 from adjoint.core.trees import flatten
 from adjoint.tape import writes
 from adjoint.tape.arguments import Arguments
@@ -61,10 +62,9 @@ class StandIn(Node):
 
 def stand_in(op: Op, order: int, parents: tuple[Node, ...], saved: tuple[Any, ...], pull: Callable[..., Any]) -> Node:
     """A node for a graph that is made when a cotangent comes: ``pull(cotangents, saved)`` makes it."""
-    facts = {"op": op, "names": ("arguments", "kept", "needs"), "wanted": tuple(range(len(parents)))}
     node = StandIn()
     node.order, node.parents, node.saved = order, parents, (*saved, ())
-    node.pull = cast(Any, _with_facts(pull, special=True, straight=False, **facts))
+    node.pull = Pull(pull, op, ("arguments", "kept", "needs"), tuple(range(len(parents))), special=True)
     return node
 
 
@@ -76,16 +76,8 @@ def result_of(node: Node, i: int, count: int) -> Node:
 
     result = Node()
     result.order, result.parents, result.saved = next_order(), (node,), ()
-    result.pull = cast(
-        Any, _with_facts(pull, special=False, straight=True, op=cast(Any, node.pull).op, names=(), wanted=(0,))
-    )
+    result.pull = Pull(pull, cast(Pull, node.pull).op, wanted=(0,), straight=True)
     return result
-
-
-def _with_facts(pull: Any, **facts: Any) -> Any:
-    nothing = dict.fromkeys(("fresh", "watched", "consumes", "selects", "finite", "alert"), False)
-    pull.__dict__.update(nothing, hooks=None, twin=None, source="", **facts)
-    return pull
 
 
 def boundary(nodes: Sequence[Node], mark: int) -> tuple[Node, ...]:

@@ -31,7 +31,7 @@ def edge(node: Node, g: Any, since: int) -> dict[Node, Any]:
         saved, parents = node.saved if node.order < last_write else past.saved(node), node.parents
         if pull.special:
             g, saved = _prepared(node, pull, g, saved, False, past)
-        shares = pull(g, saved)
+        shares = pull.run(g, saved)
         if type(shares) is Resumed:
             parents, shares = shares
         for parent, c in zip(parents, shares, strict=True):

@@ -12,11 +12,10 @@ import numpy as np
 from adjoint.arrays.array_box import ArrayBox
 from adjoint.core.box import Box
 from adjoint.core.errors import DTypeError, GradientError, GraphFreedError, ShapeError
-from adjoint.core.pulls import dtype_of
+from adjoint.core.pulls import Pull, dtype_of, freed
 from adjoint.tape.selected import Selected
 
 if TYPE_CHECKING:
-    from adjoint.core.pulls import Pull
     from adjoint.tape.node import Node
     from adjoint.tape.tensor import Tensor
 
@@ -105,7 +104,7 @@ def hooks_of(tensor: Tensor, call: str) -> Hooks:
             node.saved = (Hooks(tensor, node),)
         return cast(Hooks, node.saved[0])
     pull: Any = node.pull
-    if not hasattr(pull, "op"):
+    if pull is freed:
         raise GraphFreedError(f"{call}: the graph of this tensor was freed; compute it again")
     if pull.hooks is None:
         node.pull = _hooked(pull, Hooks(tensor, node))
@@ -114,12 +113,10 @@ def hooks_of(tensor: Tensor, call: str) -> Hooks:
 
 def _hooked(pull: Pull, hooks: Hooks) -> Pull:
     def hooked(g: Any, saved: Any) -> Any:
-        return pull(hooks(g), saved)
+        return pull.run(hooks(g), saved)
 
-    hooked.__dict__.update(pull.__dict__)
     # The rule may hand on what a hook gave, so a share is not sure to be the rule's own.
-    hooked.fresh, hooked.special, hooked.alert, hooked.hooks = False, True, True, hooks  # type: ignore[attr-defined]  # a Pull is a function with facts attached
-    return cast("Pull", hooked)
+    return pull.replace(run=hooked, fresh=False, special=True, alert=True, hooks=hooks)
 
 
 class Observable(ArrayBox):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from adjoint.core.errors import GradientError
-from adjoint.core.pulls import Pull
+from adjoint.core.pulls import Pull, freed
 from adjoint.tape.backward import walk
 from adjoint.tape.hooks import Handle, held_bytes
 from adjoint.tape.inside import arrays, parent_numbers
@@ -138,7 +138,7 @@ def saved(*tensors: Tensor) -> SavedTable:
 
 def _kept(node: Node) -> Iterator[tuple[Kept, Any]]:
     """What `node` saved: each array with the object that holds its memory."""
-    if node.pull is None or not hasattr(node.pull, "op"):
+    if node.pull is None or node.pull is freed:
         return
     pull: Pull = node.pull
     line = line_of_node(node)
@@ -169,7 +169,7 @@ def _kind(name: str, parent: Node | None, view: bool) -> Kind:
         return "value"
     if parent is None:
         return "constant"
-    while view and parent.pull is not None and getattr(parent.pull, "op", None) is not None:
+    while view and parent.pull is not None and parent.pull is not freed:
         if parent.pull.op.name not in _VIEWS or len(parent.parents) != 1:
             return "value"
         parent = parent.parents[0]

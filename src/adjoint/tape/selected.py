@@ -188,14 +188,14 @@ def selecting(run: Run, observers: Sequence[Callable[[Run], Run]], careful: bool
     run = _observed(run, observers) if observers else run
 
     def running(node: Any, pull: Any, g: Any, saved: tuple[Any, ...]) -> Any:
-        selects = getattr(pull, "selects", False)
+        selects = pull.selects
         if type(g) is list:  # one an output of an operation that has several
             return _run(run, node, pull, g, saved)
         value, taken, _ = g.layers if type(g) is Selected else (g, None, None)
         if taken is None and not selects:
             return run(node, pull, value, saved)
         masks = careful or not pull.finite or any(_may_be_infinite(x) for x in saved)
-        once = getattr(pull, "hooks", None) is not None
+        once = pull.hooks is not None
         if not (selects or once) and pull.op.kind == "elementwise" and not (masks and type(value) is not np.ndarray):
             shares = run(node, pull, value, saved)  # which may be all that is needed
             if all(c.shape == value.shape and (not masks or not (recorded(c) or has_nan([c]))) for c in shares):

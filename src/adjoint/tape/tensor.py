@@ -17,9 +17,10 @@ from adjoint.core.locks import COLLECTING
 from adjoint.core.memory import shows
 from adjoint.core.op import Op
 from adjoint.core.protocol import array_ufunc
+from adjoint.core.pulls import Pull, freed, op_of
 from adjoint.core.registry import ANSWERS
 from adjoint.ops.writing import Path, extended
-from adjoint.tape.backward import backward, freed, walk
+from adjoint.tape.backward import backward, walk
 from adjoint.tape.fast import eligible, install, short_way
 from adjoint.tape.leaving import Leaving
 from adjoint.tape.modes import recording_floor
@@ -285,7 +286,7 @@ class Tensor(Leaving, Writable, Observable, TensorMethods):
     def _reboxed(self, node: Node, saved: tuple[Any, ...]) -> tuple[Any, ...]:
         """What `node` saved, as tensors with their histories: so that its rule is itself recorded."""
         pull = node.pull
-        if pull is None or not hasattr(pull, "op"):
+        if pull is None or pull is freed:
             return saved
         values = dict(zip(pull.names, saved, strict=True))
         op, on_tape = pull.op, dict(zip(pull.wanted or values["needs"], node.parents, strict=True))
@@ -315,7 +316,7 @@ class Tensor(Leaving, Writable, Observable, TensorMethods):
         """Free the graph behind this tensor: saved values and the links between operations."""
         for node in walk(self.node) if self.node is not None else ():
             if node.pull is not None:
-                node.pull, node.parents, node.saved = freed, (), ()  # type: ignore[assignment]  # a Pull
+                node.pull, node.parents, node.saved = freed, (), ()
 
     def detach(self) -> Tensor:
         """The same values, sharing memory, without history."""
@@ -337,7 +338,7 @@ class Tensor(Leaving, Writable, Observable, TensorMethods):
         if self.dtype not in (np.float64, np.int64, np.bool_, np.complex128):
             text += f", dtype={self.dtype}"
         if self.node is not None:
-            op = None if self.node.pull is None else getattr(self.node.pull, "op", None)
+            op = op_of(self.node.pull)
             text += ", requires_grad=True" if self.is_leaf else f", op={op.name if op else 'freed'}"
         return f"tensor({text})"
 
@@ -439,12 +440,9 @@ def _output_node(i: int, node: Node, likes: Any) -> Node:
     def pull(g: Any, saved: tuple[()]) -> tuple[Part]:
         return (Part(i, g, likes),)
 
-    pull.names, pull.fresh, pull.special, pull.straight = (), False, False, True  # type: ignore[attr-defined]  # a Pull is a function with facts attached
-    pull.op = node.pull.op if node.pull else None  # type: ignore[attr-defined]  # as above
-    pull.wanted, pull.finite, pull.hooks = (0,), True, None  # type: ignore[attr-defined]  # as above
-    pull.selects = pull.consumes = pull.watched = pull.alert = False  # type: ignore[attr-defined]  # as above
     result = Node()
-    result.order, result.pull, result.parents, result.saved = next_order(), pull, (node,), ()  # type: ignore[assignment]  # a Pull
+    result.pull = Pull(pull, cast(Pull, node.pull).op, wanted=(0,), straight=True, finite=True)
+    result.order, result.parents, result.saved = next_order(), (node,), ()
     return result
 
 

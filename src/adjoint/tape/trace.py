@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from adjoint.core.pulls import Pull, dtype_of, shape_of
+from adjoint.core.pulls import Pull, dtype_of, op_of, shape_of
 from adjoint.tape.backward import Resumed
 from adjoint.tape.inside import arrays
 from adjoint.tape.lines import line_of_node
@@ -92,7 +92,7 @@ class Trace(Sequence[Step]):
             shares = run(node, pull, g, saved)
             seconds = perf_counter() - start
             parents = shares.nodes if isinstance(shares, Resumed) else node.parents
-            op = getattr(pull, "op", None)
+            op = op_of(pull)
             first = g[0] if isinstance(g, list) else g
             self._steps.append(
                 Step(
