@@ -24,6 +24,7 @@ from adjoint.compiler.trace.trees import is_spec
 from adjoint.core.box import Box
 from adjoint.core.op import Op
 from adjoint.core.registry import Composite
+from adjoint.expressions import Expr
 from adjoint.tape.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ class Reads:
             return self.inputs.tensor(value, place)
         if kind is np.random.Generator:
             return self.inputs.generator(value, place)
-        if isinstance(value, Box | np.ndarray):
+        if isinstance(value, Box | np.ndarray) and not isinstance(value, Expr):
             raise self.refuse(f"{place.name} is a {kind.__name__}")
         if isinstance(value, tuple):
             return self._tuple(value, place)
