@@ -400,12 +400,26 @@ def _as_pythons(args: Sequence[Any], values: Sequence[Any], nodes: list[Node]) -
             nodes[i] = call(as_python, (nodes[i],), {}, (), nodes[i].dtype, users_place)
 
 
+def _is_pythons(x: Any) -> bool:
+    return isinstance(x, Number) or type(x) in (bool, int, float, complex)
+
+
+def _counted(x: Any) -> Any:
+    """What Python's arithmetic makes of a truth value: 0 or 1, where NumPy's would stay one."""
+    if type(x) is not Number or type(x.value) is not bool:
+        return x
+    number: Any = Symbol.__mul__(x, 1)
+    return symbol_of(number.value.item(), number.node)
+
+
 def _operator(name: str) -> Any:
     of_arrays = getattr(Symbol, name)
 
     def method(self: Number, *other: Any) -> Any:
+        if all(_is_pythons(x) for x in other):
+            self, *other = map(_counted, (self, *other))
         out = of_arrays(self, *other)
-        if type(out) is Symbol and all(isinstance(x, Number) or type(x) in (bool, int, float, complex) for x in other):
+        if type(out) is Symbol and all(map(_is_pythons, other)):
             return symbol_of(out.value.item(), out.node)
         return out
 
@@ -416,7 +430,7 @@ for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
     for _side in ("", "r"):
         setattr(Number, f"__{_side}{_name}__", _operator(f"__{_side}{_name}__"))
     setattr(Number, f"__i{_name}__", _operator(f"__{_name}__"))  # the name moves on to another number
-for _name in ("neg", "pos", "abs"):
+for _name in ("neg", "pos", "abs", "invert"):
     setattr(Number, f"__{_name}__", _operator(f"__{_name}__"))
 
 

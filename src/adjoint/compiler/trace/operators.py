@@ -238,6 +238,7 @@ class Operators(Containers):
             return a.o is (b.o if isinstance(b, Outside) else b)
         if isinstance(a, type) and isinstance(b, Outside):
             return a is b.o
+        a, b = (self.value(x) if _is_truth(x) else x for x in (a, b))
         if isinstance(a, Box) and isinstance(b, Box) and a is not b:
             if a is self.inputs.live or (id(a) in self.inputs.live and id(b) in self.inputs.live):
                 raise self.refuse("it asks whether two arrays are the same one")
@@ -357,6 +358,11 @@ def _kind(x: Any) -> type:
 
 _RAISING = frozenset(("truediv", "floordiv", "mod", "pow"))  # of Python's numbers
 _NO_NUMBERS = (list, tuple, dict, set, frozenset, str, bytes, range, type(None))
+
+
+def _is_truth(x: Any) -> bool:
+    """Whether `x` is one of Python's truth values, which the program computes."""
+    return type(x) is Number and type(x.value) is bool
 
 
 def _beside(a: Any, b: Any) -> Any:
