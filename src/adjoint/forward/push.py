@@ -133,7 +133,7 @@ def _along(rule: Callable[[Any], Any], t: Any, out: Any) -> Any:
         return np.real(np.conj(one) * t)
     i = rule(np.ones_like(out) * 1j)
     if t.dtype.kind != "c":
-        return (one + 1j * i) * t
+        return (np.real(one) + 1j * np.real(i)) * t  # a rule may leave it to the walk to take the real part
     return (np.conj(one - 1j * i) * t + (one + 1j * i) * np.conj(t)) / 2.0
 
 

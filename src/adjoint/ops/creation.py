@@ -11,7 +11,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from adjoint.core.box import Box, raw, varies
 from adjoint.core.constructors import composite, constant
 from adjoint.core.errors import ArgumentError, BatchedValueError, NotSupportedError
-from adjoint.core.memory import NEW_A, axes_by, in_order, lies
+from adjoint.core.memory import NEW_A, NEW_K, axes_by, in_order, lies
 from adjoint.core.op import call
 from adjoint.core.protocol import detached, in_graph
 from adjoint.ops.comparison import each_element
@@ -239,6 +239,7 @@ def _over(condition: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 @composite(
     np.piecewise,
+    memory=NEW_K,
     samples=lambda r: [
         call(r(5), [np.array([True, False, True, False, False])], [np.square, np.sin]),
         call(r(2), np.array([True, False]), [np.exp, 3.0]),
@@ -259,15 +260,19 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
             f"np.piecewise takes one function a condition, and perhaps one more; got {len(funclist)} for "
             f"{len(conditions)} conditions"
         )
+    if not x.ndim:
+        return np.reshape(
+            piecewise(np.reshape(x, 1), [np.reshape(c, 1) for c in conditions], funclist, *args, **kw), ()
+        )
     if len(funclist) > len(conditions):
         conditions.append(~np.any(conditions, axis=0))
     result = np.zeros(x.shape, x.dtype)
     for condition, function in zip(conditions, funclist, strict=True):
         at = np.nonzero(condition)
-        if at[0].size if at else bool(condition):
+        if at[0].size:
             values = function(x[at], *args, **kw) if callable(function) else function
             spread = np.zeros(x.shape, int)
-            spread[at] = np.arange(at[0].size if at else 1)
+            spread[at] = np.arange(at[0].size)
             values = np.ravel(np.broadcast_to(_array(values).astype(x.dtype), np.shape(x[at])))
             result = np.where(condition, np.take(values, spread), result)
     return result

@@ -33,6 +33,11 @@ def _fits(values: Any, target: Any, casting: Any, function: str) -> None:
         )
 
 
+def _with_an_axis(a: Any) -> Any:
+    """`a`, or a view of its one element."""
+    return a if np.ndim(a) else np.reshape(a, 1)
+
+
 @in_place(
     np.copyto,
     samples=lambda r: [call(r(3, 4), r(4)), call(r(2, 3), r(2, 1), where=np.array([True, False, True]))],
@@ -55,7 +60,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
 )
 def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
     _target(a, "put")
-    ind = np.ravel(ind)
+    a, ind = _with_an_axis(a), np.ravel(ind)
     if not np.size(v):
         return
     places = np.unravel_index(np.arange(a.size).take(ind, mode=mode), a.shape)
@@ -66,6 +71,7 @@ def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
 def place(arr: Any, mask: Any, vals: Any) -> None:
     _target(arr, "place")
     _fits(vals, arr, "safe", "place")
+    arr = _with_an_axis(arr)
     at = np.nonzero(np.reshape(mask, arr.shape))
     if not np.size(vals) and at[0].size:
         raise ArgumentError("np.place: there are places to fill, and no values to fill them with")
@@ -80,6 +86,7 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
         raise ShapeError(f"np.putmask: mask and data must be of one shape; got {np.shape(mask)} and {np.shape(a)}")
     if not np.size(values):
         return
+    a, mask = _with_an_axis(a), _with_an_axis(mask)
     at = np.nonzero(mask)
     a[at] = np.resize(values, a.shape)[at]
 
@@ -97,10 +104,7 @@ def put_into_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None
     if axis is None:
         arr[np.unravel_index(indices, arr.shape)] = values
         return
-    shape = list(arr.shape)
-    shape[axis] = indices.shape[axis]
-    indices = np.broadcast_to(indices, shape)
-    places = np.indices(indices.shape, sparse=True)
+    places = np.indices(arr.shape, sparse=True)
     arr[tuple(indices if i == axis % arr.ndim else p for i, p in enumerate(places))] = values
 
 

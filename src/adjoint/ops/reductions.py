@@ -65,6 +65,8 @@ def _others(a: Any, out: Any, axis: Any) -> Any:
     """For each element the product of all others along `axis`."""
     if not np.any(raw(a) == 0):
         return out / a
+    if not np.ndim(a):  # an axis of a number is its only element
+        return np.ones_like(a)
     axes = axes_of(axis, np.ndim(a))
     rest = tuple(i for i in range(np.ndim(a)) if i not in axes)
     moved = np.transpose(a, rest + axes)

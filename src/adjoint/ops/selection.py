@@ -67,6 +67,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     stacked = np.stack(np.broadcast_arrays(*choices)) if isinstance(choices, list | tuple) else choices
     a = np.broadcast_to(a, np.broadcast_shapes(np.shape(a), np.shape(stacked)[1:]))
+    stacked = np.reshape(stacked, (len(stacked), *(1,) * (a.ndim + 1 - np.ndim(stacked)), *np.shape(stacked)[1:]))
     stacked = np.broadcast_to(stacked, (stacked.shape[0], *a.shape))
     index = np.clip(a, 0, len(stacked) - 1) if mode == "clip" else a % len(stacked) if mode == "wrap" else a
     return store(np.take_along_axis(stacked, index[None], axis=0)[0], out)
@@ -116,7 +117,6 @@ def _range(dtype: Any) -> tuple[Any, Any]:
 
 
 @linear(
-    np.tril,
     transpose=lambda g, k: np.tril(g, k),
     batch="leading",
     samples=lambda r: [call(r(3, 4)), call(r(2, 3, 3), -1)],
@@ -126,8 +126,12 @@ def tril(m: Any, /, k: int = 0) -> Any:
     return np.tril(m, k)
 
 
+@composite(np.tril, samples=lambda r: [call(r(3, 4)), call(r(3), 1)])
+def lower_triangle(m: Any, k: int = 0) -> Any:
+    return tril(_as_rows(m), k)
+
+
 @linear(
-    np.triu,
     transpose=lambda g, k: np.triu(g, k),
     batch="leading",
     samples=lambda r: [call(r(3, 4)), call(r(2, 3, 3), 1)],
@@ -135,6 +139,16 @@ def tril(m: Any, /, k: int = 0) -> Any:
 )
 def triu(m: Any, /, k: int = 0) -> Any:
     return np.triu(m, k)
+
+
+@composite(np.triu, samples=lambda r: [call(r(3, 4)), call(r(3), 1)])
+def upper_triangle(m: Any, k: int = 0) -> Any:
+    return triu(_as_rows(m), k)
+
+
+def _as_rows(m: Any) -> Any:
+    """Of a vector, the square matrix whose rows it is, as NumPy has it."""
+    return np.broadcast_to(m, (np.shape(m)[0],) * 2) if np.ndim(m) == 1 else m
 
 
 def _places(shape: tuple[int, ...], offset: int) -> tuple[Any, Any]:
