@@ -1,0 +1,100 @@
+"""Random NumPy programs, in every mode: values, first and second derivatives, samples, checkpoints, compiled calls.
+
+``python scripts/fuzz.py --programs 10000 --seed 0`` takes about half an hour on one core. A program that is wrong in a
+mode is made as short as it can be and printed as an entry of ``tests/fuzz/found.txt``; then the exit status is 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tests.compiler.attacks.shorten import shortest
+from tests.fuzz.modes import check, kind, refusals
+from tests.fuzz.programs import Program, generate
+
+ALIKE = 3  # how many programs that are wrong in the same way are shown
+
+
+def still(arguments: list[str], said: str, native: bool) -> Callable[[str], bool]:
+    """Whether a program is wrong in the way that was `said`."""
+
+    def differs(text: str) -> bool:
+        try:
+            program = Program(text.partition("\n---\n")[0] + "\n", arguments)
+            now = check(program, native) if program.fits() else None
+        except Exception:  # no program of NumPy's
+            return False
+        return now is not None and kind(now) == kind(said)
+
+    return differs
+
+
+def without_names(program: Program, said: str, native: bool) -> Program:
+    """The program without second names for values, where it needs none."""
+    differs = still(program.arguments, said, native)
+    for line in program.text.splitlines():
+        if found := re.fullmatch(r"\s+(v\d+) = (\w+)", line):
+            text = re.sub(rf"\b{found[1]}\b", found[2], program.text.replace(line + "\n", "", 1))
+            if differs(text):
+                program = Program(text, program.arguments)
+    return program
+
+
+def run(
+    programs: int, seed: int, *, seconds: float = float("inf"), native: int = 16, found: int = 20, shorten: bool = True
+) -> tuple[int, list[str]]:
+    """How many programs ran, and the entries of those that are wrong; each `native`-th is made native code as well."""
+    entries: list[str] = []
+    kinds: Counter[str] = Counter()
+    start, done = time.perf_counter(), 0
+    for k in range(seed, seed + programs):
+        if time.perf_counter() - start > seconds or len(entries) >= found:
+            break
+        done += 1
+        program, natively = generate(k), native > 0 and k % native == 0
+        said = check(program, natively)
+        if said is not None:
+            kinds[kind(said)] += 1
+            if kinds[kind(said)] > ALIKE:
+                continue
+            if shorten:
+                text = shortest(program.text, still(program.arguments, said, natively)).partition("\n---\n")[0]
+                program = without_names(Program(text + "\n", program.arguments), said, natively)
+            entries.append(f"### seed {k}, {check(program, natively) or said}\n{program}")
+            print(entries[-1], flush=True)
+    for what, often in kinds.most_common():
+        print(f"{often:6}  {what}")
+    return done, entries
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--programs", type=int, default=10_000, help="how many")
+    parser.add_argument("--seed", type=int, default=0, help="the number of the first")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so many")
+    parser.add_argument("--native", type=int, default=16, help="each so many-th as native code; 0 for none")
+    parser.add_argument("--found", type=int, default=20, help="stop after so many that are wrong")
+    parser.add_argument("--whole", action="store_true", help="do not shorten")
+    args = parser.parse_args()
+    os.environ.setdefault("ADJOINT_CACHE", "off")
+    start = time.perf_counter()
+    done, entries = run(
+        args.programs, args.seed, seconds=args.seconds, native=args.native, found=args.found, shorten=not args.whole
+    )
+    print(f"{done} programs, {len(entries)} of them wrong; {time.perf_counter() - start:.0f} s. Refused:")
+    for what, often in refusals.most_common(15):
+        print(f"{often:6}  {what}")
+    return int(bool(entries))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

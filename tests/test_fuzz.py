@@ -1,0 +1,58 @@
+"""Random programs in every mode (`scripts/fuzz.py`), and those in which a mode was wrong once.
+
+ADJOINT_FUZZ_SECONDS=300 in the environment runs new ones for five minutes; ADJOINT_FUZZ_SEED is the first.
+"""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from scripts import fuzz
+from tests.fuzz.modes import check, difference
+from tests.fuzz.programs import Program, generate, read
+
+FOUND = [entry.split("\n", 1) for entry in (Path(__file__).parent / "fuzz" / "found.txt").read_text().split("### ")[1:]]
+
+
+@pytest.mark.parametrize("text", [text for _, text in FOUND], ids=[title for title, _ in FOUND])
+def test_found(text):
+    program = read(text)
+    assert program.fits()
+    assert check(program, native=True) is None
+
+
+@pytest.mark.parametrize("start", range(0, 60, 20))
+def test_fixed_seeds(start):
+    for seed in range(start, start + 20):
+        said = check(generate(seed))
+        assert said is None, f"seed {seed}: {said}"
+
+
+@pytest.mark.skipif("ADJOINT_FUZZ_SECONDS" not in os.environ, reason="long: ADJOINT_FUZZ_SECONDS=300 runs it")
+@pytest.mark.timeout(0)
+def test_sample():
+    seconds, seed = float(os.environ["ADJOINT_FUZZ_SECONDS"]), int(os.environ.get("ADJOINT_FUZZ_SEED", "0"))
+    done, entries = fuzz.run(10**9, seed, seconds=seconds)
+    assert done > 0
+    assert not entries, "\n".join(entries)
+
+
+def test_programs_are_the_same_for_a_seed():
+    assert str(generate(5)) == str(generate(5))
+    assert generate(5).fits()
+
+
+def test_a_wrong_value_is_found_and_made_short():
+    """A function that gives another value the second time."""
+    text = "def f(a, calls=[]):\n    v0 = a * 2.0\n    v1 = v0 + len(calls)\n    calls.append(1)\n    return v1,\n"
+    said = check(Program(text, ["draw(3)"]))
+    assert said is not None
+    assert said.startswith("plain: values again")
+
+
+def test_differences_of_rows():
+    assert difference([1.0], [1.0], 0.0) is None
+    assert difference([1.0], [1.1], 1e-9) == "1.0, not 1.1"
+    assert "not (1,) of float64" in difference([1.0], [np.ones(1)], 1e-9)
