@@ -21,7 +21,7 @@ class Flat:
         return int(self.base.size)
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.base.flatten())
+        return (self.base[i] for i in np.ndindex(self.base.shape))  # each when asked: a loop may write meanwhile
 
     def __getitem__(self, index: Any) -> Any:
         return self.base.flatten()[index]

@@ -228,6 +228,9 @@ class PythonNumber(ArrayBox):
         """The number that `box`, of this kind and without axes, holds."""
         raise NotImplementedError
 
+    def snapshot(self) -> Any:
+        return self  # a number is never written
+
     @property
     def python_type(self) -> type:
         """The type of the number in the plain program."""

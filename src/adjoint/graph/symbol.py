@@ -417,7 +417,7 @@ def _operator(name: str) -> Any:
 
     def method(self: Number, *other: Any) -> Any:
         if all(_is_pythons(x) for x in other):
-            self, *other = map(_counted, (self, *other))
+            self, other = _counted(self), tuple(map(_counted, other))
         out = of_arrays(self, *other)
         if type(out) is Symbol and all(map(_is_pythons, other)):
             return symbol_of(out.value.item(), out.node)

@@ -74,6 +74,8 @@ def _shown(x: Any, of_samples: Callable[[Any], Any]) -> Any:
 
 def _of_samples(x: Any) -> Any:
     values = np.asarray(_values(x))
+    if x.is_python:
+        return Samples(values.ravel().tolist()) if values.size else values
     return Samples(values.reshape(-1, *x.shape)) if values.size else values
 
 

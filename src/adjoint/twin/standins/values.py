@@ -75,6 +75,8 @@ def plainly(x: Any, depth: int = DEPTH) -> Any:
         return x
     if isinstance(x, Box):
         values = cast(Any, x).numpy()
+        if x.is_python:
+            return values.item()
         return values if values.ndim else values[()]
     if kind is ndarray and x.dtype != object:
         return x
