@@ -156,3 +156,21 @@ def test_condition_beside_nan_in_forward_mode():
     with np.errstate(all="ignore"):
         tangent = ad.jvp(f, (X,), (np.ones(3),))[1]
     np.testing.assert_allclose(tangent, [1 / np.sqrt(0.3), 0.0, 1 / np.sqrt(0.5)])
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, ad.compile, lambda f: lambda x: ad.vmap(f)(np.stack([x, x]))[1]])
+def test_elements_of_flat_are_read_when_asked_for(wrap):
+    def f(x):
+        a = np.outer(x, x)
+        for element in a.flat:
+            a[-1, -1] += element
+        for k, element in enumerate(a.flat):
+            if k < 8:
+                a.flat[k + 1] = element + x[0]
+        return a.sum()
+
+    g = wrap(f)
+    for _ in range(2):
+        np.testing.assert_allclose(g(X), f(X))
+    step = 1e-6 * np.eye(3)
+    np.testing.assert_allclose(ad.grad(f)(X), [(f(X + e) - f(X - e)) / 2e-6 for e in step], atol=1e-6)

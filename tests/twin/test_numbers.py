@@ -361,3 +361,16 @@ def test_errors_that_some_samples_raise():
         ad.vmap(lambda x: 1 / float(x))(np.zeros(2))
     with pytest.raises(ad.BatchedValueError, match="complex number for some"):
         ad.vmap(lambda x: float(x) ** 0.5)(np.array([-1.0, 1.0]))
+
+
+def test_texts_are_python_s():
+    seen = []
+
+    def f(x):
+        seen.append((repr(x), f"{x!r}", str([x, x > 0]), str({"a": x}), "{!r}".format((x,)), repr(np.sin(x))))  # noqa: UP032 - as people write it
+        return x * x
+
+    f(0.7)
+    for transform in (ad.grad, ad.jacfwd, ad.hessian):
+        transform(f)(0.7)
+    assert len(set(seen)) == 1

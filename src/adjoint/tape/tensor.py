@@ -150,6 +150,8 @@ class Tensor(Leaving, Writable, Observable, TensorMethods):
         return wrap(memory_of(self.data), self.node, self.level)
 
     def snapshot(self) -> Tensor:
+        if self._is_number():
+            return self
         data = self.data
         if isinstance(data, np.ndarray):  # written where it lies; boxes only get other layers
             kept = private(data)
