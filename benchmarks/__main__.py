@@ -27,6 +27,7 @@ NAMES = (
     "compile",
     "checkpoint",
     "memory",
+    "growth",
     "imports",
 )
 RESULTS = Path(__file__).parent / "results" / "eager.md"

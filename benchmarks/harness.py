@@ -52,7 +52,7 @@ class Case:
         per: by how many operations (or steps, …) the time is divided.
         budgets: what adjoint may cost at most.
         measure: instead of timing the programs: gives samples by peer, for a number of rounds.
-        unit: ``s`` or ``B``.
+        unit: ``s``, ``B``, or ``n^`` for the exponent of a growth.
     """
 
     name: str

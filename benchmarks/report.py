@@ -16,6 +16,8 @@ TIMES, NONE = "\N{MULTIPLICATION SIGN}", "\N{EN DASH}"
 
 def shown(value: float, unit: str) -> str:
     """A figure with its unit: ``12.3 µs``."""
+    if unit == "n^":
+        return f"n^{value:.2f}"
     if unit == "B":
         return f"{value:.0f} B" if value < 1e5 else f"{value / 1e6:.3g} MB"
     for scale, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")):

@@ -115,12 +115,13 @@ class Arguments:
             now = self.boxed[chosen.number].data if chosen.tensor else symbol
             if now is not symbol or symbol.node is not node:
                 yield Target(chosen.number, False, chosen.number not in replaced), now
+        firsts = {id(x): k for k, x in reversed(list(enumerate(self.boxed)))}
         before = {c.number: s for c, s in zip(self.chosen, self._symbols, strict=True) if c.gradient}
         nodes = {c.number: n for c, n in zip(self.chosen, self.inputs, strict=True) if c.gradient}
         for chosen in self.chosen:
             if not chosen.tensor or chosen.gradient or self.boxed[chosen.number].node is None:
                 continue
-            first = next(k for k, x in enumerate(self.boxed) if x is self.boxed[chosen.number])
+            first = firsts[id(self.boxed[chosen.number])]
             grad, old = self.boxed[first].node.grad, before.get(first)
             if first != chosen.number or (grad is None and old is None):
                 continue

@@ -52,8 +52,9 @@ class Back:
 
     def settle(self, inputs: Sequence[Node]) -> None:
         """The recording's inputs are these."""
-        self.sources = [inputs.index(node) for node in self.met]
-        self.taken = [inputs.index(node) for node in self.given]
+        place = {node: k for k, node in enumerate(inputs)}
+        self.sources = [place[node] for node in self.met]
+        self.taken = [place[node] for node in self.given]
 
 
 def _node(x: Any) -> Node:
@@ -94,7 +95,8 @@ def operation(graph: Graph, run: Callable[..., tuple[Any, ...]], back: Back, run
             varying = [xs[k] for k in back.sources]
 
             def of_sources(*given: Any) -> list[Any]:
-                return again(*(given[back.sources.index(k)] if k in back.sources else x for k, x in enumerate(xs)))
+                changed = dict(zip(back.sources, given, strict=True))
+                return again(*(changed.get(k, x) for k, x in enumerate(xs)))
 
             found: Sequence[Any] = vjp(of_sources, *varying)[1](seeds)
         else:

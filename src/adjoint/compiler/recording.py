@@ -264,7 +264,8 @@ def _recorded(
     forms = [form_of(x) for x in found]
     gives = Gives([isinstance(x, Tensor) for x in found], forms, assembly.assemble, assembly.same, assembly.single)
     door.forget()
-    inputs.numbers = [(place, node) for place, node in inputs.numbers if node in set(used)]
+    kept = frozenset(used)
+    inputs.numbers = [(place, node) for place, node in inputs.numbers if node in kept]
     overwritten = [leaves[target.number] for target, _ in mutations]
     given = [leaf.read(leaves) for leaf in arguments.chosen]
     if shares_memory(given, inputs, written, overwritten):

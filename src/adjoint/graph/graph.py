@@ -162,11 +162,11 @@ class Graph:
         for node in nodes:
             for arg in node.args:
                 last[arg] = place[node]
-        drops: dict[int, tuple[int, ...]] = {}
+        drops: dict[int, list[int]] = {}
         keep = {*self.outputs, *(node for node in nodes if not node.args and node.op is None)}
         for node, user in last.items():
             if node not in keep:
-                drops[user] = (*drops.get(user, ()), place[node])
+                drops.setdefault(user, []).append(place[node])
         guarded = {guard.node for guard in self.guards}
         steps = [
             _Step(
@@ -174,7 +174,7 @@ class Graph:
                 node.settings,
                 tuple(place[arg] for arg in node.args),
                 place[node],
-                drops.get(place[node], ()),
+                tuple(drops.get(place[node], ())),
                 node if node in guarded or depends_on_values(node) else None,
             )
             for node in nodes

@@ -34,19 +34,19 @@ class Arguments:
 
     def __init__(self, given: Any) -> None:
         leaves, self._rebuild = flatten(given)
-        roots: dict[int, Tensor] = {}
+        roots: dict[int, tuple[int, Tensor]] = {}
         self._leaves = [self._placed(leaf, roots) if isinstance(leaf, Tensor) else leaf for leaf in leaves]
-        self._roots = [(type(root), root.level, root.node) for root in roots.values()]
+        self._roots = [(type(root), root.level, root.node) for _, root in roots.values()]
         plain = [leaf for leaf in leaves if isinstance(leaf, np.ndarray)]
         self._prints = [fingerprint(array) for array in plain]
-        self.arrays: tuple[Any, ...] = (*(root.data for root in roots.values()), *plain)
+        self.arrays: tuple[Any, ...] = (*(root.data for _, root in roots.values()), *plain)
 
-    def _placed(self, tensor: Tensor, roots: dict[int, Tensor]) -> _Place:
+    def _placed(self, tensor: Tensor, roots: dict[int, tuple[int, Tensor]]) -> _Place:
         # Not the tensor itself: it may come to hold a history that leads back here.
         root, path = root_of(tensor)
-        roots.setdefault(id(root), root)
+        number, _ = roots.setdefault(id(root), (len(roots), root))
         shown = (tensor.data, tensor.node) if path else (None, None)
-        return _Place(list(roots).index(id(root)), path, *shown)
+        return _Place(number, path, *shown)
 
     def again(self, arrays: Sequence[Any], what: str) -> Any:
         """The arguments as they were, around `arrays`: those that were kept, with the values they had.

@@ -9,7 +9,7 @@ from typing import Any
 from numpy import asarray, ndarray
 
 from adjoint.arrays.layered import Writable
-from adjoint.core.box import TRACKED, Box, apply
+from adjoint.core.box import TRACKED, apply, settled
 from adjoint.core.foreign import PLAIN, plain_array
 from adjoint.core.leaks import entering, plain
 from adjoint.core.op import Op
@@ -92,8 +92,8 @@ def record(op: Op, level: int, args: Sequence[Any], settings: Any, kind: type) -
                 wanted.append(i)
         else:
             if type(arg) not in PLAIN:
-                if isinstance(arg, Box) and arg.level == level and (inner := arg.settled()) is not arg:
-                    return record(op, level, [*args[:i], inner, *args[i + 1 :]], settings, kind)  # it only holds it
+                if settled(arg, level) is not arg:  # it only holds it
+                    return record(op, level, [settled(x, level) for x in args], settings, kind)
                 if type(arg) in TRACKED:
                     left.append(arg)
                     arg = plain(arg)
@@ -129,12 +129,14 @@ def written(
     node = ObservedNode() if is_observed else Node()
     node.order, node.pull, node.parents = next_order(), pull, parents
     node.saved = pull.save(values, out, settings)
-    for i, value in enumerate(values):
-        if i not in wanted and (type(value) is ndarray or isinstance(value, Writable)):
-            together = op.inputs[0][0] == "*"
-            name = op.inputs[0][1:] if together else op.inputs[i]
-            if name in pull.names:
-                watch(node, pull.names.index(name), i if together else None)
+    if len(wanted) < len(values):
+        on_tape = frozenset(wanted)
+        for i, value in enumerate(values):
+            if i not in on_tape and (type(value) is ndarray or isinstance(value, Writable)):
+                together = op.inputs[0][0] == "*"
+                name = op.inputs[0][1:] if together else op.inputs[i]
+                if name in pull.names:
+                    watch(node, pull.names.index(name), i if together else None)
     for name, value in settings.items():
         if isinstance(value, ndarray | Writable) and name in pull.names:
             watch(node, pull.names.index(name))

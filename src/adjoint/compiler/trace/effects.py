@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import types
-from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,8 @@ class Assembly:
         self.found: list[Any] = []
         self._numbers: dict[int, int] = {}
         self._scope: dict[str, Any] = {}
+        self._names: dict[int, str] = {}
+        self._path_of = {k: path for path, k in door.leaf_of.items()}
         self._lines: list[str] = []
         self._made: dict[int, str] = {}
         self._kept: list[Any] = []
@@ -51,11 +53,10 @@ class Assembly:
 
     def name(self, thing: Any) -> str:
         """What `thing` is called in the function."""
-        for known, value in self._scope.items():
-            if value is thing:
-                return known
-        known = f"k{len(self._scope)}"
-        self._scope[known] = thing
+        known = self._names.get(id(thing))
+        if known is None:
+            known = self._names[id(thing)] = f"k{len(self._scope)}"
+            self._scope[known] = thing
         return known
 
     def text(self, x: Any) -> str:
@@ -105,29 +106,35 @@ class Assembly:
         live = self.door.inputs.live
         count = len(self.found)
         roots = [x.root if isinstance(x, Symbol) and isinstance(x.value, np.ndarray) else x for x in self.found]
+        shared = Counter(map(id, roots))
+        gradients, holders = self.door.inputs.gradients(), self.door.inputs.holders()
+        first: dict[int, int] = {}  # of arrays that a result has or is: the number of the first such result
+        for n, x in enumerate(self.found):
+            data = x.data if isinstance(x, Tensor) else x
+            first.setdefault(id(data.root if data is not x and isinstance(data, Symbol) else data), n)
         nodes: dict[Node, int] = {}
         for n, (x, root) in enumerate(zip(self.found[:count], roots, strict=True)):
             if n in self.same:
                 continue
-            held = self.door.inputs.gradient_of(x) if isinstance(x, Tensor) else None
+            held = gradients.get(id(x)) if isinstance(x, Tensor) and x.node is None else None
             if held is not None:
                 text = self.text(held)
                 yield f"r[{n}] = {self._live(self.same[int(text[2:-1])]) if text[:2] == 'r[' else text}.grad"
                 continue
-            holder = self.door.inputs.holder_of(root) if isinstance(root, Symbol) else None
+            holder = holders.get(id(root)) if isinstance(root, Symbol) else None
             if holder is not None and id(holder) in live:
                 source = f"{self._live(live[id(holder)])}.data"
                 yield f"r[{n}] = {source if root is x else f'{self.name(look)}({source}, {self.name(x.path)})'}"
                 continue
             if root is not x and not any(isinstance(v, Box) for _, settings in x.path for v in _values(settings)):
                 shown = id(root) in live
-                if shown or sum(other is root for other in roots) > 1:
+                if shown or shared[id(root)] > 1:
                     source = self._live(live[id(root)]) if shown else self._result(root)
                     yield f"r[{n}] = {self.name(look)}({source}, {self.name(x.path)})"
                     continue
-            shared = self._sharing(x)
-            if shared is not None:
-                yield f"r[{n}].data = {shared}"
+            array = self._sharing(x, holders, first)
+            if array is not None:
+                yield f"r[{n}].data = {array}"
                 continue
             value = value_of(x)
             if isinstance(value, np.ndarray) and not value.flags.c_contiguous:  # native code gives C's order
@@ -141,27 +148,24 @@ class Assembly:
                     yield f"r[{n}] = {self.name(np.array)}(r[{n}])"  # equal, and another one
                 nodes[node] = n
 
-    def _sharing(self, x: Any) -> str | None:
+    def _sharing(self, x: Any, holders: Mapping[int, Tensor], first: Mapping[int, int]) -> str | None:
         """The array of another result, if `x` is a tensor that has the same one."""
         data = x.data if isinstance(x, Tensor) else None
         if not isinstance(data, Symbol) or data.path:
             return None
-        holder = self.door.inputs.holder_of(data.root)
+        holder = holders.get(id(data.root))
         if holder is not None and id(holder) in self.door.inputs.live:
             return f"{self._live(self.door.inputs.live[id(holder)])}.data"
-        for m, other in enumerate(self.found):
-            if other is x:
-                return None
-            if isinstance(other, Tensor) and isinstance(other.data, Symbol) and other.data.root is data.root:
-                return f"r[{m}].data" if not other.data.path else None
-            if other is data.root:
-                return f"r[{m}]"
-        return None
+        m = first.get(id(data.root))
+        other = x if m is None else self.found[m]
+        if other is x or (isinstance(other, Tensor) and other.data.path):
+            return None
+        return f"r[{m}].data" if isinstance(other, Tensor) else f"r[{m}]"
 
     def _live(self, thing: Any) -> str:
         """The expression for a thing that is there already."""
         if isinstance(thing, int):
-            return next(path for path, k in self.door.leaf_of.items() if k == thing)
+            return self._path_of[thing]
         if isinstance(thing, np.ndarray):
             self.door.guards.at(self.door.inputs.place_of(thing), thing)
         return self.name(thing)

@@ -129,20 +129,17 @@ class Inputs(State):
         assert isinstance(first, Place)
         return first
 
-    def gradient_of(self, tensor: Tensor) -> Tensor | None:
-        """What stands for the tensor whose gradient this one is."""
-        if tensor.node is not None:
-            return None
-        boxes = [box for box in self.arguments.boxed if isinstance(box, Tensor)]
-        for box in (*boxes, *self._shadow.values()):
-            if isinstance(box.node, Leaf) and SLOT.__get__(box.node) is tensor:
-                return box
-        return None
+    def _tensors(self) -> list[Tensor]:
+        """What stands for tensors."""
+        return [*(box for box in self.arguments.boxed if isinstance(box, Tensor)), *self._shadow.values()]
 
-    def holder_of(self, symbol: Any) -> Tensor | None:
-        """What stands for the tensor whose data this is."""
-        boxes = [box for box in self.arguments.boxed if isinstance(box, Tensor)]
-        return next((box for box in (*boxes, *self._shadow.values()) if box.data is symbol), None)
+    def gradients(self) -> dict[int, Tensor]:
+        """By the id of a tensor that is another one's gradient: what stands for that one."""
+        return {id(SLOT.__get__(box.node)): box for box in reversed(self._tensors()) if isinstance(box.node, Leaf)}
+
+    def holders(self) -> dict[int, Tensor]:
+        """By the id of an array: what stands for the tensor whose data it is."""
+        return {id(box.data): box for box in reversed(self._tensors())}
 
     def _keep(self, thing: Any, box: Any, place: Place) -> None:
         self._kept += [thing, box]

@@ -96,7 +96,7 @@ class Writes(Operators):
         if not isinstance(value.value if isinstance(value, Symbol) else value, np.ndarray):
             raise self.refuse("it sets data of a tensor to something else than an array")
         root = value.root if isinstance(value, Symbol) else value
-        if id(root) in self.inputs.live or (root is not o.data and self.inputs.holder_of(root) is not None):
+        if id(root) in self.inputs.live or (root is not o.data and id(root) in self.inputs.holders()):
             raise self.refuse("it gives a tensor the array of something else")
 
     def _set_instance(self, o: Any, x: Any, name: str, value: Any) -> None:

@@ -39,7 +39,8 @@ class Segment:
         self, inputs: Sequence[Node], plan: Plan, outputs: Sequence[Node], kernels: list[Kernel], exact: bool = False
     ) -> None:
         self.inputs, self.outputs, self.plan, self.kernels, self.exact = inputs, outputs, plan, kernels, exact
-        self.targets = [self.inputs.index(node) for node in plan.targets]
+        place = {node: i for i, node in enumerate(inputs)}
+        self.targets = [place[node] for node in plan.targets]
         self.long = _is_long(plan)
         self._others: list[_Instance] = []
         self._first = _Instance(self, self._slow)
@@ -91,9 +92,10 @@ class _Instance:
         slots |= {node: count + i for i, node in enumerate(plan.constants)}
         arena_slot = count + len(constants)
         slots[FLAG] = arena_slot + 1
+        results: dict[Any, int] = {node: i for i, node in reversed(list(enumerate(outputs)))}
         for value in (value for step in plan.steps for value in step.use.writes):
             if value not in plan.arena.places and value not in slots:
-                slots[value] = len(inputs) + (value.number if isinstance(value, Copy) else outputs.index(value))
+                slots[value] = len(inputs) + (value.number if isinstance(value, Copy) else results[value])
         block = np.array([0] * count + [c.ctypes.data for c in constants] + [start, flag.ctypes.data], np.int64)
         params = []
         for step in plan.steps:

@@ -67,8 +67,9 @@ def _opened(x: Sequence[Any], parts: list[Any]) -> tuple[int, ...] | None:
         if kinds <= _SCALARS:
             parts += x
             return (len(x),)
-        parts += [q if type(q) in _SCALARS or is_box(q) else np.asarray(q) for q in x]
-        shapes = {() if type(q) in _SCALARS else q.shape for q in parts}
+        these = [q if type(q) in _SCALARS or is_box(q) else np.asarray(q) for q in x]
+        parts += these
+        shapes = {() if type(q) in _SCALARS else q.shape for q in (*parts[:1], *these)}
         return (len(x),) if len(shapes) == 1 else None
     if not all(issubclass(kind, SEQUENCES) for kind in kinds):
         return None

@@ -1,0 +1,96 @@
+"""All work grows linearly with the number of inputs, uses, writes and outputs. Calls are counted, not seconds."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint.ops.joining import pile
+from adjoint.tape.node import written
+from benchmarks.workloads.growth import PATTERNS, exponents, leaves
+
+
+def calls(run: Callable[[], Any]) -> int:
+    """How many functions `run` calls in this thread, those of C included."""
+    count = 0
+
+    def counted(frame: FrameType, event: str, arg: Any) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    gc.collect()
+    gc.disable()
+    before = sys.getprofile()
+    sys.setprofile(counted)
+    try:
+        run()
+    finally:
+        sys.setprofile(before)
+        gc.enable()
+    return count
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_calls_grow_linearly(name: str) -> None:
+    build = PATTERNS[name]
+    build(8)()  # what is made once a process
+    few, more, many = (calls(build(n)) for n in (100, 200, 400))
+    assert many - more <= 2.2 * (more - few) + 500, (few, more, many)
+
+
+def test_a_quadratic_program_is_found() -> None:
+    def run(n: int) -> None:
+        for i in range(n):
+            for _ in range(i):
+                abs(0)
+
+    few, more, many = (calls(lambda n=n: run(n)) for n in (100, 200, 400))
+    assert many - more > 2.2 * (more - few) + 500
+
+
+class Asked(tuple[int, ...]):
+    """Numbers that count how often somebody looks for one of them."""
+
+    __slots__ = ()
+    times = 0
+
+    def __contains__(self, key: object) -> bool:
+        Asked.times += 1
+        return super().__contains__(key)
+
+
+@pytest.mark.parametrize("constants", [0, 500])
+def test_a_node_of_many_inputs_is_not_searched_for_each(constants: int) -> None:
+    """Looking through a tuple is no call, so it is counted here."""
+    tensors = leaves(500)
+    values = [*(t.data for t in tensors), *[np.ones(2)] * constants]
+    wanted, parents = Asked(range(500)), tuple(t.node for t in tensors)
+    Asked.times = 0
+    node = written(pile, values, wanted, parents, np.stack(values), {"axis": 0}, 0)
+    assert len(node.parents) == 500
+    assert Asked.times == 0
+
+
+def test_many_inputs_have_the_gradients_of_few() -> None:
+    tensors = leaves(300)
+    np.sum(np.stack([t * i for i, t in enumerate(tensors)])).backward()
+    assert [t.grad.tolist() for t in tensors] == [[float(i)] * 2 for i in range(300)]
+
+
+def test_rows_of_a_list_of_different_shapes_are_refused_by_their_first() -> None:
+    assert ad.jvp(lambda x: np.array([[x, 2 * x], [3 * x, x]]), (1.0,), (1.0,))[1].tolist() == [[1.0, 2.0], [3.0, 1.0]]
+    with pytest.raises(ValueError, match="inhomogeneous"):
+        ad.jvp(lambda x: np.array([[x, x], [np.ones(2) * x, np.ones(2) * x]]), (1.0,), (1.0,))
+
+
+def test_exponents_are_measured() -> None:
+    found = exponents(PATTERNS["stack of n tensors"], 20, 2)
+    assert found["linear"] == [1.0]
+    assert len(found["adjoint"]) == 1
