@@ -27,7 +27,7 @@ def flatten(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
         >>> leaves, rebuild([x * 10 for x in leaves])
         ([2.0, 3.0, 1.0], {'w': 10.0, 'b': [20.0, 30.0]})
     """
-    if is_leaf(tree):
+    if isinstance(tree, _PLAIN):
         return [tree], _only
     import optree
 

@@ -18,6 +18,7 @@ from adjoint.core.pulls import dtype_of
 from adjoint.core.trees import flatten, is_leaf, matched, paths
 from adjoint.core.types import Aux, Function, R
 from adjoint.forward.dual import Dual
+from adjoint.forward.number import DualNumber
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.selected import Selected, bare, has_nan, is_symbolic
 from adjoint.transforms.reverse import grad, vjp
@@ -104,6 +105,8 @@ def _carrying(primal: Any, tangent: Any, level: int, i: int, knowing: int | None
     if type(primal) is type(tangent) is np.ndarray and primal.dtype == tangent.dtype == float and knowing is None:
         if primal.shape == tangent.shape:
             return Dual.of((copy_as_it_lies(primal), tangent.copy()), level)
+    if type(primal) is type(tangent) is float and knowing is None:
+        return DualNumber.of((np.float64(primal), np.float64(tangent)), level)
     leaves, rebuild = flatten(primal)
     found = [_own(t) for t in _directions("jvp", primal, tangent, f"argument {i}")]
     if knowing is not None:

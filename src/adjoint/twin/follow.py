@@ -69,7 +69,7 @@ def _runs_as_it_is(f: FunctionType) -> bool:
     code, scope, named, depends = known
     if code is not f.__code__ or scope is not f.__globals__ or named is not patterns():
         return False
-    if all(names.get(name) is value for names, name, value in depends):
+    if not depends or all(names.get(name) is value for names, name, value in depends):
         return True
     _of(_home(f)).forget()
     _as_is.pop(id(code), None)
