@@ -222,3 +222,28 @@ def test_derivatives_by_an_output_time_are_the_fields(method, others):
     assert slope(t) == pytest.approx(first, abs=1e-7)
     assert curvature(t) == pytest.approx(second, abs=1e-7)
     assert ad.grad(curvature)(t) == pytest.approx(third, abs=1e-7)
+
+
+def _ends(span, **options):
+    def f(x):
+        found = integrate.solve_ivp(lambda t, y: -y * x, span(x), [1.0], rtol=1e-9, atol=1e-12, **options)
+        return found.t[0] * found.t[-1] ** 2 * found.y[0, -1]
+
+    return f
+
+
+@pytest.mark.parametrize("method", ["RK45", "DOP853", "Radau"])
+@pytest.mark.parametrize("span", [lambda x: (x, 2.0), lambda x: (0.5, x), lambda x: (2 * x, x), lambda x: (x, x)])
+def test_times_of_the_solution_follow_the_span(span, method):
+    f, step = _ends(span, method=method), 1e-5
+    expected = (f(0.7 + step) - f(0.7 - step)) / (2 * step)
+    for slope in (ad.grad(f)(0.7), ad.jvp(f, (0.7,), (1.0,))[1]):
+        np.testing.assert_allclose(slope, expected, rtol=1e-5)
+
+
+def test_area_under_the_steps_taken():
+    def area(x):
+        found = integrate.solve_ivp(lambda t, y: -y, (0, x), [1.0], rtol=1e-9, atol=1e-12)
+        return np.trapezoid(found.y[0], found.t)
+
+    np.testing.assert_allclose(ad.grad(area)(0.7), np.exp(-0.7), rtol=2e-3)

@@ -135,6 +135,8 @@ def _direct(
     taken = Taken(field, grid, ends, y0, method, lambda t: found.each(lambda r: r[1](t)))
     times = None if t_eval is None else array(assembled(t_eval))[: result.t.shape[0]]
     states = np.stack(taken.states, axis=1) if times is None else taken.at(times)
+    if times is None and any(map(levels, ends)):
+        result.t = np.concatenate([np.reshape(array(t), (1,)) for t in taken.times])
     if events is not None:
         last = _followed_events(result, taken, field, events, args)
         if last is not None and times is None:
