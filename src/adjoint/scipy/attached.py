@@ -182,4 +182,6 @@ def attached(z: Any, equations: Function, symmetric: bool = False, near: float =
     for _ in range(orders):
         off = equations(z + change) if off is None else off
         change, off = change + carried_out(inverse, [off])[0], None
-    return start + change
+    solution = start + change
+    equations(solution)  # last: what they keep for later, in a closure or an attribute, has its history
+    return solution
