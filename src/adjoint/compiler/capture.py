@@ -110,10 +110,14 @@ def _captured(f: Callable[..., Any], run: Run, given: Given, known: Found) -> Gr
     state = OutsideState(known, given.tensors)
     with recording(silent=True) as notes, np.errstate(all="ignore"):
         door = Door(state, (), known, notes)
-        args, kwargs = trees.made(door, given.arguments(lambda x: _stand_in(door, x)))
-        value = trees.plain(door, door.ended(run(door, args, kwargs)), True)
-        outputs, gives = results(value)
-        written = state.written(door, node_of)
+        try:
+            args, kwargs = trees.made(door, given.arguments(lambda x: _stand_in(door, x)))
+            value = trees.plain(door, door.ended(run(door, args, kwargs)), True)
+            outputs, gives = results(value)
+            written = state.written(door, node_of)
+        except BaseException:
+            door.give_up()
+            raise
     outputs += written.values()
     guards = needed(notes.guards, outputs)
     used = set(in_order([*outputs, *(guard.node for guard in guards)]))
