@@ -8,6 +8,8 @@ from functools import wraps
 from types import MappingProxyType
 from typing import Any, ParamSpec, TypeVar, overload
 
+from adjoint.core.switches import Switch
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -44,9 +46,9 @@ class RecordingFloor:
     """
 
     def __init__(self) -> None:
-        self._mode: ContextVar[int] = ContextVar("recording_floor", default=0)
-        self.raw = self._mode.get
-        self.reset = self._mode.reset
+        self.mode: ContextVar[int] = ContextVar("recording_floor", default=0)
+        self.raw = self.mode.get
+        self.reset = self.mode.reset
 
     def get(self) -> int:
         """The floor."""
@@ -55,7 +57,7 @@ class RecordingFloor:
 
     def set(self, floor: int) -> Token[int]:
         """Move the floor; whoever observes goes on observing."""
-        return self._mode.set(Observed.of(floor, self.observers()))
+        return self.mode.set(Observed.of(floor, self.observers()))
 
     def observers(self) -> Mapping[str, Observer]:
         """Those who are told of each new node, by the kind of observer."""
@@ -64,14 +66,14 @@ class RecordingFloor:
 
     def observe(self, kind: str, observer: Observer) -> Token[int]:
         """Tell `observer` of each new node from now on, instead of an earlier one of the same `kind`."""
-        return self._mode.set(Observed.of(self.get(), {**self.observers(), kind: observer}))
+        return self.mode.set(Observed.of(self.get(), {**self.observers(), kind: observer}))
 
 
 NOBODY: Mapping[str, Observer] = MappingProxyType({})
 recording_floor = RecordingFloor()
 
 
-class set_grad_enabled:  # noqa: N801 - PyTorch's name, and used like a function
+class set_grad_enabled(Switch):  # noqa: N801 - PyTorch's name, and used like a function
     """Switch recording on or off; a context manager and a decorator, nested at will and exception-safe.
 
     Example:
@@ -84,13 +86,11 @@ class set_grad_enabled:  # noqa: N801 - PyTorch's name, and used like a function
 
     def __init__(self, mode: bool) -> None:
         self.floor = 0 if mode else NEVER
-        self._tokens: list[Token[int]] = []
+        super().__init__(recording_floor.mode)
 
-    def __enter__(self) -> None:
-        self._tokens.append(recording_floor.set(self.floor))
-
-    def __exit__(self, *_: object) -> None:
-        recording_floor.reset(self._tokens.pop())
+    def value(self) -> int:
+        """This floor; whoever observes goes on observing."""
+        return Observed.of(self.floor, recording_floor.observers())
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         @wraps(function)

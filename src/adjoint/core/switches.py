@@ -1,0 +1,65 @@
+"""`Switch`: a mode that a block turns on, and that no interrupt leaves on.
+
+Python looks for signals between instructions of its own: after a call, at the start of a function. An ``__enter__``
+in Python can so end after the mode was set, and an ``__exit__`` before it is taken back. Here both are callables of
+C's, put together while nothing is set yet; inside of them, nothing looks for signals.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from contextvars import ContextVar, Token
+from itertools import repeat
+from typing import Any
+
+_LAST = repeat(-1)
+
+
+class _Leaving(io.IOBase):
+    """Its ``__exit__``, in C, takes what an exception gives, and calls `close` without: the only one that does both."""
+
+    closed = True  # nothing is closed when it dies
+    close: Any
+
+
+class _Entering:
+    """Gives an object's `Switch.entering` as its ``__enter__``; called with the object, carries it out."""
+
+    def __get__(self, switch: Switch | None, kind: type) -> Any:
+        return self if switch is None else switch.entering()
+
+    def __call__(self, switch: Switch) -> None:
+        switch.entering()()
+
+
+class _Exiting:
+    """The same for `Switch.leaving` and ``__exit__``."""
+
+    def __get__(self, switch: Switch | None, kind: type) -> Any:
+        return self if switch is None else switch.leaving
+
+    def __call__(self, switch: Switch, *error: object) -> None:
+        switch.leaving(*error)
+
+
+class Switch:
+    """A context manager that sets `variable` to what `value` gives, and takes that back; it may be entered again."""
+
+    __enter__ = _Entering()
+    __exit__ = _Exiting()
+
+    def __init__(self, variable: ContextVar[Any]) -> None:
+        self._variable = variable
+        self._tokens: list[Token[Any]] = []
+        leaving = _Leaving()
+        leaving.close = map(variable.reset, map(self._tokens.pop, _LAST)).__next__
+        self.leaving: Callable[..., None] = leaving.__exit__
+
+    def value(self) -> Any:
+        """What the mode is in the block."""
+        raise NotImplementedError
+
+    def entering(self) -> Callable[[], None]:
+        """What enters the block."""
+        return map(self._tokens.append, map(self._variable.set, (self.value(),))).__next__
