@@ -50,6 +50,7 @@ def where(condition: Any, *values: Any) -> Any:
 
 @composite(
     np.select,
+    memory=NEW_C,
     samples=lambda r: [call([np.array([True, False, False]), np.array([True, True, False])], [r(3), r(3)], 7.0)],
 )
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
