@@ -75,7 +75,7 @@ def generate(seed):
         if len(lines) == wanted:
             break
     results = [name for name, x in arrays(space, "fc") if name not in NAMES] or [NAMES[0]]
-    results = list(dict.fromkeys([results[-1], *rng.choices(results, k=rng.randint(0, 2))]))
+    results = list(dict.fromkeys([results[-1], *rng.choices(results, k=rng.randint(0, 5))]))
     body = "\n".join(f"    {part}" for line in lines for part in line.split("\n"))
     return Program(f"def f({', '.join(NAMES[: len(start)])}):\n{body}\n    return {', '.join(results)},\n", arguments)
 
