@@ -22,6 +22,7 @@ REORDERED = {"pad", "geomspace", "matrix_logarithm", "frechet_of_logarithm"}
 ENDLESS, WIDE = {"hyp1f1", "svd"}, {"obl_ang1", "obl_rad1", "pro_ang1", "pro_rad1", "obl_ang1_cv", "obl_rad1_cv"}
 # Compiled, a product of arrays takes its factors to be finite, where eagerly what a selection left out is kept out.
 FINITE = {"corrcoef", "correlate"}
+TRIMMED = {"polydiv"}  # how long its result is depends on the values
 PLAIN = ROUNDED | ENDLESS | FINITE
 
 
@@ -41,6 +42,8 @@ def test_by_numpy(entry):
 
 @pytest.mark.parametrize("entry", DIFFERENTIABLE, ids=lambda e: e.name)
 def test_natively(entry):
+    if entry.name in TRIMMED:
+        pytest.skip("how long its result is depends on the values, so one cotangent does not fit all points")
     dtypes = (np.float64,) if entry.name in WIDE else (np.float64, np.float32)
     calls = [(stack, dtype) for stack in every(entry) for dtype in dtypes]
     assert check_compiled(Trial(calls, entry.name not in PLAIN), "native", 1000 if entry.name in ROUNDED else 4)

@@ -41,9 +41,13 @@ EXCEPT = {
     **every("airye digamma ive jve yve", {"forward, all complex": REAL, "recorded, all complex": REAL}),
     **every("solve tensorsolve polyfit", {"float16": HALF}),
     **every(
-        "fill_diagonal put_into_axis",
+        "fill_diagonal",
         {f"recorded, first {dtype}": WHOLE for dtype in ("bool", "int", "uint8")},
     ),
+    "put_into_axis": {
+        "0, 1 without axes": LENIENT,
+        **{f"recorded, first {dtype}": WHOLE for dtype in ("bool", "int", "uint8")},
+    },
     **every("max min prod sum", {"without axes": LENIENT, "number": LENIENT}),
     **every("average norm vector_norm roots poly tensorinv", {"without": LENIENT, "number": LENIENT}),
     **every("cov corrcoef", {"without": "no degree of freedom is left: refused, with what to do"}),

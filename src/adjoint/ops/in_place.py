@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.box import Box
+from adjoint.core.box import Box, varies
 from adjoint.core.constructors import in_place
-from adjoint.core.errors import ArgumentError, LeavesGraphError, ShapeError
+from adjoint.core.errors import ArgumentError, BatchedValueError, LeavesGraphError, ShapeError
 from adjoint.core.op import call
 from adjoint.core.registry import REDUCTIONS
 from adjoint.ops.indexing import kept, scatter
@@ -35,6 +35,8 @@ def _fits(values: Any, target: Any, casting: Any, function: str) -> None:
 
 def _with_an_axis(a: Any) -> Any:
     """`a`, or a view of its one element."""
+    if not np.ndim(a) and varies(a):  # whose reshape is a copy
+        raise BatchedValueError("writing by places into a number inside vmap: write x[...] = value instead")
     return a if np.ndim(a) else np.reshape(a, 1)
 
 
