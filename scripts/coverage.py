@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import scipy
 
-from adjoint.testing.coverage import Place, Status, namespaces, place_of
+from adjoint.testing.coverage import Coverage, Status, namespaces, place_of
 from adjoint.testing.natively import Compiled, compiled_as
 
 PAGE = Path(__file__).parent.parent / "docs" / "coverage.md"
@@ -82,7 +82,7 @@ def page() -> str:
     return text
 
 
-def row(names: list[str], place: Place | None, way: Compiled) -> str:
+def row(names: list[str], place: Coverage | None, way: Compiled) -> str:
     assert place is not None
     return f"| {', '.join(names)} | {place.status.value} | {way.value} | {place.note} |\n"
 

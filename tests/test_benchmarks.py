@@ -201,7 +201,7 @@ def test_wrong_arguments_are_explained(
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="Linux keeps this account")
 def test_memory_is_that_of_the_arrays() -> None:
-    """Twenty operations keep ten arrays of 8 MB for the way back, and a few more are there at once."""
+    """Twenty operations keep ten arrays of 8 MB for the backward pass, and a few more are there at once."""
     (most,) = memory.measure("chain", 1_000_000, 1)["adjoint"]
     assert 80e6 < most < 112e6
 

@@ -8,7 +8,7 @@ import adjoint.scipy.linalg
 import adjoint.scipy.signal
 import adjoint.scipy.sparse
 from adjoint.core.op import Op, rule_of
-from adjoint.core.pulls import strict_cotangents
+from adjoint.core.pullbacks import strict_cotangents
 from adjoint.testing import walk
 from adjoint.testing.cases import cases, gradients
 

@@ -139,7 +139,7 @@ def test_ties_and_zeros(entry):
 
 def mutant(name, *rules):
     """The operation `name` with other forward rules."""
-    return ENTRIES[name].replace(jvps=tuple(map(rule_of, rules)), kind="general", flags=frozenset(), pulls={})
+    return ENTRIES[name].replace(jvps=tuple(map(rule_of, rules)), kind="general", flags=frozenset(), pullbacks={})
 
 
 WRONG = {

@@ -111,8 +111,8 @@ def with_autograd(x: np.ndarray, count: int, backward: bool) -> Call:
     autograd = load("autograd")
 
     def step() -> Any:
-        pull, y = autograd.make_vjp(lambda x: program(anp, x, count))(x)
-        return [pull(np.ones_like(x))] if backward else [y]
+        pullback, y = autograd.make_vjp(lambda x: program(anp, x, count))(x)
+        return [pullback(np.ones_like(x))] if backward else [y]
 
     return step
 

@@ -35,16 +35,16 @@ from adjoint.core.guests import expect_guests as _expect_guests
 from adjoint.core.late import provide as _provide
 from adjoint.core.leaks import leaks as leaks
 from adjoint.core.op import call as call
-from adjoint.core.pulls import NotDifferentiable as NotDifferentiable
+from adjoint.core.pullbacks import NotDifferentiable as NotDifferentiable
 from adjoint.core.registry import operation as _operation
 from adjoint.core.version import VERSION as _VERSION
+from adjoint.tape.foreign import exact_checks as exact_checks
 from adjoint.tape.modes import enable_grad as enable_grad
 from adjoint.tape.modes import is_grad_enabled as is_grad_enabled
 from adjoint.tape.modes import no_grad as no_grad
 from adjoint.tape.modes import set_grad_enabled as set_grad_enabled
 from adjoint.tape.tensor import Tensor as Tensor
 from adjoint.tape.tensor import tensor as tensor
-from adjoint.tape.watch import exact_checks as exact_checks
 
 if TYPE_CHECKING:
     from adjoint import data as data

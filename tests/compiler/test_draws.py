@@ -59,7 +59,7 @@ def test_questions_about_what_was_drawn(alike):
         return f
 
     made = alike(make, *[(X,)] * 12)
-    assert sum(map(len, made._ways.values())) == 2
+    assert sum(map(len, made._specializations.values())) == 2
 
 
 def test_generators_in_attributes_containers_and_arguments(alike):

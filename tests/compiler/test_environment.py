@@ -120,7 +120,7 @@ def test_attributes_that_nobody_names_do_not_matter(compiled):
     settings.log = [1, 2, 3]
     f(X)
     assert len(f._latest.graph) == 3
-    assert sum(map(len, f._ways.values())) == 1
+    assert sum(map(len, f._specializations.values())) == 1
 
 
 def outside():
@@ -144,7 +144,7 @@ def test_what_is_another_thing_at_each_call_is_not_recorded(compiled, name):
     for value in expected:
         np.testing.assert_array_equal(f(X), value)
     assert f.explain().splitlines()[-1].strip().startswith("run")
-    assert not f._ways[next(iter(f._ways))]
+    assert not f._specializations[next(iter(f._specializations))]
 
 
 def test_functions_of_numpys_by_their_own_names():
@@ -168,7 +168,7 @@ def test_floats_that_change_are_inputs_from_then_on():
         for k in range(40):
             rate, settings.power = 0.5 + k, 2.0 + k / 8
             np.testing.assert_allclose(f(X), plain(X), rtol=1e-14)
-        assert sum(map(len, f._ways.values())) == 1
+        assert sum(map(len, f._specializations.values())) == 1
         assert len(f._latest.state.numbers) == 2
         rate = 3  # a whole number is part of the program
         np.testing.assert_allclose(f(X), plain(X), rtol=1e-14)
@@ -181,7 +181,7 @@ def test_a_counter_becomes_an_input(compiled):
     f = compiled(lambda x: x + count)
     for count in range(80):
         np.testing.assert_array_equal(f(X), X + count)
-    assert sum(map(len, f._ways.values())) == 1
+    assert sum(map(len, f._specializations.values())) == 1
 
 
 def test_a_shape_that_is_counted_is_not_recorded_for_ever(compiled):
@@ -216,7 +216,7 @@ def test_a_question_that_hangs_on_rounding_stays_with_numpy():
         x = rng.normal(size=37)
         found = f(x)
         assert any(np.array_equal(found, factor * x) for factor in (1, 2, 3))
-    assert sum(map(len, f._ways.values())) <= 3
+    assert sum(map(len, f._specializations.values())) <= 3
     assert "runs as it is" not in f.explain()
 
 

@@ -48,7 +48,7 @@ def test_a_step_is_said_with_its_arguments_state_and_bytes(trained):
     said = trained.explain()
     head, call, way, *_ = said.splitlines()
     assert head.startswith("step (")
-    assert head.endswith("1 signature, 1 way through it")
+    assert head.endswith("1 signature, 1 specialization")
     assert call == "step(x: float64[5, 4], y: int64[5])"
     assert "writes" in way
     assert "by BLAS" in line_with(said, "native: ")
@@ -76,7 +76,7 @@ def test_each_way_says_what_it_asks_and_where():
         return x
 
     said = compiled(clipped, (np.ones(2),), (np.zeros(2),)).explain()
-    assert "1 signature, 2 ways" in said
+    assert "1 signature, 2 specializations" in said
     first, second = [line for line in said.splitlines() if "as long as" in line]
     assert first.strip().startswith("as long as bool(sum(x) > 1) is True ")
     assert second.strip().startswith("as long as bool(sum(x) > 1) is False ")
@@ -106,7 +106,7 @@ def test_trees_tensors_numbers_and_static_arguments_are_named():
         "f(c: float, k=3, params['b']: float64[2], params['w']: float64[3], t: tensor float32[3], n=2)" in f.explain()
     )
     assert "params['w']" in f.plan.values[0].formula
-    assert "the way back" in f.explain()
+    assert "the backward pass" in f.explain()
 
 
 def test_what_runs_as_it_is_says_why_and_where():

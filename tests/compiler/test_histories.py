@@ -122,7 +122,7 @@ def test_inside_of_transforms(f, backend):
         equal(compiled(k * X), f(k * X))
         equal(ad.hessian(compiled)(k * X), ad.hessian(f)(k * X))
         equal(ad.vmap(compiled)(np.stack([k * X, k * X[::-1]])), ad.vmap(f)(np.stack([k * X, k * X[::-1]])))
-    assert sum(map(len, compiled._ways.values())) >= 2  # in a transform, and outside
+    assert sum(map(len, compiled._specializations.values())) >= 2  # in a transform, and outside
 
 
 def test_what_is_refused_inside_a_transform_is_refused_still():

@@ -51,7 +51,7 @@ def test_in_the_middle_of_a_network(compiled, weights):
         found = gradients(lambda: network(made), weights, x)
         for a, b in zip(expected, found, strict=True):
             np.testing.assert_allclose(b, a, rtol=1e-13)
-    assert len(made.graph.outputs) > 1  # it was recorded, with a way back
+    assert len(made.graph.outputs) > 1  # it was recorded, with a backward pass
 
 
 def test_transforms(compiled):

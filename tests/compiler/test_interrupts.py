@@ -9,7 +9,7 @@ import pytest
 import adjoint as ad
 from adjoint import nn, optim
 from adjoint.native.call import segment
-from adjoint.native.codegen import jit as engine
+from adjoint.native.codegen import jit
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers on this system")
 
@@ -127,7 +127,7 @@ def test_while_a_function_is_recorded():
     step = step_of(other, plain, gate)
     for _ in range(3):
         np.testing.assert_allclose(f(x).item(), step(x).item(), rtol=1e-12)
-    assert f._ways
+    assert f._specializations
     assert not f._reasons
 
 
@@ -147,8 +147,8 @@ def test_while_native_code_is_made(monkeypatch):
             f(x)
     assert made
     assert alike(everything(model, adam), before)
-    assert engine.COMPILING.acquire(blocking=False)
-    engine.COMPILING.release()
+    assert jit.COMPILING.acquire(blocking=False)
+    jit.COMPILING.release()
     other, plain = small()
     step = step_of(other, plain, lambda x: x)
     for _ in range(3):

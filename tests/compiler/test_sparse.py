@@ -29,7 +29,7 @@ def test_from_outside(name):
         if k == 5:
             s.values = np.array([2.0, 1.0, 4.0])
         np.testing.assert_allclose(compiled(X), f(X), rtol=1e-13)
-    assert "way 1" in str(compiled.explain())
+    assert "specialization 1" in str(compiled.explain())
 
 
 def test_values_that_the_function_sets():

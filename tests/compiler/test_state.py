@@ -83,7 +83,7 @@ def loss(world, x):
 
 
 def ways(f):
-    return sum(map(len, f._ways.values()))
+    return sum(map(len, f._specializations.values()))
 
 
 def test_gradients_add_up_where_nobody_clears_them(both):

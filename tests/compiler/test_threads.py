@@ -40,7 +40,7 @@ def together(work):
 
 
 def ways(f):
-    return sum(map(len, f._ways.values()))
+    return sum(map(len, f._specializations.values()))
 
 
 def waves(x):
@@ -73,7 +73,7 @@ def test_new_kinds_while_others_call():
             np.testing.assert_allclose(f(x), waves(x), rtol=1e-10, atol=1e-12)
 
     together(work)
-    assert ways(f) == len(f._ways) <= len(shapes)
+    assert ways(f) == len(f._specializations) <= len(shapes)
 
 
 class World:
@@ -105,7 +105,7 @@ def test_steps_that_share_parameters(wait):
 
     together(work)
     assert all(type(x) is np.ndarray and np.isfinite(x).all() for x in world.arrays())
-    assert ways(step) == len(step._ways) <= 4  # none holds what another thread wrote
+    assert ways(step) == len(step._specializations) <= 4  # none holds what another thread wrote
     other = World()  # from here on, alone, everything is as if nothing had happened
     other.model.load_state_dict(world.model.state_dict())
     other.adam.load_state_dict(world.adam.state_dict())
@@ -117,7 +117,7 @@ def test_steps_that_share_parameters(wait):
 
 
 def test_two_threads_that_wait_for_each_other(monkeypatch):
-    """One records and waits for a lock that is the other's, who waits for the recording: neither waits for long."""
+    """One records and waits for a lock that is the other's, who waits for the trace: neither waits for long."""
     monkeypatch.setattr("adjoint.compiler.facade.PATIENCE", 0.1)
     lock, inside, w = threading.Lock(), threading.Event(), ad.tensor([2.0], requires_grad=True)
 

@@ -18,7 +18,7 @@ def network(seed=0, drop=0.0):
 
 
 def ways(f):
-    return sum(map(len, f._ways.values()))
+    return sum(map(len, f._specializations.values()))
 
 
 def stepping(compiled, model, optimizer):
@@ -274,7 +274,7 @@ def test_a_loss_whose_parameters_were_written_since(backend):
     for _ in range(3):
         with pytest.raises(ad.GradientError, match="compiled step"):
             step(X, Y).backward()
-    assert step._latest.back is None  # nothing is kept for a way back
+    assert step._latest.back is None  # nothing is kept for a backward pass
     assert backend == "numpy" or step._directs
 
 

@@ -34,7 +34,7 @@ def same(a, b):
 
 def ways(f):
     """How many programs were recorded."""
-    return sum(map(len, f._ways.values()))
+    return sum(map(len, f._specializations.values()))
 
 
 def test_closures_globals_and_attributes_are_read_afresh():

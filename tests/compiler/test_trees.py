@@ -79,7 +79,7 @@ def test_recorded(name):
     compiled = ad.compile(partial(f), wait=True, backend="numpy")
     for k in range(4):
         assert_same(compiled(X + k), f(X + k))
-    assert "way 1" in str(compiled.explain())
+    assert "specialization 1" in str(compiled.explain())
 
 
 def test_a_tree_that_changes_is_another_program():

@@ -80,9 +80,9 @@ def test_interp_refuses_nodes_that_do_not_fit(shapes):
 
 def test_unwrap_adds_whole_turns():
     x = np.array([0.0, 3.0, 6.1, -0.1])
-    value, pull = ad.vjp(np.unwrap, x)
+    value, pullback = ad.vjp(np.unwrap, x)
     np.testing.assert_allclose(value, np.unwrap(x))
-    assert pull(np.ones(4))[0].tolist() == [1.0] * 4
+    assert pullback(np.ones(4))[0].tolist() == [1.0] * 4
 
 
 def test_i0_is_differentiated_twice():

@@ -11,8 +11,8 @@ Z = np.array([3.0 + 4.0j])
 
 
 def pulled(f, z):
-    value, pull = ad.vjp(f, z)
-    return pull(np.ones_like(value))[0].tolist()
+    value, pullback = ad.vjp(f, z)
+    return pullback(np.ones_like(value))[0].tolist()
 
 
 @pytest.mark.parametrize(
@@ -61,9 +61,9 @@ def test_real_if_close_drops_only_what_rounding_left(z, kept):
 
 def test_nan_to_num_gives_what_it_replaces_no_gradient():
     x = np.array([np.nan, np.inf, -np.inf, 2.0])
-    value, pull = ad.vjp(np.nan_to_num, x)
+    value, pullback = ad.vjp(np.nan_to_num, x)
     assert np.array_equal(value, np.nan_to_num(x))
-    assert pull(np.ones(4))[0].tolist() == [0.0, 0.0, 0.0, 1.0]
+    assert pullback(np.ones(4))[0].tolist() == [0.0, 0.0, 0.0, 1.0]
 
 
 def test_nan_to_num_does_not_write():

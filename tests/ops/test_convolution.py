@@ -34,9 +34,9 @@ def test_convolve_takes_two_vectors(shapes):
 
 def test_overlapping_windows_add_their_gradients():
     x = np.arange(1.0, 6.0)
-    value, pull = ad.vjp(lambda x: sliding_window_view(x, 3), x)
+    value, pullback = ad.vjp(lambda x: sliding_window_view(x, 3), x)
     assert value.tolist() == [[1, 2, 3], [2, 3, 4], [3, 4, 5]]
-    assert pull(np.ones((3, 3)))[0].tolist() == [1, 2, 3, 2, 1]
+    assert pullback(np.ones((3, 3)))[0].tolist() == [1, 2, 3, 2, 1]
 
 
 def test_windows_twice_over_one_axis():

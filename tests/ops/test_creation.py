@@ -79,6 +79,6 @@ def test_apply_along_axis_puts_axes_where_numpy_does():
 
 def test_piecewise_calls_each_function_on_its_own_elements_only():
     x = np.array([-4.0, 9.0])
-    value, pull = ad.vjp(lambda x: np.piecewise(x, [x >= 0], [np.sqrt, lambda v: -v]), x)
+    value, pullback = ad.vjp(lambda x: np.piecewise(x, [x >= 0], [np.sqrt, lambda v: -v]), x)
     assert value.tolist() == [4.0, 3.0]
-    np.testing.assert_allclose(pull(np.ones(2))[0], [-1.0, 1 / 6])
+    np.testing.assert_allclose(pullback(np.ones(2))[0], [-1.0, 1 / 6])

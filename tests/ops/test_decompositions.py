@@ -36,8 +36,8 @@ def test_vectors_of_values_that_repeat_have_none(f):
 def test_gradients_of_symmetric_functions_are_symmetric():
     a = positive(3)
     for f in (np.linalg.cholesky, np.linalg.eigvalsh, lambda a: np.linalg.eigh(a).eigenvectors ** 2):
-        value, pull = ad.vjp(f, a)
-        gradient = pull(np.random.default_rng(1).normal(size=value.shape))[0]
+        value, pullback = ad.vjp(f, a)
+        gradient = pullback(np.random.default_rng(1).normal(size=value.shape))[0]
         np.testing.assert_allclose(gradient, gradient.T, atol=1e-12)
         assert np.abs(gradient).max() > 1e-3
 

@@ -17,10 +17,10 @@ def test_inner_products_agree_across_the_transpose(name, n, norm):
     x = rng.normal(size=5)
     if name in ("fft", "ifft", "irfft", "hfft"):
         x = x + 1j * rng.normal(size=5)
-    y, pull = ad.vjp(f, x)
+    y, pullback = ad.vjp(f, x)
     np.testing.assert_allclose(y, f(x), atol=1e-14)
     w = rng.normal(size=y.shape) + (1j * rng.normal(size=y.shape) if np.iscomplexobj(y) else 0.0)
-    assert np.real(np.vdot(w, y)) == pytest.approx(np.real(np.vdot(pull(w)[0], x)), abs=1e-12)
+    assert np.real(np.vdot(w, y)) == pytest.approx(np.real(np.vdot(pullback(w)[0], x)), abs=1e-12)
 
 
 def test_parseval():
@@ -31,9 +31,9 @@ def test_parseval():
 
 def test_there_and_back_again():
     x = np.random.default_rng(0).normal(size=(3, 4))
-    value, pull = ad.vjp(lambda x: np.fft.irfft2(np.fft.rfft2(x)), x)
+    value, pullback = ad.vjp(lambda x: np.fft.irfft2(np.fft.rfft2(x)), x)
     np.testing.assert_allclose(value, x, atol=1e-14)
-    np.testing.assert_allclose(pull(x)[0], x, atol=1e-14)
+    np.testing.assert_allclose(pullback(x)[0], x, atol=1e-14)
 
 
 def test_a_filter_learnt_in_frequency_space():

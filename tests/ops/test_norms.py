@@ -21,8 +21,8 @@ def test_the_square_of_a_norm_at_zero():
 
 def test_normalising_zero_is_nan_and_says_so_in_its_gradient():
     with np.errstate(all="ignore"):
-        value, pull = ad.vjp(lambda x: x / norm(x), np.zeros(2))
-        gradient = pull(np.ones(2))[0]
+        value, pullback = ad.vjp(lambda x: x / norm(x), np.zeros(2))
+        gradient = pullback(np.ones(2))[0]
     assert np.isnan(value).all()
     assert np.isnan(gradient).all()
 

@@ -104,9 +104,9 @@ def test_a_fraction_outside_0_and_1_is_refused(bad):
 
 def test_nanmedian_leaves_nan_out_row_by_row():
     x = np.array([[1.0, np.nan, 3.0], [4.0, 6.0, 5.0]])
-    value, pull = ad.vjp(lambda x: np.nanmedian(x, axis=1), x)
+    value, pullback = ad.vjp(lambda x: np.nanmedian(x, axis=1), x)
     assert value.tolist() == [2.0, 5.0]
-    assert pull(np.ones(2))[0].tolist() == [[0.5, 0.0, 0.5], [0.0, 0.0, 1.0]]
+    assert pullback(np.ones(2))[0].tolist() == [[0.5, 0.0, 0.5], [0.0, 0.0, 1.0]]
 
 
 def test_nanquantile_of_nothing_but_nan_warns_as_numpy_does():

@@ -12,7 +12,7 @@ from scipy import special
 
 import adjoint as ad
 from adjoint.core.op import Op
-from adjoint.core.pulls import NotDifferentiable
+from adjoint.core.pullbacks import NotDifferentiable
 from adjoint.ops import bessel
 from adjoint.ops import special as ours
 

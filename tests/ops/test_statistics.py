@@ -47,9 +47,9 @@ def test_cov_of_one_observation_says_what_to_do():
 
 
 def test_corrcoef_of_a_perfect_pair_is_one_and_flat():
-    value, pull = ad.vjp(lambda x: np.corrcoef(x, 2 * x)[0, 1], np.array([1.0, 2.0, 4.0]))
+    value, pullback = ad.vjp(lambda x: np.corrcoef(x, 2 * x)[0, 1], np.array([1.0, 2.0, 4.0]))
     assert value == pytest.approx(1.0)
-    np.testing.assert_allclose(pull(1.0)[0], 0.0, atol=1e-12)
+    np.testing.assert_allclose(pullback(1.0)[0], 0.0, atol=1e-12)
 
 
 def test_variance_of_complex_numbers_points_away_from_the_mean():

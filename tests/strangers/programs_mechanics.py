@@ -121,7 +121,7 @@ class Body:
         self.position = np.asarray(position, dtype=float)
         self.velocity = np.asarray(velocity, dtype=float)
 
-    def pull(self, other):
+    def pullback(self, other):
         d = other.position - self.position
         return other.mass * d / np.linalg.norm(d) ** 3
 
@@ -134,9 +134,9 @@ class Body:
 def three_bodies(x):
     bodies = [Body(x[0], [0, 0], [0, 0]), Body(0.1, [1.0, 0.0], [0.0, x[1]]), Body(x[2], [-1.2, 0], [0, -0.8])]
     for _ in range(8):
-        pulls = [sum((a.pull(b) for b in bodies if b is not a), np.zeros(2)) for a in bodies]
-        for body, pull in zip(bodies, pulls, strict=True):
-            body.velocity = body.velocity + 0.05 * pull
+        pullbacks = [sum((a.pullback(b) for b in bodies if b is not a), np.zeros(2)) for a in bodies]
+        for body, pullback in zip(bodies, pullbacks, strict=True):
+            body.velocity = body.velocity + 0.05 * pullback
             body.position = body.position + 0.05 * body.velocity
     return sum(b.energy for b in bodies) + bodies[1].position[0]
 

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse
 
 import adjoint as ad
-from adjoint.tape import watch
+from adjoint.tape import foreign as watch
 
 
 @ad.custom_vjp
@@ -156,10 +156,10 @@ def gradients(seed, memory, copies):
     if mode == "grad":
         return names, ad.grad(program)(x)
     if mode == "vjp":
-        _, pull = ad.vjp(program, x)
+        _, pullback = ad.vjp(program, x)
         for _ in range(3):
             pool.write()
-        return names, pull(1.0)[0]
+        return names, pullback(1.0)[0]
     t = ad.tensor(x, requires_grad=True)
     loss = program(t)
     for _ in range(3):

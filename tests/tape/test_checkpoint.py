@@ -568,7 +568,7 @@ def test_products_are_kept_by_the_policy_for_them(name):
     x = leaf(r(3, 3))
     y = ad.checkpoint(lambda x: np.tanh(np.sin(PRODUCTS[name](x))), policy=ad.save_matmuls)(x)
     stand_in = y.node.parents[0]
-    (kept,) = stand_in.saved[stand_in.pull.names.index("kept")]
+    (kept,) = stand_in.saved[stand_in.pullback.names.index("kept")]
     np.testing.assert_array_equal(np.reshape(kept, y.shape), PRODUCTS[name](x).numpy())
     assert same(gradients(np.sum(y), x), gradients(np.sum(np.tanh(np.sin(PRODUCTS[name](x)))), x))
 

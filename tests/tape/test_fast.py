@@ -1,4 +1,4 @@
-"""The short way gives what `record` gives, call by call; and what it cannot take, it hands on."""
+"""The fast path gives what `record` gives, call by call; and what it cannot take, it hands on."""
 
 import numpy as np
 import pytest

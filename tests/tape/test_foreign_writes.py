@@ -13,7 +13,7 @@ import pytest
 import adjoint as ad
 from adjoint.core.errors import AdjointError
 from adjoint.core.trees import flatten
-from adjoint.tape import watch
+from adjoint.tape import foreign as watch
 from adjoint.testing import samples, walk
 from tests.tape.foreign_programs import attack
 
@@ -132,9 +132,9 @@ def through(call):
 
 def by_pullback(f):
     def run(a, x, write):
-        pull = ad.vjp(lambda t: f(t, a), x)[1]
+        pullback = ad.vjp(lambda t: f(t, a), x)[1]
         write()
-        return pull(np.ones(x.shape))[0]
+        return pullback(np.ones(x.shape))[0]
 
     return run
 

@@ -9,7 +9,7 @@ import pytest
 
 import adjoint as ad
 from adjoint import nn
-from adjoint.tape import writes
+from adjoint.tape import mutations as writes
 from adjoint.testing import check_grads
 
 W = np.random.default_rng(0).normal(size=(3, 3))

@@ -74,9 +74,9 @@ def argument(a):
 
 def pullback(a):
     w = a.copy()
-    _, pull = ad.vjp(lambda x: x**2 * w, X)
+    _, pullback = ad.vjp(lambda x: x**2 * w, X)
     w *= 0
-    return pull(np.ones(3))[0]
+    return pullback(np.ones(3))[0]
 
 
 def tangents(a):

@@ -213,11 +213,11 @@ def test_ragged_lists():
 def test_array_is_one_operation():
     t = leaf()
     made = find(np.array)([t[0], 1.0, t[1]])
-    assert made.node.pull.op.name == "pile"
+    assert made.node.pullback.op.name == "pile"
     assert made.dtype == np.float64
     made = find(np.array)([[t[0], 1.0], [2, t[1]]])
     assert made.shape == (2, 2)
-    assert made.node.parents[0].pull.op.name == "pile"
+    assert made.node.parents[0].pullback.op.name == "pile"
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16", float, complex])

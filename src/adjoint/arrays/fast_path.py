@@ -1,6 +1,6 @@
-"""Arrays made of layers whose elementwise functions go a short way: one closure instead of the general `process`.
+"""Arrays made of layers whose elementwise functions go a fast path: one closure instead of the general `process`.
 
-A kind says what its short way of an operation is. Operators, ufuncs, methods and `process` all come by here.
+A kind says what its fast path of an operation is. Operators, ufuncs, methods and `process` all come by here.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from adjoint.core.box import apply, outermost
 from adjoint.core.foreign import ForeignArrayError, asking
 from adjoint.core.op import NO_SETTINGS, Op
 from adjoint.core.protocol import array_ufunc
-from adjoint.core.pulls import NotDifferentiable
+from adjoint.core.pullbacks import NotDifferentiable
 from adjoint.core.registry import ANSWERS, operation
 
-Way = Callable[..., Any]
+FastPath = Callable[..., Any]
 
 ARRAYS = frozenset((np.ndarray, np.float64, np.float32))
 PLAIN = ARRAYS | {float, int}
@@ -27,8 +27,8 @@ _MISSING: Any = object()
 _OPERATORS = {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "pow": "power"}
 
 
-class Shortened(Layered):
-    """A kind of array with a short way for elementwise functions of one or two inputs."""
+class WithFastPaths(Layered):
+    """A kind of array with a fast path for elementwise functions of one or two inputs."""
 
     __slots__ = ()
 
@@ -40,12 +40,12 @@ class Shortened(Layered):
                 setattr(cls, method, _first_use(cls, method, op))
 
     @classmethod
-    def short_way(cls, op: Op, otherwise: Way) -> Way | None:
-        """The short way of `op`, if it has one; what it does not take, it hands to `otherwise`."""
+    def fast_path(cls, op: Op, otherwise: FastPath) -> FastPath | None:
+        """The fast path of `op`, if it has one; what it does not take, it hands to `otherwise`."""
         raise NotImplementedError
 
     def process(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
-        short = op.pulls.get(type(self), _MISSING)
+        short = op.pullbacks.get(type(self), _MISSING)
         if short is _MISSING:
             short = _made(type(self), op)
         return self.processed(op, args, settings) if short is None else short(*args)
@@ -57,7 +57,7 @@ class Shortened(Layered):
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if not kwargs and method == "__call__":
             op = ANSWERS.get(ufunc)
-            short = op.pulls.get(type(self)) if type(op) is Op else None
+            short = op.pullbacks.get(type(self)) if type(op) is Op else None
             if short is not None:
                 try:
                     return short(*inputs)
@@ -68,8 +68,8 @@ class Shortened(Layered):
         return asking(array_ufunc, ufunc, method, inputs, kwargs)
 
 
-def _made(kind: type[Shortened], op: Op) -> Way | None:
-    """The short way of `op` for `kind`; None if it has none."""
+def _made(kind: type[WithFastPaths], op: Op) -> FastPath | None:
+    """The fast path of `op` for `kind`; None if it has none."""
     short = None
     if _eligible(op):
 
@@ -77,8 +77,8 @@ def _made(kind: type[Shortened], op: Op) -> Way | None:
             top = outermost(args)
             return top.processed(op, args, NO_SETTINGS) if type(top) is kind else apply(op, args, NO_SETTINGS)
 
-        short = kind.short_way(op, otherwise)
-    op.pulls[kind] = short
+        short = kind.fast_path(op, otherwise)
+    op.pullbacks[kind] = short
     return short
 
 
@@ -93,8 +93,8 @@ def _eligible(op: Op) -> bool:
     )
 
 
-def _first_use(kind: type[Shortened], method: str, name: str) -> Way:
-    """An operator that looks its short way up when it is first used."""
+def _first_use(kind: type[WithFastPaths], method: str, name: str) -> FastPath:
+    """An operator that looks its fast path up when it is first used."""
     slow = getattr(kind, method)
 
     def first(self: Any, other: Any) -> Any:

@@ -31,7 +31,7 @@ _UFUNCS: Mapping[str, np.ufunc] = {
     "neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert,
 }  # fmt: skip
 _CLASS: Any = vars(object)["__class__"]
-#: The types of plain numbers with which a short way goes on.
+#: The types of plain numbers with which a fast path goes on.
 REAL = frozenset((float, int, np.float64))
 _SEQUENCES = (list, tuple, str, bytes, dict, set)
 # What NumPy's numbers have and Python's have not, by which programs tell them apart.

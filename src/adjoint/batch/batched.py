@@ -7,8 +7,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from adjoint.arrays.fast_path import PLAIN, Shortened, Way
-from adjoint.batch.fast import short_way
+from adjoint.arrays.fast_path import PLAIN, FastPath, WithFastPaths
+from adjoint.batch.fast import fast_path
 from adjoint.batch.memory import by_sample, shown
 from adjoint.batch.memory import settled as settled_by
 from adjoint.batch.rules import stacked_result
@@ -22,7 +22,7 @@ from adjoint.ops.shape import copy
 from adjoint.ops.writing import extended, follow
 
 
-class Batched(Shortened):
+class Batched(WithFastPaths):
     """One sample of a stack of them: its shape and dtype are those of a single sample.
 
     `adjoint.vmap` makes them. The layers are the data and whether they are a stack, with the samples along the
@@ -34,8 +34,8 @@ class Batched(Shortened):
     in_index = "iub"
 
     @classmethod
-    def short_way(cls, op: Op, otherwise: Way) -> Way | None:
-        return None if op.batch else short_way(op, cls, otherwise)
+    def fast_path(cls, op: Op, otherwise: FastPath) -> FastPath | None:
+        return None if op.batch else fast_path(op, cls, otherwise)
 
     def processed(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
         level = self.level

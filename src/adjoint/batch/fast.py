@@ -1,4 +1,4 @@
-"""The short way of batching: an elementwise function of stacks of samples that line up as they are."""
+"""The fast path of batching: an elementwise function of stacks of samples that line up as they are."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.arrays.fast_path import PLAIN, Way
+from adjoint.arrays.fast_path import PLAIN, FastPath
 from adjoint.core.op import Op
 
 
-def short_way(op: Op, kind: Any, otherwise: Way) -> Way:
-    """The short way of `op` for the class `kind` of batched arrays."""
+def fast_path(op: Op, kind: Any, otherwise: FastPath) -> FastPath:
+    """The fast path of `op` for the class `kind` of batched arrays."""
     return (_of_one if len(op.inputs) == 1 else _of_two)(op.forward, kind, otherwise)
 
 
-def _of_one(forward: Callable[..., Any], kind: Any, otherwise: Way) -> Way:
+def _of_one(forward: Callable[..., Any], kind: Any, otherwise: FastPath) -> FastPath:
     new = object.__new__
 
     def short(x: Any) -> Any:
@@ -32,7 +32,7 @@ def _of_one(forward: Callable[..., Any], kind: Any, otherwise: Way) -> Way:
     return short
 
 
-def _of_two(forward: Callable[..., Any], kind: Any, otherwise: Way) -> Way:
+def _of_two(forward: Callable[..., Any], kind: Any, otherwise: FastPath) -> FastPath:
     new = object.__new__
 
     def short(x: Any, y: Any) -> Any:

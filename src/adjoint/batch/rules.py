@@ -38,9 +38,9 @@ def stacked_result(op: Op, args: Sequence[Any], settings: Mapping[str, Any], sta
 
 def rule_of(op: Op) -> Rule:
     """What is done for `op`; kept with it."""
-    rule: Rule | None = op.pulls.get("batch")
+    rule: Rule | None = op.pullbacks.get("batch")
     if rule is None:
-        rule = op.pulls["batch"] = _chosen(op)
+        rule = op.pullbacks["batch"] = _chosen(op)
     return rule
 
 

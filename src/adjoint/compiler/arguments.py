@@ -1,4 +1,4 @@
-"""The arguments of a recording run: symbols in their place, and what the function did to them."""
+"""The arguments of a trace run: symbols in their place, and what the function did to them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from adjoint.graph.drawing import Drawing
 from adjoint.graph.node import Node, placeholder
 from adjoint.graph.state import State
 from adjoint.graph.symbol import Symbol, symbol_of
-from adjoint.tape import writes
+from adjoint.tape import mutations as writes
 from adjoint.tape.node import leaf
 from adjoint.tape.tensor import Tensor, View, wrap
 

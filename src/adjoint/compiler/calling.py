@@ -1,4 +1,4 @@
-"""The short way into native code: a Python function, written for one recording, that does what a call has to do.
+"""The fast path into native code: a Python function, written for one trace, that does what a call has to do.
 
 For a training step it reads ::
 
@@ -21,7 +21,7 @@ For a training step it reads ::
             return wrap(r0[()], None, 0)
         finally: end()
 
-What does not fit gives MISS, and has done nothing: the long way, `Recording.__call__`, finds out why.
+What does not fit gives MISS, and has done nothing: the slow path, `Trace.__call__`, finds out why.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adjoint.compiler.arguments import is_own
-from adjoint.compiler.going_back import pullback
-from adjoint.compiler.trace.guards import Place
-from adjoint.compiler.trace.inputs import PlaceCell
+from adjoint.compiler.joint import pullback
+from adjoint.compiler.trace.guards import Binding
+from adjoint.compiler.trace.inputs import BindingCell
 from adjoint.core.codegen import defined
 from adjoint.core.errors import ArgumentError, GraphError
 from adjoint.graph.node import Node as GraphNode
@@ -45,7 +45,7 @@ from adjoint.tape.node import Node, next_order
 from adjoint.tape.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
-    from adjoint.compiler.recording import Recording
+    from adjoint.compiler.tracing import Trace
 
 MISS: Any = object()
 Direct = Callable[[Any, Any], Any]
@@ -61,38 +61,38 @@ _STOPPED = [
 ]
 
 
-def written_for(recording: Recording, leaves: Sequence[Any], rebuild: Callable[[list[Any]], Any]) -> Direct | None:
-    """The short way for arguments like `leaves`, of the structure `rebuild`; None if there is none, or not yet."""
-    execution, native, back = recording.runner.execution, recording.runner.native, recording.back
-    if native is None or not execution.direct or recording.mutated or recording.cleared:
+def written_for(trace: Trace, leaves: Sequence[Any], rebuild: Callable[[list[Any]], Any]) -> Direct | None:
+    """The fast path for arguments like `leaves`, of the structure `rebuild`; None if there is none, or not yet."""
+    execution, native, back = trace.runner.execution, trace.runner.native, trace.back
+    if native is None or not execution.direct or trace.mutated or trace.cleared:
         return None
     arrays = [x.data if isinstance(x, Tensor) else x for x in leaves]
     if any(isinstance(x, np.ndarray) and not x.flags.c_contiguous for x in arrays):
         return None
-    if back is not None and (len(back.alive) > 1 or recording.written or recording.state.cleared):
+    if back is not None and (len(back.alive) > 1 or trace.written or trace.state.cleared):
         return None
-    writer = _Writer(recording, leaves)
+    writer = _Writer(trace, leaves)
     args, kwargs = rebuild(list(range(len(leaves))))
     return writer.function(args, kwargs, native) if writer.takes(args, kwargs) else None
 
 
 def _in_rows(x: np.ndarray, name: str) -> str:
-    """The condition that an array lies in memory row by row: others have other views, and recordings of their own."""
+    """The condition that an array lies in memory row by row: others have other views, and traces of their own."""
     return f" and {name}.flags.c_contiguous" if x.ndim > 1 else ""
 
 
 class _Writer:
-    def __init__(self, recording: Recording, leaves: Sequence[Any]) -> None:
-        self.recording, self.leaves = recording, leaves
+    def __init__(self, trace: Trace, leaves: Sequence[Any]) -> None:
+        self.trace, self.leaves = trace, leaves
         self.scope: dict[str, Any] = {
             "MISS": MISS, "ndarray": np.ndarray, "int64": np.int64, "copied": np.array, "Tensor": Tensor, "wrap": wrap,
             "misses": (ArgumentError, GraphError, KeyError, IndexError, ValueError, AttributeError, TypeError),
             "starmap": starmap,
             "refusals": (ArgumentError, GraphError, ArithmeticError, ValueError),
-            "note": recording.state.together.note, "floor": recording_floor.raw, "Node": Node, "order": next_order,
+            "note": trace.state.together.note, "floor": recording_floor.raw, "Node": Node, "order": next_order,
         }  # fmt: skip
         self._names: dict[int, str] = {}
-        self.varies = {leaf.number for leaf in recording.leaves}
+        self.varies = {leaf.number for leaf in trace.leaves}
         self.gets: list[str] = []  # the leaves
         self.fits: list[str] = []  # conditions on them
         self.given: list[str] = []  # those that vary
@@ -155,17 +155,17 @@ class _Writer:
             self.fits.append(f"{name}.node is not None and {name}.level > 0 and {name}.level == {self.level}")
         else:
             self.fits.append(f"{name}.node is not None and {name}.level == 0")
-            own = f"{name}.node.pull is None and {name}.node.grad is None"
-            self.fits.append(own if is_own(x) else f"{name}.node.pull is not None")
-        alive = x.node is None or (self.recording.back is not None and x.grad is None)
+            own = f"{name}.node.pullback is None and {name}.node.grad is None"
+            self.fits.append(own if is_own(x) else f"{name}.node.pullback is not None")
+        alive = x.node is None or (self.trace.back is not None and x.grad is None)
         return alive and type(x.data) is np.ndarray
 
     # -- The function ---------------------------------------------------------------------------------
 
     def function(self, args: Any, kwargs: Any, native: Any) -> Direct:
         """The function."""
-        recording, state = self.recording, self.recording.state
-        execution, outputs = recording.runner.execution, recording.graph.outputs
+        trace, state = self.trace, self.trace.state
+        execution, outputs = trace.runner.execution, trace.graph.outputs
         twins = {id(x): k for k, x in enumerate(self.leaves) if isinstance(x, np.ndarray | Tensor)}
         apart = [f"x{k} is x{twins[id(x)]}" for k, x in enumerate(self.leaves) if twins.get(id(x), k) != k]
         reads = [(f"s{i}", self._read(cell)) for i, cell in enumerate(state.cells)]
@@ -175,7 +175,7 @@ class _Writer:
         value = {k: f"r{i}" for i, k in enumerate(left)}
         written = [names[i] for i in execution.into.values()]
         # Draws are taken back where the program turns out to be another one.
-        draws = [(f"d{i}", source) for i, source in enumerate(recording.draws)]
+        draws = [(f"d{i}", source) for i, source in enumerate(trace.draws)]
         undo = "".join(f"{self.name(source.set)}({name}); " for name, source in draws)
         patient = native.whole and native.long and bool(written)
         call = f"results = {self.name(native.run)}({', '.join(names)})"
@@ -197,21 +197,21 @@ class _Writer:
             f"if results is None: {undo}return MISS",
             *([f"{', '.join(value.values())}, = results"] if value else []),
             *([f"note(({', '.join(written)},))"] if written else []),
-            *(self._write(i, value[k]) for k, i in recording.places.items() if k in value),
+            *(self._write(i, value[k]) for k, i in trace.places.items() if k in value),
             *(f"{self._place(state.cell(i))} = None" for i in state.cleared),
             *self._node(names, value),
             *(["if stopped is not None: raise stopped"] if patient else []),
             f"return {self._given(value)}",
         ]
         text = "\n    ".join(["def direct(args, kwargs):", *lines])
-        direct: Direct = defined(text, f"call of {recording.graph.name}", self.scope, "direct")
+        direct: Direct = defined(text, f"call of {trace.graph.name}", self.scope, "direct")
         return direct
 
     def _holds(self) -> Iterator[str]:
         """What has to be true of everything outside of the arguments."""
-        state = self.recording.state
-        yield f"floor() == {self.recording.floor!r}"
-        yield from self.recording.guards.conditions(self.name)
+        state = self.trace.state
+        yield f"floor() == {self.trace.floor!r}"
+        yield from self.trace.guards.conditions(self.name)
         for t, needs in state.needing:  # a leaf saves its hooks
             yield f"not {self.name(t)}.node.saved" if needs else f"{self.name(t)}.node is None"
         yield from (f"{self._place(cell)} is None" for cell in state.without)
@@ -221,26 +221,26 @@ class _Writer:
 
     def _node(self, names: Sequence[str], value: dict[int, str]) -> Iterator[str]:
         """The node of the result that goes on; arrays of the user's are copied, since nobody sees when they change."""
-        recording, back = self.recording, self.recording.back
-        if back is None or recording.op is None:
+        trace, back = self.trace, self.trace.back
+        if back is None or trace.op is None:
             return
         kept = [
-            name if i in back.sources or not recording.graph.inputs[i].shape else f"copied({name})"
+            name if i in back.sources or not trace.graph.inputs[i].shape else f"copied({name})"
             for i, name in enumerate(names)
         ]
         parents = []
         for k in back.sources:
             at = k - len(self.given)
-            tensor = f"x{recording.leaves[k].number}" if at < 0 else self.name(recording.state.tensor_of(at))
+            tensor = f"x{trace.leaves[k].number}" if at < 0 else self.name(trace.state.tensor_of(at))
             parents.append(f"{tensor}.node")
         yield "node = Node()"
-        yield f"node.order, node.pull = order(), {self.name(pullback(recording.op, back))}"
+        yield f"node.order, node.pullback = order(), {self.name(pullback(trace.op, back))}"
         yield f"node.parents = ({', '.join(parents)},)"
         yield f"node.saved = (({', '.join(kept)},), ({', '.join(value.values())},))"
 
     def _given(self, value: dict[int, str]) -> str:
         """The expression for what is given back."""
-        gives, back, outputs = self.recording.gives, self.recording.back, self.recording.graph.outputs
+        gives, back, outputs = self.trace.gives, self.trace.back, self.trace.graph.outputs
         found = []
         for k, tensor in enumerate(gives.tensors):
             end = ".item()" if gives.forms[k] == "python" else "[()]"
@@ -259,12 +259,12 @@ class _Writer:
         text = self._place(cell) + (".data" if cell.key is GRAD else "")
         return f"int64({text})" if _now(cell) is int else text
 
-    def _number(self, place: Place, node: GraphNode) -> str:
+    def _number(self, place: Binding, node: GraphNode) -> str:
         text = place.text(self.name)
         return f"int64({text})" if node.dtype == np.int64 else text
 
     def _place(self, cell: Cell) -> str:
-        if isinstance(cell, PlaceCell):
+        if isinstance(cell, BindingCell):
             return cell.place.text(self.name)
         holder = self.name(cell.holder)
         if cell.key is DATA or cell.key is GRAD:
@@ -272,7 +272,7 @@ class _Writer:
         return f"{holder}[{cell.key!r}]"
 
     def _write(self, i: int, value: str) -> str:
-        state = self.recording.state
+        state = self.trace.state
         cell = state.cell(i)
         kind = _now(cell)
         if i in state.in_place and kind is np.ndarray:

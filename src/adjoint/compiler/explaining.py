@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adjoint.compiler.backend import Runner
-from adjoint.compiler.recording import Recording
+from adjoint.compiler.tracing import Trace
 from adjoint.graph.signature import leaf_names
 from adjoint.graph.symbol import Guard
 from adjoint.tape.lines import line_of
@@ -23,17 +23,20 @@ LINES, GUARDS = 80, 12  # so many of a program's are listed
 
 
 def explained(compiled: Compiled[..., Any]) -> Iterator[str]:
-    """Lines: the ways through the function by signature, how each is run, and why there is none for others."""
+    """Lines: the specializations of the function by signature, how each is run, and why there is none for others."""
     each = list(_each(compiled))
-    signatures, ways = sum(len(c._ways) for c in each), sum(len(w) for c in each for w in c._ways.values())
-    through = f", {_many(ways, 'way')} through it" if ways else ""
+    signatures, specializations = (
+        sum(len(c._specializations) for c in each),
+        sum(len(w) for c in each for w in c._specializations.values()),
+    )
+    through = f", {_many(specializations, 'specialization')}" if specializations else ""
     yield f"{_name_of(compiled.function)}{_defined(compiled.function)}: {_many(signatures, 'signature')}{through}"
     for one in each:
-        for key, recordings in one._ways.items():
+        for key, traces in one._specializations.items():
             yield f"{_name_of(one.function)}({signature(one.function, key)})"
-            for number, recording in enumerate(recordings, 1):
-                yield f"  way {number}: {_size(recording)}"
-                yield from (f"    {line}" for line in _way(one.function, key, recording))
+            for number, trace in enumerate(traces, 1):
+                yield f"  specialization {number}: {_size(trace)}"
+                yield from (f"    {line}" for line in _way(one.function, key, trace))
             if key in one._reasons:
                 yield f"  runs as it is, because {one._reasons[key]}"
 
@@ -45,13 +48,13 @@ def _each(compiled: Compiled[..., Any]) -> Iterator[Compiled[..., Any]]:
         yield from _each(fixed)
 
 
-def _way(function: Callable[..., Any], key: Any, recording: Recording) -> Iterator[str]:
-    """What one way through a function holds for, and how it is run."""
-    yield from _guards(recording, leaves_of(function, key))
-    yield from _run(recording.runner, plan_of(function, key, recording))
-    back = recording.back_runner
+def _way(function: Callable[..., Any], key: Any, trace: Trace) -> Iterator[str]:
+    """What one specialization of a function holds for, and how it is run."""
+    yield from _guards(trace, leaves_of(function, key))
+    yield from _run(trace.runner, plan_of(function, key, trace))
+    back = trace.back_runner
     if back is not None:
-        yield "the way back, for gradients of what it gives:"
+        yield "the backward pass, for gradients of what it gives:"
         yield from (f"  {line}" for line in _run(back, back.native and back.native.listing()))
 
 
@@ -59,24 +62,24 @@ def latest_plan(compiled: Compiled[..., Any]) -> Listing | None:
     """The plan of the native program that was recorded last."""
     while compiled._fixed:
         compiled = list(compiled._fixed.values())[-1]
-    recording = compiled._latest
-    key = next(key for key, recordings in compiled._ways.items() if recording in recordings)
-    return plan_of(compiled.function, key, recording)
+    trace = compiled._latest
+    key = next(key for key, traces in compiled._specializations.items() if trace in traces)
+    return plan_of(compiled.function, key, trace)
 
 
-def plan_of(function: Callable[..., Any], key: Any, recording: Recording) -> Listing | None:
-    """The plan of a recording's native program, in the user's names; None if there is no native program."""
-    runner, graph = recording.runner, recording.graph
+def plan_of(function: Callable[..., Any], key: Any, trace: Trace) -> Listing | None:
+    """The plan of a trace's native program, in the user's names; None if there is no native program."""
+    runner, graph = trace.runner, trace.graph
     if runner.native is None:
         return None
     leaves = leaves_of(function, key)
-    names = [leaves[leaf.number] for leaf in recording.leaves]
+    names = [leaves[leaf.number] for leaf in trace.leaves]
     inputs = names + [str(node.value) for node in graph.inputs[len(names) :]]
-    kept = len(recording.back.residuals) if recording.back else 0
-    count = len(graph.outputs) - len(recording.written) - len(recording.mutated) - kept
+    kept = len(trace.back.residuals) if trace.back else 0
+    count = len(graph.outputs) - len(trace.written) - len(trace.mutated) - kept
     outputs = ["result"] if count == 1 else [f"result{k}" for k in range(count)]
-    outputs += [f"{leaves[target.number]}'" for target in recording.mutated] + [f"kept{k}" for k in range(kept)]
-    outputs += [f"{recording.state.name_of(i)}'" for i in recording.written]
+    outputs += [f"{leaves[target.number]}'" for target in trace.mutated] + [f"kept{k}" for k in range(kept)]
+    outputs += [f"{trace.state.name_of(i)}'" for i in trace.written]
     given: list[str] = [name for k, name in enumerate(outputs) if k not in runner.execution.into]
     listing: Listing = runner.native.listing(inputs, given)
     return listing
@@ -95,7 +98,7 @@ def _structure(key: Any) -> Any:
 
 
 def signature(function: Callable[..., Any], key: Any) -> str:
-    """The arguments that a recording holds for, as ``x: float32[16, 4], n=3``."""
+    """The arguments that a trace holds for, as ``x: float32[16, 4], n=3``."""
     spec = _structure(key)
     first = key.index(spec) + 2  # after the structure and whether operations are recorded
     parts = key[first : first + spec.num_leaves]
@@ -131,24 +134,24 @@ def _many(count: int, word: str) -> str:
     return f"{count} {word}{'s' * (count != 1)}"
 
 
-def _size(recording: Recording) -> str:
+def _size(trace: Trace) -> str:
     """How large a program is, and what it has to do with besides its arguments."""
-    graph = recording.graph
+    graph = trace.graph
     operations = sum(node.kind == "call" for node in graph.nodes)
     used = {arg for node in graph.nodes for arg in node.args} | set(graph.outputs)
-    read, written = sum(node in used for node in graph.inputs[len(recording.leaves) :]), len(recording.written)
+    read, written = sum(node in used for node in graph.inputs[len(trace.leaves) :]), len(trace.written)
     state = [f"reads {_many(read, 'array')} besides its arguments"] * bool(read)
     state += [f"writes {_many(written, 'array')} of state"] * bool(written)
     return "; ".join([_many(operations, "operation"), *state])
 
 
-def _guards(recording: Recording, leaves: Sequence[str]) -> Iterator[str]:
+def _guards(trace: Trace, leaves: Sequence[str]) -> Iterator[str]:
     """What is asked at each call, with the answer for which this way holds."""
     from adjoint.native.report.formulas import Formulas
 
-    graph = recording.graph
+    graph = trace.graph
     names = {node: str(node.value) for node in graph.inputs}
-    names |= {node: leaves[leaf.number] for node, leaf in zip(graph.inputs, recording.leaves, strict=False)}
+    names |= {node: leaves[leaf.number] for node, leaf in zip(graph.inputs, trace.leaves, strict=False)}
     formulas = Formulas(names)
     guards = [guard for guard in graph.guards if guard.question != "run"]
     for guard in guards[:GUARDS]:

@@ -1,4 +1,4 @@
-"""`compile`: record a function once for each kind of arguments, and run the recording from then on."""
+"""`compile`: record a function once for each kind of arguments, and run the trace from then on."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from adjoint.compiler.calling import MISS, Direct, written_for
 from adjoint.compiler.explaining import explained, latest_plan
 from adjoint.compiler.expressions import compiled as compiled_expr
 from adjoint.compiler.methods import Methods, methods_of
-from adjoint.compiler.recording import Recording, record
 from adjoint.compiler.trace.door import Known
+from adjoint.compiler.tracing import Trace, record
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, SharedMemoryError, WrongCodeError
 from adjoint.core.late import service
@@ -36,15 +36,15 @@ from adjoint.twin.follow import callee
 if TYPE_CHECKING:
     from adjoint.native.report.listing import Listing
 
-# So many ways through a function of one signature: beyond them it is run as it is.
-MOST_WAYS = 16
+# So many specializations of a function of one signature: beyond them it is run as it is.
+MOST_SPECIALIZATIONS = 16
 # So many kinds of arguments are recorded; with more, such as a counter that is a whole number, it is run as it is.
 MOST_KINDS = 256
 # So often it is recorded anew because of other values outside of its arguments. Floats there become inputs at once.
 MOST_REBOUND = 32
 MOST_TRIES = 8  # of functions that raise while they are recorded
 PATIENCE = 5.0  # seconds to wait for another thread that records
-MOST_DIRECT = 4  # short ways, the latest first
+MOST_DIRECT = 4  # fast paths, the latest first
 NOISE = "a question hangs on how results are rounded, and native code rounds some otherwise"
 
 
@@ -54,15 +54,15 @@ class Compiled(Generic[P, R]):
     def __init__(self, f: Callable[P, R], options: Options) -> None:
         update_wrapper(self, f, updated=("__dict__",) if isinstance(f, FunctionType) else ())
         self.function, self.options = f, options
-        self._ways: dict[Any, list[Recording]] = {}
+        self._specializations: dict[Any, list[Trace]] = {}
         self._reasons: dict[Any, str] = {}
         self._methods: dict[int, Methods] = {}  # of instances that take no attributes
         self._fixed: dict[Any, Compiled[..., Any]] = {}
         self._signed: _Signature | None = None
         self._directs: tuple[Direct, ...] = ()
         self._tries: dict[Any, int] = {}
-        self._rebound: dict[Any, int] = {}  # how often recordings were of no use any more
-        self._known = Known()  # what recordings found out for later ones
+        self._rebound: dict[Any, int] = {}  # how often traces were of no use any more
+        self._known = Known()  # what traces found out for later ones
         self._once: set[Any] = set()  # kinds of arguments that came once
 
     def __getattr__(self, name: str) -> Any:
@@ -76,7 +76,7 @@ class Compiled(Generic[P, R]):
     @overload
     def __get__(self: Compiled[Concatenate[Any, Q], R], instance: Any, owner: Any = ...) -> Compiled[Q, R]: ...
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        """A method: each instance has recordings of its own."""
+        """A method: each instance has traces of its own."""
         if instance is None:
             return self
         made = methods_of(instance, self._methods)
@@ -96,11 +96,11 @@ class Compiled(Generic[P, R]):
             answer: R = direct(args, kwargs)
             if answer is not MISS:
                 return answer
-        way: Callable[[Any, Any], R] = self._with_static if self.options.static else self._by_long_way
-        return way(args, kwargs)
+        known: Callable[[Any, Any], R] = self._with_static if self.options.static else self._by_slow_path
+        return known(args, kwargs)
 
-    def _by_long_way(self, args: Any, kwargs: Any) -> Any:
-        """The answer by a recording that holds; else the function's, which may be recorded."""
+    def _by_slow_path(self, args: Any, kwargs: Any) -> Any:
+        """The answer by a trace that holds; else the function's, which may be recorded."""
         if recording_floor.observers():  # who wants to see each operation: detect_anomaly, trace_backward, hooks
             return self.function(*args, **kwargs)
         function = self.function
@@ -110,29 +110,29 @@ class Compiled(Generic[P, R]):
             key = self._signature(leaves, rebuild)
         except (RecursionError, ValueError, TypeError):  # containers within themselves, keys that have no order, …
             return function(*args, **kwargs)
-        if key is None or key in self._reasons or (key not in self._ways and self._is_first(key)):
+        if key is None or key in self._reasons or (key not in self._specializations and self._is_first(key)):
             return function(*args, **kwargs)
         call = Call(args, kwargs, leaves, rebuild)
-        ways = tuple(self._ways.get(key, ()))
+        specializations = tuple(self._specializations.get(key, ()))
         try:
-            answer = self._by(ways, call)
+            answer = self._by(specializations, call)
             if answer is MISS:
-                answer = self._recorded(key, ways, call)
+                answer = self._recorded(key, specializations, call)
         except SharedMemoryError:
             answer = MISS
         return function(*args, **kwargs) if answer is MISS else answer
 
-    def _by(self, ways: Sequence[Recording], call: Call, values: list[Any] | None = None) -> Any:
-        """The answer of the latest of `ways` that holds; MISS, if none does. `values`: of its outputs, where known."""
-        for recording in reversed(ways):
-            if recording.holds(call.args, call.kwargs):
+    def _by(self, specializations: Sequence[Trace], call: Call, values: list[Any] | None = None) -> Any:
+        """What the latest of `specializations` that holds gives; MISS, if none does. `values`: its outputs, if any."""
+        for trace in reversed(specializations):
+            if trace.holds(call.args, call.kwargs):
                 try:
-                    answer = recording(call.leaves, call.args, call.kwargs, values)
+                    answer = trace(call.leaves, call.args, call.kwargs, values)
                 except (WrongCodeError, SharedMemoryError):
                     raise
-                except Exception:  # another way through the function, or an error that this says better itself
+                except Exception:  # another specialization of the function, or an error that this says better itself
                     continue
-                self._shorten(recording, call.leaves, call.rebuild)
+                self._shorten(trace, call.leaves, call.rebuild)
                 return answer
         return MISS
 
@@ -145,13 +145,13 @@ class Compiled(Generic[P, R]):
         self._once.add(key)
         return True
 
-    def _shorten(self, recording: Recording, leaves: Sequence[Any], rebuild: Any) -> None:
-        """From the next call on take the short way, if there is one by now."""
-        if recording.direct is None:
-            recording.direct = written_for(recording, leaves, rebuild)
-        if recording.direct is not None:
-            others = [direct for direct in self._directs if direct is not recording.direct]
-            self._directs = (recording.direct, *others[: MOST_DIRECT - 1])
+    def _shorten(self, trace: Trace, leaves: Sequence[Any], rebuild: Any) -> None:
+        """From the next call on take the fast path, if there is one by now."""
+        if trace.direct is None:
+            trace.direct = written_for(trace, leaves, rebuild)
+        if trace.direct is not None:
+            others = [direct for direct in self._directs if direct is not trace.direct]
+            self._directs = (trace.direct, *others[: MOST_DIRECT - 1])
 
     def _with_static(self, args: Any, kwargs: Any) -> Any:
         """The function of the other arguments, compiled for these values of the static ones."""
@@ -181,7 +181,7 @@ class Compiled(Generic[P, R]):
         return defaults | given
 
     def _signature(self, leaves: Sequence[Any], rebuild: Any) -> Any:
-        """What a recording depends on: structure, kinds of arrays, static values, aliases. None: do not record."""
+        """What a trace depends on: structure, kinds of arrays, static values, aliases. None: do not record."""
         floor = recording_floor.get()
         parts: list[Any] = [getattr(rebuild, "__self__", None), floor]
         seen: dict[int, int] = {}
@@ -206,12 +206,12 @@ class Compiled(Generic[P, R]):
         inner = bool(levels - {0})
         return None if len(levels) > 1 or (inner and floor) else (inner, *parts)
 
-    def _recorded(self, key: Any, tried: Sequence[Recording], call: Call) -> Any:
-        """The answer of a new recording, since none that there are, `tried` among them, is for this call; or MISS."""
+    def _recorded(self, key: Any, tried: Sequence[Trace], call: Call) -> Any:
+        """The answer of a new trace, since none that there are, `tried` among them, is for this call; or MISS."""
         if not RECORDING.acquire(timeout=PATIENCE):
             return MISS
         try:
-            others = [way for way in self._ways.get(key, ()) if way not in tried]
+            others = [known for known in self._specializations.get(key, ()) if known not in tried]
             if others:  # another thread was faster
                 answer = self._by(others, call)
                 if answer is not MISS:
@@ -221,42 +221,44 @@ class Compiled(Generic[P, R]):
             RECORDING.release()
         return MISS if made is None else self._by([made], call, None if self.options.wait else values)
 
-    def _record(self, key: Any, tried: Sequence[Recording], call: Call) -> tuple[Recording | None, list[Any] | None]:
-        """A new recording for this call, and what its outputs are, where known; None if there can be none."""
+    def _record(self, key: Any, tried: Sequence[Trace], call: Call) -> tuple[Trace | None, list[Any] | None]:
+        """A new trace for this call, and what its outputs are, where known; None if there can be none."""
         varies = [isinstance(x, np.ndarray | np.generic | Tensor) or type(x) in (float, complex) for x in call.leaves]
         self._directs = ()  # they keep what they read, which may be another model's by now
-        ways = self._ways.setdefault(key, [])
-        gone = [way for way in ways if not way.guards.may_return(call.args, call.kwargs)]
-        asked = [way for way in tried if way.graph.guards and way.holds(call.args, call.kwargs)]
-        for way in gone:
-            self._known.varying.update(way.guards.changed())
-        recording, reason, again, values = record(
+        specializations = self._specializations.setdefault(key, [])
+        gone = [known for known in specializations if not known.guards.may_return(call.args, call.kwargs)]
+        asked = [known for known in tried if known.graph.guards and known.holds(call.args, call.kwargs)]
+        for known in gone:
+            self._known.varying.update(known.guards.changed())
+        trace, reason, again, values = record(
             self.function, call.args, call.kwargs, call.leaves, varies, self.options.runner, self._known
         )
-        ways[:] = [way for way in ways if way not in gone]  # what is rebound does not come back
+        specializations[:] = [
+            known for known in specializations if known not in gone
+        ]  # what is rebound does not come back
         self._rebound[key] = self._rebound.get(key, 0) + bool(gone)
-        if recording is not None:
-            for twin in [way for way in asked if way in ways and way.answers() == recording.answers()]:
-                recording.runner.stay(NOISE)  # where it was asked natively, the answer was another
-                ways.remove(twin)
-            ways.append(recording)
+        if trace is not None:
+            for twin in [known for known in asked if known in specializations and known.answers() == trace.answers()]:
+                trace.runner.stay(NOISE)  # where it was asked natively, the answer was another
+                specializations.remove(twin)
+            specializations.append(trace)
         if again and self._tries.setdefault(key, 0) < MOST_TRIES:
             self._tries[key] += 1
-        elif reason or len(ways) > MOST_WAYS:
-            self._reasons[key] = reason or f"it went {MOST_WAYS} different ways for arguments of one kind"
+        elif reason or len(specializations) > MOST_SPECIALIZATIONS:
+            self._reasons[key] = reason or f"it went {MOST_SPECIALIZATIONS} different ways for arguments of one kind"
         elif self._rebound[key] > MOST_REBOUND:
             self._reasons[key] = f"what it finds outside of its arguments was another {MOST_REBOUND} times"
-        elif len(self._ways) > MOST_KINDS:
+        elif len(self._specializations) > MOST_KINDS:
             self._reasons[key] = f"it was called with more than {MOST_KINDS} kinds of arguments"
-        return recording, values
+        return trace, values
 
     @property
-    def _latest(self) -> Recording:
+    def _latest(self) -> Trace:
         if self._fixed:
             return list(self._fixed.values())[-1]._latest
-        for ways in reversed(self._ways.values()):
-            if ways:
-                return ways[-1]
+        for specializations in reversed(self._specializations.values()):
+            if specializations:
+                return specializations[-1]
         name = getattr(self, "__name__", "f")
         raise ArgumentError(f"{name} has not been recorded; call it first, twice without wait=True: {self.explain()}")
 
@@ -292,7 +294,7 @@ class Compiled(Generic[P, R]):
         return runner.native
 
     def explain(self) -> str:
-        """What was recorded: signatures, ways through the function, what runs natively, and why something does not."""
+        """What was recorded: signatures, specializations, what runs natively, and why something does not."""
         return "\n".join(explained(self))
 
     def _repr_html_(self) -> str:
@@ -363,7 +365,7 @@ def compile(
     static: Sequence[str] = (),
     fastmath: bool = False,
 ) -> Any:
-    """Record `f` when it is called, and run the recording from then on, as native code.
+    """Record `f` when it is called, and run the trace from then on, as native code.
 
     The first call with arguments of one kind (structure, shapes, dtypes, static values) is `f` itself. The second one
     runs it and keeps what it did, and native code is made beside it, which takes over when it is ready. `f` may be
@@ -373,7 +375,7 @@ def compile(
     Args:
         f: takes and gives arrays, numbers, tensors, or trees of these; or a module; or an expression (`ad.expr`).
         wait: record the first call, and make native code before it returns.
-        backend: "native", or "numpy" for a recording that is run by NumPy.
+        backend: "native", or "numpy" for a trace that is run by NumPy.
         static: names of arguments that are part of the program, although they are numbers or arrays.
         fastmath: let a product and a sum be rounded once instead of twice; nothing else changes.
 

@@ -13,8 +13,8 @@ from adjoint.compiler.arguments import Arguments, shares_memory
 from adjoint.compiler.trace.containers import MAPPINGS, SEQUENCES
 from adjoint.compiler.trace.door import Door, Known
 from adjoint.compiler.trace.effects import form_of
-from adjoint.compiler.trace.guards import PLAIN, AttributePlace, CellPlace, Guards, Place
-from adjoint.compiler.trace.inputs import KINDS, Inputs, PlaceCell
+from adjoint.compiler.trace.guards import PLAIN, AttributeBinding, Binding, CellBinding, Guards
+from adjoint.compiler.trace.inputs import KINDS, BindingCell, Inputs
 from adjoint.compiler.trace.outside import MISSING, Again, Outside, Refuse
 from adjoint.graph.node import Node
 from adjoint.graph.state import GRAD, Cell
@@ -24,7 +24,7 @@ from adjoint.tape.tensor import Tensor, wrap
 
 
 class Found(Known):
-    """What the first recordings of a capture found out for the last one.
+    """What the first traces of a capture found out for the last one.
 
     Attributes:
         afresh: identities of the arrays that are read afresh at each call, since the program writes them.
@@ -36,12 +36,12 @@ class Found(Known):
         self.afresh: set[int] = set()
 
 
-class Target(PlaceCell):
+class Target(BindingCell):
     """A place that a program writes; `form` says what is put there."""
 
     __slots__ = ("form",)
 
-    def __init__(self, place: Place, form: str) -> None:
+    def __init__(self, place: Binding, form: str) -> None:
         super().__init__(place)
         self.form = form
 
@@ -56,7 +56,7 @@ class Target(PlaceCell):
         self.place.write(value)
 
 
-class EndPlace(Place):
+class EndPlace(Binding):
     """The end of a list, which grows by what is written there."""
 
     __slots__ = ()
@@ -116,7 +116,7 @@ class OutsideState(Inputs):
 
     # -- As it is met -----------------------------------------------------------------------------------
 
-    def array(self, array: np.ndarray, place: Place) -> Any:
+    def array(self, array: np.ndarray, place: Binding) -> Any:
         """What stands for an array: a constant, unless the program writes it."""
         if id(array) in self._known.afresh or array.dtype.kind not in KINDS:
             return super().array(array, place)
@@ -147,7 +147,7 @@ class OutsideState(Inputs):
 
         return held
 
-    def tensor(self, tensor: Tensor, place: Place) -> Any:
+    def tensor(self, tensor: Tensor, place: Binding) -> Any:
         """What stands for a tensor."""
         if id(tensor) in self._given:
             raise Refuse(f"{place.name} is an argument, and found outside of the arguments too; pass it in one way")
@@ -165,7 +165,7 @@ class OutsideState(Inputs):
             self._known.afresh |= arrays
             raise Again
 
-    # -- When the recording is over ---------------------------------------------------------------------
+    # -- When the trace is over ---------------------------------------------------------------------
 
     def written(self, door: Door, node_of: Any) -> dict[int, Node]:
         """The node of each cell that is written, by the cell's number.
@@ -197,7 +197,7 @@ class OutsideState(Inputs):
                 raise door.refuse(f"it makes {name} longer, and asks for what is in it")
             self._put(door, EndPlace(o.o, name), value, own, node_of)
 
-    def _is_there(self, place: Place, value: Any) -> bool:
+    def _is_there(self, place: Binding, value: Any) -> bool:
         """Whether the place has this very thing already, as after ``self.total += x`` of an array."""
         thing = value.o if isinstance(value, Outside) else self.live.get(id(value), MISSING)
         try:
@@ -205,12 +205,12 @@ class OutsideState(Inputs):
         except (KeyError, AttributeError, ValueError, IndexError):
             return False
 
-    def _place(self, holder: Any, key: Any) -> Place:
+    def _place(self, holder: Any, key: Any) -> Binding:
         if isinstance(holder, types.CellType):
-            return CellPlace(holder, next(self.guards.keys(holder), "a variable"))
-        return Place(holder, key) if isinstance(holder, (*MAPPINGS, *SEQUENCES)) else AttributePlace(holder, key)
+            return CellBinding(holder, next(self.guards.keys(holder), "a variable"))
+        return Binding(holder, key) if isinstance(holder, (*MAPPINGS, *SEQUENCES)) else AttributeBinding(holder, key)
 
-    def _settle(self, door: Door, place: Place) -> None:
+    def _settle(self, door: Door, place: Binding) -> None:
         """What is written is no constant: it is read afresh; or the program is right for one call only."""
         about = self.guards.about(place.holder, place.key)
         try:
@@ -229,7 +229,7 @@ class OutsideState(Inputs):
         if about & {"is", "plain", "equal"}:
             raise door.refuse(f"it reads {place.name}, and sets it to something else: pass it as an argument")
 
-    def _put(self, door: Door, place: Place, value: Any, own: dict[int, Node], node_of: Any) -> None:
+    def _put(self, door: Door, place: Binding, value: Any, own: dict[int, Node], node_of: Any) -> None:
         """Let the program write `value`."""
         live = self.live.get(id(value))
         if self._is_view(value):
@@ -257,7 +257,7 @@ class OutsideState(Inputs):
 
     def keep(self, used: set[Node]) -> None:
         """Leave out what the program does not read; numbers are cells like others."""
-        self.cells += [PlaceCell(place) for place, _ in self.numbers]
+        self.cells += [BindingCell(place) for place, _ in self.numbers]
         self.inputs += [node for _, node in self.numbers]
         pairs = [(cell, node) for cell, node in zip(self.cells, self.inputs, strict=True) if node in used]
         self.cells, self.inputs = [cell for cell, _ in pairs], [node for _, node in pairs]

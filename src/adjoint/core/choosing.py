@@ -1,4 +1,4 @@
-"""Choosing the elements of a cotangent by truth values, which rules of selections do on the way back."""
+"""Choosing the elements of a cotangent by truth values, which rules of selections do on the backward pass."""
 
 from __future__ import annotations
 

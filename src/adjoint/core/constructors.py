@@ -15,7 +15,7 @@ from adjoint.core.errors import ArgumentError, NotSupportedError
 from adjoint.core.memory import AS_MADE, NEW, Memory, keeping
 from adjoint.core.op import Call, Op, Rule, Samples, call, parameters, rule_of
 from adjoint.core.protocol import in_graph
-from adjoint.core.pulls import NO_RULE, NotDifferentiable
+from adjoint.core.pullbacks import NO_RULE, NotDifferentiable
 from adjoint.core.registry import Composite, register
 from adjoint.core.trees import flatten, map_tree
 

@@ -43,7 +43,7 @@ class Scattered(Lazy):
         return total
 
 
-class Part(Lazy):
+class Projection(Lazy):
     """The cotangent `value` of output number `i` of an operation that has several.
 
     `likes` are the shape and dtype of each output.

@@ -83,7 +83,7 @@ class Op:
 
     __slots__ = (
         *("name", "forward", "inputs", "rules", "jvps", "batch", "settings", "kind", "joint", "multiple", "flags"),
-        *("memory", "answers", "samples", "errors", "doc", "pulls"),
+        *("memory", "answers", "samples", "errors", "doc", "pullbacks"),
     )
 
     def __init__(
@@ -104,7 +104,7 @@ class Op:
         samples: Samples | None = None,
         errors: Samples | None = None,
         doc: str = "",
-        pulls: dict[Any, Any] | None = None,
+        pullbacks: dict[Any, Any] | None = None,
     ) -> None:
         self.name = name
         self.forward = forward
@@ -122,7 +122,7 @@ class Op:
         self.errors = errors
         self.doc = doc
         self.settings = {} if settings is None else settings
-        self.pulls = {} if pulls is None else pulls
+        self.pullbacks = {} if pullbacks is None else pullbacks
 
     def replace(self, **changes: Any) -> Op:
         """A copy with other values of some attributes."""

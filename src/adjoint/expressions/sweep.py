@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from adjoint.core.pulls import build
+from adjoint.core.pullbacks import build
 from adjoint.expressions.functions import TRUTHS
 from adjoint.expressions.nodes import ADD, ONE, ZERO, as_number, is_constant, ordered, reduced
 from adjoint.expressions.quantity import Quantity
@@ -31,9 +31,9 @@ def cotangents(output: Node, wanted: Sequence[Node]) -> dict[Node, Node]:
         numbers = [i for i, arg in enumerate(node.args) if arg in varying and _slopes(node, i)]
         if not numbers:
             continue
-        pull: Any = build(node.op, tuple(numbers), False, False)
+        pullback: Any = build(node.op, tuple(numbers), False, False)
         args = [arg.value if is_constant(arg) else Quantity(arg) for arg in node.args]
-        grads = pull.run(Quantity(found[node]), pull.save(args, Quantity(node), node.settings))
+        grads = pullback.run(Quantity(found[node]), pullback.save(args, Quantity(node), node.settings))
         for i, grad in zip(numbers, grads, strict=True):
             arg, share = node.args[i], as_number(grad.node)
             if share is ZERO:

@@ -7,19 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.arrays.fast_path import Shortened, Way
+from adjoint.arrays.fast_path import FastPath, WithFastPaths
 from adjoint.arrays.layered import is_number
 from adjoint.core.box import TRACKED, Box, apply, settled
 from adjoint.core.errors import LeavesGraphError
 from adjoint.core.foreign import PLAIN, plain_array
 from adjoint.core.leaks import entering, left, matters, plain, refused
 from adjoint.core.op import Op
-from adjoint.forward.fast import short_way
+from adjoint.forward.fast import fast_path
 from adjoint.forward.push import build, shaped
 from adjoint.tape.modes import recording_floor
 
 
-class Dual(Shortened):
+class Dual(WithFastPaths):
     """A value, the `primal`, with a `tangent` of its shape and dtype: the derivative of the value.
 
     `adjoint.jvp` makes them. Without a tangent it is a constant of whatever level its primal is.
@@ -37,8 +37,8 @@ class Dual(Shortened):
         return self.layers[1]
 
     @classmethod
-    def short_way(cls, op: Op, otherwise: Way) -> Way:
-        return short_way(op, cls, otherwise)
+    def fast_path(cls, op: Op, otherwise: FastPath) -> FastPath:
+        return fast_path(op, cls, otherwise)
 
     def processed(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
         level = self.level

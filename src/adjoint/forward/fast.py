@@ -1,4 +1,4 @@
-"""The short way of forward mode: an elementwise function of one or two inputs, for real arrays.
+"""The fast path of forward mode: an elementwise function of one or two inputs, for real arrays.
 
 What `Dual.processed` does for any call, this does for duals of one level, with plain arrays and numbers among them,
 and without a loop over arguments. Any other call is handed on to `otherwise`.
@@ -10,19 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.arrays.fast_path import ARRAYS, PLAIN, Way
+from adjoint.arrays.fast_path import ARRAYS, PLAIN, FastPath
 from adjoint.core.op import NO_SETTINGS, Op
 from adjoint.forward.push import build, shaped
 
 _FLOATS = frozenset((np.dtype(np.float64), np.dtype(np.float32)))
 
 
-def short_way(op: Op, kind: Any, otherwise: Way) -> Way:
-    """The short way of `op` for the class `kind` of duals."""
+def fast_path(op: Op, kind: Any, otherwise: FastPath) -> FastPath:
+    """The fast path of `op` for the class `kind` of duals."""
     return (_of_one if len(op.inputs) == 1 else _of_two)(op, kind, otherwise)
 
 
-def _of_one(op: Op, kind: Any, otherwise: Way) -> Way:
+def _of_one(op: Op, kind: Any, otherwise: FastPath) -> FastPath:
     forward, new, push = op.forward, object.__new__, build(op, (0,), True)
 
     def short(x: Any) -> Any:
@@ -46,7 +46,7 @@ def _of_one(op: Op, kind: Any, otherwise: Way) -> Way:
     return short
 
 
-def _of_two(op: Op, kind: Any, otherwise: Way) -> Way:
+def _of_two(op: Op, kind: Any, otherwise: FastPath) -> FastPath:
     forward, new = op.forward, object.__new__
     first, second, both = (build(op, wanted, True) for wanted in ((0,), (1,), (0, 1)))
 

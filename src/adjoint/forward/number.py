@@ -12,7 +12,7 @@ from adjoint.arrays.python_number import REAL, PythonNumber, as_numpy
 from adjoint.core.op import Op
 from adjoint.core.registry import operation
 from adjoint.forward.dual import Dual
-from adjoint.forward.fast import short_way
+from adjoint.forward.fast import fast_path
 
 Fits = Callable[[Any, Any], bool]
 
@@ -38,13 +38,13 @@ Dual.python_kind = DualNumber
 
 
 def _first_use(name: str, op: str, fits: Fits) -> Callable[[Any, Any], Any]:
-    """An operator that makes its short way when it is first used; values that do not fit go the slower one."""
+    """An operator that makes its fast path when it is first used; values that do not fit go the slower one."""
     slow = getattr(PythonNumber, f"__{name}__")
     reflected = name[0] == "r"
 
     def first(self: Any, other: Any) -> Any:
         found: Any = operation(op)
-        short = short_way(found, DualNumber, (lambda a, b: slow(b, a)) if reflected else slow)
+        short = fast_path(found, DualNumber, (lambda a, b: slow(b, a)) if reflected else slow)
 
         def method(self: Any, other: Any) -> Any:
             kind = type(other)
@@ -64,7 +64,7 @@ def _first_use(name: str, op: str, fits: Fits) -> Callable[[Any, Any], Any]:
 
 def _negative(self: Any) -> Any:
     found: Any = operation("negative")
-    short = short_way(found, DualNumber, PythonNumber.__neg__)
+    short = fast_path(found, DualNumber, PythonNumber.__neg__)
     DualNumber.__neg__ = short  # type: ignore[method-assign]  # from now on
     return short(self)
 

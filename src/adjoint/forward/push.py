@@ -22,7 +22,7 @@ from adjoint.core.codegen import defined
 from adjoint.core.errors import LeavesGraphError, NotDifferentiableError
 from adjoint.core.leaks import begin, over
 from adjoint.core.op import Op
-from adjoint.core.pulls import NO_RULE, NotDifferentiable, dtype_of, refuse_complex, shape_of, where
+from adjoint.core.pullbacks import NO_RULE, NotDifferentiable, dtype_of, refuse_complex, shape_of, where
 from adjoint.tape.backward import backward
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import leaf, pull_for
@@ -34,9 +34,9 @@ Push = Callable[..., Any]
 def build(op: Op, wanted: tuple[int, ...], real: bool) -> Push:
     """The forward rule of `op` where the inputs numbered `wanted` vary; `real`: nothing is complex."""
     key = ("push", wanted, real)
-    push: Push | None = op.pulls.get(key)
+    push: Push | None = op.pullbacks.get(key)
     if push is None:
-        push = op.pulls[key] = _written(op, wanted, real)
+        push = op.pullbacks[key] = _written(op, wanted, real)
     return push
 
 
@@ -149,17 +149,17 @@ def transposed(op: Op, i: int, args: Sequence[Any], out: Any, settings: Mapping[
         outs = out if op.multiple else (out,)
         cotangents = [wrap(np.zeros_like(x), leaf(shape_of(x), dtype_of(x)), level) for x in outs]
         values = [x if hasattr(x, "dtype") else np.asarray(x) for x in args]
-        pull = pull_for(op, (i,), values, out)
-        saved = pull.save(values, out, {**settings, "needs": (i,)} if op.joint else settings)
+        pullback = pull_for(op, (i,), values, out)
+        saved = pullback.save(values, out, {**settings, "needs": (i,)} if op.joint else settings)
         try:
-            pulled = pull.run(cotangents if op.multiple else cotangents[0], saved)[0]
+            pulled = pullback.run(cotangents if op.multiple else cotangents[0], saved)[0]
         except LeavesGraphError as error:
             raise _opaque(op) from error
         if getattr(pulled, "node", None) is not None:
             found = backward({pulled.node: t})
         else:  # then it must be 0, whatever the cotangent is
             ones = [np.ones_like(x) for x in outs]
-            share, found = pull.run(ones if op.multiple else ones[0], saved)[0], {}
+            share, found = pullback.run(ones if op.multiple else ones[0], saved)[0], {}
             if share is not None and np.any(raw(share)):
                 raise _opaque(op)
     finally:

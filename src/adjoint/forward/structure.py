@@ -20,7 +20,7 @@ from adjoint.core.cotangents import Lazy
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.leaks import Reach, begin, over
 from adjoint.core.op import Op
-from adjoint.core.pulls import shape_of
+from adjoint.core.pullbacks import shape_of
 from adjoint.forward.dual import Dual
 from adjoint.ops.writing import part_of
 from adjoint.tape.modes import recording_floor
@@ -184,8 +184,8 @@ class Pattern(Layered):
             return _total(args[0], **settings)
         if len(args) == 1:
             marks = _marks(out.size)
-            pull = pull_for(op, (0,), values, out)
-            goes = pull.run(marks.reshape(out.shape), pull.save(values, out, settings))[0]
+            pullback = pull_for(op, (0,), values, out)
+            goes = pullback.run(marks.reshape(out.shape), pullback.save(values, out, settings))[0]
             found = _positions(goes.dense() if isinstance(goes, Lazy) else goes, marks)
             if found is not None:  # each element goes to one, or to none
                 here = np.flatnonzero(found >= 0)

@@ -18,7 +18,7 @@ import numpy as np
 
 from adjoint.core.locks import NODES
 from adjoint.core.op import NO_SETTINGS, Op
-from adjoint.core.pulls import is_finite
+from adjoint.core.pullbacks import is_finite
 
 Place = tuple[CodeType, int]
 _next_number = count().__next__

@@ -13,7 +13,7 @@ import numpy as np
 
 from adjoint.core.op import NO_SETTINGS
 from adjoint.graph.node import Node
-from adjoint.graph.spelling import literal, spelled
+from adjoint.graph.numpy_source import literal, spelled
 from adjoint.graph.symbol import PYTHONS, as_numpy, is_number, still
 from adjoint.tape.lines import line_of
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.graph.node import Node
-from adjoint.tape import writes
+from adjoint.tape import mutations as writes
 from adjoint.tape.node import Leaf
 from adjoint.tape.node import Node as TapeNode
 from adjoint.tape.tensor import Tensor, wrap

@@ -9,8 +9,8 @@ import numpy as np
 
 from adjoint.core.errors import NotSupportedError
 from adjoint.graph.node import Node
+from adjoint.graph.numpy_source import literal
 from adjoint.graph.repeats import runs
-from adjoint.graph.spelling import literal
 from adjoint.tape.lines import line_of
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import Node, in_order
-from adjoint.native.call.driver import Between, NativeStep, NumpyStep, function
+from adjoint.native.call.driver import Driver, NativeStep, NumpyStep, function
 from adjoint.native.call.segment import Segment
 from adjoint.native.codegen.jit import Module, compiled
 from adjoint.native.codegen.llvm_text import key_of
@@ -158,7 +158,7 @@ class Program:
                     self._steps.append(NumpyStep(node, [slots[a] for a in node.args], slots[node], reasons[node]))
         for node in (*results, *checked, *written):
             slots.setdefault(node, len(slots))
-        self._between = Between(
+        self._between = Driver(
             self.inputs,
             self._steps,
             [(slots[n], n.value) for n in slots if n.kind == "constant"],

@@ -9,7 +9,7 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.nn.parameter import Parameter
-from adjoint.tape import writes
+from adjoint.tape import mutations as writes
 from adjoint.tape.node import leaf
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.follow import follow

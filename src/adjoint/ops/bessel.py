@@ -14,7 +14,7 @@ from scipy import special
 
 from adjoint.core.constructors import elementwise
 from adjoint.core.op import call
-from adjoint.core.pulls import NotDifferentiable
+from adjoint.core.pullbacks import NotDifferentiable
 from adjoint.ops.forms import defined, real
 
 _BY_ORDER = NotDifferentiable("its derivative by the order has no closed form")

@@ -19,7 +19,7 @@ from adjoint.ops.indexing import scatter_add
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-class Step(NamedTuple):
+class Contraction(NamedTuple):
     """Contract operands number `i` and `j` (in a shrinking list) to one with the indices `out`."""
 
     i: int
@@ -27,12 +27,12 @@ class Step(NamedTuple):
     out: str
 
 
-class Plan(NamedTuple):
+class ContractionPlan(NamedTuple):
     """An einsum worked out for given shapes: letters of each operand, sizes, steps, letters of the result."""
 
     terms: tuple[str, ...]
     sizes: dict[str, int]
-    steps: tuple[Step, ...]
+    steps: tuple[Contraction, ...]
     out: str
 
 
@@ -103,7 +103,7 @@ def _read(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
 
 
 @lru_cache(maxsize=1024)
-def plan_of(subscripts: str, shapes: tuple[tuple[int, ...], ...]) -> Plan:
+def plan_of(subscripts: str, shapes: tuple[tuple[int, ...], ...]) -> ContractionPlan:
     """Read `subscripts` against `shapes`: expand the ellipsis, check sizes, choose an order."""
     left, arrow, right = subscripts.partition("->")
     terms = left.split(",")
@@ -147,10 +147,10 @@ def plan_of(subscripts: str, shapes: tuple[tuple[int, ...], ...]) -> Plan:
     if missing or len(set(out)) != len(out):
         raise ArgumentError(f"einsum: the result {out!r} of {subscripts!r} must name each of its indices once, "
                             f"and only indices that an operand has")  # fmt: skip
-    return Plan(tuple(full), sizes, _order(full, shapes, out), out)
+    return ContractionPlan(tuple(full), sizes, _order(full, shapes, out), out)
 
 
-def _order(terms: list[str], shapes: tuple[tuple[int, ...], ...], out: str) -> tuple[Step, ...]:
+def _order(terms: list[str], shapes: tuple[tuple[int, ...], ...], out: str) -> tuple[Contraction, ...]:
     """Pairs of operands to contract, by NumPy's own search."""
     pairs: list[tuple[int, ...]] = [(0, 1)] * (len(terms) - 1)
     if len(terms) > 2:
@@ -166,7 +166,7 @@ def _order(terms: list[str], shapes: tuple[tuple[int, ...], ...], out: str) -> t
         tb, ta = left.pop(j), left.pop(i)
         keep = set(out).union(*left)
         target = "".join(c for c in dict.fromkeys(ta + tb) if c in keep)
-        steps.append(Step(i, j, target))
+        steps.append(Contraction(i, j, target))
         left.append(target)
     return tuple(steps)
 

@@ -16,7 +16,7 @@ import numpy as np
 from adjoint.core.box import raw
 from adjoint.core.constructors import general
 from adjoint.core.op import call
-from adjoint.core.pulls import unbroadcast
+from adjoint.core.pullbacks import unbroadcast
 from adjoint.ops.order import on_values
 
 

@@ -12,7 +12,7 @@ from adjoint.core.constructors import elementwise
 from adjoint.core.errors import DTypeError
 from adjoint.core.op import Op, Rule, Samples, call, rule_of
 from adjoint.core.protocol import detached
-from adjoint.core.pulls import NotDifferentiable
+from adjoint.core.pullbacks import NotDifferentiable
 from adjoint.core.registry import register
 
 BY_SHAPE = NotDifferentiable("its derivative by a shape parameter has no closed form")

@@ -101,7 +101,7 @@ def scatter(value: Any, index: Any, shape: tuple[int, ...], repeats: bool = True
     return scatter_add(value, index=index, shape=shape, repeats=repeats)
 
 
-class Place(NamedTuple):
+class BoxedIndex(NamedTuple):
     """Stands in an index for one of the arrays of numbers that an operation takes."""
 
     number: int
@@ -120,14 +120,14 @@ def _apart(parts: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[Any]]:
                 "inside vmap, an index that differs between samples must be made of integers; for a mask, choose with "
                 "np.where(mask, x, 0.0) instead of x[mask]"
             )
-        form.append(Place(len(places)))
+        form.append(BoxedIndex(len(places)))
         places.append(part)
     return tuple(form), places
 
 
 def together(form: tuple[Any, ...], places: Sequence[Any]) -> tuple[Any, ...]:
     """The index of this `form` with its arrays of numbers put in."""
-    return tuple(places[part.number] if isinstance(part, Place) else part for part in form)
+    return tuple(places[part.number] if isinstance(part, BoxedIndex) else part for part in form)
 
 
 def chosen_each(
@@ -199,9 +199,9 @@ def _unpick(g: Any, xs: Sequence[Any], form: Any) -> list[Any]:
     batch=_pick_each,
     flags=("moves", "selects", "finite"),
     samples=lambda r: [
-        call(r(4), np.array([0, 2, 0]), form=(Place(0),)),
-        call(r(3, 4), np.array([0, 2]), np.array([[1], [3]]), form=(Place(0), Place(1))),
-        call(r(3, 4, 2), np.array([0, 2]), np.array([1]), form=(Place(0), slice(1, 3), Place(1))),
+        call(r(4), np.array([0, 2, 0]), form=(BoxedIndex(0),)),
+        call(r(3, 4), np.array([0, 2]), np.array([[1], [3]]), form=(BoxedIndex(0), BoxedIndex(1))),
+        call(r(3, 4, 2), np.array([0, 2]), np.array([1]), form=(BoxedIndex(0), slice(1, 3), BoxedIndex(1))),
     ],
 )
 def pick(*xs: Any, form: Any = ()) -> Any:
@@ -215,7 +215,7 @@ def pick(*xs: Any, form: Any = ()) -> Any:
     jvp=lambda t, xs, form, shape: _placed_at(t[0], xs, form, shape),
     batch=_place_each,
     flags=("moves", "pads", "finite"),
-    samples=lambda r: [call(r(3), np.array([0, 2, 0]), form=(Place(0),), shape=(4,))],
+    samples=lambda r: [call(r(3), np.array([0, 2, 0]), form=(BoxedIndex(0),), shape=(4,))],
 )
 def place_at(*xs: Any, form: Any = (), shape: Any = ()) -> Any:
     """Zeros of `shape` with a value added at an index: the transpose of `pick`."""

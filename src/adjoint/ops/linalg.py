@@ -15,7 +15,7 @@ from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.memory import axes_by, in_order, lies
 from adjoint.core.op import call
 from adjoint.core.protocol import detached
-from adjoint.core.pulls import shape_of, unbroadcast
+from adjoint.core.pullbacks import shape_of, unbroadcast
 from adjoint.ops.factors import (
     common,
     conj,

@@ -10,7 +10,7 @@ from adjoint.core.constructors import composite, general
 from adjoint.core.errors import ShapeError
 from adjoint.core.op import call
 from adjoint.core.protocol import store
-from adjoint.core.pulls import shape_of, unbroadcast
+from adjoint.core.pullbacks import shape_of, unbroadcast
 
 
 def _as_matrix(x: Any, columns: int) -> Any:

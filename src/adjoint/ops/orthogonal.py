@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from adjoint.core.pulls import NotDifferentiable
+from adjoint.core.pullbacks import NotDifferentiable
 from adjoint.ops.forms import BY_SHAPE, Place, function_of
 
 _DEGREE = NotDifferentiable("its derivative by the degree has no closed form")

@@ -12,7 +12,7 @@ from adjoint.core.constructors import composite, linear, reduction, spread, unre
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import call
 from adjoint.core.protocol import detached, store
-from adjoint.core.pulls import dtype_of
+from adjoint.core.pullbacks import dtype_of
 from adjoint.core.registry import REDUCTIONS
 
 

@@ -14,7 +14,7 @@ from adjoint.core.errors import ArgumentError
 from adjoint.core.memory import LOCKED_VIEW, NEW_C
 from adjoint.core.op import call
 from adjoint.core.protocol import store
-from adjoint.core.pulls import dtype_of
+from adjoint.core.pullbacks import dtype_of
 from adjoint.ops.comparison import not_equal
 from adjoint.ops.indexing import scatter_add, scattered
 

@@ -23,7 +23,7 @@ from adjoint.core.memory import (
 )
 from adjoint.core.op import call
 from adjoint.core.protocol import detached
-from adjoint.core.pulls import unbroadcast
+from adjoint.core.pullbacks import unbroadcast
 from adjoint.ops.indexing import kept, scatter_add
 
 

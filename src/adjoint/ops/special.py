@@ -17,7 +17,7 @@ from adjoint.core.constructors import composite, constant, elementwise
 from adjoint.core.errors import ArgumentError
 from adjoint.core.memory import NEW_C
 from adjoint.core.op import Op, call
-from adjoint.core.pulls import NotDifferentiable
+from adjoint.core.pullbacks import NotDifferentiable
 from adjoint.core.registry import ANSWERS, operation
 from adjoint.ops import bessel  # noqa: F401 - imported for what it registers
 from adjoint.ops.forms import defined

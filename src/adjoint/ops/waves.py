@@ -16,7 +16,7 @@ from scipy import special
 
 from adjoint.core.constructors import not_differentiable
 from adjoint.core.op import Rule
-from adjoint.core.pulls import NotDifferentiable
+from adjoint.core.pullbacks import NotDifferentiable
 from adjoint.ops.forms import BY_ORDER, BY_SHAPE, Place, function_of, real
 from adjoint.ops.special import gamma
 

@@ -11,7 +11,7 @@ from adjoint.core.box import Box
 from adjoint.core.constructors import constant, general
 from adjoint.core.memory import axes_by, copy_as_it_lies, lies
 from adjoint.core.op import Op, call
-from adjoint.core.pulls import dtype_of, shape_of, unbroadcast
+from adjoint.core.pullbacks import dtype_of, shape_of, unbroadcast
 from adjoint.core.registry import register
 from adjoint.ops.indexing import getitem, may_repeat, read
 from adjoint.ops.shape import copy
@@ -200,7 +200,7 @@ def overwrite(value: Any, a: Any, /, path: Any = (), index: Any = ..., repeats: 
     """A copy of `a` in which the view that `path` leads to has `value` at `index`.
 
     The rule of `a` writes zeros into the cotangent that it is given; ``consumes`` tells the backward pass
-    to hand it one that nobody else needs. So a loop of small writes costs small writes on the way back too.
+    to hand it one that nobody else needs. So a loop of small writes costs small writes on the backward pass too.
     """
     out = copy_as_it_lies(a)
     set_region(out, path, index, value)

@@ -9,7 +9,7 @@ import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, GradientError, ShapeError
-from adjoint.tape import writes
+from adjoint.tape import mutations as writes
 from adjoint.tape.tensor import Tensor
 
 Group = dict[str, Any]

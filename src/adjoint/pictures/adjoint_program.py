@@ -10,7 +10,7 @@ import numpy as np
 
 from adjoint.compiler.capture import capture_around, captured
 from adjoint.core.errors import NotSupportedError
-from adjoint.core.pulls import Pull
+from adjoint.core.pullbacks import Pullback
 from adjoint.core.trees import flatten, paths
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import Node, placeholder
@@ -148,10 +148,10 @@ class _Rules:
     def around(self, run: Run) -> Run:
         """`run`, which runs a rule, with a note of when it did."""
 
-        def noted(node: Any, pull: Pull, g: Any, saved: tuple[Any, ...]) -> Sequence[Any]:
+        def noted(node: Any, pullback: Pullback, g: Any, saved: tuple[Any, ...]) -> Sequence[Any]:
             self._steps.append((placeholder("now").number, node, g))
-            self._ops[node] = pull.op.name
-            return run(node, pull, g, saved)
+            self._ops[node] = pullback.op.name
+            return run(node, pullback, g, saved)
 
         return noted
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.op import Op
-from adjoint.graph.spelling import index_text, literal
+from adjoint.graph.numpy_source import index_text, literal
 from adjoint.tape.inside import arrays
 from adjoint.tape.lines import Place
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.errors import AdjointError, GradientError
-from adjoint.core.pulls import Pull, op_of
+from adjoint.core.pullbacks import Pullback, op_of
 from adjoint.pictures.diagram import Diagram, Vertex, holds, label_of, number, stands_in, summary
 from adjoint.tape.backward import backward, walk
 from adjoint.tape.inside import parent_numbers
@@ -39,9 +39,9 @@ class Cotangents:
     def around(self, run: Run) -> Run:
         """`run`, which runs a rule, with a note of the cotangent that it is given."""
 
-        def noted(node: Node, pull: Pull, g: Any, saved: tuple[Any, ...]) -> Sequence[Any]:
+        def noted(node: Node, pullback: Pullback, g: Any, saved: tuple[Any, ...]) -> Sequence[Any]:
             self.of[node] = np.array(g) if isinstance(g, np.ndarray) else g  # a rule may write into it
-            return run(node, pull, g, saved)
+            return run(node, pullback, g, saved)
 
         return noted
 
@@ -49,7 +49,7 @@ class Cotangents:
 @contextmanager
 def _keeping_nothing(root: Node) -> Iterator[None]:
     """For a while, no result behind `root` keeps its gradient (`retain_grad`)."""
-    hooks = [getattr(node.pull, "hooks", None) for node in walk(root)]
+    hooks = [getattr(node.pullback, "hooks", None) for node in walk(root)]
     keeping = [h for h in hooks if isinstance(h, Hooks) and h.keeps]
     for h in keeping:
         h.keeps = False
@@ -94,12 +94,12 @@ def diagram_of_tape(tensor: Tensor, names: Mapping[str, Any], gradient: Any) -> 
     vertices: dict[int, Vertex] = {}
     leaves = 0
     for node in nodes:
-        op = op_of(node.pull)
+        op = op_of(node.pullback)
         g, value = cotangents.get(node), values.get(node)
         first = value if value is not None else g
         vertex = Vertex(
             key=-node.order,
-            kind="call" if node.pull is not None else "input",
+            kind="call" if node.pullback is not None else "input",
             label="",
             inputs=[-parent.order for parent in node.parents],
             holds=_held(node, first),
@@ -108,13 +108,13 @@ def diagram_of_tape(tensor: Tensor, names: Mapping[str, Any], gradient: Any) -> 
             line=line_of_node(node),
         )
         stands_in(vertex, getattr(node, "place", None))
-        if node.pull is None:
+        if node.pullback is None:
             leaves += node not in called
             vertex.name = vertex.label = called.get(node) or f"x{leaves}"
         elif op is None:
             vertex.label = "freed"
         else:
-            vertex.op, vertex.label = op.name, _label(node, node.pull)
+            vertex.op, vertex.label = op.name, _label(node, node.pullback)
             vertex.name = f"v{vertex.key}"
             vertex.simple = op.kind == "elementwise" and len(vertex.inputs) == 1
         vertices[vertex.key] = vertex
@@ -124,7 +124,7 @@ def diagram_of_tape(tensor: Tensor, names: Mapping[str, Any], gradient: Any) -> 
 
 
 def _held(node: Node, like: Any) -> str:
-    if node.pull is None:
+    if node.pullback is None:
         return holds(node.shape, node.dtype)  # type: ignore[attr-defined]  # a Leaf
     like = like[0] if isinstance(like, list) and like else like
     return holds(np.shape(like), like.dtype) if hasattr(like, "dtype") else ""
@@ -144,12 +144,12 @@ def _values(nodes: Sequence[Node]) -> dict[Node, Any]:
 
 def _saved(node: Node) -> Iterator[tuple[str, Any, int | None]]:
     """What the rule of `node` keeps: its name, the value, and which of the parents that is."""
-    pull: Any = node.pull
-    op = op_of(pull)
+    pullback: Any = node.pullback
+    op = op_of(pullback)
     if op is None or type(node.saved) is not tuple:  # freed, or packed away
         return
-    place = {number: k for k, number in enumerate(parent_numbers(pull, node.saved))}
-    for name, value in zip(pull.names, node.saved, strict=False):
+    place = {number: k for k, number in enumerate(parent_numbers(pullback, node.saved))}
+    for name, value in zip(pullback.names, node.saved, strict=False):
         if name == "out":
             yield name, value, None
         elif f"*{name}" == op.inputs[0] and isinstance(value, tuple):
@@ -158,13 +158,13 @@ def _saved(node: Node) -> Iterator[tuple[str, Any, int | None]]:
             yield name, value, place.get(op.inputs.index(name))
 
 
-def _label(node: Node, pull: Pull) -> str:
+def _label(node: Node, pullback: Pullback) -> str:
     """The operation, with the numbers that it was given besides tensors, as far as they were kept."""
-    op = pull.op
+    op = pullback.op
     kept = {name: value for name, value, place in _saved(node) if place is None}
-    settings = dict(zip(pull.names, node.saved, strict=False)) if type(node.saved) is tuple else {}
+    settings = dict(zip(pullback.names, node.saved, strict=False)) if type(node.saved) is tuple else {}
     settings = {name: value for name, value in settings.items() if name in op.settings}
-    on_tape = parent_numbers(pull, node.saved) if type(node.saved) is tuple else ()
+    on_tape = parent_numbers(pullback, node.saved) if type(node.saved) is tuple else ()
     args: list[str | None] = [
         None if i in on_tape else _constant(kept.get(name))
         for i, name in enumerate(op.inputs)

@@ -18,7 +18,7 @@ from adjoint.forward.dual import Dual
 from adjoint.tape.modes import no_grad
 from adjoint.tape.tensor import Tensor
 from adjoint.transforms.batch import vmap
-from adjoint.transforms.carried import Arrays, Derivative, carried_out, operations
+from adjoint.transforms.custom_rules import Arrays, Derivative, carried_out, operations
 from adjoint.transforms.linear_solve import custom_linear_solve
 from adjoint.transforms.reverse import vjp
 
@@ -68,8 +68,8 @@ class _Inverse(Derivative):
             off = constant(off)
             if off.shape != z.shape:
                 raise ShapeError(f"there are {off.size} equations for {n} unknowns; there must be as many")
-            self.pull = lambda g: pullback(g)[0]
-            self.matrix = constant(vmap(self.pull)(np.eye(n))) if n <= DENSE else None
+            self.pullback = lambda g: pullback(g)[0]
+            self.matrix = constant(vmap(self.pullback)(np.eye(n))) if n <= DENSE else None
         self.step = self._step(off, z, near)
 
     def _step(self, off: Any, z: Any, near: float) -> Any:
@@ -105,7 +105,7 @@ class _Inverse(Derivative):
                 raise GradientError(NOT_ISOLATED) from None
         with no_grad():
             backward = transposed or self.symmetric
-            product = self.pull if backward else vjp(self.pull, np.zeros(b.shape))[1]
+            product = self.pullback if backward else vjp(self.pullback, np.zeros(b.shape))[1]
         pushed = product if backward else lambda v: product(v)[0]
         return custom_linear_solve(
             lambda v: constant(pushed(v)),

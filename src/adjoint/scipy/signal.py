@@ -15,7 +15,7 @@ from adjoint.core.box import varies
 from adjoint.core.constructors import general
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.op import call
-from adjoint.core.pulls import unbroadcast
+from adjoint.core.pullbacks import unbroadcast
 from adjoint.ops.shape import lined_up
 from adjoint.scipy.arrays import array, conj, plain
 
@@ -82,7 +82,7 @@ def _middle(full: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _spectral(arrays: Any, start: int = 0) -> tuple[Any, Any]:
-    """The transform to spectra long enough for all terms, and the way back to the first elements of an array.
+    """The transform to spectra long enough for all terms, and the backward pass to the first elements of an array.
 
     Axes before `start` are those of a stack.
     """

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from adjoint.core.errors import AnomalyError
-from adjoint.core.pulls import Pull
+from adjoint.core.pullbacks import Pullback
 from adjoint.tape.backward import Resumed
 from adjoint.tape.inside import arrays, input_name, parent_numbers
 from adjoint.tape.lines import line_of_node, source_lines
@@ -97,8 +97,8 @@ class _Detector:
         self._inputs: weakref.WeakKeyDictionary[ObservedNode, tuple[Range, ...]] = weakref.WeakKeyDictionary()
 
     def __call__(self, node: Node, values: Sequence[Any], wanted: tuple[int, ...], out: Any) -> None:
-        pull = cast(Pull, node.pull)
-        named = [(input_name(pull, i), value) for i, value in enumerate(values)]
+        pullback = cast(Pullback, node.pullback)
+        named = [(input_name(pullback, i), value) for i, value in enumerate(values)]
         inputs = tuple(Range.of(name, array) for name, value in named for array in arrays(_array(value)))
         self._inputs[cast(ObservedNode, node)] = inputs
         if self.forward and not any(r.nan or r.infinite for r in inputs):
@@ -107,14 +107,14 @@ class _Detector:
                 raise self._error(
                     node,
                     (),
-                    f"{pull.op.name} made {_counted(bad)} out of finite numbers",
+                    f"{pullback.op.name} made {_counted(bad)} out of finite numbers",
                     "If this is meant, and masked later, check cotangents only: ad.detect_anomaly(forward=False)",
                 )
 
     def around(self, run: Run) -> Run:
         """`run`, which runs a rule, with its cotangents checked."""
 
-        def checked(node: Node, pull: Pull, g: Any, saved: tuple[Any, ...]) -> Sequence[Any]:
+        def checked(node: Node, pullback: Pullback, g: Any, saved: tuple[Any, ...]) -> Sequence[Any]:
             given = _first_bad("cotangent of the result", g)
             if given is not None:
                 raise self._error(
@@ -122,16 +122,16 @@ class _Detector:
                 )
             try:
                 with np.errstate(all="ignore"):  # what NumPy would warn of is said better below
-                    shares = run(node, pull, g, saved)
+                    shares = run(node, pullback, g, saved)
             except Exception as error:
                 error.add_note(f"In the gradient rule of {_name(node)}{_where(node)}")
                 raise
             if isinstance(shares, Resumed):  # of a checkpoint: these are looked at where they go
                 return shares
-            for number, share in zip(parent_numbers(pull, saved), shares, strict=False):
+            for number, share in zip(parent_numbers(pullback, saved), shares, strict=False):
                 bad = _first_bad("its cotangent", share)
                 if bad is not None:
-                    of = f"in the cotangent of `{input_name(pull, number)}`"
+                    of = f"in the cotangent of `{input_name(pullback, number)}`"
                     ranges = (str(Range.of("cotangent of the result", array)) for array in arrays(g))
                     what = f"the gradient rule of {_name(node)} made {_counted(bad)} {of}"
                     raise self._error(node, saved, what, *ranges)
@@ -140,10 +140,10 @@ class _Detector:
         return checked
 
     def _error(self, node: Node, saved: tuple[Any, ...], what: str, *more: str) -> AnomalyError:
-        pull = cast(Pull, node.pull)
+        pullback = cast(Pullback, node.pullback)
         inputs = self._inputs.get(node) if isinstance(node, ObservedNode) else None
         if inputs is None:  # the forward pass ran outside: what the rule has kept must do
-            named = zip(pull.names, saved, strict=False)
+            named = zip(pullback.names, saved, strict=False)
             inputs = tuple(Range.of(name, array) for name, value in named for array in arrays(value))
         error = AnomalyError("\n    ".join((what + _where(node), *map(str, inputs), *more)))
         error.op, error.line, error.inputs = _name(node), line_of_node(node), inputs
@@ -151,7 +151,7 @@ class _Detector:
 
 
 def _name(node: Node) -> str:
-    op = getattr(node.pull, "op", None)
+    op = getattr(node.pullback, "op", None)
     return op.name if op is not None else "?"
 
 

@@ -18,13 +18,13 @@ from numpy import ndarray
 from adjoint.core.box import Box, raw
 from adjoint.core.cotangents import Lazy
 from adjoint.core.errors import RuleError
-from adjoint.core.pulls import Pull, fit, freed
-from adjoint.tape import writes
+from adjoint.core.pullbacks import Pullback, fit, freed
+from adjoint.tape import mutations as writes
+from adjoint.tape.foreign import check
 from adjoint.tape.hooks import Packed, unpacked
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import Node, next_order
 from adjoint.tape.selected import Run, Selected, has_nan, is_finite, numbers, recorded, selecting
-from adjoint.tape.watch import check
 
 # Of so many elements, it is worth a look whether they are made of fewer.
 _MANY = 1 << 18
@@ -39,7 +39,7 @@ class Resumed(NamedTuple):
     cotangents: Sequence[Any]
 
 
-class Way(NamedTuple):
+class PassRunner(NamedTuple):
     """What runs the rules, for a pass that is itself recorded, and the observers that are put around it."""
 
     rule: Run | None
@@ -57,7 +57,7 @@ class Way(NamedTuple):
         return run
 
 
-_SIMPLE = Way(None, ())
+_SIMPLE = PassRunner(None, ())
 
 
 class Notes:
@@ -88,7 +88,7 @@ class Notes:
                 return True
         return False
 
-    def knows(self, leaf: Node, c: Any, pull: Pull, g: Any, saved: tuple[Any, ...]) -> bool:
+    def knows(self, leaf: Node, c: Any, pullback: Pullback, g: Any, saved: tuple[Any, ...]) -> bool:
         """Whether `c`, by a finite rule, has no nan, as it is made of much fewer numbers, which are finite."""
         if issubclass(type(c), Lazy) or (size := raw(c).size) <= _MANY:
             return False
@@ -96,7 +96,7 @@ class Notes:
         if 2 * sum([x.size for x in inputs]) > size or not all(map(is_finite, inputs)):
             return False
         self.known[leaf] = c
-        if pull.fresh and is_own(c, g):
+        if pullback.fresh and is_own(c, g):
             self.own.append(leaf)
         return True
 
@@ -123,11 +123,11 @@ def backward(
         rebox: gives a node's saved values as tensors, so that the pass itself is recorded (``create_graph``).
         results: where the pass starts. If these are made of tensors or symbols, it is recorded as well.
     """
-    way = _way_of_running(rebox)
+    way = _runner_of(rebox)
     found, owned, notes = _passed(cotangents, retain_graph, way, results)
     if notes is not None:
         if notes.start is not None and (found is None or notes.has_nan(found)):
-            again = Way(selecting(way.rule or _simply, way.observers, True), ())
+            again = PassRunner(selecting(way.rule or _simply, way.observers, True), ())
             found, owned, _ = _passed(notes.start, retain_graph, again)
         elif notes.own:
             owned |= {leaf for leaf in notes.own if found[leaf] is notes.known[leaf]}
@@ -136,15 +136,15 @@ def backward(
 
 
 def _passed(
-    cotangents: dict[Node, Any], retain_graph: bool, way: Way, results: Sequence[Any] | None = None
+    cotangents: dict[Node, Any], retain_graph: bool, way: PassRunner, results: Sequence[Any] | None = None
 ) -> tuple[Any, set[Node], Notes | None]:
     """One pass: the leaves' cotangents, those of them that are buffers of the pass, and the notes from a selection on.
 
     Without `results`, it goes its way through selections as well. It gives None where it is to go again at once.
     """
     run, seeks, waiting, owned = None if way is _SIMPLE else way.whole(), results is not None, dict(cotangents), set()
-    heap = sorted((node.order, node) for node in waiting if node.pull is not None)
-    last_write, past = writes.latest(), writes.Past()
+    heap = sorted((node.order, node) for node in waiting if node.pullback is not None)
+    last_write, mutations = writes.latest(), writes.MutationLog()
     notes: Notes | None = None
     node: Node | None = None
     while heap or node is not None:
@@ -154,60 +154,68 @@ def _passed(
         if type(g) is not ndarray and issubclass(type(g), Lazy):
             g = g.dense()
             owned.add(node)
-        pull: Any = node.pull
-        saved, parents = node.saved if node.order < last_write else past.saved(node), node.parents
-        if pull.special:
-            if seeks and pull.selects:
+        pullback: Any = node.pullback
+        saved, parents = node.saved if node.order < last_write else mutations.saved(node), node.parents
+        if pullback.special:
+            if seeks and pullback.selects:
                 is_recorded, seeks = _is_recorded(results or (), cotangents), False
                 run, notes = _begun(node, g, waiting, owned, way, is_recorded)
-            if pull.alert:
-                if pull.hooks is not None and notes is not None and notes.stops_at_hooks():
+            if pullback.alert:
+                if pullback.hooks is not None and notes is not None and notes.stops_at_hooks():
                     return None, owned, notes
-                g, saved = _prepared(node, pull, g, saved, node in owned, past)
-        shares = pull.run(g, saved) if run is None else run(node, pull, g, saved)
+                g, saved = _prepared(node, pullback, g, saved, node in owned, mutations)
+        shares = pullback.run(g, saved) if run is None else run(node, pullback, g, saved)
         if not retain_graph:
             if notes is None or node.order < notes.mark:
-                node.pull, node.parents, node.saved = freed, (), ()
+                node.pullback, node.parents, node.saved = freed, (), ()
             else:
                 notes.left.append(node)
         node = None
-        if len(parents) == 1 and pull.straight and shares[0] is not None and parents[0].pull is not None:
+        if len(parents) == 1 and pullback.straight and shares[0] is not None and parents[0].pullback is not None:
             if not heap or parents[0].order < heap[0][0]:  # it would come off the heap at once
                 (node,), (g,) = parents, shares
                 continue
-        if pull.special and type(shares) is Resumed:
-            (parents, shares), last_write, past = shares, writes.latest(), writes.Past()  # it may reuse memory
+        if pullback.special and type(shares) is Resumed:
+            (parents, shares), last_write, mutations = (
+                shares,
+                writes.latest(),
+                writes.MutationLog(),
+            )  # it may reuse memory
         for parent, c in zip(parents, shares):  # noqa: B905 - one share a parent; strict= costs 5 % here
             if parent in waiting:
                 if parent in owned and type(total := waiting[parent]) is ndarray and type(c) is ndarray:
                     total += c
                 else:
                     waiting[parent] = _added(
-                        waiting[parent], c, parent, owned, pull.special and pull.consumes and c is g
+                        waiting[parent], c, parent, owned, pullback.special and pullback.consumes and c is g
                     )
             elif c is not None:
                 waiting[parent] = c
-                if parent.pull is not None:
+                if parent.pullback is not None:
                     heappush(heap, (parent.order, parent))
                 elif c.shape != parent.shape:  # type: ignore[attr-defined]  # a leaf
-                    raise _of_another_shape(c, parent, pull)
-                elif notes is not None and pull.finite and notes.plain and notes.knows(parent, c, pull, g, saved):
+                    raise _of_another_shape(c, parent, pullback)
+                elif (
+                    notes is not None and pullback.finite and notes.plain and notes.knows(parent, c, pullback, g, saved)
+                ):
                     continue  # not one that is added to in place: then it would be another
-                if (parent.pull is None and pull.fresh and is_own(c, g)) or (pull.special and pull.consumes and c is g):
+                if (parent.pullback is None and pullback.fresh and is_own(c, g)) or (
+                    pullback.special and pullback.consumes and c is g
+                ):
                     owned.add(parent)
     return waiting, owned, notes
 
 
-def _of_another_shape(c: Any, leaf: Any, pull: Pull) -> RuleError:
+def _of_another_shape(c: Any, leaf: Any, pullback: Pullback) -> RuleError:
     """The error for the cotangent `c` that a rule gave for a leaf of another shape."""
     return RuleError(
-        f"a rule of {pull.op.name} gave a cotangent of shape {c.shape} for a value of shape {leaf.shape}; a "
+        f"a rule of {pullback.op.name} gave a cotangent of shape {c.shape} for a value of shape {leaf.shape}; a "
         f"cotangent has its value's shape"
     )
 
 
 def _begun(
-    node: Node, g: Any, waiting: dict[Node, Any], owned: set[Node], way: Way, is_recorded: bool
+    node: Node, g: Any, waiting: dict[Node, Any], owned: set[Node], way: PassRunner, is_recorded: bool
 ) -> tuple[Run | None, Notes | None]:
     """A selection with cotangent `g` is met, while others wait: what runs the rules from now on, and the notes."""
     if way.observers and way.refuses_nan():
@@ -229,35 +237,35 @@ def _is_recorded(results: Sequence[Any], cotangents: dict[Node, Any]) -> bool:
 
 def _free(nodes: Sequence[Node]) -> None:
     for node in nodes:
-        node.pull, node.parents, node.saved = freed, (), ()
+        node.pullback, node.parents, node.saved = freed, (), ()
 
 
-def _way_of_running(rebox: Rebox | None) -> Way:
+def _runner_of(rebox: Rebox | None) -> PassRunner:
     if rebox is None and type(recording_floor.raw()) is int:
         return _SIMPLE
     run: Run | None = None
     if rebox is not None:
 
-        def run(node: Node, pull: Pull, g: Any, saved: tuple[Any, ...]) -> Sequence[Any]:
-            return pull.run(g, rebox(node, saved))
+        def run(node: Node, pullback: Pullback, g: Any, saved: tuple[Any, ...]) -> Sequence[Any]:
+            return pullback.run(g, rebox(node, saved))
 
     observers = recording_floor.observers().values()
-    return Way(run, [observer.around for observer in observers if hasattr(observer, "around")])
+    return PassRunner(run, [observer.around for observer in observers if hasattr(observer, "around")])
 
 
-def _simply(node: Node, pull: Pull, g: Any, saved: tuple[Any, ...]) -> Sequence[Any]:
-    return pull.run(g, saved)
+def _simply(node: Node, pullback: Pullback, g: Any, saved: tuple[Any, ...]) -> Sequence[Any]:
+    return pullback.run(g, saved)
 
 
 def _prepared(
-    node: Node, pull: Pull, g: Any, saved: tuple[Any, ...], owned: bool, past: writes.Past
+    node: Node, pullback: Pullback, g: Any, saved: tuple[Any, ...], owned: bool, mutations: writes.MutationLog
 ) -> tuple[Any, tuple[Any, ...]]:
     """Cotangent and saved values of a rule that writes into the one, or whose others were packed or may be written."""
-    if pull.watched:
+    if pullback.watched:
         if type(node.saved) is Packed:
-            saved = past.saved(node, unpacked(node))
+            saved = mutations.saved(node, unpacked(node))
         check(node, saved)
-    return np.array(g) if pull.consumes and type(g) is ndarray and not owned else g, saved
+    return np.array(g) if pullback.consumes and type(g) is ndarray and not owned else g, saved
 
 
 def is_own(c: Any, g: Any) -> bool:

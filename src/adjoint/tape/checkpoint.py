@@ -20,19 +20,19 @@ import numpy as np
 from adjoint.core.cotangents import Lazy
 from adjoint.core.errors import ArgumentError, GradientError, InPlaceError
 from adjoint.core.op import Op
-from adjoint.core.pulls import Pull
+from adjoint.core.pullbacks import Pullback
 from adjoint.core.trees import flatten
-from adjoint.tape import writes
+from adjoint.tape import mutations as writes
 from adjoint.tape.arguments import Arguments
 from adjoint.tape.backward import Resumed
 from adjoint.tape.fingerprint import fingerprint
+from adjoint.tape.foreign import constants_seen
 from adjoint.tape.modes import NEVER, recording_floor
 from adjoint.tape.node import Node, next_order
 from adjoint.tape.policies import Policy, Replay, Watching, save_everything, save_nothing
 from adjoint.tape.reach import State
 from adjoint.tape.tensor import Tensor, View
 from adjoint.tape.views import root_of
-from adjoint.tape.watch import constants_seen
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -60,23 +60,25 @@ class StandIn(Node):
     __slots__ = ("__weakref__",)
 
 
-def stand_in(op: Op, order: int, parents: tuple[Node, ...], saved: tuple[Any, ...], pull: Callable[..., Any]) -> Node:
-    """A node for a graph that is made when a cotangent comes: ``pull(cotangents, saved)`` makes it."""
+def stand_in(
+    op: Op, order: int, parents: tuple[Node, ...], saved: tuple[Any, ...], pullback: Callable[..., Any]
+) -> Node:
+    """A node for a graph that is made when a cotangent comes: ``pullback(cotangents, saved)`` makes it."""
     node = StandIn()
     node.order, node.parents, node.saved = order, parents, (*saved, ())
-    node.pull = Pull(pull, op, ("arguments", "kept", "needs"), tuple(range(len(parents))), special=True)
+    node.pullback = Pullback(pullback, op, ("arguments", "kept", "needs"), tuple(range(len(parents))), special=True)
     return node
 
 
 def result_of(node: Node, i: int, count: int) -> Node:
     """The node of result number `i` of what `node` stands for."""
 
-    def pull(g: Any, saved: tuple[()]) -> tuple[Given]:
+    def pullback(g: Any, saved: tuple[()]) -> tuple[Given]:
         return (Given(i, g, count),)
 
     result = Node()
     result.order, result.parents, result.saved = next_order(), (node,), ()
-    result.pull = Pull(pull, cast(Pull, node.pull).op, wanted=(0,), straight=True)
+    result.pullback = Pullback(pullback, cast(Pullback, node.pullback).op, wanted=(0,), straight=True)
     return result
 
 
@@ -100,7 +102,7 @@ def inner_roots(leaves: Sequence[Any], mark: int) -> dict[int, Tensor]:
         if isinstance(leaf, Tensor):
             root = root_of(leaf)[0]
             node = root.node
-            if id(root) not in seen and node is not None and node.order < mark and node.pull is not None:
+            if id(root) not in seen and node is not None and node.order < mark and node.pullback is not None:
                 seen.add(id(root))
                 found[i] = root
     return found

@@ -11,7 +11,7 @@ import numpy as np
 from adjoint.core.box import apply, outermost
 from adjoint.core.errors import ArgumentError, BatchedValueError, RuleError
 from adjoint.core.op import Op, Rule, parameters
-from adjoint.core.pulls import dtype_of
+from adjoint.core.pullbacks import dtype_of
 
 
 class Gate:

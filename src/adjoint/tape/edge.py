@@ -6,7 +6,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 from adjoint.core.cotangents import Lazy
-from adjoint.tape import writes
+from adjoint.tape import mutations as writes
 from adjoint.tape.backward import Resumed, _prepared
 from adjoint.tape.node import Node
 
@@ -20,18 +20,18 @@ def edge(node: Node, g: Any, since: int) -> dict[Node, Any]:
         since: `next_order()` before the part of the graph was recorded.
     """
     waiting, heap, found = {node: g}, [(node.order, node)], {}
-    last_write, past = writes.latest(), writes.Past()
+    last_write, mutations = writes.latest(), writes.MutationLog()
     while heap:
         node = heappop(heap)[1]
-        g, pull = waiting.pop(node), node.pull
+        g, pullback = waiting.pop(node), node.pullback
         g = g.dense() if isinstance(g, Lazy) else g
-        if pull is None or node.order > since:
+        if pullback is None or node.order > since:
             found[node] = g
             continue
-        saved, parents = node.saved if node.order < last_write else past.saved(node), node.parents
-        if pull.special:
-            g, saved = _prepared(node, pull, g, saved, False, past)
-        shares = pull.run(g, saved)
+        saved, parents = node.saved if node.order < last_write else mutations.saved(node), node.parents
+        if pullback.special:
+            g, saved = _prepared(node, pullback, g, saved, False, mutations)
+        shares = pullback.run(g, saved)
         if type(shares) is Resumed:
             parents, shares = shares
         for parent, c in zip(parents, shares, strict=True):

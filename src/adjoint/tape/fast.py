@@ -1,4 +1,4 @@
-"""The short way of an operation: a generated function, with no loop inside.
+"""The fast path of an operation: a generated function, with no loop inside.
 
 What `record` does for any operation, this does for one of up to three inputs and one result: the same steps,
 written out. Tensors of one level, plain arrays and Python numbers take it; any other call takes `record`. The
@@ -15,11 +15,11 @@ import numpy as np
 
 from adjoint.core.codegen import defined
 from adjoint.core.op import Op
-from adjoint.core.pulls import NotDifferentiable, Pull, build
+from adjoint.core.pullbacks import NotDifferentiable, Pullback, build
 from adjoint.core.registry import operation
+from adjoint.tape.foreign import private, watch
 from adjoint.tape.modes import NEVER, recording_floor
 from adjoint.tape.node import Node, as_array, next_order, observed, pull_for
-from adjoint.tape.watch import private, watch
 
 Way = Callable[..., Any]
 
@@ -31,7 +31,7 @@ _REAL = frozenset((np.float64, float, int))
 
 
 def eligible(op: Any) -> bool:
-    """Whether `op` has a short way."""
+    """Whether `op` has a fast path."""
     return (
         isinstance(op, Op)
         and op.kind != "constant"
@@ -42,7 +42,7 @@ def eligible(op: Any) -> bool:
 
 
 def source_of(op: Op, symbol: str | None = None, method: bool = False, slower: str = "") -> str:
-    """The text of the short way of `op`.
+    """The text of the fast path of `op`.
 
     `symbol` is its Python operator, if it has one; as a `method`, the first argument is known to be a tensor. Values
     for which `slower` is true, an expression, do not go this way.
@@ -106,15 +106,19 @@ def _recorded(op: Op, wanted: tuple[int, ...], values: str) -> Iterator[str]:
         yield f"if type({_DATA[i]}) is ndarray:"
         yield f"    {_DATA[i]} = private({_DATA[i]})"
     if _is_ufunc(op) and not _refuses(op):
-        yield from (f"if {fits}:", f"    node.pull = pull_{_marks(wanted)}")
+        yield from (f"if {fits}:", f"    node.pullback = pull_{_marks(wanted)}")
         yield f"    node.saved = ({''.join(f'{_local(op, name)}, ' for name in build(op, wanted, False, False).names)})"
-        yield from ("else:", f"    node.pull = pull = {chosen}", f"    node.saved = pull.save({values}, out, settings)")
+        yield from (
+            "else:",
+            f"    node.pullback = pullback = {chosen}",
+            f"    node.saved = pullback.save({values}, out, settings)",
+        )
     else:
-        yield f"node.pull = pull = fitting[{wanted}] if {fits} else {chosen}"
-        yield f"node.saved = pull.save({values}, out, settings)"
+        yield f"node.pullback = pullback = fitting[{wanted}] if {fits} else {chosen}"
+        yield f"node.saved = pullback.save({values}, out, settings)"
     for i in constants:
         yield f"if {_DATA[i]} is given_{_DATA[i]} and type({_DATA[i]}) is ndarray:"
-        yield f"    watch(node, node.pull.names.index({op.inputs[i]!r}))"
+        yield f"    watch(node, node.pullback.names.index({op.inputs[i]!r}))"
 
 
 def _is_saved(op: Op, name: str, wanted: tuple[int, ...]) -> bool:
@@ -166,18 +170,18 @@ def _indented(lines: Iterable[str]) -> list[str]:
     return [f"    {line}" for line in lines]
 
 
-class _Fitting(dict[tuple[int, ...], Pull]):
+class _Fitting(dict[tuple[int, ...], Pullback]):
     """The pullbacks of `op` where cotangents fit, by the numbers of the inputs on the tape; made when needed."""
 
     def __init__(self, op: Op) -> None:
         self.op = op
 
-    def __missing__(self, wanted: tuple[int, ...]) -> Pull:
-        pull = self[wanted] = build(self.op, wanted, False, False)
-        return pull
+    def __missing__(self, wanted: tuple[int, ...]) -> Pullback:
+        pullback = self[wanted] = build(self.op, wanted, False, False)
+        return pullback
 
 
-def short_way(
+def fast_path(
     op: Op,
     tensor: type,
     otherwise: Way,
@@ -187,7 +191,7 @@ def short_way(
     plain: frozenset[type] = _PLAIN,
     slower: str = "",
 ) -> Way:
-    """Compile the short way of `op` for the class `tensor`.
+    """Compile the fast path of `op` for the class `tensor`.
 
     `otherwise` takes every other call, and `view(t, x, settings)` a result that shows some other memory. Constants are
     of the types `plain`. `slower`: see `source_of`.
@@ -220,12 +224,12 @@ def short_way(
     }
     if _is_ufunc(op) and not _refuses(op):
         scope |= {f"pull_{_marks(wanted)}": build(op, wanted, False, False) for wanted in _choices(op)}
-    short: Way = defined(source_of(op, symbol, method, slower), f"short way of {op.name}", scope, "short")
+    short: Way = defined(source_of(op, symbol, method, slower), f"fast path of {op.name}", scope, "short")
     short.__name__ = short.__qualname__ = op.name
     return short
 
 
-# The operators that have a short way, by the middle of their method's name.
+# The operators that have a fast path, by the middle of their method's name.
 _OPERATORS = {
     "add": ("add", "+"),
     "sub": ("subtract", "-"),
@@ -237,9 +241,9 @@ _OPERATORS = {
 
 
 def install(tensor: type, way: Callable[[Op], Way]) -> None:
-    """Give the class `tensor` its arithmetic. Each operator writes its short way when it is first used.
+    """Give the class `tensor` its arithmetic. Each operator writes its fast path when it is first used.
 
-    `way` gives the short way of an operation as a function.
+    `way` gives the fast path of an operation as a function.
     """
     for name, (op, symbol) in _OPERATORS.items():
         for method in (f"__{name}__", f"__r{name}__"):
@@ -249,7 +253,7 @@ def install(tensor: type, way: Callable[[Op], Way]) -> None:
 def _first_use(
     tensor: type, method: str, name: str, symbol: str | None, way: Callable[[Op], Way]
 ) -> Callable[[Any, Any], Any]:
-    """An operator that stands aside for its short way."""
+    """An operator that stands aside for its fast path."""
     slow = getattr(tensor, method)
 
     def first(self: Any, other: Any) -> Any:
@@ -262,15 +266,15 @@ def _first_use(
 
             setattr(tensor, method, reflected)
         else:
-            setattr(tensor, method, short_way(op, tensor, slow, _no_view, symbol, method=True))
+            setattr(tensor, method, fast_path(op, tensor, slow, _no_view, symbol, method=True))
         return getattr(self, method)(other)
 
     return first
 
 
-def number_way(op: Op, number: type, slow: Way, symbol: str | None, slower: str, method: bool = True) -> Way:
-    """The short way of an operator between Python's numbers, in boxes of the class `number` and as they are."""
-    return short_way(op, number, slow, _no_view, symbol, method, frozenset((float, int)), slower)
+def number_path(op: Op, number: type, slow: Way, symbol: str | None, slower: str, method: bool = True) -> Way:
+    """The fast path of an operator between Python's numbers, in boxes of the class `number` and as they are."""
+    return fast_path(op, number, slow, _no_view, symbol, method, frozenset((float, int)), slower)
 
 
 def _no_view(*_: Any) -> Any:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, DTypeError, RuleError
-from adjoint.core.pulls import Pull, watching
-from adjoint.tape import writes
+from adjoint.core.pullbacks import Pullback, watching
+from adjoint.tape import mutations as writes
 from adjoint.tape.modes import recording_floor
 
 if TYPE_CHECKING:
@@ -97,11 +97,11 @@ class saved_tensors_hooks:  # noqa: N801 - PyTorch's name, and used like a funct
 
     def _observe(self, node: Node, values: Sequence[Any], wanted: tuple[int, ...], out: Any) -> None:
         """Pack what `node` has saved."""
-        pull = cast(Pull, node.pull)
-        op = pull.op
+        pullback = cast(Pullback, node.pullback)
+        op = pullback.op
         on_tape = dict(zip(wanted, node.parents, strict=True))
         saved = list(node.saved)
-        for k, name in enumerate(pull.names):
+        for k, name in enumerate(pullback.names):
             if name == "out":
                 saved[k] = self._packed(saved[k], node)
             elif name in op.inputs:
@@ -109,14 +109,14 @@ class saved_tensors_hooks:  # noqa: N801 - PyTorch's name, and used like a funct
             elif op.inputs[0] == f"*{name}":
                 saved[k] = tuple(self._packed(v, on_tape.get(i)) for i, v in enumerate(saved[k]))
         node.saved = Packed(saved)
-        if not pull.watched:
-            node.pull, node.probe = watching(pull), None
+        if not pullback.watched:
+            node.pullback, node.fingerprints = watching(pullback), None
 
     def _packed(self, value: Any, node: Node | None) -> Any:
         """`value`, of the history `node`, as a handle if it is an array."""
         if type(value) is tuple:  # several results
             return tuple(self._packed(v, None) for v in value)
-        if not isinstance(value, np.ndarray) or (node is not None and node.pull is None and not self.leaves):
+        if not isinstance(value, np.ndarray) or (node is not None and node.pullback is None and not self.leaves):
             return value
         if node is None:  # somebody's array, which may have been overwritten since it was last packed
             return Handle(value, self.pack, self.unpack)
@@ -128,16 +128,16 @@ class saved_tensors_hooks:  # noqa: N801 - PyTorch's name, and used like a funct
 
 def unpacked(node: Node) -> tuple[Any, ...]:
     """What `node` saved, unpacked."""
-    what = cast(Pull, node.pull).op.name
+    what = cast(Pullback, node.pullback).op.name
     saved = tuple(_unpacked(value, what) for value in node.saved)
-    probe, kept = node.probe, None
-    while probe is not None:
-        handle, array = probe.array(node.saved), probe.array(saved)
+    fingerprints, kept = node.fingerprints, None
+    while fingerprints is not None:
+        handle, array = fingerprints.array(node.saved), fingerprints.array(saved)
         # A fingerprint is of the array that was packed; a copy of it cannot have been overwritten.
         copied = isinstance(handle, Handle) and (handle.memory is None or handle.memory() is not writes.owner(array))
-        kept = kept if copied else probe._replace(others=kept)
-        probe = probe.others
-    node.probe = kept
+        kept = kept if copied else fingerprints._replace(others=kept)
+        fingerprints = fingerprints.others
+    node.fingerprints = kept
     return saved
 
 

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.arrays.fast_path import Shortened
+from adjoint.arrays.fast_path import WithFastPaths
 from adjoint.core.box import Box
 from adjoint.core.cotangents import Lazy
-from adjoint.core.pulls import Pull
+from adjoint.core.pullbacks import Pullback
 
 
 def arrays(value: Any) -> Iterator[np.ndarray | np.generic]:
     """The plain arrays and NumPy numbers in boxes, in sequences, and in cotangents that are not written out."""
     while isinstance(value, Box | Lazy):
-        if isinstance(value, Shortened):  # of a dual, its tangent too
+        if isinstance(value, WithFastPaths):  # of a dual, its tangent too
             value = value.layers
         else:
             value = getattr(value, "value" if isinstance(value, Lazy) else "data", None)
@@ -27,12 +27,12 @@ def arrays(value: Any) -> Iterator[np.ndarray | np.generic]:
             yield from arrays(item)
 
 
-def parent_numbers(pull: Pull, saved: tuple[Any, ...]) -> tuple[int, ...]:
+def parent_numbers(pullback: Pullback, saved: tuple[Any, ...]) -> tuple[int, ...]:
     """The numbers of those inputs of an operation that its node's parents are."""
-    return pull.wanted or tuple(dict(zip(pull.names, saved, strict=True)).get("needs", ()))
+    return pullback.wanted or tuple(dict(zip(pullback.names, saved, strict=True)).get("needs", ()))
 
 
-def input_name(pull: Pull, number: int) -> str:
+def input_name(pullback: Pullback, number: int) -> str:
     """What input `number` of an operation is called."""
-    first = pull.op.inputs[0]
-    return f"{first[1:]}[{number}]" if first[0] == "*" else pull.op.inputs[number]
+    first = pullback.op.inputs[0]
+    return f"{first[1:]}[{number}]" if first[0] == "*" else pullback.op.inputs[number]

@@ -22,7 +22,7 @@ Observer = Callable[[Any, Any, tuple[int, ...], Any], None]
 class Observed(int):
     """The floor `floor`, with `observers` of each node that is written above it.
 
-    As a number it is above every level. So the short ways, which compare with it anyway, turn aside, and
+    As a number it is above every level. So the fast paths, which compare with it anyway, turn aside, and
     where nothing is observed they pay nothing.
     """
 

@@ -13,9 +13,9 @@ from adjoint.core.box import TRACKED, apply, settled
 from adjoint.core.foreign import PLAIN, plain_array
 from adjoint.core.leaks import entering, plain
 from adjoint.core.op import Op
-from adjoint.core.pulls import Pull, build, dtype_of
+from adjoint.core.pullbacks import Pullback, build, dtype_of
+from adjoint.tape.foreign import watch
 from adjoint.tape.modes import NEVER, recording_floor
-from adjoint.tape.watch import watch
 
 # Sequence numbers fall from -1, because `heapq` pops the smallest: the latest node comes first.
 next_order = count(-1, -1).__next__
@@ -26,23 +26,23 @@ class Node:
 
     Attributes:
         order: minus the sequence number. Creation order is a topological order.
-        pull: takes the cotangent of the result to one cotangent a parent. None for a leaf.
+        pullback: takes the cotangent of the result to one cotangent a parent. None for a leaf.
         parents: the nodes of those inputs that are on the tape.
-        saved: the values that `pull` names, and nothing else; of a leaf, its hooks.
+        saved: the values that `pullback` names, and nothing else; of a leaf, its hooks.
         grad: the gradient collected here: leaves, and results after `retain_grad`.
-        probe: what to check a saved array of somebody else's against; only where `pull` is watched.
+        fingerprints: what to check a saved array of somebody else's against; only where `pullback` is watched.
     """
 
-    __slots__ = ("grad", "order", "parents", "probe", "pull", "saved")
+    __slots__ = ("fingerprints", "grad", "order", "parents", "pullback", "saved")
     order: int
-    pull: Pull | None
+    pullback: Pullback | None
     parents: tuple[Node, ...]
     saved: tuple[Any, ...]
     grad: Any
-    probe: Any
+    fingerprints: Any
 
     def __repr__(self) -> str:
-        what = "leaf" if self.pull is None else self.pull.op.name
+        what = "leaf" if self.pullback is None else self.pullback.op.name
         return f"<node {-self.order}: {what}>"
 
 
@@ -64,7 +64,7 @@ class Leaf(Node):
 def leaf(shape: tuple[int, ...], dtype: Any) -> Leaf:
     """A new leaf, for a tensor of this `shape` and `dtype`."""
     node = Leaf()
-    node.order, node.pull, node.parents, node.saved = next_order(), None, (), ()
+    node.order, node.pullback, node.parents, node.saved = next_order(), None, (), ()
     node.grad, node.shape, node.dtype = None, shape, dtype
     return node
 
@@ -124,29 +124,29 @@ def written(
     """The node of the call that took `values` to `out`, and `parents` those of the inputs numbered `wanted`."""
     if op.joint:
         settings = {**settings, "needs": wanted}
-    pull = pull_for(op, wanted, values, out)
+    pullback = pull_for(op, wanted, values, out)
     is_observed = mode > NEVER
     node = ObservedNode() if is_observed else Node()
-    node.order, node.pull, node.parents = next_order(), pull, parents
-    node.saved = pull.save(values, out, settings)
+    node.order, node.pullback, node.parents = next_order(), pullback, parents
+    node.saved = pullback.save(values, out, settings)
     if len(wanted) < len(values):
         on_tape = frozenset(wanted)
         for i, value in enumerate(values):
             if i not in on_tape and (type(value) is ndarray or isinstance(value, Writable)):
                 together = op.inputs[0][0] == "*"
                 name = op.inputs[0][1:] if together else op.inputs[i]
-                if name in pull.names:
-                    watch(node, pull.names.index(name), i if together else None)
+                if name in pullback.names:
+                    watch(node, pullback.names.index(name), i if together else None)
     for name, value in settings.items():
-        if isinstance(value, ndarray | Writable) and name in pull.names:
-            watch(node, pull.names.index(name))
+        if isinstance(value, ndarray | Writable) and name in pullback.names:
+            watch(node, pullback.names.index(name))
     if is_observed:
         observe(node, values, wanted, out)
     return node
 
 
 def observed(op: Op, level: int, values: Sequence[Any], nodes: Sequence[Node | None], out: Any, settings: Any) -> Any:
-    """What a short way does for its node while nodes are observed; None where none is to be recorded."""
+    """What a fast path does for its node while nodes are observed; None where none is to be recorded."""
     wanted = tuple(i for i, node in enumerate(nodes) if node is not None)
     if not wanted or level < recording_floor.get():
         return None
@@ -160,7 +160,7 @@ def observe(node: Node, values: Sequence[Any], wanted: tuple[int, ...], out: Any
         observer(node, values, wanted, out)
 
 
-def pull_for(op: Op, wanted: tuple[int, ...], values: Sequence[Any], out: Any) -> Pull:
+def pull_for(op: Op, wanted: tuple[int, ...], values: Sequence[Any], out: Any) -> Pullback:
     """The pullback of the call that took `values` to `out`, for the inputs numbered `wanted`.
 
     Its cotangents are fitted to their inputs where shapes or dtypes differ from the result's, and its partial

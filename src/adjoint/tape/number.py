@@ -10,7 +10,7 @@ import numpy as np
 
 from adjoint.arrays.python_number import REAL, PythonNumber, lessened
 from adjoint.core.registry import operation
-from adjoint.tape.fast import number_way
+from adjoint.tape.fast import number_path
 from adjoint.tape.tensor import Tensor, wrap
 
 
@@ -40,7 +40,7 @@ Tensor.python_kind = TensorNumber
 
 
 def _first_use(name: str, op: str, symbol: str | None, slower: str) -> Callable[..., Any]:
-    """An operator that stands aside for its short way, written when it is first used."""
+    """An operator that stands aside for its fast path, written when it is first used."""
     slow = getattr(PythonNumber, f"__{name}__")
     reflected = op == _REFLECTED.get(name)
 
@@ -50,9 +50,9 @@ def _first_use(name: str, op: str, symbol: str | None, slower: str) -> Callable[
     def first(self: Any, *other: Any) -> Any:
         found: Any = operation(op)
         if not reflected:
-            method = number_way(found, TensorNumber, slow, symbol, slower)
+            method = number_path(found, TensorNumber, slow, symbol, slower)
         else:
-            short = number_way(found, TensorNumber, otherwise, symbol, slower, method=False)
+            short = number_path(found, TensorNumber, otherwise, symbol, slower, method=False)
 
             def method(self: Any, other: Any) -> Any:
                 return short(other, self)

@@ -12,7 +12,7 @@ import numpy as np
 from adjoint.arrays.array_box import ArrayBox
 from adjoint.core.box import Box
 from adjoint.core.errors import DTypeError, GradientError, GraphFreedError, ShapeError
-from adjoint.core.pulls import Pull, dtype_of, freed
+from adjoint.core.pullbacks import Pullback, dtype_of, freed
 from adjoint.tape.selected import Selected
 
 if TYPE_CHECKING:
@@ -99,24 +99,24 @@ def hooks_of(tensor: Tensor, call: str) -> Hooks:
     node = tensor.node
     if node is None:
         raise GradientError(f"{call} on a tensor that requires no gradient; t.requires_grad_() first")
-    if node.pull is None:
+    if node.pullback is None:
         if not node.saved:
             node.saved = (Hooks(tensor, node),)
         return cast(Hooks, node.saved[0])
-    pull: Any = node.pull
-    if pull is freed:
+    pullback: Any = node.pullback
+    if pullback is freed:
         raise GraphFreedError(f"{call}: the graph of this tensor was freed; compute it again")
-    if pull.hooks is None:
-        node.pull = _hooked(pull, Hooks(tensor, node))
-    return cast(Any, node.pull).hooks  # type: ignore[no-any-return]  # Hooks, attached below
+    if pullback.hooks is None:
+        node.pullback = _hooked(pullback, Hooks(tensor, node))
+    return cast(Any, node.pullback).hooks  # type: ignore[no-any-return]  # Hooks, attached below
 
 
-def _hooked(pull: Pull, hooks: Hooks) -> Pull:
+def _hooked(pullback: Pullback, hooks: Hooks) -> Pullback:
     def hooked(g: Any, saved: Any) -> Any:
-        return pull.run(hooks(g), saved)
+        return pullback.run(hooks(g), saved)
 
     # The rule may hand on what a hook gave, so a share is not sure to be the rule's own.
-    return pull.replace(run=hooked, fresh=False, special=True, alert=True, hooks=hooks)
+    return pullback.replace(run=hooked, fresh=False, special=True, alert=True, hooks=hooks)
 
 
 class Observable(ArrayBox):
@@ -163,7 +163,7 @@ class Observable(ArrayBox):
             >>> np.sum(w * w).backward()
             tensor([2., 4.])
         """
-        if self.node is not None and self.node.pull is not None:
+        if self.node is not None and self.node.pullback is not None:
             raise GradientError(
                 "register_post_accumulate_grad_hook() is for leaves, where gradients collect; to see the cotangent of "
                 "a result, use t.register_hook(f)"
@@ -181,7 +181,7 @@ class Observable(ArrayBox):
     def retain_grad(self) -> None:
         """Keep the gradient of this intermediate value too, in `grad`: as it is after all hooks."""
         node = self.node
-        if node is not None and node.pull is None:
+        if node is not None and node.pullback is None:
             return
         hooks_of(cast(Any, self), "retain_grad()").keeps = True
         node.grad = getattr(node, "grad", None)

@@ -18,7 +18,7 @@ from adjoint.arrays.python_number import PythonNumber, as_numpy
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import Op
 from adjoint.core.protocol import array_ufunc
-from adjoint.core.pulls import Pull
+from adjoint.core.pullbacks import Pullback
 from adjoint.core.trees import map_tree
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import Node
@@ -92,19 +92,19 @@ class Watching:
         recording_floor.reset(self._token)
 
     def _observe(self, node: Node, values: Sequence[Any], wanted: tuple[int, ...], out: Any) -> None:
-        pull = cast(Pull, node.pull)
+        pullback = cast(Pullback, node.pullback)
         number = self._numbers[node] = len(self._numbers)
-        named = {n: v for n, v in zip(pull.names, node.saved, strict=True) if n in pull.op.settings}
-        if not self.policy(pull.op, named):
+        named = {n: v for n, v in zip(pullback.names, node.saved, strict=True) if n in pullback.op.settings}
+        if not self.policy(pullback.op, named):
             return
-        if pull.op.name == "name":  # its value is that of the operation before it
+        if pullback.op.name == "name":  # its value is that of the operation before it
             node, out = node.parents[0], values[0]
             if node not in self._numbers:
                 return
             number = self._numbers[node]
         if type(out) is np.ndarray and out.base is None and number not in self._kept:
             self._kept[number] = out
-            self.places.append((number, cast(Pull, node.pull).op))
+            self.places.append((number, cast(Pullback, node.pullback).op))
 
     def values(self) -> tuple[np.ndarray, ...]:
         """What was put aside, in the order of `places`; to be called once, after the run."""

@@ -18,7 +18,7 @@ import numpy as np
 from adjoint.core.box import Box
 from adjoint.core.op import Op
 from adjoint.core.trees import flatten
-from adjoint.tape import writes
+from adjoint.tape import mutations as writes
 from adjoint.tape.tensor import Tensor, View
 
 MISSING: Any = object()

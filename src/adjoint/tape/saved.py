@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from adjoint.core.errors import GradientError
-from adjoint.core.pulls import Pull, freed
+from adjoint.core.pullbacks import Pullback, freed
 from adjoint.tape.backward import walk
 from adjoint.tape.hooks import Handle, held_bytes
 from adjoint.tape.inside import arrays, parent_numbers
 from adjoint.tape.lines import line_of_node
+from adjoint.tape.mutations import owner
 from adjoint.tape.tables import amount, table
-from adjoint.tape.writes import owner
 
 if TYPE_CHECKING:
     from adjoint.tape.node import Node
@@ -138,29 +138,29 @@ def saved(*tensors: Tensor) -> SavedTable:
 
 def _kept(node: Node) -> Iterator[tuple[Kept, Any]]:
     """What `node` saved: each array with the object that holds its memory."""
-    if node.pull is None or node.pull is freed:
+    if node.pullback is None or node.pullback is freed:
         return
-    pull: Pull = node.pull
+    pullback: Pullback = node.pullback
     line = line_of_node(node)
-    on_tape = dict(zip(parent_numbers(pull, node.saved), node.parents, strict=False))
-    for name, value in zip(pull.names, node.saved, strict=False):
+    on_tape = dict(zip(parent_numbers(pullback, node.saved), node.parents, strict=False))
+    for name, value in zip(pullback.names, node.saved, strict=False):
         several = isinstance(value, tuple)
         for i, item in enumerate(value if several else (value,)):
-            number = i if pull.op.inputs[0] == f"*{name}" else _number(pull, name)
+            number = i if pullback.op.inputs[0] == f"*{name}" else _number(pullback, name)
             if isinstance(item, Handle):
                 kind = _kind(name, on_tape.get(number), False)
-                yield Kept(pull.op.name, name, line, item.shape, item.dtype, held_bytes(item), kind, True), item
+                yield Kept(pullback.op.name, name, line, item.shape, item.dtype, held_bytes(item), kind, True), item
                 continue
             for array in arrays(item):
                 if isinstance(array, np.ndarray):
                     memory = owner(array)
                     nbytes = memory.nbytes if isinstance(memory, np.ndarray) else array.nbytes
                     kind = _kind(name, on_tape.get(number), array.base is not None)
-                    yield Kept(pull.op.name, name, line, array.shape, array.dtype, nbytes, kind, False), memory
+                    yield Kept(pullback.op.name, name, line, array.shape, array.dtype, nbytes, kind, False), memory
 
 
-def _number(pull: Pull, name: str) -> int:
-    return pull.op.inputs.index(name) if name in pull.op.inputs else -1
+def _number(pullback: Pullback, name: str) -> int:
+    return pullback.op.inputs.index(name) if name in pullback.op.inputs else -1
 
 
 def _kind(name: str, parent: Node | None, view: bool) -> Kind:
@@ -169,8 +169,8 @@ def _kind(name: str, parent: Node | None, view: bool) -> Kind:
         return "value"
     if parent is None:
         return "constant"
-    while view and parent.pull is not None and parent.pull is not freed:
-        if parent.pull.op.name not in _VIEWS or len(parent.parents) != 1:
+    while view and parent.pullback is not None and parent.pullback is not freed:
+        if parent.pullback.op.name not in _VIEWS or len(parent.parents) != 1:
             return "value"
         parent = parent.parents[0]
-    return "leaf" if parent.pull is None else "value"
+    return "leaf" if parent.pullback is None else "value"

@@ -16,7 +16,8 @@ import numpy as np
 from adjoint.core.errors import ArgumentError, GradientError, ShapeError
 from adjoint.core.op import Op
 from adjoint.core.trees import flatten
-from adjoint.tape import revolve, writes
+from adjoint.tape import mutations as writes
+from adjoint.tape import revolve
 from adjoint.tape.arguments import Arguments
 from adjoint.tape.backward import Resumed
 from adjoint.tape.checkpoint import (
@@ -30,11 +31,11 @@ from adjoint.tape.checkpoint import (
     stand_in,
     values_of,
 )
+from adjoint.tape.foreign import constants_seen
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import Node, next_order
 from adjoint.tape.reach import State
 from adjoint.tape.views import root_of
-from adjoint.tape.watch import constants_seen
 
 Step = Callable[[Any, Any], tuple[Any, Any]]
 
@@ -49,8 +50,8 @@ class Snapshot(NamedTuple):
 
     def again(self) -> Any:
         """The carried values as they were."""
-        arrays = writes.Past().saved(self.node)[0]
-        return self.carry.again(arrays, cast(Any, self.node.pull).op.name)
+        arrays = writes.MutationLog().saved(self.node)[0]
+        return self.carry.again(arrays, cast(Any, self.node.pullback).op.name)
 
 
 class Scan:
@@ -89,7 +90,7 @@ class Scan:
         for (t, _), node in self._nodes.items():
             if t == self.length - 1:
                 node.parents = tuple(self._outside)
-                cast(Any, node.pull).wanted = tuple(range(len(node.parents)))
+                cast(Any, node.pullback).wanted = tuple(range(len(node.parents)))
         self._outside = {}
         return carry, _stacked([*ys, y])
 

@@ -18,7 +18,7 @@ from adjoint.core.box import Box, apply, new_level, raw
 from adjoint.core.cotangents import Lazy
 from adjoint.core.errors import LeavesGraphError, NotSupportedError
 from adjoint.core.op import Op
-from adjoint.core.pulls import dtype_of
+from adjoint.core.pullbacks import dtype_of
 
 # Runs the rule of a node, which has this pullback, on a cotangent and saved values.
 Run = Callable[[Any, Any, Any, tuple[Any, ...]], Sequence[Any]]
@@ -187,53 +187,57 @@ def selecting(run: Run, observers: Sequence[Callable[[Run], Run]], careful: bool
     level = new_level()
     run = _observed(run, observers) if observers else run
 
-    def running(node: Any, pull: Any, g: Any, saved: tuple[Any, ...]) -> Any:
-        selects = pull.selects
+    def running(node: Any, pullback: Any, g: Any, saved: tuple[Any, ...]) -> Any:
+        selects = pullback.selects
         if type(g) is list:  # one an output of an operation that has several
-            return _run(run, node, pull, g, saved)
+            return _run(run, node, pullback, g, saved)
         value, taken, _ = g.layers if type(g) is Selected else (g, None, None)
         if taken is None and not selects:
-            return run(node, pull, value, saved)
-        masks = careful or not pull.finite or any(_may_be_infinite(x) for x in saved)
-        once = pull.hooks is not None
-        if not (selects or once) and pull.op.kind == "elementwise" and not (masks and type(value) is not np.ndarray):
-            shares = run(node, pull, value, saved)  # which may be all that is needed
+            return run(node, pullback, value, saved)
+        masks = careful or not pullback.finite or any(_may_be_infinite(x) for x in saved)
+        once = pullback.hooks is not None
+        if (
+            not (selects or once)
+            and pullback.op.kind == "elementwise"
+            and not (masks and type(value) is not np.ndarray)
+        ):
+            shares = run(node, pullback, value, saved)  # which may be all that is needed
             if all(c.shape == value.shape and (not masks or not (recorded(c) or has_nan([c]))) for c in shares):
                 return [
-                    c if parent.pull is None and c is not value else Selected.of((c, taken, False), level)
+                    c if parent.pullback is None and c is not value else Selected.of((c, taken, False), level)
                     for parent, c in zip(node.parents, shares, strict=True)
                 ]
-        return _run(run, node, pull, Selected.of((value, taken, masks), level), saved)
+        return _run(run, node, pullback, Selected.of((value, taken, masks), level), saved)
 
     return running
 
 
 def _observed(run: Run, observers: Sequence[Callable[[Run], Run]]) -> Run:
-    def observed(node: Any, pull: Any, g: Any, saved: tuple[Any, ...]) -> Any:
+    def observed(node: Any, pullback: Any, g: Any, saved: tuple[Any, ...]) -> Any:
         found: Any = None
 
         def seen(*_: Any) -> Any:
             nonlocal found
-            found = run(node, pull, g, saved)
+            found = run(node, pullback, g, saved)
             return [bare(c) for c in found] if type(found) in (tuple, list) else found
 
         for around in observers:
             seen = around(seen)
-        seen(node, pull, [bare(c) for c in g] if type(g) is list else bare(g), saved)
+        seen(node, pullback, [bare(c) for c in g] if type(g) is list else bare(g), saved)
         return found
 
     return observed
 
 
-def _run(run: Run, node: Any, pull: Any, g: Any, saved: tuple[Any, ...]) -> Any:
+def _run(run: Run, node: Any, pullback: Any, g: Any, saved: tuple[Any, ...]) -> Any:
     try:
-        shares = run(node, pull, g, saved)
+        shares = run(node, pullback, g, saved)
     except (LeavesGraphError, NotSupportedError):  # a rule of somebody's that is not written in NumPy's functions
-        shares = run(node, pull, [bare(c) for c in g] if type(g) is list else g.layers[0], saved)
+        shares = run(node, pullback, [bare(c) for c in g] if type(g) is list else g.layers[0], saved)
     if type(shares) is not tuple and type(shares) is not list:
         return shares
     value = bare(g)
-    ends = [parent.pull is None for parent in node.parents]  # a leaf wants its share alone, if it is no other's
+    ends = [parent.pullback is None for parent in node.parents]  # a leaf wants its share alone, if it is no other's
     return [
         bare(c) if type(c) is Selected and (c.taken is None or (end and c.value is not value)) else c
         for end, c in zip(ends, shares, strict=True)

@@ -10,26 +10,26 @@ import numpy as np
 
 from adjoint.arrays.layered import Writable, is_number, memory_of
 from adjoint.core.box import Box, apply, outermost
-from adjoint.core.cotangents import Part
+from adjoint.core.cotangents import Projection
 from adjoint.core.errors import DTypeError, GradientError, ShapeError
 from adjoint.core.foreign import ForeignArrayError, asking
 from adjoint.core.locks import COLLECTING
 from adjoint.core.memory import shows
 from adjoint.core.op import Op
 from adjoint.core.protocol import array_ufunc
-from adjoint.core.pulls import Pull, freed, op_of
+from adjoint.core.pullbacks import Pullback, freed, op_of
 from adjoint.core.registry import ANSWERS
 from adjoint.ops.writing import Path, extended
 from adjoint.tape.backward import backward, walk
-from adjoint.tape.fast import eligible, install, short_way
+from adjoint.tape.fast import eligible, fast_path, install
+from adjoint.tape.foreign import private
 from adjoint.tape.leaving import Leaving
 from adjoint.tape.modes import recording_floor
+from adjoint.tape.mutations import is_elsewhere
 from adjoint.tape.node import Node, as_array, leaf, next_order, record
 from adjoint.tape.observing import Observable, collected
 from adjoint.tape.pytorch import PyTorchNames
 from adjoint.tape.views import root_of, write, write_element
-from adjoint.tape.watch import private
-from adjoint.tape.writes import is_elsewhere
 
 if TYPE_CHECKING:
     from adjoint.tape.methods import TensorMethods
@@ -92,9 +92,9 @@ class Tensor(Leaving, Writable, Observable, TensorMethods):
     # -- The tape -----------------------------------------------------------------------------------
 
     def process(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
-        short = op.pulls.get("short way", MISSING)
+        short = op.pullbacks.get("fast path", MISSING)
         if short is MISSING:
-            short = short_way_of(op)
+            short = fast_path_of(op)
         if short is None:
             return self.recorded(op, args, settings)
         return short(*args, settings) if op.settings else short(*args)
@@ -113,7 +113,7 @@ class Tensor(Leaving, Writable, Observable, TensorMethods):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, x: Any, y: Any = MISSING, *rest: Any, **kwargs: Any) -> Any:
         if not kwargs and method == "__call__":
-            short = _short_ways.get(ufunc)
+            short = _fast_paths.get(ufunc)
             if short is not None:
                 try:
                     return short(x) if y is MISSING else short(x, y)
@@ -123,7 +123,7 @@ class Tensor(Leaving, Writable, Observable, TensorMethods):
                     raise
             op = ANSWERS.get(ufunc)
             if isinstance(op, Op) and eligible(op) and ufunc.nin <= 2 and not op.settings:
-                _short_ways[ufunc] = short_way_of(op)  # type: ignore[assignment]  # eligible: it has one
+                _fast_paths[ufunc] = fast_path_of(op)  # type: ignore[assignment]  # eligible: it has one
                 return self.__array_ufunc__(ufunc, method, x, y)
         return asking(array_ufunc, ufunc, method, (x, *rest) if y is MISSING else (x, y, *rest), kwargs)
 
@@ -199,7 +199,7 @@ class Tensor(Leaving, Writable, Observable, TensorMethods):
     @property
     def is_leaf(self) -> bool:
         """Whether this tensor was made by the user, not computed from tensors that require a gradient."""
-        return self.node is None or self.node.pull is None
+        return self.node is None or self.node.pullback is None
 
     @property
     def grad(self) -> Tensor | None:
@@ -287,11 +287,11 @@ class Tensor(Leaving, Writable, Observable, TensorMethods):
 
     def _reboxed(self, node: Node, saved: tuple[Any, ...]) -> tuple[Any, ...]:
         """What `node` saved, as tensors with their histories: so that its rule is itself recorded."""
-        pull = node.pull
-        if pull is None or pull is freed:
+        pullback = node.pullback
+        if pullback is None or pullback is freed:
             return saved
-        values = dict(zip(pull.names, saved, strict=True))
-        op, on_tape = pull.op, dict(zip(pull.wanted or values["needs"], node.parents, strict=True))
+        values = dict(zip(pullback.names, saved, strict=True))
+        op, on_tape = pullback.op, dict(zip(pullback.wanted or values["needs"], node.parents, strict=True))
         level, boxed = self.level, []
         for name, value in values.items():
             if name == "out":
@@ -305,7 +305,7 @@ class Tensor(Leaving, Writable, Observable, TensorMethods):
 
     def zero_grad(self) -> None:
         """Forget the gradient collected here."""
-        if self.node is not None and (self.node.pull is None or hasattr(self.node, "grad")):
+        if self.node is not None and (self.node.pullback is None or hasattr(self.node, "grad")):
             self.node.grad = None
 
     def null_gradients(self) -> None:
@@ -317,8 +317,8 @@ class Tensor(Leaving, Writable, Observable, TensorMethods):
     def clear_graph(self) -> None:
         """Free the graph behind this tensor: saved values and the links between operations."""
         for node in walk(self.node) if self.node is not None else ():
-            if node.pull is not None:
-                node.pull, node.parents, node.saved = freed, (), ()
+            if node.pullback is not None:
+                node.pullback, node.parents, node.saved = freed, (), ()
 
     def detach(self) -> Tensor:
         """The same values, sharing memory, without history."""
@@ -340,7 +340,7 @@ class Tensor(Leaving, Writable, Observable, TensorMethods):
         if self.dtype not in (np.float64, np.int64, np.bool_, np.complex128):
             text += f", dtype={self.dtype}"
         if self.node is not None:
-            op = op_of(self.node.pull)
+            op = op_of(self.node.pullback)
             text += ", requires_grad=True" if self.is_leaf else f", op={op.name if op else 'freed'}"
         return f"tensor({text})"
 
@@ -439,20 +439,20 @@ def outputs(outs: Sequence[Any], node: Node | None, level: int) -> tuple[Tensor,
 
 
 def _output_node(i: int, node: Node, likes: Any) -> Node:
-    def pull(g: Any, saved: tuple[()]) -> tuple[Part]:
-        return (Part(i, g, likes),)
+    def pullback(g: Any, saved: tuple[()]) -> tuple[Projection]:
+        return (Projection(i, g, likes),)
 
     result = Node()
-    result.pull = Pull(pull, cast(Pull, node.pull).op, wanted=(0,), straight=True, finite=True)
+    result.pullback = Pullback(pullback, cast(Pullback, node.pullback).op, wanted=(0,), straight=True, finite=True)
     result.order, result.parents, result.saved = next_order(), (node,), ()
     return result
 
 
-_short_ways: dict[np.ufunc, Callable[..., Any]] = {}
+_fast_paths: dict[np.ufunc, Callable[..., Any]] = {}
 
 
-def short_way_of(op: Op) -> Callable[..., Any] | None:
-    """The short way of `op`, compiled when first asked for; None if it has none."""
+def fast_path_of(op: Op) -> Callable[..., Any] | None:
+    """The fast path of `op`, compiled when first asked for; None if it has none."""
 
     def otherwise(*given: Any) -> Any:
         *args, settings = given if op.settings else (*given, op.settings)
@@ -463,13 +463,13 @@ def short_way_of(op: Op) -> Callable[..., Any] | None:
         shown = shows(tensor.data, of.data)
         return _view(tensor.data, tensor.node, of, op, settings) if shown else tensor
 
-    if "short way" not in op.pulls:
-        op.pulls["short way"] = short_way(op, Tensor, otherwise, view) if eligible(op) else None
-    short: Callable[..., Any] | None = op.pulls["short way"]
+    if "fast path" not in op.pullbacks:
+        op.pullbacks["fast path"] = fast_path(op, Tensor, otherwise, view) if eligible(op) else None
+    short: Callable[..., Any] | None = op.pullbacks["fast path"]
     return short
 
 
-install(Tensor, short_way_of)  # type: ignore[arg-type]  # operators are eligible: they have one
+install(Tensor, fast_path_of)  # type: ignore[arg-type]  # operators are eligible: they have one
 
 
 def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from adjoint.core.pulls import Pull, dtype_of, op_of, shape_of
+from adjoint.core.pullbacks import Pullback, dtype_of, op_of, shape_of
 from adjoint.tape.backward import Resumed
 from adjoint.tape.inside import arrays
 from adjoint.tape.lines import line_of_node
 from adjoint.tape.modes import recording_floor
+from adjoint.tape.mutations import owner
 from adjoint.tape.selected import Run
 from adjoint.tape.tables import amount, duration, table
-from adjoint.tape.writes import owner
 
 if TYPE_CHECKING:
     from adjoint.tape.node import Node
     from adjoint.tape.tensor import Tensor
 
 
-class Step(NamedTuple):
+class BackwardStep(NamedTuple):
     """One gradient rule that ran.
 
     Attributes:
@@ -45,16 +45,16 @@ class Step(NamedTuple):
     line: str
 
 
-class Trace(Sequence[Step]):
+class Trace(Sequence[BackwardStep]):
     """The steps of one backward pass, in the order in which they ran. ``print(trace)`` gives a table."""
 
     def __init__(self) -> None:
-        self._steps: list[Step] = []
+        self._steps: list[BackwardStep] = []
 
     def __len__(self) -> int:
         return len(self._steps)
 
-    def __iter__(self) -> Iterator[Step]:
+    def __iter__(self) -> Iterator[BackwardStep]:
         return iter(self._steps)
 
     def __getitem__(self, index: Any) -> Any:
@@ -87,15 +87,15 @@ class Trace(Sequence[Step]):
     def around(self, run: Run) -> Run:
         """`run`, which runs a rule, with a line for it."""
 
-        def traced(node: Node, pull: Pull, g: Any, saved: tuple[Any, ...]) -> Sequence[Any]:
+        def traced(node: Node, pullback: Pullback, g: Any, saved: tuple[Any, ...]) -> Sequence[Any]:
             start = perf_counter()
-            shares = run(node, pull, g, saved)
+            shares = run(node, pullback, g, saved)
             seconds = perf_counter() - start
             parents = shares.nodes if isinstance(shares, Resumed) else node.parents
-            op = op_of(pull)
+            op = op_of(pullback)
             first = g[0] if isinstance(g, list) else g
             self._steps.append(
-                Step(
+                BackwardStep(
                     number=-node.order,
                     op="?" if op is None else op.name,
                     shape=shape_of(first),
@@ -128,7 +128,7 @@ def trace_backward(
         gradient, retain_graph, create_graph: as for `Tensor.backward`.
 
     Returns:
-        A `Trace`: a sequence of `Step`, one a gradient rule, that prints as a table.
+        A `Trace`: a sequence of `BackwardStep`, one a gradient rule, that prints as a table.
 
     Raises:
         GradientError: as `Tensor.backward` does.

@@ -19,10 +19,10 @@ from adjoint.core.box import Box
 from adjoint.core.errors import DTypeError, InPlaceError
 from adjoint.core.foreign import plain_array
 from adjoint.core.memory import lies
-from adjoint.core.pulls import Pull, build
+from adjoint.core.pullbacks import Pullback, build
 from adjoint.ops.indexing import may_repeat
 from adjoint.ops.writing import Path, overwrite, written
-from adjoint.tape import writes
+from adjoint.tape import mutations as writes
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import Node, ObservedNode, next_order, observe
 
@@ -52,7 +52,9 @@ def write(tensor: Tensor, index: Any, value: Any) -> None:
     level = root.level
     recording = level >= recording_floor.get()
     value, value_node = _unwrapped(plain_array(value, "an assignment"), level)
-    if root.node is not None and root.node.pull is None and recording and level == 0:  # a transform keeps its own leaf
+    if (
+        root.node is not None and root.node.pullback is None and recording and level == 0
+    ):  # a transform keeps its own leaf
         raise InPlaceError(
             "this tensor is a leaf that requires a gradient, so writing into it would leave nothing to take "
             "the gradient by. Write into a copy (t = t.copy()), or, to change a parameter, under ad.no_grad()"
@@ -90,23 +92,23 @@ def write_element(root: Tensor, index: int, value: Tensor) -> bool:
         return False
     parents: tuple[Node, ...]
     if before is None:
-        pull, parents = _pull_for((0,)), (value_node,)
-    elif before.pull is None and level == 0:
+        pullback, parents = _pull_for((0,)), (value_node,)
+    elif before.pullback is None and level == 0:
         return False
     else:
-        pull, parents = _pull_for((0, 1)), (value_node, before)
+        pullback, parents = _pull_for((0, 1)), (value_node, before)
     if id(data) in writes.logged:
         writes.forget(data)
     data[index] = x
     node = Node()
-    node.order, node.pull, node.parents = next_order(), pull, parents
-    node.saved = pull.save((x, data), data, {"path": (), "index": index, "repeats": False})
+    node.order, node.pullback, node.parents = next_order(), pullback, parents
+    node.saved = pullback.save((x, data), data, {"path": (), "index": index, "repeats": False})
     root.node = node
     return True
 
 
 @cache
-def _pull_for(wanted: tuple[int, ...]) -> Pull:
+def _pull_for(wanted: tuple[int, ...]) -> Pullback:
     return build(overwrite, wanted, False, False)
 
 
@@ -136,12 +138,12 @@ def _node(root: Tensor, path: Path, index: Any, value: Any, value_node: Node | N
     parents = {0: value_node, 1: root.node}
     wanted = tuple(i for i, parent in parents.items() if parent is not None)
     fitted = value_node is not None and value.dtype != root.dtype
-    pull = build(overwrite, wanted, fitted, False)
+    pullback = build(overwrite, wanted, fitted, False)
     node = ObservedNode() if recording_floor.observers() else Node()
-    node.order, node.pull = next_order(), pull
+    node.order, node.pullback = next_order(), pullback
     node.parents = tuple(parent for parent in parents.values() if parent is not None)
     settings = {"path": path, "index": index, "repeats": may_repeat(index)}
-    node.saved = pull.save((value, root.data), root.data, settings)
+    node.saved = pullback.save((value, root.data), root.data, settings)
     if recording_floor.observers():
         observe(node, (value, root.data), wanted, root.data)
     return node

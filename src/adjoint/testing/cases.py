@@ -11,7 +11,7 @@ import numpy as np
 from adjoint.core.box import Box
 from adjoint.core.op import Call
 from adjoint.core.protocol import detached
-from adjoint.core.pulls import strict_cotangents
+from adjoint.core.pullbacks import strict_cotangents
 from adjoint.core.registry import Composite, Entry
 from adjoint.core.trees import flatten
 from adjoint.tape.tensor import Tensor

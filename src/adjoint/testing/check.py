@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, GradientMismatchError
-from adjoint.core.pulls import strict_cotangents
+from adjoint.core.pullbacks import strict_cotangents
 from adjoint.testing.coordinates import to_arrays, to_vector
 from adjoint.testing.differences import Estimate, along, jacobian
 from adjoint.testing.problem import Problem, problem_of

@@ -11,7 +11,7 @@ import numpy as np
 
 from adjoint.arrays.like import CONVERSIONS, CREATIONS
 from adjoint.core.op import Op
-from adjoint.core.pulls import NO_RULE, NotDifferentiable
+from adjoint.core.pullbacks import NO_RULE, NotDifferentiable
 from adjoint.core.registry import Composite, Entry, answer
 
 
@@ -26,7 +26,7 @@ class Status(Enum):
     NO_TENSOR = "takes no tensor"
 
 
-class Place(NamedTuple):
+class Coverage(NamedTuple):
     """The status of a function, and what else there is to say: the reason, or the way to do it."""
 
     status: Status
@@ -65,7 +65,7 @@ _THROUGH = {
 }
 
 
-def place_of(function: Any) -> Place | None:
+def place_of(function: Any) -> Coverage | None:
     """The status of a NumPy or SciPy callable; None for one that nothing is known of.
 
     Example:
@@ -78,35 +78,35 @@ def place_of(function: Any) -> Place | None:
     if entry is not None:
         return _registered(entry)  # type: ignore[arg-type]  # the registry holds entries alone
     if isinstance(function, type) and issubclass(function, np.generic):
-        return Place(Status.NO_TENSOR, "is a type of number")
+        return Coverage(Status.NO_TENSOR, "is a type of number")
     if function in CONVERSIONS:
-        return Place(Status.DIFFERENTIABLE, "with `like=t`; without it, a tensor in a graph raises")
+        return Coverage(Status.DIFFERENTIABLE, "with `like=t`; without it, a tensor in a graph raises")
     if function in CREATIONS:
-        return Place(Status.CONSTANT, "with `like=t`: a tensor to write into")
+        return Coverage(Status.CONSTANT, "with `like=t`: a tensor to write into")
     name = getattr(function, "__name__", "")
     for rows, status in ((_OUTSIDE, Status.NO_TENSOR), (_THROUGH, Status.DIFFERENTIABLE)):
         for names, note in rows.items():
             if name in names.split():
-                return Place(status, note)
+                return Coverage(status, note)
     return None
 
 
-def _registered(entry: Entry) -> Place:
+def _registered(entry: Entry) -> Coverage:
     if isinstance(entry, Composite):
         for flag, status in (("in_place", Status.IN_PLACE), ("not_supported", Status.NOT_SUPPORTED)):
             if flag in entry.flags:
-                return Place(status, f"use {entry.note}" if entry.note else "")
-        return Place(Status.DIFFERENTIABLE, entry.note)
+                return Coverage(status, f"use {entry.note}" if entry.note else "")
+        return Coverage(Status.DIFFERENTIABLE, entry.note)
     if entry.kind == "constant":
-        return Place(Status.CONSTANT, "a tensor to write into" if "creates" in entry.flags else "")
+        return Coverage(Status.CONSTANT, "a tensor to write into" if "creates" in entry.flags else "")
     reasons = refusals(entry)
     if len(reasons) == len(entry.inputs):
-        return Place(Status.NOT_DIFFERENTIABLE, "; ".join(dict.fromkeys(reasons.values())))
+        return Coverage(Status.NOT_DIFFERENTIABLE, "; ".join(dict.fromkeys(reasons.values())))
     by_reason: dict[str, list[str]] = {}
     for name, why in reasons.items():
         by_reason.setdefault(why, []).append(f"`{name}`")
     notes = [f"not by {', '.join(names)}: {why}" for why, names in by_reason.items()]
-    return Place(Status.DIFFERENTIABLE, "; ".join(notes))
+    return Coverage(Status.DIFFERENTIABLE, "; ".join(notes))
 
 
 def refusals(op: Op) -> dict[str, str]:

@@ -56,8 +56,8 @@ class Problem:
 
     def pullback(self, point: Sequence[Any] | None = None) -> Callable[..., tuple[Any, ...]]:
         """The pullback of `function` at `point`: a list of cotangents of the outputs to cotangents of the inputs."""
-        _, pull = vjp(lambda *xs: self.function(*map(probe, xs)), *(self.point if point is None else point))
-        return cast(Callable[..., tuple[Any, ...]], pull)
+        _, pullback = vjp(lambda *xs: self.function(*map(probe, xs)), *(self.point if point is None else point))
+        return cast(Callable[..., tuple[Any, ...]], pullback)
 
     def value(self, vector: np.ndarray) -> np.ndarray:
         """The outputs' coordinates as a function of the inputs' coordinates."""

@@ -24,7 +24,7 @@ _FORMAT = 1
 
 
 @dataclass(frozen=True)
-class Plan:
+class Architecture:
     """The architecture, as the model file keeps it.
 
     Attributes:
@@ -64,7 +64,7 @@ class Classifier:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: Architecture,
         classes: tuple[str, ...],
         normalisation: Normalisation,
         picture: tuple[int, int] | None = None,
@@ -83,7 +83,7 @@ class Classifier:
         seed: int = 0,
     ) -> Classifier:
         """An untrained classifier for examples like those of `data`."""
-        plan = Plan(data.x.shape[1], hidden, dropout, dtype, seed)
+        plan = Architecture(data.x.shape[1], hidden, dropout, dtype, seed)
         return cls(plan, data.classes, Normalisation.of(data), data.picture)
 
     def prepared(self, x: Array) -> Array:
@@ -126,7 +126,7 @@ class Classifier:
             about: dict[str, Any] = json.loads(_metadata(path)[_KEY])
             if about["format"] != _FORMAT:
                 raise DataError(f"{Path(path)}: written by another version of adjoint; train the model again")
-            plan = Plan(**{**about["plan"], "hidden": tuple(about["plan"]["hidden"])})
+            plan = Architecture(**{**about["plan"], "hidden": tuple(about["plan"]["hidden"])})
             normalisation = Normalisation(np.array(about["mean"]), np.array(about["scale"]))
             picture = tuple(about["picture"]) if about["picture"] else None
             model = cls(plan, tuple(about["classes"]), normalisation, picture)
@@ -143,7 +143,7 @@ class Classifier:
         return f"Classifier({self.plan}, classes={self.classes})"
 
 
-def _layers(plan: Plan, classes: int) -> Iterator[Module]:
+def _layers(plan: Architecture, classes: int) -> Iterator[Module]:
     seeds = np.random.SeedSequence(plan.seed).spawn(2 * len(plan.hidden) + 1)
     width = plan.features
     for i, units in enumerate(plan.hidden):

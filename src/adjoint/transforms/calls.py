@@ -15,10 +15,10 @@ from adjoint.arrays.python_number import as_python, is_python
 from adjoint.batch.samples import each_sample
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, RuleError
-from adjoint.core.pulls import dtype_of, shape_of
+from adjoint.core.pullbacks import dtype_of, shape_of
 from adjoint.core.trees import flatten, is_leaf, matched, paths
 from adjoint.tape.node import as_array
-from adjoint.transforms.carried import Arrays, Derivative, carried_out, operations
+from adjoint.transforms.custom_rules import Arrays, Derivative, carried_out, operations
 
 Function = Callable[..., Any]
 

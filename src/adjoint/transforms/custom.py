@@ -1,7 +1,7 @@
 """Derivative rules of one's own: `custom_vjp`, `custom_jvp`, `stop_gradient`.
 
-A function with a rule is carried out on arrays of every kind by `adjoint.transforms.carried`. Each of the two modes
-follows from a rule for the other one: the derivative is linear, so it can be transposed.
+A function with a rule is carried out on arrays of every kind by `adjoint.transforms.custom_rules`. Each of the two
+modes follows from a rule for the other one: the derivative is linear, so it can be transposed.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import numpy as np
 from adjoint.batch.samples import each_sample
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, NotSupportedError, RuleError
-from adjoint.core.pulls import dtype_of
+from adjoint.core.pullbacks import dtype_of
 from adjoint.core.trees import map_tree
 from adjoint.transforms.calls import Call, Custom, fitting, taken, what
-from adjoint.transforms.carried import Arrays, carried_out
+from adjoint.transforms.custom_rules import Arrays, carried_out
 from adjoint.transforms.reverse import vjp
 
 Function = Callable[..., Any]
@@ -136,7 +136,7 @@ class _VjpCall(Call):
         smooth = [k for k, out in enumerate(outs) if dtype_of(out).kind in "fc"]
         kept: list[int] = []
 
-        def pull(gs: list[Any]) -> list[Any]:
+        def transposed(gs: list[Any]) -> list[Any]:
             cotangents = [np.zeros_like(out) for out in outs]
             for k, g in zip(smooth, gs, strict=True):
                 cotangents[k] = g
@@ -145,7 +145,7 @@ class _VjpCall(Call):
             return [found[i] for i in kept]
 
         try:
-            pullback = vjp(pull, [np.zeros_like(outs[k]) for k in smooth])[1]
+            pullback = vjp(transposed, [np.zeros_like(outs[k]) for k in smooth])[1]
         except RuleError:
             raise
         except Exception as error:

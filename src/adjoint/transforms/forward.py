@@ -14,7 +14,7 @@ from adjoint.core.box import Box, new_level, returned
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.core.leaks import Reach, begin, over, plain
 from adjoint.core.memory import copy_as_it_lies
-from adjoint.core.pulls import dtype_of
+from adjoint.core.pullbacks import dtype_of
 from adjoint.core.trees import flatten, is_leaf, matched, paths
 from adjoint.core.types import Aux, Function, R
 from adjoint.forward.dual import Dual

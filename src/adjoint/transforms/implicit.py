@@ -20,8 +20,8 @@ from adjoint.forward.dual import Dual
 from adjoint.tape.tensor import Tensor
 from adjoint.transforms.batch import vmap
 from adjoint.transforms.calls import Call, Custom, taken
-from adjoint.transforms.carried import Arrays, carried_out
 from adjoint.transforms.custom import stop_gradient
+from adjoint.transforms.custom_rules import Arrays, carried_out
 from adjoint.transforms.forward import jvp
 from adjoint.transforms.linear_solve import Ravelled, custom_linear_solve
 from adjoint.transforms.reverse import vjp

@@ -15,7 +15,7 @@ from adjoint.arrays.layered import own
 from adjoint.batch.batched import Batched
 from adjoint.core.box import Box, new_level, settled
 from adjoint.core.errors import ArgumentError
-from adjoint.core.pulls import dtype_of
+from adjoint.core.pullbacks import dtype_of
 from adjoint.core.trees import flatten
 from adjoint.core.types import Function, P
 from adjoint.forward.structure import Diagonal

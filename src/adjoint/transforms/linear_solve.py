@@ -15,13 +15,13 @@ import numpy as np
 from adjoint.batch.batched import Batched
 from adjoint.core.box import Box, outermost, raw, settled
 from adjoint.core.errors import NotSupportedError, RuleError
-from adjoint.core.pulls import dtype_of, shape_of
+from adjoint.core.pullbacks import dtype_of, shape_of
 from adjoint.core.trees import flatten
 from adjoint.forward.dual import Dual
 from adjoint.forward.structure import Pattern
 from adjoint.tape.node import as_array
 from adjoint.tape.tensor import Tensor
-from adjoint.transforms.carried import Arrays, Derivative, carried_out, operations
+from adjoint.transforms.custom_rules import Arrays, Derivative, carried_out, operations
 from adjoint.transforms.reverse import vjp
 
 Function = Callable[..., Any]
@@ -29,7 +29,7 @@ Pair = tuple[Function, Function]
 
 
 class Ravelled:
-    """A tree of arrays as one vector, and the way back."""
+    """A tree of arrays as one vector, and the backward pass."""
 
     def __init__(self, tree: Any) -> None:
         leaves, self._rebuild = flatten(tree)
@@ -68,7 +68,7 @@ def custom_linear_solve(
         b: the right side: an array, or a tree of arrays.
         solve: ``solve(matvec, b)`` gives x. It may be any code; it is given plain arrays, and a `matvec` of them.
         transpose_solve: ``transpose_solve(vecmat, g)``, the same for the (conjugate) transpose of `matvec`, for the
-            way back. Without it `solve` is given that transpose, and what it gives is checked.
+            backward pass. Without it `solve` is given that transpose, and what it gives is checked.
         symmetric: whether `matvec` is its own (conjugate) transpose.
 
     Returns:

@@ -19,7 +19,7 @@ from adjoint.core.box import Box, new_level, returned
 from adjoint.core.errors import ArgumentError, DTypeError, GradientError, ShapeError
 from adjoint.core.leaks import begin, is_over, kept, over, plain
 from adjoint.core.memory import copy_as_it_lies
-from adjoint.core.pulls import dtype_of, shape_of
+from adjoint.core.pullbacks import dtype_of, shape_of
 from adjoint.core.trees import flatten, paths
 from adjoint.core.types import Aux, Function, P, R
 from adjoint.tape.backward import backward
@@ -49,7 +49,7 @@ def _recorded(f: Function, args: Iterable[Any], kwargs: Mapping[str, Any], level
 
 
 def _inputs(tree: Any, level: int, what: str) -> tuple[list[Tensor], Callable[[list[Any]], Any]]:
-    """The leaves of `tree` as leaf tensors of `level`, and the way back to the tree."""
+    """The leaves of `tree` as leaf tensors of `level`, and the backward pass to the tree."""
     leaves, rebuild = flatten(tree)
     tensors = []
     for i, x in enumerate(leaves):
@@ -76,7 +76,7 @@ def _as_float(x: Any) -> str:
 
 
 def _outputs(value: Any, level: int) -> tuple[list[Any], list[Any], Callable[[list[Any]], Any]]:
-    """The leaves of a function's value: as they are, on the level below, and the way back."""
+    """The leaves of a function's value: as they are, on the level below, and the backward pass."""
     leaves, rebuild = flatten(value)
     leaves = [plain(returned(x, level)) for x in leaves]
     below = [x.data if isinstance(x, Tensor) and x.level == level else x for x in leaves]

@@ -1,7 +1,7 @@
 """Random worlds: functions of Python and NumPy over objects, containers and closures; changes between their calls.
 
 What they are made of is in `themes/`: templates in sections, with places for random parts. Each world has the theme
-`core` and a few others. Templates with `!` are left out of quiet worlds: what a recording may refuse hides the rest.
+`core` and a few others. Templates with `!` are left out of quiet worlds: what a trace may refuse hides the rest.
 """
 
 import contextlib

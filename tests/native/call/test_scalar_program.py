@@ -9,7 +9,7 @@ import pytest
 
 import adjoint as ad
 from adjoint.core.errors import NotSupportedError
-from adjoint.native.call import scalar_program as floats
+from adjoint.native.call import scalar_program
 from adjoint.native.call.scalar_program import Numbers
 
 
@@ -98,7 +98,7 @@ def test_many_keys_and_no_arguments():
     assert list(run(2.0)) == names
 
 
-@pytest.mark.parametrize("count", [floats.WRITTEN_OUT - 1, floats.WRITTEN_OUT + 5])
+@pytest.mark.parametrize("count", [scalar_program.WRITTEN_OUT - 1, scalar_program.WRITTEN_OUT + 5])
 def test_long_code_is_written_out_or_called(count):
     def f(x):
         return sum(np.sin(x * k) * np.exp(-x / k) for k in range(1, count)) + 0.0
@@ -106,11 +106,11 @@ def test_long_code_is_written_out_or_called(count):
     program = built(f, 1.0, form="one")
     for x in (0.3, 2.0, -1.7):
         assert program.run(x) == pytest.approx(f(x), rel=1e-13, abs=1e-13)
-    assert ("define internal double @sin" in program.llvm) == (2 * count > floats.WRITTEN_OUT)
+    assert ("define internal double @sin" in program.llvm) == (2 * count > scalar_program.WRITTEN_OUT)
 
 
 def test_what_has_no_native_code_says_so(monkeypatch):
-    monkeypatch.setattr(floats, "kind_of", lambda node: ("numpy", "not today"))
+    monkeypatch.setattr(scalar_program, "kind_of", lambda node: ("numpy", "not today"))
     with pytest.raises(NotSupportedError, match=r"sin has no native code \(not today\)"):
         built(np.sin, 2.5)
 

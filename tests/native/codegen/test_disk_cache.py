@@ -12,15 +12,15 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from adjoint.native.codegen import disk_cache as cache
+from adjoint.native.codegen import disk_cache
 
-KEY, OTHER = cache.key_of("one"), cache.key_of("another")
+KEY, OTHER = disk_cache.key_of("one"), disk_cache.key_of("another")
 CONTENT = bytes(range(256)) * 8
 
 
 @pytest.fixture
 def kept(tmp_path):
-    store = cache.Store(str(tmp_path / "native"))
+    store = disk_cache.Store(str(tmp_path / "native"))
     store.save({KEY: CONTENT})
     return store
 
@@ -49,17 +49,27 @@ def missed(store):
 
 def test_contents_come_back_by_their_key(kept):
     kept.save({OTHER: b"", KEY: CONTENT})
-    assert cache.Store(kept.folder).load([OTHER, KEY, cache.key_of("third")]) == {OTHER: b"", KEY: CONTENT}
+    assert disk_cache.Store(kept.folder).load([OTHER, KEY, disk_cache.key_of("third")]) == {OTHER: b"", KEY: CONTENT}
 
 
 def test_keys_know_where_a_part_ends():
-    assert len({cache.key_of("ab", "c"), cache.key_of("a", "bc"), cache.key_of("abc"), cache.key_of("abc", "")}) == 4
+    assert (
+        len(
+            {
+                disk_cache.key_of("ab", "c"),
+                disk_cache.key_of("a", "bc"),
+                disk_cache.key_of("abc"),
+                disk_cache.key_of("abc", ""),
+            }
+        )
+        == 4
+    )
 
 
 def test_folder_and_files_are_the_users_alone(tmp_path):
     before = os.umask(0)
     try:
-        store = cache.Store(str(tmp_path / "deep" / "native"))
+        store = disk_cache.Store(str(tmp_path / "deep" / "native"))
         store.save({KEY: CONTENT})
     finally:
         os.umask(before)
@@ -71,11 +81,11 @@ def test_where_the_environment_says(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("ADJOINT_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")  # which does not count
-    assert cache.store().folder == str(tmp_path / ".cache" / "adjoint" / "native")
+    assert disk_cache.store().folder == str(tmp_path / ".cache" / "adjoint" / "native")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert cache.store().folder == str(tmp_path / "xdg" / "adjoint" / "native")
+    assert disk_cache.store().folder == str(tmp_path / "xdg" / "adjoint" / "native")
     monkeypatch.setenv("ADJOINT_CACHE", "~/mine")
-    assert cache.store().folder == str(tmp_path / "mine")
+    assert disk_cache.store().folder == str(tmp_path / "mine")
     assert not list(tmp_path.iterdir())
 
 
@@ -83,8 +93,8 @@ def test_where_the_environment_says(monkeypatch, tmp_path):
 def test_it_can_be_turned_off(monkeypatch, tmp_path, value):
     monkeypatch.setenv("ADJOINT_CACHE", value)
     monkeypatch.chdir(tmp_path)
-    cache.store().save({KEY: CONTENT})
-    assert cache.store().load([KEY]) == {}
+    disk_cache.store().save({KEY: CONTENT})
+    assert disk_cache.store().load([KEY]) == {}
     assert not list(tmp_path.iterdir())
 
 
@@ -111,8 +121,11 @@ def flipped(at):
 
 
 def other_format(store):
-    rewritten(lambda data: cache._HEADER.pack(b"adjoint\n", cache.FORMAT + 1, *cache._HEADER.unpack(data[:56])[2:])
-              + data[56:])(store)  # fmt: skip
+    def newer(data):
+        header = disk_cache._HEADER.unpack(data[:56])
+        return disk_cache._HEADER.pack(b"adjoint\n", disk_cache.FORMAT + 1, *header[2:]) + data[56:]
+
+    rewritten(newer)(store)
 
 
 def replaced_by(make):
@@ -205,7 +218,7 @@ def test_a_folder_open_to_others_is_not_used(kept, mode):
 
 def test_a_link_is_not_followed_to_the_folder(kept, tmp_path):
     os.symlink(kept.folder, tmp_path / "link")
-    store = cache.Store(str(tmp_path / "link"))
+    store = disk_cache.Store(str(tmp_path / "link"))
     said = missed(store)
     assert "symbolic link" in said
     store.save({OTHER: CONTENT})
@@ -233,7 +246,7 @@ def test_warnings_that_are_errors_stop_nothing(kept):
 
 @pytest.mark.parametrize("where", ["/dev/null/adjoint", "/proc/adjoint"])
 def test_a_folder_that_cannot_be_made_is_none(where):
-    store = cache.Store(where)
+    store = disk_cache.Store(where)
     store.save({KEY: CONTENT})
     assert loaded(store) == (None, [])
 
@@ -273,7 +286,7 @@ cache.store().save({cache.key_of("one"): bytes(5000)})
 
 
 def test_a_process_killed_while_it_writes_leaves_nothing_that_hurts(tmp_path):
-    store = cache.Store(str(tmp_path / "native"))
+    store = disk_cache.Store(str(tmp_path / "native"))
     environment = {**os.environ, "ADJOINT_CACHE": store.folder}
     assert subprocess.run([sys.executable, "-c", KILLED], env=environment, check=False).returncode == -signal.SIGKILL
     (left,) = os.listdir(store.folder)
@@ -283,21 +296,21 @@ def test_a_process_killed_while_it_writes_leaves_nothing_that_hurts(tmp_path):
     assert loaded(store) == (CONTENT, [])
     assert left in os.listdir(store.folder)  # it might be another's who is still writing
     os.utime(os.path.join(store.folder, left), (time.time() - 7200,) * 2)
-    cache.Store(store.folder).save({OTHER: b""})
+    disk_cache.Store(store.folder).save({OTHER: b""})
     assert sorted(os.listdir(store.folder)) == sorted([f"{KEY}.native", f"{OTHER}.native"])
 
 
 def test_beyond_the_limit_the_oldest_go(tmp_path, monkeypatch):
-    store = cache.Store(str(tmp_path / "native"))
-    keys = [cache.key_of(str(k)) for k in range(20)]
+    store = disk_cache.Store(str(tmp_path / "native"))
+    keys = [disk_cache.key_of(str(k)) for k in range(20)]
     for k, key in enumerate(keys):
         store.save({key: bytes(8000)})
         os.utime(path(store, key), (1e9 + k, 1e9 + k))
     (tmp_path / "native" / "notes.txt").write_text("somebody's")
     os.utime(tmp_path / "native" / "notes.txt", (1.0, 1.0))
     size = os.stat(path(store, keys[0])).st_blocks * 512
-    monkeypatch.setattr(cache, "LIMIT", 16 * size)
-    cache.Store(store.folder).save({keys[-1]: bytes(8000)})
+    monkeypatch.setattr(disk_cache, "LIMIT", 16 * size)
+    disk_cache.Store(store.folder).save({keys[-1]: bytes(8000)})
     left = [key for key in keys if os.path.exists(path(store, key))]
     assert left == keys[8:]  # three quarters of the limit
     assert (tmp_path / "native" / "notes.txt").read_text() == "somebody's"
@@ -310,11 +323,11 @@ def test_what_is_used_is_not_old(kept):
 
 
 def test_threads_share_a_store(tmp_path):
-    store = cache.Store(str(tmp_path / "native"))
+    store = disk_cache.Store(str(tmp_path / "native"))
 
     def work(k):
         for i in range(30):
-            key = cache.key_of(str((i + k) % 5))
+            key = disk_cache.key_of(str((i + k) % 5))
             store.save({key: key.encode() * 300})
             assert store.load([key]) == {key: key.encode() * 300}
 

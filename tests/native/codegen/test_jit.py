@@ -15,8 +15,7 @@ import pytest
 import adjoint as ad
 from adjoint import native
 from adjoint.core import version
-from adjoint.native.codegen import disk_cache as cache
-from adjoint.native.codegen import jit as engine
+from adjoint.native.codegen import disk_cache, jit
 
 
 @pytest.fixture
@@ -139,42 +138,42 @@ TEXT = "define i32 @seven() {\n  ret i32 7\n}"
 
 
 def test_code_is_read_instead_of_compiled(folder, monkeypatch):
-    assert engine.module(TEXT).fresh
-    monkeypatch.delattr(engine, "_object")
-    made = engine.module(TEXT)
+    assert jit.module(TEXT).fresh
+    monkeypatch.delattr(jit, "_object")
+    made = jit.module(TEXT)
     assert not made.fresh
     assert made.address("seven")
     assert "seven" in made.assembly
     with pytest.raises(NameError):
-        engine.module(TEXT.replace("7", "8"))
+        jit.module(TEXT.replace("7", "8"))
 
 
 def test_what_code_names_may_lie_anywhere_and_elsewhere_in_another_process(folder):
     for fresh, address in ((True, 0x123456789ABCDEF0), (False, 0x0FEDCBA987654321)):
-        name = engine.external("test_far", address)
+        name = jit.external("test_far", address)
         ask = f"define i64 @far() {{\n  ret i64 ptrtoint (ptr {name} to i64)\n}}"
-        made = engine.module(f"{name} = external global i8\n{ask}")
+        made = jit.module(f"{name} = external global i8\n{ask}")
         assert made.fresh is fresh
         assert ctypes.CFUNCTYPE(ctypes.c_uint64)(made.address("far"))() == address
 
 
 def test_without_a_folder_code_is_compiled_each_time(monkeypatch):
     monkeypatch.setenv("ADJOINT_CACHE", "off")
-    assert engine.module(TEXT).fresh
-    assert engine.module(TEXT).fresh
+    assert jit.module(TEXT).fresh
+    assert jit.module(TEXT).fresh
 
 
 @pytest.mark.parametrize(
     ("owner", "name", "value"),
-    [(cache, "FORMAT", 99), (engine, "LEVEL", 3), (engine, "MODEL", "small"), (engine, "RELOC", "pic"),
-     (engine, "_processor", lambda: ("pentium", "+sse2")), (version, "VERSION", "0.0.1"),
-     (engine.llvmlite, "__version__", "0.1"), (engine.llvm, "llvm_version_info", (3, 1, 0))],
+    [(disk_cache, "FORMAT", 99), (jit, "LEVEL", 3), (jit, "MODEL", "small"), (jit, "RELOC", "pic"),
+     (jit, "_processor", lambda: ("pentium", "+sse2")), (version, "VERSION", "0.0.1"),
+     (jit.llvmlite, "__version__", "0.1"), (jit.llvm, "llvm_version_info", (3, 1, 0))],
 )  # fmt: skip
 def test_code_belongs_to_the_circumstances(monkeypatch, owner, name, value):
-    before = engine._circumstances.__wrapped__()
-    assert engine._circumstances.__wrapped__() == before
+    before = jit._circumstances.__wrapped__()
+    assert jit._circumstances.__wrapped__() == before
     monkeypatch.setattr(owner, name, value)
-    assert engine._circumstances.__wrapped__() != before
+    assert jit._circumstances.__wrapped__() != before
 
 
 @pytest.fixture
@@ -182,7 +181,7 @@ def forgetful(monkeypatch):
     """Builds a program as another process would, which knows of no kernel."""
 
     def build():
-        monkeypatch.setattr(engine, "_known", WeakValueDictionary())
+        monkeypatch.setattr(jit, "_known", WeakValueDictionary())
         graph = ad.capture(lambda x: np.sinh(x * 1.25) + np.cos(x - 1.25), np.ones(5))
         return native.build(graph.inputs, graph.outputs)
 
@@ -194,7 +193,7 @@ def test_a_module_that_was_removed_is_compiled_again(folder, forgetful):
     first = forgetful()
     (before,) = first(x)
     files = {file.name: file.stat().st_size for file in folder.iterdir()}
-    os.unlink(folder / f"{engine._key(first.modules[0].text)}.native")
+    os.unlink(folder / f"{jit._key(first.modules[0].text)}.native")
     made = forgetful()
     assert [module.fresh for module in made.modules] == [True]
     assert made(x)[0].tobytes() == before.tobytes()
@@ -222,12 +221,12 @@ def test_the_collector_leaves_engines_to_who_compiles():
     held, done = threading.Event(), threading.Event()
 
     def compiling():
-        with engine.COMPILING:
+        with jit.COMPILING:
             held.set()
             done.wait(60)
 
     thread = threading.Thread(target=compiling)
-    made = engine.Module("define double @f(double %x) { ret double %x }")
+    made = jit.Module("define double @f(double %x) { ret double %x }")
     left, cycle = made._engine, [made]
     cycle.append(cycle)
     left.kept = cycle  # so that the collector finds the engine, too
@@ -242,4 +241,4 @@ def test_the_collector_leaves_engines_to_who_compiles():
     finally:
         done.set()
         thread.join()
-        engine._gone.clear()
+        jit._gone.clear()

@@ -1,4 +1,4 @@
-"""An aircraft seen from a radar: geodetic, ENU, azimuth and range, and the way back."""
+"""An aircraft seen from a radar: geodetic, ENU, azimuth and range, and the backward pass."""
 
 import pymap3d
 

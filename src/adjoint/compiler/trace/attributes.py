@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.arrays.python_number import PythonNumber, has_attribute
-from adjoint.compiler.trace.guards import PLAIN, AttributePlace, Place
+from adjoint.compiler.trace.guards import PLAIN, AttributeBinding, Binding
 from adjoint.compiler.trace.outside import (
     MISSING,
     Closed,
@@ -170,9 +170,9 @@ class Attributes(Reads):
             own = MISSING if name in ("function", "options") or name[0] == "_" else self.get(self.pinned(vars(x)), name)
             return self.attr(self.pinned(x.function), name) if own is MISSING else own
         if isinstance(x, functools.partial) and name in ("func", "args", "keywords"):
-            return self.take(getattr(x, name), AttributePlace(x, name))
+            return self.take(getattr(x, name), AttributeBinding(x, name))
         if isinstance(x, enum.Enum) and name in ("name", "value"):
-            return self.take(getattr(x, name), AttributePlace(x, name))
+            return self.take(getattr(x, name), AttributeBinding(x, name))
         return self.instance(o, x, name)
 
     def _library(self, o: Outside, name: str) -> Any:
@@ -192,7 +192,7 @@ class Attributes(Reads):
                 raise self.genuine(AttributeError(f"module {x.__name__!r} has no attribute {name!r}"))
             if isinstance(value, types.ModuleType):
                 return self.pinned(value)
-            place = Place(vars(x), name) if name in vars(x) else AttributePlace(x, name)
+            place = Binding(vars(x), name) if name in vars(x) else AttributeBinding(x, name)
             return value if type(value) in PLAIN else self.take(value, place)
         space = vars(x)
         if name in space:
@@ -205,7 +205,7 @@ class Attributes(Reads):
     def _of_function(self, o: Outside, name: str) -> Any:
         x = o.o
         if name in _NAMES:
-            return self.take(getattr(x, name), AttributePlace(x, name))
+            return self.take(getattr(x, name), AttributeBinding(x, name))
         if name in ("__code__", "__closure__", "__globals__", "__dict__", "__defaults__", "__kwdefaults__"):
             raise self.refuse(f"it uses {name} of a function")
         found = self.get(self.pinned(x.__dict__), name)
@@ -218,7 +218,7 @@ class Attributes(Reads):
     def _of_class(self, o: Outside, name: str) -> Any:
         x = o.o
         if name in ("__name__", "__qualname__", "__module__"):
-            return self.take(getattr(x, name), AttributePlace(x, name))
+            return self.take(getattr(x, name), AttributeBinding(x, name))
         written = self._written_class(x, name)
         if written is not MISSING:
             return written
@@ -265,7 +265,7 @@ class Attributes(Reads):
         ):
             return self.pinned(value)
         if hasattr(value, "function") and root_of(type(value)) == "adjoint" and hasattr(value, "explain"):
-            inner = self.pinned(value.function)  # a compiled method: part of this recording
+            inner = self.pinned(value.function)  # a compiled method: part of this trace
             return inner if of is None else Method(of, inner)
         if isinstance(value, types.WrapperDescriptorType | types.MethodDescriptorType):
             return Method(of, self.pinned(value))
@@ -273,7 +273,7 @@ class Attributes(Reads):
             raise self.refuse(f"{name} is a {type(value).__name__} in a class")
         for base in kind.__mro__:
             if name in vars(base):
-                return self.take(value, Place(vars(base), name))
+                return self.take(value, Binding(vars(base), name))
         raise self.refuse(f"{name} of a class")
 
     def special(self, w: Any, x: Any, name: str) -> Any:
@@ -380,6 +380,6 @@ class Attributes(Reads):
             path = w.path
             value = getattr(x, name)
             w.read[name] = (
-                self.take(value, AttributePlace(x, name)) if path is None else self.given(value, f"{path}.{name}")
+                self.take(value, AttributeBinding(x, name)) if path is None else self.given(value, f"{path}.{name}")
             )
         return w.read[name]

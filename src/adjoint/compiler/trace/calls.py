@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.compiler.trace.forms import in_form
-from adjoint.compiler.trace.guards import AttributePlace, CellPlace, Place
+from adjoint.compiler.trace.guards import AttributeBinding, Binding, CellBinding
 from adjoint.compiler.trace.libraries import OURS
 from adjoint.compiler.trace.outside import (
     Closed,
@@ -135,11 +135,11 @@ class Calls(Pythons):
                 return of_optree(self, g, args, kwargs)
             raise self.refuse(f"it calls {_called(g)}, which has to happen at each call")
         if isinstance(g, functools.partial):
-            before = self.take(g.args, AttributePlace(g, "args"))
-            named = self.mapping(self.take(g.keywords, AttributePlace(g, "keywords")))
-            return self.call(self.take(g.func, AttributePlace(g, "func")), (*before, *args), {**named, **kwargs})
+            before = self.take(g.args, AttributeBinding(g, "args"))
+            named = self.mapping(self.take(g.keywords, AttributeBinding(g, "keywords")))
+            return self.call(self.take(g.func, AttributeBinding(g, "func")), (*before, *args), {**named, **kwargs})
         if hasattr(type(g), "explain") and root_of(type(g)) == "adjoint":  # a compiled function
-            return self.call(self.take(g.function, AttributePlace(g, "function")), args, kwargs)
+            return self.call(self.take(g.function, AttributeBinding(g, "function")), args, kwargs)
         if isinstance(g, types.WrapperDescriptorType | types.MethodDescriptorType):
             return self._slot_call(g, args, kwargs)
         if is_users(type(g)):
@@ -161,7 +161,8 @@ class Calls(Pythons):
             if isinstance(g, types.FunctionType):
                 names = g.__code__.co_freevars
                 held = [
-                    self.take(c.cell_contents, CellPlace(c, n)) for n, c in zip(names, g.__closure__ or (), strict=True)
+                    self.take(c.cell_contents, CellBinding(c, n))
+                    for n, c in zip(names, g.__closure__ or (), strict=True)
                 ]
                 cells = tuple(types.CellType(self._inside(x)) for x in held)
                 made: Any = types.FunctionType(g.__code__, g.__globals__, g.__name__, g.__defaults__, cells)
@@ -169,7 +170,7 @@ class Calls(Pythons):
             else:
                 made = object.__new__(type(g))
                 for name, value in vars(g).items():
-                    object.__setattr__(made, name, self._inside(self.take(value, Place(vars(g), name))))
+                    object.__setattr__(made, name, self._inside(self.take(value, Binding(vars(g), name))))
             f.read["stand-in"] = made
         return f.read["stand-in"]
 
@@ -211,10 +212,10 @@ class Calls(Pythons):
         if which not in f.read:
             code = function.__code__
             if root_of(function) != "adjoint":
-                self.guards.at(AttributePlace(function, "__code__"), code)
+                self.guards.at(AttributeBinding(function, "__code__"), code)
                 for name in ("__defaults__", "__kwdefaults__"):
                     if getattr(function, name) is not None:
-                        self.guards.at(AttributePlace(function, name), getattr(function, name))
+                        self.guards.at(AttributeBinding(function, name), getattr(function, name))
             frame = Frame(f, self.pinned(function.__globals__))
             try:
                 made = twin(as_written(function), self, frame, stored or frozenset())
@@ -225,9 +226,9 @@ class Calls(Pythons):
                 return f.read[which](*args, **kwargs)
             defaults, named = function.__defaults__, function.__kwdefaults__
             if defaults:
-                made.__defaults__ = tuple(self.take(x, Place(defaults, i)) for i, x in enumerate(defaults))
+                made.__defaults__ = tuple(self.take(x, Binding(defaults, i)) for i, x in enumerate(defaults))
             if named:
-                made.__kwdefaults__ = {k: self.take(x, Place(named, k)) for k, x in named.items()}
+                made.__kwdefaults__ = {k: self.take(x, Binding(named, k)) for k, x in named.items()}
             if code.co_flags & inspect.CO_VARKEYWORDS and self.depth == 0 and len(self.keywords) > 1:
                 known = list(self.keywords)
                 self.guards.text("keywords", lambda _: f"[*kwargs] == {known!r}")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.compiler.trace.attributes import Attributes
-from adjoint.compiler.trace.guards import PLAIN, AttributePlace, Place
+from adjoint.compiler.trace.guards import PLAIN, AttributeBinding, Binding
 from adjoint.compiler.trace.outside import MISSING, Closed, DictView, Method, Outside, is_users, lookup
 from adjoint.core.box import Box
 from adjoint.graph.symbol import Number, Symbol
@@ -30,7 +30,7 @@ class Containers(Attributes):
 
     def _child(self, o: Outside, key: Any) -> Any:
         value = o.o[key]
-        return self.take(value, Place(o.o, key)) if o.path is None else self.given(value, f"{o.path}[{key!r}]")
+        return self.take(value, Binding(o.o, key)) if o.path is None else self.given(value, f"{o.path}[{key!r}]")
 
     def key(self, key: Any) -> Any:
         """A key of a dictionary: a value, which the program is then right for only."""
@@ -253,7 +253,7 @@ class Containers(Attributes):
             if found is not MISSING:
                 return found
             factory = (
-                self.take(x.default_factory, AttributePlace(x, "default_factory")) if type(x) is defaultdict else None
+                self.take(x.default_factory, AttributeBinding(x, "default_factory")) if type(x) is defaultdict else None
             )
             if factory is not None:
                 made = self.call(factory, (), {})

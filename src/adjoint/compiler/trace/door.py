@@ -1,4 +1,4 @@
-"""The door of one recording: everything that the twins of the user's functions do goes through it."""
+"""The door of one trace: everything that the twins of the user's functions do goes through it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from adjoint.graph.symbol import Record
 
 
 class Door(Matching):
-    """What one recording knows.
+    """What one trace knows.
 
     Attributes:
         notes: what the program asks of its values.
@@ -102,7 +102,7 @@ class Door(Matching):
 
 
 class Known:
-    """What recordings of one function found out for those that come after them."""
+    """What traces of one function found out for those that come after them."""
 
     def __init__(self) -> None:
         self.varying: set[Any] = set()

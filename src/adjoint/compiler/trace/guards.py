@@ -1,4 +1,4 @@
-"""What was read while a function was recorded, as conditions under which the recording holds."""
+"""What was read while a function was recorded, as conditions under which the trace holds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from adjoint.graph.node import bits_of
 NameOf = Callable[[Any], str]
 
 
-class Place:
+class Binding:
     """Where a value is read: ``holder[key]``."""
 
     __slots__ = ("holder", "key")
@@ -46,7 +46,7 @@ class Place:
         self.holder[self.key] = value
 
 
-class CellPlace(Place):
+class CellBinding(Binding):
     """The contents of a closure's cell; `key` is the variable's name."""
 
     __slots__ = ()
@@ -61,7 +61,7 @@ class CellPlace(Place):
         self.holder.cell_contents = value
 
 
-class AttributePlace(Place):
+class AttributeBinding(Binding):
     """An attribute."""
 
     __slots__ = ()
@@ -87,19 +87,19 @@ class Guards:
         self._lines: dict[Any, Callable[[NameOf], str]] = {}
         self._kept: list[Any] = []
         self._compiled: dict[bool, Callable[[Any, Any], bool]] = {}
-        self.scalars: list[tuple[Place, Any]] = []
+        self.scalars: list[tuple[Binding, Any]] = []
 
     def add(self, key: Any, line: Callable[[NameOf], str]) -> None:
         """Add a condition, once; `key` says which it is."""
         self._lines.setdefault(key, line)
 
-    def at(self, place: Place, value: Any) -> None:
+    def at(self, place: Binding, value: Any) -> None:
         """``place`` has this very thing."""
         self._kept.append(value)
         word = "plain" if value is None or type(value) is bool else "is"
         self.add((word, place.identity, id(value)), lambda name_of: f"{place.text(name_of)} is {_said(value, name_of)}")
 
-    def equal(self, place: Place, value: Any) -> None:
+    def equal(self, place: Binding, value: Any) -> None:
         """``place`` has a value that means the same to a program."""
         if type(value) in (int, float, complex) or isinstance(value, np.generic):
             self.scalars.append((place, value))
@@ -111,11 +111,11 @@ class Guards:
         self._kept.append(value)
         self.add(("equal", place.identity), line)
 
-    def kind(self, place: Place, kind: type) -> None:
+    def kind(self, place: Binding, kind: type) -> None:
         """``place`` has an object of this very class."""
         self.add(("kind", place.identity), lambda name_of: f"type({place.text(name_of)}) is {name_of(kind)}")
 
-    def alike(self, a: Place, b: Place) -> None:
+    def alike(self, a: Binding, b: Binding) -> None:
         """Two places have the same thing."""
         self.add(("alike", a.identity, b.identity), lambda name_of: f"{a.text(name_of)} is {b.text(name_of)}")
 
@@ -185,7 +185,7 @@ class Guards:
         return type(thing).__name__
 
     def forget(self) -> None:
-        """Let go of everything, when there will be no recording."""
+        """Let go of everything, when there will be no trace."""
         self._lines.clear()
         self._kept.clear()
         self.scalars.clear()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.compiler.arguments import Arguments
-from adjoint.compiler.trace.guards import Guards, Place
+from adjoint.compiler.trace.guards import Binding, Guards
 from adjoint.compiler.trace.outside import MISSING, Refuse, root_of
 from adjoint.graph.drawing import Drawing
 from adjoint.graph.node import Node, placeholder
@@ -21,12 +21,12 @@ from adjoint.tape.tensor import Tensor, View, wrap
 KINDS = "fciub"  # of numbers that a program computes with
 
 
-class PlaceCell(Cell):
+class BindingCell(Cell):
     """An array that is found somewhere else than in a tensor or an optimiser."""
 
     __slots__ = ("place",)
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Binding) -> None:
         super().__init__(place.name, place.holder, place.key)
         self.place = place
 
@@ -49,7 +49,7 @@ class Inputs(State):
     def __init__(self, arguments: Arguments, guards: Guards) -> None:
         super().__init__()
         self.arguments, self.guards = arguments, guards
-        self.numbers: list[tuple[Place, Node]] = []
+        self.numbers: list[tuple[Binding, Node]] = []
         self.replaced: set[int] = set()
         self._now: dict[Cell, Callable[[], Any]] = {}  # what the program has there
         self._symbols: dict[Cell, Any] = {}
@@ -60,7 +60,7 @@ class Inputs(State):
         self._states: dict[int, list[set[str]]] = {}
         self.live: dict[int, Any] = {}  # of what stands for something: that, or the number of an argument's leaf
         self._kept: list[Any] = []
-        self._first: dict[int, str | Place] = {}
+        self._first: dict[int, str | Binding] = {}
         self._memo: dict[int, Any] = {}
         for k, (x, box) in enumerate(zip(arguments.leaves, arguments.boxed, strict=True)):
             if isinstance(x, np.ndarray | Tensor | np.random.Generator):
@@ -73,7 +73,7 @@ class Inputs(State):
             if isinstance(x, np.ndarray | Tensor | np.random.Generator):
                 self._first.setdefault(id(x), text)
 
-    def met(self, thing: Any, place: Place) -> Any:
+    def met(self, thing: Any, place: Binding) -> Any:
         """What stands for an array, tensor or generator already; MISSING, if nothing does."""
         found = self._memo.get(id(thing), MISSING)
         if found is not MISSING:
@@ -100,14 +100,14 @@ class Inputs(State):
 
     # -- Arrays, numbers and generators ---------------------------------------------------------------
 
-    def array(self, array: np.ndarray, place: Place) -> Any:
+    def array(self, array: np.ndarray, place: Binding) -> Any:
         """What stands for an array."""
         found = self.met(array, place)
         if found is not MISSING:
             return found
         if array.dtype.kind not in KINDS:
             raise Refuse(f"{place.name} is an array of {array.dtype}")
-        symbol = self._enter(PlaceCell(place), array)
+        symbol = self._enter(BindingCell(place), array)
         if array.ndim > 1:
             self.guards.text(
                 ("lies", place.identity), lambda name_of: f"{place.text(name_of)}.strides == {array.strides}"
@@ -123,10 +123,10 @@ class Inputs(State):
             Again: if one has to be.
         """
 
-    def place_of(self, array: np.ndarray) -> Place:
+    def place_of(self, array: np.ndarray) -> Binding:
         """Where an array from outside was found first."""
         first = self._first[id(array)]
-        assert isinstance(first, Place)
+        assert isinstance(first, Binding)
         return first
 
     def _tensors(self) -> list[Tensor]:
@@ -141,11 +141,11 @@ class Inputs(State):
         """By the id of an array: what stands for the tensor whose data it is."""
         return {id(box.data): box for box in reversed(self._tensors())}
 
-    def _keep(self, thing: Any, box: Any, place: Place) -> None:
+    def _keep(self, thing: Any, box: Any, place: Binding) -> None:
         self._kept += [thing, box]
         self._memo[id(thing)], self.live[id(box)], self._first[id(thing)] = box, thing, place
 
-    def number(self, value: Any, place: Place) -> Any:
+    def number(self, value: Any, place: Binding) -> Any:
         """What stands for a number that changes between calls."""
         for known, node in self.numbers:
             if known.identity == place.identity:
@@ -156,7 +156,7 @@ class Inputs(State):
         self.numbers.append((place, node))
         return symbol_of(value, node)
 
-    def generator(self, generator: np.random.Generator, place: Place) -> Any:
+    def generator(self, generator: np.random.Generator, place: Binding) -> Any:
         """What draws in the place of a generator."""
         found = self.met(generator, place)
         if found is MISSING:
@@ -181,7 +181,7 @@ class Inputs(State):
                 cell.name = names[id(cell.holder)] + ".grad" * (cell.key is GRAD)
                 node.value = type(node.value)(cell.name)
 
-    def tensor(self, tensor: Tensor, place: Place) -> Any:
+    def tensor(self, tensor: Tensor, place: Binding) -> Any:
         """What stands for a tensor: one whose data, and gradient, are the program's."""
         found = self.met(tensor, place)
         if found is not MISSING:
@@ -225,7 +225,7 @@ class Inputs(State):
 
     # -- Optimisers -----------------------------------------------------------------------------------
 
-    def optimizer(self, optimizer: Optimizer, take: Callable[[Any, Place], Any]) -> Optimizer:
+    def optimizer(self, optimizer: Optimizer, take: Callable[[Any, Binding], Any]) -> Optimizer:
         """An optimiser of the same settings for what stands for its parameters."""
         if id(optimizer) in self.optimizers:
             return self.optimizers[id(optimizer)]
@@ -233,24 +233,24 @@ class Inputs(State):
         shadow: Optimizer = object.__new__(type(optimizer))
         own = vars(optimizer)
         groups, held = optimizer.param_groups, []
-        self.guards.at(Place(own, "param_groups"), groups)
+        self.guards.at(Binding(own, "param_groups"), groups)
         self._same_list(groups)
         state: dict[int, dict[str, Any]] = {}
         label, count = optimizer._name.lower(), 0
         for k, group in enumerate(groups):
             params = group["params"]
-            self.guards.at(Place(group, "params"), params)
+            self.guards.at(Binding(group, "params"), params)
             self._same_list(params)
-            mine: dict[str, Any] = {"params": [take(p, Place(params, i)) for i, p in enumerate(params)]}
+            mine: dict[str, Any] = {"params": [take(p, Binding(params, i)) for i, p in enumerate(params)]}
             for name, value in group.items():
                 if name == "params":
                     continue
                 if type(value) is float:
                     mine[name] = self._enter(Cell(f"group{k}.{name}", group, name), value)
                 elif isinstance(value, np.floating):
-                    mine[name] = self.number(value, Place(group, name))
+                    mine[name] = self.number(value, Binding(group, name))
                 else:
-                    self.guards.equal(Place(group, name), value)
+                    self.guards.equal(Binding(group, name), value)
                     mine[name] = value
             for p, stand_in in zip(params, mine["params"], strict=True):
                 holder, kept = held_in(p, group)
@@ -306,7 +306,7 @@ class Inputs(State):
                     self.cleared.append(i)
                 continue
             written[i] = now
-            if isinstance(cell, PlaceCell) and now is put:
+            if isinstance(cell, BindingCell) and now is put:
                 place = cell.place
                 self.guards.text(
                     ("writable", place.identity),

@@ -12,7 +12,7 @@ class Refuse(BaseException):
 
 
 class Again(BaseException):
-    """The recording begins once more, knowing more. Nothing has happened yet."""
+    """The trace begins once more, knowing more. Nothing has happened yet."""
 
 
 def _refuse(self: Any, *_: Any, **__: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from adjoint.compiler.trace.guards import PLAIN, AttributePlace, CellPlace, Guards, Place
+from adjoint.compiler.trace.guards import PLAIN, AttributeBinding, Binding, CellBinding, Guards
 from adjoint.compiler.trace.outside import (
     MISSING,
     Frame,
@@ -40,7 +40,7 @@ def fields_of(value: Any) -> Any:
     return type(value)
 
 
-class GivenPlace(Place):
+class GivenPlace(Binding):
     """A thing among the arguments, by the expression for it."""
 
     __slots__ = ()
@@ -95,7 +95,7 @@ class Reads:
             found = self.memo[id(thing)] = Outside(thing)
         return found
 
-    def take(self, value: Any, place: Place) -> Any:
+    def take(self, value: Any, place: Binding) -> Any:
         """What stands for a value from outside; what it is, is guarded."""
         kind = type(value)
         if kind in PLAIN or isinstance(value, np.dtype | np.generic):
@@ -120,7 +120,7 @@ class Reads:
             self.guards.at(place, value)
             if is_spec(value.__self__):
                 return Method(value.__self__, value.__name__)
-            return Method(self.take(value.__self__, AttributePlace(value, "__self__")), self.pinned(value.__func__))
+            return Method(self.take(value.__self__, AttributeBinding(value, "__self__")), self.pinned(value.__func__))
         known = self.memo.get(id(value))
         if isinstance(known, Outside) and known.path is not None:
             path = known.path
@@ -130,11 +130,11 @@ class Reads:
         if kind is types.BuiltinFunctionType and isinstance(
             value.__self__, (np.random.Generator, np.ufunc, *CONTAINERS)
         ):
-            of = self.take(value.__self__, AttributePlace(value, "__self__"))
+            of = self.take(value.__self__, AttributeBinding(value, "__self__"))
             return Method(of, value.__name__)
         return self.pinned(value)
 
-    def _plain(self, value: Any, place: Place) -> Any:
+    def _plain(self, value: Any, place: Binding) -> Any:
         if value is None or type(value) is bool or value is Ellipsis or value is NotImplemented:
             self.guards.at(place, value)
             return value
@@ -146,12 +146,12 @@ class Reads:
         self.guards.equal(place, value)
         return value
 
-    def _tuple(self, value: Any, place: Place) -> Any:
+    def _tuple(self, value: Any, place: Binding) -> Any:
         if type(value) is not tuple and not hasattr(value, "_fields"):
             raise self.refuse(f"{place.name} is a {type(value).__name__}")
         self.guards.equal(place, value)
         kind: Any = type(value)
-        parts = [self.take(x, Place(value, i)) for i, x in enumerate(value)]
+        parts = [self.take(x, Binding(value, i)) for i, x in enumerate(value)]
         made = tuple(parts) if kind is tuple else kind._make(parts)
         self.tuples[id(made)] = made, place, value
         return made
@@ -195,14 +195,14 @@ class Reads:
             if self.ours:
                 frame.cache[name] = self._in_ours(space, name)
             elif name in space:
-                frame.cache[name] = self.take(space[name], Place(space, name))
+                frame.cache[name] = self.take(space[name], Binding(space, name))
             else:
                 self.guards.has(space, name, False)
                 found = getattr(builtins, name, MISSING)
                 if found is MISSING:
                     raise self.genuine(NameError(f"name {name!r} is not defined"))
                 space = vars(builtins)
-                frame.cache[name] = self.take(found, Place(space, name))
+                frame.cache[name] = self.take(found, Binding(space, name))
         return frame.cache[name]
 
     def globals_(self, frame: Frame) -> Any:
@@ -227,7 +227,7 @@ class Reads:
                 value = cell.o.cell_contents
             except ValueError:
                 raise self.refuse(f"{name} has no value yet") from None
-            cell.read[""] = self.pinned(value) if name == "__class__" else self.take(value, CellPlace(cell.o, name))
+            cell.read[""] = self.pinned(value) if name == "__class__" else self.take(value, CellBinding(cell.o, name))
         return cell.read[""]
 
     def cell(self, frame: Frame, name: str) -> Outside:
@@ -242,7 +242,7 @@ class Reads:
         if found is None:
             raise self.refuse(f"it imports {name}")
         key = name if whole else name.partition(".")[0]
-        return self.take(sys.modules[key], Place(sys.modules, key))
+        return self.take(sys.modules[key], Binding(sys.modules, key))
 
     def beside(self, frame: Frame, name: str) -> Any:
         """The module that ``from .name import`` names, seen from the package of a function."""

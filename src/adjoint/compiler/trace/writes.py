@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.compiler.trace.guards import CellPlace, Place
+from adjoint.compiler.trace.guards import Binding, CellBinding
 from adjoint.compiler.trace.operators import Operators
 from adjoint.compiler.trace.outside import (
     MISSING,
@@ -158,14 +158,14 @@ class Writes(Operators):
             space = getattr(o.o, "__dict__", None)
             if not isinstance(space, dict) or isinstance(o.o, type):
                 return
-            place = Place(space, key)
+            place = Binding(space, key)
         elif type(o.o) in (dict, list) and type(key) in (str, int):
-            place = Place(o.o, key)
+            place = Binding(o.o, key)
         else:
             return
         self._begin_again(place)
 
-    def _begin_again(self, place: Place) -> None:
+    def _begin_again(self, place: Binding) -> None:
         known = self.memo.get(id(place.holder))
         if place.identity in self.varying or (isinstance(known, Outside) and known.changed):
             return
@@ -180,13 +180,13 @@ class Writes(Operators):
     def countsglob(self, frame: Frame, name: str) -> None:
         """``name += …`` of a global begins."""
         if name in frame.space.o and name not in frame.space.over:
-            self._begin_again(Place(frame.space.o, name))
+            self._begin_again(Binding(frame.space.o, name))
 
     def countsfree(self, frame: Frame, name: str) -> None:
         """``name += …`` of a variable of the function around begins."""
         cell = self.cell(frame, name)
         if not cell.over:
-            self._begin_again(CellPlace(cell.o, name))
+            self._begin_again(CellBinding(cell.o, name))
 
     # -- Contexts and exceptions ------------------------------------------------------------------------
 

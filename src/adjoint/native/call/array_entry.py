@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint.native.call.array_entry_ir import ENTER
-from adjoint.native.codegen import cpython as capi
-from adjoint.native.codegen.cpython import HEAD, Entry, Table, announced, entry, pointer_in, words_read
+from adjoint.native.codegen import cpython
+from adjoint.native.codegen.cpython import HEAD, BuiltinEntry, Table, announced, entry, pointer_in, words_read
 
 DATA, NDIM, DIMS, DESCR, FLAGS = (HEAD + offset for offset in (0, 8, 16, 40, 48))
 GOOD, WRITEABLE = 0x101, 0x400  # an array's flags: contiguous and aligned
@@ -69,7 +69,7 @@ class Kept(NamedTuple):
 
 
 @cache
-def _enter() -> Entry:
+def _enter() -> BuiltinEntry:
     """The C part, which is the same for all programs."""
     head = announced(_OBJECTS, _CALLED, {"PyArray_Empty": _numpy(_EMPTY)})
     text = f"{head}\n{ENTER % {**_OFFSETS, 'words': words_read(_WORDS)}}"
@@ -78,7 +78,7 @@ def _enter() -> Entry:
 
 def builtin(words: Table) -> Callable[..., Any]:
     """The Python function that runs the program described by `words`."""
-    return capi.builtin(_enter(), words)
+    return cpython.builtin(_enter(), words)
 
 
 def by_ctypes(words: Table) -> Callable[..., Any]:

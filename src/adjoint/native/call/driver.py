@@ -47,7 +47,7 @@ class NativeStep(NamedTuple):
     outs: list[int]
 
 
-class Between(NamedTuple):
+class Driver(NamedTuple):
     """What is run, in terms of slots for values.
 
     Attributes:
@@ -69,7 +69,7 @@ class Between(NamedTuple):
     exact: bool
 
 
-def function(between: Between) -> Callable[..., Any]:
+def function(between: Driver) -> Callable[..., Any]:
     """The function: arrays in, a list of new arrays out; None if what is asked is something else."""
     scope: dict[str, Any] = {"array": np.array, "same": _same, "refuse": partial(_refuse, len(between.inputs))}
     lines = [f"if len(arrays) != {len(between.inputs)}: refuse(arrays)"]
@@ -107,7 +107,7 @@ def function(between: Between) -> Callable[..., Any]:
     return run
 
 
-def _prepared(between: Between, scope: dict[str, Any]) -> list[str]:
+def _prepared(between: Driver, scope: dict[str, Any]) -> list[str]:
     """Arguments that NumPy's steps use, or that are results; those of segments are looked at there."""
     used = {slot for step in between.steps if isinstance(step, NumpyStep) for slot in step.args}
     used |= {slot for slot, _ in between.gives} | set(between.asked)
@@ -115,7 +115,7 @@ def _prepared(between: Between, scope: dict[str, Any]) -> list[str]:
     return [f"v{k} = {_name(scope, partial(look, node))}(v{k})" for k, node in enumerate(between.inputs) if k in used]
 
 
-def _computed(between: Between, scope: dict[str, Any], step: NumpyStep) -> list[str]:
+def _computed(between: Driver, scope: dict[str, Any], step: NumpyStep) -> list[str]:
     """The lines of a step by NumPy."""
     node, op = step.node, step.node.op
     if op is None:
@@ -128,7 +128,7 @@ def _computed(between: Between, scope: dict[str, Any], step: NumpyStep) -> list[
     return [*lines, *_asked(between, scope, step.out)]
 
 
-def _asked(between: Between, scope: dict[str, Any], slot: int) -> list[str]:
+def _asked(between: Driver, scope: dict[str, Any], slot: int) -> list[str]:
     if slot not in between.asked:
         return []
     return [f"if not same(v{slot}, {_name(scope, between.asked[slot])}): return None"]

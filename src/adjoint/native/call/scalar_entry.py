@@ -15,8 +15,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from adjoint.native.codegen import cpython as capi
-from adjoint.native.codegen.cpython import HEAD, Entry, announced, entry, table, words_read
+from adjoint.native.codegen import cpython
+from adjoint.native.codegen.cpython import HEAD, BuiltinEntry, announced, entry, table, words_read
 from adjoint.native.codegen.jit import Kernel
 
 _ITEMS = tuple.__basicsize__  # where a tuple's elements begin
@@ -49,11 +49,11 @@ def builtin(
          *(column.ctypes.data for column in columns), id(empty), id(otherwise)],
         (kernel, names, keys, empty, columns, otherwise, _enter()),
     )  # fmt: skip
-    return capi.builtin(_enter(), words)
+    return cpython.builtin(_enter(), words)
 
 
 @cache
-def _enter() -> Entry:
+def _enter() -> BuiltinEntry:
     """The C part, which is the same for all programs."""
     text = "\n".join([announced(_TYPES, _CALLED, {}), _ENTER % {**_OFFSETS, "words": words_read(_WORDS)}])
     return entry(text, b"formula", 0x82, b"A compiled formula: one number for each variable.")

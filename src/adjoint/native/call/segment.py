@@ -12,7 +12,7 @@ from adjoint.core.errors import ArgumentError, SharedMemoryError
 from adjoint.core.memory import overlap
 from adjoint.graph.node import Node
 from adjoint.native.call import array_entry as entry
-from adjoint.native.codegen import cpython as capi
+from adjoint.native.codegen import cpython
 from adjoint.native.codegen.jit import Kernel
 from adjoint.native.plan.planner import FLAG, Copy, Plan, Step, bytes_of
 
@@ -119,7 +119,7 @@ class _Instance:
                 for w in (id(node.dtype), len(node.shape), d.ctypes.data)]  # fmt: skip
         table = np.array(outs or [0], np.int64)
         others = (arena, constants, block, params, steps, dims, self.kinds, self.spans, table, flag, segment.kernels)
-        self.words = capi.table(
+        self.words = cpython.table(
             [len(inputs), len(outputs), len(steps) // 2, block.ctypes.data, steps.ctypes.data, self.kinds.ctypes.data,
              table.ctypes.data, id(slow), 0, int(segment.long), len(self.targets), self.spans.ctypes.data,
              flag.ctypes.data],

@@ -49,17 +49,17 @@ class _Method(ctypes.Structure):
     )
 
 
-class Entry(NamedTuple):
+class BuiltinEntry(NamedTuple):
     """C code that Python calls, and what Python has to know of it."""
 
     code: Module
     method: _Method
 
 
-def entry(text: str, name: bytes, takes: int, doc: bytes) -> Entry:
+def entry(text: str, name: bytes, takes: int, doc: bytes) -> BuiltinEntry:
     """The function ``enter`` of this LLVM text; `takes` are Python's flags for its arguments."""
     code = module(text)
-    return Entry(code, _Method(name, code.address("enter"), takes, doc))
+    return BuiltinEntry(code, _Method(name, code.address("enter"), takes, doc))
 
 
 class Table(np.ndarray[Any, Any]):
@@ -84,7 +84,7 @@ def words_read(words: Mapping[str, str]) -> str:
     return "\n".join(lines)
 
 
-def builtin(enter: Entry, words: Table) -> Callable[..., Any]:
+def builtin(enter: BuiltinEntry, words: Table) -> Callable[..., Any]:
     """The Python function whose C code is `enter`, and whose ``self`` are the `words`: they must keep `enter` alive."""
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]

@@ -17,9 +17,7 @@ from adjoint.core.op import Op
 from adjoint.graph.node import Node
 from adjoint.graph.symbol import is_number
 from adjoint.native.codegen.llvm_text import Code, Value, key_of
-from adjoint.native.lower import external as library
-from adjoint.native.lower import integers as divisions
-from adjoint.native.lower import maths
+from adjoint.native.lower import external, integers, maths
 
 Lowering = Callable[..., Value]
 
@@ -27,26 +25,26 @@ FLOATS, NUMBERS, BOOLS = ("f4", "f8"), ("i1", "i2", "i4", "i8", "u1", "u2", "u4"
 STORED = (*BOOLS, *NUMBERS, "f2", *FLOATS)
 
 
-class Entry(NamedTuple):
+class LoweringEntry(NamedTuple):
     """A function of values, and the dtypes that it takes."""
 
     function: Lowering
     dtypes: tuple[str, ...]
 
 
-TABLE: dict[str, Entry] = {}
+TABLE: dict[str, LoweringEntry] = {}
 
 
 def _lower(*names: str, dtypes: tuple[str, ...] = FLOATS) -> Callable[[Lowering], Lowering]:
     def keep(function: Lowering) -> Lowering:
-        TABLE.update({name: Entry(function, dtypes) for name in names})
+        TABLE.update({name: LoweringEntry(function, dtypes) for name in names})
         return function
 
     return keep
 
 
 def _intrinsic(name: str, word: str) -> None:
-    TABLE[name] = Entry(lambda code, x: code.intrinsic(word, x), FLOATS)
+    TABLE[name] = LoweringEntry(lambda code, x: code.intrinsic(word, x), FLOATS)
 
 
 def _compared(how: str) -> Lowering:
@@ -64,43 +62,43 @@ def _compared(how: str) -> Lowering:
 
 
 TABLE |= {
-    "add": Entry(lambda code, x, y: x | y if x.dtype == "b1" else x + y, STORED),
-    "subtract": Entry(lambda code, x, y: x - y, NUMBERS + FLOATS),
-    "multiply": Entry(lambda code, x, y: x & y if x.dtype == "b1" else x * y, STORED),
-    "divide": Entry(lambda code, x, y: x / y, FLOATS),
-    "negative": Entry(lambda code, x: -x, NUMBERS + FLOATS),
-    "positive": Entry(lambda code, x: x, NUMBERS + FLOATS),
-    "conj": Entry(lambda code, x: x, NUMBERS + FLOATS),
-    "square": Entry(lambda code, x: x * x, NUMBERS + FLOATS),
-    "reciprocal": Entry(lambda code, x: 1.0 / x, FLOATS),
-    "deg2rad": Entry(lambda code, x: x * (np.pi / 180), FLOATS),
-    "radians": Entry(lambda code, x: x * (np.pi / 180), FLOATS),
-    "rad2deg": Entry(lambda code, x: x * (180 / np.pi), FLOATS),
-    "degrees": Entry(lambda code, x: x * (180 / np.pi), FLOATS),
-    "equal": Entry(_compared("eq"), STORED),
-    "not_equal": Entry(_compared("ne"), STORED),
-    "less": Entry(_compared("lt"), NUMBERS + FLOATS),
-    "less_equal": Entry(_compared("le"), NUMBERS + FLOATS),
-    "greater": Entry(_compared("gt"), NUMBERS + FLOATS),
-    "greater_equal": Entry(_compared("ge"), NUMBERS + FLOATS),
-    "logical_and": Entry(lambda code, x, y: x.to("b1") & y.to("b1"), STORED),
-    "logical_or": Entry(lambda code, x, y: x.to("b1") | y.to("b1"), STORED),
-    "logical_xor": Entry(lambda code, x, y: x.to("b1") ^ y.to("b1"), STORED),
-    "logical_not": Entry(lambda code, x: ~x.to("b1"), STORED),
-    "bitwise_and": Entry(lambda code, x, y: x & y, BOOLS + NUMBERS),
-    "bitwise_or": Entry(lambda code, x, y: x | y, BOOLS + NUMBERS),
-    "bitwise_xor": Entry(lambda code, x, y: x ^ y, BOOLS + NUMBERS),
-    "invert": Entry(lambda code, x: ~x, BOOLS + NUMBERS),
-    "floor_divide": Entry(divisions.floor_divide, NUMBERS + FLOATS),
-    "remainder": Entry(divisions.remainder, NUMBERS + FLOATS),
-    "fmod": Entry(divisions.fmod, NUMBERS + FLOATS),
-    "left_shift": Entry(divisions.left_shift, NUMBERS),
-    "right_shift": Entry(divisions.right_shift, NUMBERS),
-    "isnan": Entry(lambda code, x: x.is_nan(), FLOATS),
-    "isinf": Entry(lambda code, x: code.intrinsic("fabs", x).compare("eq", np.inf), FLOATS),
-    "isfinite": Entry(lambda code, x: code.intrinsic("fabs", x) < np.inf, FLOATS),
-    "signbit": Entry(lambda code, x: x.bits() < 0, FLOATS),
-    "copysign": Entry(lambda code, x, y: code.intrinsic("copysign", x, y), FLOATS),
+    "add": LoweringEntry(lambda code, x, y: x | y if x.dtype == "b1" else x + y, STORED),
+    "subtract": LoweringEntry(lambda code, x, y: x - y, NUMBERS + FLOATS),
+    "multiply": LoweringEntry(lambda code, x, y: x & y if x.dtype == "b1" else x * y, STORED),
+    "divide": LoweringEntry(lambda code, x, y: x / y, FLOATS),
+    "negative": LoweringEntry(lambda code, x: -x, NUMBERS + FLOATS),
+    "positive": LoweringEntry(lambda code, x: x, NUMBERS + FLOATS),
+    "conj": LoweringEntry(lambda code, x: x, NUMBERS + FLOATS),
+    "square": LoweringEntry(lambda code, x: x * x, NUMBERS + FLOATS),
+    "reciprocal": LoweringEntry(lambda code, x: 1.0 / x, FLOATS),
+    "deg2rad": LoweringEntry(lambda code, x: x * (np.pi / 180), FLOATS),
+    "radians": LoweringEntry(lambda code, x: x * (np.pi / 180), FLOATS),
+    "rad2deg": LoweringEntry(lambda code, x: x * (180 / np.pi), FLOATS),
+    "degrees": LoweringEntry(lambda code, x: x * (180 / np.pi), FLOATS),
+    "equal": LoweringEntry(_compared("eq"), STORED),
+    "not_equal": LoweringEntry(_compared("ne"), STORED),
+    "less": LoweringEntry(_compared("lt"), NUMBERS + FLOATS),
+    "less_equal": LoweringEntry(_compared("le"), NUMBERS + FLOATS),
+    "greater": LoweringEntry(_compared("gt"), NUMBERS + FLOATS),
+    "greater_equal": LoweringEntry(_compared("ge"), NUMBERS + FLOATS),
+    "logical_and": LoweringEntry(lambda code, x, y: x.to("b1") & y.to("b1"), STORED),
+    "logical_or": LoweringEntry(lambda code, x, y: x.to("b1") | y.to("b1"), STORED),
+    "logical_xor": LoweringEntry(lambda code, x, y: x.to("b1") ^ y.to("b1"), STORED),
+    "logical_not": LoweringEntry(lambda code, x: ~x.to("b1"), STORED),
+    "bitwise_and": LoweringEntry(lambda code, x, y: x & y, BOOLS + NUMBERS),
+    "bitwise_or": LoweringEntry(lambda code, x, y: x | y, BOOLS + NUMBERS),
+    "bitwise_xor": LoweringEntry(lambda code, x, y: x ^ y, BOOLS + NUMBERS),
+    "invert": LoweringEntry(lambda code, x: ~x, BOOLS + NUMBERS),
+    "floor_divide": LoweringEntry(integers.floor_divide, NUMBERS + FLOATS),
+    "remainder": LoweringEntry(integers.remainder, NUMBERS + FLOATS),
+    "fmod": LoweringEntry(integers.fmod, NUMBERS + FLOATS),
+    "left_shift": LoweringEntry(integers.left_shift, NUMBERS),
+    "right_shift": LoweringEntry(integers.right_shift, NUMBERS),
+    "isnan": LoweringEntry(lambda code, x: x.is_nan(), FLOATS),
+    "isinf": LoweringEntry(lambda code, x: code.intrinsic("fabs", x).compare("eq", np.inf), FLOATS),
+    "isfinite": LoweringEntry(lambda code, x: code.intrinsic("fabs", x) < np.inf, FLOATS),
+    "signbit": LoweringEntry(lambda code, x: x.bits() < 0, FLOATS),
+    "copysign": LoweringEntry(lambda code, x, y: code.intrinsic("copysign", x, y), FLOATS),
 }
 for _name, _word in [("sqrt", "sqrt"), ("fabs", "fabs"), ("floor", "floor"), ("ceil", "ceil"), ("trunc", "trunc"),
                      ("rint", "roundeven")]:  # fmt: skip
@@ -199,13 +197,13 @@ def _logaddexp2(code: Code, x: Value, y: Value) -> Value:
     return code.select(x.compare("eq", y), x + 1.0, code.select(apart.is_nan(), apart, found))
 
 
-def _from_c(name: str) -> Entry:
-    return Entry(lambda code, x: library.from_c(code, name, x), FLOATS)
+def _from_c(name: str) -> LoweringEntry:
+    return LoweringEntry(lambda code, x: external.from_c(code, name, x), FLOATS)
 
 
 TABLE |= {"arcsinh": _from_c("asinh"), "arccosh": _from_c("acosh"), "arctanh": _from_c("atanh")}
-TABLE |= {name: Entry(function, FLOATS) for name, function in maths.FUNCTIONS.items()}
-TABLE |= {"expit": TABLE["sigmoid"], "float_power": Entry(maths.FUNCTIONS["power"], ("f8",))}
+TABLE |= {name: LoweringEntry(function, FLOATS) for name, function in maths.FUNCTIONS.items()}
+TABLE |= {"expit": TABLE["sigmoid"], "float_power": LoweringEntry(maths.FUNCTIONS["power"], ("f8",))}
 
 
 COMPOSED = ("sigmoid", "expit", "log_expit", "xlogy", "xlog1py", "entr", "float_power",
@@ -283,7 +281,7 @@ def _fitting(
 
 def _of_scipy(op: Op, given: tuple[Any, ...], keys: tuple[str, ...], out: Any) -> Lowered:
     loop = _loop(op, given, out) if isinstance(op.forward, np.ufunc) else None
-    function = loop and library.from_scipy(op.forward, loop)
+    function = loop and external.from_scipy(op.forward, loop)
     if not loop or not function:
         return Lowered((), None, "no lowering")
     return _fitting(keys, key_of(out), loop, function, NUMBERS + FLOATS)._replace(plain=False)
@@ -299,7 +297,7 @@ def _whole_power(keys: tuple[str, ...], kind: str, exponent: float | None) -> Lo
 
 @cache
 def _wholes(exponent: int) -> Lowering:
-    return lambda code, x, _: divisions.whole_power(code, x, exponent)
+    return lambda code, x, _: integers.whole_power(code, x, exponent)
 
 
 def _loop(op: Op, given: tuple[Any, ...], out: Any) -> tuple[str, ...] | None:

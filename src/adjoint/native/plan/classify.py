@@ -13,7 +13,7 @@ from adjoint.graph.node import Node
 from adjoint.native.codegen.llvm_text import Value, key_of
 from adjoint.native.codegen.loop_nest import Reduction
 from adjoint.native.lower import table as lowering
-from adjoint.native.plan import assembly as assembled
+from adjoint.native.plan import assembly
 from adjoint.native.plan.assembly import ASSEMBLED
 from adjoint.native.plan.decompose import REDUCED
 from adjoint.native.plan.fusion import axes_reduced
@@ -45,7 +45,7 @@ def kind_of(node: Node) -> tuple[str, str]:
         some = node.settings.get("where", True) is not True
         return ("reduce", "") if reduction_of(node) else ("numpy", "where=" if some else f"dtype {node.args[0].dtype}")
     if name in ASSEMBLED:
-        refusal = assembled.refusal(node)
+        refusal = assembly.refusal(node)
         return ("numpy", refusal) if refusal else ("assemble", "")
     if name == "matmul":
         if {key_of(n.dtype) for n in everything} in ({"f4"}, {"f8"}):

@@ -19,7 +19,7 @@ from adjoint.graph.on_symbols import on_symbols
 from adjoint.graph.rewrite import converted, op_named, with_args
 from adjoint.graph.symbol import still
 from adjoint.native.lower.table import TABLE
-from adjoint.native.plan import decompositions as written_again
+from adjoint.native.plan import decompositions
 from adjoint.native.plan.assembly import ASSEMBLED
 from adjoint.native.plan.indexing import FROM_INDEX, by_positions
 from adjoint.native.plan.views import VIEWS
@@ -82,7 +82,7 @@ INSTEAD: dict[str, Callable[..., Any]] = {
     "reduce_logsumexp": _logsumexp,
     "reduce_var": _variance,
     "reduce_std": _deviation,
-    **written_again.INSTEAD,
+    **decompositions.INSTEAD,
 }
 
 

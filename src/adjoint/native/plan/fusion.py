@@ -1,9 +1,9 @@
 """Which nodes are computed together: a kernel is a set of nodes over one domain, with the reductions of these.
 
-Every node has an epoch: how many results must be whole before it can be computed, on the longest way to it. Elementwise
-nodes of one shape and epoch that use each other, or read the same array, are one kernel; a reduction is part of the
-kernel of what it reduces. No kernel waits for itself then: within an epoch values only go to larger shapes.
-A node that is used in one later epoch alone is computed there, so that it is not stored. Numbers of one epoch are one
+Every node has an stage: how many results must be whole before it can be computed, on the longest way to it. Elementwise
+nodes of one shape and stage that use each other, or read the same array, are one kernel; a reduction is part of the
+kernel of what it reduces. No kernel waits for itself then: within an stage values only go to larger shapes.
+A node that is used in one later stage alone is computed there, so that it is not stored. Numbers of one stage are one
 sequence. What is too long for a kernel is cut where little goes across, which is the same place in each turn of a loop.
 """
 
@@ -90,36 +90,36 @@ def axes_reduced(node: Node) -> frozenset[int]:
     return frozenset(axes_of(node.settings.get("axis"), len(node.args[0].shape)))
 
 
-def epochs(scope: Scope) -> dict[Node, int]:
-    """The epoch of each node that is computed."""
-    epoch: dict[Node, int] = {}
+def stages(scope: Scope) -> dict[Node, int]:
+    """The stage of each node that is computed."""
+    stage: dict[Node, int] = {}
     for node in scope.nodes:
         if scope.kinds[node] == "view":
             continue
         latest = 0
         for arg in node.args:
             base = scope.base(arg)
-            if base in epoch:
+            if base in stage:
                 grows = scope.kinds[base] in PLACEWISE and arg is base and not scope.whole(arg, node)
-                latest = max(latest, epoch[base] + (not grows))
-        epoch[node] = latest
-    if not any(epoch.values()):
-        return epoch
+                latest = max(latest, stage[base] + (not grows))
+        stage[node] = latest
+    if not any(stage.values()):
+        return stage
     users: dict[Node, list[Node]] = defaultdict(list)
     for node in scope.nodes:
         for arg in node.args:
             users[arg].append(node)
     for node in reversed(scope.nodes):
         if scope.kinds[node] in PLACEWISE and node not in scope.outputs and users[node]:
-            later = {epoch[user] for user in users[node] if scope.kinds[user] != "view" and scope.direct(node, user)}
+            later = {stage[user] for user in users[node] if scope.kinds[user] != "view" and scope.direct(node, user)}
             if len(later) == 1 and all(scope.direct(node, user) for user in users[node]):
-                epoch[node] = max(epoch[node], *later)
-    return epoch
+                stage[node] = max(stage[node], *later)
+    return stage
 
 
 def groups(scope: Scope) -> list[Group | Node]:
     """The kernels, and the products that BLAS computes, in an order in which they can be run."""
-    epoch = epochs(scope)
+    stage = stages(scope)
     parent: dict[Node, Node] = {}
 
     def root(node: Node) -> Node:
@@ -136,12 +136,12 @@ def groups(scope: Scope) -> list[Group | Node]:
     for node in fused:
         domain = scope.domain(node)
         if not domain and scope.kinds[node] != "reduce":
-            numbers[epoch[node]].append(node)
+            numbers[stage[node]].append(node)
             continue
         arrays.append(node)
-        key = epoch[node], domain
+        key = stage[node], domain
         for arg in node.args if domain else ():
-            if scope.direct(arg, node) and epoch[arg] == epoch[node]:
+            if scope.direct(arg, node) and stage[arg] == stage[node]:
                 parent[root(node)] = root(arg)
             elif arg.shape == domain:
                 other = first_reader.setdefault((arg, *key), node)

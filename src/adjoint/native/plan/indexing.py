@@ -17,7 +17,7 @@ from adjoint.core.op import Op
 from adjoint.graph.node import Node, call, constant
 from adjoint.graph.rewrite import converted, op_named
 from adjoint.native.codegen.llvm_text import REGISTER, key_of
-from adjoint.ops.indexing import Place, is_basic
+from adjoint.ops.indexing import BoxedIndex, is_basic
 
 
 def _never(*args: Any, **settings: Any) -> Any:
@@ -55,7 +55,7 @@ class Terms(NamedTuple):
 def terms(shape: Sequence[int], strides: Sequence[int], index: Any, shapes: Sequence[Any] = ()) -> Terms | None:
     """What `index` names of an array with these strides; None for kinds of index that are left to NumPy.
 
-    `shapes` are those of the arrays for which a `Place` stands.
+    `shapes` are those of the arrays for which a `BoxedIndex` stands.
     """
     parts = _expanded(index if isinstance(index, tuple) else (index,), len(shape))
     if parts is None:
@@ -81,7 +81,7 @@ def terms(shape: Sequence[int], strides: Sequence[int], index: Any, shapes: Sequ
             offset += (int(part) + (n if part < 0 else 0)) * stride
         else:
             arrays.append((part, n, stride))
-    common = np.broadcast_shapes(*(shapes[a.number] if isinstance(a, Place) else a.shape for a, _, _ in arrays))
+    common = np.broadcast_shapes(*(shapes[a.number] if isinstance(a, BoxedIndex) else a.shape for a, _, _ in arrays))
     front = 0 if apart or not fronts else fronts[0]
     return Terms(
         (*lengths[:front], *common, *lengths[front:]),
@@ -120,7 +120,7 @@ def affine(found: Terms) -> tuple[tuple[int, ...], int] | None:
     """Strides and offset of what an index of known arrays names, if its elements lie regularly."""
     strides, offset = np.array(found.strides, np.int64), found.offset
     for array, length, stride in found.arrays:
-        if isinstance(array, Place):
+        if isinstance(array, BoxedIndex):
             return None
         places = _inside(array, length)
         if not places.size:
@@ -195,7 +195,7 @@ def _positions(found: Terms, places: Sequence[Node]) -> tuple[Node, tuple[Node, 
     computed: Node | None = None
     inside: list[Node] = []
     for array, length, stride in found.arrays:
-        if not isinstance(array, Place):
+        if not isinstance(array, BoxedIndex):
             known = known + _inside(array, length) * stride
             continue
         number = converted(places[array.number], np.dtype(np.int64))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint.graph.node import Node, constant
-from adjoint.native.codegen import guards as answers
+from adjoint.native.codegen import guards
 from adjoint.native.codegen.jit import Function
 from adjoint.native.codegen.kernels import INLINED, write
 from adjoint.native.codegen.llvm_text import key_of
@@ -17,8 +17,7 @@ from adjoint.native.codegen.loop_nest import Expression, Reduction, Spec, broadc
 from adjoint.native.codegen.memory import Operand
 from adjoint.native.lower import table as lowering
 from adjoint.native.plan import arena as buffers
-from adjoint.native.plan import assembly as assembled
-from adjoint.native.plan import blas
+from adjoint.native.plan import assembly, blas
 from adjoint.native.plan.arena import Arena, Use
 from adjoint.native.plan.assembly import is_number, number_as
 from adjoint.native.plan.classify import reduction_of
@@ -204,7 +203,7 @@ class Planner:
             operands = [(value, 0), (wanted, 0), (FLAG, 0)]
             use = Use((value,), (), {})
             label = f"check {node.label}"
-            self.steps.append(Step(answers.write(), operands, [answer.nbytes], (), label, 0, answer.nbytes, 0, use))
+            self.steps.append(Step(guards.write(), operands, [answer.nbytes], (), label, 0, answer.nbytes, 0, use))
 
     def _direct(self, checked: int) -> dict[Any, Node]:
         """Values that may be computed right where their targets lie: these are read for the last time by then."""
@@ -371,7 +370,7 @@ class Planner:
 
     def _assemble(self, node: Node) -> None:
         """Put arrays to their places in a larger one, one after another."""
-        for spec in assembled.specs(node, self.view):
+        for spec in assembly.specs(node, self.view):
             for read in spec.reads:
                 self._constant(read.buffer)
             self._write(spec, (node,), False)

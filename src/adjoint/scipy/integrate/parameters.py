@@ -11,7 +11,7 @@ import numpy as np
 from adjoint.core.box import Box
 from adjoint.core.errors import LeavesGraphError
 from adjoint.core.protocol import in_graph
-from adjoint.core.pulls import dtype_of
+from adjoint.core.pullbacks import dtype_of
 from adjoint.core.trees import flatten
 from adjoint.scipy.arrays import array
 
@@ -46,7 +46,7 @@ class Packed:
 
 
 def packed(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """The real numbers in `tree` as one vector, and the way back."""
+    """The real numbers in `tree` as one vector, and the backward pass."""
     made = Packed(tree)
     return made.vector, lambda vector: made.tree(made.pieces(vector))
 

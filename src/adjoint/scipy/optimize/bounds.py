@@ -10,7 +10,7 @@ from scipy.optimize import Bounds
 
 from adjoint.core.errors import ArgumentError, LeavesGraphError
 from adjoint.core.protocol import in_graph
-from adjoint.core.pulls import dtype_of
+from adjoint.core.pullbacks import dtype_of
 from adjoint.core.trees import NAMESPACE, flatten, is_leaf
 from adjoint.scipy.arrays import plain
 from adjoint.scipy.optimize.layout import Layout

@@ -15,7 +15,7 @@ import numpy as np
 from adjoint.core.box import Box
 from adjoint.core.errors import DTypeError, GradientError, LeavesGraphError, ShapeError
 from adjoint.core.protocol import in_graph
-from adjoint.core.pulls import dtype_of
+from adjoint.core.pullbacks import dtype_of
 from adjoint.core.trees import flatten, is_leaf, paths
 from adjoint.scipy import derivatives
 from adjoint.scipy.arrays import plain
@@ -118,13 +118,13 @@ class Kept:
             point = np.array(x, np.float64)  # the solver may write into its own
             self._key, self._value, self._pull = b"", None, None  # frees the last graph before the next is made
             self.counts.forward += 1
-            value, pull = derivatives.pulled(self.function, point) if self.record else (self.function(point), None)
+            value, pullback = derivatives.pulled(self.function, point) if self.record else (self.function(point), None)
             if in_graph(value):
                 raise LeavesGraphError(
                     f"{self.name} uses a tensor that is none of its arguments, and its gradient would be lost. Pass it "
                     f"as one, args=(…,), or if it is a constant here, t.detach()"
                 )
-            self._value, self._pull = plain(value)[()], pull
+            self._value, self._pull = plain(value)[()], pullback
             first, self.is_start = self.is_start, False
             if first and not np.all(np.isfinite(self._value)):
                 raise GradientError(
@@ -172,9 +172,9 @@ class Objective(Kept):
         return self.once("gradient", x, self._gradient).copy()
 
     def _gradient(self, x: Any) -> Any:
-        value, pull = self._at(x)
+        value, pullback = self._at(x)
         self.counts.backward += 1
-        return self.finite(plain(pull(np.float64(1.0))), value)
+        return self.finite(plain(pullback(np.float64(1.0))), value)
 
     def hessp(self, x: Any, v: Any) -> Any:
         """The product of the Hessian with `v`; the linearisation is kept until another point is asked for."""
@@ -206,9 +206,9 @@ class Residuals(Kept):
 
     def operator(self, x: Any) -> Any:
         """The Jacobian as a `scipy.sparse.linalg.LinearOperator`."""
-        value, pull = self._at(x)
+        value, pullback = self._at(x)
         self.counts.backward += 1
-        return derivatives.operator(pull, value, self.layout.size)
+        return derivatives.operator(pullback, value, self.layout.size)
 
     def sparse(self, x: Any) -> Any:
         """The Jacobian as a `scipy.sparse` array. Its pattern is found once, and `f` runs for a few directions anew."""
@@ -223,9 +223,9 @@ class Residuals(Kept):
         return found
 
     def _dense(self, x: Any) -> Any:
-        value, pull = self._at(x)
+        value, pullback = self._at(x)
         self.counts.backward += 1
-        return self.finite(derivatives.jacobian_of(pull, value, self.layout.size), value)
+        return self.finite(derivatives.jacobian_of(pullback, value, self.layout.size), value)
 
     def weighted(self, x: Any, weights: Any) -> Any:
         """The Hessian of the sum of the values times `weights`, as an operator (trust-constr asks for this)."""

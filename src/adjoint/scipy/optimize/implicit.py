@@ -9,7 +9,7 @@ import numpy as np
 
 from adjoint.core.box import varies
 from adjoint.core.protocol import in_graph
-from adjoint.core.pulls import dtype_of
+from adjoint.core.pullbacks import dtype_of
 from adjoint.core.trees import flatten, is_leaf
 from adjoint.scipy.integrate.parameters import packed
 from adjoint.transforms.implicit import implicit_root
@@ -23,7 +23,7 @@ def is_followed(tree: Any) -> bool:
 
 
 def as_vector(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """The real and complex numbers in `tree` as one real vector, and the way back."""
+    """The real and complex numbers in `tree` as one real vector, and the backward pass."""
     leaves, rebuild = flatten(tree)
     split = [dtype_of(x).kind == "c" if is_leaf(x) else False for x in leaves]
     vector, unpack = packed([(np.real(x), np.imag(x)) if s else x for x, s in zip(leaves, split, strict=True)])

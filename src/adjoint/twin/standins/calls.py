@@ -17,7 +17,7 @@ from adjoint.core.op import Op
 from adjoint.core.registry import REDUCTIONS, answer
 from adjoint.tape.fast import eligible
 from adjoint.tape.number import TensorNumber
-from adjoint.tape.tensor import Tensor, short_way_of
+from adjoint.tape.tensor import Tensor, fast_path_of
 from adjoint.twin.standins.joining import joined
 from adjoint.twin.standins.values import SEQUENCES, any_live, boxed, called_plainly, is_box, live, plainly
 
@@ -95,7 +95,7 @@ def dressed(stand_in: Callable[..., Any], original: Any) -> Callable[..., Any]:
 def of_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
     """The stand-in of a ufunc, with the methods and facts of one."""
     ours = answer(ufunc)
-    short = short_way_of(ours) if isinstance(ours, Op) and eligible(ours) and not ours.settings else None
+    short = fast_path_of(ours) if isinstance(ours, Op) and eligible(ours) and not ours.settings else None
 
     def stand_in(*args: Any, **kwargs: Any) -> Any:
         if kwargs:

@@ -21,14 +21,14 @@ from adjoint.core.errors import GradientError, InPlaceError
 from adjoint.core.memory import shows
 from adjoint.core.op import Op, rule_of
 from adjoint.core.protocol import in_graph
-from adjoint.core.pulls import Pull
+from adjoint.core.pullbacks import Pullback
 from adjoint.core.trees import flatten
 from adjoint.forward.dual import Dual, dual
 from adjoint.tape.fingerprint import fingerprint
+from adjoint.tape.foreign import watch
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import written
 from adjoint.tape.tensor import Tensor, outputs, wrap
-from adjoint.tape.watch import watch
 
 Arrays = Sequence[Any]
 
@@ -94,7 +94,7 @@ def _recorded(rule: Derivative, xs: Arrays, level: int) -> list[Any]:
     known = {id(x) for x in (*(values[i] for i in wanted), *outs)}
     for part, array in enumerate(call.arrays):
         if isinstance(array, np.ndarray | Writable) and id(array) not in known:  # it may be anyone's
-            watch(node, cast(Pull, node.pull).names.index("residuals"), part)
+            watch(node, cast(Pullback, node.pullback).names.index("residuals"), part)
     results = outputs(outs, node, level)
     return [x if x.dtype.kind in "fc" else wrap(x.data, None, level) for x in results]
 
@@ -127,7 +127,7 @@ class _Call:
 
 
 def _read_by(rule: Any) -> Iterator[np.ndarray]:
-    """The arrays that the functions of `rule` close over, or name as globals: they may be read on the way back."""
+    """The arrays that the functions of `rule` close over, or name as globals: they may be read on the backward pass."""
     while isinstance(rule, _Samples):
         rule = rule.rule
     holders = (getattr(rule, "__dict__", {}), getattr(getattr(rule, "custom", None), "__dict__", {}))
@@ -157,19 +157,19 @@ def operations(name: str) -> tuple[Op, Op]:
     Only at level 0 can a pass be recorded while it runs (``create_graph``); only there arguments are kept for it.
     """
 
-    def pull(g: Any, residuals: Any, call: _Call, needs: Any) -> list[Any]:
+    def pullback(g: Any, residuals: Any, call: _Call, needs: Any) -> list[Any]:
         return call.rule.backward(call.residual(residuals), g, needs)
 
     def pull_again(g: Any, xs: Any, residuals: Any, call: _Call, needs: Any) -> list[Any]:
         if any(isinstance(x, Tensor) and x.level == call.level for x in xs):  # they have come with their histories
             call.residual(residuals)
             return call.rule.backward(call.rule.residual(xs), g, needs)
-        return pull(g, residuals, call, needs)
+        return pullback(g, residuals, call, needs)
 
     empty: dict[str, Any] = {"residuals": (), "call": None}
     own, zero = (
         Op(name, rule, ("*xs",), (rule_of(rule),), settings=empty, joint=True, multiple=True)
-        for rule in (pull, pull_again)
+        for rule in (pullback, pull_again)
     )
     return own, zero
 

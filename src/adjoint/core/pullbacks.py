@@ -4,7 +4,7 @@ For ``multiply`` with both inputs on the tape, the functions written here read :
 
     def save(args, out, settings):
         return (args[1], args[0],)
-    def pull(g, saved):
+    def pullback(g, saved):
         y, x, = saved
         return (g * rule0(y), g * rule1(x),)
 
@@ -45,7 +45,7 @@ class NotDifferentiable:
         raise NotDifferentiableError(self.why)
 
 
-class Pull:
+class Pullback:
     """A pullback for one operation: ``run(g, saved)`` gives one cotangent a parent.
 
     Attributes:
@@ -95,12 +95,12 @@ class Pull:
         self.fresh, self.consumes, self.watched, self.selects = fresh, consumes, watched, selects
         self.alert, self.special, self.straight, self.finite = alert, special, straight, finite
         self.hooks, self.source = hooks, source
-        self.twin: Pull | None = None
+        self.twin: Pullback | None = None
 
-    def replace(self, **changes: Any) -> Pull:
+    def replace(self, **changes: Any) -> Pullback:
         """A copy with other attributes."""
         names = (name for name in self.__slots__ if name != "twin")
-        return Pull(**{name: getattr(self, name) for name in names} | changes)
+        return Pullback(**{name: getattr(self, name) for name in names} | changes)
 
 
 def _is_freed(*_: Any) -> Sequence[Any]:
@@ -111,15 +111,15 @@ def _is_freed(*_: Any) -> Sequence[Any]:
 
 
 #: Stands where the pullback of a node was whose saved values are gone.
-freed = Pull(_is_freed, Op("freed", lambda: None, ()))
+freed = Pullback(_is_freed, Op("freed", lambda: None, ()))
 
 
-def op_of(pull: Pull | None) -> Op | None:
+def op_of(pullback: Pullback | None) -> Op | None:
     """The operation of a node's pullback; None for a leaf, and where the graph was freed."""
-    return None if pull is None or pull is freed else pull.op
+    return None if pullback is None or pullback is freed else pullback.op
 
 
-def build(op: Op, wanted: tuple[int, ...], fitted: bool, conjugate: bool) -> Pull:
+def build(op: Op, wanted: tuple[int, ...], fitted: bool, conjugate: bool) -> Pullback:
     """The pullback of `op` for the inputs numbered `wanted`.
 
     `fitted`: some input's shape or dtype differs from the output's, so cotangents are summed and cast
@@ -127,10 +127,10 @@ def build(op: Op, wanted: tuple[int, ...], fitted: bool, conjugate: bool) -> Pul
     """
     refuse_complex(op, conjugate)
     key = (wanted if not op.joint else (), fitted, conjugate)
-    pull: Pull | None = op.pulls.get(key)
-    if pull is None:
-        pull = op.pulls[key] = _joint(op, fitted) if op.joint else _separate(op, *key)
-    return pull
+    pullback: Pullback | None = op.pullbacks.get(key)
+    if pullback is None:
+        pullback = op.pullbacks[key] = _joint(op, fitted) if op.joint else _separate(op, *key)
+    return pullback
 
 
 def selects(op: Op) -> bool:
@@ -152,14 +152,14 @@ def refuse_complex(op: Op, is_complex: bool) -> None:
         )
 
 
-def watching(pull: Pull) -> Pull:
-    """The twin of `pull` that asks for its saved values to be checked: one is somebody's array."""
-    if pull.twin is None:
-        pull.twin = pull.replace(watched=True, special=True, alert=True, straight=False)
-    return pull.twin
+def watching(pullback: Pullback) -> Pullback:
+    """The twin of `pullback` that asks for its saved values to be checked: one is somebody's array."""
+    if pullback.twin is None:
+        pullback.twin = pullback.replace(watched=True, special=True, alert=True, straight=False)
+    return pullback.twin
 
 
-def _separate(op: Op, wanted: tuple[int, ...], fitted: bool, conjugate: bool) -> Pull:
+def _separate(op: Op, wanted: tuple[int, ...], fitted: bool, conjugate: bool) -> Pullback:
     names: list[str] = []
     terms: list[str] = []
     scope: dict[str, Any] = {"fit": fit, "like": _like(op), "conj": np.conj, "zeros_like": np.zeros_like}
@@ -196,7 +196,7 @@ def _term(rule: str, function: Any, needs: tuple[str, ...], factor: bool, conjug
     return f"g * conj({called})" if conjugate else f"g * {called}"
 
 
-def _joint(op: Op, fitted: bool) -> Pull:
+def _joint(op: Op, fitted: bool) -> Pullback:
     """One rule gives the cotangents of all inputs; `needs` are the numbers of those on the tape."""
     function, names = op.rules[0]
     call = f"rule({', '.join(names)})"
@@ -209,14 +209,14 @@ def _joint(op: Op, fitted: bool) -> Pull:
 
 def _compile(
     op: Op, names: list[str], body: str, scope: dict[str, Any], wanted: tuple[int, ...], *, fresh: bool
-) -> Pull:
+) -> Pullback:
     values = "".join(f"{where(op, name)}, " for name in names)
     unpack = f"    {', '.join(names)}, = saved\n" if names else ""
-    source = f"def save(args, out, settings):\n    return ({values})\ndef pull(g, saved):\n{unpack}    {body}\n"
+    source = f"def save(args, out, settings):\n    return ({values})\ndef pullback(g, saved):\n{unpack}    {body}\n"
     scope |= {"shape_of": shape_of, "dtype_of": dtype_of, "__name__": __name__}
-    run = defined(source, f"pullback of {op.name}", scope, "pull")
+    run = defined(source, f"pullback of {op.name}", scope, "pullback")
     consumes, leaves_out = "consumes" in op.flags, selects(op)
-    return Pull(
+    return Pullback(
         run,
         op,
         tuple(names),

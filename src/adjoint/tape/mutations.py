@@ -2,7 +2,7 @@
 
 A rule may have saved an array that is written later. A write on the tape keeps what it covers, with the
 sequence number at which it happened. The backward pass goes back in time, so it can undo these writes one by
-one, on a copy, and hand each rule the values of its moment (`Past`). A write outside the tape, such as an
+one, on a copy, and hand each rule the values of its moment (`MutationLog`). A write outside the tape, such as an
 optimiser's step, is only noted; a rule that needs what it covered raises.
 
 The pass looks here only at nodes older than the latest write. A training loop, whose graph is always
@@ -193,7 +193,7 @@ def forget(array: np.ndarray) -> None:
     _left(id(owner(array)))
 
 
-class Past:
+class MutationLog:
     """Memory as it was, going back in time as far as it is asked."""
 
     def __init__(self) -> None:
@@ -239,8 +239,8 @@ class Past:
 
 
 def _covered(node: Node, k: int) -> InPlaceError:
-    what = node.pull.op.name if node.pull else "leaf"
-    name = node.pull.names[k] if node.pull else "?"
+    what = node.pullback.op.name if node.pullback else "leaf"
+    name = node.pullback.names[k] if node.pullback else "?"
     return InPlaceError(
         f"the gradient of {what} needs `{name}`, which was written in place outside the graph (an "
         f"optimiser's step, or under no_grad) after {what} had saved it. Go backward before the "

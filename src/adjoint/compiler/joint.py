@@ -1,4 +1,4 @@
-"""The way back through a recording: a program for the values, which leaves what a second one, for gradients, needs.
+"""The backward pass through a trace: a program for the values, which leaves what a second one, for gradients, needs.
 
 Both come from one run: its results are gone back from, on symbols, to the tensors that it used. Of what that gives,
 the nodes that depend on a cotangent are the second program. What these use of the others, the first one leaves.
@@ -13,7 +13,7 @@ import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.op import Op, Rule
-from adjoint.core.pulls import Pull
+from adjoint.core.pullbacks import Pullback
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import Node, constant, in_order, placeholder
 from adjoint.graph.rewrite import with_args
@@ -24,15 +24,15 @@ from adjoint.transforms.reverse import vjp
 
 
 class Back:
-    """The second program of a recording.
+    """The second program of a trace.
 
     Attributes:
         alive: the numbers of the results that a gradient may come back to.
         residuals: what the first program has to leave.
         given: inputs of the first program that the second one needs too.
         graph: from residuals, `given` and cotangents to the cotangents of `met`.
-        met: which of the recording's inputs have a gradient.
-        sources, taken: numbers of `met` and `given` among the recording's inputs, once these are settled.
+        met: which of the trace's inputs have a gradient.
+        sources, taken: numbers of `met` and `given` among the trace's inputs, once these are settled.
     """
 
     sources: list[int]
@@ -51,7 +51,7 @@ class Back:
         self.residuals, self.given, self.graph = _parted([_node(c) for _, c in met], seeds)
 
     def settle(self, inputs: Sequence[Node]) -> None:
-        """The recording's inputs are these."""
+        """The trace's inputs are these."""
         place = {node: k for k, node in enumerate(inputs)}
         self.sources = [place[node] for node in self.met]
         self.taken = [place[node] for node in self.given]
@@ -111,16 +111,16 @@ def operation(graph: Graph, run: Callable[..., tuple[Any, ...]], back: Back, run
     return Op(graph.name, arrays, ("*xs",), (Rule(rule, ("g", "xs", "out")),), joint=True, multiple=True)
 
 
-def pullback(op: Op, back: Back) -> Pull:
+def pullback(op: Op, back: Back) -> Pullback:
     """The pullback of `op` where only one of its results goes on: it is handed that one's cotangent."""
     rule: Any = op.rules[0].function
     (alive,), sources = back.alive, back.sources
 
-    def pull(g: Any, saved: tuple[Any, ...]) -> list[Any]:
+    def pullback(g: Any, saved: tuple[Any, ...]) -> list[Any]:
         xs, out = saved
         cotangents = [None] * len(out)
         cotangents[alive] = g
         found = rule(cotangents, xs, out)
         return [found[k] for k in sources]
 
-    return Pull(pull, op, ("xs", "out"), tuple(sources), straight=True)
+    return Pullback(pullback, op, ("xs", "out"), tuple(sources), straight=True)

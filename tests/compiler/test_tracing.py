@@ -20,9 +20,9 @@ def compiled(request):
 
 
 def recorded(f):
-    """Whether `f` runs by recordings alone; why not, otherwise."""
+    """Whether `f` runs by traces alone; why not, otherwise."""
     assert "runs as it is" not in f.explain(), f.explain()
-    return sum(map(len, f._ways.values()))
+    return sum(map(len, f._specializations.values()))
 
 
 class Model:
@@ -172,7 +172,7 @@ def test_strange_dictionaries_beside_the_function(compiled, make):
 
 
 def test_nothing_outside_changes_while_a_function_is_recorded(compiled):
-    """Another thread, which looks in the midst of the recording, sees arrays, and what was there before."""
+    """Another thread, which looks in the midst of the trace, sees arrays, and what was there before."""
     model, w = Model(), ad.tensor(np.ones(3), requires_grad=True)
     inside, seen = threading.Event(), threading.Event()
 
@@ -227,7 +227,7 @@ def test_what_has_no_source_runs_as_it_is(compiled):
 
 
 def test_the_call_that_is_recorded_computes_once(monkeypatch):
-    """Its answer, and all that it writes, are what the recording saw."""
+    """Its answer, and all that it writes, are what the trace saw."""
     model, plain = Model(), Model()
     w, v = X.copy(), X.copy()
 

@@ -11,7 +11,7 @@ import numpy as np
 from adjoint.compiler.arguments import Arguments, Leaf, Target, shares_memory, write_back
 from adjoint.compiler.backend import Runner, debug_level, sources
 from adjoint.compiler.calling import Direct
-from adjoint.compiler.going_back import Back, operation
+from adjoint.compiler.joint import Back, operation
 from adjoint.compiler.trace.door import Door, Known
 from adjoint.compiler.trace.effects import Assembly, form_of, node_of, value_of
 from adjoint.compiler.trace.guards import Guards
@@ -30,25 +30,25 @@ from adjoint.tape.tensor import Tensor, wrap
 class Recorded(NamedTuple):
     """The program, and what its outputs are in this call, where that is known; or the reason why there is none."""
 
-    recording: Recording | None
+    recording: Trace | None
     reason: str
     again: bool = False  # whether the next call may do better
     values: list[Any] | None = None
 
 
-class Recording:
+class Trace:
     """A program, for the way that one run of the function took.
 
     Attributes:
         graph: the program: inputs are the varying leaves, the state, the arrays that were found; outputs are the
-            results, what is written into arguments, what the way back needs, and what is written into the state.
+            results, what is written into arguments, what the backward pass needs, and what is written into the state.
         leaves: which arrays of the arguments the first inputs are.
         guards, state: what it holds for, and what it reads and writes besides its arguments.
         written: numbers of the cells of the state that it writes.
         mutated, cleared: what it writes into arguments, and whose gradients it takes away.
         gives: what becomes of its results.
-        back: the way back, if these go on in a graph; `op` is the operation that the program is then.
-        direct: the short way to run it, once there is native code; see `calling`.
+        back: the backward pass, if these go on in a graph; `op` is the operation that the program is then.
+        direct: the fast path to run it, once there is native code; see `calling`.
     """
 
     def __init__(
@@ -74,11 +74,11 @@ class Recording:
         self.back_runner = None if back is None else make(back.graph, {})
         self.direct: Direct | None = None
         self.op = None if back is None else operation(graph, self._run, back, self.back_runner)
-        self.floor = recording_floor.get()  # where nothing is observed, as the short way wants it
+        self.floor = recording_floor.get()  # where nothing is observed, as the fast path wants it
         self.draws = sources(graph.nodes)
 
     def answers(self) -> list[Any]:
-        """The questions that it asked, where, and the answers: what tells ways through one function apart."""
+        """The questions that it asked, where, and the answers: what tells specializations of one function apart."""
         return [(guard.question, guard.place, repr(guard.answer)) for guard in self.graph.guards]
 
     def holds(self, args: Any, kwargs: Any) -> bool:
@@ -111,7 +111,7 @@ class Recording:
         if self.back is None or self.op is None:
             return self._run(*given)
         tensors = dict(self._tensors(leaves))
-        # Of other arrays nobody sees when they change, and what the way back needs may be a view of them.
+        # Of other arrays nobody sees when they change, and what the backward pass needs may be a view of them.
         given = [tensors.get(k, np.array(x) if isinstance(x, np.ndarray) else x) for k, x in enumerate(given)]
         outs = self.op(*given)
         results = tuple(x if i in self.back.alive else x.data for i, x in enumerate(outs))
@@ -125,7 +125,7 @@ class Recording:
                 raise GraphError(f"{node.value} had shape {node.shape} and dtype {node.dtype} when this was recorded")
 
     def _run(self, *given: Any) -> tuple[Any, ...]:
-        """The results, what is to be written into arguments, and what the way back needs; the state is written."""
+        """The results, what is to be written into arguments, and what the backward pass needs; the state is written."""
         drawn = [(source, source.get()) for source in self.draws]
         execution = self.runner.execution
         try:
@@ -233,7 +233,7 @@ def _recorded(
     varies: Sequence[bool],
     make: Callable[..., Runner],
     known: Known,
-) -> tuple[Recording, list[Any] | None]:
+) -> tuple[Trace, list[Any] | None]:
     arguments = Arguments(leaves, varies)
     with recording(silent=True) as notes, np.errstate(all="ignore"):
         door = Door(Inputs(arguments, Guards()), paths, known, notes)
@@ -275,11 +275,11 @@ def _recorded(
     known_inputs = set(nodes)
     strange = [node for node in used if node.op is None and node.kind == "input" and node not in known_inputs]
     if strange:
-        raise Refuse(f"it uses {strange[0].value} of another recording")
+        raise Refuse(f"it uses {strange[0].value} of another trace")
     if back is not None:
         back.settle(nodes)
     mutated = [target for target, _ in mutations]
-    made = Recording(graph, arguments.chosen, door.guards, inputs, list(written), mutated, cleared, gives, back, make)
+    made = Trace(graph, arguments.chosen, door.guards, inputs, list(written), mutated, cleared, gives, back, make)
     if back is not None or notes.drawn:
         return made, None
     given_out = (*found, *(x for _, x in changed), *new.values())
@@ -292,7 +292,7 @@ def _own(node: Node, value: Any) -> Any:
 
 
 def _way_back(found: Sequence[Any], leaves: Sequence[tuple[Node, Any]]) -> Back | None:
-    """The way back; None if the function let go of its graph, or has then written parameters that it needs."""
+    """The backward pass; None if the function let go of its graph, or has then written parameters that it needs."""
     try:
         return Back(found, leaves)
     except (GraphFreedError, InPlaceError):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from adjoint.core.errors import InPlaceError
-from adjoint.core.pulls import Pull, watching
+from adjoint.core.pullbacks import Pullback, watching
 from adjoint.tape.fingerprint import fingerprint
 from adjoint.tape.lines import Place, line_of, users_place
 
@@ -83,7 +83,7 @@ def constants_seen() -> Iterator[_Mode]:
             outer.sum = hash((outer.sum, mode.sum))
 
 
-class Probe(NamedTuple):
+class Fingerprint(NamedTuple):
     """The fingerprint of the saved value number `k`, and the place in the code that saved it.
 
     Where that value is a tuple of arrays, it is of the one numbered `part`; `others` are the node's other probes.
@@ -93,7 +93,7 @@ class Probe(NamedTuple):
     print: bytes
     place: Place
     part: int | None = None
-    others: Probe | None = None
+    others: Fingerprint | None = None
 
     def array(self, saved: tuple[Any, ...]) -> Any:
         """What is watched, among what the node has `saved`."""
@@ -173,20 +173,20 @@ def watch(node: Node, k: int, part: int | None = None) -> None:
             kept = (*node.saved[k][:part], kept, *node.saved[k][part + 1 :])
         node.saved = (*node.saved[:k], kept, *node.saved[k + 1 :])
         return
-    pull = cast(Pull, node.pull)
-    others = node.probe if pull.watched else None
-    node.pull = watching(pull)
-    node.probe = Probe(k, fingerprint(array), users_place(), part, others)
+    pullback = cast(Pullback, node.pullback)
+    others = node.fingerprints if pullback.watched else None
+    node.pullback = watching(pullback)
+    node.fingerprints = Fingerprint(k, fingerprint(array), users_place(), part, others)
 
 
 def check(node: Node, saved: tuple[Any, ...]) -> None:
     """Raise if an array that `node` watches has changed since it was saved."""
-    probe: Probe | None = node.probe
-    while probe is not None:
-        if fingerprint(probe.array(saved)) != probe.print:
-            op, line = node.pull.op.name if node.pull else "?", line_of(probe.place)
+    fingerprints: Fingerprint | None = node.fingerprints
+    while fingerprints is not None:
+        if fingerprint(fingerprints.array(saved)) != fingerprints.print:
+            op, line = node.pullback.op.name if node.pullback else "?", line_of(fingerprints.place)
             raise InPlaceError(
                 f"an array that {op} saved at {line} for its gradient has been written since. Go backward before "
                 f"the write, write into a copy, or give {op} a copy: a.copy()"
             )
-        probe = probe.others
+        fingerprints = fingerprints.others
