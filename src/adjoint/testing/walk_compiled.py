@@ -136,7 +136,7 @@ def check_compiled(trial: Trial | Kinds, backend: str, ulps: int) -> int:
                     raise GradientMismatchError(
                         f"{label}, {name}: compiled, result {i} is {x} of {x.dtype}; it should be {y} of {y.dtype}"
                     )
-    return sum(map(len, compiled._ways.values()))
+    return sum(map(len, compiled._specializations.values()))
 
 
 def near(found: np.ndarray, expected: np.ndarray, rtol: float, size: float = 0.0) -> bool:

@@ -176,7 +176,7 @@ def check_compiled_writes(chosen: Sequence[Trial], backend: str) -> bool:
     for run in runs[1:]:
         for trial, found, right in zip(chosen, run, expected, strict=True):
             _compare(trial, f"compiled, {backend}", [_values(x) for x in found], right)
-    return any(map(len, compiled._ways.values()))
+    return any(map(len, compiled._specializations.values()))
 
 
 def is_taken(trial: Trial) -> bool:
