@@ -11,7 +11,6 @@ from weakref import WeakMethod
 import numpy as np
 
 from adjoint.compiler.background import later
-from adjoint.compiler.program import Program, straight
 from adjoint.core.errors import ArgumentError, GraphError, WrongCodeError
 from adjoint.core.locks import COMPILING
 from adjoint.graph.graph import SEEN, Graph
@@ -19,6 +18,8 @@ from adjoint.graph.node import Node, call, constant
 from adjoint.graph.rewrite import op_named
 from adjoint.graph.symbol import Guard
 from adjoint.tape.reach import Source
+
+Program = Callable[[Sequence[Any]], list[Any]]
 
 
 def debug_level() -> int:
@@ -84,7 +85,7 @@ class Runner:
         if not self._ran:
             self._ran = True
             return self.graph.run(given)
-        execution = Execution(straight(self.graph), {})
+        execution = Execution(self.graph.schedule.function(), {})
         if self.execution.run == self._by_numpy:
             self.execution = execution
         return execution.run(given)
@@ -120,7 +121,7 @@ class Runner:
             return
         execution = Execution(_natively(graph, native), into, True)
         if os.environ.get("ADJOINT_VERIFY"):
-            execution = Execution(_verified(graph, execution, straight(graph)), into)
+            execution = Execution(_verified(graph, execution, graph.schedule.function()), into)
         if self._stays:
             return
         self.native, self.execution = native, execution

@@ -2,53 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from adjoint.core.box import Box, apply
 from adjoint.core.errors import ArgumentError, GraphError
 from adjoint.core.late import service
-from adjoint.core.op import Op
 from adjoint.graph.node import Node, in_order
+from adjoint.graph.schedule import Schedule, Step, numpy_step
 from adjoint.graph.symbol import Guard
 from adjoint.tape.lines import line_of
 
 if TYPE_CHECKING:
     from adjoint.graph.rewrite import Report, Rule
-
-
-class _Step(NamedTuple):
-    """One node's turn: what computes it (for a part, which one it is), from which slots, into which slot.
-
-    Attributes:
-        drop: slots to be emptied afterwards.
-        asked: the node, if its value is looked at.
-    """
-
-    op: Op | int
-    settings: Mapping[str, Any]
-    args: tuple[int, ...]
-    out: int
-    drop: tuple[int, ...]
-    asked: Node | None
-
-
-class _Plan(NamedTuple):
-    """How a graph is run.
-
-    Attributes:
-        constants: what the slots after the inputs hold at the start; None for what is computed.
-        steps: one for each node to be computed, in order.
-        asked: inputs that a guard asks, and their slots.
-        outputs: their slots, and whether they must be copied, since they are not the program's own.
-    """
-
-    constants: list[Any]
-    steps: list[_Step]
-    asked: list[tuple[Node, int]]
-    outputs: list[tuple[int, bool]]
 
 
 class Graph:
@@ -83,7 +51,7 @@ class Graph:
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
         self._takes, self._gives = takes, gives
         self.guards, self.state, self.written, self.name = tuple(guards), state, tuple(written), name
-        self._plan: _Plan | None = None
+        self._schedule: Schedule | None = None
         self._asked: dict[Node, list[Guard]] = {}
         for guard in self.guards:
             if guard.question != "run":
@@ -131,63 +99,39 @@ class Graph:
                     f"input {node.value} was captured with shape {node.shape}; got {np.shape(value)}. Capture the "
                     f"function once more for this shape"
                 )
-        plan = self._plan or self._planned()
-        slots: list[Any] = [*values, *plan.constants]
-        for node, i in plan.asked:
-            self.ask(node, slots[i])
-        plain = not any(isinstance(value, Box) for value in values)
-        for op, settings, args, out, drop, asked in plan.steps:
-            if type(op) is int:
-                slots[out] = slots[args[0]][op]
-            else:
-                given = [slots[i] for i in args]
-                if plain:
-                    value = op.forward(*given, **settings) if settings else op.forward(*given)  # type: ignore[union-attr]  # no int
-                else:
-                    value = apply(op, given, settings)  # type: ignore[arg-type]  # no int
-                slots[out] = value
-                if asked is not None:
-                    as_captured(asked, value)
-                    self.ask(asked, value)
-            for i in drop:
-                slots[i] = None
-        return [np.array(slots[i]) if own and isinstance(slots[i], np.ndarray) else slots[i] for i, own in plan.outputs]
+        results = self.schedule.interpreted(values)
+        assert results is not None  # its checks raise
+        return results
 
-    def _planned(self) -> _Plan:
-        """Work out once, which slot each value goes to and when it is used for the last time."""
-        place = {node: i for i, node in enumerate(self.inputs)}
-        nodes = [node for node in self.nodes if node not in place]
-        place |= {node: i for i, node in enumerate(nodes, len(place))}
-        last = dict(zip(place, place.values(), strict=True))  # the last that uses it; itself, if none does
-        for node in nodes:
-            for arg in node.args:
-                last[arg] = place[node]
-        drops: dict[int, list[int]] = {}
-        keep = {*self.outputs, *(node for node in nodes if not node.args and node.op is None)}
-        for node, user in last.items():
-            if node not in keep:
-                drops.setdefault(user, []).append(place[node])
-        guarded = {guard.node for guard in self.guards}
-        steps = [
-            _Step(
-                node.value if node.op is None else node.op,
-                node.settings,
-                tuple(place[arg] for arg in node.args),
-                place[node],
-                tuple(drops.get(place[node], ())),
-                node if node in guarded or depends_on_values(node) else None,
-            )
-            for node in nodes
-            if node.kind != "constant"
-        ]
-        constants = [node.value if node.kind == "constant" else None for node in nodes]
-        asked = [(node, i) for i, node in enumerate(self.inputs) if node in guarded]
-        outputs = [(place[node], node.kind in ("input", "constant")) for node in self.outputs]
-        self._plan = _Plan(constants, steps, asked, outputs)
-        return self._plan
+    @property
+    def schedule(self) -> Schedule:
+        """How it runs by NumPy: each node in order, and the guards as soon as what they ask about is there."""
+        if self._schedule is None:
+            slots = {node: i for i, node in enumerate(self.inputs)}
+            guarded = {guard.node for guard in self.guards}
+            steps = [Step(partial(self.ask, node), (i,), None) for node, i in slots.items() if node in guarded]
+            nodes = [node for node in self.nodes if node not in slots]
+            slots |= {node: i for i, node in enumerate(nodes, len(slots))}
+            for node in nodes:
+                if node.args or node.op is not None:  # else it is a constant
+                    steps.append(numpy_step(node, [slots[arg] for arg in node.args], slots[node]))
+                    if node in guarded or depends_on_values(node):
+                        steps.append(Step(partial(self._as_captured, node), (slots[node],), None))
+            outputs = [slots[node] for node in self.outputs]
+            for k, node in enumerate(self.outputs):
+                if node.kind in ("input", "constant"):  # a caller's array, or one of the program's own
+                    outputs[k] = len(slots) + k
+                    steps.append(Step(_copied, (slots[node],), outputs[k]))
+            constants = {slots[node]: node.value for node in nodes if not node.args and node.op is None}
+            self._schedule = Schedule(len(self.inputs), constants, steps, outputs, f"program of {self.name}")
+        return self._schedule
 
-    def ask(self, node: Node, value: Any) -> None:
-        """Hold the guards of `node` against its value in this run.
+    def _as_captured(self, node: Node, value: Any) -> bool:
+        as_captured(node, value)
+        return self.ask(node, value)
+
+    def ask(self, node: Node, value: Any) -> bool:
+        """Hold the guards of `node` against its value in this run. True if they agree.
 
         Raises:
             GraphError: if one is answered differently.
@@ -201,6 +145,7 @@ class Graph:
                     f"went on with {guard.answer}; it is {answer} now, for which the program may be another one. "
                     f"Capture it with these arguments, or choose by np.where instead of by `if`"
                 )
+        return True
 
     def verify(self) -> None:
         """Check what must hold of a graph: order, uniqueness, inputs, and that each node is what its operation gives.
@@ -273,6 +218,10 @@ class Graph:
         return f"<graph {self.name}: {len(self.inputs)} inputs, {len(self)} nodes, {len(self.outputs)} outputs>"
 
 
+def _copied(value: Any) -> Any:
+    return np.array(value) if isinstance(value, np.ndarray) else value
+
+
 def _answered(question: str, value: Any) -> Any:
     """What a program gets that asks `question` of `value`."""
     if question == "shape":
@@ -314,11 +263,11 @@ def depends_on_values(node: Node) -> bool:
     return op.kind in ("constant", "general") and not isinstance(op.forward, np.ufunc)
 
 
-def as_captured(node: Node, value: Any) -> None:
+def as_captured(node: Node, value: Any) -> bool:
     """Refuse a value of another shape or dtype than in the capture: what follows may be another program."""
     shape, dtype, values = node.shape, node.dtype, value
     if shape is None or node.op is None:
-        return
+        return True
     if not isinstance(dtype, tuple):
         shape, dtype, values = (shape,), (dtype,), (value,)
     for s, d, x in zip(shape, dtype, values, strict=True):
@@ -329,3 +278,4 @@ def as_captured(node: Node, value: Any) -> None:
                 f"{node.op.name}{line} gave {s} {d} when the program was captured, and gives {found[0]} {found[1]} "
                 f"now, for which the program may be another one. Capture it with these arguments"
             )
+    return True

@@ -9,7 +9,7 @@ import numpy as np
 
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import Node, in_order
-from adjoint.native.call.driver import Driver, NativeStep, NumpyStep, function
+from adjoint.native.call.driver import Driver, NativeStep, NumpyStep
 from adjoint.native.call.segment import Segment
 from adjoint.native.codegen.jit import Module, compiled
 from adjoint.native.codegen.llvm_text import key_of
@@ -103,7 +103,7 @@ class Program:
         self.long = any(step.segment.long for step in self._steps if isinstance(step, NativeStep))
         first = self._steps[0] if self.whole else None
         alone = first if isinstance(first, NativeStep) else None
-        self._every: Callable[..., Any] = alone.segment.run if alone else function(self._between)
+        self._every: Callable[..., Any] = alone.segment.run if alone else self._driver.schedule().function(spread=True)
         self.run: Callable[..., Any] = self._by_numpy_if_outside if held and not exact else self._every
 
     def __call__(self, *arrays: Any) -> Any:
@@ -158,10 +158,11 @@ class Program:
                     self._steps.append(NumpyStep(node, [slots[a] for a in node.args], slots[node], reasons[node]))
         for node in (*results, *checked, *written):
             slots.setdefault(node, len(slots))
-        self._between = Driver(
+        self._driver = Driver(
             self.inputs,
+            len(slots),
             self._steps,
-            [(slots[n], n.value) for n in slots if n.kind == "constant"],
+            {slots[n]: n.value for n in slots if n.kind == "constant"},
             [(slots[n], node) for n, node in zip(results, self.given, strict=True)],
             {slots[node]: answer for node, answer in asked},
             [] if writing else [(slots[value], slots[target]) for value, target in self._writes],

@@ -1,32 +1,17 @@
-"""Segments and NumPy's steps in turn, as one Python function.
-
-For a sort between two segments it reads ::
-
-    def run(*arrays):
-        if len(arrays) != 1: refuse(arrays)
-        v0, = arrays
-        found = f0(v0)
-        if found is None: return None
-        v1, = found
-        v2 = f1(v1)
-        found = f2(v2)
-        if found is None: return None
-        v3, = found
-        return [v3]
-"""
+"""The schedule of a program that runs partly natively: segments, and NumPy's steps between them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint.core.codegen import defined
 from adjoint.core.errors import ArgumentError
 from adjoint.graph.graph import as_captured, depends_on_values
 from adjoint.graph.node import Node
+from adjoint.graph.schedule import Schedule, Step, numpy_step
 from adjoint.native.call.segment import Segment, fitted
 
 
@@ -52,6 +37,7 @@ class Driver(NamedTuple):
 
     Attributes:
         inputs: the nodes of the arguments, which are in the first slots.
+        slots: how many there are.
         steps: in order.
         constants: what is in slots from the beginning.
         gives: the slots of the results, and their nodes.
@@ -61,96 +47,67 @@ class Driver(NamedTuple):
     """
 
     inputs: Sequence[Node]
+    slots: int
     steps: Sequence[NumpyStep | NativeStep]
-    constants: Sequence[tuple[int, Any]]
+    constants: Mapping[int, Any]
     gives: Sequence[tuple[int, Node]]
     asked: Mapping[int, np.ndarray]
     written: Sequence[tuple[int, int]]
     exact: bool
 
+    def schedule(self) -> Schedule:
+        """How it runs: arrays in, a list of new arrays out; None if what is asked is something else."""
+        steps = [*self._prepared(), *(step for slot in range(len(self.inputs)) for step in self._asked(slot))]
+        natively = [step for step in self.steps if isinstance(step, NativeStep)]
+        last = natively[-1] if natively and natively[-1] is self.steps[-1] else None
+        fresh = {slot for step in natively for slot in step.outs}
+        outputs: list[int] = []
+        copies: list[Step] = []
+        late: list[Step] = []  # of what the last segment itself gives
+        new = self.slots
+        for slot, node in self.gives:
+            if slot in fresh:
+                fresh.discard(slot)
+                outputs.append(slot)
+            else:
+                copy = Step(partial(np.array, dtype=node.dtype), (slot,), new)
+                (late if last is not None and slot in last.outs else copies).append(copy)
+                outputs.append(new)
+                new += 1
+        for step in self.steps:
+            if step is last:  # it may write arguments: what else is given must be safe by then
+                steps += copies
+            if isinstance(step, NativeStep):
+                steps.append(Step(step.segment.run, tuple(step.args), tuple(step.outs)))
+            else:
+                steps.append(numpy_step(step.node, step.args, step.out))
+                if self.exact and depends_on_values(step.node):
+                    steps.append(Step(partial(as_captured, step.node), (step.out,), None))
+                steps += self._asked(step.out)
+        steps += copies if last is None else late
+        steps += [Step(np.array, (value,), new + k) for k, (value, _) in enumerate(self.written)]
+        steps += [Step(_write, (target, new + k), None) for k, (_, target) in enumerate(self.written)]
+        return Schedule(len(self.inputs), self.constants, steps, outputs, "segments and steps")
 
-def function(between: Driver) -> Callable[..., Any]:
-    """The function: arrays in, a list of new arrays out; None if what is asked is something else."""
-    scope: dict[str, Any] = {"array": np.array, "same": _same, "refuse": partial(_refuse, len(between.inputs))}
-    lines = [f"if len(arrays) != {len(between.inputs)}: refuse(arrays)"]
-    if between.inputs:
-        lines.append(f"{_list(range(len(between.inputs)))}= arrays")
-    lines += [f"v{slot} = {_name(scope, value)}" for slot, value in between.constants]
-    lines += _prepared(between, scope)
-    lines += [line for slot in range(len(between.inputs)) for line in _asked(between, scope, slot)]
-    native = [step for step in between.steps if isinstance(step, NativeStep)]
-    fresh = {slot for step in native for slot in step.outs}
-    results: list[str] = []
-    copies: list[str] = []
-    late: list[str] = []  # of what the last segment itself gives
-    final = set(native[-1].outs) if native and native[-1] is between.steps[-1] else set[int]()
-    for k, (slot, node) in enumerate(between.gives):
-        own = slot in fresh
-        fresh.discard(slot)
-        results.append(f"v{slot}" if own else f"o{k}")
-        if not own:
-            (late if slot in final else copies).append(f"o{k} = array(v{slot}, {_name(scope, node.dtype)})")
-    for step in between.steps:
-        if isinstance(step, NativeStep):
-            if step is between.steps[-1]:  # which may write arguments: what else is given must be safe by then
-                lines += copies
-            lines.append(f"found = {_name(scope, step.segment.run)}({_list(step.args)})")
-            lines.append("if found is None: return None")
-            lines += [f"{_list(step.outs)}= found"] if step.outs else []
-        else:
-            lines += _computed(between, scope, step)
-    lines += late if native and native[-1] is between.steps[-1] else copies
-    lines += [f"w{k} = array(v{value})" for k, (value, _) in enumerate(between.written)]
-    lines += [f"v{target}[...] = w{k}" for k, (_, target) in enumerate(between.written)]
-    text = "\n    ".join(["def run(*arrays):", *lines, f"return [{', '.join(results)}]"])
-    run: Callable[..., Any] = defined(text, "segments and steps", scope, "run")
-    return run
+    def _prepared(self) -> list[Step]:
+        """Looks at arguments that NumPy's steps use, or that are results. Segments look at theirs themselves."""
+        used = {slot for step in self.steps if isinstance(step, NumpyStep) for slot in step.args}
+        used |= {slot for slot, _ in self.gives} | set(self.asked)
+        look = _check_exactly if self.exact else _fitted
+        return [Step(partial(look, node), (k,), k) for k, node in enumerate(self.inputs) if k in used]
 
-
-def _prepared(between: Driver, scope: dict[str, Any]) -> list[str]:
-    """Arguments that NumPy's steps use, or that are results; those of segments are looked at there."""
-    used = {slot for step in between.steps if isinstance(step, NumpyStep) for slot in step.args}
-    used |= {slot for slot, _ in between.gives} | set(between.asked)
-    look = _check_exactly if between.exact else _fitted
-    return [f"v{k} = {_name(scope, partial(look, node))}(v{k})" for k, node in enumerate(between.inputs) if k in used]
+    def _asked(self, slot: int) -> list[Step]:
+        return [Step(partial(_same, self.asked[slot]), (slot,), None)] if slot in self.asked else []
 
 
-def _computed(between: Driver, scope: dict[str, Any], step: NumpyStep) -> list[str]:
-    """The lines of a step by NumPy."""
-    node, op = step.node, step.node.op
-    if op is None:
-        lines = [f"v{step.out} = v{step.args[0]}[{node.value}]"]
-    else:
-        forward = partial(op.forward, **node.settings) if node.settings else op.forward
-        lines = [f"v{step.out} = {_name(scope, forward)}({_list(step.args)})"]
-    if between.exact and depends_on_values(node):
-        lines.append(f"{_name(scope, partial(as_captured, node))}(v{step.out})")
-    return [*lines, *_asked(between, scope, step.out)]
-
-
-def _asked(between: Driver, scope: dict[str, Any], slot: int) -> list[str]:
-    if slot not in between.asked:
-        return []
-    return [f"if not same(v{slot}, {_name(scope, between.asked[slot])}): return None"]
-
-
-def _list(slots: Sequence[int]) -> str:
-    return "".join(f"v{slot}, " for slot in slots)
-
-
-def _name(scope: dict[str, Any], thing: Any) -> str:
-    name = f"f{len(scope)}"
-    scope[name] = thing
-    return name
-
-
-def _same(value: Any, answer: np.ndarray) -> bool:
+def _same(answer: np.ndarray, value: Any) -> bool:
     """Whether a value is, bit by bit, what it was."""
     return bool(np.asarray(value, answer.dtype).tobytes() == answer.tobytes())
 
 
-def _refuse(count: int, arrays: Sequence[Any]) -> None:
-    raise ArgumentError(f"the program takes {count} arrays; got {len(arrays)}")
+def _write(target: np.ndarray, value: np.ndarray) -> bool:
+    target[...] = value
+    return True
 
 
 def _fitted(node: Node, array: Any) -> np.ndarray:

@@ -1,0 +1,148 @@
+"""`Schedule`: how a program runs. Its steps stand in order, and each value has a slot.
+
+`Graph` makes one of NumPy's operations, `adjoint.native` one of native segments and NumPy's operations. A schedule runs
+in two ways that give the same. `interpreted` goes step by step; it needs no preparation, and takes boxes.
+`function` writes the steps as straight Python, which takes longer to make and less time to run.
+
+For ``sum(sin(x) * y)`` the function reads ::
+
+    def run(given):
+        if len(given) != 2: refuse(given)
+        v0, v1, = given
+        v2 = f2(v0)
+        v3 = f3(v2, v1)
+        v2 = None
+        v4 = f4(v3)
+        return [v4]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from adjoint.core.box import Box, apply
+from adjoint.core.codegen import defined
+from adjoint.core.errors import ArgumentError
+from adjoint.core.op import NO_SETTINGS, Op
+from adjoint.graph.node import Node
+
+# Beyond so many steps Python takes longer to compile the text than the text saves.
+LONGEST = 20_000
+
+
+class Step(NamedTuple):
+    """One call: a function, the slots of its arguments, and the slots of its results.
+
+    Attributes:
+        function: what is called.
+        args: slots of its arguments.
+        outs: the slot of its value. A tuple of slots: the function gives a list of so many values, or None, which ends
+            the run. None: the function gives nothing to keep, but whether the run goes on.
+        op, settings: the operation that it is, if it is one; values that are boxes are sent through it.
+    """
+
+    function: Callable[..., Any]
+    args: tuple[int, ...]
+    outs: int | tuple[int, ...] | None
+    op: Op | None = None
+    settings: Mapping[str, Any] = NO_SETTINGS
+
+
+def numpy_step(node: Node, args: Sequence[int], out: int) -> Step:
+    """The step that computes `node` by NumPy."""
+    if node.op is None:
+        return Step(itemgetter(node.value), tuple(args), out)
+    forward = node.op.forward
+    return Step(
+        partial(forward, **node.settings) if node.settings else forward, tuple(args), out, node.op, node.settings
+    )
+
+
+class Schedule:
+    """The steps of a run.
+
+    Args:
+        count: how many values a run is given; they lie in the first slots.
+        constants: what lies in other slots from the beginning.
+        steps: what is called, in order.
+        outputs: the slots of what a run gives.
+        name: what tracebacks call it.
+
+    A value is dropped after its last use.
+    """
+
+    def __init__(
+        self, count: int, constants: Mapping[int, Any], steps: Sequence[Step], outputs: Sequence[int], name: str
+    ) -> None:
+        self.count, self.constants, self.steps, self.outputs, self.name = count, constants, steps, outputs, name
+        self._drops: list[tuple[int, ...]] = [()] * len(steps)  # after each step, the slots that nobody uses again
+        used = {*constants, *outputs}
+        for k in range(len(steps) - 1, -1, -1):
+            args, outs = steps[k].args, steps[k].outs
+            for slot in (outs, *args) if isinstance(outs, int) else (*(outs or ()), *args):
+                if slot not in used:
+                    used.add(slot)
+                    self._drops[k] += (slot,)
+        self._slots = max((count - 1, *used)) + 1
+
+    def interpreted(self, given: Sequence[Any]) -> list[Any] | None:
+        """The outputs for `given`; None if a step ended the run."""
+        if len(given) != self.count:
+            _refuse(self.count, given)
+        slots = [*given, *([None] * (self._slots - self.count))]
+        for slot, value in self.constants.items():
+            slots[slot] = value
+        plain = not any(isinstance(value, Box) for value in given)
+        for (function, places, outs, op, settings), drop in zip(self.steps, self._drops, strict=True):
+            args = [slots[i] for i in places]
+            value = function(*args) if plain or op is None else apply(op, args, settings)
+            if type(outs) is int:
+                slots[outs] = value
+            elif outs is None:
+                if not value:
+                    return None
+            elif value is None:
+                return None
+            else:
+                for i, each in zip(outs, value, strict=True):
+                    slots[i] = each
+            for i in drop:
+                slots[i] = None
+        return [slots[i] for i in self.outputs]
+
+    def function(self, spread: bool = False) -> Callable[..., Any]:
+        """The same as a function of a sequence, or of the values one by one if they come `spread`."""
+        if len(self.steps) > LONGEST:
+            return (lambda *given: self.interpreted(given)) if spread else self.interpreted
+        scope: dict[str, Any] = {f"v{slot}": value for slot, value in self.constants.items()}
+        scope["refuse"] = partial(_refuse, self.count)
+        lines = [f"if len(given) != {self.count}: refuse(given)"]
+        if self.count:
+            lines.append(f"{_names(range(self.count))}= given")
+        for k, (step, drop) in enumerate(zip(self.steps, self._drops, strict=True)):
+            scope[f"f{k}"] = step.function
+            call = f"f{k}({_names(step.args)})"
+            if isinstance(step.outs, int):
+                lines.append(f"v{step.outs} = {call}")
+            elif step.outs is None:
+                lines.append(f"if not {call}: return None")
+            else:
+                lines += [f"found = {call}", "if found is None: return None"]
+                lines += [f"{_names(step.outs)}= found", "found = None"] if step.outs else []
+            if drop:
+                lines.append(f"{' = '.join(f'v{slot}' for slot in drop)} = None")
+        star = "*" if spread else ""
+        text = "\n    ".join([f"def run({star}given):", *lines, f"return [{_names(self.outputs)}]"])
+        run: Callable[..., Any] = defined(text, self.name, scope, "run")
+        return run
+
+
+def _names(slots: Sequence[int]) -> str:
+    return "".join(f"v{slot}, " for slot in slots)
+
+
+def _refuse(count: int, given: Sequence[Any]) -> None:
+    raise ArgumentError(f"the program takes {count} arrays; got {len(given)}")
