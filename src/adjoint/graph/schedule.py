@@ -99,7 +99,7 @@ class Schedule:
         for (function, places, outs, op, settings), drop in zip(self.steps, self._drops, strict=True):
             args = [slots[i] for i in places]
             value = function(*args) if plain or op is None else apply(op, args, settings)
-            if type(outs) is int:
+            if isinstance(outs, int):
                 slots[outs] = value
             elif outs is None:
                 if not value:
