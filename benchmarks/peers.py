@@ -13,6 +13,7 @@ from typing import Any
 # What a column is called, and the module that it needs.
 PEERS = {
     "adjoint": "adjoint",
+    "compiled": "adjoint",
     "NumPy": "numpy",
     "PyTorch": "torch",
     "JAX jit": "jax",
@@ -26,6 +27,7 @@ PEERS = {
 # The function of a workload that makes a peer's program.
 _MAKERS = {
     "adjoint": "with_adjoint",
+    "compiled": "with_compile",
     "NumPy": "by_hand",
     "PyTorch": "with_torch",
     "JAX jit": "with_jit",

@@ -39,6 +39,16 @@ def with_adjoint(x: np.ndarray, count: int, backward: bool) -> Call:
     return step
 
 
+def with_compile(x: np.ndarray, count: int, backward: bool) -> Call:
+    ad = load("adjoint")
+
+    def forward(x: Any) -> Any:
+        return program(np, x, count)
+
+    f = ad.compile(ad.grad(lambda x: forward(x).sum()) if backward else forward, wait=True)
+    return lambda: [f(x)]
+
+
 def by_hand(x: np.ndarray, count: int, backward: bool) -> Call:
     def step() -> Any:
         y, saved = x, []

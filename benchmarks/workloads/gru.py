@@ -39,6 +39,12 @@ def with_adjoint(arrays: list[np.ndarray], xs: list[np.ndarray], h: np.ndarray) 
     return step
 
 
+def with_compile(arrays: list[np.ndarray], xs: list[np.ndarray], h: np.ndarray) -> Call:
+    ad = load("adjoint")
+    f = ad.compile(ad.grad(lambda p, xs, h: program(np, ad.sigmoid, p, xs, h)), wait=True)
+    return lambda: f(arrays, xs, h)
+
+
 def _sigmoid(x: np.ndarray) -> Any:
     return 1 / (1 + np.exp(-x))
 

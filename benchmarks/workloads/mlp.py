@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,11 +24,21 @@ Arrays = list[np.ndarray]
 
 
 def with_adjoint(arrays: Arrays, x: np.ndarray, labels: np.ndarray, optimizer: str, **options: Any) -> Call:
+    step, parameters = _our_step(arrays, optimizer, options)
+    return partial(_gradients, step, parameters, load("adjoint").Tensor(x), labels)
+
+
+def with_compile(arrays: Arrays, x: np.ndarray, labels: np.ndarray, optimizer: str) -> Call:
+    step, parameters = _our_step(arrays, optimizer, {})
+    return partial(_gradients, load("adjoint").compile(step, wait=True), parameters, x, labels)
+
+
+def _our_step(arrays: Arrays, optimizer: str, options: Any) -> tuple[Callable[..., None], Any]:
     nn, optim = load("adjoint.nn"), load("adjoint.optim")
     model = _model(nn, arrays, np.float32)
     for p, a in zip(model.parameters(), arrays, strict=True):
         p.data[...] = a
-    return _step(model, nn.cross_entropy, getattr(optim, optimizer), load("adjoint").Tensor(x), labels, options)
+    return _step(model, nn.cross_entropy, getattr(optim, optimizer), options)
 
 
 def with_torch(arrays: Arrays, x: np.ndarray, labels: np.ndarray, optimizer: str, **options: Any) -> Call:
@@ -36,7 +47,8 @@ def with_torch(arrays: Arrays, x: np.ndarray, labels: np.ndarray, optimizer: str
     for p, a in zip(model.parameters(), arrays, strict=True):
         p.data.copy_(torch.from_numpy(a))
     loss, rule = torch.nn.functional.cross_entropy, getattr(torch.optim, optimizer)
-    return _step(model, loss, rule, torch.from_numpy(x), torch.from_numpy(labels), options)
+    step, parameters = _step(model, loss, rule, options)
+    return partial(_gradients, step, parameters, torch.from_numpy(x), torch.from_numpy(labels))
 
 
 def _model(nn: Any, arrays: Arrays, dtype: Any) -> Any:
@@ -44,18 +56,24 @@ def _model(nn: Any, arrays: Arrays, dtype: Any) -> Any:
     return nn.Sequential(nn.Linear(inputs, hidden, dtype=dtype), nn.ReLU(), nn.Linear(hidden, outputs, dtype=dtype))
 
 
-def _step(model: Any, loss: Callable[..., Any], rule: Callable[..., Any], x: Any, labels: Any, options: Any) -> Call:
-    """The loop that PyTorch taught everyone, which is ours too."""
+def _step(
+    model: Any, loss: Callable[..., Any], rule: Callable[..., Any], options: Any
+) -> tuple[Callable[..., None], Any]:
+    """The loop that PyTorch taught everyone, which is ours too; and the parameters."""
     parameters = list(model.parameters())
     optimizer = rule(parameters, lr=RATE)
 
-    def step() -> Any:
+    def step(x: Any, labels: Any) -> None:
         optimizer.zero_grad()
         loss(model(x), labels).backward(**options)
         optimizer.step()
-        return [p.grad for p in parameters]
 
-    return step
+    return step, parameters
+
+
+def _gradients(step: Callable[..., None], parameters: Any, x: Any, labels: Any) -> list[Any]:
+    step(x, labels)
+    return [p.grad for p in parameters]
 
 
 def by_hand(arrays: Arrays, x: np.ndarray, labels: np.ndarray, optimizer: str) -> Call:

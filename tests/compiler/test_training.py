@@ -386,3 +386,38 @@ def test_arrays_that_are_put_elsewhere_in_containers(both):
             yield map(ad.tensor, arrays)
 
     both(story)
+
+
+@pytest.mark.parametrize("gives", ["gradients", "a gradient's array", "parameters", "views"])
+def test_what_a_step_gives_of_its_state_costs_it_nothing(gives):
+    model = network()
+    sgd, plain = optim.SGD(model.parameters(), lr=0.05), network()
+    other = optim.SGD(plain.parameters(), lr=0.05)
+
+    def step_of(model, sgd):
+        def step(x, y):
+            sgd.zero_grad()
+            nn.cross_entropy(model(x), y).backward(retain_graph=False)
+            sgd.step()
+            if gives == "gradients":
+                return [p.grad for p in model.parameters()]
+            if gives == "a gradient's array":
+                return [model[0].weight.grad.data, model[0].weight.grad]
+            return list(model.parameters()) if gives == "parameters" else [p.data[1:] for p in model.parameters()]
+
+        return step
+
+    step, as_it_is = ad.compile(step_of(model, sgd), wait=True), step_of(plain, other)
+    for _ in range(4):
+        found, expected = step(X, Y), as_it_is(X, Y)
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_allclose(np.asarray(a.data), np.asarray(b.data), rtol=1e-12)
+    ((trace,),) = step._specializations.values()
+    assert trace.back is None
+    assert step._directs
+    if gives == "a gradient's array":
+        assert found[0] is model[0].weight.grad.data
+        return
+    assert len(trace.runner.execution.into) >= 4  # the parameters are written where they are
+    for p, x in zip(model.parameters(), found, strict=True):
+        assert x is p.grad if gives == "gradients" else x is p if gives == "parameters" else np.shares_memory(x, p.data)

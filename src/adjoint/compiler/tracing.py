@@ -20,7 +20,7 @@ from adjoint.compiler.trace.outside import Again, Outside, Refuse
 from adjoint.core.errors import AdjointError, GraphError, GraphFreedError, InPlaceError, SharedMemoryError
 from adjoint.core.trees import NAMESPACE
 from adjoint.graph.graph import Graph, needed
-from adjoint.graph.node import Node, in_order
+from adjoint.graph.node import Node, constant, in_order
 from adjoint.graph.symbol import ERRORS, SILENT, recording
 from adjoint.tape.lines import line_of_error
 from adjoint.tape.modes import recording_floor
@@ -240,7 +240,7 @@ def _recorded(
         try:
             assembly = Assembly(door, door.run(f, args, kwargs))
             inputs, found = door.inputs, assembly.found
-            outputs = [node_of(x) for x in found]
+            outputs = [_UNREAD if n in assembly.replaced else node_of(x) for n, x in enumerate(found)]
             new = inputs.new()
             written = {i: node_of(x) for i, x in new.items()}
             targets = list(arguments.targets(inputs.replaced))
@@ -249,8 +249,9 @@ def _recorded(
             door.guards.writable(arguments.arrays([target for target, _ in mutations]), paths)
             cleared = [target.number for target, x in targets if x is None]
             sources_of = [*arguments.sources(), *inputs.sources()]
-            goes_on = any(isinstance(x, Tensor) and x.node is not None for x in found)
-            back = _way_back(found, sources_of) if goes_on else None
+            gone_on = [None if n in assembly.replaced else x for n, x in enumerate(found)]
+            goes_on = any(isinstance(x, Tensor) and x.node is not None for x in gone_on)
+            back = _joint(gone_on, sources_of) if goes_on else None
             if back is not None and arguments.inside_transform and not set(back.met) <= set(arguments.inputs):
                 raise Refuse("it uses parameters, while a transform differentiates by its arguments alone")
         except BaseException:
@@ -291,7 +292,11 @@ def _own(node: Node, value: Any) -> Any:
     return np.array(value) if isinstance(value, np.ndarray) and node.kind in ("input", "constant") else value
 
 
-def _way_back(found: Sequence[Any], leaves: Sequence[tuple[Node, Any]]) -> Back | None:
+# The program's result where a thing that is there takes its place.
+_UNREAD = constant(np.zeros(()))
+
+
+def _joint(found: Sequence[Any], leaves: Sequence[tuple[Node, Any]]) -> Back | None:
     """The backward pass; None if the function let go of its graph, or has then written parameters that it needs."""
     try:
         return Back(found, leaves)

@@ -59,6 +59,8 @@ class Attributes(Reads):
         if kind is Drawing:
             if name in DRAWS:
                 return Method(o, name)
+            if not hasattr(o.generator, name):
+                return self._native(o.generator, name)
             raise self.refuse(f"it uses {name} of a generator of random numbers")
         if kind is Method and name in ("__self__", "__func__") and not isinstance(o.function, str):
             return o.of if name == "__self__" else o.function

@@ -18,6 +18,7 @@ from adjoint.core.codegen import defined
 from adjoint.core.memory import with_strides
 from adjoint.graph.drawing import Drawing
 from adjoint.graph.node import Node, constant
+from adjoint.graph.state import SLOT
 from adjoint.graph.symbol import LEVEL, Number, Symbol
 from adjoint.tape.tensor import Tensor
 
@@ -27,6 +28,8 @@ class Assembly:
 
     Attributes:
         found: the results of the program: boxes, arrays and numbers.
+        same: by the number of a result, the thing of the caller's that it is.
+        replaced: the numbers of results whose values nobody reads, since something that is there takes their place.
     """
 
     def __init__(self, door: Door, value: Any) -> None:
@@ -44,6 +47,7 @@ class Assembly:
         writes = [
             line for o in list(door.memo.values()) if isinstance(o, Outside) and o.changed for line in self._write(o)
         ]
+        self.replaced = set(self.same)
         looks = list(self._looks())
         text = "\n    ".join(
             ["def assemble(r, args, kwargs):", *looks, *self._lines, f"result = {result}", *writes, "return result"]
@@ -107,7 +111,8 @@ class Assembly:
         count = len(self.found)
         roots = [x.root if isinstance(x, Symbol) and isinstance(x.value, np.ndarray) else x for x in self.found]
         shared = Counter(map(id, roots))
-        gradients, holders = self.door.inputs.gradients(), self.door.inputs.holders()
+        gradients = self.door.inputs.gradients()
+        there = self._there()
         first: dict[int, int] = {}  # of arrays that a result has or is: the number of the first such result
         for n, x in enumerate(self.found):
             data = x.data if isinstance(x, Tensor) else x
@@ -118,21 +123,22 @@ class Assembly:
                 continue
             held = gradients.get(id(x)) if isinstance(x, Tensor) and x.node is None else None
             if held is not None:
-                text = self.text(held)
-                yield f"r[{n}] = {self._live(self.same[int(text[2:-1])]) if text[:2] == 'r[' else text}.grad"
+                self.replaced.add(n)
+                yield f"r[{n}] = {self._live(live[id(held)])}.grad"
                 continue
-            holder = holders.get(id(root)) if isinstance(root, Symbol) else None
-            if holder is not None and id(holder) in live:
-                source = f"{self._live(live[id(holder)])}.data"
+            source = there.get(id(root)) if isinstance(root, Symbol) else None
+            if source is not None:
+                self.replaced.add(n)
                 yield f"r[{n}] = {source if root is x else f'{self.name(look)}({source}, {self.name(x.path)})'}"
                 continue
             if root is not x and not any(isinstance(v, Box) for _, settings in x.path for v in _values(settings)):
                 shown = id(root) in live
                 if shown or shared[id(root)] > 1:
                     source = self._live(live[id(root)]) if shown else self._result(root)
+                    self.replaced.add(n)
                     yield f"r[{n}] = {self.name(look)}({source}, {self.name(x.path)})"
                     continue
-            array = self._sharing(x, holders, first)
+            array = self._sharing(x, there, first)
             if array is not None:
                 yield f"r[{n}].data = {array}"
                 continue
@@ -148,14 +154,20 @@ class Assembly:
                     yield f"r[{n}] = {self.name(np.array)}(r[{n}])"  # equal, and another one
                 nodes[node] = n
 
-    def _sharing(self, x: Any, holders: Mapping[int, Tensor], first: Mapping[int, int]) -> str | None:
+    def _there(self) -> dict[int, str]:
+        """By the id of an array that a tensor from outside has, or the gradient of one: the expression for it."""
+        inputs, live = self.door.inputs, self.door.inputs.live
+        tensors = [(box.data, box, "data") for box in inputs.holders().values()]
+        tensors += [(SLOT.__get__(box.node).data, box, "grad.data") for box in inputs.gradients().values()]
+        return {id(data): f"{self._live(live[id(box)])}.{text}" for data, box, text in tensors if id(box) in live}
+
+    def _sharing(self, x: Any, there: Mapping[int, str], first: Mapping[int, int]) -> str | None:
         """The array of another result, if `x` is a tensor that has the same one."""
         data = x.data if isinstance(x, Tensor) else None
         if not isinstance(data, Symbol) or data.path:
             return None
-        holder = holders.get(id(data.root))
-        if holder is not None and id(holder) in self.door.inputs.live:
-            return f"{self._live(self.door.inputs.live[id(holder)])}.data"
+        if id(data.root) in there:
+            return there[id(data.root)]
         m = first.get(id(data.root))
         other = x if m is None else self.found[m]
         if other is x or (isinstance(other, Tensor) and other.data.path):

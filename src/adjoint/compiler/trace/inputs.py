@@ -135,7 +135,8 @@ class Inputs(State):
 
     def gradients(self) -> dict[int, Tensor]:
         """By the id of a tensor that is another one's gradient: what stands for that one."""
-        return {id(SLOT.__get__(box.node)): box for box in reversed(self._tensors()) if isinstance(box.node, Leaf)}
+        leaves = [(SLOT.__get__(box.node), box) for box in reversed(self._tensors()) if isinstance(box.node, Leaf)]
+        return {id(gradient): box for gradient, box in leaves if gradient is not None}
 
     def holders(self) -> dict[int, Tensor]:
         """By the id of an array: what stands for the tensor whose data it is."""
