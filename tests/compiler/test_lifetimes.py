@@ -82,7 +82,7 @@ def parts(f):
         ("runner", weakref.ref(recording.runner)),
         ("program", weakref.ref(native)),
         ("segment", weakref.ref(segment)),
-        ("arena", weakref.ref(segment._first.words)),
+        ("arena", weakref.ref(segment._instances[0].words)),
         *(("module", weakref.ref(module)) for module in native.modules),
     ]
 

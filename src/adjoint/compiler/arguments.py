@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
+from operator import setitem
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from adjoint.core.commit import Write
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.memory import overlap
 from adjoint.graph.drawing import Drawing
 from adjoint.graph.node import Node, placeholder
 from adjoint.graph.state import State
 from adjoint.graph.symbol import Symbol, symbol_of
-from adjoint.tape import mutations as writes
+from adjoint.tape.mutations import noting
 from adjoint.tape.node import leaf
 from adjoint.tape.tensor import Tensor, View, wrap
 
@@ -38,26 +40,17 @@ class Target(NamedTuple):
     gradient: bool = False
     in_place: bool = True
 
-    def write(self, leaves: Sequence[Any], value: Any) -> None:
-        """Write `value`: over the array that is there, or as a gradient of its own."""
+    def writes(self, leaves: Sequence[Any], value: Any) -> Iterator[Write]:
+        """What writes `value`: over the array that is there, or as a gradient of its own."""
         x = leaves[self.number]
-        if not self.gradient and not self.in_place:
-            x.data = np.array(value)
-            return
-        if self.gradient and not self.in_place:
-            x.node.grad = wrap(np.array(value), None, 0)
-            return
-        array = Leaf(self.number, isinstance(x, Tensor), self.gradient).read(leaves)
-        array[...] = value
-        writes.note(array)
-
-
-def write_back(leaves: Sequence[Any], written: Iterable[tuple[Target, Any]], cleared: Iterable[int]) -> None:
-    """Write values into arguments; and take the gradients of those numbered `cleared` away."""
-    for target, value in written:
-        target.write(leaves, value)
-    for number in cleared:
-        leaves[number].node.grad = None
+        if self.in_place:
+            array = Leaf(self.number, isinstance(x, Tensor), self.gradient).read(leaves)
+            yield setitem, array, Ellipsis, np.array(value)
+            yield from noting([array])
+        elif self.gradient:
+            yield setattr, x.node, "grad", wrap(np.array(value), None, 0)
+        else:
+            yield setattr, x, "data", np.array(value)
 
 
 class Arguments:

@@ -119,9 +119,9 @@ class Runner:
             self.reason = f"{type(error).__name__}: {error}"
             say(1, lambda: f"adjoint: {graph.name} stays with NumPy: {self.reason}")
             return
-        execution = Execution(_natively(graph, native), into, True)
+        execution = Execution(_natively(graph, native), native.into, True)
         if os.environ.get("ADJOINT_VERIFY"):
-            execution = Execution(_verified(graph, execution, graph.schedule.function()), into)
+            execution = Execution(_verified(graph, execution, graph.schedule.function()), native.into)
         if self._stays:
             return
         self.native, self.execution = native, execution

@@ -4,30 +4,36 @@ For a training step it reads ::
 
     def direct(args, kwargs):
         if len(args) != 2 or kwargs: return MISS
+        held = []
         try:
-            try:
-                x0 = args[0]
-                x1 = args[1]
-                if not (type(x0) is ndarray and x0.shape == (16, 4) and … and a3['training'] is a4 and …): return MISS
-                s0 = a0.data
-                …
-                results = native(x0, x1, s0, …)
-            except misses: return MISS
-            if results is None: return MISS
-            r0, r1, … = results
-            note((s0, …))
-            a0.node.grad = wrap(r1, None, 0)
+            x0 = args[0]
+            x1 = args[1]
+            if not (type(x0) is ndarray and x0.shape == (16, 4) and … and a3['training'] is a4 and …): return MISS
+            s0 = a0.data
             …
-            return wrap(r0[()], None, 0)
-        finally: end()
+            t1 = wrap(none, None, 0)
+            values = islice(held, 1, None)
+            deque(chain(
+                map(held.extend, starmap(native, ((x0, x1, s0, …),))),
+                starmap(call, noting((s0, …))),
+                map(a5, (t1, …), a6, values), map(setattr, (a0.node, …), a7, (t1, …)), …
+            ), 0)
+        except misses:
+            if held: raise
+            return MISS
+        r0, r1, … = held
+        return wrap(r0[()], None, 0)
 
-What does not fit gives MISS, and has done nothing: the slow path, `Trace.__call__`, finds out why.
+What does not fit gives MISS, and has done nothing: the slow path, `Trace.__call__`, finds out why. All is written in
+one call of C, from native code's own writes to the last of Python's: whoever interrupts comes before or after it.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from itertools import starmap
+from itertools import chain, groupby, islice, repeat, starmap
+from operator import call, setitem
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,7 +43,8 @@ from adjoint.compiler.joint import pullback
 from adjoint.compiler.trace.guards import Binding
 from adjoint.compiler.trace.inputs import BindingCell
 from adjoint.core.codegen import defined
-from adjoint.core.errors import ArgumentError, GraphError
+from adjoint.core.commit import commit
+from adjoint.core.errors import GraphError
 from adjoint.graph.node import Node as GraphNode
 from adjoint.graph.state import DATA, GRAD, Cell
 from adjoint.tape.modes import recording_floor
@@ -50,15 +57,6 @@ if TYPE_CHECKING:
 MISS: Any = object()
 Direct = Callable[[Any, Any], Any]
 _PLAIN = (int, bool, str)
-# Who stops a long program when its arrays are written, stops it when everything is: results come in a list, where they
-# are before Python looks for signals.
-_STOPPED = [
-    "except BaseException as error:",
-    "    if not held and isinstance(error, misses): return MISS",
-    "    if not held or held == [None]: raise",
-    "    stopped = error",
-    "results, = held",
-]
 
 
 def written_for(trace: Trace, leaves: Sequence[Any], rebuild: Callable[[list[Any]], Any]) -> Direct | None:
@@ -86,10 +84,10 @@ class _Writer:
         self.trace, self.leaves = trace, leaves
         self.scope: dict[str, Any] = {
             "MISS": MISS, "ndarray": np.ndarray, "int64": np.int64, "copied": np.array, "Tensor": Tensor, "wrap": wrap,
-            "misses": (ArgumentError, GraphError, KeyError, IndexError, ValueError, AttributeError, TypeError),
-            "starmap": starmap,
-            "refusals": (ArgumentError, GraphError, ArithmeticError, ValueError),
-            "note": trace.state.together.note, "floor": recording_floor.raw, "Node": Node, "order": next_order,
+            "misses": (GraphError, ArithmeticError, LookupError, ValueError, AttributeError, TypeError),
+            "deque": deque, "chain": chain, "islice": islice, "starmap": starmap, "call": call, "commit": commit,
+            "setitem": setitem, "repeat": repeat, "none": np.empty(0),
+            "noting": trace.state.together.noting, "floor": recording_floor.raw, "Node": Node, "order": next_order,
         }  # fmt: skip
         self._names: dict[int, str] = {}
         self.varies = {leaf.number for leaf in trace.leaves}
@@ -173,35 +171,46 @@ class _Writer:
         names = [*self.given, *(name for name, _ in reads)]
         left = [k for k in range(len(outputs)) if k not in execution.into]
         value = {k: f"r{i}" for i, k in enumerate(left)}
-        written = [names[i] for i in execution.into.values()]
-        # Draws are taken back where the program turns out to be another one.
-        draws = [(f"d{i}", source) for i, source in enumerate(trace.draws)]
-        undo = "".join(f"{self.name(source.set)}({name}); " for name, source in draws)
-        patient = native.whole and native.long and bool(written)
-        call = f"results = {self.name(native.run)}({', '.join(names)})"
-        caught = [f"except {'misses' if native.whole else 'refusals'}: {undo}return MISS"]
-        if patient:
-            call, caught = f"held.extend(starmap({self.name(native.run)}, (({', '.join(names)},),)))", _STOPPED
+        put = [(i, value[k]) for k, i in trace.places.items() if k in value]
+        run = self.name(native.run)
         keywords = f"len(kwargs) != {len(kwargs)}" if kwargs else "kwargs"
+        unpacked = f"{', '.join(value.values())}, = " if value else "_ = "
+        at_once = bool(trace.written or state.cleared) and not trace.gives.effects
+        # Draws are taken back where the program turns out to be another one, or is interrupted.
+        draws = [f"({self.name(source.set)}, {self.name(source.get)}())" for source in trace.draws]
+        undo = "deque(undo, 0); " if draws else ""
+        undone = [f"except BaseException: {undo}raise"] if draws else []
+        if at_once:
+            inputs = f"starmap({run}, (({''.join(f'{name}, ' for name in names)}),))"
+            clear = ["starmap(drawn.clear, ((),))"] if draws else []
+            before, parts = self._chained(put, [names[i] for i in execution.into.values()], len(left) - len(put))
+            parts = [f"map(held.extend, {inputs})", *clear, *parts]
+            work = [*before, f"deque(chain({', '.join(parts)}), 0)"]
+            caught = ["except misses:", "    if held: raise", f"    {undo}return MISS", *undone, f"{unpacked}held"]
+        else:
+            work = [f"results = {run}({', '.join(names)})"]
+            caught = [f"except misses: {undo}return MISS", *undone, f"if results is None: {undo}return MISS"]
+            caught += [f"{unpacked}results", *self._node(names, value)]
+        result = self._given(value)
+        if trace.gives.effects:
+            writes = [*(["(drawn.clear,)"] if draws else []), *self._listed(put)]
+            lines = [f"writes = [{', '.join(writes)}]", f"result, effects = {result}", "commit([*writes, *effects])"]
+            caught += ["try:", *(f"    {line}" for line in lines), *undone] if draws else lines
+            result = "result"
+        elif not trace.gives.single:
+            result += "[0]"
         lines = [
             f"if len(args) != {len(args)} or {keywords}: return MISS",
-            *(["held, stopped = [], None"] if patient else []),
+            *(["held = []"] if at_once else []),
+            *(["drawn = []", "undo = starmap(call, drawn)"] if draws else []),
             "try:",
             *(f"    {get}" for get in self.gets),
             f"    if not ({' and '.join([*self.fits, *apart, *self._holds()])}): return MISS",
             *(f"    {name} = {text}" for name, text in reads),
-            *(f"    {name} = {self.name(source.get)}()" for name, source in draws),
-            *([] if native.whole else ["except misses: return MISS", "try:"]),
-            f"    {call}",
+            *([f"    drawn += [{', '.join(draws)}]"] if draws else []),
+            *(f"    {line}" for line in work),
             *caught,
-            f"if results is None: {undo}return MISS",
-            *([f"{', '.join(value.values())}, = results"] if value else []),
-            *([f"note(({', '.join(written)},))"] if written else []),
-            *(self._write(i, value[k]) for k, i in trace.places.items() if k in value),
-            *(f"{self._place(state.cell(i))} = None" for i in state.cleared),
-            *self._node(names, value),
-            *(["if stopped is not None: raise stopped"] if patient else []),
-            f"return {self._given(value)}",
+            f"return {result}",
         ]
         text = "\n    ".join(["def direct(args, kwargs):", *lines])
         direct: Direct = defined(text, f"call of {trace.graph.name}", self.scope, "direct")
@@ -253,7 +262,10 @@ class _Writer:
                 alive = back is not None and k in back.alive
                 kept = f"wrap({array}, node, {self.level})" if alive else f"wrap({array}, None, 0)"
                 found.append(kept if tensor else array)
-        return found[0] if gives.single else f"{self.name(gives.assemble)}([{', '.join(found)}], args, kwargs)"
+        if gives.single:
+            return found[0]
+        writes = "writes" if gives.effects else "()"
+        return f"{self.name(gives.assemble)}([{', '.join(found)}], args, kwargs, {writes})"
 
     def _read(self, cell: Cell) -> str:
         text = self._place(cell) + (".data" if cell.key is GRAD else "")
@@ -271,18 +283,60 @@ class _Writer:
             return f"{holder}.{'data' if cell.key is DATA else 'node.grad'}"
         return f"{holder}[{cell.key!r}]"
 
-    def _write(self, i: int, value: str) -> str:
-        state = self.trace.state
-        cell = state.cell(i)
+    def _write(self, i: int, value: str) -> tuple[str, str, Any, str]:
+        """What writes `value` into cell `i`: a function, its first argument, its second one, and what to call first."""
+        cell = self.trace.state.cell(i)
         kind = _now(cell)
-        if i in state.in_place and kind is np.ndarray:
-            array = self._place(cell) + (".data" if cell.key is GRAD else "")
-            return f"{array}[...] = {value}; note(({array},))"
+        if self._in_place(i):
+            return "setitem", self._place(cell) + (".data" if cell.key is GRAD else ""), Ellipsis, ""
         if cell.key is GRAD:
-            value = f"wrap({value}, None, 0)"
-        elif kind in (int, float):
-            value = f"{kind.__name__}({value})"
-        return f"{self._place(cell)} = {value}"
+            return "setattr", f"{self.name(cell.holder)}.node", "grad", "wrap"
+        function, holder, key, _ = next(cell.writes(0))
+        return self.name(function), self.name(holder), key, kind.__name__ if kind in (int, float) else ""
+
+    def _in_place(self, i: int) -> bool:
+        state = self.trace.state
+        return i in state.in_place and _now(state.cell(i)) is np.ndarray
+
+    def _listed(self, put: Sequence[tuple[int, str]]) -> Iterator[str]:
+        """The writes, for results that are there."""
+        arrays = []
+        for i, value in put:
+            function, holder, key, made = self._write(i, value)
+            of = f"wrap({value}, None, 0)" if made == "wrap" else f"{made}({value})"
+            arrays += [holder] if self._in_place(i) else []
+            yield f"({function}, {holder}, {self.name(key)}, {of if made else value})"
+        if arrays:
+            yield f"*noting(({', '.join(arrays)},))"
+        for i in self.trace.state.cleared:
+            yield f"(setattr, {self.name(self.trace.state.cell(i).holder)}.node, 'grad', None)"
+
+    def _chained(self, put: Sequence[tuple[int, str]], written: list[str], first: int) -> tuple[list[str], list[str]]:
+        """The writes, as iterators over results to come; and lines that go before. What is `written` is noted too."""
+        before, parts, last, arrays = [], [], [], list(written)
+        each = []
+        for i, value in put:
+            function, holder, key, made = self._write(i, value)
+            if made == "wrap":
+                before.append(f"t{i} = wrap(none, None, 0)")
+                last.append((holder, f"t{i}"))
+                function, holder, key, made = "setattr", f"t{i}", "data", ""
+            elif self._in_place(i):
+                before.append(f"p{i} = {holder}")
+                arrays.append(f"p{i}")
+                holder = f"p{i}"
+            each.append((function, made, holder, key))
+        last += [(f"{self.name(self.trace.state.cell(i).holder)}.node", "None") for i in self.trace.state.cleared]
+        for (function, made), alike in groupby(each, lambda x: x[:2]):
+            _, _, holders, keys = zip(*alike, strict=True)
+            values = f"map({made}, values)" if made else "values"
+            parts.append(f"map({function}, ({', '.join(holders)},), {self.name(keys)}, {values})")
+        before += [f"values = islice(held, {first}, None)"] if each else []
+        parts += [f"starmap(call, noting(({', '.join(arrays)},)))"] if arrays else []
+        if last:
+            nodes, tensors = zip(*last, strict=True)
+            parts.append(f"map(setattr, ({', '.join(nodes)},), repeat('grad'), ({', '.join(tensors)},))")
+        return before, parts
 
 
 def _now(cell: Cell) -> type | None:

@@ -80,9 +80,13 @@ def _parted(outputs: Sequence[Node], seeds: Sequence[Node]) -> tuple[list[Node],
     return residuals, given, Graph([*left, *given, *seeds], [made.get(node, node) for node in outputs], name="back")
 
 
-def operation(graph: Graph, run: Callable[..., tuple[Any, ...]], back: Back, runner: Any) -> Op:
-    """The operation that the first program is: its gradient rule is the second one."""
-    count = len(back.residuals)
+def operation(graph: Graph, run: Callable[..., list[Any]], back: Back, runner: Any, written: int) -> Op:
+    """The operation that the first program is: its gradient rule is the second one.
+
+    Its last outputs, so many as are `written`, go into the state; those before them are what the second one needs.
+    """
+    end = len(graph.outputs) - written
+    left = slice(end - len(back.residuals), end)
 
     def again(*xs: Any) -> list[Any]:
         results = graph.run(xs)
@@ -100,7 +104,7 @@ def operation(graph: Graph, run: Callable[..., tuple[Any, ...]], back: Back, run
 
             found: Sequence[Any] = vjp(of_sources, *varying)[1](seeds)
         else:
-            found = runner.run([*out[len(out) - count :], *(xs[k] for k in back.taken), *seeds])
+            found = runner.run([*out[left], *(xs[k] for k in back.taken), *seeds])
         for k, c in zip(back.sources, found, strict=True):
             cotangents[k] = c
         return cotangents

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from functools import partial
+from operator import setitem
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from adjoint.compiler.trace.effects import form_of
 from adjoint.compiler.trace.guards import PLAIN, AttributeBinding, Binding, CellBinding, Guards
 from adjoint.compiler.trace.inputs import KINDS, BindingCell, Inputs
 from adjoint.compiler.trace.outside import MISSING, Again, Outside, Refuse
+from adjoint.core.commit import Write
 from adjoint.graph.node import Node
 from adjoint.graph.state import GRAD, Cell
 from adjoint.graph.symbol import Symbol
@@ -48,12 +50,12 @@ class Target(BindingCell):
     def get(self) -> Any:
         return None  # what is there is not read
 
-    def put(self, value: Any) -> None:
+    def writes(self, value: Any) -> Iterator[Write]:
         if self.form == "tensor":
             value = wrap(value, None, 0)
         elif self.form:
             value = value.item() if self.form == "python" else value[()]
-        self.place.write(value)
+        yield self.place.writing(value)
 
 
 class EndPlace(Binding):
@@ -65,8 +67,8 @@ class EndPlace(Binding):
     def name(self) -> str:
         return f"the end of {self.key}"
 
-    def write(self, value: Any) -> None:
-        self.holder.append(value)
+    def writing(self, value: Any) -> Write:
+        return self.holder.append, value
 
 
 class StepState:
@@ -79,15 +81,21 @@ class StepState:
         """The dictionary where it is."""
         return self._optimizer._state.get(id(self._parameter), self._start)
 
-    def attach(self) -> None:
-        """Give it to the optimiser, if that has none."""
-        self._optimizer._state.setdefault(id(self._parameter), self._start)
+    def attaching(self) -> Write:
+        """What gives it to the optimiser, if that has none."""
+        return self._optimizer._state.setdefault, id(self._parameter), self._start
 
     def __getitem__(self, name: str) -> Any:
         return self.kept()[name]
 
-    def __setitem__(self, name: str, value: Any) -> None:
-        self.kept()[name] = value
+
+class StateCell(Cell):
+    """An array that an optimiser keeps for one parameter."""
+
+    __slots__ = ()
+
+    def writes(self, value: Any) -> Iterator[Write]:
+        yield setitem, self.holder.kept(), self.key, value
 
 
 class Steps(Cell):
@@ -99,10 +107,10 @@ class Steps(Cell):
         super().__init__("steps", vars(optimizer), "steps")
         self.states = states
 
-    def put(self, value: Any) -> None:
-        super().put(value)
+    def writes(self, value: Any) -> Iterator[Write]:
+        yield from super().writes(value)
         for state in self.states:
-            state.attach()
+            yield state.attaching()
 
 
 class OutsideState(Inputs):
@@ -132,6 +140,9 @@ class OutsideState(Inputs):
     def _gradient_cell(self, name: str, tensor: Tensor) -> Cell:
         """Zeros stand for a gradient that is not there: a program that adds to them holds for both."""
         return Cell(f"{name}.grad", tensor, GRAD, partial(np.zeros, tensor.shape, tensor.dtype))
+
+    def _state_cell(self, name: str, holder: Any, key: str) -> Cell:
+        return StateCell(name, holder, key)
 
     def steps_of(self, optimizer: Optimizer) -> Cell:
         """Where an optimiser counts its steps, of which the first makes its state."""

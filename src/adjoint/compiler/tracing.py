@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import suppress
+from itertools import repeat, starmap
+from operator import call, setitem
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint.compiler.arguments import Arguments, Leaf, Target, shares_memory, write_back
+from adjoint.compiler.arguments import Arguments, Leaf, Target, shares_memory
 from adjoint.compiler.backend import Runner, debug_level, sources
 from adjoint.compiler.calling import Direct
 from adjoint.compiler.joint import Back, operation
 from adjoint.compiler.trace.door import Door, Known
-from adjoint.compiler.trace.effects import Assembly, form_of, node_of, value_of
+from adjoint.compiler.trace.effects import Assemble, Assembly, form_of, node_of, value_of
 from adjoint.compiler.trace.guards import Guards
 from adjoint.compiler.trace.inputs import Inputs
 from adjoint.compiler.trace.outside import Again, Outside, Refuse
+from adjoint.core.commit import Write, commit
 from adjoint.core.errors import AdjointError, GraphError, GraphFreedError, InPlaceError, SharedMemoryError
 from adjoint.core.trees import NAMESPACE
 from adjoint.graph.graph import Graph, needed
@@ -24,6 +28,7 @@ from adjoint.graph.node import Node, constant, in_order
 from adjoint.graph.symbol import ERRORS, SILENT, recording
 from adjoint.tape.lines import line_of_error
 from adjoint.tape.modes import recording_floor
+from adjoint.tape.node import next_order
 from adjoint.tape.tensor import Tensor, wrap
 
 
@@ -70,10 +75,11 @@ class Trace:
         self.places = {len(graph.outputs) - len(written) + k: i for k, i in enumerate(written)}
         found = {cell: len(leaves) + i for i, cell in enumerate(state.cells)}
         into = {k: found[cell] for k, i in self.places.items() for cell in state.written_in_place(i) if cell in found}
-        self.runner = make(graph, {} if mutated or back is not None else into)
+        # What native code writes in place is written before Python computes anything of its results.
+        self.runner = make(graph, {} if mutated or back is not None or gives.effects else into)
         self.back_runner = None if back is None else make(back.graph, {})
         self.direct: Direct | None = None
-        self.op = None if back is None else operation(graph, self._run, back, self.back_runner)
+        self.op = None if back is None else operation(graph, self._run, back, self.back_runner, len(written))
         self.floor = recording_floor.get()  # where nothing is observed, as the fast path wants it
         self.draws = sources(graph.nodes)
 
@@ -89,18 +95,28 @@ class Trace:
             return False
 
     def __call__(self, leaves: Sequence[Any], args: Any, kwargs: Any, values: list[Any] | None = None) -> Any:
-        """Run the program, unless the `values` of its outputs are known.
+        """Run the program, unless the `values` of its outputs are known. All is computed, then all is written.
 
         Raises:
             GraphError: where a guard's answer differs; nothing was written then.
         """
-        results = self._results(leaves) if values is None else self._written(values, {})
-        count = len(self.gives.tensors)
-        write_back(leaves, zip(self.mutated, results[count:], strict=False), self.cleared)
-        return self.gives(list(results[:count]), leaves, args, kwargs)
+        drawn: list[Write] = [(source.set, source.get()) for source in self.draws]
+        undone = starmap(call, drawn)
+        try:
+            results, writes = self._results(leaves) if values is None else self._to_write(values, [])
+            count = len(self.gives.tensors)
+            for target, value in zip(self.mutated, results[count:], strict=False):
+                writes += target.writes(leaves, value)
+            writes += [(setattr, leaves[number].node, "grad", None) for number in self.cleared]
+            value, effects = self.gives(results[:count], leaves, args, kwargs, writes)
+            commit([(drawn.clear,), *writes, *effects])
+        except BaseException:
+            deque(undone, 0)
+            raise
+        return value
 
-    def _results(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
-        """What the program gives; the state is written."""
+    def _results(self, leaves: Sequence[Any]) -> tuple[list[Any], list[Write]]:
+        """What the program gives, and what is to be written into the state."""
         given = [leaf.read(leaves) for leaf in self.leaves]
         found = [place.read() for place, _ in self.state.numbers]
         overwritten = [leaves[target.number] for target in self.mutated]
@@ -109,14 +125,30 @@ class Trace:
         given += [*self.state.read(), *found]
         self._check(given)
         if self.back is None or self.op is None:
-            return self._run(*given)
+            return self._by_copies(given)
         tensors = dict(self._tensors(leaves))
         # Of other arrays nobody sees when they change, and what the backward pass needs may be a view of them.
         given = [tensors.get(k, np.array(x) if isinstance(x, np.ndarray) else x) for k, x in enumerate(given)]
         outs = self.op(*given)
-        results = tuple(x if i in self.back.alive else x.data for i, x in enumerate(outs))
-        return tuple(n.value if n.kind == "constant" and not n.shape else x
-                     for n, x in zip(self.graph.outputs, results, strict=False))  # fmt: skip
+        results = [x if i in self.back.alive else x.data for i, x in enumerate(outs)]
+        values = [n.value if n.kind == "constant" and not n.shape else x
+                  for n, x in zip(self.graph.outputs, results, strict=True)]  # fmt: skip
+        results, writes = self._to_write(values, {})
+        # What is written is not needed on the way back: it is written before the operation, as far as that is asked.
+        alive = [outs[i].node for i in self.back.alive]
+        nodes = dict.fromkeys([*(parent for node in alive for parent in node.parents), *alive])
+        ordered = map(setattr, nodes, repeat("order"), iter(next_order, None)).__next__
+        return results, [*writes, *([(ordered,)] * len(nodes) if writes else [])]
+
+    def _by_copies(self, given: list[Any]) -> tuple[list[Any], list[Write]]:
+        """What the program gives and writes: where it writes in place, it is given copies."""
+        execution = self.runner.execution
+        arrays = {i: given[i] for i in execution.into.values()}
+        copies = {i: np.array(array, order="C") for i, array in arrays.items()}
+        found = execution.run([copies.get(i, x) for i, x in enumerate(given)])
+        results, writes = self._to_write(found, execution.into)
+        new: list[Write] = [(setitem, array, Ellipsis, copies[i]) for i, array in arrays.items()]
+        return results, [*new, *self.state.together.noting(list(arrays.values())), *writes] if new else writes
 
     def _check(self, given: Sequence[Any]) -> None:
         """Refuse state of another shape or dtype."""
@@ -124,25 +156,15 @@ class Trace:
             if np.shape(value) != node.shape or (isinstance(value, np.ndarray) and value.dtype != node.dtype):
                 raise GraphError(f"{node.value} had shape {node.shape} and dtype {node.dtype} when this was recorded")
 
-    def _run(self, *given: Any) -> tuple[Any, ...]:
-        """The results, what is to be written into arguments, and what the backward pass needs; the state is written."""
-        drawn = [(source, source.get()) for source in self.draws]
-        execution = self.runner.execution
-        try:
-            results = execution.run(given)
-        except Exception:
-            for source, before in drawn:
-                source.set(before)
-            raise
-        if execution.into:
-            self.state.together.note([given[i] for i in execution.into.values()])
-        return self._written(results, execution.into)
+    def _run(self, *given: Any) -> list[Any]:
+        """All outputs."""
+        return self.runner.run(given)
 
-    def _written(self, results: list[Any], into: Container[int]) -> tuple[Any, ...]:
-        """Write the state, but for the outputs numbered `into`, which are written; and give the other results."""
+    def _to_write(self, results: list[Any], into: Container[int]) -> tuple[list[Any], list[Write]]:
+        """The results, and what is to be written into the state, but for the outputs numbered `into`."""
         left = [i for k, i in self.places.items() if k not in into]
         count = len(results) - len(left)
-        return tuple(self.state.write(dict(zip(left, results[count:], strict=True)), results[:count]))
+        return self.state.writes(dict(zip(left, results[count:], strict=True)), results[:count])
 
     def _tensors(self, leaves: Sequence[Any]) -> Iterator[tuple[int, Tensor]]:
         """The tensors that a gradient goes back to, by the number of their input."""
@@ -162,22 +184,25 @@ class Gives(NamedTuple):
 
     `same` says which results are things of the caller's: an argument, by its number, or a tensor of the state.
     `forms` says what those without axes are: numbers of Python's or of NumPy's, or arrays; these promote differently.
-    `assemble` makes the call's value of them, and does what the call does to other things; `single` says that the only
-    result is the value.
+    `assemble` makes the call's value of them, and what the call writes into other things, if it has such `effects`;
+    `single` says that the only result is the value.
     """
 
     tensors: list[bool]
     forms: list[str]
-    assemble: Callable[[list[Any], Any, Any], Any]
+    assemble: Assemble
     same: dict[int, Any]
     single: bool
+    effects: bool
 
-    def __call__(self, results: list[Any], leaves: Sequence[Any], args: Any, kwargs: Any) -> Any:
+    def __call__(
+        self, results: list[Any], leaves: Sequence[Any], args: Any, kwargs: Any, writes: Sequence[Write]
+    ) -> tuple[Any, Sequence[Write]]:
         found = [_as_result(x, t) for x, t in zip(results, self.tensors, strict=True)]
         found = [_FORMS[form](x) for x, form in zip(found, self.forms, strict=True)]
         for i, thing in self.same.items():
             found[i] = leaves[thing] if isinstance(thing, int) else thing
-        return found[0] if self.single else self.assemble(found, args, kwargs)
+        return (found[0], ()) if self.single else self.assemble(found, args, kwargs, writes)
 
 
 MOST_BEGINNINGS = 40
@@ -263,7 +288,14 @@ def _recorded(
     inputs.rename([o.o for o in door.memo.values() if isinstance(o, Outside)])
     inputs.prune_to({*used, *(back.met + back.given if back else ())})
     forms = [form_of(x) for x in found]
-    gives = Gives([isinstance(x, Tensor) for x in found], forms, assembly.assemble, assembly.same, assembly.single)
+    gives = Gives(
+        [isinstance(x, Tensor) for x in found],
+        forms,
+        assembly.assemble,
+        assembly.same,
+        assembly.single,
+        assembly.effects,
+    )
     door.forget()
     kept = frozenset(used)
     inputs.numbers = [(place, node) for place, node in inputs.numbers if node in kept]

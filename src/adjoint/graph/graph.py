@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from adjoint.core.commit import Write, commit
 from adjoint.core.errors import ArgumentError, GraphError
 from adjoint.core.late import service
 from adjoint.graph.node import Node, in_order
@@ -83,11 +84,14 @@ class Graph:
         if self.state is not None:
             given += self.state.read()
         results = self.run(given)
+        writes: Sequence[Write] = ()
         if self.state is not None:
             count = len(results) - len(self.written)
             results, new = results[:count], results[count:]
-            results = self.state.write(dict(zip(self.written, new, strict=True)), results)
-        return self._gives(results) if self._gives else (results[0] if len(results) == 1 else tuple(results))
+            results, writes = self.state.writes(dict(zip(self.written, new, strict=True)), results)
+        value = self._gives(results) if self._gives else (results[0] if len(results) == 1 else tuple(results))
+        commit(writes)
+        return value
 
     def run(self, values: Sequence[Any]) -> list[Any]:
         """The outputs for one value an input."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from operator import setitem
 from typing import Any
 
 import numpy as np
 
+from adjoint.core.commit import Write
 from adjoint.graph.node import Node
-from adjoint.tape import mutations as writes
+from adjoint.tape.mutations import Together
 from adjoint.tape.node import Leaf
 from adjoint.tape.node import Node as TapeNode
 from adjoint.tape.tensor import Tensor, wrap
@@ -35,14 +37,14 @@ class Cell:
             return None if held is None else held.data
         return self.holder[self.key]
 
-    def put(self, value: Any) -> None:
-        """Let `value` be there, in place of what was."""
+    def writes(self, value: Any) -> Iterator[Write]:
+        """What lets `value` be there, in place of what was."""
         if self.key is DATA:
-            self.holder.data = value
+            yield setattr, self.holder, "data", value
         elif self.key is GRAD:
-            SLOT.__set__(self.holder.node, None if value is None else wrap(value, None, 0))
+            yield setattr, self.holder.node, "grad", None if value is None else wrap(value, None, 0)
         else:
-            self.holder[self.key] = value
+            yield setitem, self.holder, self.key, value
 
     def read(self) -> Any:
         """What it holds, or what stands for that."""
@@ -100,7 +102,7 @@ class State:
         self.without: list[Cell] = []
         self.shaped: list[tuple[Cell, tuple[int, ...], Any]] = []
         self.needing: list[tuple[Tensor, bool]] = []
-        self.together = writes.Together()
+        self.together = Together()
         self._all: list[Cell] = []
 
     def written_in_place(self, i: int) -> Iterator[Cell]:
@@ -139,27 +141,27 @@ class State:
         """The arrays as they are now."""
         return [cell.read() for cell in self.cells]
 
-    def write(self, new: dict[int, Any], results: list[Any]) -> list[Any]:
-        """Put `new` values where they belong; in place, where an array is there. Gives `results`, safe from that."""
+    def writes(self, new: dict[int, Any], results: list[Any]) -> tuple[list[Any], list[Write]]:
+        """What puts `new` values where they belong: over an array that is there. And `results`, safe from that."""
         cells = self._all
         arrays = [cells[i].get() for i in new]
         targets = {id(array): array for array in arrays if isinstance(array, np.ndarray)}
         values = [_apart(value, targets) for value in new.values()]
         results = [_apart(value, targets) for value in results]
+        writes: list[Write] = []
         written = []
         for i, array, value in zip(new, arrays, values, strict=True):
             if i in self.in_place and isinstance(array, np.ndarray):
-                array[...] = value
+                writes.append((setitem, array, Ellipsis, np.asarray(value)))
                 written.append(array)
             else:
-                cells[i].put(type(array)(value) if type(array) in (int, float) else np.array(value))
+                writes += cells[i].writes(type(array)(value) if type(array) in (int, float) else np.array(value))
         if written:
-            self.together.note(written)
+            writes += self.together.noting(written)
         for i in self.cleared:
-            cells[i].put(None)
-        for place, value in self.sets:
-            place.write(value)
-        return results
+            writes += cells[i].writes(None)
+        # What a user's class may do at a write comes last.
+        return results, [*writes, *(place.writing(value) for place, value in self.sets)]
 
 
 def _apart(value: Any, targets: dict[int, np.ndarray]) -> Any:

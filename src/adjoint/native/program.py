@@ -9,6 +9,7 @@ import numpy as np
 
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import Node, in_order
+from adjoint.native.call import array_entry
 from adjoint.native.call.driver import Driver, NativeStep, NumpyStep
 from adjoint.native.call.segment import Segment
 from adjoint.native.codegen.jit import Module, compiled
@@ -44,8 +45,8 @@ class Program:
         outputs: nodes that use these (or are them). What has no native code is computed by NumPy in between, for which
             `Program.listing` gives the reasons.
         fastmath: let a product and a sum be rounded once instead of twice; nothing else changes.
-        into: outputs, by their number, that a call does not give, but writes into the array of an input, by its number.
-            Both have one shape and dtype.
+        into: outputs, by their number, that a call need not give, if it can write them into the array of an input, by
+            its number, with nothing of Python's between its writes. Both have one shape and dtype.
         checks: nodes, and the values that they must have, bit by bit. If they have others, a call gives None, and has
             written nothing.
         seen: nodes that are computed although nobody uses them, since their shapes must be what they are.
@@ -58,6 +59,7 @@ class Program:
         kernels: a `KernelRecord` for each native step, in the order in which they run.
         modules: the code of these, without repetitions.
         plans: of the segments.
+        into: those of `into` that a call writes.
         given: nodes of the results of a call.
 
     Raises:
@@ -85,11 +87,8 @@ class Program:
     ) -> None:
         self.fastmath, self.exact = fastmath, exact
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
-        into = into or {}
-        self.given = [node for i, node in enumerate(outputs) if i not in into]
         everything = primitive([*self.outputs, *(node for node, _ in checks), *seen])
-        self._results = results = [node for i, node in enumerate(everything[: len(outputs)]) if i not in into]
-        self._writes = [(everything[i], self.inputs[k]) for i, k in into.items()]
+        values = everything[: len(outputs)]
         self._checks = [(n, answer) for n, (_, answer) in zip(everything[len(outputs) :], checks, strict=False)]
         held = indices_inside(in_order(everything))
         self._checks += [(node, np.asarray(True)) for node in held]
@@ -99,7 +98,14 @@ class Program:
         for node in nodes:
             kinds[node], reasons[node] = kind_of(node)
         self._parts = partition(nodes, kinds, everything)
-        self._assemble(kinds, reasons, results)
+        # With one segment alone its results are the program's: arguments and repeated values among them too.
+        stored = all(_is_stored(n) for n in (*values, *(node for node, _ in self._checks)))
+        self.whole = stored and [native for native, _ in self._parts] == [True]
+        self.into = dict(into or {}) if self.whole and array_entry.supported() else {}
+        self.given = [node for i, node in enumerate(outputs) if i not in self.into]
+        self._results = [node for i, node in enumerate(values) if i not in self.into]
+        self._writes = [(values[i], self.inputs[k]) for i, k in self.into.items()]
+        self._assemble(kinds, reasons, self._results)
         self.long = any(step.segment.long for step in self._steps if isinstance(step, NativeStep))
         first = self._steps[0] if self.whole else None
         alone = first if isinstance(first, NativeStep) else None
@@ -113,27 +119,17 @@ class Program:
         """Plan the segments, have their code made, and put them in order with NumPy's steps."""
         slots: dict[Node, int] = {node: i for i, node in enumerate(self.inputs)}
         checked = [node for node, _ in self._checks]
-        written = [node for node, _ in self._writes]
         natively = {node for native, part in self._parts if native for node in part}
         asked = [(node, answer) for node, answer in self._checks if node not in natively]
-        later = used_later(self._parts, [*results, *written, *(node for node, _ in asked)])
-        # With one segment alone its results are the program's: arguments and repeated values among them too.
-        stored = all(_is_stored(n) for n in (*results, *checked, *written))
-        self.whole = stored and [native for native, _ in self._parts] == [True]
-        # The last segment writes what is written into arguments, whoever computes it, if nothing can fail after it.
-        last = self._parts[-1][1] if self._parts and self._parts[-1][0] else None
-        writing = stored and last is not None
+        later = used_later(self._parts, [*results, *(node for node, _ in asked)])
         self._steps: list[NumpyStep | NativeStep] = []
         planned: dict[int, tuple[list[Node], Planner, Plan]] = {}
         for native, part in self._parts:
             if native:
-                inside, here = set(part), writing and part is last
-                writes = self._writes if here else []
+                inside = set(part)
                 checks = [(n, answer) for n, answer in self._checks if n in inside or self.whole]
                 outs = results if self.whole else [n for n in part if n in later[id(part)]]
-                if here and not self.whole:
-                    outs = [n for n in outs if n in results]
-                planner = Planner(part, {n: kinds[n] for n in part}, outs, self.fastmath, writes, checks)
+                planner = Planner(part, {n: kinds[n] for n in part}, outs, self.fastmath, self._writes, checks)
                 planned[id(part)] = outs, planner, planner.plan()
         functions = [step.function for _, _, plan in planned.values() for step in plan.steps]
         found = compiled(functions)
@@ -156,7 +152,7 @@ class Program:
                         slots.setdefault(arg, len(slots))
                     slots.setdefault(node, len(slots))
                     self._steps.append(NumpyStep(node, [slots[a] for a in node.args], slots[node], reasons[node]))
-        for node in (*results, *checked, *written):
+        for node in (*results, *checked):
             slots.setdefault(node, len(slots))
         self._driver = Driver(
             self.inputs,
@@ -165,7 +161,6 @@ class Program:
             {slots[n]: n.value for n in slots if n.kind == "constant"},
             [(slots[n], node) for n, node in zip(results, self.given, strict=True)],
             {slots[node]: answer for node, answer in asked},
-            [] if writing else [(slots[value], slots[target]) for value, target in self._writes],
             self.exact,
         )
 

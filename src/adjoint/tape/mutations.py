@@ -13,13 +13,16 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Sequence
-from operator import is_
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import repeat
+from operator import is_, setitem
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from adjoint.core.box import Box
+from adjoint.core.commit import Write as Action
 from adjoint.core.errors import InPlaceError
 from adjoint.core.locks import WRITES
 from adjoint.core.memory import owner as owner_of
@@ -57,6 +60,13 @@ _written: dict[int, tuple[weakref.ref[Any], list[Write]]] = {}
 #: The ids of the arrays of whose writes something is known.
 logged = _written.keys()
 _latest = [0]
+_orders = iter(next_order, None)
+# Carried out after the entry of a write, lest a node that was made meanwhile takes itself for younger than the latest.
+_advance = map(setitem, repeat(_latest), repeat(0), _orders).__next__
+# Writes over values that are gone, each of the moment at which it is asked for.
+_moments: Iterator[Write] = map(
+    partial(tuple.__new__, Write), zip(_orders, repeat(None), repeat(Ellipsis), repeat(None), strict=False)
+)
 
 
 def latest() -> int:
@@ -102,8 +112,13 @@ def reference(array: np.ndarray) -> weakref.ref[Any] | None:
 
 
 def note(array: Any) -> None:
-    """Note that `array`, which may be a box that takes weak references, was just written, over values that are gone."""
+    """Note that `array`, which may be a box that takes weak references, is written, over values that are gone."""
     _append(array, Ellipsis, None)
+
+
+def noting(arrays: Sequence[Any]) -> tuple[Action, ...]:
+    """What notes that `arrays` have just been written, over values that are gone."""
+    return Together().noting(arrays)
 
 
 class Together:
@@ -113,22 +128,24 @@ class Together:
     """
 
     def __init__(self) -> None:
-        self._arrays: tuple[np.ndarray, ...] = ()
-        self._log = _Shared()
+        self._known: tuple[tuple[Any, ...], _Shared, tuple[Action, ...]] = (), _Shared(), ()
 
-    def note(self, arrays: Sequence[np.ndarray]) -> None:
-        """Note that all of `arrays` have just been written, over values that are gone."""
-        with WRITES:
-            _latest[0] = order = next_order()
-            if not (self._log.whole and len(arrays) == len(self._arrays) and all(map(is_, arrays, self._arrays))):
-                self._arrays, self._log = tuple(arrays), _Shared()
-                for array in arrays:
-                    held = owner(array)
-                    found = _entered(held)
-                    if found is not None:
-                        _parted(found[1])
-                        _written[id(held)] = found[0], self._log
-            self._log[:] = (Write(order, None, Ellipsis, None),)  # nothing before this moment can be had back
+    def noting(self, arrays: Sequence[Any]) -> tuple[Action, ...]:
+        """What notes that all of `arrays` have just been written, over values that are gone."""
+        known, log, again = self._known
+        if log.whole and len(arrays) == len(known) and all(map(is_, arrays, known)):
+            return again
+        log = _Shared()
+        # Nothing before this moment can be had back.
+        written = map(log.__setitem__, repeat(slice(None)), zip(_moments)).__next__
+        again = (written,), (_advance,)
+        first: list[Action] = [(setattr, self, "_known", (tuple(arrays), log, again)), (written,)]
+        for held in map(owner, arrays):
+            reference, old = _entry(held)
+            first += [(setattr, old, "whole", False)] if isinstance(old, _Shared) else []
+            if reference is not None:
+                first.append((setitem, _written, id(held), (reference, log)))
+        return *first, (_advance,)
 
 
 class _Shared(list[Write]):
@@ -140,28 +157,16 @@ class _Shared(list[Write]):
         self.whole = True
 
 
-def _parted(log: list[Write]) -> None:
-    """An array leaves those that share its log."""
-    if isinstance(log, _Shared):
-        log.whole = False
-
-
-def _left(key: int) -> None:
-    """Nobody can ask for an array's writes any more."""
-    entry = _written.pop(key, None)
-    if entry is not None:
-        _parted(entry[1])
-
-
-def _entered(held: np.ndarray) -> tuple[weakref.ref[Any], list[Write]] | None:
-    """The log of an array that owns its memory; None for one that takes no weak reference, and is read-only."""
-    key = id(held)
-    if key not in _written:
-        try:
-            _written[key] = weakref.ref(held, lambda _: _left(key)), []
-        except TypeError:
-            return None
-    return _written[key]
+def _entry(held: Any) -> tuple[weakref.ref[Any] | None, list[Write]]:
+    """What is known of an array that owns its memory. Without a reference: it takes none, and is read-only."""
+    found = _written.get(id(held))
+    if found is not None and found[0]() is held:
+        return found
+    try:
+        # The callback is C's: an interrupt in one of Python's would be printed, and lost.
+        return weakref.ref(held, partial(_written.pop, id(held))), []
+    except TypeError:
+        return None, []
 
 
 def keep(target: np.ndarray, index: Any, old: np.ndarray) -> None:
@@ -172,25 +177,34 @@ def keep(target: np.ndarray, index: Any, old: np.ndarray) -> None:
 def _append(target: np.ndarray, index: Any, old: Any) -> None:
     held = owner(target)
     with WRITES:
-        found = _entered(held)
-        if found is None:
+        reference, log = _entry(held)
+        if reference is None:
             return
-        _latest[0] = next_order()
-        log = found[1]
-        if isinstance(log, _Shared):
-            log.whole = False
-            log = list(log)
-            _written[id(held)] = found[0], log
-        if old is None:
-            log.clear()  # nothing before this moment can be had back
         # The log must not keep alive what it watches.
         place = None if old is None else _Place.of(target, held)
-        log.append(Write(_latest[0], place, index, old))
+        write = Write(next_order(), place, index, old)
+        if old is None:  # nothing before this moment can be had back
+            _parted(log)
+            _written[id(held)] = reference, [write]
+        elif log and not isinstance(log, _Shared):
+            log.append(write)
+        else:
+            _parted(log)
+            _written[id(held)] = reference, [*log, write]
+        _advance()
+
+
+def _parted(log: list[Write]) -> None:
+    """An array leaves those that share its log."""
+    if isinstance(log, _Shared):
+        log.whole = False
 
 
 def forget(array: np.ndarray) -> None:
     """Drop what is kept of `array`: nobody refers to it any more but its tensor."""
-    _left(id(owner(array)))
+    found = _written.pop(id(owner(array)), None)
+    if found is not None:
+        _parted(found[1])
 
 
 class MutationLog:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import types
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import setitem
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from adjoint.compiler.trace.guards import PLAIN
 from adjoint.compiler.trace.outside import MISSING, Closed, DictView, Method, Outside, is_users
 from adjoint.core.box import Box, settled
 from adjoint.core.codegen import defined
+from adjoint.core.commit import Write
 from adjoint.core.memory import with_strides
 from adjoint.graph.drawing import Drawing
 from adjoint.graph.node import Node, constant
@@ -22,14 +24,19 @@ from adjoint.graph.state import SLOT
 from adjoint.graph.symbol import LEVEL, Number, Symbol
 from adjoint.tape.tensor import Tensor
 
+Assemble = Callable[[list[Any], Any, Any, Sequence[Write]], tuple[Any, Sequence[Write]]]
+
 
 class Assembly:
     """The value of a call, and its effects, as a Python function of the program's results.
+
+    It is also given the writes that are still to be made into the state, some of which put results where they belong.
 
     Attributes:
         found: the results of the program: boxes, arrays and numbers.
         same: by the number of a result, the thing of the caller's that it is.
         replaced: the numbers of results whose values nobody reads, since something that is there takes their place.
+        effects: whether the call writes into things from outside.
     """
 
     def __init__(self, door: Door, value: Any) -> None:
@@ -49,10 +56,10 @@ class Assembly:
         ]
         self.replaced = set(self.same)
         looks = list(self._looks())
-        text = "\n    ".join(
-            ["def assemble(r, args, kwargs):", *looks, *self._lines, f"result = {result}", *writes, "return result"]
-        )
-        self.assemble: Callable[[list[Any], Any, Any], Any] = defined(text, "results", self._scope, "assemble")
+        given = f"return {result}, ({''.join(f'{write}, ' for write in writes)})"
+        text = "\n    ".join(["def assemble(r, args, kwargs, writes):", *looks, *self._lines, given])
+        self.assemble: Assemble = defined(text, "results", self._scope, "assemble")
+        self.effects = bool(writes)
         self.single = not writes and not looks and result == "r[0]" and len(self.found) == 1
 
     def name(self, thing: Any) -> str:
@@ -124,7 +131,7 @@ class Assembly:
             held = gradients.get(id(x)) if isinstance(x, Tensor) and x.node is None else None
             if held is not None:
                 self.replaced.add(n)
-                yield f"r[{n}] = {self._live(live[id(held)])}.grad"
+                yield f"r[{n}] = {self._then(live[id(held)], 'grad')}"
                 continue
             source = there.get(id(root)) if isinstance(root, Symbol) else None
             if source is not None:
@@ -157,9 +164,9 @@ class Assembly:
     def _there(self) -> dict[int, str]:
         """By the id of an array that a tensor from outside has, or the gradient of one: the expression for it."""
         inputs, live = self.door.inputs, self.door.inputs.live
-        tensors = [(box.data, box, "data") for box in inputs.holders().values()]
-        tensors += [(SLOT.__get__(box.node).data, box, "grad.data") for box in inputs.gradients().values()]
-        return {id(data): f"{self._live(live[id(box)])}.{text}" for data, box, text in tensors if id(box) in live}
+        tensors = [(box.data, box, "data", "") for box in inputs.holders().values()]
+        tensors += [(SLOT.__get__(box.node).data, box, "grad", ".data") for box in inputs.gradients().values()]
+        return {id(data): self._then(live[id(box)], name) + of for data, box, name, of in tensors if id(box) in live}
 
     def _sharing(self, x: Any, there: Mapping[int, str], first: Mapping[int, int]) -> str | None:
         """The array of another result, if `x` is a tensor that has the same one."""
@@ -173,6 +180,10 @@ class Assembly:
         if other is x or (isinstance(other, Tensor) and other.data.path):
             return None
         return f"r[{m}].data" if isinstance(other, Tensor) else f"r[{m}]"
+
+    def _then(self, tensor: Any, name: str) -> str:
+        """The expression for what a tensor from outside has when everything is written."""
+        return f"{self.name(then)}({self._live(tensor)}, {name!r}, writes)"
 
     def _live(self, thing: Any) -> str:
         """The expression for a thing that is there already."""
@@ -219,32 +230,33 @@ class Assembly:
         return repr(key) if type(key) in (str, int) else self.name(key)
 
     def _write(self, o: Outside) -> list[str]:
-        x = o.o
+        """What is to be written into a thing from outside, each time as a function and what it is called with."""
+        x, put = o.o, self.name(setitem)
         holder = o.path if o.path is not None else self.name(x)
         if o.content is not None:
             if isinstance(x, SEQUENCES):
-                inside = "".join(f"{self.text(e)}, " for e in o.content)
-                new = self._held(f"[{inside}]")
-                return (
-                    [f"{holder}[:] = {new}"] if isinstance(x, list) else [f"{holder}.clear(); {holder}.extend({new})"]
-                )
+                new = self._held("[" + "".join(f"{self.text(e)}, " for e in o.content) + "]")
+                if isinstance(x, list):
+                    return [f"({put}, {holder}, slice(None), {new})"]
+                return [f"({holder}.clear,)", f"({holder}.extend, {new})"]
             new = self._held("{" + "".join(f"{self._key(k)}: {self.text(v)}, " for k, v in o.content.items()) + "}")
-            return [f"{holder}.clear(); {holder}.update({new})"]
+            return [f"({holder}.clear,)", f"({holder}.update, {new})"]
         lines = []
         for key, value in o.over.items():
             text = self._held(self.text(value))
             if isinstance(x, types.CellType):
-                lines.append(f"{holder}.cell_contents = {text}")
+                lines.append(f"({self.name(setattr)}, {holder}, 'cell_contents', {text})")
             elif type(x) in (*MAPPINGS, *SEQUENCES):
-                lines.append(f"{holder}[{self._key(key)}] = {text}")
+                lines.append(f"({put}, {holder}, {self._key(key)}, {text})")
             elif isinstance(x, type):
-                lines.append(f"{self.name(type.__setattr__)}({holder}, {key!r}, {text})")
+                lines.append(f"({self.name(type.__setattr__)}, {holder}, {key!r}, {text})")
             elif is_users(type(x)) or type(x) is types.SimpleNamespace:
-                lines.append(f"{self.name(object.__setattr__)}({holder}, {key!r}, {text})")
+                lines.append(f"({self.name(object.__setattr__)}, {holder}, {key!r}, {text})")
             else:
                 raise self.door.refuse(f"it writes into a {type(x).__name__}")
         if o.added:
-            lines.append(f"{holder}.extend({self._held('[' + ''.join(f'{self.text(e)}, ' for e in o.added) + ']')})")
+            new = self._held("[" + "".join(f"{self.text(e)}, " for e in o.added) + "]")
+            lines.append(f"({holder}.extend, {new})")
         return lines
 
     def _held(self, text: str) -> str:
@@ -252,6 +264,15 @@ class Assembly:
         name = f"w{len(self._lines)}"
         self._lines.append(f"{name} = {text}")
         return name
+
+
+def then(tensor: Tensor, name: str, writes: Sequence[Write]) -> Any:
+    """The ``data`` or ``grad`` of a tensor, once `writes` are made."""
+    holder = tensor.node if name == "grad" else tensor
+    for write in reversed(writes):
+        if write[0] is setattr and write[1] is holder and write[2] == name:
+            return write[3]
+    return getattr(tensor, name)
 
 
 def look(array: Any, path: Any) -> Any:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import setitem
 from typing import Any
 
 import numpy as np
 
 from adjoint.compiler.trace.outside import MISSING, lookup
 from adjoint.core.codegen import defined
+from adjoint.core.commit import Write
 from adjoint.graph.node import bits_of
 
 NameOf = Callable[[Any], str]
@@ -42,8 +44,9 @@ class Binding:
         key = repr(self.key) if type(self.key) in (str, int) else name_of(self.key)
         return f"{name_of(self.holder)}[{key}]"
 
-    def write(self, value: Any) -> None:
-        self.holder[self.key] = value
+    def writing(self, value: Any) -> Write:
+        """What writes `value` there."""
+        return setitem, self.holder, self.key, value
 
 
 class CellBinding(Binding):
@@ -57,8 +60,8 @@ class CellBinding(Binding):
     def text(self, name_of: NameOf) -> str:
         return f"{name_of(self.holder)}.cell_contents"
 
-    def write(self, value: Any) -> None:
-        self.holder.cell_contents = value
+    def writing(self, value: Any) -> Write:
+        return setattr, self.holder, "cell_contents", value
 
 
 class AttributeBinding(Binding):
@@ -72,8 +75,8 @@ class AttributeBinding(Binding):
     def text(self, name_of: NameOf) -> str:
         return f"{name_of(self.holder)}.{self.key}"
 
-    def write(self, value: Any) -> None:
-        setattr(self.holder, self.key, value)
+    def writing(self, value: Any) -> Write:
+        return setattr, self.holder, self.key, value
 
 
 class Guards:

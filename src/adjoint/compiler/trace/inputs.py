@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from adjoint.compiler.arguments import Arguments
 from adjoint.compiler.trace.guards import Binding, Guards
 from adjoint.compiler.trace.outside import MISSING, Refuse, root_of
+from adjoint.core.commit import Write
 from adjoint.graph.drawing import Drawing
 from adjoint.graph.node import Node, placeholder
 from adjoint.graph.state import DATA, GRAD, SLOT, Cell, Looked, State, Untouched, names_of
@@ -33,8 +34,8 @@ class BindingCell(Cell):
     def get(self) -> Any:
         return self.place.read()
 
-    def put(self, value: Any) -> None:
-        self.place.write(value)
+    def writes(self, value: Any) -> Iterator[Write]:
+        yield self.place.writing(value)
 
 
 class Inputs(State):
@@ -224,6 +225,9 @@ class Inputs(State):
     def _gradient_cell(self, name: str, tensor: Tensor) -> Cell:
         return Cell(f"{name}.grad", tensor, GRAD)
 
+    def _state_cell(self, name: str, holder: Any, key: str) -> Cell:
+        return Cell(name, holder, key)
+
     # -- Optimisers -----------------------------------------------------------------------------------
 
     def optimizer(self, optimizer: Optimizer, take: Callable[[Any, Binding], Any]) -> Optimizer:
@@ -257,7 +261,7 @@ class Inputs(State):
                 holder, kept = held_in(p, group)
                 state[id(stand_in)] = there = dict[str, Any]()
                 for name, value in kept.items():
-                    cell = Cell(f"{label}[{count}].{name}", holder, name)
+                    cell = self._state_cell(f"{label}[{count}].{name}", holder, name)
                     there[name] = self._enter(cell, value, _reader(there, name))
                 count += 1
             held.append(mine)

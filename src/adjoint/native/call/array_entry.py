@@ -3,8 +3,8 @@
 ``PyCFunction_NewEx`` makes a Python function of any C function. Ours checks its arguments (kind, dtype, shape, layout,
 each one comparison), makes the arrays for the results, and runs a table of steps: addresses of kernels and of what
 they read. So a call costs little more than the results' allocation. Whatever is not as it should be (other layouts,
-lists, wrong shapes) goes to a Python function; so does who comes while another is inside: a second thread, or what
-a signal or the garbage collector calls.
+lists, wrong shapes) goes to a Python function, which says what to call instead, and with which arrays; so does who
+comes while another is inside: a second thread, or what a signal or the garbage collector calls.
 
 What it reads of arrays is NumPy's public C structure; a check when this is loaded compares it with what NumPy says.
 """
@@ -60,9 +60,9 @@ def supported() -> bool:
 
 
 class Kept(NamedTuple):
-    """What must live as long as a program's table; `slow` is called with what does not fit."""
+    """What must live as long as a program's table; `slow` is called with what does not fit, and says what does."""
 
-    slow: Callable[..., Any]
+    slow: Callable[..., tuple[Callable[..., Any], tuple[Any, ...]]]
     inputs: Sequence[Any]
     outputs: Sequence[Any]
     others: tuple[Any, ...]
@@ -82,7 +82,7 @@ def builtin(words: Table) -> Callable[..., Any]:
 
 
 def by_ctypes(words: Table) -> Callable[..., Any]:
-    """The same as `builtin` where arrays look otherwise in memory: several times as slow."""
+    """The same as `builtin` where arrays look otherwise in memory: several times as slow, and it writes no argument."""
     call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
     kept: Kept = words.owner
     slow, inputs, outputs = kept.slow, kept.inputs, kept.outputs
@@ -90,23 +90,15 @@ def by_ctypes(words: Table) -> Callable[..., Any]:
     def table_of(which: int, count: int) -> Any:
         return (ctypes.c_ssize_t * count).from_address(int(words[which]))
 
-    def fits(a: Any, n: Any, kind: Sequence[int], spans: Sequence[int]) -> bool:
-        if not (type(a) is np.ndarray and a.dtype is n.dtype and a.shape == n.shape):
-            return False
-        low, high = a.ctypes.data, a.ctypes.data + a.nbytes
-        alone = all(high <= start or low >= end for start, end in zip(spans[::2], spans[1::2], strict=True))
-        placed = low == kind[TRUSTED] if kind[TRUSTED] else alone
-        writeable = a.flags.writeable or not kind[TRUSTED]
-        return bool(placed and writeable and a.flags.c_contiguous and a.flags.aligned)
+    def fits(a: Any, n: Any) -> bool:
+        alike = type(a) is np.ndarray and a.dtype is n.dtype and a.shape == n.shape
+        return bool(alike and a.flags.c_contiguous and a.flags.aligned)
 
     def enter(*args: Any) -> Any:
-        kinds, spans = table_of(ARG_TABLE, KIND * len(inputs)), table_of(SPANS, 2 * int(words[TARGETS]))
-        good = len(args) == words[ARGS] and all(
-            fits(a, n, kinds[KIND * i : KIND * i + KIND], spans[:])
-            for i, (a, n) in enumerate(zip(args, inputs, strict=True))
-        )
+        good = len(args) == words[ARGS] and all(map(fits, args, inputs))
         if not good or words[BUSY]:
-            return slow(*args)
+            instead, arrays = slow(*args)
+            return instead(*arrays)
         results = [np.empty(n.shape, n.dtype) for n in outputs]
         flag = table_of(FLAG, 1)
         flag[0], words[BUSY] = 0, 1
@@ -134,12 +126,12 @@ def _numpy(number: int) -> int:
 
 _OFFSETS = {
     "data": DATA, "ndim": NDIM, "dims": DIMS, "descr": DESCR, "flags": FLAGS, "head": HEAD, "type": HEAD - 8,
-    "KIND": KIND, "TRUSTED": TRUSTED,
+    "KIND": KIND, "TRUSTED": TRUSTED, "items": tuple.__basicsize__,
 }  # fmt: skip
 _CALLED = {
     "PyList_New": "ptr (i64)", "PyList_SetItem": "i32 (ptr, i64, ptr)", "Py_IncRef": "void (ptr)",
     "Py_DecRef": "void (ptr)", "PyObject_Vectorcall": "ptr (ptr, ptr, i64, ptr)", "PyEval_SaveThread": "ptr ()",
     "PyEval_RestoreThread": "void (ptr)", "PyArray_Empty": "ptr (i32, ptr, ptr, i32)",
-    "PyErr_CheckSignals": "i32 ()",
+    "PyErr_CheckSignals": "i32 ()", "PyObject_CallObject": "ptr (ptr, ptr)",
 }  # fmt: skip
 _OBJECTS = {"array": np.ndarray, "float": float, "double": np.float64, "none": None}

@@ -251,6 +251,19 @@ failed:
 
 python:
   %%answer = call ptr @adjoint.PyObject_Vectorcall(ptr %%slow, ptr %%args, i64 %%given, ptr null)
-  ret ptr %%answer
+  %%no.answer = icmp eq ptr %%answer, null
+  br i1 %%no.answer, label %%refused, label %%instead
+
+refused:
+  ret ptr null
+
+instead:
+  %%function.at = getelementptr i8, ptr %%answer, i64 %(items)s
+  %%function = load ptr, ptr %%function.at
+  %%fitted.at = getelementptr ptr, ptr %%function.at, i64 1
+  %%fitted = load ptr, ptr %%fitted.at
+  %%found = call ptr @adjoint.PyObject_CallObject(ptr %%function, ptr %%fitted)
+  call void @adjoint.Py_DecRef(ptr %%answer)
+  ret ptr %%found
 }
 """

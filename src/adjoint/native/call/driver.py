@@ -42,7 +42,6 @@ class Driver(NamedTuple):
         constants: what is in slots from the beginning.
         gives: the slots of the results, and their nodes.
         asked: what must be in a slot, bit by bit.
-        written: slots of values that are copied into others' arrays at the end, unless the last segment writes them.
         exact: refuse arguments of other dtypes, and values of other shapes than when the program was recorded.
     """
 
@@ -52,31 +51,22 @@ class Driver(NamedTuple):
     constants: Mapping[int, Any]
     gives: Sequence[tuple[int, Node]]
     asked: Mapping[int, np.ndarray]
-    written: Sequence[tuple[int, int]]
     exact: bool
 
     def schedule(self) -> Schedule:
         """How it runs: arrays in, a list of new arrays out; None if what is asked is something else."""
         steps = [*self._prepared(), *(step for slot in range(len(self.inputs)) for step in self._asked(slot))]
-        natively = [step for step in self.steps if isinstance(step, NativeStep)]
-        last = natively[-1] if natively and natively[-1] is self.steps[-1] else None
-        fresh = {slot for step in natively for slot in step.outs}
+        fresh = {slot for step in self.steps if isinstance(step, NativeStep) for slot in step.outs}
         outputs: list[int] = []
         copies: list[Step] = []
-        late: list[Step] = []  # of what the last segment itself gives
-        new = self.slots
         for slot, node in self.gives:
             if slot in fresh:
                 fresh.discard(slot)
                 outputs.append(slot)
             else:
-                copy = Step(partial(np.array, dtype=node.dtype), (slot,), new)
-                (late if last is not None and slot in last.outs else copies).append(copy)
-                outputs.append(new)
-                new += 1
+                outputs.append(self.slots + len(copies))
+                copies.append(Step(partial(np.array, dtype=node.dtype), (slot,), outputs[-1]))
         for step in self.steps:
-            if step is last:  # it may write arguments: what else is given must be safe by then
-                steps += copies
             if isinstance(step, NativeStep):
                 steps.append(Step(step.segment.run, tuple(step.args), tuple(step.outs)))
             else:
@@ -84,9 +74,7 @@ class Driver(NamedTuple):
                 if self.exact and depends_on_values(step.node):
                     steps.append(Step(partial(as_captured, step.node), (step.out,), None))
                 steps += self._asked(step.out)
-        steps += copies if last is None else late
-        steps += [Step(np.array, (value,), new + k) for k, (value, _) in enumerate(self.written)]
-        steps += [Step(_write, (target, new + k), None) for k, (_, target) in enumerate(self.written)]
+        steps += copies
         return Schedule(len(self.inputs), self.constants, steps, outputs, "segments and steps")
 
     def _prepared(self) -> list[Step]:
@@ -103,11 +91,6 @@ class Driver(NamedTuple):
 def _same(answer: np.ndarray, value: Any) -> bool:
     """Whether a value is, bit by bit, what it was."""
     return bool(np.asarray(value, answer.dtype).tobytes() == answer.tobytes())
-
-
-def _write(target: np.ndarray, value: np.ndarray) -> bool:
-    target[...] = value
-    return True
 
 
 def _fitted(node: Node, array: Any) -> np.ndarray:

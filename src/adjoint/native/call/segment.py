@@ -42,39 +42,29 @@ class Segment:
         place = {node: i for i, node in enumerate(inputs)}
         self.targets = [place[node] for node in plan.targets]
         self.long = _is_long(plan)
-        self._others: list[_Instance] = []
-        self._first = _Instance(self, self._slow)
-        self.run: Call = self._first.run
+        self._instances = [_Instance(self, self._slow)]
+        self.run: Call = self._instances[0].run
 
-    def _slow(self, *args: Any) -> Any:
-        """For arguments that are not as the native function wants them, and while that is busy."""
+    def _slow(self, *args: Any) -> tuple[Call, tuple[np.ndarray, ...]]:
+        """For arguments that are not as the native function wants them, and while that is busy: what to call instead.
+
+        Nothing of Python's comes after what is written, so the native function itself calls it.
+        """
         arrays = fitted(self.inputs, args, self.exact)
         for i in self.targets:
-            if not args[i].flags.writeable:
+            if arrays[i] is not args[i] or not args[i].flags.writeable:
                 raise SharedMemoryError(
-                    f"{self.inputs[i].label} is to be written; got a read-only array: pass a copy of it"
+                    f"{self.inputs[i].label} is to be written; got an array that is read-only, or lies otherwise: pass "
+                    f"a copy of it"
                 )
         if self.targets and overlap((x, i in self.targets) for i, x in enumerate(args)):
             raise SharedMemoryError("an array that is to be written shares memory with another argument: pass a copy")
-        if not self._first.words[entry.BUSY]:
-            return self._written(self._first, args, arrays)
-        try:
-            other = self._others.pop()  # with no lock, which whoever forks would have to wait for
-        except IndexError:
-            other = _Instance(self, _busy)
-        try:
-            return self._written(other, args, arrays)
-        finally:
-            self._others.append(other)
-
-    def _written(self, instance: _Instance, args: Sequence[Any], arrays: list[np.ndarray]) -> Any:
-        """Run it on arrays that fit, and write what was a copy back."""
-        instance.trust(arrays)
-        results = instance.run(*arrays)
-        for i in self.targets:
-            if results is not None and arrays[i] is not args[i]:
-                args[i][...] = arrays[i]
-        return results
+        free = next((known for known in self._instances if not known.words[entry.BUSY]), None)
+        if free is None:
+            free = _Instance(self, self._slow)
+            self._instances.append(free)
+        free.trust(arrays)
+        return free.run, tuple(arrays)
 
 
 class _Instance:
@@ -161,10 +151,6 @@ def _is_long(plan: Plan) -> bool:
     return sum(map(_work, plan.steps)) > 1 << 20
 
 
-def _busy(*args: Any) -> Any:
-    raise AssertionError("an instance of a segment is used twice at once")
-
-
 def fitted(inputs: Sequence[Node], args: Sequence[Any], exact: bool = False) -> list[np.ndarray]:
     """Arguments as contiguous arrays of the inputs' dtypes and shapes."""
     if len(args) != len(inputs):
@@ -174,7 +160,7 @@ def fitted(inputs: Sequence[Node], args: Sequence[Any], exact: bool = False) -> 
         if exact and isinstance(arg, np.ndarray) and arg.dtype != node.dtype:
             raise ArgumentError(f"the program was built for dtype {node.dtype} of {node.label}; got {arg.dtype}")
         array: np.ndarray = np.require(arg, node.dtype, ["C", "A", "E"])
-        array = array.reshape(()) if not node.shape and array.size == 1 and np.ndim(arg) == 0 else array
+        array = array.reshape(()) if not node.shape and array.shape == (1,) and np.ndim(arg) == 0 else array
         if array.dtype is not node.dtype:  # an equal dtype, but another object
             array = array.astype(node.dtype).view(node.dtype)
         if array.shape != node.shape:
