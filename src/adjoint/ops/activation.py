@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.choosing import where_true
+from adjoint.core.choosing import where_positive, where_true
 from adjoint.core.constructors import composite, elementwise, general
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import Op, call
@@ -18,7 +18,7 @@ from adjoint.core.op import Op, call
 
 def _gate(x: Any, y: Any) -> Any:
     """x where y is positive, 0 elsewhere: chosen, not multiplied, so that nothing infinite leaks through."""
-    return where_true(np.greater(y, 0), x)
+    return where_positive(y, x)
 
 
 gate: Op = elementwise(_gate, name="gate", partials=(lambda g, y: gate(g, y), 0), flags=("selects", "finite"))

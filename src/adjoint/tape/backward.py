@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
-from typing import Any, NamedTuple
+from math import inf
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy import ndarray
@@ -21,13 +22,16 @@ from adjoint.core.errors import RuleError
 from adjoint.core.pullbacks import Pullback, fit, freed
 from adjoint.tape import mutations as writes
 from adjoint.tape.foreign import check
+from adjoint.tape.hazards import oldest_hazard
 from adjoint.tape.hooks import Packed, unpacked
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import Node, next_order
 from adjoint.tape.selected import Run, Selected, has_nan, is_finite, numbers, recorded, selecting
 
 # Of so many elements, it is worth a look whether they are made of fewer.
-_MANY = 1 << 18
+_MANY = 1 << 16
+# At a cotangent of so many elements, it is worth a walk through what is left to do.
+_LARGE = 1 << 18
 
 Rebox = Callable[[Node, tuple[Any, ...]], tuple[Any, ...]]
 
@@ -68,17 +72,38 @@ class Notes:
         plain: whether the cotangents do not know where they were taken, as in a first attempt.
         left: nodes to be freed in the end.
         mark: nodes with orders below were made later, and will be made again.
-        known: large cotangents of leaves without nan; those of `own` are buffers of the pass.
+        known: cotangents of leaves that had theirs before, or large ones without nan; those of `own` are buffers of
+            the pass.
+        until: the order of the oldest node that may make nan of a zero; None if it is not known.
     """
 
-    __slots__ = ("known", "left", "mark", "own", "plain", "start")
+    __slots__ = ("known", "left", "mark", "own", "plain", "start", "until")
     start: dict[Node, Any] | None
+    until: float | None
 
     def __init__(self, start: dict[Node, Any], plain: bool) -> None:
         self.start, self.plain, self.mark = start, plain, next_order()
         self.left: list[Node] = []
         self.known: dict[Node, Any] = {}
         self.own: list[Node] = []
+        self.until = None
+
+    def needed(self, node: Node, g: Any, waiting: dict[Node, Any], owned: set[Node], last_write: float) -> Notes | None:
+        """These notes of a pass that comes to `node`, with its cotangent `g`; None if it need not go again any more."""
+        if self.until is None:
+            self.until = oldest_hazard([node, *waiting], last_write) if self.plain else inf
+        if node.order <= self.until:
+            return self
+        if self.has_nan({**waiting, node: g}):
+            self.until = inf
+            return self
+        owned |= self.owned(waiting)
+        _free(self.left)
+        return None
+
+    def owned(self, cotangents: dict[Node, Any]) -> set[Node]:
+        """The leaves whose `cotangents` are buffers of the pass, and were not added to any more."""
+        return {leaf for leaf in self.own if cotangents[leaf] is self.known[leaf]}
 
     def has_nan(self, cotangents: dict[Node, Any]) -> bool:
         """Whether there is nan in one that has changed since the start."""
@@ -130,7 +155,7 @@ def backward(
             again = PassRunner(selecting(way.rule or _simply, way.observers, True), ())
             found, owned, _ = _passed(notes.start, retain_graph, again)
         elif notes.own:
-            owned |= {leaf for leaf in notes.own if found[leaf] is notes.known[leaf]}
+            owned |= notes.owned(found)
         _free(notes.left)
     return {leaf: _finished(g, leaf, leaf in owned) for leaf, g in found.items()}
 
@@ -145,21 +170,21 @@ def _passed(
     run, seeks, waiting, owned = None if way is _SIMPLE else way.whole(), results is not None, dict(cotangents), set()
     heap = sorted((node.order, node) for node in waiting if node.pullback is not None)
     last_write, mutations = writes.latest(), writes.MutationLog()
-    notes: Notes | None = None
-    node: Node | None = None
+    notes, node = cast(Notes | None, None), cast(Node | None, None)
     while heap or node is not None:
         if node is None:
-            node = heappop(heap)[1]
-            g = waiting.pop(node)
+            g = waiting.pop(node := heappop(heap)[1])
         if type(g) is not ndarray and issubclass(type(g), Lazy):
             g = g.dense()
             owned.add(node)
         pullback: Any = node.pullback
         saved, parents = node.saved if node.order < last_write else mutations.saved(node), node.parents
+        if notes is not None and type(g) is ndarray and g.size > _LARGE:
+            notes = notes.needed(node, g, waiting, owned, last_write)
         if pullback.special:
             if seeks and pullback.selects:
-                is_recorded, seeks = _is_recorded(results or (), cotangents), False
-                run, notes = _begun(node, g, waiting, owned, way, is_recorded)
+                seeks, is_recorded = False, _is_recorded(results or (), cotangents)
+                run, notes = _begun(node, g, waiting, owned, way, is_recorded, last_write)
             if pullback.alert:
                 if pullback.hooks is not None and notes is not None and notes.stops_at_hooks():
                     return None, owned, notes
@@ -215,13 +240,30 @@ def _of_another_shape(c: Any, leaf: Any, pullback: Pullback) -> RuleError:
 
 
 def _begun(
-    node: Node, g: Any, waiting: dict[Node, Any], owned: set[Node], way: PassRunner, is_recorded: bool
+    node: Node,
+    g: Any,
+    waiting: dict[Node, Any],
+    owned: set[Node],
+    way: PassRunner,
+    is_recorded: bool,
+    last_write: float,
 ) -> tuple[Run | None, Notes | None]:
-    """A selection with cotangent `g` is met, while others wait: what runs the rules from now on, and the notes."""
+    """A selection with cotangent `g` is met, while others wait: what runs the rules from now on, and the notes.
+
+    There are none where no rule that is left to run can make nan of a zero.
+    """
     if way.observers and way.refuses_nan():
         return selecting(way.rule or _simply, way.observers, True), None
-    owned.clear()  # nothing is added to these in place any more
     notes = Notes({**waiting, node: g}, way.rule is None and not is_recorded)
+    if notes.plain and type(g) is ndarray and g.size > _LARGE:
+        notes.until = oldest_hazard(notes.start or (), last_write)
+        if notes.until == -inf:
+            return None if way is _SIMPLE else way.whole(), None
+    for leaf in owned:
+        if leaf.pullback is None:
+            notes.known[leaf] = waiting[leaf]
+            notes.own.append(leaf)
+    owned.clear()  # nothing is added to these in place any more
     if notes.plain:
         return None if way is _SIMPLE else way.whole(), notes
     return selecting(way.rule or _simply, way.observers, False), notes

@@ -11,6 +11,7 @@ import numpy as np
 from adjoint.arrays.python_number import REAL, PythonNumber, lessened
 from adjoint.core.registry import operation
 from adjoint.tape.fast import number_path
+from adjoint.tape.node import Node
 from adjoint.tape.tensor import Tensor, wrap
 
 
@@ -21,10 +22,14 @@ class TensorNumber(PythonNumber, Tensor):
 
     @classmethod
     def standing_for(cls, box: Any) -> Any:
-        number = object.__new__(cls)
         data = box.data
-        number.data = data[()] if type(data) is np.ndarray else data
-        number.node, number.level = box.node, box.level
+        return cls.of(data[()] if type(data) is np.ndarray else data, box.node, box.level)
+
+    @classmethod
+    def of(cls, data: Any, node: Node | None, level: int) -> TensorNumber:
+        """The number `data` of `level`, computed by `node`."""
+        number: TensorNumber = object.__new__(cls)
+        number.data, number.node, number.level = data, node, level
         return number
 
     def as_array(self) -> Any:

@@ -295,7 +295,9 @@ def is_finite(array: Any) -> bool:
     if array.size <= 8192:
         line = array.ravel()
         return bool(np.isfinite(line.dot(line)))
-    return bool(np.isfinite(array).all())
+    if array.dtype.kind == "c":
+        return bool(np.isfinite(array).all())
+    return bool(np.isfinite(array.max()) and np.isfinite(array.min()))  # no array of truth values
 
 
 def numbers(x: Any) -> Iterator[Any]:

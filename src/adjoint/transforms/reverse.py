@@ -51,8 +51,12 @@ def _recorded(f: Function, args: Iterable[Any], kwargs: Mapping[str, Any], level
 def _inputs(tree: Any, level: int, what: str) -> tuple[list[Tensor], Callable[[list[Any]], Any]]:
     """The leaves of `tree` as leaf tensors of `level`, and the backward pass to the tree."""
     leaves, rebuild = flatten(tree)
-    tensors = []
+    tensors: list[Tensor] = []
     for i, x in enumerate(leaves):
+        if type(x) is float:
+            number = np.float64(x)
+            tensors.append(TensorNumber.of(number, leaf((), number.dtype), level))
+            continue
         # A copy: whoever else has the argument may write into it before its gradient is taken.
         data: Any = as_now(x.as_array()) if isinstance(x, Box) else copy_as_it_lies(np.asarray(x))
         if not isinstance(x, Box | np.ndarray):  # a number: ``x += 1`` makes another one
@@ -223,7 +227,9 @@ def value_and_grad(f: Callable[P, R], argnums: Argnums = 0, has_aux: bool = Fals
         flat = [tensor for tensors, _ in made for tensor in tensors]
         pulled = iter(_pull([value], [seed], flat, level, retain=False))
         gradients = tuple(rebuild([next(pulled) for _ in tensors]) for tensors, rebuild in made)
-        value = _plain(_rebuilt(value, level))
+        value = _plain(
+            _copied(value.data) if type(value) is Tensor and value.level == level else _rebuilt(value, level)
+        )
         result = gradients[0] if isinstance(argnums, int) else gradients
         return ((value, _rebuilt(aux, level)), result) if has_aux else (value, result)
 
