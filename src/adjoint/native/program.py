@@ -19,6 +19,7 @@ from adjoint.native.plan.classify import kind_of
 from adjoint.native.plan.decompose import primitive
 from adjoint.native.plan.indexing import checks as indices_inside
 from adjoint.native.plan.partition import partition, used_later
+from adjoint.native.plan.piecewise import followed
 from adjoint.native.plan.planner import Plan, Planner
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class Program:
     ) -> None:
         self.fastmath, self.exact = fastmath, exact
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
-        everything = primitive([*self.outputs, *(node for node, _ in checks), *seen])
+        everything = followed(primitive([*self.outputs, *(node for node, _ in checks), *seen]))
         values = everything[: len(outputs)]
         self._checks = [(n, answer) for n, (_, answer) in zip(everything[len(outputs) :], checks, strict=False)]
         held = indices_inside(in_order(everything))

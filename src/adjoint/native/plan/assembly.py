@@ -6,7 +6,7 @@ Each is a few kernels that write to one array, one after another. What is below,
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from adjoint.native.codegen.memory import Operand
 from adjoint.native.lower import maths
 from adjoint.native.lower import table as lowering
 from adjoint.native.plan.indexing import PUT, SCATTER
+from adjoint.native.plan.piecewise import ASSEMBLE
+from adjoint.native.plan.regions import along, meeting
 from adjoint.native.plan.views import View, plain, region
 
 RUNNING: dict[str, Callable[[Code, Value, Value], Value]] = {
@@ -26,7 +28,20 @@ RUNNING: dict[str, Callable[[Code, Value, Value], Value]] = {
     "running_min": lowering.minimum,
     "running_logsumexp": lambda code, x, y: maths.FUNCTIONS["logaddexp"](code, x, y),
 }
-ASSEMBLED = ("scatter_add", "join", "pile", "overwrite", "pad_zeros", "overlap_add", *RUNNING)
+ASSEMBLED = ("assemble", "scatter_add", "join", "pile", "overwrite", "pad_zeros", "overlap_add", *RUNNING)
+
+
+class Part(NamedTuple):
+    """What comes to a place in an array: a value, or zeros; `alone` if nothing else comes there, but for a number."""
+
+    value: Node | None
+    place: View
+    adds: bool = False
+    alone: bool = False
+
+    @property
+    def is_number(self) -> bool:
+        return self.value is None or is_number(self.value)
 
 
 def refusal(node: Node) -> str:
@@ -36,62 +51,78 @@ def refusal(node: Node) -> str:
     if name in RUNNING:
         odd = out == "b1" or (name == "running_logsumexp" and out[0] != "f")
         return f"dtype {node.dtype}" if odd else ""
-    return "" if _pieces(node) is not None else "an index of arrays"
+    return "" if parts(node) is not None else "an index of arrays"
 
 
-def specs(node: Node, view: Callable[[Node], View]) -> list[Spec]:
-    """The kernels for `node`; `view` says where the elements of its arguments lie."""
+def spec_of(part: Part, node: Node, view: Callable[[Node], View]) -> Spec:
+    """The kernel that puts a part to its place; `view` says where the elements of values lie."""
+    dtype, place, value = key_of(node.dtype), part.place, part.value
+    target = Operand(node, dtype, place.strides, place.offset * node.dtype.itemsize, adds=part.adds)
+    if value is None or is_number(value):
+        fill = number_as(0 if value is None else value.value, dtype)
+        return Spec(place.shape, [], [fill], [(0, target, None)])
+    return Spec(place.shape, [view(value).read(value.dtype, place.shape)], [], [(0, target, None)])
+
+
+def further(node: Node, view: Callable[[Node], View]) -> list[Spec]:
+    """The kernels for `node` that come after its parts."""
     assert node.op is not None
     if node.op.name in RUNNING:
         return _running(node, view(node.args[0]))
-    dtype, size = key_of(node.dtype), node.dtype.itemsize
-    found = []
-    for source, place in _pieces(node) or ():
-        target = Operand(node, dtype, place.strides, place.offset * size)
-        if not place.size:
-            continue
-        if source is None or is_number(source):
-            fill = number_as(0 if source is None else source.value, dtype)
-            found.append(Spec(place.shape, [], [fill], [(0, target, None)]))
-        else:
-            found.append(Spec(place.shape, [view(source).read(source.dtype, place.shape)], [], [(0, target, None)]))
     if node.op in (SCATTER, PUT):
-        found.append(_scattered(node, view))
-    if node.op.name == "overlap_add":
-        found.append(_windows(node, view(node.args[0])))
-    return found
+        return [_scattered(node, view)]
+    return [_windows(node, view(node.args[0]))] if node.op.name == "overlap_add" else []
 
 
-def _pieces(node: Node) -> list[tuple[Node | None, View]] | None:
-    """What comes to which place, one after another, None for zeros; None if elements lie irregularly there."""
+def parts(node: Node) -> list[Part] | None:
+    """What comes to which place, one after another; None if elements lie irregularly there."""
     assert node.op is not None
     name, settings = node.op.name, node.settings
+    if name in RUNNING:
+        return []
+    if node.op is ASSEMBLE:
+        return _of_regions(node)
     if node.op in (SCATTER, PUT):  # what comes below the elements that are written one by one
-        return [(None if node.op is SCATTER else node.args[2], plain(node))]
+        return [Part(None if node.op is SCATTER else node.args[2], plain(node))]
     if name == "overlap_add":
-        return [(None, plain(node))]
+        return [Part(None, plain(node))]
     if name == "pad_zeros":
         (inner,) = node.args
         widths = np.broadcast_to(np.asarray(settings["widths"]), (len(node.shape), 2))
         index = tuple(slice(before, before + n) for (before, _), n in zip(widths.tolist(), inner.shape, strict=True))
         place = region(node, index)
         assert place is not None
-        return [(None, plain(node)), (inner, place)]
+        return [Part(None, plain(node)), Part(inner, place, alone=True)]
     if name in ("scatter_add", "overwrite"):
         place = region(node, settings["index"], settings.get("path", ()))
         below = node.args[1] if name == "overwrite" else None
-        return None if place is None else [(below, plain(node)), (node.args[0], place)]
+        if place is None or not place.size:
+            return None if place is None else [Part(below, plain(node))]
+        return [Part(below, plain(node)), Part(node.args[0], place, alone=below is None or is_number(below))]
     axis = settings["axis"] % len(node.shape)
-    found: list[tuple[Node | None, View]] = []
+    found: list[Part] = []
     start = 0
     for arg in node.args:
         length = arg.shape[axis] if name == "join" else 1
-        part = slice(start, start + length) if name == "join" else start
-        place = region(node, (slice(None),) * axis + (part,))
-        assert place is not None
-        found.append((arg, place))
+        place = along(node.shape, axis, start, length if name == "join" else None).view(node)
+        found.append(Part(arg, place, alone=True))
         start += length
     return found
+
+
+def _of_regions(node: Node) -> list[Part]:
+    """The parts of an array that is put together of regions."""
+    settings = node.settings
+    values, regions, adds = list(node.args), settings["regions"], settings["adds"]
+    met = meeting(node.shape, regions)
+    if settings["below"]:
+        found = [Part(values.pop(0), plain(node))]
+        rest = [False] * len(values)
+    else:
+        found = [] if met.covered else [Part(None, plain(node))]
+        rest, adds = [not m for m in met.any], [a and m for a, m in zip(adds, met.earlier, strict=True)]
+    each = zip(values, regions, adds, rest, strict=True)
+    return found + [Part(value, place.view(node), adds, alone) for value, place, adds, alone in each]
 
 
 def _scattered(node: Node, view: Callable[[Node], View]) -> Spec:

@@ -18,6 +18,7 @@ from adjoint.native.plan.assembly import ASSEMBLED
 from adjoint.native.plan.decompose import REDUCED
 from adjoint.native.plan.fusion import axes_reduced
 from adjoint.native.plan.indexing import GATHER, PUT, SCATTER
+from adjoint.native.plan.piecewise import ASSEMBLE
 from adjoint.native.plan.views import VIEWS, plain, through
 
 
@@ -33,7 +34,7 @@ def kind_of(node: Node) -> tuple[str, str]:
     unfit = [reason for n in everything if (reason := _unfit(n.shape, n.dtype))]
     if unfit:
         return "numpy", min(unfit)[1]
-    if node.op in (GATHER, SCATTER, PUT):
+    if node.op in (GATHER, SCATTER, PUT, ASSEMBLE):
         return ("gather" if node.op is GATHER else "assemble"), ""
     name = node.op.name
     if name in VIEWS:

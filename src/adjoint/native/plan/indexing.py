@@ -20,15 +20,16 @@ from adjoint.native.codegen.llvm_text import REGISTER, key_of
 from adjoint.ops.indexing import BoxedIndex, is_basic
 
 
-def _never(*args: Any, **settings: Any) -> Any:
+def never(*args: Any, **settings: Any) -> Any:
+    """Stands for the function of an operation that NumPy never computes."""
     raise AssertionError("an operation of native code alone was asked to compute arrays")
 
 
 # a, positions -> the elements there; value, positions -> zeros with these added there; value, positions, a -> a copy
 # of `a` with these put there, the last one where there are several.
-GATHER = Op("gather", _never, ("a", "positions"))
-SCATTER = Op("scatter", _never, ("value", "positions"))
-PUT = Op("put", _never, ("value", "positions", "a"))
+GATHER = Op("gather", never, ("a", "positions"))
+SCATTER = Op("scatter", never, ("value", "positions"))
+PUT = Op("put", never, ("value", "positions", "a"))
 FROM_INDEX = ("getitem", "pick", "scatter_add", "place_at", "overwrite", "last_writer")
 
 
@@ -57,7 +58,7 @@ def terms(shape: Sequence[int], strides: Sequence[int], index: Any, shapes: Sequ
 
     `shapes` are those of the arrays for which a `BoxedIndex` stands.
     """
-    parts = _expanded(index if isinstance(index, tuple) else (index,), len(shape))
+    parts = expanded(index if isinstance(index, tuple) else (index,), len(shape))
     if parts is None:
         return None
     lengths: list[int] = []
@@ -93,7 +94,7 @@ def terms(shape: Sequence[int], strides: Sequence[int], index: Any, shapes: Sequ
     )
 
 
-def _expanded(parts: tuple[Any, ...], rank: int) -> list[Any] | None:
+def expanded(parts: tuple[Any, ...], rank: int) -> list[Any] | None:
     """One part for each axis, and None for new ones: without Ellipsis, masks as the numbers that they stand for."""
     found: list[Any] = []
     for part in parts:

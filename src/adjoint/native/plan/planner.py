@@ -370,7 +370,8 @@ class Planner:
 
     def _assemble(self, node: Node) -> None:
         """Put arrays to their places in a larger one, one after another."""
-        for spec in assembly.specs(node, self.view):
+        specs = [assembly.spec_of(part, node, self.view) for part in assembly.parts(node) or ()]
+        for spec in specs + assembly.further(node, self.view):
             for read in spec.reads:
                 self._constant(read.buffer)
             self._write(spec, (node,), False)
