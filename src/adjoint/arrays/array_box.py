@@ -23,6 +23,7 @@ from adjoint.core.protocol import array_function, array_ufunc, detached, store
 from adjoint.core.registry import ANSWERS, ENTRIES, operation
 from adjoint.ops.indexing import kept, read
 from adjoint.ops.shape import astype as cast
+from adjoint.ops.shape import loses_imaginary, real_part
 
 # Modules whose functions do not hand over to ours, and compute something else for what is no array by `isinstance`.
 _KINDS = ("polynomial", "chebyshev", "legendre", "laguerre", "hermite", "hermite_e")
@@ -226,10 +227,14 @@ class ArrayBox(Box):
         held = held_out(self, sys._getframe(1))
         if held is not None:
             return held
-        return np.array(self._leaving("np.asarray(t)"), dtype=dtype, copy=copy)
+        values = self._leaving("np.asarray(t)")
+        if dtype is not None and loses_imaginary(values, dtype):
+            values, copy = real_part(values), True
+        return np.array(values, dtype=dtype, copy=copy)
 
     def __float__(self) -> float:
-        return float(self._leaving("float(t)"))
+        value = self._leaving("float(t)")
+        return float(real_part(value) if loses_imaginary(value, float) else value)
 
     def __int__(self) -> int:
         return int(self._leaving("int(t)"))

@@ -22,6 +22,7 @@ from adjoint.core.keys import looked_up
 Operator = Callable[..., Any]
 
 _PYTHONS: Mapping[str, type] = {"f": float, "c": complex, "i": int, "u": int, "b": bool}
+MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 _COMPARISONS = ("lt", "le", "gt", "ge", "ne", "eq")
 _UFUNCS: Mapping[str, np.ufunc] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "floordiv": np.floor_divide,
@@ -175,11 +176,13 @@ def _binary(name: str, reflected: bool = False) -> Operator:
 
 
 def _comparison(name: str) -> Operator:
-    plain, dunder = getattr(operator, name), f"__{name}__"
+    plain, dunder, mirrored = getattr(operator, name), f"__{name}__", f"__{MIRRORED.get(name, name)}__"
 
     def method(self: Any, other: Any) -> Any:
         if is_python(other):
             return _between(name, plain, (self, other))
+        if isinstance(other, ArrayBox):  # as Python does, which asks the array
+            return getattr(other, mirrored)(lessened(self, (other,)))
         if isinstance(other, Rational):
             return method(self, float(other))
         return NotImplemented if isinstance(other, _SEQUENCES) or other is None else _beside(dunder, self, other)

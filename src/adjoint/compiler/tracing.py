@@ -260,7 +260,7 @@ def _recorded(
     known: Known,
 ) -> tuple[Trace, list[Any] | None]:
     arguments = Arguments(leaves, varies)
-    with recording(silent=True) as notes, np.errstate(all="ignore"):
+    with recording(silent=True, in_place_of_calls=True) as notes, np.errstate(all="ignore"):
         door = Door(Inputs(arguments, Guards()), paths, known, notes)
         try:
             assembly = Assembly(door, door.run(f, args, kwargs))

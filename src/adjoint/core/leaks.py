@@ -6,7 +6,6 @@ Nothing is noted where nothing leaves.
 from __future__ import annotations
 
 import sys
-import warnings
 import weakref
 from collections.abc import Sequence
 from contextvars import ContextVar, Token
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from adjoint.core.box import TRACKED, Box
 from adjoint.core.errors import ArgumentError, LeakWarning, LeavesGraphError
-from adjoint.core.places import Place, is_of, line_number, place_of, short_name, users_frame
+from adjoint.core.places import Place, is_of, line_number, place_of, short_name, users_frame, warn_at
 from adjoint.core.trees import flatten
 
 if TYPE_CHECKING:
@@ -282,7 +281,6 @@ def _report(note: Note, why: str) -> None:
 
 
 def _say(place: Place, what: str) -> None:
-    code, at, names = place
     text = (
         f"{what}, so the derivative lacks its part. Compute with the array itself; for "
         f"code of others, ad.through('package') follows its values; if a constant is meant, say so: "
@@ -290,6 +288,4 @@ def _say(place: Place, what: str) -> None:
     )
     if _mode.get() == "error":
         raise LeavesGraphError(text)
-    registry = names.setdefault("__warningregistry__", {}) if isinstance(names, dict) else {}
-    module = names.get("__name__") or "<unknown>"
-    warnings.warn_explicit(text, LeakWarning, code.co_filename, line_number(code, at), module, registry)
+    warn_at(place, text, LeakWarning)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Mapping
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
@@ -36,6 +37,14 @@ def short_name(file: str) -> str:
 def is_of(frame: FrameType, *packages: str) -> bool:
     """Whether the code of `frame` belongs to one of these packages."""
     return (frame.f_globals.get("__name__") or "").partition(".")[0] in packages
+
+
+def warn_at(place: Place, text: str, category: type[Warning]) -> None:
+    """Warn as code at `place` does."""
+    code, at, names = place
+    registry = names.setdefault("__warningregistry__", {}) if isinstance(names, dict) else {}
+    module = names.get("__name__") or "<unknown>"
+    warnings.warn_explicit(text, category, code.co_filename, line_number(code, at), module, registry)
 
 
 def users_frame(depth: int = 1) -> FrameType:

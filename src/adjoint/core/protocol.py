@@ -132,7 +132,7 @@ def store(result: Any, out: Any) -> Any:
             "out= is a plain array, which cannot hold a gradient's history; leave out= away, pass a tensor "
             "as out=, or take the values only: np.copyto(out, result.detach().numpy())"
         )
-    out[...] = np.asarray(result)
+    out[...] = np.asarray(result, out.dtype)
     return out
 
 

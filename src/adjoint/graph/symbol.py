@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from adjoint.core.memory import lies
 from adjoint.core.op import Op, Rule
 from adjoint.core.protocol import for_a_rule
 from adjoint.graph.node import Node, NumberName, call, constant, frozen, may_be_infinite, part
+from adjoint.ops.writing import warns
 from adjoint.tape.lines import users_place
 from adjoint.tape.reach import Source
 
@@ -45,16 +47,28 @@ class Record:
     Attributes:
         guards: what the program asked of its values, in order.
         draws: the random draws; those from one state of a generator are one, as when a checkpoint repeats them.
-        raised: exceptions that operations raised because of their values, which guards hold on to.
         silent: whether it is known that errors of numbers are not raised; else each operation asks NumPy.
+        in_place_of_calls: whether the program runs where the function is called, so that a warning would come from
+            another line than the function's.
     """
 
-    def __init__(self, silent: bool = False) -> None:
-        self.silent = silent
+    def __init__(self, silent: bool = False, in_place_of_calls: bool = False) -> None:
+        self.silent, self.in_place_of_calls = silent, in_place_of_calls
         self.guards: list[Guard] = []
         self.draws: dict[Any, Node] = {}
-        self.raised: list[BaseException] = []
         self._generators: dict[int, tuple[Any, Any]] = {}
+
+    def genuine(self, error: Any) -> Any:
+        """Note that `error` is raised for values, or by the user's code, so that a guard holds on to it, or it stays.
+
+        The note is with the error: a list would keep its frames, and with them what these hold.
+        """
+        vars(error)["_genuine"] = self._generators
+        return error
+
+    def is_genuine(self, error: BaseException) -> bool:
+        """Whether the plain function gets `error` too."""
+        return vars(error).get("_genuine") is self._generators
 
     def copy_of(self, generator: Any) -> Any:
         """A generator that draws in the place of another, which does not move."""
@@ -83,9 +97,9 @@ _record: ContextVar[Record | None] = ContextVar("record", default=None)
 
 
 @contextmanager
-def recording(silent: bool = False) -> Iterator[Record]:
-    """Collect what the program asks of its values, and what it draws; `silent` as in `Record`."""
-    record = Record(silent)
+def recording(silent: bool = False, in_place_of_calls: bool = False) -> Iterator[Record]:
+    """Collect what the program asks of its values, and what it draws; the arguments as in `Record`."""
+    record = Record(silent, in_place_of_calls)
     token = _record.set(record)
     try:
         yield record
@@ -148,6 +162,8 @@ class Symbol(Layered):
         flags = op.flags
         if "random" in flags:
             return self.drawn(op, values, nodes, settings)
+        if record is not None and record.in_place_of_calls and warns(op, values, settings):
+            raise NotSupportedError(DROPS)
         out = self._applied(op, values, nodes, settings)
         if "once" in flags:
             return out  # shapes and the like: the same for whatever values come
@@ -180,7 +196,7 @@ class Symbol(Layered):
                 kind: Any = type(error)
                 node = call(_raising(op, kind), given, settings, (), np.dtype(bool), users_place)
                 record.guards.append(Guard(node, "bool", True, node.place))
-                record.raised.append(error)
+                record.genuine(error)
             raise
 
     @staticmethod
@@ -256,10 +272,18 @@ class Symbol(Layered):
         return bool(self._asked("bool", bool(self.value)))
 
     def __float__(self) -> float:
-        return float(self._asked("float", float(self.value)))
+        return float(self._asked("float", float(self._real())))
 
     def __int__(self) -> int:
-        return int(self._asked("int", int(self.value)))
+        return int(self._asked("int", int(self._real())))
+
+    def _real(self) -> Any:
+        """The value, of which a real number is asked: NumPy warns if it is complex."""
+        record = _record.get()
+        if isinstance(self.value, np.ndarray | np.generic) and self.dtype.kind == "c" and record is not None:
+            if record.in_place_of_calls:
+                raise NotSupportedError(DROPS)
+        return self.value
 
     def __complex__(self) -> complex:
         return complex(self._asked("complex", complex(self.value)))
@@ -364,6 +388,7 @@ class Number(Symbol):
         return Symbol.of((np.asarray(self.value)[()], node), LEVEL)
 
 
+DROPS = "it drops imaginary parts, of which NumPy warns at each call: take x.real"
 ERRORS = "np.errstate says that errors of numbers are raised, which a program does not do"
 SILENT = frozenset(("ignore", "warn", "print", "log"))
 _ASKS_FOR_OTHERS = ("abc", "typing")  # modules whose functions ask in the name of their callers
@@ -426,6 +451,25 @@ def _operator(name: str) -> Any:
     return method
 
 
+def _order(name: str) -> Any:
+    of_arrays, plain = getattr(Symbol, f"__{name}__"), getattr(operator, name)
+
+    def method(self: Number, other: Any) -> Any:
+        kinds: list[Any] = [type(getattr(x, "value", x)) for x in (self, other)]
+        if complex in kinds and _is_pythons(other):
+            try:
+                plain(*(kind(1) for kind in kinds))
+            except TypeError as error:
+                if (record := _record.get()) is not None:
+                    record.genuine(error)
+                raise
+        return of_arrays(self, other)
+
+    return method
+
+
+for _name in ("lt", "le", "gt", "ge"):
+    setattr(Number, f"__{_name}__", _order(_name))
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
     for _side in ("", "r"):
         setattr(Number, f"__{_side}{_name}__", _operator(f"__{_side}{_name}__"))

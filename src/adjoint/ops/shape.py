@@ -22,6 +22,7 @@ from adjoint.core.memory import (
     lies,
 )
 from adjoint.core.op import call
+from adjoint.core.places import place_of, users_frame, warn_at
 from adjoint.core.protocol import detached
 from adjoint.core.pullbacks import unbroadcast
 from adjoint.ops.indexing import kept, scatter_add
@@ -373,6 +374,19 @@ def _of_each(a: Any, order: Order) -> tuple[int, ...]:
     return (0, *(axis + 1 for axis in axes_by(order, model[0] if len(model) else np.empty(model.shape[1:]))))
 
 
+def loses_imaginary(x: Any, dtype: Any) -> bool:
+    """Whether `x` is complex and `dtype` is of real numbers."""
+    kind = getattr(x, "dtype", None)
+    return kind is not None and kind.kind == "c" and np.dtype(dtype).kind in "iuf"
+
+
+def real_part(x: Any) -> Any:
+    """The real part of `x`; NumPy's warning that the other one is lost has the user's line."""
+    text = "Casting complex values to real discards the imaginary part"
+    warn_at(place_of(users_frame()), text, np.exceptions.ComplexWarning)
+    return x.real
+
+
 def _copy_each(a: Any, order: Order) -> Any:
     return copy(a, order=_of_each(a, order))
 
@@ -402,6 +416,8 @@ def copy(a: Any, /, order: Any = "K", subok: bool = False) -> Any:
     samples=lambda r: [call(r(3, 4), np.float64), call(r(3, 4), np.float64, copy=False)],
 )
 def astype(x: Any, /, dtype: Any = None, copy: bool = True, device: Any = None, order: Any = "K") -> Any:
+    if loses_imaginary(x, dtype):
+        x, copy = real_part(x), True
     if not isinstance(order, tuple):
         return x.astype(dtype, order, copy=copy)
     return x.astype(dtype, copy=False) if not copy and is_laid_out(x, order) else in_order(x.astype(dtype), order)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from adjoint.core.op import Op, call
 from adjoint.core.pullbacks import dtype_of, shape_of, unbroadcast
 from adjoint.core.registry import register
 from adjoint.ops.indexing import getitem, may_repeat, read
-from adjoint.ops.shape import copy
+from adjoint.ops.shape import astype, copy, loses_imaginary, real_part
 
 # How a view was made from its root: the operations, with their settings, one after another.
 Path = tuple[tuple[Op, dict[str, Any]], ...]
@@ -69,12 +70,24 @@ def set_region(a: np.ndarray, path: Path, index: Any, value: Any) -> None:
     view = a
     for op, settings in path:
         view = op.forward(view, **settings)
+    if loses_imaginary(value, view.dtype):
+        value = real_part(value)
     if path and not np.may_share_memory(view, a):
         # In this layout some step of the path copies: find the elements by their numbers instead.
         part, places = part_of(path), np.unravel_index(numbered(a.shape, path)[index], a.shape)
         (a if part is None else getattr(a, part))[places] = value
     else:
         view[index] = value
+
+
+def warns(op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> bool:
+    """Whether NumPy warns that `op` drops imaginary parts: of an array that is converted, or written."""
+    if op is astype:
+        return loses_imaginary(args[0], settings["dtype"])
+    if op is not overwrite:
+        return False
+    value, a = args
+    return loses_imaginary(value, a.dtype if part_of(settings.get("path", ())) is None else np.dtype(float))
 
 
 def _last_writes(shape: tuple[int, ...], index: Any, count: tuple[int, ...]) -> Any:

@@ -159,7 +159,8 @@ class Tensor(Leaving, Writable, Observable, TensorMethods):
         return wrap(data, self.node, self.level)
 
     def constant(self, answer: Any) -> Any:
-        return answer if isinstance(answer, Box) else wrap(answer, None, 0)
+        kept = isinstance(answer, Box) and answer.level >= 0  # below that, it stands for a plain array
+        return answer if kept else wrap(answer, None, 0)
 
     @property
     def requires_grad(self) -> bool:

@@ -21,6 +21,7 @@ from adjoint.core.foreign import plain_array
 from adjoint.core.memory import lies
 from adjoint.core.pullbacks import Pullback, build
 from adjoint.ops.indexing import may_repeat
+from adjoint.ops.shape import loses_imaginary, real_part
 from adjoint.ops.writing import Path, overwrite, written
 from adjoint.tape import mutations as writes
 from adjoint.tape.modes import recording_floor
@@ -153,6 +154,8 @@ def _write_values(root: Tensor, tensor: Tensor, index: Any, value: Any, recordin
     """Write where the values lie, keeping what was there if some rule may have saved it."""
     if not isinstance(root.data, np.ndarray):  # a NumPy scalar, which cannot be written
         root.data = np.array(root.data)
+    if loses_imaginary(value, root.data.dtype):
+        value = real_part(value)
     # The slot and getrefcount's argument: then nobody has saved this memory, views it, or was given it.
     if recording and tensor is root and root.data.base is None and sys.getrefcount(root.data) <= 2 and _counts_exactly:
         writes.forget(root.data)

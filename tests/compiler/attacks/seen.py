@@ -175,10 +175,10 @@ class Seen:
 
     def overlaps(self):
         """Which of the arrays met share memory, and by how much they are apart."""
-        spans = [(p, *np.lib.array_utils.byte_bounds(a), a.__array_interface__["data"][0]) for p, a in self.arrays]
-        for i, (p, low, high, start) in enumerate(spans):
-            for q, l2, h2, s2 in spans[:i]:
-                if low < h2 and l2 < high:
+        spans = [(p, a, *np.lib.array_utils.byte_bounds(a), a.__array_interface__["data"][0]) for p, a in self.arrays]
+        for i, (p, a, low, high, start) in enumerate(spans):
+            for q, b, l2, h2, s2 in spans[:i]:
+                if low < h2 and l2 < high and np.shares_memory(a, b):
                     self.add(f"{q} and {p} share memory", s2 - start)
 
 
@@ -217,8 +217,8 @@ LOOKS = [
 
 
 def scrubbed(text):
-    """A message or a printed line without addresses."""
-    return ADDRESS.sub("0x", text)
+    """A message or a printed line without addresses, and without the class that a compiled function has."""
+    return ADDRESS.sub("0x", text).replace("'Compiled'", "'function'")
 
 
 def close(a, b, rtol):

@@ -31,7 +31,7 @@ class Door(Matching):
         self.begun, self._left = [], list[Any]()
         self.depth, self.dead, self.ours = 0, "", False
         self.sourceless = known.sourceless
-        self.raised, self.source = notes.raised, notes.source
+        self.source = notes.source
         self.keywords: Sequence[str] = ()
 
     @property
@@ -57,7 +57,7 @@ class Door(Matching):
         for o in self.memo.values():
             if isinstance(o, Outside):
                 o.read.clear()
-        for held in (self.memo, self.made_objects, self.tuples, self.taken, self.begun, self._left, self.raised):
+        for held in (self.memo, self.made_objects, self.tuples, self.taken, self.begun, self._left):
             held.clear()
 
     def symbolic(self, array: Any, why: str) -> BaseException:
@@ -69,8 +69,7 @@ class Door(Matching):
         return Again()
 
     def genuine(self, error: Any) -> Any:
-        self.raised.append(error)
-        return error
+        return self.notes.genuine(error)
 
     def run(self, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the twin of `f` gives."""

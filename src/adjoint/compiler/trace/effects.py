@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import types
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
 from operator import setitem
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from adjoint.compiler.trace.containers import MAPPINGS, SEQUENCES
 from adjoint.compiler.trace.door import Door
 from adjoint.compiler.trace.guards import PLAIN
+from adjoint.compiler.trace.inputs import gradient_in
 from adjoint.compiler.trace.outside import MISSING, Closed, DictView, Method, Outside, is_users
 from adjoint.core.box import Box, settled
 from adjoint.core.codegen import defined
@@ -20,7 +22,6 @@ from adjoint.core.commit import Write
 from adjoint.core.memory import with_strides
 from adjoint.graph.drawing import Drawing
 from adjoint.graph.node import Node, constant
-from adjoint.graph.state import SLOT
 from adjoint.graph.symbol import LEVEL, Number, Symbol
 from adjoint.tape.tensor import Tensor
 
@@ -114,72 +115,82 @@ class Assembly:
 
     def _looks(self) -> Iterator[str]:
         """Lines that put views in the place of results that show memory of something else, as in the plain function."""
-        live = self.door.inputs.live
-        count = len(self.found)
-        roots = [x.root if isinstance(x, Symbol) and isinstance(x.value, np.ndarray) else x for x in self.found]
-        shared = Counter(map(id, roots))
-        gradients = self.door.inputs.gradients()
-        there = self._there()
-        first: dict[int, int] = {}  # of arrays that a result has or is: the number of the first such result
-        for n, x in enumerate(self.found):
-            data = x.data if isinstance(x, Tensor) else x
-            first.setdefault(id(data.root if data is not x and isinstance(data, Symbol) else data), n)
-        nodes: dict[Node, int] = {}
-        for n, (x, root) in enumerate(zip(self.found[:count], roots, strict=True)):
+        live, owners, gradients = self.door.inputs.live, self._owners(), self.door.inputs.gradients()
+        arrays = [self._array(x) for x in self.found]
+        self._refuse_shared_constants(arrays)
+        shared = Counter(id(array.root) for array in arrays if isinstance(array, Symbol))
+        whole: dict[int, int] = {}  # of the arrays that are results, the number of the first such
+        for n, array in enumerate(arrays):
+            if isinstance(array, Symbol) and array is array.root:
+                whole.setdefault(id(array), n)
+        looks, nodes = [], dict[Node, int]()
+        for n, (x, array) in enumerate(zip(list(self.found), arrays, strict=True)):
             if n in self.same:
                 continue
             held = gradients.get(id(x)) if isinstance(x, Tensor) and x.node is None else None
             if held is not None:
                 self.replaced.add(n)
-                yield f"r[{n}] = {self._then(live[id(held)], 'grad')}"
+                looks.append(f"r[{n}] = {self._then(live[id(held)], 'grad')}")
                 continue
-            source = there.get(id(root)) if isinstance(root, Symbol) else None
-            if source is not None:
-                self.replaced.add(n)
-                yield f"r[{n}] = {source if root is x else f'{self.name(look)}({source}, {self.name(x.path)})'}"
-                continue
-            if root is not x and not any(isinstance(v, Box) for _, settings in x.path for v in _values(settings)):
-                shown = id(root) in live
-                if shown or shared[id(root)] > 1:
-                    source = self._live(live[id(root)]) if shown else self._result(root)
-                    self.replaced.add(n)
-                    yield f"r[{n}] = {self.name(look)}({source}, {self.name(x.path)})"
+            data = f"r[{n}].data" if isinstance(x, Tensor) else f"r[{n}]"
+            if isinstance(array, Symbol) and not any(isinstance(v, Box) for _, s in array.path for v in _values(s)):
+                owner = owners.get(id(array.root))
+                if owner is None and shared[id(array.root)] > 1 and whole.get(id(array.root)) != n:
+                    m = whole.get(id(array.root))
+                    if m is None:
+                        m = whole[id(array.root)] = int(self._result(array.root)[2:-1])
+                    owner = f"r[{m}].data" if isinstance(self.found[m], Tensor) else f"r[{m}]"
+                if owner is not None:
+                    source = owner if array is array.root else f"{self.name(look)}({owner}, {self.name(array.path)})"
+                    looks.append(f"{data} = {source}")
+                    if x is array:
+                        self.replaced.add(n)
                     continue
-            array = self._sharing(x, there, first)
-            if array is not None:
-                yield f"r[{n}].data = {array}"
-                continue
-            value = value_of(x)
-            if isinstance(value, np.ndarray) and not value.flags.c_contiguous:  # native code gives C's order
-                text = f"r[{n}].data" if isinstance(x, Tensor) else f"r[{n}]"
-                yield f"{text} = {self.name(with_strides)}({text}, {value.strides})"
-            if isinstance(x, Symbol) and isinstance(x.value, np.ndarray) and not x.value.flags.writeable:
-                yield f"r[{n}].flags.writeable = False"
-            if isinstance(x, Tensor) or (isinstance(x, Symbol) and isinstance(x.value, np.ndarray)):
-                node = node_of(x)
-                if node in nodes and nodes[node] != n and not isinstance(x, Tensor):
-                    yield f"r[{n}] = {self.name(np.array)}(r[{n}])"  # equal, and another one
-                nodes[node] = n
+            yield from self._laid_out(n, x, data, nodes)
+        for n in range(len(arrays), len(self.found)):
+            yield from self._laid_out(n, self.found[n], f"r[{n}]", nodes)
+        yield from looks
 
-    def _there(self) -> dict[int, str]:
-        """By the id of an array that a tensor from outside has, or the gradient of one: the expression for it."""
-        inputs, live = self.door.inputs, self.door.inputs.live
-        tensors = [(box.data, box, "data", "") for box in inputs.holders().values()]
-        tensors += [(SLOT.__get__(box.node).data, box, "grad", ".data") for box in inputs.gradients().values()]
-        return {id(data): self._then(live[id(box)], name) + of for data, box, name, of in tensors if id(box) in live}
+    def _laid_out(self, n: int, x: Any, data: str, nodes: dict[Node, int]) -> Iterator[str]:
+        """Lines that make result `n` lie in memory as the plain function's does, in memory of its own."""
+        value = value_of(x)
+        if isinstance(value, np.ndarray) and not value.flags.c_contiguous:  # native code gives C's order
+            yield f"{data} = {self.name(with_strides)}({data}, {value.strides})"
+        if isinstance(x, Symbol) and isinstance(x.value, np.ndarray) and not x.value.flags.writeable:
+            yield f"r[{n}].flags.writeable = False"
+        if isinstance(value, np.ndarray) and isinstance(x, Tensor | Symbol):
+            node = node_of(x)
+            if node in nodes and nodes[node] != n:
+                yield f"{data} = {self.name(np.array)}({data})"  # equal, and another one
+            nodes[node] = n
 
-    def _sharing(self, x: Any, there: Mapping[int, str], first: Mapping[int, int]) -> str | None:
-        """The array of another result, if `x` is a tensor that has the same one."""
-        data = x.data if isinstance(x, Tensor) else None
-        if not isinstance(data, Symbol) or data.path:
-            return None
-        if id(data.root) in there:
-            return there[id(data.root)]
-        m = first.get(id(data.root))
-        other = x if m is None else self.found[m]
-        if other is x or (isinstance(other, Tensor) and other.data.path):
-            return None
-        return f"r[{m}].data" if isinstance(other, Tensor) else f"r[{m}]"
+    def _array(self, x: Any) -> Any:
+        """The array that a result is, or that it has as a tensor; None for a number."""
+        data = x.data if isinstance(x, Tensor) else x
+        return data if isinstance(data.value if isinstance(data, Symbol) else data, np.ndarray) else None
+
+    def _owners(self) -> dict[int, str]:
+        """Where arrays lie when the call is over: by the id of each, the expression for it."""
+        live, found = self.door.inputs.live, dict[int, str]()
+        for box in self.door.inputs.tensors():
+            if id(box) in live:
+                gradient = gradient_in(box)
+                found.setdefault(id(box.data), self._then(live[id(box)], "data"))
+                if gradient is not None:
+                    found.setdefault(id(gradient), self._then(live[id(box)], "grad") + ".data")
+        for x in self.found:
+            root = getattr(self._array(x), "root", None)
+            if root is not None and id(root) in live:
+                found[id(root)] = self._live(live[id(root)])
+        return found
+
+    def _refuse_shared_constants(self, arrays: Sequence[Any]) -> None:
+        """Begin again with arrays that are made inside as part of the program, where one lies in two places."""
+        plain = [array for array in arrays if isinstance(array, np.ndarray)]
+        plain += [box.data for box in self.door.inputs.tensors() if isinstance(box.data, np.ndarray)]
+        for a, b in combinations(plain, 2):
+            if np.may_share_memory(a, b):
+                raise self.door.symbolic(a, "it keeps an array that it made in two places")
 
     def _then(self, tensor: Any, name: str) -> str:
         """The expression for what a tensor from outside has when everything is written."""

@@ -130,18 +130,14 @@ class Inputs(State):
         assert isinstance(first, Binding)
         return first
 
-    def _tensors(self) -> list[Tensor]:
+    def tensors(self) -> list[Tensor]:
         """What stands for tensors."""
         return [*(box for box in self.arguments.boxed if isinstance(box, Tensor)), *self._shadow.values()]
 
     def gradients(self) -> dict[int, Tensor]:
         """By the id of a tensor that is another one's gradient: what stands for that one."""
-        leaves = [(SLOT.__get__(box.node), box) for box in reversed(self._tensors()) if isinstance(box.node, Leaf)]
+        leaves = [(SLOT.__get__(box.node), box) for box in reversed(self.tensors()) if isinstance(box.node, Leaf)]
         return {id(gradient): box for gradient, box in leaves if gradient is not None}
-
-    def holders(self) -> dict[int, Tensor]:
-        """By the id of an array: what stands for the tensor whose data it is."""
-        return {id(box.data): box for box in reversed(self._tensors())}
 
     def _keep(self, thing: Any, box: Any, place: Binding) -> None:
         self._kept += [thing, box]

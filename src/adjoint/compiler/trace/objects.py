@@ -29,6 +29,7 @@ from adjoint.twin.standins import array_method
 
 PURE = (abs, round, float, int, complex, divmod, pow, repr, str, format, ord, chr, bytes, bin, hex, sum, min, max,
          sorted, any, all, bool, ascii)  # fmt: skip
+MADE = (list, tuple, set, frozenset, deque, dict, OrderedDict)
 TEXTS = (repr, str, format, ascii)
 
 
@@ -38,6 +39,8 @@ class Objects(Libraries):
     made_objects: dict[int, Any]
 
     def construct(self, f: Outside, kind: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if kind in MADE and (len(args) > 1 or (kwargs and kind not in (dict, OrderedDict))):
+            raise self.refuse(f"it calls {kind.__name__} with more than one thing")
         if kind in (list, tuple, set, frozenset, deque):
             values = self.items(args[0]) if args else []
             return kind(map(self.key, values)) if kind in (set, frozenset) else kind(values)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.arrays.python_number import is_python
+from adjoint.arrays.python_number import MIRRORED, is_python
 from adjoint.compiler.trace.containers import MAPPINGS, Containers
 from adjoint.compiler.trace.guards import PLAIN
 from adjoint.compiler.trace.outside import (
@@ -23,6 +23,7 @@ from adjoint.compiler.trace.outside import (
 )
 from adjoint.core.box import Box, raw
 from adjoint.graph.symbol import LEVEL, Number, Symbol
+from adjoint.tape.tensor import Tensor
 
 _NUMBERS = (int, float, complex, bool)
 _VALUES = (int, float, complex, str, bytes, tuple)
@@ -230,6 +231,8 @@ class Operators(Containers):
                 if name in ("eq", "ne")
                 else self.native(getattr(operator, name), (self.value(a), self.value(b)), {})
             )
+        if type(a) is Number and isinstance(b, Tensor):  # Python asks the tensor
+            a, b, name = b, a, MIRRORED.get(name, name)
         found = self.native(getattr(operator, name), (self.val(a), self.val(b)), {})
         return as_number(found) if isinstance(found, Symbol) and _are_numbers(a, b) else found
 
@@ -258,11 +261,13 @@ class Operators(Containers):
         if any(isinstance(x, np.dtype) for x in plain):  # x.dtype == np.float64
             kinds = tuple(x.o if isinstance(x, Outside) and isinstance(x.o, type) else self.val(x) for x in plain)
             return self.native(getattr(operator, name), kinds, {})
-        mirrored = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}[name]
+        mirrored = MIRRORED.get(name, name)
         for of, other, method in ((a, b, name), (b, a, mirrored)):
             kind = self.kind_of(of)
             if isinstance(of, Method | DictView):
                 raise self.refuse("it compares methods")
+            if issubclass(kind, np.ndarray | np.generic):
+                raise self.refuse("it compares an array with an object, which NumPy does for each element")
             if (isinstance(of, Outside) or self.is_made(of)) and is_users(kind):
                 found = self.static(kind, f"__{method}__")
                 if isinstance(found, types.FunctionType):

@@ -198,12 +198,10 @@ def _is_subclass(door: Pythons, kind: Any, kinds: Any) -> bool:
 
 def _getattr(door: Pythons, o: Any, name: Any, *default: Any) -> Any:
     name = door.value(name)
-    known = len(door.raised)
     try:
         return door.attr(o, name)
     except AttributeError as error:
         door.check(error)
-        del door.raised[known:]
         if default:
             return default[0]
         raise door.genuine(error) from None

@@ -27,15 +27,12 @@ from adjoint.core.errors import AdjointError
 from adjoint.core.op import Op
 from adjoint.core.registry import Composite
 from adjoint.graph.drawing import Drawing
-from adjoint.graph.symbol import Record
 
 _KNOWN = ("numpy", "adjoint", "builtins", "numbers", "collections")
 
 
 class Values(Writes):
     """Values for code that is known."""
-
-    notes: Record
 
     @property
     def fills(self) -> bool:
@@ -146,7 +143,7 @@ class Values(Writes):
         except Exception as error:
             if isinstance(error, ValueError) and "read-only" in str(error):
                 self.inputs.wrote([getattr(f, "__self__", None), *args, *kwargs.values()])
-            if not any(isinstance(x, Box) for x in (*args, *kwargs.values())) or error in self.notes.raised:
+            if not any(isinstance(x, Box) for x in (*args, *kwargs.values())) or self.notes.is_genuine(error):
                 self.genuine(error)
             raise
 

@@ -24,7 +24,7 @@ from adjoint.compiler.trace.outside import (
     root_of,
 )
 from adjoint.core.box import Box
-from adjoint.graph.symbol import Symbol
+from adjoint.graph.symbol import Record, Symbol
 from adjoint.optim.optimizer import Optimizer
 from adjoint.tape.modes import set_grad_enabled
 from adjoint.tape.tensor import Tensor
@@ -33,8 +33,8 @@ from adjoint.tape.tensor import Tensor
 class Writes(Operators):
     """Writes, contexts and exceptions."""
 
+    notes: Record
     varying: set[Any]
-    raised: list[BaseException]
 
     # -- Writes -----------------------------------------------------------------------------------------
 
@@ -96,7 +96,7 @@ class Writes(Operators):
         if not isinstance(value.value if isinstance(value, Symbol) else value, np.ndarray):
             raise self.refuse("it sets data of a tensor to something else than an array")
         root = value.root if isinstance(value, Symbol) else value
-        if id(root) in self.inputs.live or (root is not o.data and id(root) in self.inputs.holders()):
+        if id(root) in self.inputs.live or (root is not o.data and any(root is t.data for t in self.inputs.tensors())):
             raise self.refuse("it gives a tensor the array of something else")
 
     def _set_instance(self, o: Any, x: Any, name: str, value: Any) -> None:
@@ -239,7 +239,7 @@ class Writes(Operators):
 
     def check(self, error: BaseException) -> None:
         """Refuse to go on from an exception that the plain function might not get."""
-        if not any(error is known for known in self.raised):
+        if not self.notes.is_genuine(error):
             raise self.refuse(f"it catches a {type(error).__name__}: {error}")
 
     def _kinds(self, kinds: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.arrays.python_number import as_numpy
+from adjoint.arrays.python_number import as_numpy, is_python
 from adjoint.core.box import Box, apply, raw, varies
 from adjoint.core.errors import BatchedValueError
 from adjoint.core.memory import ordered, required
@@ -309,6 +309,8 @@ def of_type(kind: type[np.generic]) -> Any:
     def convert(*args: Any, **kwargs: Any) -> Any:
         if len(args) != 1 or kwargs or not boxed(args[0]):
             return kind(*args, **kwargs)
+        if is_python(args[0]) and args[0].dtype.kind == "c" and dtype.kind in "iuf":
+            return kind(1j)  # raises, as for any complex number of Python's
         x = as_numpy(args[0]) if is_box(args[0]) else packed(args[0])
         return x if x is not args[0] and x.dtype == dtype else +x if x.dtype == dtype else x.astype(dtype)
 

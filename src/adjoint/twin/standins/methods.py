@@ -9,6 +9,7 @@ import numpy as np
 
 from adjoint.arrays.python_number import PythonNumber, as_python, has_attribute
 from adjoint.core.errors import LeavesGraphError
+from adjoint.tape.tensor import Tensor
 from adjoint.twin.standins import builtin, drawing
 from adjoint.twin.standins.calls import carried
 from adjoint.twin.standins.joining import converted, joined
@@ -199,10 +200,15 @@ def _strides(t: Any) -> tuple[int, ...]:
     )  # fmt: skip
 
 
+def _data(t: Any) -> Any:
+    """What ``t.data`` is: the box itself, as an array's memory; of a tensor that the user made, its values."""
+    return t.data if isinstance(t, Tensor) and t.level == 0 and t.is_leaf else t
+
+
 _ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
     "__class__": type_of,
     "base": lambda t: None,
-    "data": lambda t: t,
+    "data": _data,
     "flags": lambda t: Flags(sum(n > 1 for n in t.shape) <= 1),
     "strides": _strides,
     "itemsize": lambda t: t.dtype.itemsize,
