@@ -40,7 +40,7 @@ def trained():
         return loss
 
     for _ in range(2):
-        step(R.normal(size=(5, 4)), R.integers(0, 3, 5))
+        step(R.normal(size=(9, 4)), R.integers(0, 3, 9))
     return step
 
 
@@ -49,7 +49,7 @@ def test_a_step_is_said_with_its_arguments_state_and_bytes(trained):
     head, call, way, *_ = said.splitlines()
     assert head.startswith("step (")
     assert head.endswith("1 signature, 1 specialization")
-    assert call == "step(x: float64[5, 4], y: int64[5])"
+    assert call == "step(x: float64[9, 4], y: int64[9])"
     assert "writes" in way
     assert "by BLAS" in line_with(said, "native: ")
     assert "of values in between" in said
@@ -154,7 +154,7 @@ def test_a_notebook_shows_plan_circuit_and_text(trained):
     page = trained._repr_html_()
     assert page.count("<svg") == 2
     assert page.count("<details>") == 2
-    assert "step(x: float64[5, 4], y: int64[5])" in page
+    assert "step(x: float64[9, 4], y: int64[9])" in page
     picture = ad.show(trained)
     assert repr(picture) == f"<picture of the plan of step: {len(trained.plan.rows)} steps>"
     assert str(trained.plan) in picture.text
@@ -175,7 +175,7 @@ def test_long_programs_are_said_in_part():
             x = np.tanh(x @ x)
         return x
 
-    f = compiled(many, (np.eye(3),))
+    f = compiled(many, (np.eye(6),))
     assert len(f.plan.rows) == 160
     said = f.explain().splitlines()
     assert said[-1].strip() == "… up to step 160: print(f.plan)"

@@ -86,7 +86,7 @@ def test_long_plans_are_drawn_in_part():
             x = np.tanh(x @ x)
         return x
 
-    plan = listing(many, R.normal(size=(3, 3)))
+    plan = listing(many, R.normal(size=(6, 6)))
     scene = plan_scene(plan, "f", limit=5)
     assert "… 35 more steps" in texts(scene)
     assert scene.height < plan_scene(plan, "f").height / 2

@@ -39,8 +39,12 @@ def _of_scipy(name: str) -> int:
 
 
 class Product(NamedTuple):
-    """A stack of products: what is read, and the numbers that say how; `write` makes the code for it."""
+    """A stack of products: BLAS's routine, what is read, and the numbers that say how; `write` makes the code for it.
 
+    With "gemv", a matrix comes first, and then the vector.
+    """
+
+    routine: str
     operands: list[View]
     numbers: list[int]
 
@@ -60,9 +64,21 @@ def product(x: View, y: View, out: tuple[int, ...]) -> Product | list[int]:
         count *= n
     if count > 1:
         batches = [_batch(left, stack) or 0, _batch(right, stack) or 0]
+    lines = batches[0] if rows == 1 else x_lead if columns == 1 and batches[0] == rows * x_lead else 0
+    if count > 1 and x_trans == "N" and not batches[1] and lines >= inner:
+        x_lead = lines  # one matrix, of all their rows
+        rows, count = rows * count, 1
+    if columns == 1:
+        m, n = (inner, rows) if x_trans == "N" else (rows, inner)
+        given = [ord("T" if x_trans == "N" else "N"), 0, m, n, 1, x_lead, right.strides[-2], 1, count, *batches, rows]
+        return Product("gemv", [left, right], given)
+    if rows == 1:
+        m, n = (columns, inner) if y_trans == "N" else (inner, columns)
+        given = [ord(y_trans), 0, m, n, 1, y_lead, left.strides[-1], 1, count, *batches[::-1], columns]
+        return Product("gemv", [right, left], given)
     numbers = [ord(x_trans), ord(y_trans), rows, columns, inner, x_lead, y_lead, max(columns, 1), count,
                *batches, rows * columns]  # fmt: skip
-    return Product([left, right], numbers)
+    return Product("gemm", [left, right], numbers)
 
 
 def _matrices(view: View, row: bool) -> View | None:
@@ -101,30 +117,33 @@ def _batch(view: View, stack: tuple[int, ...]) -> int | None:
     return step or 0
 
 
-_ARGUMENTS = ("ty.at", "tx.at", "columns.at", "rows.at", "inner.at", "alpha", "p1", "ly.at", "p0", "lx.at", "beta",
-              "p2", "lc.at")  # fmt: skip
+_ARGUMENTS = {
+    "gemm": ("ty.at", "tx.at", "columns.at", "rows.at", "inner.at", "alpha", "p1", "ly.at", "p0", "lx.at", "beta",
+             "p2", "lc.at"),
+    "gemv": ("tx.at", "rows.at", "columns.at", "alpha", "p0", "lx.at", "p1", "ly.at", "beta", "p2", "lc.at"),
+}  # fmt: skip
 
 
-def write(dtype: str) -> Function:
+def write(dtype: str, name: str = "gemm") -> Function:
     """The code that hands a product to BLAS. Row by row, C = A B is for BLAS the transposed C' = B' A'."""
     letter, kind, size = ("s", "float", 4) if dtype == "f4" else ("d", "double", 8)
-    routine = external(f"{letter}gemm", address(f"{letter}gemm"))
+    routine = external(f"{letter}{name}", address(f"{letter}{name}"))
     code = Code()
     starts, lines = addresses(code, 3), code.lines
     lines += ["  %alpha = alloca " + kind, "  %beta = alloca " + kind]
     lines += [f"  store {kind} 1.0, ptr %alpha", f"  store {kind} 0.0, ptr %beta"]
     names = ["tx", "ty", "rows", "columns", "inner", "lx", "ly", "lc"]
-    lines += [f"  %{name}.at = getelementptr i64, ptr %p, i64 {6 + i}" for i, name in enumerate(names)]
-    for i, name in enumerate(["count", "sx", "sy", "sc"]):
-        lines += [f"  %{name}.at = getelementptr i64, ptr %p, i64 {14 + i}", f"  %{name} = load i64, ptr %{name}.at"]
+    lines += [f"  %{word}.at = getelementptr i64, ptr %p, i64 {6 + i}" for i, word in enumerate(names)]
+    for i, word in enumerate(["count", "sx", "sy", "sc"]):
+        lines += [f"  %{word}.at = getelementptr i64, ptr %p, i64 {14 + i}", f"  %{word} = load i64, ptr %{word}.at"]
     lines += ["  br label %head", "head:", "  %i = phi i64 [ 0, %0 ], [ %j, %head ]"]
-    for i, name in enumerate(["sx", "sy", "sc"]):
+    for i, word in enumerate(["sx", "sy", "sc"]):
         lines += [
-            f"  %d{i} = mul i64 %i, %{name}",
+            f"  %d{i} = mul i64 %i, %{word}",
             f"  %e{i} = mul i64 %d{i}, {size}",
             f"  %p{i} = getelementptr i8, ptr {starts[i]}, i64 %e{i}",
         ]
-    arguments = [f"%{n}" for n in _ARGUMENTS]
+    arguments = [f"%{n}" for n in _ARGUMENTS[name]]
     lines += [
         f"  call void {routine}({', '.join(f'ptr {a}' for a in arguments)})",
         "  %j = add i64 %i, 1",

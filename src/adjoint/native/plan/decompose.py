@@ -22,6 +22,7 @@ from adjoint.native.lower.table import TABLE
 from adjoint.native.plan import decompositions
 from adjoint.native.plan.assembly import ASSEMBLED
 from adjoint.native.plan.indexing import FROM_INDEX, by_positions
+from adjoint.native.plan.products import written_out
 from adjoint.native.plan.views import VIEWS
 from adjoint.ops.reductions import count_along
 
@@ -103,9 +104,10 @@ def _taken_apart(node: Node, args: tuple[Node, ...]) -> Node:
     if node.op.name == "matmul" and node.dtype == np.float16 and all(arg.dtype == node.dtype for arg in args):
         args = tuple(converted(arg, np.dtype(np.float32), node.place) for arg in args)  # as NumPy computes
         product = call(node.op, args, node.settings, node.shape, args[0].dtype, lambda: node.place)
-        return converted(product, node.dtype, node.place)
+        return converted(written_out(product, args) or product, node.dtype, node.place)
     if node.op.name == "matmul" and node.dtype is not None:
         args = tuple(converted(arg, node.dtype, node.place) for arg in args)
+        return written_out(node, args) or with_args(node, args)
     if node.op.name in FROM_INDEX and (placed := by_positions(node, args)):
         return placed
     if node.op.name == "reshape" and node.settings["order"] == "F" and node.shape is not None:

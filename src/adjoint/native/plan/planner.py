@@ -396,8 +396,9 @@ class Planner:
         operands = [*((view.base, view.offset * size) for view in found.operands), (node, 0)]
         use = Use(tuple(dict.fromkeys((x.base, y.base))), (node,), {})
         label = f"BLAS {' @ '.join(str(view.shape) for view in (x, y))}"
-        self.steps.append(Step(blas.write(key_of(node.dtype)), operands, found.numbers, (node,), label, 0,
-                               (x.size + y.size) * size, bytes_of(node), use))  # fmt: skip
+        function = blas.write(key_of(node.dtype), found.routine)
+        read = (x.size + y.size) * size
+        self.steps.append(Step(function, operands, found.numbers, (node,), label, 0, read, bytes_of(node), use))
 
     def _constant(self, base: Any) -> None:
         if isinstance(base, Node) and base.kind == "constant" and base not in self.constants:

@@ -1,0 +1,67 @@
+"""Products of matrices that kernels compute: of tiny matrices, of two vectors, of a column and a row.
+
+BLAS takes longer to be called than such a product takes, and is called for each matrix of a stack.
+"""
+
+from __future__ import annotations
+
+from adjoint.graph.node import Node, call
+from adjoint.graph.rewrite import op_named
+
+TINY = 8, 125  # how long a sum, and how many products, are written out
+
+
+def written_out(node: Node, args: tuple[Node, ...]) -> Node | None:
+    """The product `node` of `args` as sums and products place by place; None if BLAS computes it."""
+    if node.dtype is None or node.dtype.char not in "fd" or any(arg.dtype != node.dtype for arg in args):
+        return None
+    x, y = args
+    x = x if x.shape[1:] else _reshaped(x, (1, *x.shape))
+    y = y if y.shape[1:] else _reshaped(y, (*y.shape, 1))
+    (rows, inner), columns = x.shape[-2:], y.shape[-1]
+    if inner == 1:
+        made = _elementwise("multiply", x, y)
+    elif rows == columns == 1:
+        turned = _reshaped(y, (*y.shape[:-2], 1, inner))
+        made = _sum_along(_elementwise("multiply", x, turned))
+    elif 0 < inner <= TINY[0] and rows * inner * columns <= TINY[1]:
+        made = _term(x, y, 0)
+        for k in range(1, inner):
+            made = _elementwise("add", made, _term(x, y, k))
+    else:
+        return None
+    return _reshaped(made, node.shape)
+
+
+def _term(x: Node, y: Node, k: int) -> Node:
+    """Column `k` times row `k`."""
+    column = _part(x, (..., slice(k, k + 1)), (*x.shape[:-1], 1))
+    row = _part(y, (..., slice(k, k + 1), slice(None)), (*y.shape[:-2], 1, y.shape[-1]))
+    return _elementwise("multiply", column, row)
+
+
+def _part(x: Node, index: tuple[object, ...], shape: tuple[int, ...]) -> Node:
+    op = op_named("getitem")
+    return call(op, (x,), {**op.settings, "index": index}, shape, x.dtype, lambda: x.place)
+
+
+def _elementwise(name: str, x: Node, y: Node) -> Node:
+    before = zip(x.shape[::-1], y.shape[::-1], strict=False)
+    common = tuple(m if n == 1 else n for m, n in before)[::-1]
+    longer = max(x.shape, y.shape, key=len)
+    op = op_named(name)
+    shape = (*longer[: len(longer) - len(common)], *common)
+    return call(op, (x, y), op.settings, shape, x.dtype, lambda: x.place)
+
+
+def _sum_along(x: Node) -> Node:
+    op = op_named("reduce_sum")
+    settings = {**op.settings, "axis": (len(x.shape) - 1,), "keepdims": True}
+    return call(op, (x,), settings, (*x.shape[:-1], 1), x.dtype, lambda: x.place)
+
+
+def _reshaped(x: Node, shape: tuple[int, ...]) -> Node:
+    if x.shape == shape:
+        return x
+    op = op_named("reshape")
+    return call(op, (x,), {**op.settings, "shape": shape}, shape, x.dtype, lambda: x.place)
