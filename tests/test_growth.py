@@ -12,9 +12,13 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint.compiler.arguments import Arguments
+from adjoint.compiler.trace.guards import Binding, Guards
+from adjoint.compiler.trace.inputs import Inputs
 from adjoint.ops.joining import pile
+from adjoint.tape import foreign as watching
 from adjoint.tape.node import written
-from benchmarks.workloads.growth import PATTERNS, exponents, leaves
+from benchmarks.workloads.growth import PAIR, PATTERNS, exponents, leaves
 
 
 def calls(run: Callable[[], Any]) -> int:
@@ -76,6 +80,53 @@ def test_a_node_of_many_inputs_is_not_searched_for_each(constants: int) -> None:
     node = written(pile, values, wanted, parents, np.stack(values), {"axis": 0}, 0)
     assert len(node.parents) == 500
     assert Asked.times == 0
+
+
+class Kept(tuple[Any, ...]):
+    """Saved values that count how often somebody takes some of them."""
+
+    __slots__ = ()
+    times = 0
+
+    def __getitem__(self, key: Any) -> Any:
+        Kept.times += 1
+        return super().__getitem__(key)
+
+
+@pytest.mark.parametrize("copied", [watching.COPIED, 0])
+def test_saved_constants_of_one_node_are_kept_together(monkeypatch: pytest.MonkeyPatch, copied: int) -> None:
+    monkeypatch.setattr(watching, "COPIED", copied)
+    constants = [np.full(2, float(i)) for i in range(300)]
+    t = ad.tensor(np.ones(2), requires_grad=True)
+    node = np.einsum("i,i->", t, PAIR).node
+    node.saved, before = (Kept(constants), *node.saved[1:]), node.saved
+    Kept.times = 0
+    watching.watch_parts(node, 0, range(1, 300))
+    assert Kept.times < 3
+    assert [x.tolist() for x in node.saved[0]] == [x.tolist() for x in constants]
+    assert [a is b for a, b in zip(node.saved[0], constants, strict=True)] == [True] + [copied == 0] * 299
+    assert node.saved[1:] == before[1:]
+
+
+def test_numbers_that_a_trace_reads_are_found_at_once() -> None:
+    asked = 0
+
+    class Asking(Binding):
+        __slots__ = ()
+
+        @property
+        def identity(self) -> Any:
+            nonlocal asked
+            asked += 1
+            return super().identity
+
+    numbers = [float(i) for i in range(300)]
+    inputs = Inputs(Arguments((), ()), Guards())
+    places = [Asking(numbers, i) for i in range(300)]
+    found = [inputs.number(numbers[p.key], p) for p in places]
+    assert asked < 10 * 300
+    assert [x.node for x in found] == [inputs.number(numbers[p.key], p).node for p in places]
+    assert len({x.node for x in found}) == 300
 
 
 def test_many_inputs_have_the_gradients_of_few() -> None:

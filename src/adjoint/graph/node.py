@@ -39,6 +39,8 @@ def _forget(entry: Any) -> None:
 
 
 _table: dict[Any, Any] = {}
+# Constants of more bytes are known by a digest.
+_FEW = 1 << 12
 
 
 class Node:
@@ -180,8 +182,42 @@ def constant(value: Any) -> Node:
         dtype: Any = np.asarray(value).dtype
         return _known((type(value), bits_of(value)), lambda: Node(None, (), NO_SETTINGS, (), dtype, value, None))
     array = np.asarray(value)
-    key = ("constant", array.dtype.str, array.shape, array.tobytes(), isinstance(value, np.generic))
-    return _known(key, lambda: Node(None, (), NO_SETTINGS, array.shape, array.dtype, _kept(value), None))
+    one = _repeated(array) if array.nbytes > _FEW else None
+    bits = _bits(array) if one is None else ("all", one.tobytes())
+    key = ("constant", array.dtype.str, array.shape, bits, isinstance(value, np.generic))
+
+    def make() -> Node:
+        kept = _kept(value) if one is None else np.broadcast_to(np.array(one), array.shape)
+        return Node(None, (), NO_SETTINGS, array.shape, array.dtype, kept, None)
+
+    return _known(key, make)
+
+
+def is_repeated(node: Node) -> bool:
+    """Whether `node` is a constant of one element in memory, which is repeated along every axis."""
+    return isinstance(node.value, np.ndarray) and node.value.size > 1 and not any(node.value.strides)
+
+
+def _repeated(array: np.ndarray) -> Any:
+    """The element that `array` repeats everywhere, bit for bit; None if there is none."""
+    if array.dtype.hasobject or not (array.flags.c_contiguous or not any(array.strides)):
+        return None
+    one = array[(slice(0, 1),) * array.ndim].reshape(())
+    if any(array.strides):
+        word = np.dtype(f"u{array.itemsize}" if array.itemsize <= 8 else np.uint64)
+        words = array.reshape(-1).view(word).reshape(array.size, -1)
+        if (words[0] != words[-1]).any() or (words[0] != words).any():
+            return None
+    return one
+
+
+def _bits(array: np.ndarray) -> bytes:
+    """What tells `array` from others of its shape and dtype: its bytes, or a digest of many."""
+    if array.nbytes <= _FEW or array.dtype.hasobject:
+        return array.tobytes()
+    from hashlib import sha256  # needed for large constants only
+
+    return sha256(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data).digest()
 
 
 def _kept(value: Any) -> Any:

@@ -23,6 +23,8 @@ from functools import partial
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from adjoint.core.box import Box, apply
 from adjoint.core.codegen import defined
 from adjoint.core.errors import ArgumentError
@@ -61,6 +63,15 @@ def numpy_step(node: Node, args: Sequence[int], out: int) -> Step:
     )
 
 
+def _in_memory(value: Any) -> Any:
+    """A constant as NumPy's operations see it: how it lies in memory decides how results do."""
+    if not isinstance(value, np.ndarray) or value.size < 2 or any(value.strides):
+        return value
+    array = np.array(value)
+    array.flags.writeable = False
+    return array
+
+
 class Schedule:
     """The steps of a run.
 
@@ -77,6 +88,8 @@ class Schedule:
     def __init__(
         self, count: int, constants: Mapping[int, Any], steps: Sequence[Step], outputs: Sequence[int], name: str
     ) -> None:
+        read = {slot for step in steps if step.op is not None for slot in step.args}
+        constants = {slot: _in_memory(value) if slot in read else value for slot, value in constants.items()}
         self.count, self.constants, self.steps, self.outputs, self.name = count, constants, steps, outputs, name
         self._drops: list[tuple[int, ...]] = [()] * len(steps)  # after each step, the slots that nobody uses again
         used = {*constants, *outputs}

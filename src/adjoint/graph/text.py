@@ -71,7 +71,7 @@ def _folded(calls: Sequence[Node], names: Mapping[Node, str]) -> list[Node | str
 
 def _in_short(array: np.ndarray) -> str:
     """The numbers of an array in one line, many of them left out."""
-    if array.size > 1 and array.tobytes() == array.flat[0].tobytes() * array.size:
+    if array.size > 1 and (not any(array.strides) or array.tobytes() == array.flat[0].tobytes() * array.size):
         return f"all {array.flat[0]}"
     text = np.array2string(array, threshold=8, edgeitems=2, precision=4, separator=", ")
     return _shown(" ".join(text.split()), 60)

@@ -9,7 +9,7 @@ be had twice is saved itself, with a fingerprint of all its bytes; the backward 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -161,18 +161,41 @@ def _forget(key: Any, gone: Any, memory: Any) -> None:
     _spare.setdefault(size, []).append((key, memory))
 
 
-def watch(node: Node, k: int, part: int | None = None) -> None:
-    """Let `node`, whose saved value `k` is somebody's array (or has it as a `part`), keep it as it is now.
+def watch(node: Node, k: int) -> None:
+    """Let `node`, whose saved value `k` is somebody's array, keep it as it is now.
 
     It may be an array of an outer transform's, or of a program that is recorded: these are written as well.
     """
-    array = node.saved[k] if part is None else node.saved[k][part]
-    kept: Any = private(array) if isinstance(array, np.ndarray) else array.snapshot()
-    if kept is not array or not isinstance(array, np.ndarray):
-        if part is not None:
-            kept = (*node.saved[k][:part], kept, *node.saved[k][part + 1 :])
+    array = node.saved[k]
+    kept = _kept(array)
+    if kept is None:
+        _note(node, k, None, array)
+    else:
         node.saved = (*node.saved[:k], kept, *node.saved[k + 1 :])
-        return
+
+
+def watch_parts(node: Node, k: int, parts: Sequence[int]) -> None:
+    """The same, where the saved value `k` is a tuple, of which those numbered `parts` are somebody's arrays."""
+    values = list(node.saved[k])
+    for part in parts:
+        kept = _kept(values[part])
+        if kept is None:
+            _note(node, k, part, values[part])
+        else:
+            values[part] = kept
+    node.saved = (*node.saved[:k], tuple(values), *node.saved[k + 1 :])
+
+
+def _kept(array: Any) -> Any:
+    """A copy of somebody's array, which is a node's own; None where it is to be watched instead."""
+    if not isinstance(array, np.ndarray):
+        return array.snapshot()
+    kept = private(array)
+    return None if kept is array else kept
+
+
+def _note(node: Node, k: int, part: int | None, array: np.ndarray) -> None:
+    """Note what `array` is now: the saved value `k` of `node`, or a part of it."""
     pullback = cast(Pullback, node.pullback)
     others = node.fingerprints if pullback.watched else None
     node.pullback = watching(pullback)

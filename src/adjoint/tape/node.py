@@ -14,7 +14,7 @@ from adjoint.core.foreign import PLAIN, plain_array
 from adjoint.core.leaks import entering, plain
 from adjoint.core.op import Op
 from adjoint.core.pullbacks import Pullback, build, dtype_of
-from adjoint.tape.foreign import watch
+from adjoint.tape.foreign import watch, watch_parts
 from adjoint.tape.modes import NEVER, recording_floor
 
 # Sequence numbers fall from -1, because `heapq` pops the smallest: the latest node comes first.
@@ -130,13 +130,14 @@ def written(
     node.order, node.pullback, node.parents = next_order(), pullback, parents
     node.saved = pullback.save(values, out, settings)
     if len(wanted) < len(values):
-        on_tape = frozenset(wanted)
-        for i, value in enumerate(values):
-            if i not in on_tape and (type(value) is ndarray or isinstance(value, Writable)):
-                together = op.inputs[0][0] == "*"
-                name = op.inputs[0][1:] if together else op.inputs[i]
-                if name in pullback.names:
-                    watch(node, pullback.names.index(name), i if together else None)
+        on_tape, together = frozenset(wanted), op.inputs[0][0] == "*"
+        given = [i for i, x in enumerate(values) if i not in on_tape and isinstance(x, ndarray | Writable)]
+        if not together:
+            for i in given:
+                if op.inputs[i] in pullback.names:
+                    watch(node, pullback.names.index(op.inputs[i]))
+        elif given and op.inputs[0][1:] in pullback.names:
+            watch_parts(node, pullback.names.index(op.inputs[0][1:]), given)
     for name, value in settings.items():
         if isinstance(value, ndarray | Writable) and name in pullback.names:
             watch(node, pullback.names.index(name))

@@ -25,7 +25,7 @@ from adjoint.core.pullbacks import Pullback
 from adjoint.core.trees import flatten
 from adjoint.forward.dual import Dual, dual
 from adjoint.tape.fingerprint import fingerprint
-from adjoint.tape.foreign import watch
+from adjoint.tape.foreign import watch_parts
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import written
 from adjoint.tape.tensor import Tensor, outputs, wrap
@@ -92,9 +92,9 @@ def _recorded(rule: Derivative, xs: Arrays, level: int) -> list[Any]:
     op, settings = rule.ops[level == 0], {"residuals": call.arrays, "call": call}
     node = written(op, values, tuple(wanted), tuple(parents), tuple(outs), settings, recording_floor.raw())
     known = {id(x) for x in (*(values[i] for i in wanted), *outs)}
-    for part, array in enumerate(call.arrays):
-        if isinstance(array, np.ndarray | Writable) and id(array) not in known:  # it may be anyone's
-            watch(node, cast(Pullback, node.pullback).names.index("residuals"), part)
+    parts = [i for i, x in enumerate(call.arrays) if isinstance(x, np.ndarray | Writable) and id(x) not in known]
+    if parts:  # they may be anyone's
+        watch_parts(node, cast(Pullback, node.pullback).names.index("residuals"), parts)
     results = outputs(outs, node, level)
     return [x if x.dtype.kind in "fc" else wrap(x.data, None, level) for x in results]
 

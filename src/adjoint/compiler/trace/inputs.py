@@ -51,6 +51,7 @@ class Inputs(State):
         super().__init__()
         self.arguments, self.guards = arguments, guards
         self.numbers: list[tuple[Binding, Node]] = []
+        self._number_at: dict[Any, Node] = {}
         self.replaced: set[int] = set()
         self._now: dict[Cell, Callable[[], Any]] = {}  # what the program has there
         self._symbols: dict[Cell, Any] = {}
@@ -145,13 +146,12 @@ class Inputs(State):
 
     def number(self, value: Any, place: Binding) -> Any:
         """What stands for a number that changes between calls."""
-        for known, node in self.numbers:
-            if known.identity == place.identity:
-                return symbol_of(value, node)
-        self.guards.kind(place, type(value))
-        plain = type(value) in (int, float, complex)
-        node = placeholder(place.name, (), np.asarray(value).dtype, number=plain)
-        self.numbers.append((place, node))
+        node = self._number_at.get(place.identity)
+        if node is None:
+            self.guards.kind(place, type(value))
+            plain = type(value) in (int, float, complex)
+            node = self._number_at[place.identity] = placeholder(place.name, (), np.asarray(value).dtype, number=plain)
+            self.numbers.append((place, node))
         return symbol_of(value, node)
 
     def generator(self, generator: np.random.Generator, place: Binding) -> Any:
@@ -331,6 +331,7 @@ class Inputs(State):
     def forget(self) -> None:
         """Let go of what was only needed to record."""
         self._now.clear()
+        self._number_at.clear()
         self._symbols.clear()
         self._shadows.clear()
         self._shadow.clear()

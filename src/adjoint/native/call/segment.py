@@ -10,7 +10,7 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError, SharedMemoryError
 from adjoint.core.memory import overlap
-from adjoint.graph.node import Node
+from adjoint.graph.node import Node, is_repeated
 from adjoint.native.call import array_entry as entry
 from adjoint.native.codegen import cpython
 from adjoint.native.codegen.jit import Kernel
@@ -75,7 +75,7 @@ class _Instance:
         count = len(inputs) + len(outputs)
         arena = np.empty(plan.arena.size // 8 + 8, np.int64)
         start = -(-arena.ctypes.data // 64) * 64
-        constants = [np.ascontiguousarray(node.value) for node in plan.constants]
+        constants = [n.value if is_repeated(n) else np.ascontiguousarray(n.value) for n in plan.constants]
         flag = np.zeros(1, np.int64)
         slots: dict[Any, int] = {node: i for i, node in enumerate(inputs)}
         slots |= {value: slots[target] for value, target in plan.direct.items()}

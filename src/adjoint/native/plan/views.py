@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint.core.op import Op
-from adjoint.graph.node import Node
+from adjoint.graph.node import Node, is_repeated
 from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.codegen.loop_nest import broadcast_strides, contiguous
 from adjoint.native.codegen.memory import Operand
@@ -56,7 +56,7 @@ class View(NamedTuple):
 
 def plain(node: Node) -> View:
     """All of a node's own elements."""
-    return View(node, node.shape, contiguous(node.shape))
+    return View(node, node.shape, (0,) * len(node.shape) if is_repeated(node) else contiguous(node.shape))
 
 
 def through(node: Node, view: View) -> View | None:
