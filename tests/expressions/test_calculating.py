@@ -122,7 +122,8 @@ def test_substitute_is_at_once():
         ("where(x > y, x, x)", "x"), ("-x*-y", "x*y"), ("3*(2*x)", "6*x"), ("and(x > 0, 1 < 2)", "x > 0"), ("-(2*x)",
         "-2*x"),
         ("x + 0", "x + 0"), ("0*x", "0*x"), ("x - x", "x - x"), ("x/x", "x/x"), ("3*(0.1*x)", "3*(0.1*x)"), ("1/0",
-        "1/0"),
+        "1/0"), ("x + x + x", "3*x"), ("x + (x + x + x + x)", "5*x"), ("x + x + x + x + x + x", "5*x + x"),
+        ("x*2 + x", "3*x"),
     ],
 )  # fmt: skip
 def test_simplify_keeps_every_value(text, simple):

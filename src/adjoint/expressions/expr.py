@@ -212,14 +212,15 @@ class Expr(Evaluated):
         return Expr(roots, tuple(dict.fromkeys(names)), single=self.single)
 
     def simplify(self) -> Expr:
-        """The same function with fewer nodes: constants are folded, and what changes nothing goes.
+        """The same function with fewer nodes, by the rules `adjoint.graph.formula_rules.FORMULAS`.
 
-        Every value stays as it is, nan and infinities included; so ``x - x`` stays, which is nan where x is infinite.
+        Constants are folded, and what changes nothing goes. Every value stays as it is, nan and infinities included;
+        so ``x - x`` stays, which is nan where x is infinite.
 
         Example:
             >>> import adjoint as ad
-            >>> ad.expr("1*x + (2 + 3)*x - --y").simplify()
-            expr('x + 5*x - y')
+            >>> ad.expr("x + 1*x + x - --y*(2 + 3)").simplify()
+            expr('3*x - 5*y')
         """
         return Expr(self.mapped({}, reduced), self.variables, single=self.single)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from functools import cache
 
-import numpy as np
-
-from adjoint.core.op import Op
+from adjoint.core.op import NO_SETTINGS, Op
 from adjoint.expressions.functions import CONNECTIVES, TRUTHS, op_called
 from adjoint.graph.node import Node, call, constant
+from adjoint.graph.rewrite import Head, Rules
 
 ADD, SUBTRACT, MULTIPLY, DIVIDE = (op_called(name) for name in ("add", "subtract", "multiply", "divide"))
 NEGATIVE, POWER, WHERE = op_called("negative"), op_called("power"), op_called("choose_either")
@@ -17,7 +17,6 @@ ARITHMETIC = frozenset((ADD, SUBTRACT, MULTIPLY, DIVIDE, POWER))
 _NOT_EQUAL = op_called("not_equal")
 _CONNECTIVES = frozenset(op_called(name) for name in CONNECTIVES)
 _PARTICULAR = _CONNECTIVES | {WHERE, NEGATIVE, _NOT_EQUAL}
-_EXACT = 1 << 40
 
 
 def number(x: float) -> Node:
@@ -88,116 +87,65 @@ def _particular(op: Op, args: Sequence[Node]) -> Node:
     return number(-given[0].value) if op is NEGATIVE and is_constant(given[0]) else call(op, given)
 
 
-def _both(x: Node, y: Node) -> Node | None:
-    for a, b in ((x, y), (y, x)):
-        if type(a.value) is bool:
-            return as_truth(b) if a.value else a
-    return None
-
-
-def _either(x: Node, y: Node) -> Node | None:
-    for a, b in ((x, y), (y, x)):
-        if type(a.value) is bool:
-            return a if a.value else as_truth(b)
-    return None
-
-
 def is_constant(node: Node) -> bool:
     """Whether `node` is a number or a truth value."""
     return node.op is None and type(node.value) in (float, bool)
 
 
-def reduced(op: Op, args: Sequence[Node]) -> Node:
-    """The node of `op`, or a simpler one that has the same values: bit for bit, nan and infinities included."""
-    if all(map(is_constant, args)):
-        folded = value_of(op, args)
-        if folded is not None:
-            return folded
-    if op is WHERE and is_constant(args[0]):
-        return as_number(args[1] if args[0].value else args[2])
-    if op is WHERE and args[1] is args[2]:
-        return as_number(args[1])
-    rule = _RULES.get(op)
-    found = rule(*args) if rule is not None and (op in _CONNECTIVES or not any(map(is_truth, args))) else None
-    return made(op, args) if found is None else found
+def reduced(op: Op, args: Sequence[Node], node: Node | None = None) -> Node:
+    """The node of `op`, or a simpler one that has the same values: bit for bit, nan and infinities included.
+
+    Args:
+        op, args: what is called, on nodes that are simple.
+        node: its node, if it is there.
+    """
+    if node is None and (op in _PARTICULAR or any(map(is_truth, args))):
+        node = made(op, args)
+        if node.op is None:
+            return node
+        op, args = node.op, node.args
+    args = tuple(args)
+    rules = _rules().fitting(op, [_head(arg) for arg in args])
+    if rules:
+        if all(map(is_constant, args)):
+            rules = sorted(rules, key=lambda rule: rule.op is not None)  # to compute it comes first
+        written = node or Node(op, args, NO_SETTINGS, None, None, None, None)  # in no table: perhaps nobody uses it
+        for rule in rules:
+            found = rule.function(written)
+            if found is not None and (found.op is None or found in args):
+                return found
+            if found is not None and found.op is not None:
+                simple = [
+                    x if x.op is None or _known(x, args) else reduced(x.op, x.args, _formula(x)) for x in found.args
+                ]
+                return reduced(found.op, simple, _formula(found) if tuple(simple) == found.args else None)
+    return node or call(op, args)
 
 
-def value_of(op: Op, args: Sequence[Node]) -> Node | None:
-    """What `op` makes of constants; None if that is not a number."""
-    with np.errstate(all="ignore"):
-        out = op.forward(*[np.float64(arg.value) if type(arg.value) is float else arg.value for arg in args])
-    if isinstance(out, np.bool_ | bool):
-        return constant(bool(out))
-    return number(out) if np.ndim(out) == 0 and math.isfinite(out) else None
+def _formula(node: Node) -> Node | None:
+    """`node`, if it is one as formulas have them: what rules make of numbers alone has a shape."""
+    return node if node.shape is None else None
 
 
-def _plus(x: Node, y: Node) -> Node | None:
-    for a, b in ((x, y), (y, x)):
-        if b.op is NEGATIVE:
-            return reduced(SUBTRACT, (a, b.args[0]))
-    return None
+def _known(node: Node, args: tuple[Node, ...]) -> bool:
+    """Whether `node` is simple because it is one of `args`, or of theirs."""
+    return node in args or any(node in arg.args for arg in args)
 
 
-def _minus(x: Node, y: Node) -> Node | None:
-    if is_constant(y) and y.value == 0 and math.copysign(1, y.value) > 0:
-        return x
-    return call(ADD, (x, y.args[0])) if y.op is NEGATIVE else None
+@cache
+def _rules() -> Rules:
+    from adjoint.graph.formula_rules import FORMULAS  # loaded when something is derived or simplified
+
+    return Rules(FORMULAS)
 
 
-def _times(x: Node, y: Node) -> Node | None:
-    if is_constant(y):
-        x, y = y, x
-    if x.op is NEGATIVE and y.op is NEGATIVE:
-        return call(MULTIPLY, (x.args[0], y.args[0]))
-    for a, b in ((x, y), (y, x)):
-        if b.op is NEGATIVE and not is_constant(a):
-            return reduced(NEGATIVE, (reduced(MULTIPLY, (a, b.args[0]) if b is y else (b.args[0], a)),))
-    if not is_constant(x):
-        return None
-    factor = x.value
-    if factor == 1:
-        return y
-    if factor == -1:
-        return reduced(NEGATIVE, (y,))
-    if y.op is NEGATIVE:
-        return reduced(MULTIPLY, (number(-factor), y.args[0]))
-    if y.op is MULTIPLY and is_constant(y.args[0]) and abs(factor) >= 1:
-        inner = y.args[0].value
-        if 1 <= inner < _EXACT and math.frexp(inner)[0] == 0.5 and math.isfinite(factor * inner):
-            return reduced(MULTIPLY, (number(factor * inner), y.args[1]))  # doubling rounds nothing
-    return call(MULTIPLY, (x, y))
+# What rules look for are these numbers; all others are one to them, so that a table of heads stays small.
+_NAMED = frozenset((0.0, 1.0, -1.0, 2.0, 3.0, 4.0))
+_OTHER = number(math.nan)
 
 
-def _over(x: Node, y: Node) -> Node | None:
-    if x.op is NEGATIVE:
-        return reduced(NEGATIVE, (reduced(DIVIDE, (x.args[0], y)),))
-    if y.op is NEGATIVE:
-        return reduced(NEGATIVE, (reduced(DIVIDE, (x, y.args[0])),))
-    if not is_constant(y):
-        return None
-    return x if y.value == 1 else reduced(NEGATIVE, (x,)) if y.value == -1 else None
-
-
-def _to_the(x: Node, y: Node) -> Node | None:
-    if not is_constant(y):
-        return None
-    return x if y.value == 1 else ONE if y.value == 0 else None
-
-
-def _minus_of(x: Node) -> Node | None:
-    if x.op is NEGATIVE:
-        return x.args[0]
-    if x.op is MULTIPLY and is_constant(x.args[0]):
-        return reduced(MULTIPLY, (number(-x.args[0].value), x.args[1]))
-    return None
-
-
-_RULES: dict[Op, Callable[..., Node | None]] = {
-    ADD: _plus,
-    SUBTRACT: _minus,
-    MULTIPLY: _times,
-    DIVIDE: _over,
-    POWER: _to_the,
-    NEGATIVE: _minus_of,
-}
-_RULES |= {op_called("logical_and"): _both, op_called("logical_or"): _either}
+def _head(arg: Node) -> Head:
+    if is_constant(arg):
+        return arg if type(arg.value) is bool or arg.value in _NAMED else _OTHER
+    head: Head = arg.op
+    return head

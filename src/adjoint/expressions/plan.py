@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from adjoint.core.box import Box, apply
 from adjoint.core.errors import ArgumentError, ShapeError
+from adjoint.core.op import Op
 from adjoint.expressions import blocks, scalars
-from adjoint.expressions.nodes import is_constant, is_truth, ordered
+from adjoint.expressions.nodes import is_truth, ordered
 from adjoint.graph.node import Node
+from adjoint.graph.schedule import Schedule, Step
 
 _NUMBERS = (int, float, np.float64, np.integer)
 WEAK = frozenset((int, float, bool))
@@ -95,35 +97,32 @@ class Plan:
 
     def of_any(self, values: Sequence[Any], settled: Callable[[Any, Sequence[Any]], Any] = _settled) -> list[Any]:
         """Arrays of any kind: each node through its operation, and its result through `settled`."""
-        slots: list[Any] = list(values) + [None] * len(self._steps[0])
-        for op, settings, args, out, drop in self._steps[0]:
-            given = [slots[i] if c is None else c for i, c in args]
-            slots[out] = settled(apply(op, given, settings), given)
-            for i in drop:
-                slots[i] = None
-        return [slots[i] if c is None else c for i, c in self._steps[1]]
+        found = (self._schedule if settled is _settled else self._scheduled(settled)).interpreted(values)
+        assert found is not None  # no step ends the run
+        return found
 
     @cached_property
-    def _steps(self) -> tuple[list[Any], list[tuple[int, Any]]]:
-        place: dict[Node, tuple[int, Any]] = {node: (i, None) for i, node in enumerate(self.variables)}
-        last = {arg: node for node in self.nodes for arg in node.args}
-        ends: dict[Node, list[Node]] = {}
-        for arg, node in last.items():
-            if arg.op is not None and arg not in self.outputs:
-                ends.setdefault(node, []).append(arg)
-        steps: list[Any] = []
+    def _schedule(self) -> Schedule:
+        return self._scheduled(_settled)
+
+    def _scheduled(self, settled: Callable[[Any, Sequence[Any]], Any]) -> Schedule:
+        slots = {node: i for i, node in enumerate(self.variables)}
+        constants: dict[int, Any] = {}
+        steps: list[Step] = []
         for node in self.nodes:
-            if node in place:
+            if node in slots:
                 continue
-            if is_constant(node):
-                place[node] = (-1, node.value)
-                continue
-            assert node.op is not None
-            constants = [place[arg][1] for arg in node.args]
-            if None not in constants:  # worked out now; a Python float, so that float32 stays float32
-                place[node] = (-1, np.asarray(node.op.forward(*map(np.asarray, constants))).item())
-                continue
-            place[node] = (len(self.variables) + len(steps), None)
-            drop = [place[arg][0] for arg in ends.get(node, ()) if place[arg][1] is None]  # constants have no slot
-            steps.append((node.op, node.settings, [place[arg] for arg in node.args], place[node][0], drop))
-        return steps, [place[node] for node in self.outputs]
+            slot = slots[node] = len(slots)
+            args = tuple(slots[arg] for arg in node.args)
+            if node.op is None:
+                constants[slot] = node.value
+            elif constants.keys() >= {*args}:  # worked out now; a Python float, so that float32 stays float32
+                constants[slot] = np.asarray(node.op.forward(*(np.asarray(constants[i]) for i in args))).item()
+            else:
+                steps.append(Step(partial(_called, settled, node.op, node.settings), args, slot))
+        outputs = [slots[node] for node in self.outputs]
+        return Schedule(len(self.variables), constants, steps, outputs, "an expression's program")
+
+
+def _called(settled: Callable[[Any, Sequence[Any]], Any], op: Op, settings: Mapping[str, Any], *given: Any) -> Any:
+    return settled(apply(op, given, settings), given)

@@ -9,15 +9,18 @@ result depends on settings is a function of the node, which gives the new node o
 from __future__ import annotations
 
 import inspect
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from adjoint.core.box import apply
+from adjoint.core.codegen import defined
 from adjoint.core.errors import GraphError
 from adjoint.core.op import NO_SETTINGS, Op
 from adjoint.core.registry import operation
@@ -60,20 +63,18 @@ class Rule:
         """
         before, holes = _traced(pattern)
         after, filled = _traced(result)
-        template = in_order([after])
+        either = before.op is not None and "commutative" in before.op.flags
+
+        @cache
+        def written() -> Callable[[Node], Node | None]:
+            return _written(name, before, holes, after, filled, kinds)
 
         def function(node: Node) -> Node | None:
-            if node.dtype is not None and node.dtype.kind not in kinds:
-                return None
-            for bound in _matches(before, node, {}, set(holes)):
-                if all(own.dtype == node.dtype for own in bound.values()):
-                    values = {hole: bound[own] for hole, own in zip(filled, holes, strict=True) if own in bound}
-                    return instance(template, values)
-            return None
+            return written()(node)
 
         def wants(heads: Sequence[Head]) -> bool:
             return len(heads) == len(before.args) and (
-                all(map(_heads, before.args, heads)) or all(map(_heads, before.args, heads[::-1]))
+                all(map(_heads, before.args, heads)) or (either and all(map(_heads, before.args, heads[::-1])))
             )
 
         return cls(name, before.op, function, why, (pattern,), wants)
@@ -124,53 +125,70 @@ def _traced(f: Callable[..., Any]) -> tuple[Node, list[Node]]:
     return made.node if isinstance(made, Symbol) else constant(made), holes
 
 
-def _matches(pattern: Node, node: Node, bound: dict[Node, Node], holes: set[Node]) -> Iterable[dict[Node, Node]]:
-    """The ways in which `node` looks like `pattern`: what each hole stands for."""
-    if pattern in holes:
-        if bound.get(pattern, node) is node:
-            yield {**bound, pattern: node}
-        return
-    if pattern.kind == "constant":
-        if node.kind == "constant" and _same_number(pattern, node):
-            yield bound
-        return
-    if node.op is not pattern.op or node.op is None or frozen(node.settings) != frozen(pattern.settings):
-        return
-    orders = [node.args]
-    if "commutative" in node.op.flags and len(node.args) == 2 and node.args[0] is not node.args[1]:
-        orders.append(node.args[::-1])
-    for args in orders:
-        yield from _all_match(pattern.args, args, bound, holes)
+def _written(
+    name: str, before: Node, holes: Sequence[Node], after: Node, filled: Sequence[Node], kinds: str
+) -> Callable[[Node], Node | None]:
+    """A function of a node that gives `after` where the node looks like `before`, for either order of commutative
+    arguments.
+
+    For ``x + (-y)`` and ``x - y`` its first lines read ::
+
+        def rule(node):
+            kind = node.dtype
+            if kind is not None and kind.kind not in kinds: return None
+            if node.args[1].op is c1 and … and node.args[0].dtype == kind and node.args[1].args[0].dtype == kind:
+                return made(c2, (node.args[0], node.args[1].args[0], ), c3)
+    """
+    scope: dict[str, Any] = {"kinds": kinds, "made": made_call, "same": _same_number, "frozen": frozen}
+
+    def named(thing: Any) -> str:
+        scope[f"c{len(scope)}"] = thing
+        return f"c{len(scope) - 1}"
+
+    lines = ["kind = node.dtype", "if kind is not None and kind.kind not in kinds: return None"]
+    turned = [node for node in in_order([before]) if node.op and "commutative" in node.op.flags and len(node.args) == 2]
+    for turns in product((False, True), repeat=len(turned)):
+        swapped = {node for node, turn in zip(turned, turns, strict=True) if turn}
+        places: dict[Node, str] = {}
+        asked: list[str] = []
+        left = [(before, "node")]
+        while left:
+            pattern, place = left.pop(0)
+            if pattern in holes:
+                asked += [f"{place} is {places[pattern]}"] if pattern in places else []
+                places.setdefault(pattern, place)
+            elif pattern.op is None:
+                asked.append(f"{place}.kind == 'constant' and same({named(pattern)}, {place})")
+            else:
+                settings = f"frozen({place}.settings) == {named(frozen(pattern.settings))}"
+                asked.append(f"{place}.op is {named(pattern.op)}")
+                asked.append(settings if pattern.settings else f"not {place}.settings")
+                args = pattern.args[::-1] if pattern in swapped else pattern.args
+                left += [(arg, f"{place}.args[{k}]") for k, arg in enumerate(args)]
+        asked += [f"{place}.dtype == kind" for place in places.values()]
+        texts = {own: places[hole] for own, hole in zip(filled, holes, strict=True) if hole in places}
+        for node in in_order([after]):
+            if node.op is not None:
+                args_text = "".join(f"{texts[arg]}, " for arg in node.args)
+                texts[node] = f"made({named(node.op)}, ({args_text}), {named(node.settings)})"
+            elif node not in texts:
+                texts[node] = named(node)
+        lines.append(f"if {' and '.join(asked)}: return {texts[after]}")
+    function: Callable[[Node], Node | None] = defined(
+        "\n    ".join(["def rule(node):", *lines]), f"rule {name}", scope, "rule"
+    )
+    return function
 
 
 def _same_number(pattern: Node, node: Node) -> bool:
     """Whether a constant holds but the number of `pattern`, with its sign."""
     a, b = pattern.value, node.value
+    if type(b) is float and type(a) in (int, float):
+        return b == a and math.copysign(1, b) == math.copysign(1, a)
     if not node.shape and b != a:
         return False
     same = np.size(b) and np.all(np.equal(b, a)) and np.all(np.signbit(np.real(b)) == np.signbit(np.real(a)))
     return bool(same)
-
-
-def _all_match(
-    patterns: tuple[Node, ...], args: tuple[Node, ...], bound: dict[Node, Node], holes: set[Node]
-) -> Iterable[dict[Node, Node]]:
-    if not patterns:
-        yield bound
-        return
-    for found in _matches(patterns[0], args[0], bound, holes):
-        yield from _all_match(patterns[1:], args[1:], found, holes)
-
-
-def instance(template: Sequence[Node], values: Mapping[Node, Node]) -> Node:
-    """The last of `template`, whose nodes come each after what it uses, with its holes filled."""
-    made = dict(values)
-    for node in template:
-        if node.op is not None:
-            made[node] = made_call(node.op, tuple([made[a] for a in node.args]), node.settings)
-        elif node not in made:
-            made[node] = node
-    return made[template[-1]]
 
 
 def made_call(op: Op, args: tuple[Node, ...], settings: Mapping[str, Any] = NO_SETTINGS) -> Node:
@@ -221,19 +239,38 @@ class Report(list[Fired]):
         return "\n".join(f"{count:6} times: {name}" for name, count in counts.most_common()) or "no rule fits"
 
 
+class Rules:
+    """Rules, looked up by what a node is at first sight: its operation, and the heads of its arguments."""
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self._rules = list(rules)
+        self._chosen: dict[Any, list[Rule]] = {}
+
+    def fitting(self, op: Op, heads: Sequence[Head]) -> list[Rule]:
+        """Those that may fit: the rules of the operation before those of all operations."""
+        key = (op, *heads)
+        found = self._chosen.get(key)
+        if found is None:
+            found = [
+                rule for rule in self._rules if rule.op in (None, op) and (rule.wants is None or rule.wants(heads))
+            ]
+            found.sort(key=lambda rule: rule.op is None)
+            self._chosen[key] = found
+        return found
+
+
 def rewritten(graph: Graph, rules: Iterable[Rule], report: Report | None = None) -> Graph:
     """`graph` with `rules` applied wherever they fit, until none does.
 
     Raises:
         GraphError: if rules undo each other, so that there is no end; it names them.
     """
-    given = list(rules)
-    chosen: dict[Any, list[Rule]] = {}
+    given = Rules(rules)
     roots = (*graph.outputs, *(guard.node for guard in graph.guards))
     narrow = any(kind in _NARROW for kinds in {node.dtype for node in in_order(roots)} for kind in _kinds(kinds))
     for _ in range(PASSES):
         fired = Report()
-        roots = _pass(roots, given, chosen, narrow, fired)
+        roots = _pass(roots, given, narrow, fired)
         if report is not None:
             report += fired
         if not fired:
@@ -256,10 +293,8 @@ def _kinds(dtype: Any) -> tuple[Any, ...]:
     return dtype if isinstance(dtype, tuple) else (dtype,)
 
 
-def _pass(
-    roots: tuple[Node, ...], rules: Sequence[Rule], chosen: dict[Any, list[Rule]], narrow: bool, fired: Report
-) -> tuple[Node, ...]:
-    """One way through the program, from the inputs on. `chosen` keeps which rules are for which sort of node."""
+def _pass(roots: tuple[Node, ...], rules: Rules, narrow: bool, fired: Report) -> tuple[Node, ...]:
+    """Go through the program once, from the inputs on, and replace what a rule fits."""
     made: dict[Node, Node] = {}
     draws = Draws()
     for node in in_order(roots):
@@ -271,14 +306,8 @@ def _pass(
         made[node] = new
         if new.op is None:
             continue
-        key = (new.op, *[arg.op or (arg if arg.kind == "constant" else None) for arg in new.args])
-        mine = chosen.get(key)
-        if mine is None:
-            mine = chosen[key] = [
-                rule for rule in rules if rule.op in (None, new.op) and (rule.wants is None or rule.wants(key[1:]))
-            ]
-            mine.sort(key=lambda rule: rule.op is None)  # those of the operation before those of all
-        for rule in mine:
+        heads = [arg.op or (arg if arg.kind == "constant" else None) for arg in new.args]
+        for rule in rules.fitting(new.op, heads):
             result = rule.function(new)
             if result is not None and result is not new and _fits(result, new, narrow):
                 fired.append(Fired(rule.name, node, result))

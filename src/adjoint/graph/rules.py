@@ -18,7 +18,7 @@ from adjoint.graph.symbol import is_number
 FOLDED = 65_536  # a constant of more elements is computed when it is needed
 
 
-def _call(name: str, *args: Node, **settings: Any) -> Node:
+def called(name: str, *args: Node, **settings: Any) -> Node:
     op: Any = operation(name)
     return made_call(op, args, {**op.settings, **settings})
 
@@ -35,6 +35,9 @@ def _constants(node: Node) -> Node | None:
     if node.shape is not None and np.prod(node.shape) > FOLDED:
         return None
     with np.errstate(all="ignore"):
+        if node.shape is None:  # of a formula, whose numbers are Python's; 1/0 stays as it is written
+            out = node.op.forward(*(np.float64(x.value) if type(x.value) is float else x.value for x in node.args))
+            return constant(out if type(out) is bool else out.item()) if np.all(np.isfinite(out)) else None
         out = apply(node.op, [arg.value for arg in node.args], node.settings)
     return constant(out if isinstance(out, np.ndarray) or is_number(node) else np.asarray(out)[()])
 
@@ -57,7 +60,7 @@ def _transposes(node: Node) -> Node | None:
         return x
     if x.op is node.op:
         inner = _order(x.settings["axes"], len(x.shape))
-        return _call("transpose", x.args[0], axes=tuple(inner[i] for i in order))
+        return called("transpose", x.args[0], axes=tuple(inner[i] for i in order))
     return None
 
 
@@ -74,7 +77,7 @@ def _other_transposes(node: Node) -> Node | None:
         return None
     numbers = np.empty(tuple(range(2, 2 + len(x.shape))), bool)  # each axis has a length of its own
     moved = apply(node.op, [numbers], node.settings).shape if numbers.size < 10**6 else None
-    return None if moved is None else _call("transpose", x, axes=tuple(n - 2 for n in moved))
+    return None if moved is None else called("transpose", x, axes=tuple(n - 2 for n in moved))
 
 
 @on("reshape", examples=[lambda x: np.reshape(np.reshape(x, -1), (-1, 2)), lambda x: np.reshape(x, np.shape(x))])
@@ -86,14 +89,14 @@ def _reshapes(node: Node) -> Node | None:
     if x.shape == node.shape:
         return x
     if x.op is node.op and x.settings.get("order") == "C":
-        return _call("reshape", x.args[0], shape=node.shape)
+        return called("reshape", x.args[0], shape=node.shape)
     return None
 
 
 @on("expand_dims", "squeeze", examples=[lambda x: np.expand_dims(x, 1), lambda x: np.squeeze(x[:, None], 1)])
 def _reshapes_by_other_names(node: Node) -> Node | None:
     """Adding and dropping axes of length 1 is a reshape."""
-    return None if node.shape is None else _call("reshape", node.args[0], shape=node.shape)
+    return None if node.shape is None else called("reshape", node.args[0], shape=node.shape)
 
 
 @on(
@@ -108,7 +111,7 @@ def _broadcasts(node: Node) -> Node | None:
     (x,) = node.args
     if x.shape == node.shape:
         return x
-    return _call("broadcast_to", x.args[0], shape=node.shape) if x.op is node.op else None
+    return called("broadcast_to", x.args[0], shape=node.shape) if x.op is node.op else None
 
 
 @on(
@@ -125,7 +128,7 @@ def _broadcasts_go_outwards(node: Node) -> Node | None:
     inner = made_call(node.op, args, node.settings)
     if inner.dtype != node.dtype:
         return None
-    return inner if inner.shape == node.shape else _call("broadcast_to", inner, shape=node.shape)
+    return inner if inner.shape == node.shape else called("broadcast_to", inner, shape=node.shape)
 
 
 @on("astype", examples=[lambda x: x.astype(x.dtype), lambda x: x.astype(np.float64).astype(np.float32)])
@@ -190,7 +193,48 @@ def _choices(node: Node) -> Node | None:
 def _as_large(x: Node, node: Node) -> Node | None:
     if node.shape is None or x.shape == node.shape:
         return x
-    return None if x.dtype != node.dtype else _call("broadcast_to", x, shape=node.shape)
+    return None if x.dtype != node.dtype else called("broadcast_to", x, shape=node.shape)
+
+
+@on(
+    "multiply",
+    examples=[lambda x, y: (-x) * y, lambda x, y: x * (-y)],
+    wants=lambda heads: operation("negative") in heads,
+)
+def _negative_factor(node: Node) -> Node | None:
+    """The sign of a factor is that of the product; complex products have other zeros."""
+    x, y = node.args
+    minus = operation("negative")
+    if x.op is minus:
+        x = x.args[0]
+    elif y.op is minus:
+        y = y.args[0]
+    else:
+        return None
+    known = node.dtype is None or (node.dtype.kind in "fiu" and x.dtype == y.dtype == node.dtype)
+    return called("negative", called("multiply", x, y)) if known else None
+
+
+@on("power", examples=[lambda x: np.sum(x) ** 0], wants=lambda heads: isinstance(heads[1], Node))
+def _power_zero(node: Node) -> Node | None:
+    """Any number to the power of 0 is 1, nan too."""
+    zero = node.args[1]
+    if node.shape or zero.kind != "constant" or np.any(zero.value):
+        return None
+    return constant(1.0) if node.dtype is None else constant(node.dtype.type(1))
+
+
+@on(
+    "logical_and",
+    "logical_or",
+    examples=[lambda x: np.logical_and(np.sum(x) > 0, np.True_), lambda x: np.logical_or(np.True_, np.sum(x) > 0)],
+)
+def _certain(node: Node) -> Node | None:
+    """Of true and another truth value, `and` is the other, and `or` is true."""
+    for certain, other in (node.args, node.args[::-1]):
+        if certain.kind == "constant" and not node.shape and (node.dtype is None or other.dtype == bool):
+            return other if bool(certain.value) == (node.label == "logical_and") else certain
+    return None
 
 
 @on("getitem", examples=[lambda x: x[...], lambda x: x[:, :], lambda x: x[()]])
@@ -218,7 +262,6 @@ def _rules() -> list[Rule]:
         of("plus a negative", lambda x, y: x + (-y), lambda x, y: x - y),
         of("product of negatives", lambda x, y: (-x) * (-y), lambda x, y: x * y),
         of("quotient of negatives", lambda x, y: (-x) / (-y), lambda x, y: x / y, kinds=real),
-        of("negative factor", lambda x, y: (-x) * y, lambda x, y: -(x * y), kinds=real),
         of("negative numerator", lambda x, y: (-x) / y, lambda x, y: -(x / y), kinds=real),
         of("negative denominator", lambda x, y: x / (-y), lambda x, y: -(x / y), kinds=real),
         of("absolute of a negative", lambda x: np.abs(-x), lambda x: np.abs(x), kinds="fi"),
@@ -291,7 +334,7 @@ def _logarithm_of_softmax(node: Node) -> Node | None:
     (x,) = node.args
     if x.op is not operation("softmax"):
         return None
-    return _call("log_softmax", x.args[0], axis=x.settings["axis"])
+    return called("log_softmax", x.args[0], axis=x.settings["axis"])
 
 
 @on(
@@ -318,6 +361,9 @@ EXACT: list[Rule] = [
     *_copies,
     *_truth_of_a_truth_value,
     *_choices,
+    *_negative_factor,
+    *_power_zero,
+    *_certain,
     *_whole_arrays,
     *_rules(),
 ]
