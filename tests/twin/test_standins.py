@@ -43,7 +43,7 @@ def test_carried_by_protocols(original):
 
 
 @pytest.mark.parametrize(
-    "original", [len, callable, issubclass, operator.add, np.zeros, np.eye, json.loads, object(), 3.0]
+    "original", [len, callable, issubclass, operator.add, np.zeros, np.eye, json.JSONDecoder, object(), 3.0]
 )
 def test_called_as_they_are(original):
     assert find(original) is None

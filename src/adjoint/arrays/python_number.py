@@ -281,6 +281,14 @@ class PythonNumber(ArrayBox):
         rounded = np.round(self.as_array(), ndigits or 0)
         return as_python(rounded.astype(np.int64) if ndigits is None else rounded)
 
+    def as_integer_ratio(self) -> tuple[int, int]:
+        """Two whole numbers whose quotient this is; refused where they would lose a history."""
+        return self._leaving("t.as_integer_ratio()").item().as_integer_ratio()  # type: ignore[no-any-return]  # a float's
+
+    def hex(self) -> str:
+        """The number as text; refused where that would lose a history."""
+        return self._leaving("t.hex()").item().hex()  # type: ignore[no-any-return]  # a float's
+
     def detach(self) -> Any:
         """The same number, without history."""
         return as_python(self.as_array().detach())

@@ -9,10 +9,13 @@ import sys
 import weakref
 from collections.abc import Sequence
 from contextvars import ContextVar, Token
+from threading import get_ident
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
-from adjoint.core.box import TRACKED, Box
+import numpy as np
+
+from adjoint.core.box import TRACKED, Box, raw
 from adjoint.core.errors import ArgumentError, LeakWarning, LeavesGraphError
 from adjoint.core.places import Place, is_of, line_number, place_of, short_name, users_frame, warn_at
 from adjoint.core.trees import flatten
@@ -60,12 +63,14 @@ class leaks:  # noqa: N801 - used like a function
 class Note:
     """What left at one place: by which call, from which levels, and what became of it."""
 
-    def __init__(self, call: str, frame: FrameType, box: Any, levels: tuple[int, ...], refused: bool) -> None:
+    def __init__(
+        self, call: str, frame: FrameType, box: Any, levels: tuple[int, ...], refused: bool, followed: bool = True
+    ) -> None:
         self.call, self.place, self.box, self.levels, self.refused = call, place_of(frame), box, levels, refused
         user = users_frame()
         self.user = place_of(user)
-        self.fate = ("refused", "")
-        if not refused:
+        self.fate = ("refused", "") if refused else ("harmless", "")
+        if followed and not refused:
             from adjoint.core.uses import fate_of  # reads source: needed only here
 
             self.fate = fate_of(frame, call)
@@ -73,6 +78,9 @@ class Note:
         #: The nodes of operations that took it as a constant; None for one that has no node.
         self.entered: list[tuple[Any, Place]] = []
         self.seen = self.converted = self.reported = False
+        #: The numbers that were written as text or bytes, and the thread that did it.
+        self.written: list[Any] = []
+        self.thread = 0
 
     @property
     def running(self) -> bool:
@@ -151,7 +159,9 @@ def _levels(box: Any, floor: int) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _noted(call: str, frame: FrameType, box: Any, levels: tuple[int, ...], refused: bool) -> Note:
+def _noted(
+    call: str, frame: FrameType, box: Any, levels: tuple[int, ...], refused: bool, followed: bool = True
+) -> Note:
     key = (frame.f_code, frame.f_lasti, refused and id(box))
     note: Note | None = None
     missing = []
@@ -163,7 +173,7 @@ def _noted(call: str, frame: FrameType, box: Any, levels: tuple[int, ...], refus
             note = ledger.notes.get(key, note)
             missing.append(ledger)
     if note is None:
-        note = Note(call, frame, box, levels, refused)
+        note = Note(call, frame, box, levels, refused, followed)
     for ledger in missing:
         ledger.notes[key] = note
     return note
@@ -178,6 +188,38 @@ def left(value: Any, box: Any, call: str, floor: int) -> Any:
     from adjoint.core.left import tracked  # classes that only what leaves needs
 
     return tracked(value, (_noted(call, frame, box, levels, refused=False),))
+
+
+def written(box: Any, call: str, floor: int) -> Note | None:
+    """Note that `call` writes the numbers of `box` as text, bytes or whole numbers; None if nothing depends on that."""
+    levels = _levels(box, floor) if _RUNNING and _mode.get() != "ignore" else ()
+    if not levels:
+        return None
+    note = _noted(call, users_frame(), box, levels, refused=False, followed=False)
+    note.thread = get_ident()
+    if len(note.written) < _ENOUGH:
+        note.written.append(np.array(raw(box)).ravel())
+    return note
+
+
+def seen_again(value: Any) -> Any:
+    """`value`, which was read from text or bytes: numbers that were written in a transform know that they left it."""
+    ledgers = [x for x in list(_RUNNING.values()) if isinstance(x, Ledger)]
+    notes = {note: None for x in ledgers for note in x.notes.values() if note.written and note.thread == get_ident()}
+    if not notes:
+        return value
+    from adjoint.core.left import tracked  # classes that only what leaves needs
+
+    def known(x: Any) -> Any:
+        if isinstance(x, dict):
+            return {key: known(part) for key, part in x.items()}
+        if type(x) in (list, tuple):
+            return type(x)(map(known, x))
+        if not isinstance(x, float | complex) and getattr(getattr(x, "dtype", None), "kind", "") not in "fc":
+            return x
+        return tracked(x, tuple(note for note in notes if any(np.isin(x, w).any() for w in note.written)))
+
+    return known(value)
 
 
 def matters(box: Any) -> bool:

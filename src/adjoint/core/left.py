@@ -172,6 +172,13 @@ def _kind(base: Any) -> type:
     return type(base.__name__, (base,), body | {"__module__": base.__module__, "__doc__": base.__doc__})
 
 
+def whole(x: int, notes: Notes) -> Any:
+    """A whole number that a value was taken apart into: a float that is computed of it is that value again."""
+    made: Any = int.__new__(_WHOLE, x)
+    made.notes = notes
+    return made
+
+
 class LeftArray(np.ndarray):
     """An array that left a transform."""
 
@@ -216,4 +223,5 @@ for _name in ("repr", "str", "format", "bool", "int"):
 
 _BASES: tuple[Any, ...] = (float, complex, np.float64, np.float32, np.complex128, np.complex64)
 _KINDS: dict[Any, Any] = {np.ndarray: LeftArray} | {base: _kind(base) for base in _BASES}
-TRACKED.update(_KINDS.values())
+_WHOLE: Any = _kind(int)
+TRACKED.update((*_KINDS.values(), _WHOLE))

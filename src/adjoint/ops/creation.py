@@ -24,7 +24,16 @@ constant(np.ix_, np.ravel_multi_index)
 constant(np.unravel_index, batch=each_element(np.unravel_index, 0))
 constant(np.isin, batch=each_element(np.isin, 0))
 constant(np.array_repr, np.array_str, np.array2string)
-constant(np.save, np.savez, np.savez_compressed, np.savetxt)
+
+
+def _no_file_of_samples(xs: Any) -> Any:
+    raise BatchedValueError(
+        "inside vmap an array is a value for each of many samples, and a file would hold one. Return the values, and "
+        "save what vmap gives"
+    )
+
+
+constant(np.save, np.savez, np.savez_compressed, np.savetxt, batch=_no_file_of_samples)
 
 
 def _array(x: Any) -> Any:

@@ -93,14 +93,14 @@ class Seen:
         self.attributes(path, x)
 
     def mapping(self, path, x):
-        self.add(path, (type(x).__name__, [ADDRESS.sub("", repr(key)) for key in dict.keys(x)]))
+        self.add(path, (type(x).__name__, [shown(key) for key in dict.keys(x)]))
         self.each(path, [(f"[{ADDRESS.sub('', repr(key))}]", item) for key, item in dict.items(x)])
         if isinstance(x, collections.defaultdict):
             self.walk(path + ".default_factory", x.default_factory)
         self.attributes(path, x)
 
     def set(self, path, x):
-        self.add(path, (type(x).__name__, sorted(ADDRESS.sub("", repr(item)) for item in x)))
+        self.add(path, (type(x).__name__, sorted(shown(item) for item in x)))
 
     def function(self, path, x):
         self.add(path, ("function", x.__qualname__, x.__code__.co_name))
@@ -214,6 +214,14 @@ LOOKS = [
     (float, lambda seen, path, x: seen.add(path, (type(x).__name__, float(x)))),
     ((int, str), lambda seen, path, x: seen.add(path, (type(x).__name__, repr(x)))),
 ]
+
+
+def shown(key):
+    """A key as text, without addresses; its class, if its own text raises."""
+    try:
+        return ADDRESS.sub("", repr(key))
+    except Exception:
+        return type(key).__name__
 
 
 def scrubbed(text):

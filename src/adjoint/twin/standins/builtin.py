@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from adjoint.arrays.python_number import PythonNumber, as_numpy, as_python, has_attribute, is_python
-from adjoint.core.box import Box, varies
+from adjoint.core.box import TRACKED, Box, varies
+from adjoint.core.leaks import seen_again
 from adjoint.core.protocol import detached
 from adjoint.twin.standins.joining import copied
 from adjoint.twin.standins.mathematics import whole
 from adjoint.twin.standins.text import printed, shown
-from adjoint.twin.standins.values import CONTAINERS, is_box, type_of
+from adjoint.twin.standins.values import CONTAINERS, is_box, plainly, type_of
 
 
 def _number(x: Any, kind: type, dtype: Any) -> Any:
@@ -32,7 +33,12 @@ def _number(x: Any, kind: type, dtype: Any) -> Any:
 
 def to_float(x: Any = 0.0, /) -> Any:
     """``float(x)``; of a box, the same box without axes."""
-    return _number(x, float, np.dtype(float)) if is_box(x) else float(x)
+    if is_box(x):
+        found = _number(x, float, np.dtype(float))
+        return found if x.dtype.kind not in "US" or varies(x) else seen_again(plainly(found))
+    if isinstance(x, int) and type(x) in TRACKED:
+        return x / 1  # it knows where it came from
+    return seen_again(float(x)) if isinstance(x, str | bytes) else float(x)
 
 
 def to_int(*args: Any, **kwargs: Any) -> Any:

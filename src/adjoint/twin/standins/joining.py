@@ -10,6 +10,7 @@ import numpy as np
 from adjoint.arrays.python_number import as_numpy, is_python
 from adjoint.core.box import Box, apply, raw, varies
 from adjoint.core.errors import BatchedValueError
+from adjoint.core.leaks import seen_again
 from adjoint.core.memory import ordered, required
 from adjoint.core.protocol import detached
 from adjoint.core.registry import operation
@@ -308,7 +309,8 @@ def of_type(kind: type[np.generic]) -> Any:
 
     def convert(*args: Any, **kwargs: Any) -> Any:
         if len(args) != 1 or kwargs or not boxed(args[0]):
-            return kind(*args, **kwargs)
+            found = kind(*args, **kwargs)
+            return seen_again(found) if args and isinstance(args[0], str | bytes) else found
         if is_python(args[0]) and args[0].dtype.kind == "c" and dtype.kind in "iuf":
             return kind(1j)  # raises, as for any complex number of Python's
         x = as_numpy(args[0]) if is_box(args[0]) else packed(args[0])

@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 
 from adjoint.arrays.python_number import PythonNumber, as_python, has_attribute
+from adjoint.core.box import TRACKED, varies
 from adjoint.core.errors import LeavesGraphError
+from adjoint.core.leaks import seen_again
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.standins import builtin, drawing
 from adjoint.twin.standins.calls import carried
+from adjoint.twin.standins.exits import ratio, taken, wrote
 from adjoint.twin.standins.joining import converted, joined
 from adjoint.twin.standins.values import called_plainly, is_box, live, ndarray, plainly, type_of
 
@@ -68,6 +71,7 @@ _ARRAY: dict[str, Method] = {
     **{name: _plain(name) for name in ("put", "fill", "itemset", "setfield", "__setitem__")},
     "clip": _through(_clip)("clip"),
     "choose": _choose,
+    "astype": lambda array, *args, **kwargs: _read(array, *args, **kwargs),
     **{f"__{name}__": _through(function)(f"__{name}__") for name, function in (
         ("add", np.add), ("sub", np.subtract), ("mul", np.multiply), ("truediv", np.true_divide), ("pow", np.power),
         ("matmul", np.matmul), ("radd", lambda a, b: b + a), ("rmul", lambda a, b: b * a), ("rsub", lambda a, b: b - a),
@@ -139,6 +143,32 @@ def _of_lists(name: str) -> Method:
     return method
 
 
+def _astype(t: Any, dtype: Any, *args: Any, **kwargs: Any) -> Any:
+    if np.dtype(dtype).kind in "USO":
+        wrote(t, "t.astype(str)")
+    found = t.astype(dtype, *args, **kwargs)
+    return _reread(found) if t.dtype.kind in "USO" else found
+
+
+def _written_by(name: str) -> Method:
+    def method(t: Any, *args: Any, **kwargs: Any) -> Any:
+        values = np.asarray(plainly(t))
+        return taken(t, f"t.{name}", getattr(values, name)(*args, **kwargs))
+
+    return method
+
+
+def _reread(found: Any) -> Any:
+    """Numbers that an array of texts was converted to, if they were written there."""
+    read = seen_again(plainly(found)) if not varies(found) else found
+    return read if type(read) in TRACKED else found
+
+
+def _read(array: Any, dtype: Any, *args: Any, **kwargs: Any) -> Any:
+    found = array.astype(dtype, *args, **kwargs)
+    return _reread(found) if array.dtype.kind in "USO" else found
+
+
 _BOX: dict[str, Method] = {
     "item": _item,
     "tolist": _tolist,
@@ -154,11 +184,13 @@ _BOX: dict[str, Method] = {
     "view": _view,
     "clip": _clipped,
     "resize": _resized,
-    "tobytes": lambda t, order="C": plainly(t).tobytes(order),
+    "astype": _astype,
+    **{name: _written_by(name) for name in ("tofile", "dump", "dumps")},
+    "tobytes": lambda t, order="C": taken(t, "t.tobytes()", plainly(t).tobytes(order)),
     "__format__": lambda t, spec: format(plainly(t), spec),
     "is_integer": lambda t: bool(np.all(t == np.trunc(t))),
-    "as_integer_ratio": lambda t: plainly(t).as_integer_ratio(),
-    "hex": lambda t: float(plainly(t)).hex(),
+    "as_integer_ratio": ratio,
+    "hex": lambda t: taken(t, "t.hex()", float(plainly(t)).hex()),
     "__getitem__": lambda t, index: t[index],
     "__setitem__": lambda t, index, value: t.__setitem__(index, joined(value)),
     **{name: _of_lists(name) for name in ("dot", "searchsorted", "take", "choose", "compress")},
@@ -232,4 +264,4 @@ def box_attribute(name: str) -> Callable[[Any], Any] | None:
 
 
 #: The names of methods of random generators and of strings that have stand-ins.
-OTHER_METHODS = frozenset(("format", "format_map", *drawing.METHODS))
+OTHER_METHODS = frozenset(("format", "format_map", "fromhex", *drawing.METHODS))

@@ -16,6 +16,7 @@ from adjoint.twin.standins import (
     calls,
     complex_results,
     drawing,
+    exits,
     iterating,
     joining,
     mapping,
@@ -69,7 +70,7 @@ class Tables:
             self.put(kind, joining.of_type(kind), needed=True)
         for original in (np.r_, np.c_):
             self.put(original, joining.Concatenator(original), needed=True)  # type: ignore[arg-type]  # it is indexed
-        for room in (mathematics, iterating, drawing, complex_results, builtin):
+        for room in (mathematics, iterating, drawing, complex_results, builtin, exits):
             for original, stand_in in room.table():
                 self.put(original, stand_in, needed=not any(original is c for c in _CARRIED))
         for original, maker in mapping.table():
@@ -113,6 +114,8 @@ def find(original: Any) -> StandIn | None:
             found = scientific.stand_in_for(original)
         elif home == "json" and original.__name__ in ("dumps", "dump"):
             found = serialising(original)
+    elif kind is BuiltinMethodType and original.__self__ is float and original.__name__ == "fromhex":
+        return exits.reading(original)
     elif kind is BuiltinMethodType and type(original.__self__) is np.ufunc:  # made anew at each look
         return getattr(find(original.__self__), original.__name__, None)
     elif kind is MethodType:  # of a generator, these are made anew at each look

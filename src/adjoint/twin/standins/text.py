@@ -9,6 +9,7 @@ import numpy as np
 
 from adjoint.core.box import raw, varies
 from adjoint.core.errors import BatchedValueError
+from adjoint.twin.standins.exits import wrote
 from adjoint.twin.standins.values import CONTAINERS, is_box, plainly
 
 
@@ -60,6 +61,8 @@ def printed(x: Any) -> Any:
 
 
 def _shown(x: Any, of_samples: Callable[[Any], Any]) -> Any:
+    if of_samples is _of_samples:
+        wrote(x, "a text of t")
     if is_box(x):
         return of_samples(x) if varies(x) else plainly(x)
     if not isinstance(x, CONTAINERS):
@@ -103,6 +106,7 @@ def serialising(original: Callable[..., Any]) -> Callable[..., Any]:
     """The stand-in of a function that writes Python's numbers: ``json.dumps``."""
 
     def stand_in(*args: Any, **kwargs: Any) -> Any:
+        wrote(args, f"json.{original.__name__}")
         return original(*map(_pythons, args), **kwargs)
 
     return stand_in

@@ -1,0 +1,115 @@
+"""Numbers that are written as bytes or text, or taken apart, and come back: they know that they left the transform."""
+
+from __future__ import annotations
+
+import ast
+import json
+import pickle
+import struct
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.box import varies
+from adjoint.core.errors import BatchedValueError
+from adjoint.core.leaks import seen_again, written
+from adjoint.tape.modes import recording_floor
+from adjoint.twin.standins.values import CONTAINERS, DEPTH, is_box, plainly
+
+Function = Callable[..., Any]
+
+
+def wrote(x: Any, call: str, depth: int = DEPTH) -> None:
+    """Note that `call` writes the numbers of `x`, or of the boxes in it, as text or bytes."""
+    if is_box(x):
+        if not varies(x):
+            written(x, call, recording_floor.get())
+    elif depth and isinstance(x, CONTAINERS):
+        for part in x.values() if isinstance(x, dict) else x:
+            wrote(part, call, depth - 1)
+
+
+def taken(x: Any, call: str, value: Any) -> Any:
+    """What `call` made of the numbers of `x`: if it is text or bytes, whoever reads it gets them back."""
+    wrote(x, call)
+    return value
+
+
+def ratio(x: Any) -> tuple[Any, Any]:
+    """``x.as_integer_ratio()``"""
+    note = written(x, "t.as_integer_ratio()", recording_floor.get())
+    numerator, denominator = plainly(x).as_integer_ratio()
+    if note is None:
+        return numerator, denominator
+    from adjoint.core.left import whole  # only what leaves needs it
+
+    return whole(numerator, (note,)), whole(denominator, (note,))
+
+
+def _saving(original: Function) -> Function:
+    name = f"np.{original.__name__}"
+
+    def stand_in(*args: Any, **kwargs: Any) -> Any:
+        given = [*args, *kwargs.values()]
+        if any(varies(part) for x in given for part in (x if isinstance(x, CONTAINERS) else (x,))):
+            raise BatchedValueError(
+                f"{name}: inside vmap this is a value for each of many samples, and a file would hold one. Return the "
+                f"values, and save what vmap gives"
+            )
+        wrote(given, name)
+        return original(*map(plainly, args), **{key: plainly(value) for key, value in kwargs.items()})
+
+    return stand_in
+
+
+def _showing(original: Function) -> Function:
+    def stand_in(*args: Any, **kwargs: Any) -> Any:
+        wrote((*args, *kwargs.values()), f"np.{original.__name__}")
+        return original(*args, **kwargs)
+
+    return stand_in
+
+
+def _packing(original: Function) -> Function:
+    def stand_in(*args: Any) -> Any:
+        wrote(args, f"struct.{original.__name__}")
+        return original(*map(plainly, args))
+
+    return stand_in
+
+
+def reading(original: Function) -> Function:
+    """What stands for a function that makes numbers of text or bytes."""
+
+    def stand_in(*args: Any, **kwargs: Any) -> Any:
+        found = original(*args, **kwargs)
+        return _archive(found) if isinstance(found, np.lib.npyio.NpzFile) else seen_again(found)
+
+    return stand_in
+
+
+def _archive(found: Any) -> Any:
+    """An open file of several arrays, which are read when they are asked for."""
+
+    class NpzFile(type(found)):  # type: ignore[misc]  # a class that is known when it comes
+        def __getitem__(self, key: str) -> Any:
+            return seen_again(super().__getitem__(key))
+
+    found.__class__ = NpzFile
+    return found
+
+
+def table() -> Iterable[tuple[Any, Function]]:
+    """The functions, and what stands for them."""
+    for save in (np.save, np.savez, np.savez_compressed, np.savetxt):
+        yield save, _saving(save)
+    for show in (np.array2string, np.array_str, np.array_repr):
+        yield show, _showing(show)
+    for pack in (struct.pack, struct.pack_into):
+        yield pack, _packing(pack)
+    for read in (np.frombuffer, np.fromstring, np.load, np.loadtxt, np.genfromtxt, np.fromfile, struct.unpack,
+                 struct.unpack_from, pickle.loads, pickle.load, json.loads, json.load, ast.literal_eval):  # fmt: skip
+        yield read, reading(read)
+    yield float.as_integer_ratio, lambda x: ratio(x) if is_box(x) else x.as_integer_ratio()
+    yield float.hex, lambda x: taken(x, "t.hex()", float(plainly(x)).hex())
