@@ -5,8 +5,9 @@ import pytest
 
 import adjoint as ad
 from adjoint import native
+from adjoint.native.plan import assembly
 from adjoint.native.plan.piecewise import ASSEMBLE
-from adjoint.native.plan.regions import meeting, region_of
+from adjoint.native.plan.regions import meeting, region_of, tiles
 
 
 def same(f, *arrays):
@@ -87,7 +88,8 @@ def random_program(rng, shape, dtype):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
 @pytest.mark.parametrize("shape", [(4, 3), (5,), (2, 3, 2)])
 @pytest.mark.parametrize("seed", range(12))
-def test_random_programs(seed, shape, dtype):
+def test_random_programs(seed, shape, dtype, monkeypatch):
+    monkeypatch.setattr(assembly, "TILED", 1 if seed % 2 else assembly.TILED)
     rng = np.random.default_rng(seed)
     x, y = whole(rng, dtype, *shape), whole(rng, dtype, *shape)
     f = random_program(rng, shape, dtype)
@@ -169,6 +171,38 @@ def test_meeting_of_regions(indices, earlier, covered):
     met = meeting((4, 3), [region_of((4, 3), index) for index in indices])
     assert met.earlier == earlier
     assert met.covered == covered
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.int64])
+def test_shifted_sums_are_made_box_by_box(dtype):
+    def shifted(x):
+        return [x[1:-1, 1:-1], x[:-2, 1:-1], x[2:, 1:-1], x[1:-1, :-2], x[1:-1, 2:]]
+
+    rng = np.random.default_rng(0)
+    if dtype is not np.int64:
+        slope = ad.grad(lambda x: np.sum((sum(shifted(x)) * x[1:-1, 1:-1]).astype(np.float64)))
+        assert same(slope, whole(rng, dtype, 70, 80)) < 12 * 70 * 80 * np.dtype(dtype).itemsize + 4 * 70 * 80 * 8
+    x = whole(rng, dtype, 70, 80)
+    same(lambda x: np.pad(x[1:], ((0, 1), (0, 0))) + np.pad(x[:-1], ((1, 0), (0, 0))) + x, x)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_tiles_have_each_element_once(seed):
+    rng = np.random.default_rng(seed)
+    shape = (6, 5)
+    found = [region_of(shape, random_index(rng, shape)) for _ in range(5)]
+    regions = [r for r in found if r is not None and r.is_dense]
+    count, named = np.zeros(shape, int), np.zeros((len(regions), *shape), int)
+    for box, those in tiles(shape, regions):
+        here = tuple(slice(low, high) for low, high in box.bounds)
+        count[here] += 1
+        for i in those:
+            named[i][here] = 1
+    assert (count == 1).all()
+    for region, marked in zip(regions, named, strict=True):
+        wanted = np.zeros(shape, int)
+        wanted[tuple(slice(low, high) for low, high in region.bounds)] = 1
+        np.testing.assert_array_equal(marked, wanted)
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -5,7 +5,8 @@ Each is a few kernels that write to one array, one after another. What is below,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,12 +14,12 @@ import numpy as np
 from adjoint.graph.node import Node
 from adjoint.native.codegen.llvm_text import Code, Value, float_text, key_of
 from adjoint.native.codegen.loop_nest import Expression, Spec, contiguous
-from adjoint.native.codegen.memory import Operand
+from adjoint.native.codegen.memory import Operand, sum_of
 from adjoint.native.lower import maths
 from adjoint.native.lower import table as lowering
 from adjoint.native.plan.indexing import PUT, SCATTER
 from adjoint.native.plan.piecewise import ASSEMBLE
-from adjoint.native.plan.regions import along, meeting
+from adjoint.native.plan.regions import Region, along, meeting, tiles
 from adjoint.native.plan.views import View, plain, region
 
 RUNNING: dict[str, Callable[[Code, Value, Value], Value]] = {
@@ -31,13 +32,21 @@ RUNNING: dict[str, Callable[[Code, Value, Value], Value]] = {
 ASSEMBLED = ("assemble", "scatter_add", "join", "pile", "overwrite", "pad_zeros", "overlap_add", *RUNNING)
 
 
+TILED = 1 << 12  # elements of an array whose regions are added up box by box, if they meet
+
+
 class Part(NamedTuple):
-    """What comes to a place in an array: a value, or zeros; `alone` if nothing else comes there, but for a number."""
+    """What comes to a place in an array: a value, or zeros; `alone` if nothing else comes there, but for a number.
+
+    With `terms`, it is the sum of what these values have for the `box`, each of which lies at a region.
+    """
 
     value: Node | None
     place: View
     adds: bool = False
     alone: bool = False
+    terms: tuple[tuple[Node, Region], ...] = ()
+    box: Region | None = None
 
     @property
     def is_number(self) -> bool:
@@ -58,10 +67,28 @@ def spec_of(part: Part, node: Node, view: Callable[[Node], View]) -> Spec:
     """The kernel that puts a part to its place; `view` says where the elements of values lie."""
     dtype, place, value = key_of(node.dtype), part.place, part.value
     target = Operand(node, dtype, place.strides, place.offset * node.dtype.itemsize, adds=part.adds)
+    if part.box is not None and part.terms:
+        return _summed(part, part.box, target, view)
     if value is None or is_number(value):
         fill = number_as(0 if value is None else value.value, dtype)
         return Spec(place.shape, [], [fill], [(0, target, None)])
     return Spec(place.shape, [view(value).read(value.dtype, place.shape)], [], [(0, target, None)])
+
+
+def _summed(part: Part, box: Region, target: Operand, view: Callable[[Node], View]) -> Spec:
+    """The sum of what some values have for a box."""
+    reads, size = [], int(target.dtype[1])
+    for value, where in part.terms:
+        seen, apart = view(value), [0] * len(box.start)
+        for axis, stride in zip(where.axes, seen.strides, strict=True):
+            if axis >= 0:
+                apart[axis] = stride
+        away = sum((b - r) * s for b, r, s in zip(box.start, where.start, apart, strict=True))
+        reads.append(Operand(seen.base, target.dtype, tuple(apart), (seen.offset + away) * size))
+    sums = [Expression(lambda code, x, y: sum_of(x, y), (0, 1), ("sum", target.dtype))] if len(reads) > 1 else []
+    for k in range(2, len(reads)):
+        sums.append(sums[0]._replace(args=(len(reads) + k - 2, k)))
+    return Spec(part.place.shape, reads, sums, [(len(reads) + len(sums) - 1, target, None)])
 
 
 def further(node: Node, view: Callable[[Node], View]) -> list[Spec]:
@@ -115,6 +142,8 @@ def _of_regions(node: Node) -> list[Part]:
     settings = node.settings
     values, regions, adds = list(node.args), settings["regions"], settings["adds"]
     met = meeting(node.shape, regions)
+    if any(met.earlier) and (found := _in_tiles(node, values, regions)):
+        return found
     if settings["below"]:
         found = [Part(values.pop(0), plain(node))]
         rest = [False] * len(values)
@@ -123,6 +152,20 @@ def _of_regions(node: Node) -> list[Part]:
         rest, adds = [not m for m in met.any], [a and m for a, m in zip(adds, met.earlier, strict=True)]
     each = zip(values, regions, adds, rest, strict=True)
     return found + [Part(value, place.view(node), adds, alone) for value, place, adds, alone in each]
+
+
+def _in_tiles(node: Node, values: Sequence[Node], regions: Sequence[Region]) -> list[Part]:
+    """A large array of regions that meet: each box of it at once, as the sum of what comes there."""
+    adds, below = node.settings["adds"], node.settings["below"]
+    if prod(node.shape) < TILED or not all(adds):
+        return []
+    regions = [along(node.shape, 0, 0, node.shape[0]), *regions] if below else regions
+    if any(value.shape != region.shape for value, region in zip(values, regions, strict=True)):
+        return []
+    return [
+        Part(None, box.view(node), terms=tuple((values[i], regions[i]) for i in those), box=box)
+        for box, those in tiles(node.shape, regions) or ()
+    ]
 
 
 def _scattered(node: Node, view: Callable[[Node], View]) -> Spec:

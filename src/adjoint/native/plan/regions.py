@@ -15,6 +15,7 @@ from adjoint.native.plan.views import View
 from adjoint.ops.indexing import is_basic
 
 LARGEST_GRID = 1 << 22  # cells into which regions are cut to find out which of them meet
+MOST_TERMS, MOST_TILES = 16, 64  # regions that are added up box by box, and boxes
 
 
 class Region(NamedTuple):
@@ -116,6 +117,48 @@ def along(shape: Sequence[int], axis: int, start: int, count: int | None) -> Reg
     )
 
 
+def cut_up(shape: Sequence[int], regions: Sequence[Region]) -> tuple[list[np.ndarray], list[tuple[Any, ...]]] | None:
+    """Where along each axis a region begins or ends, and each region in the cells between these; None for too many."""
+    bounds = np.array([r.bounds for r in regions], np.int64).reshape(len(regions), len(shape), 2)
+    cuts = [np.unique(np.append(bounds[:, axis].ravel(), (0, n))) for axis, n in enumerate(shape)]
+    if prod(len(cut) - 1 for cut in cuts) > LARGEST_GRID:
+        return None
+    places = [np.searchsorted(cut, bounds[:, axis]).tolist() for axis, cut in enumerate(cuts)]
+    ranks = range(len(shape))
+    return cuts, [(*(slice(*places[axis][i]) for axis in ranks), ...) for i in range(len(regions))]
+
+
+def tiles(shape: Sequence[int], regions: Sequence[Region]) -> list[tuple[Region, list[int]]] | None:
+    """An array of this shape as boxes, each with the regions that have all of it, and no others; None for too many."""
+    cut = cut_up(shape, regions) if len(regions) <= MOST_TERMS and all(r.is_dense for r in regions) else None
+    if cut is None or prod(len(c) - 1 for c in cut[0]) > 4 * MOST_TILES:
+        return None
+    cuts, boxes = cut
+    cells = np.zeros([len(c) - 1 for c in cuts], np.int64)
+    for i, box in enumerate(boxes):
+        cells[box] |= 1 << i
+    left = np.ones(cells.shape, bool)
+    found: list[tuple[Region, list[int]]] = []
+    for first in np.ndindex(*cells.shape):
+        if not left[first]:
+            continue
+        ends = list(first)
+        for axis in reversed(range(len(shape))):  # as far as it goes, along the last axis first
+            while ends[axis] + 1 < cells.shape[axis]:
+                wider = [slice(f, e + 1) for f, e in zip(first, ends, strict=True)]
+                wider[axis] = slice(ends[axis] + 1, ends[axis] + 2)
+                here = tuple(wider)
+                if not left[here].all() or (cells[here] != cells[first]).any():
+                    break
+                ends[axis] += 1
+        left[tuple(slice(f, e + 1) for f, e in zip(first, ends, strict=True))] = False
+        start = tuple(int(c[f]) for c, f in zip(cuts, first, strict=True))
+        length = tuple(int(c[e + 1]) - s for c, e, s in zip(cuts, ends, start, strict=True))
+        ones, axes = (1,) * len(shape), tuple(range(len(shape)))
+        found.append((Region(start, length, ones, axes), [i for i in range(len(regions)) if cells[first] >> i & 1]))
+    return found if len(found) <= MOST_TILES else None
+
+
 class Meeting(NamedTuple):
     """How regions of a list lie to each other: which meet one that comes before them, and which any other.
 
@@ -132,15 +175,11 @@ def meeting(shape: Sequence[int], regions: Sequence[Region]) -> Meeting:
 
     The array is cut wherever a region begins or ends. So many rows cost as many cells.
     """
-    bounds = np.array([r.bounds for r in regions], np.int64).reshape(len(regions), len(shape), 2)
-    cuts = [np.unique(np.append(bounds[:, axis].ravel(), (0, n))) for axis, n in enumerate(shape)]
-    if prod(len(cut) - 1 for cut in cuts) > LARGEST_GRID:
+    cut = cut_up(shape, regions)
+    if cut is None:
         return Meeting([True] * len(regions), [True] * len(regions), False)
-    cells = np.zeros([len(cut) - 1 for cut in cuts], np.uint8)
-    places = [np.searchsorted(cut, bounds[:, axis]).tolist() for axis, cut in enumerate(cuts)]
-    boxes: list[tuple[Any, ...]] = [
-        (*(slice(*places[axis][i]) for axis in range(len(shape))), ...) for i in range(len(regions))
-    ]
+    cuts, boxes = cut
+    cells = np.zeros([len(c) - 1 for c in cuts], np.uint8)
     earlier, fresh = [], True
     for box in boxes:
         here = cells[box]
