@@ -10,6 +10,7 @@ import adjoint as ad
 from adjoint import nn, optim
 from adjoint.native.call import segment
 from adjoint.native.codegen import jit
+from tests.check_points import interrupted
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers on this system")
 
@@ -154,3 +155,81 @@ def test_while_native_code_is_made(monkeypatch):
     for _ in range(3):
         np.testing.assert_allclose(f(x).item(), step(x).item(), rtol=1e-12)
     assert f._latest.runner.native is not None
+
+
+class Training:
+    """A small training: what its step changes, at each of its corners."""
+
+    def __init__(self, kind):
+        self.kind = kind
+        between = nn.Dropout(0.5, rng=1) if kind == "dropout" else nn.Tanh()
+        self.model = nn.Sequential(nn.Linear(3, 3, rng=0), between, nn.Linear(3, 1, rng=2))
+        self.adam = optim.Adam(self.model.parameters(), lr=0.1)
+        self.losses, self.best, self.total = [], {}, np.zeros(())
+        self.x, self.rate = np.ones((2, 3)), np.array([0.5, 1.0])
+
+    def step(self, x, rate):
+        if self.kind != "summed":
+            self.adam.zero_grad()
+        loss = np.sum(self.model(x) ** 2 * rate[0])
+        loss.backward(retain_graph=False)
+        self.adam.step()
+        if self.kind == "kept":
+            self.losses.append(loss.item())
+            self.best["last"] = self.model[0].weight.grad
+            self.total += loss.item()
+        elif self.kind == "written":
+            rate *= 0.5
+        elif self.kind == "cleared":
+            self.adam.zero_grad()
+        return loss
+
+    def seen(self):
+        """All that a step may change, as it is now."""
+        state = [x for kept in self.adam.state_dict()["state"].values() for x in kept.values()]
+        arrays = [*self.model.state_dict().values(), *state, self.rate, self.total, *self.losses]
+        grads = [p.grad for p in self.model.parameters()]
+        found = [np.array(x).tobytes() for x in arrays]
+        found += [None if g is None else g.numpy().tobytes() for g in grads]
+        found += [np.array(x.numpy()).tobytes() for x in self.best.values()]
+        draws = [m.rng.bit_generator.state["state"]["state"] for m in self.model if hasattr(m, "rng")]
+        return [*found, *draws, self.adam.steps]
+
+
+# Where Python's part of a compiled call is: other code computes, and writes nothing.
+WRITERS = r"^<|/compiler/\w*.py|/commit.py|/state.py|/mutations.py"
+KINDS = ["plain", "dropout", "summed", "kept", "written", "cleared"]
+
+
+@pytest.mark.parametrize("path", ["fast", "slow", "numpy", "recorded"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_interrupt_anywhere_leaves_the_state_before_or_after(kind, path):
+    ours, twin = Training(kind), Training(kind)
+    options = {"backend": "numpy"} if path in ("numpy", "recorded") else {"wait": True}
+    f, g = ad.compile(ours.step, **options), ad.compile(twin.step, **options)
+    for _ in range(3):
+        f(ours.x, ours.rate), g(twin.x, twin.rate)
+    if path == "fast":
+        assert bool(f._directs) is (kind != "written")
+    number, step, before = 1, 1, twin.seen()
+    g(twin.x, twin.rate)
+    after = twin.seen()
+    met = set()
+    while True:
+        if path == "slow":
+            f._directs = ()
+        elif path == "recorded":
+            f, step = ad.compile(ours.step, **options), 1999
+        reached = interrupted(lambda: f(ours.x, ours.rate), number, "" if path == "recorded" else WRITERS)
+        now = ours.seen()
+        met.add(now == after)
+        assert now in ((before, after) if reached else (after,)), number
+        if not reached:
+            break
+        if now == after:
+            g(twin.x, twin.rate)
+            before, after = after, twin.seen()
+        number += step
+    assert met == {True, False}
+    assert f._specializations
+    assert not f._reasons

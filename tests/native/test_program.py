@@ -356,18 +356,16 @@ def test_many_threads_may_call_one_program():
         np.testing.assert_allclose(got, graph.run([x, float(k)])[0], rtol=1e-12)
 
 
-def test_arguments_are_written_where_everything_is_native():
+def test_arguments_that_are_given_back_before_they_are_written():
     graph = ad.capture(lambda w, x: (w * 1.0, np.sum(np.sort(w) * x), w - np.sort(x)), np.ones(3), np.ones(3))
     w, x = graph.inputs
     _, total, new = graph.outputs
     program = native.build([w, x], [w, total, new], into={2: 0}, exact=True)
     assert not program.whole
-    assert not program.into
     for k in range(3):
         a, b = np.array([3.0, 1.0, 2.0]) + k, np.array([0.5, -1.0, 2.0])
         old = a.copy()
-        first, second, third = program.run(a, b)
+        first, second = program.run(a, b)
         np.testing.assert_array_equal(first, old)
         np.testing.assert_allclose(second, np.sum(np.sort(old) * b))
-        np.testing.assert_array_equal(third, old - np.sort(b))
-        np.testing.assert_array_equal(a, old)
+        np.testing.assert_array_equal(a, old - np.sort(b))

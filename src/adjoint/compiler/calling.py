@@ -11,30 +11,34 @@ For a training step it reads ::
             if not (type(x0) is ndarray and x0.shape == (16, 4) and … and a3['training'] is a4 and …): return MISS
             s0 = a0.data
             …
-            t1 = wrap(none, None, 0)
-            values = islice(held, 1, None)
-            deque(chain(
-                map(held.extend, starmap(native, ((x0, x1, s0, …),))),
-                starmap(call, noting((s0, …))),
-                map(a5, (t1, …), a6, values), map(setattr, (a0.node, …), a7, (t1, …)), …
-            ), 0)
-        except misses:
-            if held: raise
-            return MISS
-        r0, r1, … = held
+            results = native(held, x0, x1, s0, …)
+            if results is None: return MISS
+            r0, r1, … = results
+            a0.node.grad = wrap(r1, None, 0)
+            …
+            note((s0, …))
+        except BaseException as error:
+            if held:
+                results, = held
+                r0, r1, … = results
+                commit([(setattr, a0.node, 'grad', wrap(r1, None, 0)), …, *noting((s0, …))])
+                raise
+            if isinstance(error, misses): return MISS
+            raise
         return wrap(r0[()], None, 0)
 
-What does not fit gives MISS, and has done nothing: the slow path, `Trace.__call__`, finds out why. All is written in
-one call of C, from native code's own writes to the last of Python's: whoever interrupts comes before or after it.
+What does not fit gives MISS, and has done nothing: the slow path, `Trace.__call__`, finds out why. Native code writes
+into arrays, and puts its results into `held` before Python looks for signals. So who interrupts what comes then does
+not prevent it: all is written once more, in one call of C.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain, groupby, islice, repeat, starmap
+from itertools import starmap
 from operator import call, setitem
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -85,9 +89,9 @@ class _Writer:
         self.scope: dict[str, Any] = {
             "MISS": MISS, "ndarray": np.ndarray, "int64": np.int64, "copied": np.array, "Tensor": Tensor, "wrap": wrap,
             "misses": (GraphError, ArithmeticError, LookupError, ValueError, AttributeError, TypeError),
-            "deque": deque, "chain": chain, "islice": islice, "starmap": starmap, "call": call, "commit": commit,
-            "setitem": setitem, "repeat": repeat, "none": np.empty(0),
-            "noting": trace.state.together.noting, "floor": recording_floor.raw, "Node": Node, "order": next_order,
+            "deque": deque, "starmap": starmap, "call": call, "commit": commit, "setitem": setitem,
+            "note": trace.state.together.note, "noting": trace.state.together.noting, "floor": recording_floor.raw,
+            "Node": Node, "order": next_order,
         }  # fmt: skip
         self._names: dict[int, str] = {}
         self.varies = {leaf.number for leaf in trace.leaves}
@@ -171,50 +175,64 @@ class _Writer:
         names = [*self.given, *(name for name, _ in reads)]
         left = [k for k in range(len(outputs)) if k not in execution.into]
         value = {k: f"r{i}" for i, k in enumerate(left)}
-        put = [(i, value[k]) for k, i in trace.places.items() if k in value]
-        run = self.name(native.run)
+        writes = [self._write(i, value[k]) for k, i in trace.places.items() if k in value]
+        arrays = [names[i] for i in execution.into.values()] + [w.holder for w in writes if w.key is Ellipsis]
+        cleared = [f"{self.name(state.cell(i).holder)}.node" for i in state.cleared]
         keywords = f"len(kwargs) != {len(kwargs)}" if kwargs else "kwargs"
-        unpacked = f"{', '.join(value.values())}, = " if value else "_ = "
-        at_once = bool(trace.written or state.cleared) and not trace.gives.effects
         # Draws are taken back where the program turns out to be another one, or is interrupted.
-        draws = [f"({self.name(source.set)}, {self.name(source.get)}())" for source in trace.draws]
-        undo = "deque(undo, 0); " if draws else ""
-        undone = [f"except BaseException: {undo}raise"] if draws else []
-        if at_once:
-            inputs = f"starmap({run}, (({''.join(f'{name}, ' for name in names)}),))"
-            clear = ["starmap(drawn.clear, ((),))"] if draws else []
-            before, parts = self._chained(put, [names[i] for i in execution.into.values()], len(left) - len(put))
-            parts = [f"map(held.extend, {inputs})", *clear, *parts]
-            work = [*before, f"deque(chain({', '.join(parts)}), 0)"]
-            caught = ["except misses:", "    if held: raise", f"    {undo}return MISS", *undone, f"{unpacked}held"]
+        draws = [f"d{i} = {self.name(source.get)}()" for i, source in enumerate(trace.draws)]
+        undo = "".join(f"{self.name(source.set)}(d{i}); " for i, source in enumerate(trace.draws))
+        if_drawn = [f"    if drawn: {undo}"] if draws else []
+        call, unpacked = self._call(native, names, undo)
+        unpack = [*([f"{', '.join(value.values())}, = {unpacked}"] if value else []), *self._node(names, value)]
+        result, effects = self._given(value), trace.gives.effects
+        if writes or arrays or cleared or effects:
+            call += unpack
+            call += [w.statement() for w in writes] + [f"{node}.grad = None" for node in cleared]
+            call += [f"note(({', '.join(arrays)},))"] if arrays else []
+            again = [w.action(self.name(w.key)) for w in writes] + [
+                f"(setattr, {node}, 'grad', None)" for node in cleared
+            ]
+            again += [f"*noting(({', '.join(arrays)},))"] if arrays else []
+            redo = ["results, = held", *unpack, f"writes = [{', '.join(again)}]", "commit(writes)"]
+            if effects:
+                call += [f"result, effects = {result % '()'}", "effects = starmap(call, effects)"]
+                redo[-1:] = [f"_, effects = {result % 'writes'}", "commit([*writes, *effects])"]
+            caught = ["except BaseException as error:", "    if held:", *(f"        {line}" for line in redo)]
+            caught += ["        raise", *if_drawn, "    if isinstance(error, misses): return MISS", "    raise"]
         else:
-            work = [f"results = {run}({', '.join(names)})"]
-            caught = [f"except misses: {undo}return MISS", *undone, f"if results is None: {undo}return MISS"]
-            caught += [f"{unpacked}results", *self._node(names, value)]
-        result = self._given(value)
-        if trace.gives.effects:
-            writes = [*(["(drawn.clear,)"] if draws else []), *self._listed(put)]
-            lines = [f"writes = [{', '.join(writes)}]", f"result, effects = {result}", "commit([*writes, *effects])"]
-            caught += ["try:", *(f"    {line}" for line in lines), *undone] if draws else lines
-            result = "result"
-        elif not trace.gives.single:
-            result += "[0]"
+            caught = ["except misses:", *if_drawn, "    return MISS"]
+            caught += [*(["except BaseException:", *if_drawn, "    raise"] if draws else []), *unpack]
         lines = [
             f"if len(args) != {len(args)} or {keywords}: return MISS",
-            *(["held = []"] if at_once else []),
-            *(["drawn = []", "undo = starmap(call, drawn)"] if draws else []),
+            "held = []",
+            *(["drawn = False"] if draws else []),
             "try:",
             *(f"    {get}" for get in self.gets),
             f"    if not ({' and '.join([*self.fits, *apart, *self._holds()])}): return MISS",
             *(f"    {name} = {text}" for name, text in reads),
-            *([f"    drawn += [{', '.join(draws)}]"] if draws else []),
-            *(f"    {line}" for line in work),
+            *([f"    {draw}" for draw in draws] + ["    drawn = True"] if draws else []),
+            *(f"    {line}" for line in call),
             *caught,
-            f"return {result}",
+            *(["deque(effects, 0)"] if effects else []),
+            f"return {'result' if effects else result if trace.gives.single else result % '()' + '[0]'}",
         ]
         text = "\n    ".join(["def direct(args, kwargs):", *lines])
         direct: Direct = defined(text, f"call of {trace.graph.name}", self.scope, "direct")
         return direct
+
+    def _call(self, native: Any, names: Sequence[str], undo: str) -> tuple[list[str], str]:
+        """The lines that call the program, and the expression for its results."""
+        none, given = f"if results is None: {undo}return MISS", ", ".join(names)
+        if not native.into:  # nothing is written yet
+            return [f"results = {self.name(native.run)}({given})", none, "held = [results]"], "results"
+        if native.whole:
+            return [f"results = {self.name(native.held)}(held, {given})", none], "results"
+        first, last, count, places = native.parted
+        lines = [f"kept = {self.name(first)}({given})", none.replace("results", "kept")]
+        part = "" if all(type(place) is str for place in places) else f"[:{count}]"
+        lines += [f"results = {self.name(last)}(held, *kept{part})", none]
+        return lines, f"({''.join(f'{place}, ' if type(place) is str else f'kept[{place}], ' for place in places)})"
 
     def _holds(self) -> Iterator[str]:
         """What has to be true of everything outside of the arguments."""
@@ -264,8 +282,7 @@ class _Writer:
                 found.append(kept if tensor else array)
         if gives.single:
             return found[0]
-        writes = "writes" if gives.effects else "()"
-        return f"{self.name(gives.assemble)}([{', '.join(found)}], args, kwargs, {writes})"
+        return f"{self.name(gives.assemble)}([{', '.join(found)}], args, kwargs, %s)"
 
     def _read(self, cell: Cell) -> str:
         text = self._place(cell) + (".data" if cell.key is GRAD else "")
@@ -283,60 +300,38 @@ class _Writer:
             return f"{holder}.{'data' if cell.key is DATA else 'node.grad'}"
         return f"{holder}[{cell.key!r}]"
 
-    def _write(self, i: int, value: str) -> tuple[str, str, Any, str]:
-        """What writes `value` into cell `i`: a function, its first argument, its second one, and what to call first."""
-        cell = self.trace.state.cell(i)
-        kind = _now(cell)
-        if self._in_place(i):
-            return "setitem", self._place(cell) + (".data" if cell.key is GRAD else ""), Ellipsis, ""
-        if cell.key is GRAD:
-            return "setattr", f"{self.name(cell.holder)}.node", "grad", "wrap"
-        function, holder, key, _ = next(cell.writes(0))
-        return self.name(function), self.name(holder), key, kind.__name__ if kind in (int, float) else ""
-
-    def _in_place(self, i: int) -> bool:
+    def _write(self, i: int, value: str) -> _Write:
+        """What writes `value` into cell `i`."""
         state = self.trace.state
-        return i in state.in_place and _now(state.cell(i)) is np.ndarray
+        cell = state.cell(i)
+        kind = _now(cell)
+        if i in state.in_place and kind is np.ndarray:
+            return _Write("setitem", self._place(cell) + (".data" if cell.key is GRAD else ""), Ellipsis, value)
+        if cell.key is GRAD:
+            return _Write("setattr", f"{self.name(cell.holder)}.node", "grad", f"wrap({value}, None, 0)")
+        if cell.key is DATA:
+            return _Write("setattr", self.name(cell.holder), "data", value)
+        value = f"{kind.__name__}({value})" if kind is int or kind is float else value
+        return _Write("setitem", self.name(cell.holder), cell.key, value)
 
-    def _listed(self, put: Sequence[tuple[int, str]]) -> Iterator[str]:
-        """The writes, for results that are there."""
-        arrays = []
-        for i, value in put:
-            function, holder, key, made = self._write(i, value)
-            of = f"wrap({value}, None, 0)" if made == "wrap" else f"{made}({value})"
-            arrays += [holder] if self._in_place(i) else []
-            yield f"({function}, {holder}, {self.name(key)}, {of if made else value})"
-        if arrays:
-            yield f"*noting(({', '.join(arrays)},))"
-        for i in self.trace.state.cleared:
-            yield f"(setattr, {self.name(self.trace.state.cell(i).holder)}.node, 'grad', None)"
 
-    def _chained(self, put: Sequence[tuple[int, str]], written: list[str], first: int) -> tuple[list[str], list[str]]:
-        """The writes, as iterators over results to come; and lines that go before. What is `written` is noted too."""
-        before, parts, last, arrays = [], [], [], list(written)
-        each = []
-        for i, value in put:
-            function, holder, key, made = self._write(i, value)
-            if made == "wrap":
-                before.append(f"t{i} = wrap(none, None, 0)")
-                last.append((holder, f"t{i}"))
-                function, holder, key, made = "setattr", f"t{i}", "data", ""
-            elif self._in_place(i):
-                before.append(f"p{i} = {holder}")
-                arrays.append(f"p{i}")
-                holder = f"p{i}"
-            each.append((function, made, holder, key))
-        last += [(f"{self.name(self.trace.state.cell(i).holder)}.node", "None") for i in self.trace.state.cleared]
-        for (function, made), alike in groupby(each, lambda x: x[:2]):
-            _, _, holders, keys = zip(*alike, strict=True)
-            values = f"map({made}, values)" if made else "values"
-            parts.append(f"map({function}, ({', '.join(holders)},), {self.name(keys)}, {values})")
-        before += [f"values = islice(held, {first}, None)"] if each else []
-        parts += [f"starmap(call, noting(({', '.join(arrays)},)))"] if arrays else []
-        if last:
-            nodes, tensors = zip(*last, strict=True)
-            parts.append(f"map(setattr, ({', '.join(nodes)},), repeat('grad'), ({', '.join(tensors)},))")
-        return before, parts
+class _Write(NamedTuple):
+    """A write, as texts: which kind, into what, where there, and what."""
+
+    function: str
+    holder: str
+    key: Any
+    value: str
+
+    def statement(self) -> str:
+        """The line that writes."""
+        if self.function == "setattr":
+            return f"{self.holder}.{self.key} = {self.value}"
+        return f"{self.holder}[{'...' if self.key is Ellipsis else repr(self.key)}] = {self.value}"
+
+    def action(self, key: str) -> str:
+        """The expression for what `commit` takes, with the name of the key."""
+        return f"({self.function}, {self.holder}, {key}, {self.value})"
 
 
 def _now(cell: Cell) -> type | None:

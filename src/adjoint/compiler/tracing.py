@@ -75,8 +75,7 @@ class Trace:
         self.places = {len(graph.outputs) - len(written) + k: i for k, i in enumerate(written)}
         found = {cell: len(leaves) + i for i, cell in enumerate(state.cells)}
         into = {k: found[cell] for k, i in self.places.items() for cell in state.written_in_place(i) if cell in found}
-        # What native code writes in place is written before Python computes anything of its results.
-        self.runner = make(graph, {} if mutated or back is not None or gives.effects else into)
+        self.runner = make(graph, {} if mutated or back is not None else into)
         self.back_runner = None if back is None else make(back.graph, {})
         self.direct: Direct | None = None
         self.op = None if back is None else operation(graph, self._run, back, self.back_runner, len(written))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -46,8 +47,8 @@ class Program:
         outputs: nodes that use these (or are them). What has no native code is computed by NumPy in between, for which
             `Program.listing` gives the reasons.
         fastmath: let a product and a sum be rounded once instead of twice; nothing else changes.
-        into: outputs, by their number, that a call need not give, if it can write them into the array of an input, by
-            its number, with nothing of Python's between its writes. Both have one shape and dtype.
+        into: outputs, by their number, that a call need not give, if its last step can write them into the array of an
+            input, by its number. Both have one shape and dtype.
         checks: nodes, and the values that they must have, bit by bit. If they have others, a call gives None, and has
             written nothing.
         seen: nodes that are computed although nobody uses them, since their shapes must be what they are.
@@ -56,6 +57,7 @@ class Program:
     Attributes:
         run: the same call with the least overhead: a built-in function, if everything is native.
         whole: whether everything is native, in one call.
+        held: of a whole program, `run` with a list before the arrays, which gets the results too; see `Segment`.
         long: whether other threads run while a native step does.
         kernels: a `KernelRecord` for each native step, in the order in which they run.
         modules: the code of these, without repetitions.
@@ -102,7 +104,9 @@ class Program:
         # With one segment alone its results are the program's: arguments and repeated values among them too.
         stored = all(_is_stored(n) for n in (*values, *(node for node, _ in self._checks)))
         self.whole = stored and [native for native, _ in self._parts] == [True]
-        self.into = dict(into or {}) if self.whole and array_entry.supported() else {}
+        # The last segment writes what is written into arguments, whoever computes it, if nothing can fail after it.
+        self._writing = self._parts[-1][1] if stored and self._parts and self._parts[-1][0] else None
+        self.into = dict(into or {}) if self._writing is not None and array_entry.supported() else {}
         self.given = [node for i, node in enumerate(outputs) if i not in self.into]
         self._results = [node for i, node in enumerate(values) if i not in self.into]
         self._writes = [(values[i], self.inputs[k]) for i, k in self.into.items()]
@@ -111,6 +115,7 @@ class Program:
         first = self._steps[0] if self.whole else None
         alone = first if isinstance(first, NativeStep) else None
         self._every: Callable[..., Any] = alone.segment.run if alone else self._driver.schedule().function(spread=True)
+        self.held = alone.segment.held if alone else None
         self.run: Callable[..., Any] = self._by_numpy_if_outside if held and not exact else self._every
 
     def __call__(self, *arrays: Any) -> Any:
@@ -120,17 +125,21 @@ class Program:
         """Plan the segments, have their code made, and put them in order with NumPy's steps."""
         slots: dict[Node, int] = {node: i for i, node in enumerate(self.inputs)}
         checked = [node for node, _ in self._checks]
+        written = [node for node, _ in self._writes]
         natively = {node for native, part in self._parts if native for node in part}
         asked = [(node, answer) for node, answer in self._checks if node not in natively]
-        later = used_later(self._parts, [*results, *(node for node, _ in asked)])
+        later = used_later(self._parts, [*results, *written, *(node for node, _ in asked)])
         self._steps: list[NumpyStep | NativeStep] = []
         planned: dict[int, tuple[list[Node], Planner, Plan]] = {}
         for native, part in self._parts:
             if native:
-                inside = set(part)
+                inside, here = set(part), part is self._writing
+                writes = self._writes if here else []
                 checks = [(n, answer) for n, answer in self._checks if n in inside or self.whole]
                 outs = results if self.whole else [n for n in part if n in later[id(part)]]
-                planner = Planner(part, {n: kinds[n] for n in part}, outs, self.fastmath, self._writes, checks)
+                if here and not self.whole:
+                    outs = [n for n in outs if n in results]
+                planner = Planner(part, {n: kinds[n] for n in part}, outs, self.fastmath, writes, checks)
                 planned[id(part)] = outs, planner, planner.plan()
         functions = [step.function for _, _, plan in planned.values() for step in plan.steps]
         found = compiled(functions)
@@ -153,7 +162,7 @@ class Program:
                         slots.setdefault(arg, len(slots))
                     slots.setdefault(node, len(slots))
                     self._steps.append(NumpyStep(node, [slots[a] for a in node.args], slots[node], reasons[node]))
-        for node in (*results, *checked):
+        for node in (*results, *checked, *written):
             slots.setdefault(node, len(slots))
         self._driver = Driver(
             self.inputs,
@@ -169,6 +178,17 @@ class Program:
         """The results; if an index is outside of its array, the error that NumPy raises."""
         results = self._every(*arrays)
         return Graph(self.inputs, self.outputs).run(arrays) if results is None else results
+
+    @cached_property
+    def parted(self) -> tuple[Callable[..., Any], Callable[..., Any] | None, int, list[int | str]]:
+        """Of a program that writes arguments, and is not whole: what comes first, and the segment that writes.
+
+        With the number of its arguments, and where the results are then: see `Driver.parted`.
+        """
+        schedule, places = self._driver.parted()
+        last = self._steps[-1]
+        assert isinstance(last, NativeStep)
+        return schedule.function(spread=True), last.segment.held, len(last.args), places
 
     @property
     def kernels(self) -> list[KernelRecord]:

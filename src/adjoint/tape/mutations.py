@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import repeat
 from operator import is_, setitem
@@ -23,6 +23,7 @@ import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.commit import Write as Action
+from adjoint.core.commit import commit
 from adjoint.core.errors import InPlaceError
 from adjoint.core.locks import WRITES
 from adjoint.core.memory import owner as owner_of
@@ -128,18 +129,26 @@ class Together:
     """
 
     def __init__(self) -> None:
-        self._known: tuple[tuple[Any, ...], _Shared, tuple[Action, ...]] = (), _Shared(), ()
+        self._known: tuple[tuple[Any, ...], _Shared, Callable[[], None]] = (), _Shared(), _advance
+
+    def note(self, arrays: Sequence[Any]) -> None:
+        """Note that all of `arrays` have just been written, over values that are gone."""
+        known, log, written = self._known
+        if log.whole and len(arrays) == len(known) and all(map(is_, arrays, known)):
+            written()
+            _advance()
+        else:
+            commit(self.noting(arrays))
 
     def noting(self, arrays: Sequence[Any]) -> tuple[Action, ...]:
         """What notes that all of `arrays` have just been written, over values that are gone."""
-        known, log, again = self._known
+        known, log, written = self._known
         if log.whole and len(arrays) == len(known) and all(map(is_, arrays, known)):
-            return again
+            return (written,), (_advance,)
         log = _Shared()
         # Nothing before this moment can be had back.
         written = map(log.__setitem__, repeat(slice(None)), zip(_moments)).__next__
-        again = (written,), (_advance,)
-        first: list[Action] = [(setattr, self, "_known", (tuple(arrays), log, again)), (written,)]
+        first: list[Action] = [(setattr, self, "_known", (tuple(arrays), log, written)), (written,)]
         for held in map(owner, arrays):
             reference, old = _entry(held)
             first += [(setattr, old, "whole", False)] if isinstance(old, _Shared) else []

@@ -69,16 +69,24 @@ class Kept(NamedTuple):
 
 
 @cache
-def _enter() -> BuiltinEntry:
+def _enter(function: str) -> BuiltinEntry:
     """The C part, which is the same for all programs."""
     head = announced(_OBJECTS, _CALLED, {"PyArray_Empty": _numpy(_EMPTY)})
     text = f"{head}\n{ENTER % {**_OFFSETS, 'words': words_read(_WORDS)}}"
-    return entry(text, b"program", 0x80, b"A compiled program: arrays in, a list of arrays out.")
+    return entry(text, b"program", 0x80, b"A compiled program: arrays in, a list of arrays out.", function)
 
 
 def builtin(words: Table) -> Callable[..., Any]:
     """The Python function that runs the program described by `words`."""
-    return cpython.builtin(_enter(), words)
+    return cpython.builtin(_enter("enter"), words)
+
+
+def held(words: Table) -> Callable[..., Any]:
+    """The same with a list before the arrays, which gets the list of results too.
+
+    Who interrupts the caller while it is given them finds them there.
+    """
+    return cpython.builtin(_enter("held"), words)
 
 
 def by_ctypes(words: Table) -> Callable[..., Any]:
@@ -133,5 +141,6 @@ _CALLED = {
     "Py_DecRef": "void (ptr)", "PyObject_Vectorcall": "ptr (ptr, ptr, i64, ptr)", "PyEval_SaveThread": "ptr ()",
     "PyEval_RestoreThread": "void (ptr)", "PyArray_Empty": "ptr (i32, ptr, ptr, i32)",
     "PyErr_CheckSignals": "i32 ()", "PyObject_CallObject": "ptr (ptr, ptr)",
+    "PyList_Append": "i32 (ptr, ptr)",
 }  # fmt: skip
 _OBJECTS = {"array": np.ndarray, "float": float, "double": np.float64, "none": None}

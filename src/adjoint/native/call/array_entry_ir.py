@@ -266,4 +266,22 @@ instead:
   call void @adjoint.Py_DecRef(ptr %%answer)
   ret ptr %%found
 }
+
+define ptr @held(ptr %%self, ptr %%args, i64 %%given) {
+  %%list = load ptr, ptr %%args
+  %%others = getelementptr ptr, ptr %%args, i64 1
+  %%count = sub i64 %%given, 1
+  %%results = call ptr @enter(ptr %%self, ptr %%others, i64 %%count)
+  %%failed = icmp eq ptr %%results, null
+  %%deviates = icmp eq ptr %%results, @adjoint.none
+  %%nothing = or i1 %%failed, %%deviates
+  br i1 %%nothing, label %%give, label %%hold
+
+hold:
+  %%kept = call i32 @adjoint.PyList_Append(ptr %%list, ptr %%results)
+  br label %%give
+
+give:
+  ret ptr %%results
+}
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -55,27 +55,67 @@ class Driver(NamedTuple):
 
     def schedule(self) -> Schedule:
         """How it runs: arrays in, a list of new arrays out; None if what is asked is something else."""
-        steps = [*self._prepared(), *(step for slot in range(len(self.inputs)) for step in self._asked(slot))]
+        early, late, outputs = self._results()
+        steps = [*self._before(), *early, *(s for step in self.steps[-1:] for s in self._steps(step)), *late]
+        return Schedule(len(self.inputs), self.constants, steps, outputs, "segments and steps")
+
+    def parted(self) -> tuple[Schedule, list[int | str]]:
+        """All but the last step, a segment that writes arguments, and where the results are then.
+
+        What comes first gives the segment's arguments, and what of the results is there by then. A result is given by
+        its number among these, or by an expression of the segment's ``results``.
+        """
+        last = self.steps[-1]
+        assert isinstance(last, NativeStep)
+        found: dict[Any, str] = {slot: f"results[{k}]" for k, slot in enumerate(last.outs)}
+        early, late, outputs = self._results()
+        found |= {copy.outs: f"{found[copy.args[0]]}.copy()" for copy in late}
+        places: list[int | str] = []
+        given = list(last.args)
+        for slot in outputs:
+            places.append(found[slot] if slot in found else len(given))
+            given += [] if slot in found else [slot]
+        steps = [*self._before(), *early]
+        return Schedule(len(self.inputs), self.constants, steps, given, "steps before the last"), places
+
+    def _results(self) -> tuple[list[Step], list[Step], list[int]]:
+        """Copies of what is no new array, or given twice, before and after the last step; the slots of the results.
+
+        The last step may write arguments: what else is given must be safe by then.
+        """
+        ends = self.steps[-1:]
+        final = {slot for step in ends for slot in (step.outs if isinstance(step, NativeStep) else [step.out])}
         fresh = {slot for step in self.steps if isinstance(step, NativeStep) for slot in step.outs}
+        early: list[Step] = []
+        late: list[Step] = []
         outputs: list[int] = []
-        copies: list[Step] = []
         for slot, node in self.gives:
             if slot in fresh:
                 fresh.discard(slot)
                 outputs.append(slot)
             else:
-                outputs.append(self.slots + len(copies))
-                copies.append(Step(partial(np.array, dtype=node.dtype), (slot,), outputs[-1]))
-        for step in self.steps:
-            if isinstance(step, NativeStep):
-                steps.append(Step(step.segment.run, tuple(step.args), tuple(step.outs)))
-            else:
-                steps.append(numpy_step(step.node, step.args, step.out))
-                if self.exact and depends_on_values(step.node):
-                    steps.append(Step(partial(as_captured, step.node), (step.out,), None))
-                steps += self._asked(step.out)
-        steps += copies
-        return Schedule(len(self.inputs), self.constants, steps, outputs, "segments and steps")
+                outputs.append(self.slots + len(early) + len(late))
+                (late if slot in final else early).append(
+                    Step(partial(np.array, dtype=node.dtype), (slot,), outputs[-1])
+                )
+        return early, late, outputs
+
+    def _before(self) -> Iterator[Step]:
+        """What is done before the last step."""
+        yield from self._prepared()
+        for slot in range(len(self.inputs)):
+            yield from self._asked(slot)
+        for step in self.steps[:-1]:
+            yield from self._steps(step)
+
+    def _steps(self, step: NumpyStep | NativeStep) -> Iterator[Step]:
+        if isinstance(step, NativeStep):
+            yield Step(step.segment.run, tuple(step.args), tuple(step.outs))
+        else:
+            yield numpy_step(step.node, step.args, step.out)
+            if self.exact and depends_on_values(step.node):
+                yield Step(partial(as_captured, step.node), (step.out,), None)
+            yield from self._asked(step.out)
 
     def _prepared(self) -> list[Step]:
         """Looks at arguments that NumPy's steps use, or that are results. Segments look at theirs themselves."""

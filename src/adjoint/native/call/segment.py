@@ -31,7 +31,8 @@ class Segment:
         kernels: the code of each step.
         exact: refuse arrays of another dtype, instead of converting them.
 
-    `run` is the built-in function; what does not fit it comes back to `_slow`. If it is `long`,
+    `run` is the built-in function, and `held` the same with a list before the arrays, which gets the results too,
+    where there is one; what does not fit it comes back to `_slow`. If it is `long`,
     other threads run meanwhile.
     """
 
@@ -44,6 +45,7 @@ class Segment:
         self.long = _is_long(plan)
         self._instances = [_Instance(self, self._slow)]
         self.run: Call = self._instances[0].run
+        self.held: Call | None = entry.held(self._instances[0].words) if entry.supported() else None
 
     def _slow(self, *args: Any) -> tuple[Call, tuple[np.ndarray, ...]]:
         """For arguments that are not as the native function wants them, and while that is busy: what to call instead.

@@ -56,10 +56,10 @@ class BuiltinEntry(NamedTuple):
     method: _Method
 
 
-def entry(text: str, name: bytes, takes: int, doc: bytes) -> BuiltinEntry:
-    """The function ``enter`` of this LLVM text; `takes` are Python's flags for its arguments."""
+def entry(text: str, name: bytes, takes: int, doc: bytes, function: str = "enter") -> BuiltinEntry:
+    """A `function` of this LLVM text; `takes` are Python's flags for its arguments."""
     code = module(text)
-    return BuiltinEntry(code, _Method(name, code.address("enter"), takes, doc))
+    return BuiltinEntry(code, _Method(name, code.address(function), takes, doc))
 
 
 class Table(np.ndarray[Any, Any]):

@@ -1,0 +1,45 @@
+"""Ctrl-C wherever Python looks for it: after a call, at the start of a function, at a jump back."""
+
+import dis
+import re
+import sys
+
+LOOKS = {"CALL", "CALL_KW", "CALL_FUNCTION_EX", "RESUME", "JUMP_BACKWARD"}
+
+
+class Interrupted(BaseException):
+    """Ctrl-C."""
+
+
+def interrupted(function, number, where=""):
+    """Call `function`, and interrupt it at check point `number` of the code in files like `where`. Whether it came."""
+    passed = 0
+
+    def started(frame, event, arg):
+        if not re.search(where, frame.f_code.co_filename):
+            return None
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        code, before = frame.f_code.co_code, None
+
+        def step(frame, event, arg):
+            nonlocal passed, before
+            if event == "opcode":
+                looked, before = before in LOOKS, dis.opname[code[frame.f_lasti]]
+                if looked:
+                    passed += 1
+                    if passed == number:
+                        raise Interrupted
+            return step
+
+        return step
+
+    others = sys.gettrace()
+    sys.settrace(started)
+    try:
+        function()
+    except Interrupted:
+        return True
+    finally:
+        sys.settrace(others)
+    assert passed < number, "an interrupt was swallowed"
+    return False
