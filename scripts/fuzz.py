@@ -7,7 +7,9 @@ mode is made as short as it can be and printed as an entry of ``tests/fuzz/found
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
+import random
 import re
 import sys
 import time
@@ -19,20 +21,22 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.compiler.attacks.shorten import shortest
-from tests.fuzz.modes import check, kind, refusals
-from tests.fuzz.programs import Program, generate
+from tests.fuzz.modes import check, drawn, kind, ran, refusals
+from tests.fuzz.programs import Program, generate_many
 
-ALIKE = 3  # how many programs that are wrong in the same way are shown
+ALIKE = 2  # how many programs that are wrong in the same way are shown
+ALIKE_TEXT = 8  # how many of the programs have the same text: they differ in the layouts, dtypes and shapes of arguments
 
 
-def still(arguments: list[str], said: str, native: bool) -> Callable[[str], bool]:
+def still(arguments: list[str], said: str, native: bool, seed: int) -> Callable[[str], bool]:
     """Whether a program is wrong in the way that was `said`."""
+    modes = {"plain", "reverse", "forward", said.partition(":")[0]}
 
     def differs(text: str) -> bool:
         try:
             with warnings.catch_warnings(action="ignore"):  # of what a shortened program may look like
                 program = Program(text.partition("\n---\n")[0] + "\n", arguments)
-            now = check(program, native) if program.fits() else None
+            now = check(program, native, modes, seed) if program.fits() else None
         except Exception:  # no program of NumPy's
             return False
         return now is not None and kind(now) == kind(said)
@@ -40,9 +44,8 @@ def still(arguments: list[str], said: str, native: bool) -> Callable[[str], bool
     return differs
 
 
-def without_names(program: Program, said: str, native: bool) -> Program:
+def without_names(program: Program, differs: Callable[[str], bool]) -> Program:
     """The program without second names for values, where it needs none."""
-    differs = still(program.arguments, said, native)
     for line in program.text.splitlines():
         if found := re.fullmatch(r"\s+(v\d+) = (\w+)", line):
             text = re.sub(rf"\b{found[1]}\b", found[2], program.text.replace(line + "\n", "", 1))
@@ -54,25 +57,31 @@ def without_names(program: Program, said: str, native: bool) -> Program:
 def run(
     programs: int, seed: int, *, seconds: float = float("inf"), native: int = 16, found: int = 20, shorten: bool = True
 ) -> tuple[int, list[str]]:
-    """How many programs ran, and the entries of those that are wrong; each `native`-th is made native code as well."""
+    """How many programs ran, and the entries of those that are wrong; each `native`-th text is made native code as well."""
     entries: list[str] = []
     kinds: Counter[str] = Counter()
     start, done = time.perf_counter(), 0
-    for k in range(seed, seed + programs):
-        if time.perf_counter() - start > seconds or len(entries) >= found:
-            break
-        done += 1
-        program, natively = generate(k), native > 0 and k % native == 0
-        said = check(program, natively)
-        if said is not None:
-            kinds[kind(said)] += 1
-            if kinds[kind(said)] > ALIKE:
+    for k in itertools.count(seed):
+        rng = random.Random(-k - 1)
+        for program in generate_many(k, ALIKE_TEXT):
+            if done == programs or time.perf_counter() - start > seconds or len(entries) >= found:
+                break
+            done += 1
+            modes, natively = drawn(rng), native > 0 and rng.random() * native < 1
+            said = check(program, natively, modes, k)
+            if said is None:
                 continue
-            if shorten:
-                text = shortest(program.text, still(program.arguments, said, natively)).partition("\n---\n")[0]
-                program = without_names(Program(text + "\n", program.arguments), said, natively)
-            entries.append(f"### seed {k}, {check(program, natively) or said}\n{program}")
-            print(entries[-1], flush=True)
+            kinds[kind(said)] += 1
+            if kinds[kind(said)] <= ALIKE:
+                if shorten:
+                    differs = still(program.arguments, said, natively, k)
+                    text = shortest(program.text, differs).partition("\n---\n")[0]
+                    program = without_names(Program(text + "\n", program.arguments), differs)
+                entries.append(f"### seed {k}, {check(program, natively, seed=k) or said}\n{program}")
+                print(entries[-1], flush=True)
+        else:
+            continue
+        break
     for what, often in kinds.most_common():
         print(f"{often:6}  {what}")
     return done, entries
@@ -92,7 +101,8 @@ def main() -> int:
     done, entries = run(
         args.programs, args.seed, seconds=args.seconds, native=args.native, found=args.found, shorten=not args.whole
     )
-    print(f"{done} programs, {len(entries)} of them wrong; {time.perf_counter() - start:.0f} s. Refused:")
+    print(f"{done} programs, {len(entries)} of them wrong; {time.perf_counter() - start:.0f} s. Right, by mode:")
+    print(", ".join(f"{what} {often}" for what, often in ran.items()), "\nRefused:")
     for what, often in refusals.most_common(15):
         print(f"{often:6}  {what}")
     return int(bool(entries))

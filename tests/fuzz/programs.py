@@ -3,34 +3,34 @@
 import linecache
 import random
 import re
-import textwrap
 import warnings
 
 import numpy as np
 
-from .statements import ARGUMENTS, FAMILIES
+from .statements import FAMILIES, leaf
 
 LARGEST, MOST = 200.0, 40  # of a value's numbers, and how many of them
 NAMES = "abc"
+OFTEN, TEMPLATES = zip(*FAMILIES, strict=True)
+KINDS = {"m": "b", "i": "iu", "r": "f", "s": "f"}  # of what stands for a letter in templates
 
 
 class Program:
     """A function of a few arrays, as text, and how its arguments are drawn."""
 
-    def __init__(self, text, arguments):
+    def __init__(self, text, arguments, function=None):
         self.text, self.arguments = text, arguments
-        file = f"<program {hash(text)}>"
-        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-        space = {"np": np, "__name__": __name__}
-        exec(compile(text, file, "exec"), space)
-        self.function = space["f"]
+        self.function = function or made(text)
 
     def point(self, seed):
         """The arguments; other values, of the same shapes and layouts, for another seed."""
         rng = np.random.default_rng(seed)
 
-        def draw(*shape):
-            return np.asarray(rng.uniform(-1.2, 1.2, shape))
+        def draw(*shape, dtype=float):
+            values = np.asarray(rng.uniform(-1.2, 1.2, shape))
+            if np.dtype(dtype).kind == "c":
+                values = values + 1j * rng.uniform(-1.2, 1.2, shape)
+            return np.asarray(values, dtype)
 
         return [np.asarray(eval(text, {"draw": draw, "np": np})) for text in self.arguments]
 
@@ -38,17 +38,27 @@ class Program:
         """Whether NumPy runs it without complaint, to numbers of modest size, and its arguments stay as they are."""
         given = self.point(0)
         before = [x.copy() for x in given]
-        *body, last = self.text.rstrip().split("\n")[1:]
-        space = {"np": np} | dict(zip(NAMES, given, strict=False))
-        if not runs(textwrap.dedent("\n".join(body)), space):
+        try:
+            with np.errstate(all="raise", under="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("error")
+                results = self.function(*given)
+        except Exception:
             return False
-        results = eval(last.strip().removeprefix("return "), space)
         if not isinstance(results, tuple) or not all(getattr(x, "dtype", np.dtype(bool)).kind in "fc" for x in results):
             return False
-        return all(np.array_equal(x, y) for x, y in zip(given, before, strict=True))
+        return all(map(modest, results)) and all(np.array_equal(x, y) for x, y in zip(given, before, strict=True))
 
     def __str__(self):
         return f"# arguments: {'; '.join(self.arguments)}\n{self.text.strip()}\n"
+
+
+def made(text):
+    """The function of a text."""
+    file = f"<program {hash(text)}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    space = {"np": np, "__name__": __name__}
+    exec(compile(text, file, "exec"), space)
+    return space["f"]
 
 
 def read(entry):
@@ -59,9 +69,27 @@ def read(entry):
 
 def generate(seed):
     """The program of a seed."""
+    return written(random.Random(seed))[0]
+
+
+def generate_many(seed, most):
+    """The program of a seed, and the same text for arguments of other layouts, dtypes and shapes, as far as it runs."""
     rng = random.Random(seed)
-    arguments = [rng.choice(ARGUMENTS) for _ in range(rng.randint(1, 3))]
-    start = Program("def f(): pass", arguments).point(0)
+    first, shapes = written(rng)
+    yield first
+    tried = {tuple(first.arguments)}
+    for _ in range(2 * (most - 1)):
+        others = [leaf(rng, shape if rng.random() < 0.75 else None) for shape in shapes]
+        program = Program(first.text, [text for _, text in others], first.function)
+        if tuple(program.arguments) not in tried and len(tried) < most and program.fits():
+            tried.add(tuple(program.arguments))
+            yield program
+
+
+def written(rng):
+    """A program, and the shapes of its arguments."""
+    shapes, arguments = zip(*(leaf(rng) for _ in range(rng.randint(1, 3))), strict=True)
+    start = Program("def f(): pass", arguments, print).point(0)
     lines, space = [], afresh([], start)
     wanted = rng.randint(5, 25)
     for _ in range(wanted * 25):
@@ -70,14 +98,17 @@ def generate(seed):
             continue
         if runs(line, space):
             lines.append(line)
+        elif re.match(r"v\d+ = .*\Z", line):  # an expression, which changes nothing but its name
+            space.pop(line.partition(" ")[0], None)
         else:
             space = afresh(lines, start)
         if len(lines) == wanted:
             break
-    results = [name for name, x in arrays(space, "fc") if name not in NAMES] or [NAMES[0]]
+    results = [name for name, _ in arrays(space, "fc") if name not in NAMES] or [NAMES[0]]
     results = list(dict.fromkeys([results[-1], *rng.choices(results, k=rng.randint(0, 5))]))
     body = "\n".join(f"    {part}" for line in lines for part in line.split("\n"))
-    return Program(f"def f({', '.join(NAMES[: len(start)])}):\n{body}\n    return {', '.join(results)},\n", arguments)
+    text = f"def f({', '.join(NAMES[: len(start)])}):\n{body}\n    return {', '.join(results)},\n"
+    return Program(text, list(arguments)), shapes
 
 
 def afresh(lines, start):
@@ -90,39 +121,55 @@ def afresh(lines, start):
 
 def runs(line, space):
     """Whether NumPy runs the line, to values of modest size."""
+    before = {name: id(x) for name, x in space.items()}
     try:
         with np.errstate(all="raise", under="ignore"), warnings.catch_warnings():
             warnings.simplefilter("error")
             exec(line, space)
     except Exception:
         return False
-    space.pop("__builtins__")
-    values = [x for name, x in space.items() if name not in ("np", "j")]
-    return all(
-        isinstance(x, np.ndarray | np.generic) and 0 < x.size <= MOST
-        and (x.dtype.kind in "bi" or (x.dtype.itemsize >= 8 and np.all(np.abs(x) < LARGEST)))
-        for x in values
+    finally:
+        space.pop("__builtins__", None)
+    new = line.startswith("v") and "\n" not in line  # an expression: nothing else has changed
+    return all(modest(x) for name, x in space.items() if is_value(name) and not (new and before.get(name) == id(x)))
+
+
+def modest(x):
+    """Whether it is an array of a few numbers of modest size."""
+    return isinstance(x, np.ndarray | np.generic) and x.size <= MOST and x.dtype.kind in "biufc" and (
+        x.dtype.kind in "biu" or not x.size or bool(np.abs(x).max() < LARGEST)
     )  # fmt: skip
+
+
+def is_value(name):
+    """Whether the name stands for an array of the program's: an argument, or ``v`` and a number."""
+    return name in NAMES or (name[0] == "v" and name[1:].isdigit())
 
 
 def arrays(space, kinds):
     """The names that stand for arrays of some kinds, in the order in which they came."""
-    return [(name, x) for name, x in space.items() if name not in ("np", "j") and x.dtype.kind in kinds]
+    return [(name, x) for name, x in space.items() if is_value(name) and x.dtype.kind in kinds]
+
+
+def may_be_written(x):
+    with warnings.catch_warnings(action="ignore"):  # of results of np.broadcast_arrays
+        return isinstance(x, np.ndarray) and x.flags.writeable
 
 
 def fill(rng, space, start):
     """A line with names of the program in it; None if there is nothing of a kind that it wants."""
-    family = rng.choices(FAMILIES, [often for often, _ in FAMILIES])[0][1]
-    template = rng.choice(family)
+    template = rng.choice(rng.choices(TEMPLATES, OFTEN)[0])
     inputs = [space[name] for name in NAMES[: len(start)]]
-    names = {"v": f"v{sum(name.startswith('v') for name in space)}", "n": str(rng.randint(1, 3))}
+    names = {"v": f"v{sum(is_value(name) for name in space)}", "n": str(rng.randint(1, 3))}
     names["c"] = repr(round(rng.uniform(-0.9, 1.4), 2))
     names["ax"] = rng.choice(["0", "-1", "1", "0"])
-    for key in set(re.findall(r"{(\w+)}", template)) - set(names):
-        found = arrays(space, {"m": "b", "i": "i", "r": "f", "s": "f"}.get(key, "fc"))
+    for key in dict.fromkeys(re.findall(r"{(\w+)}", template)):
+        if key in names:
+            continue
+        found = arrays(space, KINDS.get(key, "fc"))
         if key == "t":  # arguments stay as they are
-            found = [(name, x) for name, x in found if isinstance(x, np.ndarray) and x.flags.writeable]
             found = [(name, x) for name, x in found if not any(np.may_share_memory(x, y) for y in inputs)]
+            found = [(name, x) for name, x in found if may_be_written(x)]
         if not found:
             return None
         late = found[-4:] if rng.random() < 0.6 else found

@@ -29,4 +29,5 @@ class Flat:
     def __setitem__(self, index: Any, value: Any) -> None:
         places = np.arange(self.base.size)[index]
         if np.size(places) and np.size(value):
-            self.base[np.unravel_index(places, self.base.shape)] = np.resize(value, np.shape(places))
+            into = self.base if self.base.shape else np.reshape(self.base, 1)
+            into[np.unravel_index(places, into.shape)] = np.resize(value, np.shape(places))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.box import Box
-from adjoint.core.memory import axes_by, is_laid_out, lies
+from adjoint.core.memory import axes_by, is_laid_out, lies, without_repeats
 from adjoint.core.op import Op
 from adjoint.ops.shape import copy
 
@@ -27,7 +27,10 @@ def as_given(x: Any) -> Any:
         return x if not isinstance(model, np.ndarray) or is_by_sample(model) else copy(x, order=by_sample("K", model))
     count, *shape = x.shape
     strides = [s // x.itemsize for n, s in zip(shape, x.strides[1:], strict=True) if n > 1]
-    if not x.size or 0 in strides or x[0].flags.c_contiguous:
+    if x.size and 0 in strides:
+        samples = (slice(None), *without_repeats(x[0]))
+        return np.broadcast_to(as_given(x[samples]), x.shape)
+    if not x.size or x[0].flags.c_contiguous:
         return np.array(x, order="C")
     unit = math.gcd(*strides)
     steps = [s // x.itemsize // unit * (1 + (unit > 1)) for s in x.strides[1:]]

@@ -12,7 +12,7 @@ import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, NotSupportedError
-from adjoint.core.memory import AS_MADE, NEW, Memory, keeping
+from adjoint.core.memory import AS_MADE, NEW, NEW_K, Memory, keeping
 from adjoint.core.op import Call, Op, Rule, Samples, call, parameters, rule_of
 from adjoint.core.protocol import in_graph
 from adjoint.core.pullbacks import NO_RULE, NotDifferentiable
@@ -352,7 +352,16 @@ def constant(
         name = f"{function.__name__}_of" if function in (np.ndim, np.shape, np.size) else function.__name__
         forward = function if isinstance(function, np.ufunc) else _on_values(function)
         made.append(
-            _made(Op(name, forward, names, kind="constant", flags=frozenset(flags), answers=(function,), batch=batch))
+            _made(
+                Op(
+                    *(name, forward, names),
+                    kind="constant",
+                    flags=frozenset(flags),
+                    memory=NEW_K if isinstance(function, np.ufunc) or "creates" in flags else NEW,
+                    answers=(function,),
+                    batch=batch,
+                )
+            )
         )
     return made
 

@@ -99,8 +99,19 @@ def required(requirements: Any) -> tuple[str | None, bool]:
 
 
 def copy_as_it_lies(array: np.ndarray) -> np.ndarray:
-    """A copy with the strides of `array`, gaps and all, since they say what is a view of it."""
+    """A copy with the strides of `array`, gaps and all, since they say what is a view of it.
+
+    What is repeated along an axis is copied once, and can not be written.
+    """
+    if 0 in array.strides and array.size:
+        once = array[without_repeats(array)]
+        return np.broadcast_to(with_strides(np.array(once), once.strides), array.shape)
     return with_strides(np.array(array), array.strides)
+
+
+def without_repeats(array: np.ndarray) -> tuple[slice, ...]:
+    """The index of what `array` repeats along axes."""
+    return tuple(slice(0, 1) if step == 0 else slice(None) for step in array.strides)
 
 
 def with_strides(array: np.ndarray, strides: tuple[int, ...]) -> np.ndarray:

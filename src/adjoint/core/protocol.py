@@ -122,6 +122,8 @@ def store(result: Any, out: Any) -> Any:
     """Put `result` into `out`, as ``out=`` does, and give `out` back; without `out`, the result."""
     if out is None:
         return result
+    if isinstance(result, tuple):  # of np.modf and its like, which have two
+        return tuple(map(store, result, out))
     if isinstance(out, Box):
         target = cast(Any, out)
         if target.dtype.kind != "c" and getattr(result, "dtype", target.dtype).kind == "c":

@@ -14,7 +14,7 @@ import numpy as np
 from adjoint.core.box import raw
 from adjoint.core.constructors import composite, elementwise, general, linear
 from adjoint.core.errors import InPlaceError
-from adjoint.core.memory import AS_MADE, VIEW
+from adjoint.core.memory import AS_MADE, NEW_K, VIEW
 from adjoint.core.op import call
 from adjoint.core.protocol import detached, store
 
@@ -75,6 +75,7 @@ def real_if_close(a: Any, tol: float = 100) -> Any:
 
 @composite(
     np.nan_to_num,
+    memory=NEW_K,
     flags=("number",),
     samples=lambda r: [
         call(np.append(r(2), np.nan)),

@@ -184,20 +184,23 @@ def _leading(a: Any) -> Any:
 
 @composite(np.polyadd, samples=lambda r: [call(r(3), r(2))])
 def polyadd(a1: Any, a2: Any) -> Any:
-    n = max(np.size(a1), np.size(a2))
-    return _raised(a1, n) + _raised(a2, n)
+    return np.add(*_as_long(a1, a2))
 
 
 @composite(np.polysub, samples=lambda r: [call(r(2), r(3))])
 def polysub(a1: Any, a2: Any) -> Any:
-    n = max(np.size(a1), np.size(a2))
-    return _raised(a1, n) - _raised(a2, n)
+    return np.subtract(*_as_long(a1, a2))
 
 
-def _raised(p: Any, n: int) -> Any:
-    """Coefficients with zeros in front, `n` in all."""
-    p = np.atleast_1d(p)
-    return np.concatenate([np.zeros(n - p.shape[0], p.dtype), p])
+def _as_long(a1: Any, a2: Any) -> tuple[Any, Any]:
+    """Both rows of coefficients, the shorter one with zeros in front."""
+    a1, a2 = np.atleast_1d(a1), np.atleast_1d(a2)
+    missing = a2.shape[0] - a1.shape[0]
+    if missing > 0:
+        a1 = np.concatenate([np.zeros(missing, a1.dtype), a1])
+    elif missing < 0:
+        a2 = np.concatenate([np.zeros(-missing, a2.dtype), a2])
+    return a1, a2
 
 
 @composite(np.polyder, samples=lambda r: [call(r(4)), call(r(5), 2)])

@@ -16,6 +16,7 @@ from adjoint.core.op import call
 from adjoint.core.protocol import detached, in_graph
 from adjoint.ops.comparison import each_element
 from adjoint.ops.order import values_of
+from adjoint.ops.shape import as_assigned
 from adjoint.ops.writing import created_like
 
 constant(np.tril_indices_from, np.triu_indices_from, np.diag_indices_from, flags=("once",))
@@ -59,7 +60,7 @@ def full_like(
     if not isinstance(fill_value, Box):
         return created_like(a, np.full_like(lies(_array(a)), fill_value, dtype, order, False, shape))
     lying = axes_by("K", np.empty_like(lies(_array(a)), dtype, order, False, shape))
-    return in_order(np.broadcast_to(_array(fill_value), shape).astype(dtype), lying)
+    return in_order(as_assigned(_array(fill_value), shape).astype(dtype), lying)
 
 
 @composite(

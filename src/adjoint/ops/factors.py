@@ -184,7 +184,7 @@ def _many_triangles(a: Any, b: Any, lower: bool, unit_diagonal: bool) -> Any:
 def rows_order(pivots: Any) -> Any:
     """The rows' order that a series of exchanges leads to."""
     rows = []
-    for exchanges in pivots.reshape(-1, pivots.shape[-1]).tolist():
+    for exchanges in pivots.reshape(math.prod(pivots.shape[:-1]), -1 if pivots.size else 0).tolist():
         order = list(range(len(exchanges)))
         for i, j in enumerate(map(int, exchanges)):
             order[i], order[j] = order[j], order[i]

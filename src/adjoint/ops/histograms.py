@@ -27,7 +27,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
         return np.bincount(x, weights, minlength)
 
     counts = on_values(bincount, x, weights)
-    if not isinstance(weights, Box):
+    if not isinstance(weights, Box) or not np.size(x):
         return counts
     return scatter(_flat(weights).astype(float), kept(detached(x)), np.shape(counts))
 

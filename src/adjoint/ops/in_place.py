@@ -25,6 +25,8 @@ def _target(a: Any, function: str) -> None:
 
 def _fits(values: Any, target: Any, casting: Any, function: str) -> None:
     """Refuse an array that NumPy would not convert to the dtype of `target`; numbers and lists are converted."""
+    if np.ndim(values) == 0 and casting == "safe":  # float64 numbers are Python's own, too
+        casting = "same_kind"
     dtype = getattr(values, "dtype", target.dtype)
     if not np.can_cast(dtype, target.dtype, casting):
         raise TypeError(
@@ -84,12 +86,12 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 def putmask(a: Any, mask: Any, values: Any) -> None:
     _target(a, "putmask")
     _fits(values, a, "safe", "putmask")
-    if np.shape(mask) != np.shape(a):
-        raise ShapeError(f"np.putmask: mask and data must be of one shape; got {np.shape(mask)} and {np.shape(a)}")
+    if np.size(mask) != np.size(a):
+        raise ShapeError(f"np.putmask: mask and data must be of one size; got {np.shape(mask)} and {np.shape(a)}")
     if not np.size(values):
         return
-    a, mask = _with_an_axis(a), _with_an_axis(mask)
-    at = np.nonzero(mask)
+    a = _with_an_axis(a)
+    at = np.nonzero(np.reshape(mask, a.shape))
     a[at] = np.resize(values, a.shape)[at]
 
 

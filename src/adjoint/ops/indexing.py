@@ -272,7 +272,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     shape = list(np.shape(arr))
     shape[axis] = 1
     indices = kept(np.broadcast_to(indices, np.broadcast_shapes(np.shape(indices), tuple(shape))))
-    places = np.indices(indices.shape, sparse=True)
+    places = np.indices(tuple(shape), sparse=True)
     return read(arr, tuple(indices if i == axis % len(shape) else place for i, place in enumerate(places)))
 
 

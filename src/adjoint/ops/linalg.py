@@ -31,7 +31,14 @@ from adjoint.ops.factors import (
 from adjoint.ops.linear import vecdot
 from adjoint.ops.shape import lined_up
 
-constant(np.linalg.matrix_rank, batch="leading")
+constant(np.linalg.matrix_rank, batch=lambda xs, settings: _each_rank(xs, settings))
+
+
+def _each_rank(xs: Any, settings: Any) -> Any:
+    """The ranks of a stack of matrices; a vector's is 1, unless it is 0."""
+    if np.ndim(xs[0]) > 2:
+        return np.linalg.matrix_rank(*xs, **settings)
+    return np.any(np.reshape(xs[0], (len(xs[0]), -1)), axis=1).astype(int)
 
 
 def _solve_a(g: Any, a: Any, b_shape: Any, out: Any) -> Any:

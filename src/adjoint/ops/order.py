@@ -213,7 +213,7 @@ def _as_fraction(q: Any, dtype: Any, scale: float = 1.0) -> Any:
     if dtype.kind == "c":
         raise TypeError("a quantile is of real numbers; got complex ones, which have no order. Take np.abs of them")
     if not isinstance(q, Box):
-        q = np.asarray(q, dtype if isinstance(q, int | float) and dtype.kind == "f" else None)
+        q = np.asarray(q, dtype if type(q) in (int, float) and dtype.kind == "f" else None)
     q = q / scale if scale != 1 else q
     if np.any(raw(q) < 0) or np.any(raw(q) > 1):
         raise ValueError(f"quantiles lie in [0, {int(scale)}]; got {detached(q * scale)}")
@@ -243,6 +243,13 @@ def _interpolated(rows: Any, position: Any, last: Any = None, fixed: bool = Fals
     return np.where(where - whole < 0.5, start + (stop - start) * part, stop - (stop - start) * (1 - part))
 
 
+def _promoted(result: Any, q: Any, method: str) -> Any:
+    """`result` in the dtype that NumPy's interpolation gives, also where it is an element."""
+    steps = method not in _CONTINUOUS and not method.startswith("averaged")
+    dtype = result.dtype if steps or (method == "linear" and q.dtype.kind in "iu") else np.result_type(result, q.dtype)
+    return result if dtype == result.dtype else result.astype(dtype)
+
+
 def _quantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, weights: Any = None) -> Any:
     rows, kept = _rows(a, axis)
     n = np.shape(rows)[-1]
@@ -252,7 +259,7 @@ def _quantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, weights: A
     if rows.dtype.kind in "iub" and weights is None and (method in _CONTINUOUS or method.startswith("averaged")):
         rows = rows.astype(float) if rows.dtype.kind != "b" else rows - rows  # NumPy refuses differences of these
     if weights is None:
-        result = _interpolated(rows, _position(n, flat, method))
+        result = _promoted(_interpolated(rows, _position(n, flat, method)), q, method)
     else:
         result = _weighted(rows, flat, _rows(_like(weights, a, axis), axis)[0], method)
     if rows.dtype.kind in "fc" and np.any(np.isnan(raw(rows))):
@@ -407,4 +414,5 @@ def _nanquantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, weights
             position = np.where(np.equal(counts, n)[..., None], _position(int(n), flat, method), position)
     position = np.broadcast_to(position, (*np.shape(counts), np.shape(flat)[0]))
     last = np.maximum(counts - 1, 0)[..., None]
-    return _finished(_interpolated(rows, position, last, not isinstance(q, Box)), q, kept, keepdims)
+    result = _promoted(_interpolated(rows, position, last, not isinstance(q, Box)), q, method)
+    return _finished(result, q, kept, keepdims)

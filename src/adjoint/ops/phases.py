@@ -22,7 +22,7 @@ def real_in_eigh(v: Any, uplo: str) -> Any:
 
 def real_in_eig(v: Any) -> Any:
     """The same for vectors of any matrix."""
-    if v.dtype.kind != "c":
+    if v.dtype.kind != "c" or not v.shape[-1]:
         return np.zeros(np.shape(v), bool)
     v = detached(v)
     largest = np.argmax(np.abs(v) * (1.0 + np.equal(np.imag(v), 0.0)), axis=-2)  # of two as large, the real one

@@ -66,7 +66,9 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 
 @composite(np.choose, samples=lambda r: [call(np.array([0, 1, 1]), [r(3), r(3)])])
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
-    stacked = np.stack(np.broadcast_arrays(*choices)) if isinstance(choices, list | tuple) else choices
+    stacked = choices
+    if isinstance(choices, list | tuple):
+        stacked = np.stack(np.broadcast_arrays(*choices)).astype(np.result_type(*choices), copy=False)
     a = np.broadcast_to(a, np.broadcast_shapes(np.shape(a), np.shape(stacked)[1:]))
     stacked = np.reshape(stacked, (len(stacked), *(1,) * (a.ndim + 1 - np.ndim(stacked)), *np.shape(stacked)[1:]))
     stacked = np.broadcast_to(stacked, (stacked.shape[0], *a.shape))

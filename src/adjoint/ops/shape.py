@@ -204,6 +204,14 @@ def expand_dims(a: Any, /, axis: Any = 0) -> Any:
     return np.expand_dims(a, axis)
 
 
+def as_assigned(value: Any, shape: tuple[int, ...]) -> Any:
+    """`value` as an assignment broadcasts it to `shape`: without leading axes of one."""
+    more = np.ndim(value) - len(shape)
+    if more > 0 and np.shape(value)[:more] == (1,) * more:
+        value = np.reshape(value, np.shape(value)[more:])
+    return np.broadcast_to(value, shape)
+
+
 def _broadcast_each(array: Any, shape: Any) -> Any:
     n, extra = array.shape[0], len(shape) - array.ndim + 1
     return np.broadcast_to(np.reshape(array, (n, *(1,) * extra, *array.shape[1:])), (n, *shape))

@@ -10,12 +10,12 @@ import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.constructors import constant, general
-from adjoint.core.memory import axes_by, copy_as_it_lies, lies
+from adjoint.core.memory import axes_by, lies, with_strides
 from adjoint.core.op import Op, call
 from adjoint.core.pullbacks import dtype_of, shape_of, unbroadcast
 from adjoint.core.registry import register
 from adjoint.ops.indexing import getitem, may_repeat, read
-from adjoint.ops.shape import astype, copy, loses_imaginary, real_part
+from adjoint.ops.shape import as_assigned, astype, copy, loses_imaginary, real_part
 
 # How a view was made from its root: the operations, with their settings, one after another.
 Path = tuple[tuple[Op, dict[str, Any]], ...]
@@ -72,7 +72,7 @@ def set_region(a: np.ndarray, path: Path, index: Any, value: Any) -> None:
         view = op.forward(view, **settings)
     if loses_imaginary(value, view.dtype):
         value = real_part(value)
-    if path and not np.may_share_memory(view, a):
+    if path and view.size and not np.may_share_memory(view, a):
         # In this layout some step of the path copies: find the elements by their numbers instead.
         part, places = part_of(path), np.unravel_index(numbered(a.shape, path)[index], a.shape)
         (a if part is None else getattr(a, part))[places] = value
@@ -179,7 +179,7 @@ def written(a: Any, path: Path, index: Any, value: Any) -> Any:
     chosen = np.reshape(read(np.arange(region.size).reshape(region.shape), index), -1)
     if not chosen.shape[0]:
         return a
-    value = np.reshape(np.broadcast_to(value, np.shape(read(np.empty(region.shape), index))), -1)
+    value = np.reshape(as_assigned(value, np.shape(read(np.empty(region.shape), index))), -1)
     writer = _last_writer(chosen, size=region.size)
     flat = np.where(np.greater_equal(writer, 0), read(value, np.maximum(writer, 0)), np.reshape(region, -1))
     return overwrite(np.reshape(flat, region.shape), a, path=path, index=...)
@@ -215,7 +215,7 @@ def overwrite(value: Any, a: Any, /, path: Any = (), index: Any = ..., repeats: 
     The rule of `a` writes zeros into the cotangent that it is given; ``consumes`` tells the backward pass
     to hand it one that nobody else needs. So a loop of small writes costs small writes on the backward pass too.
     """
-    out = copy_as_it_lies(a)
+    out = with_strides(np.array(a), np.asarray(a).strides)
     set_region(out, path, index, value)
     return out
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from adjoint.core.errors import InPlaceError
+from adjoint.core.memory import without_repeats
 from adjoint.core.pullbacks import Pullback, watching
 from adjoint.tape.fingerprint import fingerprint
 from adjoint.tape.lines import Place, line_of, users_place
@@ -114,8 +115,7 @@ def private(array: np.ndarray) -> np.ndarray:
     if size < _SHARED:
         return array.copy("K")
     if 0 in array.strides:  # repeated along an axis: it is enough to copy it once
-        once = array[tuple(slice(0, 1) if step == 0 else slice(None) for step in array.strides)]
-        return np.broadcast_to(once.copy("K"), array.shape)
+        return np.broadcast_to(array[without_repeats(array)].copy("K"), array.shape)
     laid = array if array.flags.c_contiguous else array.T
     if not laid.flags.c_contiguous or array.dtype.hasobject:
         return array.copy("K")

@@ -54,6 +54,11 @@ class Selected(Layered):
         """`value`, which stands for this array from now on."""
         return self if value is self.layers[0] else self._made(value, None)
 
+    def detach(self) -> Any:
+        """The same cotangent without history."""
+        value = self.layers[0]
+        return self._made(value.detach() if isinstance(value, Box) else value, self.layers[1])
+
     def _constant(self, array: Any) -> tuple[Any, ...]:
         raise NotSupportedError("a cotangent can not become another array")
 

@@ -14,7 +14,7 @@ from adjoint.core.cotangents import Projection
 from adjoint.core.errors import DTypeError, GradientError, ShapeError
 from adjoint.core.foreign import ForeignArrayError, asking
 from adjoint.core.locks import COLLECTING
-from adjoint.core.memory import shows
+from adjoint.core.memory import copy_as_it_lies, shows
 from adjoint.core.op import Op
 from adjoint.core.protocol import array_ufunc
 from adjoint.core.pullbacks import Pullback, freed, op_of
@@ -154,8 +154,8 @@ class Tensor(Leaving, Writable, Observable, TensorMethods):
             return self
         data = self.data
         if isinstance(data, np.ndarray):  # written where it lies; boxes only get other layers
-            kept = private(data)
-            data = kept if kept is not data else data.copy("K")
+            kept = private(data) if data.flags.forc else data
+            data = kept if kept is not data else copy_as_it_lies(data)
         return wrap(data, self.node, self.level)
 
     def constant(self, answer: Any) -> Any:

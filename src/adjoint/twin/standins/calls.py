@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.box import raw, varies
+from adjoint.core.memory import axes_by, in_order, is_laid_out, lies
 from adjoint.core.op import Op
 from adjoint.core.registry import REDUCTIONS, answer
 from adjoint.tape.fast import eligible
@@ -99,7 +100,7 @@ def of_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
 
     def stand_in(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
-            kwargs = {name: joined(value) for name, value in kwargs.items()}
+            kwargs = {name: value if name == "out" else joined(value) for name, value in kwargs.items()}
         for x in args:
             if type(x) not in _NO_LISTS and boxed(x):
                 return ufunc(*map(joined, args), **kwargs)
@@ -124,12 +125,18 @@ def _reduce(ufunc: np.ufunc) -> Callable[..., Any]:
     if (ufunc, "reduce") in REDUCTIONS:
         return of_function(ufunc.reduce, None if answer(ufunc) is None else ufunc.reduce)
 
-    def stand_in(a: Any, axis: Any = 0, *rest: Any, **kwargs: Any) -> Any:
+    def stand_in(a: Any, axis: Any = 0, *rest: Any, keepdims: Any = False, **kwargs: Any) -> Any:
         a = joined(a)
-        if not live(a) or rest or kwargs:
-            return called_plainly(ufunc.reduce, (a, axis, *rest), kwargs)
-        rows = np.ravel(a) if axis is None else np.moveaxis(a, axis, 0)
-        return reduce(ufunc, rows)
+        if not live(a) or rest or kwargs or np.ndim(axis):
+            return called_plainly(ufunc.reduce, (a, axis, *rest), kwargs | {"keepdims": keepdims})
+        flat = axis is None or (np.ndim(a) == 0 and axis in (0, -1))  # NumPy takes a number for a row of one
+        rows = np.ravel(a) if flat else np.moveaxis(a, axis, 0)
+        if not rows.shape[0]:
+            return ufunc.reduce(np.zeros(np.shape(a), a.dtype), axis, keepdims=keepdims)
+        result = reduce(ufunc, rows)
+        if not keepdims:
+            return result
+        return np.reshape(result, (1,) * np.ndim(a)) if flat else np.expand_dims(result, axis)
 
     return stand_in
 
@@ -140,12 +147,12 @@ def _accumulate(ufunc: np.ufunc) -> Callable[..., Any]:
 
     def stand_in(a: Any, axis: Any = 0, *rest: Any, **kwargs: Any) -> Any:
         a = joined(a)
-        if not live(a) or rest or kwargs:
+        if not live(a) or rest or kwargs or not np.size(a):
             return called_plainly(ufunc.accumulate, (a, axis, *rest), kwargs)
         rows = list(np.moveaxis(a, axis, 0))
         for i in range(1, len(rows)):
             rows[i] = ufunc(rows[i - 1], rows[i])
-        return np.moveaxis(np.stack(rows), 0, axis)
+        return _together(rows, axis, lambda model: ufunc.accumulate(model, axis=axis), a)
 
     return stand_in
 
@@ -153,16 +160,27 @@ def _accumulate(ufunc: np.ufunc) -> Callable[..., Any]:
 def _reduceat(ufunc: np.ufunc) -> Callable[..., Any]:
     def stand_in(array: Any, indices: Any, axis: Any = 0, *rest: Any, **kwargs: Any) -> Any:
         array = joined(array)
-        if not live(array) or rest or kwargs:
+        if not live(array) or rest or kwargs or not np.size(array):
             return called_plainly(ufunc.reduceat, (array, indices, axis, *rest), kwargs)
         rows, starts = np.moveaxis(array, axis, 0), np.asarray(plainly(indices)).tolist()
         parts = [
             _reduce(ufunc)(rows[start:stop]) if start < stop else rows[start]
             for start, stop in zip(starts, [*starts[1:], rows.shape[0]], strict=True)
         ]
-        return np.moveaxis(np.stack(parts), 0, axis)
+        return _together(parts, axis, lambda model: ufunc.reduceat(model, starts, axis=axis), array)
 
     return stand_in
+
+
+def _together(rows: list[Any], axis: int, by_numpy: Callable[[Any], Any], a: Any) -> Any:
+    """`rows` along `axis` of one array, which lies in memory as NumPy's result for `a` does."""
+    made, model = np.moveaxis(np.stack(rows), 0, axis), lies(a)
+    if not isinstance(model, np.ndarray):
+        return made
+    with np.errstate(all="ignore"):
+        order = axes_by("K", by_numpy(model))
+    there = lies(made)
+    return made if isinstance(there, np.ndarray) and is_laid_out(there, order) else in_order(made, order)
 
 
 def _at(ufunc: np.ufunc) -> Callable[..., Any]:
