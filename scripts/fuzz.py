@@ -25,7 +25,9 @@ from tests.fuzz.modes import check, drawn, kind, ran, refusals
 from tests.fuzz.programs import Program, generate_many
 
 ALIKE = 2  # how many programs that are wrong in the same way are shown
-ALIKE_TEXT = 8  # how many of the programs have the same text: they differ in the layouts, dtypes and shapes of arguments
+ALIKE_TEXT = (
+    8  # how many of the programs have the same text: they differ in the layouts, dtypes and shapes of arguments
+)
 
 
 def still(arguments: list[str], said: str, native: bool, seed: int) -> Callable[[str], bool]:
@@ -57,7 +59,7 @@ def without_names(program: Program, differs: Callable[[str], bool]) -> Program:
 def run(
     programs: int, seed: int, *, seconds: float = float("inf"), native: int = 16, found: int = 20, shorten: bool = True
 ) -> tuple[int, list[str]]:
-    """How many programs ran, and the entries of those that are wrong; each `native`-th text is made native code as well."""
+    """How many programs ran, and the entries of those that are wrong; each `native`-th is made native code as well."""
     entries: list[str] = []
     kinds: Counter[str] = Counter()
     start, done = time.perf_counter(), 0

@@ -125,6 +125,11 @@ class Layered(Writable):
             result._base, result._seen = (root, extended(self.path, op, settings, root.shape)), root._layers
         return result
 
+    def seen_each(self, out: Any, op: Op, settings: Any) -> Any:
+        if type(out) is type(self) and out._base is None:
+            out._base, out._seen = (self.root, (*self.path, (op, settings))), self.root._layers
+        return out
+
     def _write(self, index: Any, value: Any) -> None:
         root = self.root
         if self.path:

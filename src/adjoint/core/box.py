@@ -57,6 +57,10 @@ class Box:
         held = self.held
         return held.lies() if isinstance(held, Box) else held
 
+    def seen_each(self, out: Any, op: Op, settings: Mapping[str, Any]) -> Any:
+        """`out`, which in each sample shows this box's memory at a place of its own, where the path `op` would lead."""
+        return out
+
     def as_array(self) -> Any:
         """This box; of one of Python's numbers, an array's, which promotes as those do."""
         return self

@@ -12,6 +12,7 @@ from adjoint.core.errors import ArgumentError, BatchedValueError, LeavesGraphErr
 from adjoint.core.op import call
 from adjoint.core.registry import REDUCTIONS
 from adjoint.ops.indexing import kept, scatter
+from adjoint.ops.shape import as_assigned
 
 
 def _target(a: Any, function: str) -> None:
@@ -54,7 +55,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
         dst[...] = src
         return
     where = np.broadcast_to(where, dst.shape)
-    dst[where] = np.broadcast_to(src, dst.shape)[where]
+    dst[where] = as_assigned(src, dst.shape)[where]
 
 
 @in_place(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from types import EllipsisType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -13,8 +13,8 @@ from adjoint.core.box import Box, apply, stays_in_index
 from adjoint.core.constructors import composite, general, linear
 from adjoint.core.cotangents import Scattered
 from adjoint.core.errors import BatchedValueError
-from adjoint.core.memory import AS_MADE, NEW_C
-from adjoint.core.op import call
+from adjoint.core.memory import AS_MADE, NEW_C, VIEW
+from adjoint.core.op import Op, call
 
 _BASIC = (int, np.integer, slice, EllipsisType, type(None))
 
@@ -88,7 +88,10 @@ def read(a: Any, index: Any) -> Any:
     parts = index if isinstance(index, tuple) else (index,)
     if any(isinstance(part, Box) for part in parts):
         form, places = _apart(parts)
-        return pick(a, *places, form=form)
+        out = pick(a, *places, form=form)
+        if isinstance(a, Box) and isinstance(out, Box) and np.shape(cast(Any, out)) and all(map(_is_one, parts)):
+            return a.seen_each(out, picked_view, {"form": form, "places": places})
+        return out
     return getitem(a, index=index, repeats=may_repeat(index))
 
 
@@ -99,6 +102,30 @@ def scatter(value: Any, index: Any, shape: tuple[int, ...], repeats: bool = True
         form, places = _apart(parts)
         return place_at(value, *places, form=form, shape=shape)
     return scatter_add(value, index=index, shape=shape, repeats=repeats)
+
+
+def _is_one(part: Any) -> bool:
+    """Whether `part` of an index is a number, or what else gives a view."""
+    return part._is_number() if isinstance(part, Box) else is_basic(part)  # type: ignore[attr-defined]  # of samples
+
+
+class PickedView(Op):
+    """A step on the path to what ``x[i]`` shows, where the number ``i`` differs between samples."""
+
+    __slots__ = ()
+
+    def __call__(self, a: Any, **settings: Any) -> Any:
+        return (
+            pick(a, *settings["places"], form=settings["form"]) if isinstance(a, Box) else self.forward(a, **settings)
+        )
+
+
+def _like_one(a: Any, form: Any, places: Any) -> Any:
+    """How such a view lies: at the first place."""
+    return a[together(form, [0] * len(places))]
+
+
+picked_view = PickedView("x[i]", _like_one, ("a",), settings={"form": (), "places": ()}, memory=VIEW)
 
 
 class BoxedIndex(NamedTuple):

@@ -8,6 +8,7 @@ import numpy as np
 
 from adjoint.core.constructors import composite, general
 from adjoint.core.errors import ShapeError
+from adjoint.core.memory import ordered
 from adjoint.core.op import call
 from adjoint.core.protocol import store
 from adjoint.core.pullbacks import shape_of, unbroadcast
@@ -115,10 +116,16 @@ def matmul(x: Any, y: Any, /) -> Any:
 )
 def dot(a: Any, b: Any, out: Any = None) -> Any:
     if np.ndim(a) == 0 or np.ndim(b) == 0:
-        return store(np.multiply(a, b), out)
+        return store(_scaled(a, b), out)
     if (np.ndim(b) <= 2 and np.ndim(a) <= 2) or np.ndim(b) == 1:
         return store(np.matmul(a, b), out)
     return store(np.tensordot(a, b, axes=(-1, -2)), out)
+
+
+def _scaled(a: Any, b: Any) -> Any:
+    """An array by a number; a matrix in C order where NumPy asks its library of linear algebra."""
+    made = np.multiply(a, b)
+    return ordered(made, "C") if np.ndim(made) == 2 and made.dtype.char in "fdFD" else made
 
 
 @composite(np.vdot, samples=lambda r: [call(r(2, 3), r(2, 3))])
@@ -159,7 +166,7 @@ def outer(a: Any, b: Any, out: Any = None) -> Any:
 @composite(np.inner, flags=("number",), samples=lambda r: [call(r(3), r(3)), call(r(2, 3), r(4, 3)), call(r(), r(3))])
 def inner(a: Any, b: Any) -> Any:
     if np.ndim(a) == 0 or np.ndim(b) == 0:
-        return np.multiply(a, b)
+        return _scaled(a, b)
     return np.tensordot(a, b, axes=(-1, -1))
 
 

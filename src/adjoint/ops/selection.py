@@ -64,7 +64,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     return result
 
 
-@composite(np.choose, samples=lambda r: [call(np.array([0, 1, 1]), [r(3), r(3)])])
+@composite(np.choose, memory=NEW_C, samples=lambda r: [call(np.array([0, 1, 1]), [r(3), r(3)])])
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     stacked = choices
     if isinstance(choices, list | tuple):

@@ -14,7 +14,7 @@ from adjoint.core.memory import axes_by, lies, with_strides
 from adjoint.core.op import Op, call
 from adjoint.core.pullbacks import dtype_of, shape_of, unbroadcast
 from adjoint.core.registry import register
-from adjoint.ops.indexing import getitem, may_repeat, read
+from adjoint.ops.indexing import PickedView, getitem, may_repeat, read, together
 from adjoint.ops.shape import as_assigned, astype, copy, loses_imaginary, real_part
 
 # How a view was made from its root: the operations, with their settings, one after another.
@@ -160,6 +160,10 @@ def _overwrite_each(
 
 def written(a: Any, path: Path, index: Any, value: Any) -> Any:
     """`a` with `value` at `index` of the view that `path` leads to; the index may differ between samples."""
+    for k, (op, settings) in enumerate(path):
+        if isinstance(op, PickedView):
+            row = written(np.copy(op(follow(a, path[:k]), **settings)), path[k + 1 :], index, value)
+            return written(a, path[:k], together(settings["form"], settings["places"]), row)
     if (
         index is ...
         and not path

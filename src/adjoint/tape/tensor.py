@@ -19,6 +19,7 @@ from adjoint.core.op import Op
 from adjoint.core.protocol import array_ufunc
 from adjoint.core.pullbacks import Pullback, freed, op_of
 from adjoint.core.registry import ANSWERS
+from adjoint.ops.indexing import PickedView
 from adjoint.ops.writing import Path, extended
 from adjoint.tape.backward import backward, walk
 from adjoint.tape.fast import eligible, fast_path, install
@@ -148,6 +149,10 @@ class Tensor(Leaving, Writable, Observable, TensorMethods):
 
     def as_memory(self) -> Tensor:
         return wrap(memory_of(self.data), self.node, self.level)
+
+    def seen_each(self, out: Any, op: Op, settings: Mapping[str, Any]) -> Any:
+        shows_it = type(out) is Tensor and out.level == self.level
+        return _view(out.data, out.node, self, op, settings) if shows_it else out
 
     def snapshot(self) -> Tensor:
         if self._is_number():
@@ -368,6 +373,9 @@ class View(Tensor):
             try:
                 shown: Any = wrap(root.data, root.node, root.level)
                 for op, settings in self.path:
+                    if isinstance(op, PickedView):
+                        shown = op(shown, **settings)
+                        continue
                     data, node = record(op, root.level, (shown,), settings, Tensor)
                     shown = wrap(data, node, root.level)
             finally:

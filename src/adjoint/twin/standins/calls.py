@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.box import raw, varies
-from adjoint.core.memory import axes_by, in_order, is_laid_out, lies
 from adjoint.core.op import Op
 from adjoint.core.registry import REDUCTIONS, answer
 from adjoint.tape.fast import eligible
 from adjoint.tape.number import TensorNumber
 from adjoint.tape.tensor import Tensor, fast_path_of
-from adjoint.twin.standins.joining import joined
+from adjoint.twin.standins.joining import joined, lying_as
 from adjoint.twin.standins.values import SEQUENCES, any_live, boxed, called_plainly, is_box, live, plainly
 
 # These take sequences of arrays, whose order and number count: of nested ones, each part is joined.
@@ -134,6 +133,8 @@ def _reduce(ufunc: np.ufunc) -> Callable[..., Any]:
         if not rows.shape[0]:
             return ufunc.reduce(np.zeros(np.shape(a), a.dtype), axis, keepdims=keepdims)
         result = reduce(ufunc, rows)
+        if rows.shape[0] == 1 and ufunc.identity is not None:  # as np.hypot.reduce([-1.0]), which is 1
+            result = ufunc(ufunc.identity, result)
         if not keepdims:
             return result
         return np.reshape(result, (1,) * np.ndim(a)) if flat else np.expand_dims(result, axis)
@@ -174,13 +175,7 @@ def _reduceat(ufunc: np.ufunc) -> Callable[..., Any]:
 
 def _together(rows: list[Any], axis: int, by_numpy: Callable[[Any], Any], a: Any) -> Any:
     """`rows` along `axis` of one array, which lies in memory as NumPy's result for `a` does."""
-    made, model = np.moveaxis(np.stack(rows), 0, axis), lies(a)
-    if not isinstance(model, np.ndarray):
-        return made
-    with np.errstate(all="ignore"):
-        order = axes_by("K", by_numpy(model))
-    there = lies(made)
-    return made if isinstance(there, np.ndarray) and is_laid_out(there, order) else in_order(made, order)
+    return lying_as(np.moveaxis(np.stack(rows), 0, axis), by_numpy, a)
 
 
 def _at(ufunc: np.ufunc) -> Callable[..., Any]:

@@ -14,7 +14,7 @@ import numpy as np
 from adjoint.core.box import varies
 from adjoint.core.errors import ShapeError
 from adjoint.twin.standins import builtin
-from adjoint.twin.standins.joining import asarray, joined
+from adjoint.twin.standins.joining import asarray, joined, lying_as
 from adjoint.twin.standins.values import boxed, is_box, live, plainly, reaches
 
 Resolve = Callable[[Any], Any]
@@ -155,9 +155,11 @@ class Vectorized:
             f: Any = np.vectorize(lambda *_, **__: next(again), self.otypes, None, self.excluded, False, self.signature)
             return f(*map(plainly, args), **{k: plainly(v) for k, v in kwargs.items()})
         several = isinstance(results[0], tuple) if outputs is None else outputs > 1
-        if not several:
-            return self._together(results, loop, 0)
-        return tuple(self._together(column, loop, i) for i, column in enumerate(zip(*results, strict=True)))
+        columns = list(zip(*results, strict=True)) if several else [results]
+        made = [self._together(column, loop, i) for i, column in enumerate(columns)]
+        if self.signature is None:
+            made = [_lying_as_elements(x, arrays.values()) for x in made]
+        return tuple(made) if several else made[0]
 
     def _ranks(self, count: int) -> tuple[list[int], int | None]:
         """How many axes the function takes of each argument, and how many results it gives (None: not said)."""
@@ -182,6 +184,12 @@ class Vectorized:
         made = np.reshape(np.stack(results), loop + inner)
         dtype = np.dtype(self.otypes[number]) if self.otypes else results[0].dtype  # NumPy's, too, is the first one's
         return made if dtype in (made.dtype, object) else made.astype(dtype)
+
+
+def _lying_as_elements(made: Any, arrays: Iterable[Any]) -> Any:
+    """`made`, which lies as NumPy's results of functions of single elements of `arrays` do."""
+    given = [asarray(x) for x in arrays]
+    return lying_as(made, np.frompyfunc(lambda *_: 0, len(given), 1), *given)
 
 
 def _vectorize(resolve: Resolve) -> Callable[..., Any]:
@@ -216,6 +224,7 @@ def _frompyfunc(resolve: Resolve) -> Callable[..., Any]:
                 return np.frompyfunc(lambda *_: next(again), nin, nout, **options)(*map(plainly, args), **kwargs)
             columns = [results] if nout == 1 else list(zip(*results, strict=True))
             made = [np.reshape(np.stack([asarray(x) for x in c]), arrays[0].shape) for c in columns]
+            made = [_lying_as_elements(x, map(asarray, args)) for x in made]
             return made[0] if nout == 1 else tuple(made)
 
         return call
