@@ -22,7 +22,7 @@ refusals: Counter[str] = Counter()  # programs that a mode refuses with an error
 
 
 def check(program, native=False, modes=None, seed=1):
-    """The first of the modes in which the program is wrong, and how; None if there is none. It must be wrong nearby, too."""
+    """The first mode in which the program is wrong, and how; None if there is none. It must be wrong nearby, too."""
     point = program.point(0)
     said = first_wrong(program, point, native, modes, seed)
     if said is None:

@@ -1,8 +1,8 @@
 """The statements of random programs, as templates, and the arrays that programs take.
 
-In ``templates/``, ``{x}`` and ``{y}`` stand for values, ``{r}`` and ``{s}`` for real ones, ``{t}`` for memory of the program's
-own that may be written, ``{m}`` for truth values, ``{i}`` for whole numbers, ``{v}`` for the new name, ``{c}`` for a
-constant, ``{ax}`` for an axis and ``{n}`` for a small number. A template whose shapes do not fit is drawn again.
+In ``templates/``, ``{x}`` and ``{y}`` stand for values, ``{r}`` and ``{s}`` for real ones, ``{t}`` for memory of the
+program's own to be written, ``{m}`` for truth values, ``{i}`` for whole numbers, ``{v}`` for the new name, ``{c}``
+for a constant, ``{ax}`` for an axis and ``{n}`` for a small number. A template whose shapes do not fit is drawn again.
 """
 
 from pathlib import Path

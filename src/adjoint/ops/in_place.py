@@ -55,7 +55,11 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
         dst[...] = src
         return
     where = np.broadcast_to(where, dst.shape)
-    dst[where] = as_assigned(src, dst.shape)[where]
+    src = as_assigned(src, dst.shape)
+    if varies(where):
+        dst[...] = np.where(where, src, dst)
+    else:
+        dst[where] = src[where]
 
 
 @in_place(
@@ -92,8 +96,12 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
     if not np.size(values):
         return
     a = _with_an_axis(a)
-    at = np.nonzero(np.reshape(mask, a.shape))
-    a[at] = np.resize(values, a.shape)[at]
+    mask, values = np.reshape(mask, a.shape), np.resize(values, a.shape)
+    if varies(mask):
+        a[...] = np.where(mask, values, a)
+        return
+    at = np.nonzero(mask)
+    a[at] = values[at]
 
 
 @in_place(

@@ -57,7 +57,7 @@ class Selected(Layered):
     def detach(self) -> Any:
         """The same cotangent without history."""
         value = self.layers[0]
-        return self._made(value.detach() if isinstance(value, Box) else value, self.layers[1])
+        return self._made(value.detach() if isinstance(value, Box) else value, self.layers[1])  # type: ignore[attr-defined]  # every box has detach()
 
     def _constant(self, array: Any) -> tuple[Any, ...]:
         raise NotSupportedError("a cotangent can not become another array")

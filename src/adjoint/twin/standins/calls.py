@@ -132,9 +132,10 @@ def _reduce(ufunc: np.ufunc) -> Callable[..., Any]:
         rows = np.ravel(a) if flat else np.moveaxis(a, axis, 0)
         if not rows.shape[0]:
             return ufunc.reduce(np.zeros(np.shape(a), a.dtype), axis, keepdims=keepdims)
-        result = reduce(ufunc, rows)
-        if rows.shape[0] == 1 and ufunc.identity is not None:  # as np.hypot.reduce([-1.0]), which is 1
-            result = ufunc(ufunc.identity, result)
+        if rows.shape[0] > 1:
+            result = reduce(ufunc, rows)
+        else:  # np.hypot.reduce([-1.0]) is 1
+            result = np.copy(rows[0]) if ufunc.identity is None else ufunc(ufunc.identity, rows[0])
         if not keepdims:
             return result
         return np.reshape(result, (1,) * np.ndim(a)) if flat else np.expand_dims(result, axis)
