@@ -54,5 +54,5 @@ def test_a_wrong_value_is_found_and_made_short():
 
 def test_differences_of_rows():
     assert difference([1.0], [1.0], 0.0) is None
-    assert difference([1.0], [1.1], 1e-9) == "1.0, not 1.1"
+    assert difference([1.0], [1.1], 1e-9) == "1 of 1 numbers: [1.0], not [1.1]"
     assert "not (1,) of float64" in difference([1.0], [np.ones(1)], 1e-9)

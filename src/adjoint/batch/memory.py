@@ -76,8 +76,9 @@ def settled(op: Op, out: Any, args: Sequence[Any], stacked: Sequence[bool]) -> A
 
 
 def _broadcasts(op: Op) -> bool:
-    """Whether NumPy chooses the order by all arguments together, as it then does for stacks of them."""
-    return op.kind == "elementwise" or isinstance(op.forward, np.ufunc) or op.batch == "elementwise"
+    """Whether NumPy chooses the order by all arguments together, or by what is left, as it then does for stacks."""
+    elementwise = op.kind == "elementwise" or isinstance(op.forward, np.ufunc) or op.batch == "elementwise"
+    return elementwise or "keepdims" in op.settings
 
 
 def _sample(x: Any, is_stacked: bool) -> np.ndarray | None:

@@ -14,7 +14,7 @@ import numpy as np
 from adjoint.core.box import raw
 from adjoint.core.constructors import composite, elementwise, general, linear
 from adjoint.core.errors import InPlaceError
-from adjoint.core.memory import AS_MADE, NEW_K, VIEW
+from adjoint.core.memory import AS_MADE, NEW_A, NEW_K, VIEW
 from adjoint.core.op import call
 from adjoint.core.protocol import detached, store
 
@@ -103,6 +103,7 @@ def nan_to_num(
 @general(
     vjp=lambda g: np.zeros_like(g),
     batch="leading",
+    memory=NEW_A,
     flags=("selects", "finite"),
     samples=lambda r: [call(r(3, 4, low=0.1, high=0.4))],
 )
@@ -114,7 +115,8 @@ def rounded(a: Any, /, decimals: int = 0) -> Any:
     np.round, np.around, samples=lambda r: [call(r(3, 4, low=0.1, high=0.4)), call(r(3, low=0.01, high=0.04), 1)]
 )
 def round_(a: Any, decimals: int = 0, out: Any = None) -> Any:
-    return store(rounded(a, decimals=decimals), out)
+    whole = decimals == 0 and np.result_type(a).kind == "f"
+    return store(np.rint(a) if whole else rounded(a, decimals=decimals), out)
 
 
 @composite(np.fix, samples=lambda r: [call(r(3, 4, low=0.1, high=0.9))])

@@ -252,4 +252,4 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
     bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
     parts = (ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx)
-    return np.moveaxis(np.stack(parts, axis=-1), -1, axisc)
+    return np.moveaxis(ordered(np.stack(parts, axis=-1), "C"), -1, axisc)

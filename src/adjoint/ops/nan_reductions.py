@@ -9,7 +9,7 @@ import numpy as np
 
 from adjoint.core.box import raw
 from adjoint.core.constructors import composite
-from adjoint.core.memory import NEW_K
+from adjoint.core.memory import NEW_K, settled_as
 from adjoint.core.op import call
 from adjoint.core.protocol import store
 
@@ -34,6 +34,11 @@ def _filled(a: Any, value: float) -> Any:
     return np.where(np.isnan(a), value, a) if np.result_type(a).kind in "fc" else a
 
 
+def _copied(a: Any, value: float) -> Any:
+    """The same, which lies as a copy of `a` does."""
+    return settled_as(NEW_K, _filled(a, value), [a]) if np.result_type(a).kind in "fc" else a
+
+
 def _options(initial: Any, where: Any) -> dict[str, Any]:
     return {"initial": _given(initial, None), "where": _given(where, True)}
 
@@ -49,7 +54,7 @@ def nansum(
     where: Any = True,
 ) -> Any:
     keepdims = bool(_given(keepdims, False))
-    return np.sum(_filled(a, 0.0), axis, dtype, out, keepdims=keepdims, **_options(initial, where))
+    return np.sum(_copied(a, 0.0), axis, dtype, out, keepdims=keepdims, **_options(initial, where))
 
 
 @composite(np.nanprod, samples=_whole)
@@ -63,7 +68,7 @@ def nanprod(
     where: Any = True,
 ) -> Any:
     keepdims = bool(_given(keepdims, False))
-    return np.prod(_filled(a, 1.0), axis, dtype, out, keepdims=keepdims, **_options(initial, where))
+    return np.prod(_copied(a, 1.0), axis, dtype, out, keepdims=keepdims, **_options(initial, where))
 
 
 def _counted(a: Any, axis: Any, keepdims: bool, where: Any) -> Any:
@@ -75,9 +80,10 @@ def _counted(a: Any, axis: Any, keepdims: bool, where: Any) -> Any:
 
 
 def _mean(a: Any, axis: Any, dtype: Any, keepdims: bool, where: Any) -> Any:
-    total = np.sum(_filled(a, 0.0), axis=axis, dtype=dtype, keepdims=keepdims, where=where)
+    total = np.sum(_copied(a, 0.0), axis=axis, dtype=dtype, keepdims=keepdims, where=where)
     total = total.astype(float) if total.dtype.kind in "iub" else total
-    return total / _counted(a, axis, keepdims, where).astype(_real(total.dtype))
+    mean = total / _counted(a, axis, keepdims, where).astype(_real(total.dtype))
+    return settled_as(NEW_K, mean, [total])
 
 
 def _real(dtype: Any) -> Any:

@@ -13,7 +13,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from adjoint.core.box import Box, apply, raw, varies
 from adjoint.core.constructors import composite, general
 from adjoint.core.errors import ArgumentError, NotSupportedError
-from adjoint.core.memory import NEW_C
+from adjoint.core.memory import NEW_C, ordered
 from adjoint.core.op import Op, call
 from adjoint.core.protocol import detached, in_graph, store
 from adjoint.ops.indexing import scatter
@@ -394,10 +394,10 @@ def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool =
     dtype = np.result_type(a)
     a = a.astype(float) if dtype.kind == "b" else a
     half = _as_fraction(0.5, np.empty(0, dtype).real.dtype)
-    return store(_nanquantile(a, half, axis, "linear", bool(keepdims)), out)
+    return store(_nanquantile(a, half, axis, "linear", bool(keepdims), in_c=False), out)
 
 
-def _nanquantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, weights: Any = None) -> Any:
+def _nanquantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, weights: Any = None, in_c: bool = True) -> Any:
     """Quantiles of what is not nan: sorting puts nan last, so each row only is a shorter one."""
     if weights is not None:
         raise NotSupportedError("nanquantile with weights on a tensor; drop the nan first: x[~np.isnan(x)]")
@@ -415,4 +415,6 @@ def _nanquantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, weights
     position = np.broadcast_to(position, (*np.shape(counts), np.shape(flat)[0]))
     last = np.maximum(counts - 1, 0)[..., None]
     result = _promoted(_interpolated(rows, position, last, not isinstance(q, Box)), q, method)
+    if in_c:
+        result = ordered(result, "C")
     return _finished(result, q, kept, keepdims)

@@ -158,7 +158,7 @@ class Vectorized:
         columns = list(zip(*results, strict=True)) if several else [results]
         made = [self._together(column, loop, i) for i, column in enumerate(columns)]
         if self.signature is None:
-            made = [_lying_as_elements(x, arrays.values()) for x in made]
+            made = [_lying_as_elements(x, arrays.values(), objects=True) for x in made]
         return tuple(made) if several else made[0]
 
     def _ranks(self, count: int) -> tuple[list[int], int | None]:
@@ -186,10 +186,11 @@ class Vectorized:
         return made if dtype in (made.dtype, object) else made.astype(dtype)
 
 
-def _lying_as_elements(made: Any, arrays: Iterable[Any]) -> Any:
-    """`made`, which lies as NumPy's results of functions of single elements of `arrays` do."""
+def _lying_as_elements(made: Any, arrays: Iterable[Any], objects: bool = False) -> Any:
+    """`made`, which lies as NumPy's results of functions of single elements of `arrays`, or copies as `objects`, do."""
     given = [asarray(x) for x in arrays]
-    return lying_as(made, np.frompyfunc(lambda *_: 0, len(given), 1), *given)
+    of_each = np.frompyfunc(lambda *_: 0, len(given), 1)
+    return lying_as(made, lambda *xs: of_each(*(np.astype(x, object, copy=objects) for x in xs)), *given)
 
 
 def _vectorize(resolve: Resolve) -> Callable[..., Any]:
@@ -280,7 +281,7 @@ def _chosen(x: Any, condlist: Any, functions: list[Any], args: Any, kw: Any) -> 
         conditions.append(np.logical_not(functools.reduce(np.logical_or, conditions)))
     with np.errstate(all="ignore"):
         values = [f(x, *args, **kw) if callable(f) and not is_box(f) else f for f in functions]
-    made = np.zeros(x.shape, x.dtype)
+    made = np.zeros_like(x) if is_box(x) else np.zeros(x.shape, x.dtype)
     for condition, value in zip(conditions, values, strict=True):
         made = np.where(condition, value, made)
     return made
