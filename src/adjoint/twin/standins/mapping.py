@@ -190,7 +190,7 @@ def _lying_as_elements(made: Any, arrays: Iterable[Any], objects: bool = False) 
     """`made`, which lies as NumPy's results of functions of single elements of `arrays`, or copies as `objects`, do."""
     given = [asarray(x) for x in arrays]
     of_each = np.frompyfunc(lambda *_: 0, len(given), 1)
-    return lying_as(made, lambda *xs: of_each(*(np.astype(x, object, copy=objects) for x in xs)), *given)
+    return lying_as(made, lambda *xs: of_each(*(x.astype(object) if objects else x for x in xs)), *given)
 
 
 def _vectorize(resolve: Resolve) -> Callable[..., Any]:
