@@ -20,42 +20,52 @@ import numpy as np
 
 from adjoint.native.call.array_entry_ir import ENTER
 from adjoint.native.codegen import cpython
-from adjoint.native.codegen.cpython import HEAD, BuiltinEntry, Table, announced, entry, pointer_in, words_read
+from adjoint.native.codegen.cpython import (
+    ARRAY,
+    ITEMS,
+    OBJECT,
+    BuiltinEntry,
+    Table,
+    announced,
+    entry,
+    pointer_in,
+    words_read,
+)
+from adjoint.native.codegen.layout import Layout
 
-DATA, NDIM, DIMS, DESCR, FLAGS = (HEAD + offset for offset in (0, 8, 16, 40, 48))
 GOOD, WRITEABLE = 0x101, 0x400  # an array's flags: contiguous and aligned
 _EMPTY = 184  # PyArray_Empty in NumPy's table of functions, whose numbers stay
 
-# Words of the table that describes a program.
-_WORDS = {
+# What describes a program: how many arguments, results and steps it has, and where the tables below and others are.
+PROGRAM = Layout("program", {
     "count": "i64", "outs": "i64", "steps": "i64", "block": "ptr", "table": "ptr", "kinds": "ptr", "results": "ptr",
     "slow": "ptr", "busy": "i64", "releases": "i64", "targets": "i64", "spans": "ptr", "flag": "ptr",
-}  # fmt: skip
-ARGS, OUTS, STEPS, BLOCK, STEP_TABLE, ARG_TABLE, OUT_TABLE, SLOW, BUSY, RELEASES, TARGETS, SPANS, FLAG = range(13)
-# Words of the argument table for each argument: its dtype, how many axes, where its lengths are, the type of a plain
-# number that will do (0: none), the flags that it must have, if it is written the address at which it is known to
-# share no memory with others, and its bytes. The table of results has the first three.
-KIND, TRUSTED = 7, 5
+})  # fmt: skip
+# What an argument must be: its dtype, how many axes, where its lengths are, the type of a plain number that will do
+# (0: none), the flags that it must have, if it is written the address at which it is known to share no memory with
+# others, and its bytes.
+KIND = Layout("kind", {
+    "dtype": "ptr", "rank": "i64", "dims": "ptr", "plain": "ptr", "flags": "i64", "trusted": "ptr", "bytes": "i64",
+})  # fmt: skip
+# What a result is, a step, and the memory of an array that is written.
+RESULT = Layout("result", {"dtype": "ptr", "rank": "i64", "dims": "ptr"})
+STEP = Layout("step", {"kernel": "ptr", "numbers": "ptr"})
+SPAN = Layout("span", {"low": "ptr", "high": "ptr"})
 
 
 @cache
 def supported() -> bool:
     """Whether arrays look in memory as the entry expects."""
-    a = np.zeros((3, 5), np.float32)
-    base = id(a)
-
-    def word(offset: int, kind: Any = ctypes.c_ssize_t) -> Any:
-        return kind.from_address(base + offset).value
-
-    dims = (ctypes.c_ssize_t * 2).from_address(word(DIMS))
-    number = np.float64(1.5)
+    a, number = np.zeros((3, 5), np.float32), np.float64(1.5)
+    seen = ARRAY.at(id(a))
     return (
-        word(DATA) == a.ctypes.data
-        and word(NDIM, ctypes.c_int) == 2
-        and tuple(dims) == a.shape
-        and word(DESCR) == id(a.dtype)
-        and word(FLAGS, ctypes.c_int) & 0x401 == 0x401
-        and ctypes.c_double.from_address(id(number) + HEAD).value == 1.5
+        seen.data == a.ctypes.data
+        and seen.ndim == 2
+        and tuple((ctypes.c_ssize_t * 2).from_address(seen.dims)) == a.shape
+        and seen.descr == id(a.dtype)
+        and seen.flags & (GOOD | WRITEABLE) == GOOD | WRITEABLE
+        and OBJECT.at(id(a)).type == id(np.ndarray)
+        and OBJECT.at(id(number)).value == 1.5
     )
 
 
@@ -72,7 +82,7 @@ class Kept(NamedTuple):
 def _enter(function: str) -> BuiltinEntry:
     """The C part, which is the same for all programs."""
     head = announced(_OBJECTS, _CALLED, {"PyArray_Empty": _numpy(_EMPTY)})
-    text = f"{head}\n{ENTER % {**_OFFSETS, 'words': words_read(_WORDS)}}"
+    text = f"{head}\n{ENTER % {**_PLACES, 'words': words_read(PROGRAM)}}"
     return entry(text, b"program", 0x80, b"A compiled program: arrays in, a list of arrays out.", function)
 
 
@@ -95,32 +105,35 @@ def by_ctypes(words: Table) -> Callable[..., Any]:
     kept: Kept = words.owner
     slow, inputs, outputs = kept.slow, kept.inputs, kept.outputs
 
-    def table_of(which: int, count: int) -> Any:
-        return (ctypes.c_ssize_t * count).from_address(int(words[which]))
+    program = PROGRAM.at(words.ctypes.data)
+    program.owner = words  # whose memory it is
+
+    def table_of(address: int, count: int) -> Any:
+        return (ctypes.c_ssize_t * count).from_address(address)
 
     def fits(a: Any, n: Any) -> bool:
         alike = type(a) is np.ndarray and a.dtype is n.dtype and a.shape == n.shape
         return bool(alike and a.flags.c_contiguous and a.flags.aligned)
 
     def enter(*args: Any) -> Any:
-        good = len(args) == words[ARGS] and all(map(fits, args, inputs))
-        if not good or words[BUSY]:
+        good = len(args) == program.count and all(map(fits, args, inputs))
+        if not good or program.busy:
             instead, arrays = slow(*args)
             return instead(*arrays)
         results = [np.empty(n.shape, n.dtype) for n in outputs]
-        flag = table_of(FLAG, 1)
-        flag[0], words[BUSY] = 0, 1
+        flag = table_of(program.flag, 1)
+        flag[0], program.busy = 0, 1
         try:
-            block = table_of(BLOCK, len(args) + len(results))
+            block = table_of(program.block, len(args) + len(results))
             block[:] = [a.ctypes.data for a in (*args, *results)]
-            steps = table_of(STEP_TABLE, 2 * int(words[STEPS]))
-            for kernel, numbers in zip(steps[::2], steps[1::2], strict=True):
-                if kernel:
-                    call(kernel)(int(words[BLOCK]), numbers)
+            for k in range(program.steps):
+                step = STEP.at(program.table + k * STEP.size)
+                if step.kernel:
+                    call(step.kernel)(program.block, step.numbers)
                 if flag[0]:
                     return None
         finally:
-            words[BUSY] = 0
+            program.busy = 0
         return results
 
     return enter
@@ -132,10 +145,9 @@ def _numpy(number: int) -> int:
     return ctypes.cast(held, ctypes.POINTER(ctypes.c_void_p))[number] or 0
 
 
-_OFFSETS = {
-    "data": DATA, "ndim": NDIM, "dims": DIMS, "descr": DESCR, "flags": FLAGS, "head": HEAD, "type": HEAD - 8,
-    "KIND": KIND, "TRUSTED": TRUSTED, "items": tuple.__basicsize__,
-}  # fmt: skip
+_PLACES = {
+    name: at for layout in (OBJECT, ITEMS, ARRAY, KIND, RESULT, STEP, SPAN) for name, at in layout.places.items()
+}
 _CALLED = {
     "PyList_New": "ptr (i64)", "PyList_SetItem": "i32 (ptr, i64, ptr)", "Py_IncRef": "void (ptr)",
     "Py_DecRef": "void (ptr)", "PyObject_Vectorcall": "ptr (ptr, ptr, i64, ptr)", "PyEval_SaveThread": "ptr ()",

@@ -1,6 +1,7 @@
 """The C part of a program's built-in function, as LLVM text: checks, results, steps. `array_entry` tells how."""
 
-# %(…)s are places in Python's objects, and what `array_entry` says of its tables; %(words)s, the lines that read these.
+# %(kind.rank)s is the offset of a field, of the layouts in `array_entry` and `cpython`; %(words)s, the lines that read
+# the program's own.
 ENTER = """
 define ptr @enter(ptr %%self, ptr %%args, i64 %%given) {
 %(words)s
@@ -17,14 +18,14 @@ check:
 one:
   %%arg.at = getelementptr ptr, ptr %%args, i64 %%i
   %%arg = load ptr, ptr %%arg.at
-  %%kind = getelementptr [%(KIND)s x i64], ptr %%kinds, i64 %%i
-  %%type.at = getelementptr i8, ptr %%arg, i64 %(type)s
+  %%kind = getelementptr [%(kind.size)s x i8], ptr %%kinds, i64 %%i
+  %%type.at = getelementptr i8, ptr %%arg, i64 %(object.type)s
   %%type = load i64, ptr %%type.at
   %%is.array = icmp eq i64 %%type, ptrtoint (ptr @adjoint.array to i64)
   br i1 %%is.array, label %%array, label %%number
 
 number:
-  %%plain.at = getelementptr i64, ptr %%kind, i64 3
+  %%plain.at = getelementptr i8, ptr %%kind, i64 %(kind.plain)s
   %%plain = load i64, ptr %%plain.at
   %%is.plain = icmp eq i64 %%type, %%plain
   %%is.float = icmp eq i64 %%type, ptrtoint (ptr @adjoint.float to i64)
@@ -34,23 +35,24 @@ number:
   br i1 %%number.fits, label %%number.data, label %%python
 
 number.data:
-  %%value = getelementptr i8, ptr %%arg, i64 %(head)s
+  %%value = getelementptr i8, ptr %%arg, i64 %(object.value)s
   br label %%filled
 
 array:
-  %%descr.at = getelementptr i8, ptr %%arg, i64 %(descr)s
+  %%descr.at = getelementptr i8, ptr %%arg, i64 %(array.descr)s
   %%descr = load i64, ptr %%descr.at
-  %%wanted = load i64, ptr %%kind
+  %%wanted.at = getelementptr i8, ptr %%kind, i64 %(kind.dtype)s
+  %%wanted = load i64, ptr %%wanted.at
   %%same.descr = icmp eq i64 %%descr, %%wanted
-  %%flags.at = getelementptr i8, ptr %%arg, i64 %(flags)s
+  %%flags.at = getelementptr i8, ptr %%arg, i64 %(array.flags)s
   %%flags = load i32, ptr %%flags.at
-  %%must.at = getelementptr i64, ptr %%kind, i64 4
+  %%must.at = getelementptr i8, ptr %%kind, i64 %(kind.flags)s
   %%must = load i32, ptr %%must.at
   %%good = and i32 %%flags, %%must
   %%is.good = icmp eq i32 %%good, %%must
-  %%ndim.at = getelementptr i8, ptr %%arg, i64 %(ndim)s
+  %%ndim.at = getelementptr i8, ptr %%arg, i64 %(array.ndim)s
   %%ndim = load i32, ptr %%ndim.at
-  %%rank.at = getelementptr i64, ptr %%kind, i64 1
+  %%rank.at = getelementptr i8, ptr %%kind, i64 %(kind.rank)s
   %%rank = load i64, ptr %%rank.at
   %%ndim.64 = zext i32 %%ndim to i64
   %%same.rank = icmp eq i64 %%ndim.64, %%rank
@@ -59,9 +61,9 @@ array:
   br i1 %%and2, label %%lengths, label %%python
 
 lengths:
-  %%dims.at = getelementptr i8, ptr %%arg, i64 %(dims)s
+  %%dims.at = getelementptr i8, ptr %%arg, i64 %(array.dims)s
   %%dims = load ptr, ptr %%dims.at
-  %%shape.at = getelementptr i64, ptr %%kind, i64 2
+  %%shape.at = getelementptr i8, ptr %%kind, i64 %(kind.dims)s
   %%shape = load ptr, ptr %%shape.at
   br label %%length
 
@@ -80,10 +82,10 @@ length.one:
   br i1 %%same.length, label %%length, label %%python
 
 array.data:
-  %%array.data.at = getelementptr i8, ptr %%arg, i64 %(data)s
+  %%array.data.at = getelementptr i8, ptr %%arg, i64 %(array.data)s
   %%array.value = load ptr, ptr %%array.data.at
   %%low = ptrtoint ptr %%array.value to i64
-  %%trusted.at = getelementptr i64, ptr %%kind, i64 %(TRUSTED)s
+  %%trusted.at = getelementptr i8, ptr %%kind, i64 %(kind.trusted)s
   %%trusted = load i64, ptr %%trusted.at
   %%is.target = icmp ne i64 %%trusted, 0
   br i1 %%is.target, label %%target, label %%reader
@@ -93,7 +95,7 @@ target:
   br i1 %%same.place, label %%array.good, label %%python
 
 reader:
-  %%bytes.at = getelementptr i64, ptr %%kind, i64 6
+  %%bytes.at = getelementptr i8, ptr %%kind, i64 %(kind.bytes)s
   %%bytes = load i64, ptr %%bytes.at
   %%high = add i64 %%low, %%bytes
   br label %%span
@@ -104,9 +106,10 @@ span:
   br i1 %%t.all, label %%array.good, label %%span.one
 
 span.one:
-  %%span.at = getelementptr [2 x i64], ptr %%spans, i64 %%t
-  %%span.low = load i64, ptr %%span.at
-  %%span.end.at = getelementptr i64, ptr %%span.at, i64 1
+  %%span.at = getelementptr [%(span.size)s x i8], ptr %%spans, i64 %%t
+  %%span.low.at = getelementptr i8, ptr %%span.at, i64 %(span.low)s
+  %%span.low = load i64, ptr %%span.low.at
+  %%span.end.at = getelementptr i8, ptr %%span.at, i64 %(span.high)s
   %%span.end = load i64, ptr %%span.end.at
   %%before = icmp ule i64 %%high, %%span.low
   %%after = icmp uge i64 %%low, %%span.end
@@ -137,11 +140,12 @@ results.head:
   br i1 %%o.all, label %%run, label %%result
 
 result:
-  %%out = getelementptr [3 x i64], ptr %%results, i64 %%o
-  %%out.descr = load ptr, ptr %%out
-  %%out.rank.at = getelementptr i64, ptr %%out, i64 1
+  %%out = getelementptr [%(result.size)s x i8], ptr %%results, i64 %%o
+  %%out.descr.at = getelementptr i8, ptr %%out, i64 %(result.dtype)s
+  %%out.descr = load ptr, ptr %%out.descr.at
+  %%out.rank.at = getelementptr i8, ptr %%out, i64 %(result.rank)s
   %%out.rank = load i32, ptr %%out.rank.at
-  %%out.dims.at = getelementptr i64, ptr %%out, i64 2
+  %%out.dims.at = getelementptr i8, ptr %%out, i64 %(result.dims)s
   %%out.dims = load ptr, ptr %%out.dims.at
   call void @adjoint.Py_IncRef(ptr %%out.descr)
   %%new = call ptr @adjoint.PyArray_Empty(i32 %%out.rank, ptr %%out.dims, ptr %%out.descr, i32 0)
@@ -150,7 +154,7 @@ result:
 
 result.made:
   %%set = call i32 @adjoint.PyList_SetItem(ptr %%list, i64 %%o, ptr %%new)
-  %%new.data.at = getelementptr i8, ptr %%new, i64 %(data)s
+  %%new.data.at = getelementptr i8, ptr %%new, i64 %(array.data)s
   %%new.data = load ptr, ptr %%new.data.at
   %%out.number = add i64 %%count, %%o
   %%out.slot = getelementptr ptr, ptr %%block, i64 %%out.number
@@ -177,13 +181,14 @@ step:
   br i1 %%s.all, label %%ran, label %%step.one
 
 step.one:
-  %%step.at = getelementptr [2 x ptr], ptr %%table, i64 %%s
-  %%kernel = load ptr, ptr %%step.at
+  %%step.at = getelementptr [%(step.size)s x i8], ptr %%table, i64 %%s
+  %%kernel.at = getelementptr i8, ptr %%step.at, i64 %(step.kernel)s
+  %%kernel = load ptr, ptr %%kernel.at
   %%is.pause = icmp eq ptr %%kernel, null
   br i1 %%is.pause, label %%pause, label %%step.run
 
 step.run:
-  %%places.at = getelementptr ptr, ptr %%step.at, i64 1
+  %%places.at = getelementptr i8, ptr %%step.at, i64 %(step.numbers)s
   %%places = load ptr, ptr %%places.at
   call void %%kernel(ptr %%block, ptr %%places)
   %%failed.check = load i64, ptr %%flag
@@ -258,9 +263,9 @@ refused:
   ret ptr null
 
 instead:
-  %%function.at = getelementptr i8, ptr %%answer, i64 %(items)s
+  %%function.at = getelementptr i8, ptr %%answer, i64 %(items.first)s
   %%function = load ptr, ptr %%function.at
-  %%fitted.at = getelementptr ptr, ptr %%function.at, i64 1
+  %%fitted.at = getelementptr i8, ptr %%answer, i64 %(items.second)s
   %%fitted = load ptr, ptr %%fitted.at
   %%found = call ptr @adjoint.PyObject_CallObject(ptr %%function, ptr %%fitted)
   call void @adjoint.Py_DecRef(ptr %%answer)

@@ -7,7 +7,6 @@ a program. Whatever is not a call with one number for each argument goes to a Py
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Sequence
 from functools import cache
 from sys import intern
@@ -16,20 +15,29 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from adjoint.native.codegen import cpython
-from adjoint.native.codegen.cpython import HEAD, BuiltinEntry, announced, entry, table, words_read
+from adjoint.native.codegen.cpython import (
+    ARRAY,
+    ITEMS,
+    OBJECT,
+    TUPLE,
+    BuiltinEntry,
+    announced,
+    entry,
+    table,
+    words_read,
+)
 from adjoint.native.codegen.jit import Kernel
-
-_ITEMS = tuple.__basicsize__  # where a tuple's elements begin
+from adjoint.native.codegen.layout import Layout
 
 # What a call gives: a number, a tuple of them, a dictionary of them, or the first and a dictionary of the rest.
 Form = Literal["one", "tuple", "named", "one and named"]
 _FORMS = get_args(Form)
-# The words that describe a program: how many arguments and results there are, how many results come before those with
+# What describes a program: how many arguments and results there are, how many results come before those with
 # keys, the form, and where things are.
-_WORDS = {
+_FORMULA = Layout("formula", {
     "count": "i64", "outs": "i64", "lead": "i64", "form": "i64", "kernel": "ptr", "names": "ptr",
     "truths": "ptr", "keys": "ptr", "template": "ptr", "slow": "ptr",
-}  # fmt: skip
+})  # fmt: skip
 
 
 def builtin(
@@ -45,8 +53,11 @@ def builtin(
     empty = dict.fromkeys(keys)
     columns = [np.array([*words, 0], np.int64) for words in (map(id, names), map(int, truths), map(id, keys))]
     words = table(
-        [len(names), len(truths), len(truths) - len(keys), _FORMS.index(form), kernel.address,
-         *(column.ctypes.data for column in columns), id(empty), id(otherwise)],
+        _FORMULA.words(
+            count=len(names), outs=len(truths), lead=len(truths) - len(keys), form=_FORMS.index(form),
+            kernel=kernel.address, names=columns[0].ctypes.data, truths=columns[1].ctypes.data,
+            keys=columns[2].ctypes.data, template=id(empty), slow=id(otherwise),
+        ),
         (kernel, names, keys, empty, columns, otherwise, _enter()),
     )  # fmt: skip
     return cpython.builtin(_enter(), words)
@@ -55,7 +66,7 @@ def builtin(
 @cache
 def _enter() -> BuiltinEntry:
     """The C part, which is the same for all programs."""
-    text = "\n".join([announced(_TYPES, _CALLED, {}), _ENTER % {**_OFFSETS, "words": words_read(_WORDS)}])
+    text = "\n".join([announced(_TYPES, _CALLED, {}), _ENTER % {**_PLACES, "words": words_read(_FORMULA)}])
     return entry(text, b"formula", 0x82, b"A compiled formula: one number for each variable.")
 
 
@@ -63,17 +74,17 @@ def _enter() -> BuiltinEntry:
 def supported() -> bool:
     """Whether numbers and tuples look in memory as the entry expects."""
     number, double, pair, words = 1.5, np.float64(2.5), ("a", 1.5), np.zeros(1)
-    return (
-        ctypes.c_double.from_address(id(number) + HEAD).value == number
-        and ctypes.c_double.from_address(id(double) + HEAD).value == double
-        and ctypes.c_ssize_t.from_address(id(number) + HEAD - 8).value == id(float)
-        and ctypes.c_ssize_t.from_address(id(pair) + HEAD).value == 2
-        and ctypes.c_ssize_t.from_address(id(pair) + _ITEMS + 8).value == id(pair[1])
-        and ctypes.c_ssize_t.from_address(id(words) + HEAD).value == words.ctypes.data
+    return bool(
+        OBJECT.at(id(number)).value == number
+        and OBJECT.at(id(double)).value == double
+        and OBJECT.at(id(number)).type == id(float)
+        and TUPLE.at(id(pair)).count == 2
+        and ITEMS.at(id(pair)).second == id(pair[1])
+        and ARRAY.at(id(words)).data == words.ctypes.data
     )
 
 
-_OFFSETS = {"head": HEAD, "type": HEAD - 8, "size": HEAD, "items": _ITEMS}
+_PLACES = {**OBJECT.places, **TUPLE.places, **ITEMS.places}
 _TYPES = {"float": float, "double": np.float64, "int": int}
 _CALLED = {
     "PyLong_AsDouble": "double (ptr)", "PyErr_Occurred": "ptr ()", "PyErr_Clear": "void ()",
@@ -115,12 +126,12 @@ ordered:
   br i1 %%as.many, label %%each, label %%python
 
 named:
-  %%size.at = getelementptr i8, ptr %%kwnames, i64 %(size)s
+  %%size.at = getelementptr i8, ptr %%kwnames, i64 %(tuple.count)s
   %%size = load i64, ptr %%size.at
   %%all.named = icmp eq i64 %%size, %%count
   %%none.given = icmp eq i64 %%given, 0
   %%only.named = and i1 %%all.named, %%none.given
-  %%items = getelementptr i8, ptr %%kwnames, i64 %(items)s
+  %%items = getelementptr i8, ptr %%kwnames, i64 %(items.first)s
   br i1 %%only.named, label %%each, label %%python
 
 each:
@@ -172,7 +183,7 @@ placed:
   %%slot = phi i64 [ %%i, %%one ], [ %%i, %%name ], [ %%j, %%search ], [ %%k, %%compare ]
   %%arg.at = getelementptr ptr, ptr %%args, i64 %%i
   %%arg = load ptr, ptr %%arg.at
-  %%type.at = getelementptr i8, ptr %%arg, i64 %(type)s
+  %%type.at = getelementptr i8, ptr %%arg, i64 %(object.type)s
   %%type = load i64, ptr %%type.at
   %%is.float = icmp eq i64 %%type, ptrtoint (ptr @adjoint.float to i64)
   %%is.double = icmp eq i64 %%type, ptrtoint (ptr @adjoint.double to i64)
@@ -180,7 +191,7 @@ placed:
   br i1 %%either, label %%float, label %%other
 
 float:
-  %%value.at = getelementptr i8, ptr %%arg, i64 %(head)s
+  %%value.at = getelementptr i8, ptr %%arg, i64 %(object.value)s
   %%float.value = load double, ptr %%value.at
   br label %%store
 

@@ -61,7 +61,7 @@ class Segment:
                 )
         if self.targets and overlap((x, i in self.targets) for i, x in enumerate(args)):
             raise SharedMemoryError("an array that is to be written shares memory with another argument: pass a copy")
-        free = next((known for known in self._instances if not known.words[entry.BUSY]), None)
+        free = next((known for known in self._instances if not known.words[entry.PROGRAM.number("busy")]), None)
         if free is None:
             free = _Instance(self, self._slow)
             self._instances.append(free)
@@ -98,23 +98,28 @@ class _Instance:
             params.append(np.array([*words, *step.numbers, 0], np.int64))
         steps = np.array([*_calls(plan, segment.kernels, params), 0], np.int64)
         dims = [np.array([*node.shape, 0], np.int64) for node in (*inputs, *outputs)]
-        self.kinds = np.zeros((len(inputs) + 1, entry.KIND), np.int64)
+        self.kinds = np.zeros((len(inputs) + 1, entry.KIND.size // 8), np.int64)
         for i, (node, d) in enumerate(zip(inputs, dims, strict=False)):
             number = 0 if node.shape else id(node.dtype.type)
             flags = entry.GOOD | (entry.WRITEABLE if i in segment.targets else 0)
-            self.kinds[i] = id(node.dtype), len(node.shape), d.ctypes.data, number, flags, 0, bytes_of(node)
+            self.kinds[i] = entry.KIND.words(
+                dtype=id(node.dtype), rank=len(node.shape), dims=d.ctypes.data, plain=number, flags=flags,
+                trusted=i in segment.targets, bytes=bytes_of(node),  # trusted nowhere: no array is at 1
+            )  # fmt: skip
         self.targets = segment.targets
-        self.spans = np.zeros((len(self.targets) + 1, 2), np.int64)
-        for i in self.targets:
-            self.kinds[i, entry.TRUSTED] = 1  # no array is there
-        outs = [w for node, d in zip(outputs, dims[len(inputs) :], strict=True)
-                for w in (id(node.dtype), len(node.shape), d.ctypes.data)]  # fmt: skip
+        self.spans = np.zeros((len(self.targets) + 1, entry.SPAN.size // 8), np.int64)
+        outs: list[int] = []
+        for node, d in zip(outputs, dims[len(inputs) :], strict=True):
+            outs += entry.RESULT.words(dtype=id(node.dtype), rank=len(node.shape), dims=d.ctypes.data)
         table = np.array(outs or [0], np.int64)
         others = (arena, constants, block, params, steps, dims, self.kinds, self.spans, table, flag, segment.kernels)
         self.words = cpython.table(
-            [len(inputs), len(outputs), len(steps) // 2, block.ctypes.data, steps.ctypes.data, self.kinds.ctypes.data,
-             table.ctypes.data, id(slow), 0, int(segment.long), len(self.targets), self.spans.ctypes.data,
-             flag.ctypes.data],
+            entry.PROGRAM.words(
+                count=len(inputs), outs=len(outputs), steps=len(steps) // 2, block=block.ctypes.data,
+                table=steps.ctypes.data, kinds=self.kinds.ctypes.data, results=table.ctypes.data, slow=id(slow), busy=0,
+                releases=int(segment.long), targets=len(self.targets), spans=self.spans.ctypes.data,
+                flag=flag.ctypes.data,
+            ),
             entry.Kept(slow, inputs, outputs, others),
         )  # fmt: skip
         make = entry.builtin if entry.supported() else entry.by_ctypes
@@ -124,8 +129,8 @@ class _Instance:
         """Note where the arrays lie that are written: they are known to share no memory with others there."""
         for k, i in enumerate(self.targets):
             address = arrays[i].ctypes.data
-            self.kinds[i, entry.TRUSTED] = address
-            self.spans[k] = address, address + arrays[i].nbytes
+            self.kinds[i, entry.KIND.number("trusted")] = address
+            self.spans[k] = entry.SPAN.words(low=address, high=address + arrays[i].nbytes)
 
 
 def _calls(plan: Plan, kernels: Sequence[Kernel], params: Sequence[np.ndarray]) -> list[int]:
@@ -135,10 +140,10 @@ def _calls(plan: Plan, kernels: Sequence[Kernel], params: Sequence[np.ndarray]) 
     for i, (step, kernel, numbers) in enumerate(zip(plan.steps, kernels, params, strict=True)):
         work = _work(step)
         if cost and cost + work > PATIENCE and i <= plan.final:
-            calls += (0, 0)
+            calls += entry.STEP.words(kernel=0, numbers=0)
             cost = 0
         cost += work
-        calls += (kernel.address, numbers.ctypes.data)
+        calls += entry.STEP.words(kernel=kernel.address, numbers=numbers.ctypes.data)
     return calls
 
 

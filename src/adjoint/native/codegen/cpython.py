@@ -9,8 +9,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint.native.codegen.jit import Module, external, module
+from adjoint.native.codegen.layout import Layout
 
-HEAD = object.__basicsize__  # where an object's own fields begin; the word before them is its type
+_HEAD = object.__basicsize__  # where an object's own fields begin; the word before them is its type
+# Objects of Python's and NumPy's, as far as native code reads them: any one, with the value of a float; how many items
+# a tuple has; the first of them; an array.
+OBJECT = Layout("object", {"type": "ptr", "value": "double"}, _HEAD - 8)
+TUPLE = Layout("tuple", {"count": "i64"}, _HEAD)
+ITEMS = Layout("items", {"first": "ptr", "second": "ptr"}, tuple.__basicsize__)
+ARRAY = Layout(
+    "array",
+    {"data": "ptr", "ndim": "i32", "dims": "ptr", "strides": "ptr", "base": "ptr", "descr": "ptr", "flags": "i32"},
+    _HEAD,
+)
 
 
 def address_of(function: Any) -> int:
@@ -75,13 +86,13 @@ def table(words: Sequence[int], owner: Any) -> Table:
     return made
 
 
-def words_read(words: Mapping[str, str]) -> str:
-    """The lines with which C code begins: the words of the table, which is its ``self``, by name and type."""
-    lines = [f"  %self.data = getelementptr i8, ptr %self, i64 {HEAD}", "  %words = load ptr, ptr %self.data"]
-    for i, (name, kind) in enumerate(words.items()):
-        lines.append(f"  %{name}.at = getelementptr i64, ptr %words, i64 {i}")
-        lines.append(f"  %{name} = load {kind}, ptr %{name}.at")
-    return "\n".join(lines)
+def words_read(layout: Layout) -> str:
+    """The lines with which C code begins: they read the table, the data of the array that is its ``self``."""
+    lines = [
+        f"  %self.data = getelementptr i8, ptr %self, i64 {ARRAY.offsets['data']}",
+        "  %words = load ptr, ptr %self.data",
+    ]
+    return "\n".join([*lines, layout.read("%words")])
 
 
 def builtin(enter: BuiltinEntry, words: Table) -> Callable[..., Any]:
