@@ -6,8 +6,10 @@ import random
 import pytest
 
 from adjoint.core.registry import ANSWERS, entries
+from adjoint.testing import walk
 
-ENTRIES = entries()  # rarer families, too: tests walk the table
+list(walk())  # which loads rarer families, too: what is collected hangs on no other test
+ENTRIES = entries()
 
 
 def pytest_collection_modifyitems(items):

@@ -5,14 +5,14 @@ can come in.
 """
 
 import inspect
+import pkgutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 import adjoint as ad
-import adjoint.scipy.linalg
-import adjoint.scipy.signal
-import adjoint.scipy.sparse
 from adjoint.core.box import Box
 from adjoint.core.op import Op
 from adjoint.core.registry import ANSWERS, ENTRIES, operation
@@ -300,3 +300,13 @@ def test_complex_arguments(entry):
             except (ad.DTypeError, ad.NotDifferentiableError) as refusal:
                 if "for real numbers only" not in str(refusal) and "no complex derivative" not in str(refusal):
                     raise
+
+
+def test_the_walk_is_the_same_whatever_was_imported_before():
+    names = "from adjoint.testing import walk; print(*(entry.name for entry in walk()))"
+    rooms = [m.name for m in pkgutil.walk_packages(ad.__path__, "adjoint.") if "__main__" not in m.name]
+    loaded = f"import contextlib, importlib\nfor room in {rooms}:\n with contextlib.suppress(ImportError):\n  "
+    programs = [names, f"{loaded}importlib.import_module(room)\n{names}"]
+    found = [subprocess.run([sys.executable, "-c", p], capture_output=True, text=True, check=True) for p in programs]
+    assert found[0].stdout == found[1].stdout
+    assert "weighted_sum" in found[0].stdout

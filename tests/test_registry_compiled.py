@@ -5,9 +5,6 @@ import os
 import numpy as np
 import pytest
 
-import adjoint.scipy.linalg
-import adjoint.scipy.signal
-import adjoint.scipy.sparse  # noqa: F401 - their operations are walked too
 from adjoint.native.plan.decompose import INSTEAD
 from adjoint.testing import walk
 from adjoint.testing.walk_batch import stacks

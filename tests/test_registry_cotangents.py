@@ -4,9 +4,6 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-import adjoint.scipy.linalg
-import adjoint.scipy.signal
-import adjoint.scipy.sparse
 from adjoint.core.op import Op, rule_of
 from adjoint.core.pullbacks import strict_cotangents
 from adjoint.testing import walk

@@ -8,9 +8,6 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-import adjoint.scipy.linalg
-import adjoint.scipy.signal
-import adjoint.scipy.sparse
 from adjoint.testing import walk
 from adjoint.testing.cases import carried_out, cases
 from adjoint.testing.dtypes import MODES, along_no_axis, difference, in_mode, variants

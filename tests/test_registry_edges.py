@@ -11,9 +11,6 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-import adjoint.scipy.linalg
-import adjoint.scipy.signal
-import adjoint.scipy.sparse
 from adjoint.core.op import Op
 from adjoint.core.protocol import detached
 from adjoint.core.trees import flatten

@@ -3,9 +3,6 @@
 import numpy as np
 import pytest
 
-import adjoint.scipy.linalg
-import adjoint.scipy.signal
-import adjoint.scipy.sparse  # noqa: F401 - their operations are walked too
 from adjoint.testing import walk
 from adjoint.testing.cases import writes
 from adjoint.testing.walk_memory import (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from importlib import import_module
 
 import numpy as np
 
@@ -51,8 +52,18 @@ def samples(op: str | Entry, seed: int = 0) -> list[Call]:
     return [] if entry.samples is None else [Call(*sample) for sample in entry.samples(drawer(seed))]
 
 
+# What registers operations for SciPy's functions, when it is asked for.
+SCIPY = (
+    "adjoint.ops.scipy_special",
+    "adjoint.scipy.integrate",
+    "adjoint.scipy.linalg",
+    "adjoint.scipy.signal",
+    "adjoint.scipy.sparse",
+)
+
+
 def walk() -> Iterator[Entry]:
-    """Every operation that has a derivative, SciPy's special functions included, in order of name.
+    """Every operation that has a derivative, those for SciPy's functions included, in order of name.
 
     Operations that answer with truth values or positions, and those that say why they have no derivative, are left
     out; see `adjoint.core.registry.entries` for all.
@@ -62,8 +73,8 @@ def walk() -> Iterator[Entry]:
         >>> sum(entry.name in ("sin", "einsum", "sort", "argmax", "nextafter") for entry in walk())
         3
     """
-    import adjoint.ops.scipy_special  # noqa: F401 - registers SciPy's
-
+    for room in SCIPY:  # they register what they need
+        import_module(room)
     for _, entry in sorted(entries().items()):
         if differentiable(entry):
             yield entry

@@ -14,6 +14,7 @@ import numpy as np
 from scipy import integrate
 
 from adjoint.core.constructors import general
+from adjoint.core.errors import ShapeError
 from adjoint.core.op import call
 from adjoint.scipy.attached import attached, constant, levels
 
@@ -158,7 +159,13 @@ def _shares(g: Any, weights: tuple[float, ...], needs: tuple[int, ...]) -> list[
     samples=lambda r: [call(r(3), r(3), weights=(0.5, -2.0)), call(r(2, 2), weights=(3.0,))],
 )
 def weighted_sum(*xs: Any, weights: tuple[float, ...] = ()) -> Any:
-    """The sum of arrays of one shape, each times its weight, in one operation."""
+    """The sum of arrays of one shape, each times its weight, in one operation.
+
+    Raises:
+        ShapeError: if the shapes differ.
+    """
+    if len(set(map(np.shape, xs))) > 1:
+        raise ShapeError(f"weighted_sum takes arrays of one shape; got {', '.join(str(np.shape(x)) for x in xs)}")
     total = weights[0] * xs[0]
     for w, x in zip(weights[1:], xs[1:], strict=True):
         total += w * x
