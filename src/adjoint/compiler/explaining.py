@@ -39,6 +39,8 @@ def explained(compiled: Compiled[..., Any]) -> Iterator[str]:
                 yield from (f"    {line}" for line in _way(one.function, key, trace))
             if key in one._reasons:
                 yield f"  runs as it is, because {one._reasons[key]}"
+        if one._others:
+            yield f"with other arguments it runs as it is, because {one._others}"
 
 
 def _each(compiled: Compiled[..., Any]) -> Iterator[Compiled[..., Any]]:
@@ -93,7 +95,7 @@ def leaves_of(function: Callable[..., Any], key: Any) -> list[str]:
 
 
 def _structure(key: Any) -> Any:
-    """The structure of the arguments, which is part of their signature; see `Compiled._signature`."""
+    """The structure of the arguments, which is part of their signature; see `signature_of`."""
     return next(part for part in key if hasattr(part, "num_leaves"))
 
 

@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, NamedTuple, overloa
 
 import numpy as np
 
-from adjoint.compiler.arguments import is_own
 from adjoint.compiler.backend import Runner, say
 from adjoint.compiler.calling import MISS, Direct, written_for
 from adjoint.compiler.explaining import explained, latest_plan
 from adjoint.compiler.expressions import compiled as compiled_expr
+from adjoint.compiler.kinds import first_sight, signature_of, without_numbers
 from adjoint.compiler.methods import Methods, methods_of
 from adjoint.compiler.trace.door import Known
 from adjoint.compiler.tracing import Trace, record
-from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, SharedMemoryError, WrongCodeError
 from adjoint.core.late import service
 from adjoint.core.locks import RECORDING
@@ -38,8 +37,10 @@ if TYPE_CHECKING:
 
 # So many specializations of a function of one signature: beyond them it is run as it is.
 MOST_SPECIALIZATIONS = 16
-# So many kinds of arguments are recorded; with more, such as a counter that is a whole number, it is run as it is.
+# So many kinds of arguments are recorded; others are run as they are.
 MOST_KINDS = 256
+# So many values of whole numbers among arguments that are otherwise alike: a counter is not recorded for ever.
+MOST_VALUES = 64
 # So often it is recorded anew because of other values outside of its arguments. Floats there become inputs at once.
 MOST_REBOUND = 32
 MOST_TRIES = 8  # of functions that raise while they are recorded
@@ -60,6 +61,9 @@ class Compiled(Generic[P, R]):
         self._fixed: dict[Any, Compiled[..., Any]] = {}
         self._signed: _Signature | None = None
         self._directs: tuple[Direct, ...] = ()
+        self._by_kind: dict[Any, tuple[Direct, ...]] = {}  # all fast paths, by what arguments are at first sight
+        self._values: dict[Any, int] = {}  # how many kinds of arguments differ in whole numbers alone
+        self._others = ""  # why further kinds of arguments run as they are
         self._tries: dict[Any, int] = {}
         self._rebound: dict[Any, int] = {}  # how often traces were of no use any more
         self._known = Known()  # what traces found out for later ones
@@ -96,6 +100,11 @@ class Compiled(Generic[P, R]):
             answer: R = direct(args, kwargs)
             if answer is not MISS:
                 return answer
+        for direct in self._by_kind.get(first_sight(args, kwargs), ()) if self._by_kind else ():
+            answer = direct(args, kwargs)
+            if answer is not MISS:
+                self._directs = _in_front(direct, self._directs)
+                return answer
         known: Callable[[Any, Any], R] = self._with_static if self.options.static else self._by_slow_path
         return known(args, kwargs)
 
@@ -107,10 +116,11 @@ class Compiled(Generic[P, R]):
         try:
             function = callee(function, args, kwargs)  # inside a transform, its twin
             leaves, rebuild = flatten((args, kwargs))
-            key = self._signature(leaves, rebuild)
+            key = signature_of(leaves, rebuild)
         except (RecursionError, ValueError, TypeError):  # containers within themselves, keys that have no order, …
             return function(*args, **kwargs)
-        if key is None or key in self._reasons or (key not in self._specializations and self._is_first(key)):
+        is_new = key not in self._specializations
+        if key is None or key in self._reasons or (is_new and (self._is_full(key) or self._is_first(key))):
             return function(*args, **kwargs)
         call = Call(args, kwargs, leaves, rebuild)
         specializations = tuple(self._specializations.get(key, ()))
@@ -132,7 +142,7 @@ class Compiled(Generic[P, R]):
                     raise
                 except Exception:  # another specialization of the function, or an error that this says better itself
                     continue
-                self._shorten(trace, call.leaves, call.rebuild)
+                self._shorten(trace, call)
                 return answer
         return MISS
 
@@ -145,13 +155,26 @@ class Compiled(Generic[P, R]):
         self._once.add(key)
         return True
 
-    def _shorten(self, trace: Trace, leaves: Sequence[Any], rebuild: Any) -> None:
+    def _is_full(self, key: Any) -> bool:
+        """Whether arguments of a new kind are not recorded any more."""
+        if self._values.get(without_numbers(key), 0) >= MOST_VALUES:
+            self._others = f"its whole numbers had {MOST_VALUES} values: pass what varies as arrays or floats"
+        elif len(self._specializations) >= MOST_KINDS:
+            self._others = f"it was called with {MOST_KINDS} kinds of arguments"
+        else:
+            return False
+        return True
+
+    def _shorten(self, trace: Trace, call: Call) -> None:
         """From the next call on take the fast path, if there is one by now."""
         if trace.direct is None:
-            trace.direct = written_for(trace, leaves, rebuild)
+            trace.direct = written_for(trace, call.leaves, call.rebuild)
         if trace.direct is not None:
-            others = [direct for direct in self._directs if direct is not trace.direct]
-            self._directs = (trace.direct, *others[: MOST_DIRECT - 1])
+            self._directs = _in_front(trace.direct, self._directs)
+            kind = first_sight(call.args, call.kwargs)
+            self._by_kind[kind] = _in_front(trace.direct, self._by_kind.pop(kind, ()))
+            for old in list(self._by_kind)[:-MOST_KINDS]:
+                self._by_kind.pop(old, None)
 
     def _with_static(self, args: Any, kwargs: Any) -> Any:
         """The function of the other arguments, compiled for these values of the static ones."""
@@ -180,32 +203,6 @@ class Compiled(Generic[P, R]):
             return dict(bound.arguments)
         return defaults | given
 
-    def _signature(self, leaves: Sequence[Any], rebuild: Any) -> Any:
-        """What a trace depends on: structure, kinds of arrays, static values, aliases. None: do not record."""
-        floor = recording_floor.get()
-        parts: list[Any] = [getattr(rebuild, "__self__", None), floor]
-        seen: dict[int, int] = {}
-        levels: set[int] = set()
-        for k, x in enumerate(leaves):
-            kind = type(x)
-            if kind is np.ndarray:
-                parts.append((x.shape, x.dtype, (_layout(x), seen.setdefault(id(x), k))))
-            elif isinstance(x, Tensor):
-                if isinstance(x.data, Box):
-                    return None
-                own = x.node is not None and is_own(x)
-                graph = x.node is None, own, own and x.grad is None, x.is_python, isinstance(x.data, np.generic)
-                parts.append((x.shape, x.dtype, (_layout(x.data), seen.setdefault(id(x), k)), *graph))
-                levels |= {x.level} if x.node is not None else set()
-            elif isinstance(x, Box) or kind.__hash__ is None:
-                return None
-            elif isinstance(x, np.generic):
-                parts.append(x.dtype)
-            else:
-                parts.append(kind if kind is float or kind is complex else (kind, x))
-        inner = bool(levels - {0})
-        return None if len(levels) > 1 or (inner and floor) else (inner, *parts)
-
     def _recorded(self, key: Any, tried: Sequence[Trace], call: Call) -> Any:
         """The answer of a new trace, since none that there are, `tried` among them, is for this call; or MISS."""
         if not RECORDING.acquire(timeout=PATIENCE):
@@ -224,7 +221,10 @@ class Compiled(Generic[P, R]):
     def _record(self, key: Any, tried: Sequence[Trace], call: Call) -> tuple[Trace | None, list[Any] | None]:
         """A new trace for this call, and what its outputs are, where known; None if there can be none."""
         varies = [isinstance(x, np.ndarray | np.generic | Tensor) or type(x) in (float, complex) for x in call.leaves]
-        self._directs = ()  # they keep what they read, which may be another model's by now
+        self._directs, self._by_kind = (), {}  # they keep what they read, which may be another model's by now
+        if key not in self._specializations:
+            family = without_numbers(key)
+            self._values[family] = self._values.get(family, 0) + 1
         specializations = self._specializations.setdefault(key, [])
         gone = [known for known in specializations if not known.guards.may_return(call.args, call.kwargs)]
         asked = [known for known in tried if known.graph.guards and known.holds(call.args, call.kwargs)]
@@ -248,8 +248,6 @@ class Compiled(Generic[P, R]):
             self._reasons[key] = reason or f"it went {MOST_SPECIALIZATIONS} different ways for arguments of one kind"
         elif self._rebound[key] > MOST_REBOUND:
             self._reasons[key] = f"what it finds outside of its arguments was another {MOST_REBOUND} times"
-        elif len(self._specializations) > MOST_KINDS:
-            self._reasons[key] = f"it was called with more than {MOST_KINDS} kinds of arguments"
         return trace, values
 
     @property
@@ -302,11 +300,6 @@ class Compiled(Generic[P, R]):
         return page
 
 
-def _layout(x: Any) -> Any:
-    """How an array lies in memory: it says which of its reshaped forms are views, through which one may write."""
-    return x.flags.c_contiguous or x.strides
-
-
 class _Signature:
     """A function's parameters: their names, their defaults, and whether all can be given by name."""
 
@@ -339,6 +332,11 @@ class Options(NamedTuple):
         """What runs `graph`; outputs that are named in `into` may be written over these inputs."""
         say(2, lambda: str(graph))
         return Runner(graph, into, self.backend, self.wait, self.fastmath)
+
+
+def _in_front(direct: Direct, others: Sequence[Direct]) -> tuple[Direct, ...]:
+    """The fast path that held last before some others."""
+    return (direct, *[other for other in others if other is not direct][: MOST_DIRECT - 1])
 
 
 @overload

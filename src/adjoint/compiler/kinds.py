@@ -1,0 +1,59 @@
+"""What kind of arguments a call has: the signature that a trace is for, and what tells kinds apart at first sight."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.compiler.arguments import is_own
+from adjoint.core.box import Box
+from adjoint.tape.modes import recording_floor
+from adjoint.tape.tensor import Tensor
+
+
+def signature_of(leaves: Sequence[Any], rebuild: Any) -> Any:
+    """What a trace depends on: structure, kinds of arrays, static values, aliases. None: do not record."""
+    floor = recording_floor.get()
+    parts: list[Any] = [getattr(rebuild, "__self__", None), floor]
+    seen: dict[int, int] = {}
+    levels: set[int] = set()
+    for k, x in enumerate(leaves):
+        kind = type(x)
+        if kind is np.ndarray:
+            parts.append((x.shape, x.dtype, (_layout(x), seen.setdefault(id(x), k))))
+        elif isinstance(x, Tensor):
+            if isinstance(x.data, Box):
+                return None
+            own = x.node is not None and is_own(x)
+            graph = x.node is None, own, own and x.grad is None, x.is_python, isinstance(x.data, np.generic)
+            parts.append((x.shape, x.dtype, (_layout(x.data), seen.setdefault(id(x), k)), *graph))
+            levels |= {x.level} if x.node is not None else set()
+        elif isinstance(x, Box) or kind.__hash__ is None:
+            return None
+        elif isinstance(x, np.generic):
+            parts.append(x.dtype)
+        else:
+            parts.append(kind if kind is float or kind is complex else (kind, x))
+    inner = bool(levels - {0})
+    return None if len(levels) > 1 or (inner and floor) else (inner, *parts)
+
+
+def _layout(x: Any) -> Any:
+    """How an array lies in memory: it says which of its reshaped forms are views, through which one may write."""
+    return x.flags.c_contiguous or x.strides
+
+
+def without_numbers(signature: Sequence[Any]) -> tuple[Any, ...]:
+    """A signature without the values of whole numbers."""
+    return tuple(int if type(part) is tuple and part[:1] == (int,) else part for part in signature)
+
+
+def first_sight(args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """What arguments are at first sight, which is quickly told: equal for all that one fast path takes."""
+    kinds = [
+        (x.shape, x.dtype) if type(x) is np.ndarray else (int, x) if type(x) is int else type(x)
+        for x in (*args, *kwargs.values())
+    ]
+    return (len(args), *kwargs, *kinds)
