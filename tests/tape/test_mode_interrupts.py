@@ -1,6 +1,7 @@
-"""Ctrl-C at any moment leaves no mode switched."""
+"""Ctrl-C at any moment leaves no mode switched, and the collector as it was."""
 
 import contextlib
+import gc
 import os
 import random
 import signal
@@ -8,6 +9,7 @@ import signal
 import pytest
 
 import adjoint as ad
+from adjoint.core.collector import fewer_full
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers on this system")
 COUNT = int(os.environ.get("ADJOINT_INTERRUPTS", "300"))
@@ -60,6 +62,17 @@ def decorated():
 def test_interrupts_leave_recording_on(function, interrupts):
     left = []
     interrupts(function, lambda: left.append(ad.is_grad_enabled()), COUNT)
+    assert all(left), f"{left.count(False)} of {len(left)}"
+
+
+def collected():
+    with fewer_full(), fewer_full():
+        pass
+
+
+def test_interrupts_leave_the_collector_as_it_was(interrupts):
+    left, before = [], gc.get_threshold()
+    interrupts(collected, lambda: left.append(gc.get_threshold() == before), COUNT)
     assert all(left), f"{left.count(False)} of {len(left)}"
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from adjoint.arrays.layered import as_now
 from adjoint.arrays.python_number import passed_on
 from adjoint.core.box import Box, new_level, returned
+from adjoint.core.collector import fewer_full
 from adjoint.core.errors import ArgumentError, DTypeError, GradientError, ShapeError
 from adjoint.core.leaks import begin, is_over, kept, over, plain
 from adjoint.core.memory import copy_as_it_lies
@@ -39,7 +40,8 @@ def _recorded(f: Function, args: Iterable[Any], kwargs: Mapping[str, Any], level
     token = None if recording_floor.get() <= level else recording_floor.set(level)
     begin(level, level)
     try:
-        return f(*args, **kwargs)
+        with fewer_full():
+            return f(*args, **kwargs)
     except BaseException:
         over(level)
         raise
