@@ -6,7 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.nn import units
+from adjoint.nn.init import Rng
 from adjoint.nn.module import Module
+from adjoint.nn.parameter import Parameter
+from adjoint.nn.settings import WithSettings
 from adjoint.ops import activation
 
 
@@ -95,3 +99,173 @@ class Softmax(Module):
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}"
+
+
+class LogSoftmax(Softmax):
+    """log(softmax(x)) along axis `dim`."""
+
+    def forward(self, x: Any) -> Any:
+        return activation.log_softmax(x, axis=self.dim)
+
+
+class Softmin(Softmax):
+    """softmax(-x) along axis `dim`."""
+
+    def forward(self, x: Any) -> Any:
+        return activation.softmax(-x, axis=self.dim)
+
+
+class Softmax2d(Module):
+    """softmax over the channels of (n, channels, height, width) or (channels, height, width)."""
+
+    def forward(self, x: Any) -> Any:
+        return activation.softmax(x, axis=-3)
+
+
+class Softsign(Module):
+    """x / (1 + abs(x))."""
+
+    def forward(self, x: Any) -> Any:
+        return activation.softsign(x)
+
+
+class ReLU6(Module):
+    """x, held between 0 and 6."""
+
+    def forward(self, x: Any) -> Any:
+        return activation.relu6(x)
+
+
+class Hardtanh(WithSettings):
+    """x, held between `min_val` and `max_val`."""
+
+    def __init__(self, min_val: float = -1.0, max_val: float = 1.0) -> None:
+        super().__init__(min_val=min_val, max_val=max_val)
+
+    def forward(self, x: Any) -> Any:
+        return activation.hardtanh(x, **self._settings)
+
+
+class PReLU(Module):
+    """x where it is positive, ``weight * x`` elsewhere, with a learned weight for all or for each channel (axis 1).
+
+    Args:
+        num_parameters: 1, or the number of channels.
+        init: the weights' first value.
+        dtype: of the weights.
+    """
+
+    def __init__(self, num_parameters: int = 1, init: float = 0.25, *, dtype: Any = np.float64) -> None:
+        self.weight = Parameter(np.full(num_parameters, init, dtype))
+
+    def forward(self, x: Any) -> Any:
+        axes = np.ndim(x)
+        weight = self.weight if self.weight.size == 1 else np.reshape(self.weight, (-1,) + (1,) * max(axes - 2, 0))
+        return activation.prelu(x, weight)
+
+    def extra_repr(self) -> str:
+        return f"num_parameters={self.weight.size}"
+
+
+class RReLU(Module):
+    """x where it is positive, ``a * x`` elsewhere: while training `a` is drawn for each element from [lower, upper)."""
+
+    def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3, *, rng: Rng = None) -> None:
+        self.lower, self.upper, self.rng = lower, upper, np.random.default_rng(rng)
+
+    def forward(self, x: Any) -> Any:
+        if not self.training:
+            return activation.leaky_relu(x, (self.lower + self.upper) / 2)
+        return activation.prelu(x, self.rng.uniform(self.lower, self.upper, np.shape(x)))
+
+
+class Mish(Module):
+    """x * tanh(softplus(x))."""
+
+    def forward(self, x: Any) -> Any:
+        return units.mish(x)
+
+
+class Hardsigmoid(Module):
+    """(x + 3) / 6, held between 0 and 1."""
+
+    def forward(self, x: Any) -> Any:
+        return units.hardsigmoid(x)
+
+
+class Hardswish(Module):
+    """x * hardsigmoid(x)."""
+
+    def forward(self, x: Any) -> Any:
+        return units.hardswish(x)
+
+
+class LogSigmoid(Module):
+    """log(sigmoid(x)), for x of any size."""
+
+    def forward(self, x: Any) -> Any:
+        return units.logsigmoid(x)
+
+
+class SELU(Module):
+    """The scaled ELU that keeps mean 0 and variance 1 (Klambauer et al., 2017)."""
+
+    def forward(self, x: Any) -> Any:
+        return units.selu(x)
+
+
+class Tanhshrink(Module):
+    """x - tanh(x)."""
+
+    def forward(self, x: Any) -> Any:
+        return units.tanhshrink(x)
+
+
+class CELU(WithSettings):
+    """x where it is positive, ``alpha * (exp(x / alpha) - 1)`` elsewhere."""
+
+    def __init__(self, alpha: float = 1.0) -> None:
+        super().__init__(alpha=alpha)
+
+    def forward(self, x: Any) -> Any:
+        return units.celu(x, **self._settings)
+
+
+class GLU(WithSettings):
+    """The first half of axis `dim` times the sigmoid of the second half."""
+
+    def __init__(self, dim: int = -1) -> None:
+        super().__init__(dim=dim)
+
+    def forward(self, x: Any) -> Any:
+        return units.glu(x, **self._settings)
+
+
+class Hardshrink(WithSettings):
+    """x where its size is above `lambd`, 0 elsewhere."""
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__(lambd=lambd)
+
+    def forward(self, x: Any) -> Any:
+        return units.hardshrink(x, **self._settings)
+
+
+class Softshrink(WithSettings):
+    """x moved by `lambd` towards 0, and 0 in between."""
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__(lambd=lambd)
+
+    def forward(self, x: Any) -> Any:
+        return units.softshrink(x, **self._settings)
+
+
+class Threshold(WithSettings):
+    """x where it is above `threshold`, `value` elsewhere."""
+
+    def __init__(self, threshold: float, value: float) -> None:
+        super().__init__(threshold=threshold, value=value)
+
+    def forward(self, x: Any) -> Any:
+        return units.threshold(x, **self._settings)

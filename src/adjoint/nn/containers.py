@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from adjoint.core.errors import ArgumentError
 from adjoint.nn.module import Module
+from adjoint.nn.parameter import Parameter
 
 
 class ModuleList(Module):
@@ -84,3 +85,120 @@ class Sequential(ModuleList):
     @classmethod
     def _of(cls, modules: list[Module]) -> ModuleList:
         return cls(*modules)
+
+
+class ModuleDict(Module):
+    """A dictionary of modules.
+
+    Raises:
+        ArgumentError: if something that is put in is not a `Module`.
+
+    Example:
+        >>> from adjoint import nn
+        >>> parts = nn.ModuleDict({"up": nn.Linear(2, 3), "down": nn.Linear(3, 2)})
+        >>> [name for name, _ in parts.named_parameters()]
+        ['up.weight', 'up.bias', 'down.weight', 'down.bias']
+    """
+
+    def __init__(self, modules: Mapping[str, Module] | None = None) -> None:
+        self._keys: list[str] = []
+        self.update(modules or {})
+
+    def __setitem__(self, name: str, module: Module) -> None:
+        if not isinstance(module, Module):
+            raise ArgumentError(f"ModuleDict holds modules; {name!r} is {module!r}")
+        if hasattr(Module, name) or not name or "." in name:
+            raise ArgumentError(f"ModuleDict: {name!r} is no name for a module: empty, with a dot, or a method's")
+        if name not in self._keys:
+            self._keys.append(name)
+        setattr(self, name, module)
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._keys:
+            raise KeyError(name)
+        return getattr(self, name)
+
+    def __delitem__(self, name: str) -> None:
+        self._keys.remove(name)
+        delattr(self, name)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._keys
+
+    def update(self, modules: Mapping[str, Module]) -> None:
+        """Put all of `modules` in."""
+        for name, module in modules.items():
+            self[name] = module
+
+    def keys(self) -> Iterator[str]:
+        """The names."""
+        return iter(self._keys)
+
+    def values(self) -> Iterator[Any]:
+        """The modules."""
+        return (getattr(self, name) for name in self._keys)
+
+    def items(self) -> Iterator[tuple[str, Any]]:
+        """Names and modules."""
+        return ((name, getattr(self, name)) for name in self._keys)
+
+
+class ParameterList(Module):
+    """A list of parameters; arrays and tensors become parameters.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> weights = nn.ParameterList([np.ones(2), np.zeros(3)])
+        >>> [name for name, _ in weights.named_parameters()]
+        ['0', '1']
+    """
+
+    def __init__(self, values: Iterable[Any] = ()) -> None:
+        self._count = 0
+        for value in values:
+            self.append(value)
+
+    def append(self, value: Any) -> None:
+        """Put a parameter at the end."""
+        setattr(self, str(self._count), value if isinstance(value, Parameter) else Parameter(value))
+        self._count += 1
+
+    def extend(self, values: Iterable[Any]) -> None:
+        """Put all of `values` at the end."""
+        for value in values:
+            self.append(value)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Parameter]:
+        return (getattr(self, str(i)) for i in range(self._count))
+
+    def __getitem__(self, index: int) -> Any:
+        return getattr(self, str(range(self._count)[index]))
+
+    def __setitem__(self, index: int, value: Any) -> None:
+        setattr(self, str(range(self._count)[index]), value if isinstance(value, Parameter) else Parameter(value))
+
+
+class ParameterDict(ModuleDict):
+    """A dictionary of parameters; arrays and tensors become parameters.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> sorted(nn.ParameterDict({"a": np.ones(2), "b": np.zeros(3)}).state_dict())
+        ['a', 'b']
+    """
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        if name not in self._keys:
+            self._keys.append(name)
+        setattr(self, name, value if isinstance(value, Parameter) else Parameter(value))

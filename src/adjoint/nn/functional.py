@@ -2,12 +2,108 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
-from adjoint.nn.init import Rng
-from adjoint.nn.losses import binary_cross_entropy_with_logits, cross_entropy, huber_loss, l1_loss, mse_loss
+from adjoint.nn.attention import (
+    rotary_positions,
+    scaled_dot_product_attention,
+    sinusoidal_positions,
+)
+from adjoint.nn.conv_functions import (
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+)
+from adjoint.nn.ctc import (
+    ctc_loss,
+)
+from adjoint.nn.embedding import (
+    embedding,
+    embedding_bag,
+)
+from adjoint.nn.layers import (
+    dropout,
+    linear,
+)
+from adjoint.nn.losses import (
+    binary_cross_entropy_with_logits,
+    cross_entropy,
+    huber_loss,
+    l1_loss,
+    mse_loss,
+)
+from adjoint.nn.margin_losses import (
+    cosine_embedding_loss,
+    hinge_embedding_loss,
+    margin_ranking_loss,
+    multi_margin_loss,
+    multilabel_margin_loss,
+    multilabel_soft_margin_loss,
+    soft_margin_loss,
+    triplet_margin_loss,
+)
+from adjoint.nn.normalization import (
+    batch_norm,
+    group_norm,
+    instance_norm,
+    layer_norm,
+    rms_norm,
+)
+from adjoint.nn.pooling import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    adaptive_max_pool3d,
+    avg_pool1d,
+    avg_pool2d,
+    avg_pool3d,
+    lp_pool1d,
+    lp_pool2d,
+    lp_pool3d,
+    max_pool1d,
+    max_pool2d,
+    max_pool3d,
+    max_unpool1d,
+    max_unpool2d,
+    max_unpool3d,
+)
+from adjoint.nn.probability_losses import (
+    binary_cross_entropy,
+    gaussian_nll_loss,
+    kl_div,
+    nll_loss,
+    poisson_nll_loss,
+    sigmoid_focal_loss,
+    smooth_l1_loss,
+)
+from adjoint.nn.resizing import (
+    fold,
+    interpolate,
+    pad,
+    pixel_shuffle,
+    pixel_unshuffle,
+    unfold,
+)
+from adjoint.nn.units import (
+    celu,
+    cosine_similarity,
+    glu,
+    hardshrink,
+    hardsigmoid,
+    hardswish,
+    logsigmoid,
+    mish,
+    normalize,
+    one_hot,
+    pairwise_distance,
+    selu,
+    softshrink,
+    tanhshrink,
+    threshold,
+)
 from adjoint.ops.activation import (
     elu,
     gelu,
@@ -23,40 +119,97 @@ from adjoint.ops.activation import (
     softplus,
     softsign,
 )
-from adjoint.ops.neural import affine
-
-
-def linear(x: Any, weight: Any, bias: Any = None) -> Any:
-    """``x @ weight.T + bias``: x (…, in), weight (out, in), bias (out,) or None; the result is (…, out)."""
-    return np.matmul(x, np.transpose(weight)) if bias is None else affine(x, weight, bias)
-
-
-def dropout(x: Any, p: float = 0.5, training: bool = True, *, rng: Rng = None) -> Any:
-    """What `adjoint.nn.Dropout` does, with random numbers from `rng`."""
-    from adjoint.nn.layers import Dropout
-
-    return Dropout(p, rng=rng).train(training)(x)
-
 
 __all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool3d",
+    "avg_pool1d",
+    "avg_pool2d",
+    "avg_pool3d",
+    "batch_norm",
+    "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
+    "celu",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
+    "cosine_embedding_loss",
+    "cosine_similarity",
     "cross_entropy",
+    "ctc_loss",
     "dropout",
     "elu",
+    "embedding",
+    "embedding_bag",
+    "fold",
+    "gaussian_nll_loss",
     "gelu",
+    "glu",
+    "group_norm",
+    "hardshrink",
+    "hardsigmoid",
+    "hardswish",
     "hardtanh",
+    "hinge_embedding_loss",
     "huber_loss",
+    "instance_norm",
+    "interpolate",
+    "kl_div",
     "l1_loss",
+    "layer_norm",
     "leaky_relu",
     "linear",
     "log_softmax",
+    "logsigmoid",
+    "lp_pool1d",
+    "lp_pool2d",
+    "lp_pool3d",
+    "margin_ranking_loss",
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
+    "max_unpool1d",
+    "max_unpool2d",
+    "max_unpool3d",
+    "mish",
     "mse_loss",
+    "multi_margin_loss",
+    "multilabel_margin_loss",
+    "multilabel_soft_margin_loss",
+    "nll_loss",
+    "normalize",
+    "one_hot",
+    "pad",
+    "pairwise_distance",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+    "poisson_nll_loss",
     "prelu",
     "relu",
     "relu6",
+    "rms_norm",
+    "rotary_positions",
+    "scaled_dot_product_attention",
+    "selu",
     "sigmoid",
+    "sigmoid_focal_loss",
     "silu",
+    "sinusoidal_positions",
+    "smooth_l1_loss",
+    "soft_margin_loss",
     "softmax",
     "softplus",
+    "softshrink",
     "softsign",
+    "tanhshrink",
+    "threshold",
+    "triplet_margin_loss",
+    "unfold",
 ]

@@ -1,20 +1,28 @@
-"""Layers with parameters: linear, embedding, layer normalisation. And two without: dropout, flatten."""
+"""Layers that every network has: linear, bilinear, layer normalisation, dropout, flatten."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from adjoint.core.box import Box, raw, varies
-from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
+from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.nn import init
 from adjoint.nn.init import Initializer, Rng
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
-from adjoint.ops.indexing import take
 from adjoint.ops.neural import affine, kept, standardize
+
+
+def linear(input: Any, weight: Any, bias: Any = None) -> Any:
+    """``input @ weight.T + bias``: input (…, in), weight (out, in), bias (out,) or None; the result is (…, out)."""
+    return np.matmul(input, np.transpose(weight)) if bias is None else affine(input, weight, bias)
+
+
+def dropout(input: Any, p: float = 0.5, training: bool = True, *, rng: Rng = None) -> Any:
+    """What `adjoint.nn.Dropout` does, with random numbers from `rng`."""
+    return Dropout(p, rng=rng).train(training)(input)
 
 
 class Linear(Module):
@@ -68,42 +76,6 @@ class Linear(Module):
     def extra_repr(self) -> str:
         out_features, in_features = self.weight.shape
         return f"in_features={in_features}, out_features={out_features}, bias={self.bias is not None}"
-
-
-class Embedding(Module):
-    """A learned vector for each of `num_embeddings` symbols.
-
-    Args:
-        num_embeddings, embedding_dim: the shape of `weight`, drawn from the standard normal distribution.
-        rng, dtype: as in `Linear`.
-
-    Raises:
-        DTypeError: if it is called with anything but whole numbers.
-        ArgumentError: if one of them is not in ``0 … num_embeddings - 1``.
-
-    Example:
-        >>> from adjoint import nn
-        >>> nn.Embedding(10, 4, rng=0)([[1, 2], [3, 9]]).shape
-        (2, 2, 4)
-    """
-
-    def __init__(self, num_embeddings: int, embedding_dim: int, *, rng: Rng = None, dtype: Any = np.float64) -> None:
-        self.weight = Parameter(init.normal((num_embeddings, embedding_dim), rng, dtype))
-
-    def forward(self, x: Any) -> Any:
-        numbers: Any = raw(x)
-        count = self.weight.shape[0]
-        numbers = numbers if isinstance(numbers, Box) else np.asarray(numbers)  # a box, while it is captured
-        if numbers.dtype.kind not in "iu":
-            raise DTypeError(f"Embedding takes whole numbers; got {numbers.dtype}. Convert: x.astype(int)")
-        if numbers.size and not (numbers.min() >= 0 and numbers.max() < count):
-            raise ArgumentError(
-                f"Embedding has symbols 0 … {count - 1}; got numbers from {numbers.min()} to {numbers.max()}"
-            )
-        return take(self.weight, x, axis=0) if varies(x) else self.weight[numbers]
-
-    def extra_repr(self) -> str:
-        return ", ".join(map(str, self.weight.shape))
 
 
 class LayerNorm(Module):
@@ -180,6 +152,89 @@ class Dropout(Module):
         return f"p={self.p}"
 
 
+class _ChannelDropout(Dropout):
+    """Drops whole channels, (n, channels, …) or (channels, …)."""
+
+    axes: ClassVar[int]
+
+    def forward(self, x: Any) -> Any:
+        if not self.training or self.p == 0:
+            return x
+        if np.ndim(x) not in (self.axes + 1, self.axes + 2):
+            name = type(self).__name__
+            raise ShapeError(f"{name} takes (n, channels, …) with {self.axes} axes behind; got {np.shape(x)}")
+        keep = kept(x[(...,) + (slice(0, 1),) * self.axes], p=self.p, rng=self.rng)
+        return np.where(keep, x * (1 / max(1 - self.p, 1e-300)), 0.0)
+
+
+class Dropout1d(_ChannelDropout):
+    """`Dropout` of whole channels of (n, channels, length)."""
+
+    axes = 1
+
+
+class Dropout2d(_ChannelDropout):
+    """`Dropout` of whole channels of (n, channels, height, width)."""
+
+    axes = 2
+
+
+class Dropout3d(_ChannelDropout):
+    """`Dropout` of whole channels of (n, channels, depth, height, width)."""
+
+    axes = 3
+
+
+class AlphaDropout(Dropout):
+    """Dropout that keeps mean 0 and variance 1, for `SELU` (Klambauer et al., 2017)."""
+
+    def forward(self, x: Any) -> Any:
+        if not self.training or self.p == 0:
+            return x
+        low, keep = -1.7580993408473766, 1 - self.p  # what SELU tends to: -scale * alpha
+        a = 1 / math.sqrt(keep + low * low * keep * self.p) if keep else 0.0
+        return np.where(kept(x, p=self.p, rng=self.rng), x, low) * a - a * low * self.p
+
+
+class Bilinear(Module):
+    """``x1 @ weight[k] @ x2 + bias[k]`` for each k.
+
+    Args:
+        in1_features, in2_features, out_features: `x1` is (…, in1), `x2` (…, in2), the result (…, out).
+        bias: whether there is one.
+        rng, dtype: as in `Linear`; all are uniform within ±1/sqrt(in1_features).
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.Bilinear(2, 3, 4, rng=0)(np.ones((5, 2)), np.ones((5, 3))).shape
+        (5, 4)
+    """
+
+    def __init__(
+        self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, *, rng: Rng = None,
+        dtype: Any = np.float64,
+    ) -> None:  # fmt: skip
+        rng = np.random.default_rng(rng)
+        bound = 1 / math.sqrt(in1_features)
+        self.weight = Parameter(init.uniform((out_features, in1_features, in2_features), rng, dtype, -bound, bound))
+        self.bias = Parameter(init.uniform((out_features,), rng, dtype, -bound, bound)) if bias else None
+
+    def forward(self, x1: Any, x2: Any) -> Any:
+        out = np.einsum("...i,kij,...j->...k", x1, self.weight, x2)
+        return out if self.bias is None else out + self.bias
+
+
+class Identity(Module):
+    """Gives back what it is given; whatever it is made with is ignored."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    def forward(self, x: Any) -> Any:
+        return x
+
+
 class Flatten(Module):
     """Join the axes from `start_dim` to `end_dim` to one.
 
@@ -200,3 +255,25 @@ class Flatten(Module):
 
     def extra_repr(self) -> str:
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+
+
+class Unflatten(Module):
+    """The inverse of `Flatten`: axis `dim` becomes axes of `unflattened_size`.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.Unflatten(1, (2, 3))(np.zeros((5, 6))).shape
+        (5, 2, 3)
+    """
+
+    def __init__(self, dim: int, unflattened_size: tuple[int, ...]) -> None:
+        self.dim, self.unflattened_size = dim, tuple(unflattened_size)
+
+    def forward(self, x: Any) -> Any:
+        shape = np.shape(x)
+        at = self.dim % len(shape)
+        return np.reshape(x, (*shape[:at], *self.unflattened_size, *shape[at + 1 :]))
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

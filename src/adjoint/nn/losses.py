@@ -11,12 +11,12 @@ import numpy as np
 
 from adjoint.core.box import Box, raw
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
-from adjoint.ops.activation import log_softmax
+from adjoint.ops.activation import log_softmax, softplus
 from adjoint.ops.neural import huber_cost, logit_cross_entropy, negative_log_likelihood
 from adjoint.ops.reductions import reduce_mean
 
 
-def _out_of_range(labels: Any, classes: int) -> bool:
+def out_of_range(labels: Any, classes: int) -> bool:
     """Whether a class number is negative or too large; a negative one, read without its sign, is very large."""
     held = raw(labels)
     if not isinstance(held, np.ndarray):
@@ -24,7 +24,8 @@ def _out_of_range(labels: Any, classes: int) -> bool:
     return bool(held.size) and int(np.maximum.reduce(held.view(f"u{held.itemsize}"), axis=None)) >= classes
 
 
-def _reduced(loss: Any, reduction: str) -> Any:
+def reduced(loss: Any, reduction: str) -> Any:
+    """The loss, its sum or its mean."""
     if reduction == "mean":
         return reduce_mean(loss)
     if reduction == "sum":
@@ -34,13 +35,14 @@ def _reduced(loss: Any, reduction: str) -> Any:
     raise ArgumentError(f'reduction is "mean", "sum" or "none"; got {reduction!r}')
 
 
-def _array(x: Any) -> Any:
+def array(x: Any) -> Any:
+    """`x` as an array of any kind."""
     return x if isinstance(x, Box) else np.asarray(x)
 
 
-def _alike(name: str, first: Any, target: Any) -> tuple[Any, Any]:
+def alike(name: str, first: Any, target: Any) -> tuple[Any, Any]:
     """Both as arrays, which must be of one shape."""
-    first, target = _array(first), _array(target)
+    first, target = array(first), array(target)
     # Broadcasting (n, 1) against (n,) would give n * n errors, and a loss that trains nothing.
     if first.shape != target.shape:
         raise ShapeError(
@@ -66,8 +68,8 @@ def mse_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
         >>> nn.mse_loss(np.array([1.0, 2.0]), np.array([0.0, 4.0]))
         np.float64(2.5)
     """
-    input, target = _alike("mse_loss", input, target)
-    return _reduced(np.square(input - target), reduction)
+    input, target = alike("mse_loss", input, target)
+    return reduced(np.square(input - target), reduction)
 
 
 def l1_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
@@ -79,8 +81,8 @@ def l1_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
         >>> nn.l1_loss(np.array([1.0, 2.0]), np.array([0.0, 4.0]))
         np.float64(1.5)
     """
-    input, target = _alike("l1_loss", input, target)
-    return _reduced(np.abs(input - target), reduction)
+    input, target = alike("l1_loss", input, target)
+    return reduced(np.abs(input - target), reduction)
 
 
 def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0) -> Any:
@@ -95,19 +97,23 @@ def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 
         >>> nn.huber_loss(np.array([0.5, 3.0]), np.zeros(2), reduction="none")
         array([0.125, 2.5  ])
     """
-    input, target = _alike("huber_loss", input, target)
+    input, target = alike("huber_loss", input, target)
     if not delta > 0:
         raise ArgumentError(f"huber_loss: delta must be positive; got {delta}")
-    return _reduced(huber_cost(input - target, delta), reduction)
+    return reduced(huber_cost(input - target, delta), reduction)
 
 
-def binary_cross_entropy_with_logits(input: Any, target: Any, reduction: str = "mean") -> Any:
+def binary_cross_entropy_with_logits(
+    input: Any, target: Any, reduction: str = "mean", *, weight: Any = None, pos_weight: Any = None
+) -> Any:
     """``-target * log(sigmoid(input)) - (1 - target) * log(1 - sigmoid(input))``, for logits of any size.
 
     Args:
         input: logits, of any shape.
         target: probabilities of that shape; truth values are taken as 0 and 1.
         reduction: "mean", "sum" or "none".
+        weight: factors that broadcast to the shape.
+        pos_weight: factors of the first term alone, so that right answers of 1 count more.
 
     Raises:
         ShapeError: if the shapes differ.
@@ -118,10 +124,13 @@ def binary_cross_entropy_with_logits(input: Any, target: Any, reduction: str = "
         >>> nn.binary_cross_entropy_with_logits(np.array([0.0, np.inf]), np.array([1.0, 1.0]), reduction="none")
         array([0.69314718, 0.        ])
     """
-    input, target = _alike("binary_cross_entropy_with_logits", input, target)
+    input, target = alike("binary_cross_entropy_with_logits", input, target)
     if target.dtype.kind == "b":
         target = target.astype(input.dtype)
-    return _reduced(logit_cross_entropy(input, target), reduction)
+    loss = logit_cross_entropy(input, target)
+    if pos_weight is not None:
+        loss = loss + (pos_weight - 1) * target * softplus(-input)
+    return reduced(loss if weight is None else loss * weight, reduction)
 
 
 def cross_entropy(
@@ -160,7 +169,7 @@ def cross_entropy(
     """
     if not 0 <= label_smoothing <= 1:
         raise ArgumentError(f"cross_entropy: label_smoothing is a share, from 0 to 1; got {label_smoothing}")
-    input, target = _array(input), _array(target)
+    input, target = array(input), array(target)
     input = input.astype(float) if input.dtype.kind in "iub" else input
     if input.ndim == 0:
         raise ShapeError("cross_entropy: logits have a class axis, (classes,) or (n, classes, …); got one number")
@@ -182,7 +191,7 @@ def cross_entropy(
     if label_smoothing:
         target = target * (1 - label_smoothing) + label_smoothing / classes
     loss = _expected(log_softmax(input), target if weight is None else target * weight)
-    return np.sum(loss) / max(loss.size, 1) if reduction == "mean" else _reduced(loss, reduction)
+    return np.sum(loss) / max(loss.size, 1) if reduction == "mean" else reduced(loss, reduction)
 
 
 def _expected(log_p: Any, target: Any) -> Any:
@@ -194,7 +203,7 @@ def _expected(log_p: Any, target: Any) -> Any:
 def _from_labels(
     logits: Any, labels: Any, weight: Any, ignore_index: int, reduction: str, label_smoothing: float
 ) -> Any:
-    labels = _array(labels)
+    labels = array(labels)
     classes = logits.shape[-1]
     if labels.shape != logits.shape[:-1]:
         raise ShapeError(
@@ -202,10 +211,10 @@ def _from_labels(
             f"{logits.shape[:-1]}; got {labels.shape}"
         )
     counted = None
-    if _out_of_range(labels, classes) or 0 <= ignore_index < classes:
+    if out_of_range(labels, classes) or 0 <= ignore_index < classes:
         counted = labels != ignore_index
         labels = np.where(counted, labels, 0)
-        if _out_of_range(labels, classes):
+        if out_of_range(labels, classes):
             raise ArgumentError(
                 f"cross_entropy: class numbers run from 0 to {classes - 1}; got {labels.min()} to {labels.max()}"
             )
@@ -225,7 +234,7 @@ def _from_labels(
     if counted is not None:
         loss = np.where(counted, loss, 0.0)
     if reduction != "mean" or (counted is None and weight is None):
-        return _reduced(loss, reduction)
+        return reduced(loss, reduction)
     shares = np.ones(labels.shape, loss.dtype) if weight is None else weight[labels]
     total = np.sum(shares if counted is None else np.where(counted, shares, 0.0))
     return np.sum(loss) / np.where(np.equal(total, 0), 1.0, total)

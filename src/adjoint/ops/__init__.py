@@ -33,6 +33,7 @@ _RARER = {
         "convolve convolve_full correlate overlap_add polyadd polyder polyint polymul polysub polyval "
         "sliding_window_view vander windows"
     ),
+    "conv": "conv conv_input conv_weight fold unfold",
     "creation": (
         "apply_along_axis apply_over_axes array2string array_repr array_str common_type delete diag_indices_from "
         "full_like geomspace insert isin ix_ linspace logspace meshgrid min_scalar_type piecewise ravel_multi_index "
@@ -63,6 +64,7 @@ _RARER = {
     "neural": "affine huber_cost logit_cross_entropy negative_log_likelihood standardize",
     "padding": "pad pad_zeros",
     "polynomials": "poly polydiv polyfit roots trim_zeros",
+    "pooling": "window_spread window_sum",
     "sets": "intersect1d setdiff1d setxor1d union1d unique unique_all unique_counts unique_inverse unique_values",
     "statistics": "average corrcoef cov",
 }

@@ -1,0 +1,67 @@
+"""Values and gradients of PyTorch's for the cases of `tests/nn/table.py`: into `tests/nn/torch_values.npz`.
+
+Needs the extra `bench`. ``python scripts/torch_values.py``
+"""
+
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import torch
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+from tests.nn import table  # noqa: E402 - it stands beside the tests
+
+
+def tensor(x):
+    return torch.from_numpy(np.array(x)) if isinstance(x, np.ndarray) else x
+
+
+def values(number, case):
+    """What PyTorch gives for a case: by name of what it is."""
+    arrays, options = table.arrays_of(number, case)
+    options = {name: tensor(value) for name, value in options.items()}
+    inputs = [tensor(x).requires_grad_(table.varies(kind)) for x, kind in zip(arrays, case["x"], strict=True)]
+    found = {}
+    if case["name"].startswith(table.F):
+        state = {}
+        function = getattr(torch.nn.functional, case["name"].removeprefix(table.F))
+        result = function(*inputs, *case["args"], **options)
+        parameters = {}
+    else:
+        module = getattr(torch.nn, case["name"])(*case["args"], **options).double()
+        shapes = {name: tuple(value.shape) for name, value in module.state_dict().items()}
+        state = table.state_of(
+            number, {n: s for n, s in shapes.items() if n not in ("pos_weight",) and n not in options}
+        )
+        module.load_state_dict({name: tensor(value) for name, value in state.items()}, strict=False)
+        module.train(case.get("train", True))
+        parameters = dict(module.named_parameters())
+        result = module(*inputs)
+        found |= {f"state/{name}": np.array(shape) for name, shape in shapes.items()}
+    results = table.leaves(result)
+    wanted = [r for r in results if r.dtype.is_floating_point and r.requires_grad]
+    weights = table.cotangents(number, [tuple(r.shape) for r in wanted])
+    sum((r * tensor(w)).sum() for r, w in zip(wanted, weights, strict=True)).backward()
+    found |= {f"out/{i}": r.detach().numpy() for i, r in enumerate(results)}
+    found |= {f"x/{i}": x.grad.numpy() for i, x in enumerate(inputs) if x.grad is not None}
+    found |= {f"grad/{name}": p.grad.numpy() for name, p in parameters.items() if p.grad is not None}
+    if not case["name"].startswith(table.F):
+        found |= {f"after/{name}": b.numpy() for name, b in module.named_buffers() if "running" in name}
+    return found
+
+
+def main():
+    everything = {}
+    warnings.simplefilter("ignore")
+    for number, case in enumerate(table.CASES):
+        name = table.identifier(number, case)
+        everything |= {f"{name}/{key}": value for key, value in values(number, case).items()}
+    np.savez_compressed(ROOT / "tests/nn/torch_values.npz", **everything)
+    print(f"{len(table.CASES)} cases, {len(everything)} arrays, by PyTorch {torch.__version__}")
+
+
+if __name__ == "__main__":
+    main()

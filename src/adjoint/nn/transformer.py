@@ -1,0 +1,227 @@
+"""The transformer's layers, and stacks of them (Vaswani et al., Attention Is All You Need, 2017)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.errors import ArgumentError
+from adjoint.nn.attention import MultiheadAttention
+from adjoint.nn.containers import ModuleList
+from adjoint.nn.init import Rng
+from adjoint.nn.layers import Dropout, LayerNorm, Linear
+from adjoint.nn.module import Module
+from adjoint.ops.activation import gelu, relu
+
+ACTIVATIONS: dict[str, Callable[[Any], Any]] = {"relu": relu, "gelu": gelu}
+
+
+class _Block(Module):
+    """What encoder and decoder layers share."""
+
+    def _setup(
+        self,
+        d_model: int,
+        dim_feedforward: int,
+        dropout: float,
+        activation: Any,
+        norm_first: bool,
+        options: dict[str, Any],
+    ) -> None:
+        if not callable(activation) and activation not in ACTIVATIONS:
+            raise ArgumentError(f'activation is "relu", "gelu" or a function; got {activation!r}')
+        self.activation: Callable[[Any], Any] = ACTIVATIONS[activation] if isinstance(activation, str) else activation
+        self.norm_first = norm_first
+        self.linear1 = Linear(d_model, dim_feedforward, **options)
+        self.dropout = Dropout(dropout, rng=options["rng"])
+        self.linear2 = Linear(dim_feedforward, d_model, **options)
+
+    def _feed_forward(self, x: Any, last: Dropout) -> Any:
+        return last(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+
+
+class TransformerEncoderLayer(_Block):
+    """Self-attention and two linear layers, each added to what goes in and normalised.
+
+    Args:
+        d_model: the width.
+        nhead: the number of heads.
+        dim_feedforward: the width between the two linear layers.
+        dropout: while training.
+        activation: "relu", "gelu" or a function.
+        layer_norm_eps: of the normalisations.
+        batch_first: arrays are (n, length, width), instead of (length, n, width).
+        norm_first: normalise what goes into each part, instead of what comes out.
+        bias: whether linear layers have one.
+        rng, dtype: as in `Linear`.
+
+    Calling it: ``layer(src, src_mask, src_key_padding_mask, is_causal)``, with masks as in `MultiheadAttention`.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.TransformerEncoderLayer(8, 2, 16, batch_first=True, rng=0).eval()(np.ones((2, 5, 8))).shape
+        (2, 5, 8)
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Any = "relu",
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        *,
+        rng: Rng = None,
+        dtype: Any = np.float64,
+    ) -> None:
+        rng = np.random.default_rng(rng)
+        options: dict[str, Any] = {"bias": bias, "rng": rng, "dtype": dtype}
+        self.self_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, **options)
+        self._setup(d_model, dim_feedforward, dropout, activation, norm_first, options)
+        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, dtype=dtype)
+        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, dtype=dtype)
+        self.dropout1, self.dropout2 = Dropout(dropout, rng=rng), Dropout(dropout, rng=rng)
+
+    def forward(self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False) -> Any:
+        def attend(x: Any) -> Any:
+            out, _ = self.self_attn(
+                x, x, x, src_key_padding_mask, need_weights=False, attn_mask=src_mask, is_causal=is_causal
+            )
+            return self.dropout1(out)
+
+        if self.norm_first:
+            src = src + attend(self.norm1(src))
+            return src + self._feed_forward(self.norm2(src), self.dropout2)
+        src = self.norm1(src + attend(src))
+        return self.norm2(src + self._feed_forward(src, self.dropout2))
+
+
+class TransformerDecoderLayer(_Block):
+    """Self-attention, attention over what an encoder gave, and two linear layers.
+
+    Args:
+        d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias, rng, dtype:
+            as in `TransformerEncoderLayer`.
+
+    Calling it: ``layer(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask,
+    tgt_is_causal, memory_is_causal)``.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> layer = nn.TransformerDecoderLayer(8, 2, 16, batch_first=True, rng=0).eval()
+        >>> layer(np.ones((2, 5, 8)), np.ones((2, 3, 8))).shape
+        (2, 5, 8)
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Any = "relu",
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        *,
+        rng: Rng = None,
+        dtype: Any = np.float64,
+    ) -> None:
+        rng = np.random.default_rng(rng)
+        options: dict[str, Any] = {"bias": bias, "rng": rng, "dtype": dtype}
+        self.self_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, **options)
+        self.multihead_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, **options)
+        self._setup(d_model, dim_feedforward, dropout, activation, norm_first, options)
+        self.norm1, self.norm2, self.norm3 = (LayerNorm(d_model, eps=layer_norm_eps, dtype=dtype) for _ in range(3))
+        self.dropout1, self.dropout2, self.dropout3 = (Dropout(dropout, rng=rng) for _ in range(3))
+
+    def forward(
+        self,
+        tgt: Any,
+        memory: Any,
+        tgt_mask: Any = None,
+        memory_mask: Any = None,
+        tgt_key_padding_mask: Any = None,
+        memory_key_padding_mask: Any = None,
+        tgt_is_causal: bool = False,
+        memory_is_causal: bool = False,
+    ) -> Any:
+        def attend(x: Any) -> Any:
+            out, _ = self.self_attn(
+                x, x, x, tgt_key_padding_mask, need_weights=False, attn_mask=tgt_mask, is_causal=tgt_is_causal
+            )
+            return self.dropout1(out)
+
+        def look(x: Any) -> Any:
+            out, _ = self.multihead_attn(
+                x, memory, memory, memory_key_padding_mask, need_weights=False, attn_mask=memory_mask,
+                is_causal=memory_is_causal,
+            )  # fmt: skip
+            return self.dropout2(out)
+
+        if self.norm_first:
+            tgt = tgt + attend(self.norm1(tgt))
+            tgt = tgt + look(self.norm2(tgt))
+            return tgt + self._feed_forward(self.norm3(tgt), self.dropout3)
+        tgt = self.norm1(tgt + attend(tgt))
+        tgt = self.norm2(tgt + look(tgt))
+        return self.norm3(tgt + self._feed_forward(tgt, self.dropout3))
+
+
+class TransformerEncoder(Module):
+    """Several encoder layers, one behind the other.
+
+    Args:
+        encoder_layer: is copied `num_layers` times, initial values included, as in PyTorch.
+        num_layers: how many.
+        norm: is applied to the result, if it is not None.
+
+    Calling it: ``encoder(src, mask, src_key_padding_mask, is_causal)``.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True, rng=0)
+        >>> nn.TransformerEncoder(layer, 2).eval()(np.ones((2, 5, 8))).shape
+        (2, 5, 8)
+    """
+
+    def __init__(self, encoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
+        self.layers, self.norm = ModuleList([deepcopy(encoder_layer) for _ in range(num_layers)]), norm
+
+    def forward(self, src: Any, mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False) -> Any:
+        for layer in self.layers:
+            src = layer(src, mask, src_key_padding_mask, is_causal)
+        return src if self.norm is None else self.norm(src)
+
+
+class TransformerDecoder(Module):
+    """Several decoder layers, one behind the other; arguments as `TransformerEncoder`.
+
+    Calling it: ``decoder(tgt, memory, …)``, the rest as `TransformerDecoderLayer`.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> layer = nn.TransformerDecoderLayer(8, 2, 16, batch_first=True, rng=0)
+        >>> nn.TransformerDecoder(layer, 2).eval()(np.ones((2, 5, 8)), np.ones((2, 3, 8))).shape
+        (2, 5, 8)
+    """
+
+    def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
+        self.layers, self.norm = ModuleList([deepcopy(decoder_layer) for _ in range(num_layers)]), norm
+
+    def forward(self, tgt: Any, memory: Any, *masks: Any, **named: Any) -> Any:
+        for layer in self.layers:
+            tgt = layer(tgt, memory, *masks, **named)
+        return tgt if self.norm is None else self.norm(tgt)

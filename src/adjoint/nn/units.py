@@ -1,0 +1,135 @@
+"""Rarer activations, as functions of arrays of any shape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.box import raw
+from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
+from adjoint.ops.activation import elu, relu6, sigmoid, softplus
+
+_ALPHA, _SCALE = 1.6732632423543772, 1.0507009873554805
+
+
+def hardsigmoid(input: Any) -> Any:
+    """(x + 3) / 6, held between 0 and 1 (Courbariaux et al., 2015)."""
+    return relu6(input + 3.0) / 6.0
+
+
+def hardswish(input: Any) -> Any:
+    """x * hardsigmoid(x) (Howard et al., Searching for MobileNetV3, 2019)."""
+    return input * hardsigmoid(input)
+
+
+def mish(input: Any) -> Any:
+    """x * tanh(softplus(x)) (Misra, 2019)."""
+    return input * np.tanh(softplus(input))
+
+
+def celu(input: Any, alpha: float = 1.0) -> Any:
+    """x where it is positive, ``alpha * (exp(x / alpha) - 1)`` elsewhere (Barron, 2017)."""
+    return elu(input / alpha) * alpha
+
+
+def selu(input: Any) -> Any:
+    """The scaled ELU that keeps mean 0 and variance 1 (Klambauer et al., 2017)."""
+    return elu(input, _ALPHA) * _SCALE
+
+
+def glu(input: Any, dim: int = -1) -> Any:
+    """The first half of axis `dim` times the sigmoid of the second half (Dauphin et al., 2017).
+
+    Raises:
+        ShapeError: if the axis cannot be halved.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.functional.glu(np.array([2.0, 0.0]))
+        array([1.])
+    """
+    n = np.shape(input)[dim]
+    if n % 2:
+        raise ShapeError(f"glu halves axis {dim}; got {np.shape(input)}")
+    first, second = np.split(input, 2, axis=dim)
+    return first * sigmoid(second)
+
+
+def logsigmoid(input: Any) -> Any:
+    """log(sigmoid(x)), for x of any size."""
+    return -softplus(-input)
+
+
+def tanhshrink(input: Any) -> Any:
+    """x - tanh(x)."""
+    return input - np.tanh(input)
+
+
+def hardshrink(input: Any, lambd: float = 0.5) -> Any:
+    """x where its size is above `lambd`, 0 elsewhere."""
+    return np.where(np.greater(np.abs(input), lambd), input, 0.0)
+
+
+def softshrink(input: Any, lambd: float = 0.5) -> Any:
+    """x moved by `lambd` towards 0, and 0 in between."""
+    below = np.where(np.less(input, -lambd), input + lambd, 0.0)
+    return np.where(np.greater(input, lambd), input - lambd, below)
+
+
+def threshold(input: Any, threshold: float, value: float) -> Any:
+    """x where it is above `threshold`, `value` elsewhere."""
+    return np.where(np.greater(input, threshold), input, value)
+
+
+def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Any:
+    """`input` by its p-norm along `dim`, which is at least `eps`.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.functional.normalize(np.array([3.0, 4.0]), dim=0)
+        array([0.6, 0.8])
+    """
+    norm = np.linalg.norm(input, ord=p, axis=dim, keepdims=True)
+    return input / np.maximum(norm, eps)
+
+
+def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
+    """The cosine of the angle between `x1` and `x2` along `dim`; norms are at least `eps`.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.functional.cosine_similarity(np.array([1.0, 1.0]), np.array([1.0, 0.0]), dim=0)
+        np.float64(0.7071067811865475)
+    """
+    first = np.maximum(np.sqrt(np.sum(x1 * x1, axis=dim)), eps)
+    second = np.maximum(np.sqrt(np.sum(x2 * x2, axis=dim)), eps)
+    return np.sum(x1 * x2, axis=dim) / (first * second)
+
+
+def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
+    """The p-norm of ``x1 - x2 + eps`` along the last axis."""
+    return np.linalg.norm(x1 - x2 + eps, ord=p, axis=-1, keepdims=keepdim)
+
+
+def one_hot(tensor: Any, num_classes: int = -1) -> Any:
+    """1 at each number of a class, 0 elsewhere: (…) whole numbers become (…, num_classes).
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.functional.one_hot(np.array([2, 0]))
+        array([[0, 0, 1],
+               [1, 0, 0]])
+    """
+    tensor = tensor if hasattr(tensor, "dtype") else np.asarray(tensor)
+    labels = np.asarray(raw(tensor))
+    if labels.dtype.kind not in "iu":
+        raise DTypeError(f"one_hot takes whole numbers; got {labels.dtype}")
+    count = int(labels.max(initial=-1)) + 1 if num_classes < 0 else num_classes
+    if labels.size and (labels.min() < 0 or labels.max() >= count):
+        raise ArgumentError(f"one_hot: class numbers run from 0 to {count - 1}; got {labels.min()} to {labels.max()}")
+    return np.equal(np.expand_dims(tensor, -1), np.arange(count)).astype(np.int64)

@@ -1,0 +1,301 @@
+"""Layers and functions as PyTorch has them: cases that `scripts/torch_values.py` runs there, and the tests run here.
+
+A case is what to build, how to call it, and the arrays: a shape, or ``("labels", shape, count)`` and the like.
+"""
+
+import numpy as np
+
+F = "functional."
+
+
+def layer(name, *args, x, **options):
+    return {"name": name, "args": args, "options": options, "x": x if isinstance(x, list) else [x]}
+
+
+def eval_layer(name, *args, x, **options):
+    return layer(name, *args, x=x, **options) | {"train": False}
+
+
+def function(name, *arrays, **options):
+    return {"name": F + name, "args": (), "options": options, "x": list(arrays)}
+
+
+def labels(shape, count):
+    return ("labels", shape, count)
+
+
+def within(shape, low, high):
+    return ("within", shape, low, high)
+
+
+def signs(*shape):
+    return ("signs", shape)
+
+
+def logp(*shape):
+    return ("logp", shape)
+
+
+def mask(*shape):
+    return ("mask", shape)
+
+
+IMAGE, SOUND, SOLID = (2, 4, 7, 6), (2, 4, 9), (1, 2, 4, 5, 4)
+
+CONVOLUTIONS = [
+    layer("Conv1d", 4, 6, 3, x=SOUND),
+    layer("Conv1d", 4, 6, 3, stride=2, padding=1, dilation=2, groups=2, bias=False, x=SOUND),
+    layer("Conv1d", 4, 2, 3, padding="same", x=(4, 9)),
+    layer("Conv2d", 4, 6, 3, x=IMAGE),
+    layer("Conv2d", 4, 8, (3, 2), stride=(2, 1), padding=(1, 0), dilation=(1, 2), groups=4, x=IMAGE),
+    layer("Conv2d", 4, 6, 1, x=IMAGE),
+    layer("Conv2d", 4, 4, 3, padding="same", groups=4, padding_mode="reflect", x=IMAGE),
+    layer("Conv2d", 4, 3, 3, padding=1, padding_mode="circular", x=IMAGE),
+    layer("Conv2d", 4, 3, (2, 3), padding=(2, 1), padding_mode="replicate", x=IMAGE),
+    layer("Conv2d", 4, 3, 3, padding="valid", x=(4, 7, 6)),
+    layer("Conv3d", 2, 3, 2, stride=(1, 2, 1), padding=1, x=SOLID),
+    layer("ConvTranspose1d", 4, 6, 4, stride=2, padding=1, output_padding=1, groups=2, x=SOUND),
+    layer("ConvTranspose2d", 4, 6, 3, x=IMAGE),
+    layer("ConvTranspose2d", 4, 6, (3, 2), stride=(2, 3), padding=(1, 0), output_padding=(1, 2), dilation=2, groups=2,
+          x=IMAGE),
+    layer("ConvTranspose2d", 4, 2, 3, stride=1, dilation=3, output_padding=2, bias=False, x=IMAGE),
+    layer("ConvTranspose3d", 2, 3, 2, stride=2, x=SOLID),
+    function("conv1d", SOUND, (3, 4, 2), (3,), stride=2),
+    function("conv_transpose2d", IMAGE, (4, 3, 2, 2), (3,), stride=2),
+    layer("Unfold", (2, 3), dilation=(2, 1), padding=1, stride=2, x=IMAGE),
+    layer("Fold", (5, 6), (2, 3), padding=1, stride=2, x=(2, 12, 9)),
+]  # fmt: skip
+
+POOLING = [
+    layer("MaxPool1d", 3, stride=2, padding=1, x=SOUND),
+    layer("MaxPool2d", 2, x=IMAGE),
+    layer("MaxPool2d", 3, stride=2, padding=1, dilation=1, ceil_mode=True, x=IMAGE),
+    layer("MaxPool2d", (2, 3), stride=(1, 2), dilation=(2, 1), x=(4, 7, 6)),
+    layer("MaxPool3d", 2, x=SOLID),
+    layer("AvgPool1d", 3, stride=2, padding=1, x=SOUND),
+    layer("AvgPool2d", 2, ceil_mode=True, x=IMAGE),
+    layer("AvgPool2d", 3, stride=2, padding=1, ceil_mode=True, x=IMAGE),
+    layer("AvgPool2d", 3, stride=2, padding=1, ceil_mode=True, count_include_pad=False, x=IMAGE),
+    layer("AvgPool2d", (2, 3), divisor_override=5, x=IMAGE),
+    layer("AvgPool3d", 2, padding=1, x=SOLID),
+    layer("LPPool1d", 3, 2, x=("within", SOUND, 0.2, 2.0)),
+    layer("LPPool2d", 2, 2, stride=1, x=IMAGE),
+    layer("AdaptiveAvgPool1d", 4, x=SOUND),
+    layer("AdaptiveAvgPool2d", (3, None), x=IMAGE),
+    layer("AdaptiveAvgPool2d", 1, x=IMAGE),
+    layer("AdaptiveAvgPool2d", (9, 4), x=IMAGE),
+    layer("AdaptiveAvgPool3d", (2, 5, 2), x=SOLID),
+    layer("AdaptiveMaxPool1d", 4, x=SOUND),
+    layer("AdaptiveMaxPool2d", (3, 4), x=IMAGE),
+    layer("AdaptiveMaxPool3d", 2, x=SOLID),
+]
+
+NORMALIZATION = [
+    layer("BatchNorm1d", 4, x=SOUND),
+    layer("BatchNorm1d", 5, momentum=0.3, eps=1e-3, x=(6, 5)),
+    layer("BatchNorm2d", 4, x=IMAGE),
+    eval_layer("BatchNorm2d", 4, x=IMAGE),
+    layer("BatchNorm2d", 4, momentum=None, affine=False, x=IMAGE),
+    eval_layer("BatchNorm2d", 4, track_running_stats=False, x=IMAGE),
+    layer("BatchNorm3d", 2, x=SOLID),
+    layer("InstanceNorm1d", 4, x=SOUND),
+    layer("InstanceNorm2d", 4, affine=True, track_running_stats=True, x=IMAGE),
+    eval_layer("InstanceNorm2d", 4, affine=True, track_running_stats=True, x=IMAGE),
+    layer("InstanceNorm3d", 2, x=SOLID),
+    layer("GroupNorm", 2, 4, x=IMAGE),
+    layer("GroupNorm", 4, 4, affine=False, x=SOUND),
+    layer("LayerNorm", 6, x=IMAGE),
+    layer("LayerNorm", (7, 6), eps=1e-3, elementwise_affine=False, x=IMAGE),
+    layer("RMSNorm", 6, x=IMAGE),
+    layer("RMSNorm", (7, 6), eps=1e-2, x=IMAGE),
+    function("normalize", (3, 4), p=3.0, dim=1),
+]
+
+RECURRENT = [
+    layer("RNN", 3, 4, x=(5, 2, 3)),
+    layer("RNN", 3, 4, num_layers=2, nonlinearity="relu", bias=False, bidirectional=True, x=(5, 2, 3)),
+    layer("LSTM", 3, 4, x=(5, 3)),
+    layer("LSTM", 3, 4, num_layers=2, batch_first=True, bidirectional=True, x=(2, 5, 3)),
+    layer("GRU", 3, 4, num_layers=2, bidirectional=True, x=(5, 2, 3)),
+    layer("GRU", 3, 4, bias=False, x=[(5, 2, 3), (1, 2, 4)]),
+    layer("RNNCell", 3, 4, x=[(2, 3), (2, 4)]),
+    layer("LSTMCell", 3, 4, x=(2, 3)),
+    layer("GRUCell", 3, 4, x=[(2, 3), (2, 4)]),
+]
+
+ATTENTION = [
+    function("scaled_dot_product_attention", (2, 3, 4, 5), (2, 3, 6, 5), (2, 3, 6, 7)),
+    function("scaled_dot_product_attention", (2, 4, 5), (2, 4, 5), (2, 4, 3), is_causal=True, scale=0.3),
+    function("scaled_dot_product_attention", (2, 4, 5), (2, 6, 5), (2, 6, 3), mask(4, 6)),
+    layer("MultiheadAttention", 8, 2, x=[(5, 2, 8), (3, 2, 8), (3, 2, 8)]),
+    layer("MultiheadAttention", 8, 4, bias=False, kdim=6, vdim=5, batch_first=True,
+          x=[(2, 5, 8), (2, 3, 6), (2, 3, 5)]),
+    layer("TransformerEncoderLayer", 8, 2, 16, dropout=0.0, batch_first=True, x=(2, 5, 8)),
+    layer("TransformerEncoderLayer", 8, 2, 16, dropout=0.0, activation="gelu", norm_first=True, x=(5, 2, 8)),
+    layer("TransformerDecoderLayer", 8, 2, 16, dropout=0.0, x=[(5, 2, 8), (3, 2, 8)]),
+    layer("TransformerDecoderLayer", 8, 2, 16, dropout=0.0, norm_first=True, batch_first=True,
+          x=[(2, 5, 8), (2, 3, 8)]),
+]  # fmt: skip
+
+RESIZING = [
+    *(layer("Upsample", scale_factor=2, mode=m, x=IMAGE) for m in ("nearest", "bilinear", "bicubic", "nearest-exact")),
+    *(layer("Upsample", size=(5, 11), mode=m, align_corners=True, x=IMAGE) for m in ("bilinear", "bicubic")),
+    layer("Upsample", scale_factor=0.6, mode="bilinear", x=IMAGE),
+    layer("Upsample", scale_factor=1.7, mode="nearest", x=IMAGE),
+    layer("Upsample", size=13, mode="linear", x=SOUND),
+    layer("Upsample", size=(3, 7, 5), mode="trilinear", x=SOLID),
+    function("interpolate", IMAGE, size=(4, 4), mode="area"),
+    layer("PixelShuffle", 2, x=(2, 8, 3, 2)),
+    layer("PixelUnshuffle", 2, x=(2, 3, 4, 6)),
+    layer("ConstantPad2d", (1, 2, 0, 3), 0.5, x=IMAGE),
+    layer("ZeroPad2d", (1, -1, 2, 0), x=IMAGE),
+    layer("ReflectionPad1d", (2, 1), x=SOUND),
+    layer("ReflectionPad2d", (1, 2, 3, 0), x=IMAGE),
+    layer("ReplicationPad2d", 2, x=IMAGE),
+    layer("ReplicationPad3d", (1, 0, 2, 1, 0, 1), x=SOLID),
+    layer("CircularPad2d", (1, 2, 0, 1), x=IMAGE),
+]
+
+PLAIN = (4, 5)
+ACTIVATIONS = [
+    *(layer(n, x=PLAIN) for n in ("ReLU", "Tanh", "Sigmoid", "SiLU", "Softplus", "GELU", "LeakyReLU", "ELU", "Softsign",
+      "ReLU6", "Mish", "Hardsigmoid", "Hardswish", "LogSigmoid", "SELU", "Tanhshrink", "CELU", "Hardshrink",
+      "Softshrink", "Hardtanh", "PReLU", "Identity")),
+    layer("GELU", approximate="tanh", x=PLAIN),
+    layer("GLU", x=(3, 6)),
+    layer("GLU", dim=1, x=(3, 4, 2)),
+    layer("CELU", alpha=0.7, x=PLAIN),
+    layer("ELU", alpha=0.7, x=PLAIN),
+    layer("Hardtanh", -0.4, 0.8, x=PLAIN),
+    layer("Threshold", 0.1, -3.0, x=PLAIN),
+    layer("PReLU", 5, x=PLAIN),
+    layer("PReLU", 4, x=IMAGE),
+    eval_layer("RReLU", x=PLAIN),
+    layer("Softmax", dim=1, x=PLAIN),
+    layer("LogSoftmax", dim=0, x=PLAIN),
+    layer("Softmin", dim=1, x=PLAIN),
+    layer("Softmax2d", x=IMAGE),
+]  # fmt: skip
+
+OTHERS = [
+    layer("Linear", 5, 3, x=PLAIN),
+    layer("Bilinear", 4, 5, 3, x=[(2, 4), (2, 5)]),
+    layer("Embedding", 7, 3, x=labels((2, 5), 7)),
+    layer("Embedding", 7, 3, padding_idx=2, x=labels((2, 9), 7)),
+    layer("Embedding", 7, 3, max_norm=0.8, x=labels((2, 3), 7)),
+    *(layer("EmbeddingBag", 7, 3, mode=m, x=labels((3, 4), 7)) for m in ("sum", "mean", "max")),
+    layer("EmbeddingBag", 7, 3, mode="mean", padding_idx=1, x=labels((3, 4), 7)),
+    layer("Flatten", x=IMAGE),
+    layer("Unflatten", 1, (2, 2), x=IMAGE),
+    layer("CosineSimilarity", x=[(3, 4), (3, 4)]),
+    layer("PairwiseDistance", p=1.5, x=[(3, 4), (3, 4)]),
+]
+
+SAME = [(4, 5), (4, 5)]
+LOSSES = [
+    *(layer(n, reduction=r, x=SAME) for n in ("MSELoss", "L1Loss", "HuberLoss", "SmoothL1Loss")
+      for r in ("mean", "sum", "none")),
+    layer("HuberLoss", delta=0.3, x=SAME),
+    layer("SmoothL1Loss", beta=0.3, x=SAME),
+    *(layer("CrossEntropyLoss", reduction=r, x=[PLAIN, labels((4,), 5)]) for r in ("mean", "sum", "none")),
+    layer("CrossEntropyLoss", label_smoothing=0.2, ignore_index=1, x=[PLAIN, labels((4,), 5)]),
+    layer("CrossEntropyLoss", weight=("within", (5,), 0.5, 2.0), x=[PLAIN, labels((4,), 5)]),
+    layer("CrossEntropyLoss", weight=("within", (5,), 0.5, 2.0), label_smoothing=0.2, x=[PLAIN, labels((4,), 5)]),
+    layer("CrossEntropyLoss", x=[(2, 5, 3), labels((2, 3), 5)]),
+    layer("CrossEntropyLoss", x=[PLAIN, ("shares", PLAIN)]),
+    layer("NLLLoss", weight=("within", (5,), 0.5, 2.0), ignore_index=2, x=[logp(6, 5), labels((6,), 5)]),
+    layer("NLLLoss", reduction="none", x=[logp(2, 5, 3), labels((2, 3), 5)]),
+    layer("BCELoss", x=[within(PLAIN, 0.01, 0.99), within(PLAIN, 0.0, 1.0)]),
+    layer("BCELoss", weight=("within", (5,), 0.5, 2.0), reduction="sum", x=[within(PLAIN, 0, 1), within(PLAIN, 0, 1)]),
+    layer("BCEWithLogitsLoss", x=[PLAIN, within(PLAIN, 0.0, 1.0)]),
+    layer("BCEWithLogitsLoss", pos_weight=("within", (5,), 0.5, 2.0), weight=("within", (5,), 0.5, 2.0),
+          x=[PLAIN, within(PLAIN, 0.0, 1.0)]),
+    *(layer("KLDivLoss", reduction=r, x=[logp(4, 5), ("shares", PLAIN)]) for r in ("batchmean", "sum")),
+    layer("KLDivLoss", reduction="sum", log_target=True, x=[logp(4, 5), logp(4, 5)]),
+    layer("PoissonNLLLoss", x=[PLAIN, within(PLAIN, 0, 4)]),
+    layer("PoissonNLLLoss", log_input=False, full=True, x=[within(PLAIN, 0.1, 4), within(PLAIN, 0, 4)]),
+    layer("GaussianNLLLoss", x=[PLAIN, PLAIN, within(PLAIN, 0.1, 2)]),
+    layer("GaussianNLLLoss", full=True, reduction="sum", x=[PLAIN, PLAIN, within((4, 1), 0.1, 2)]),
+    layer("HingeEmbeddingLoss", margin=0.7, x=[PLAIN, signs(4, 5)]),
+    layer("MarginRankingLoss", margin=0.2, x=[(6,), (6,), signs(6)]),
+    layer("SoftMarginLoss", x=[PLAIN, signs(4, 5)]),
+    layer("CosineEmbeddingLoss", margin=0.1, x=[PLAIN, PLAIN, signs(4)]),
+    layer("TripletMarginLoss", x=[PLAIN, PLAIN, PLAIN]),
+    layer("TripletMarginLoss", margin=0.4, p=1.5, swap=True, reduction="sum", x=[PLAIN, PLAIN, PLAIN]),
+    layer("MultiMarginLoss", x=[PLAIN, labels((4,), 5)]),
+    layer("MultiMarginLoss", p=2, margin=0.6, weight=("within", (5,), 0.5, 2.0), x=[PLAIN, labels((4,), 5)]),
+    layer("MultiLabelMarginLoss", x=[(2, 4), ("given", [[3, 0, -1, 1], [1, -1, 0, 2]])]),
+    layer("MultiLabelSoftMarginLoss", x=[PLAIN, ("given", [[1.0, 0, 0, 1, 1]] * 4)]),
+    *(layer("CTCLoss", reduction=r, x=[logp(8, 3, 5), ("given", [[1, 2, 2], [3, 4, 1], [2, 1, 1]]),
+      ("given", [8, 6, 7]), ("given", [3, 2, 1])]) for r in ("mean", "sum", "none")),
+    layer("CTCLoss", zero_infinity=True, reduction="none", x=[logp(2, 2, 5), ("given", [[1, 1, 1], [3, 4, 1]]),
+          ("given", [2, 2]), ("given", [3, 1])]),
+]  # fmt: skip
+
+CASES = CONVOLUTIONS + POOLING + NORMALIZATION + RECURRENT + ATTENTION + RESIZING + ACTIVATIONS + OTHERS + LOSSES
+
+
+def identifier(number, case):
+    """A name of a case for tests and files."""
+    return f"{number:03d}-{case['name'].removeprefix(F)}"
+
+
+def array_of(kind, rng):
+    """An array from what the table says of it."""
+    if isinstance(kind[0], int):
+        return rng.normal(size=kind)
+    what, shape, *more = kind
+    if what == "given":
+        return np.array(shape)
+    if what == "labels":
+        return rng.integers(0, more[0], shape)
+    if what == "within":
+        return rng.uniform(*more, shape)
+    if what == "signs":
+        return rng.choice([-1.0, 1.0], shape)
+    if what == "mask":
+        return rng.random(shape) < 0.7
+    e = np.exp(rng.normal(size=shape))
+    axis = 1 if len(shape) == 3 and what == "logp" and shape[1] == 5 else -1
+    p = e / e.sum(axis=axis, keepdims=True)
+    return np.log(p) if what == "logp" else p
+
+
+def arrays_of(number, case):
+    """The arrays of a case, and its settings with arrays in them."""
+    rng = np.random.default_rng(number)
+    arrays = [array_of(kind, rng) for kind in case["x"]]
+    drawn = {k for k, v in case["options"].items() if isinstance(v, tuple) and v[0] == "within"}
+    return arrays, {k: array_of(v, rng) if k in drawn else v for k, v in case["options"].items()}
+
+
+def varies(kind):
+    """Whether PyTorch differentiates by an array of this kind."""
+    return kind[0] not in ("signs", "given", "labels", "mask")
+
+
+def state_of(number, shapes):
+    """Values for parameters and buffers, by name."""
+    rng = np.random.default_rng(1000 + number)
+    state = {}
+    for name in sorted(shapes):
+        if name.endswith("num_batches_tracked"):
+            state[name] = np.zeros((), np.int64)
+        elif name.endswith("running_var"):
+            state[name] = rng.uniform(0.5, 2.0, shapes[name])
+        else:
+            state[name] = 0.6 * rng.normal(size=shapes[name])
+    return state
+
+
+def cotangents(number, shapes):
+    """What the results are multiplied by, for the gradient of their sum."""
+    rng = np.random.default_rng(2000 + number)
+    return [rng.normal(size=shape) for shape in shapes]
+
+
+def leaves(result):
+    """The arrays in a result."""
+    if isinstance(result, tuple | list):
+        return [x for part in result for x in leaves(part)]
+    return [] if result is None else [result]
