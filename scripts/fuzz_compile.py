@@ -8,24 +8,57 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.compiler.attacks.programs import Program
 from tests.compiler.attacks.shorten import as_test, shortest
-from tests.compiler.attacks.worlds import lived
+from tests.compiler.attacks.worlds import MODES, World, lived
+
+LONGEST = 10.0  # seconds of processor time; most programs take a tenth of one
+
+
+class EndlessError(BaseException):
+    """A program did not end: nothing that it catches."""
+
+
+@contextmanager
+def limited() -> Iterator[None]:
+    """Stop what takes too long: a loop over a list that it lengthens, say."""
+
+    def stop(*_: Any) -> None:
+        raise EndlessError
+
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, LONGEST)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def outcome(text: str, folder: str, mode: str, seed: int) -> tuple[str | None, bool]:
     """How the compiled program differs from the plain one, if it does; and whether it was recorded."""
     try:
-        return lived(text, folder, mode, seed)
+        with limited():
+            return lived(text, folder, mode, seed)
+    except EndlessError:
+        try:
+            with limited():
+                World(text, Path(folder) / "plain.py", None, MODES[mode][1], seed).live()
+        except EndlessError:
+            return None, False
+        return "the compiled program does not end", False
     except (AssertionError, SyntaxError):  # no world at all: what a shortened program may be
         return None, False
     except Exception as error:

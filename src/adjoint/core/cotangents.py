@@ -6,6 +6,23 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.errors import DTypeError
+
+
+def as_cotangent(c: Any, dtype: Any, call: str) -> np.ndarray:
+    """The array `c` as a cotangent of a value of `dtype`, given to `call`.
+
+    Raises:
+        DTypeError: if it is complex and the value is real.
+    """
+    given = np.asarray(c)
+    if given.dtype.kind == "c" and dtype.kind != "c":
+        raise DTypeError(
+            f"{call}: the value is of {dtype}, which is real, and so is its cotangent; got one of {given.dtype}. "
+            f"Give its real part: c.real"
+        )
+    return np.asarray(given, dtype)
+
 
 class Lazy:
     """A cotangent that knows how to add itself to an array, and how to become one."""

@@ -97,8 +97,18 @@ def detached(x: Any) -> Any:
         for_a_rule.reset(token)
 
 
+def _reduced_at(ufunc: np.ufunc, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+    """``ufunc.reduceat``: a reduction for each two indices that follow each other."""
+    rows, starts = np.moveaxis(_cast(array, dtype), axis, 0), np.asarray(detached(indices)).tolist()
+    stops = [*starts[1:], rows.shape[0]]
+    parts = [ufunc.reduce(rows[i:j]) if i < j else rows[i] for i, j in zip(starts, stops, strict=True)]
+    return store(np.moveaxis(np.stack(parts), 0, axis), out)
+
+
 def _by_method(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """``ufunc.reduce``, ``ufunc.accumulate`` and ``ufunc.at``."""
+    """``ufunc.reduce``, ``ufunc.accumulate``, ``ufunc.at`` and ``ufunc.reduceat``."""
+    if method == "reduceat" and (ufunc, "reduce") in REDUCTIONS:
+        return _reduced_at(ufunc, *inputs, **kwargs)
     ours = REDUCTIONS.get((ufunc, method))
     if ours is None:
         near = ", ".join(sorted(f"np.{u.__name__}.{m}" for u, m in REDUCTIONS))

@@ -359,8 +359,8 @@ def _raising(op: Op, kind: Any) -> Op:
 still = Op("detach", lambda x: x, ("x",), kind="constant", batch="leading", flags=frozenset({"still"}))
 
 # Makes one of Python's numbers of NumPy's: what follows is promoted as by Python's.
-as_python = Op("as_python", lambda x: x.item() if isinstance(x, np.generic) else x, ("x",), (Rule(1.0),),
-               kind="elementwise")  # fmt: skip
+as_python = Op("as_python", lambda x: x.item() if isinstance(x, np.generic | np.ndarray) and not x.shape else x, ("x",),
+               (Rule(1.0),), kind="elementwise")  # fmt: skip
 
 # The same for a number that the program takes out of an array: that has no history.
 item = Op("as_python", as_python.forward, ("x",), (Rule(0.0),), kind="elementwise")

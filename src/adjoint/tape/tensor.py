@@ -10,7 +10,7 @@ import numpy as np
 
 from adjoint.arrays.layered import Writable, is_number, memory_of
 from adjoint.core.box import Box, apply, outermost
-from adjoint.core.cotangents import Projection
+from adjoint.core.cotangents import Projection, as_cotangent
 from adjoint.core.errors import DTypeError, GradientError, ShapeError
 from adjoint.core.foreign import ForeignArrayError, asking
 from adjoint.core.locks import COLLECTING
@@ -285,7 +285,7 @@ class Tensor(Leaving, Writable, Observable, TensorMethods):
             return np.ones_like(self.data) if self.shape else self.dtype.type(1)
         if isinstance(gradient, Tensor) and gradient.level == self.level and gradient.node is None:
             gradient = gradient.data
-        gradient = gradient if isinstance(gradient, Box) else np.asarray(gradient, self.dtype)
+        gradient = gradient if isinstance(gradient, Box) else as_cotangent(gradient, self.dtype, "backward")
         if gradient.shape != self.shape:
             raise ShapeError(f"backward(gradient): the gradient must have the tensor's shape {self.shape}; "
                              f"got {gradient.shape}")  # fmt: skip

@@ -17,6 +17,7 @@ from adjoint.arrays.layered import as_now
 from adjoint.arrays.python_number import passed_on
 from adjoint.core.box import Box, new_level, returned
 from adjoint.core.collector import fewer_full
+from adjoint.core.cotangents import as_cotangent
 from adjoint.core.errors import ArgumentError, DTypeError, GradientError, ShapeError
 from adjoint.core.leaks import begin, is_over, kept, over, plain
 from adjoint.core.memory import copy_as_it_lies
@@ -150,7 +151,7 @@ def vjp(f: Function, *args: Any, has_aux: bool = False) -> Any:
             )
         cotangents = []
         for c, out in zip(given, below, strict=True):
-            c = cast(Any, c) if isinstance(c, Box) else np.asarray(c, dtype_of(out))
+            c = cast(Any, c) if isinstance(c, Box) else as_cotangent(c, dtype_of(out), "pullback")
             if c.shape != shape_of(out):
                 raise ShapeError(f"pullback: the value has shape {np.shape(out)}; the cotangent {c.shape}")
             cotangents.append(c)

@@ -91,13 +91,19 @@ def calling(
 ) -> Callable[..., Any]:
     """The stand-in of a solver, whose functions may use live boxes that are not among its arguments."""
 
+    def _resolved(x: Any) -> Any:
+        return resolve(x) if _is_function(x) else _joined_list(x)
+
     def stand_in(*args: Any, **kwargs: Any) -> Any:
         given = (*args, *kwargs.values())
         if any_live(args, kwargs) or any(reaches(f) for f in given if _is_function(f)):
-            args = tuple(resolve(a) if _is_function(a) else _joined_list(a) for a in args)
-            return ours(*args, **{k: resolve(v) if _is_function(v) else _joined_list(v) for k, v in kwargs.items()})
-        args = tuple(_of_numbers(a) if _is_function(a) else plainly(a) for a in args)
-        return original(*args, **{k: _of_numbers(v) if _is_function(v) else plainly(v) for k, v in kwargs.items()})
+            return ours(*map(_resolved, args), **{k: _resolved(v) for k, v in kwargs.items()})
+        numbers = tuple(_of_numbers(a) if _is_function(a) else plainly(a) for a in args)
+        named = {k: _of_numbers(v) if _is_function(v) else plainly(v) for k, v in kwargs.items()}
+        try:
+            return original(*numbers, **named)
+        except _LiveError:  # it uses what could not be found by looking at it
+            return ours(*map(_resolved, args), **{k: _resolved(v) for k, v in kwargs.items()})
 
     stand_in.__name__ = stand_in.__qualname__ = getattr(original, "__name__", "stand_in")
     stand_in.__wrapped__ = original  # type: ignore[attr-defined]  # functions take attributes
@@ -108,15 +114,30 @@ def _is_function(x: Any) -> bool:
     return callable(x) and not isinstance(x, Box | type)
 
 
+class _LiveError(BaseException):
+    """A function that was taken for one of numbers alone gave something else: no solver may catch this."""
+
+
 def _joined_list(x: Any) -> Any:
     return joined(x) if isinstance(x, list) else x
 
 
 def _of_numbers(f: Callable[..., Any]) -> Callable[..., Any]:
-    """`f`, whose results SciPy can read: constants as numbers."""
+    """`f`, whose results SciPy can read: constants as numbers.
+
+    Raises:
+        _LiveError: if a result has a history.
+    """
     if not isinstance(f, FunctionType | MethodType):
         return f
-    return lambda *args, **kwargs: plainly(f(*args, **kwargs))
+
+    def numbers(*args: Any, **kwargs: Any) -> Any:
+        value = f(*args, **kwargs)
+        if live(value):
+            raise _LiveError
+        return plainly(value)
+
+    return numbers
 
 
 def maker_for(original: Any) -> Any:

@@ -117,7 +117,8 @@ def reaches(f: Any, depth: int = 3) -> bool:
     if isinstance(f, types.MethodType):
         return live(getattr(f.__self__, "__dict__", None)) or reaches(f.__func__, depth)
     if not isinstance(f, types.FunctionType):
-        return live(getattr(f, "__dict__", None))
+        inside = getattr(f, "__wrapped__", None)  # of a cache
+        return live(getattr(f, "__dict__", None)) or (inside is not None and reaches(inside, depth - 1))
     held = [*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()]
     for cell in f.__closure__ or ():
         try:
