@@ -36,6 +36,6 @@ def test_words_are_all_there_and_no_others(given):
 def test_no_offset_is_written_by_hand():
     """Entries reach fields of structs by name only."""
     for text in (array_entry.ENTER, scalar_entry._ENTER):
-        numbers = re.findall(r"getelementptr \S+, ptr %+(?!args,)\S+ i64 (\d+)", text)
+        numbers = re.findall(r"getelementptr \S+, ptr %%(?!args,)\S+ i64 (\d+)", text)
         assert not numbers
         assert not re.findall(r"getelementptr \[\d+", text)
