@@ -17,6 +17,7 @@ import numpy as np
 from adjoint.arrays.array_box import ArrayBox
 from adjoint.arrays.samples import checked_samples, widened
 from adjoint.core.box import Box, raw, varies
+from adjoint.core.codegen import defined
 from adjoint.core.keys import looked_up
 
 Operator = Callable[..., Any]
@@ -323,6 +324,47 @@ class PythonNumber(ArrayBox):
     def conjugate(self) -> Any:
         """The conjugate number; a real one itself."""
         return as_python(np.conj(self.as_array()))
+
+
+# Operators with fast paths: Python's name, the operation's, the sign, and for which values `a` and `b` the slow path is
+# taken, since Python raises for them or gives a complex number.
+FAST_OPERATORS = (
+    ("add", "add", "+", ""),
+    ("sub", "subtract", "-", ""),
+    ("mul", "multiply", "*", ""),
+    ("truediv", "divide", "/", "type(b) not in real or not b"),
+    (
+        "pow",
+        "power",
+        "**",
+        "type(a) not in real or type(b) not in real or not -30 < b < 30 "
+        "or not (1e-9 < a < 1e9 or type(b) is int and b >= 0 and -1e9 < a < 1e9)",
+    ),
+)
+REFLECTED = {f"r{name}": op for name, op, _, _ in FAST_OPERATORS}
+
+
+def add_fast_comparisons(kind: type, value: str) -> None:
+    """Give a class of numbers comparisons that compare at once where both are plain; `value` is where a number is."""
+    for name, sign in (("lt", "<"), ("le", "<="), ("gt", ">"), ("ge", ">="), ("ne", "!=")):
+        setattr(kind, f"__{name}__", _first_comparison(kind, value, name, sign))
+
+
+def _first_comparison(kind: type, value: str, name: str, sign: str) -> Operator:
+    """A comparison that is written when it is first used."""
+
+    def first(self: Any, other: Any) -> Any:
+        scope = {"own": kind, "real": REAL, "float64": np.float64, "slow": getattr(PythonNumber, f"__{name}__")}
+        text = f"""def compare(self, other):
+    kind = type(other)
+    a, b = self.{value}, other.{value} if kind is own else other
+    if type(a) is float64 and type(b) in real and kind is not float64: return bool(a {sign} b)
+    return slow(self, other)"""
+        compare: Operator = defined(text, f"comparison of {kind.__name__}", scope, "compare")
+        setattr(kind, f"__{name}__", compare)
+        return compare(self, other)
+
+    return first
 
 
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and_", "or_", "xor"):

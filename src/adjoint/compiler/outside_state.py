@@ -211,10 +211,7 @@ class OutsideState(Inputs):
     def _is_there(self, place: Binding, value: Any) -> bool:
         """Whether the place has this very thing already, as after ``self.total += x`` of an array."""
         thing = value.o if isinstance(value, Outside) else self.live.get(id(value), MISSING)
-        try:
-            return thing is place.read()
-        except (KeyError, AttributeError, ValueError, IndexError):
-            return False
+        return thing is _held(place)
 
     def _place(self, holder: Any, key: Any) -> Binding:
         if isinstance(holder, types.CellType):
@@ -224,13 +221,12 @@ class OutsideState(Inputs):
     def _settle(self, door: Door, place: Binding) -> None:
         """What is written is no constant: it is read afresh; or the program is right for one call only."""
         about = self.guards.about(place.holder, place.key)
-        try:
-            now = place.read()
-        except (KeyError, AttributeError, ValueError, IndexError):
+        now = _held(place)
+        if now is _NOTHING:
             if about & {"has", "keys", "len"}:
                 raise door.refuse(
                     f"it makes {place.name} where there is none, and asks whether there is: call it once before"
-                ) from None
+                )
             return
         if isinstance(now, np.ndarray) and id(now) in self._frozen:
             self._thaw({id(now)})
@@ -280,3 +276,14 @@ class OutsideState(Inputs):
 
 def _is_number(x: Any) -> bool:
     return type(x) in (int, float, complex) or (isinstance(x, np.generic) and x.dtype.kind in "fciu")
+
+
+_NOTHING = object()
+
+
+def _held(place: Binding) -> Any:
+    """What a place holds; `_NOTHING` if there is no such place."""
+    try:
+        return place.read()
+    except (KeyError, AttributeError, ValueError, IndexError):
+        return _NOTHING

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from adjoint.arrays.python_number import REAL, PythonNumber, as_numpy
+from adjoint.arrays.python_number import FAST_OPERATORS, REAL, REFLECTED, PythonNumber, add_fast_comparisons, as_numpy
+from adjoint.core.codegen import defined
 from adjoint.core.op import Op
 from adjoint.core.registry import operation
 from adjoint.forward.dual import Dual
 from adjoint.forward.fast import fast_path
-
-Fits = Callable[[Any, Any], bool]
 
 
 class DualNumber(PythonNumber, Dual):
@@ -37,13 +35,15 @@ class DualNumber(PythonNumber, Dual):
 Dual.python_kind = DualNumber
 
 
-def _first_use(name: str, op: str, fits: Fits) -> Callable[[Any, Any], Any]:
-    """An operator that makes its fast path when it is first used; values that do not fit go the slower one."""
+def _first_use(name: str, op: str, slower: str) -> Callable[[Any, Any], Any]:
+    """An operator that makes its fast path when it is first used. Where `slower` holds, the slow path is taken."""
     slow = getattr(PythonNumber, f"__{name}__")
-    reflected = name[0] == "r"
+    reflected = name in REFLECTED
 
     def first(self: Any, other: Any) -> Any:
         found: Any = operation(op)
+        text = f"def fits(a, b): return not ({slower or 'False'})"
+        fits: Callable[[Any, Any], bool] = defined(text, f"values of {name}", {"real": REAL}, "fits")
         short = fast_path(found, DualNumber, (lambda a, b: slow(b, a)) if reflected else slow)
 
         def method(self: Any, other: Any) -> Any:
@@ -69,44 +69,8 @@ def _negative(self: Any) -> Any:
     return short(self)
 
 
-def _comparison(name: str) -> Callable[[Any, Any], Any]:
-    plain, slow = getattr(operator, name), getattr(PythonNumber, f"__{name}__")
-
-    def method(self: Any, other: Any) -> Any:
-        kind = type(other)
-        a, b = self._layers[0], other._layers[0] if kind is DualNumber else other
-        if type(a) is np.float64 and type(b) in REAL and kind is not np.float64:
-            return bool(plain(a, b))
-        return slow(self, other)
-
-    return method
-
-
-def _all(a: Any, b: Any) -> bool:
-    return True
-
-
-def _divides(a: Any, b: Any) -> bool:
-    return bool(b)
-
-
-def _is_plain_power(a: Any, b: Any) -> bool:
-    """Whether Python neither raises for ``a ** b`` nor gives a complex number."""
-    if type(a) not in REAL or not -30 < b < 30:
-        return False
-    return bool(1e-9 < a < 1e9 or (type(b) is int and b >= 0 and -1e9 < a < 1e9))
-
-
-_OPERATORS: tuple[tuple[str, str, Fits], ...] = (
-    ("add", "add", _all),
-    ("sub", "subtract", _all),
-    ("mul", "multiply", _all),
-    ("truediv", "divide", _divides),
-    ("pow", "power", _is_plain_power),
-)
-for _name, _op, _fits in _OPERATORS:
+for _name, _op, _, _slower in FAST_OPERATORS:
     for _method in (_name, f"i{_name}", f"r{_name}"):
-        setattr(DualNumber, f"__{_method}__", _first_use(_method, _op, _fits))
+        setattr(DualNumber, f"__{_method}__", _first_use(_method, _op, _slower))
 DualNumber.__neg__ = _negative  # type: ignore[method-assign]  # as above
-for _name in ("lt", "le", "gt", "ge", "ne"):
-    setattr(DualNumber, f"__{_name}__", _comparison(_name))
+add_fast_comparisons(DualNumber, "_layers[0]")

@@ -11,6 +11,7 @@ import numpy as np
 from adjoint.arrays.python_number import is_python
 from adjoint.core.box import Box, raw
 from adjoint.core.errors import ArgumentError, LeavesGraphError, NotSupportedError
+from adjoint.core.pullbacks import dtype_of
 from adjoint.core.trees import flatten, paths
 from adjoint.graph.drawing import Drawing
 from adjoint.graph.node import Node, NumberName, constant, placeholder
@@ -39,7 +40,7 @@ class Given:
         for x, name in zip(leaves, self.names, strict=True):
             if _varies(x):
                 data = x.data if isinstance(x, Tensor) else x
-                node = placeholder(name, np.shape(data), _dtype(data), number=type(data) in (float, complex))
+                node = placeholder(name, np.shape(data), dtype_of(data), number=type(data) in (float, complex))
                 self._slots.append(node)
                 value = np.asarray(data)[()] if double and is_python(data) else data
                 self.boxed.append(_like(x, symbol_of(value, node)))
@@ -88,10 +89,6 @@ def _varies(x: Any) -> bool:
             f"Capture the function before, and call its graph, which takes arrays of every kind"
         )
     return isinstance(x, np.ndarray | np.generic | Tensor) or type(x) in (float, complex)
-
-
-def _dtype(x: Any) -> Any:
-    return x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
 
 
 def _like(x: Any, symbol: Symbol) -> Any:
@@ -176,9 +173,9 @@ def _like_captured(x: Any, node: Node, name: str) -> Any:
             x = complex(x)
     elif kind is int or kind is float or kind is complex:
         x = np.asarray(x)[()]
-    if _dtype(x) != node.dtype:
+    if dtype_of(x) != node.dtype:
         raise ArgumentError(
-            f"{name} was captured with dtype {node.dtype}; got {_dtype(x)}. Convert it, "
+            f"{name} was captured with dtype {node.dtype}; got {dtype_of(x)}. Convert it, "
             f"{name}.astype({str(node.dtype)!r}), or capture the function once more for this dtype"
         )
     return x

@@ -20,6 +20,7 @@ from adjoint.core.foreign import plain_array
 from adjoint.core.memory import lies
 from adjoint.core.op import Op, Rule
 from adjoint.core.protocol import for_a_rule
+from adjoint.core.pullbacks import dtype_of
 from adjoint.graph.node import Node, NumberName, call, constant, frozen, may_be_infinite, part
 from adjoint.ops.writing import warns
 from adjoint.tape.lines import users_place
@@ -174,7 +175,7 @@ class Symbol(Layered):
         given = tuple([constant(v) if node is None else node for v, node in zip(values, nodes, strict=True)])
         if op.multiple or isinstance(out, _SEVERAL):
             whole = call(
-                op, given, settings, tuple(np.shape(x) for x in out), tuple(_dtype(x) for x in out), users_place
+                op, given, settings, tuple(np.shape(x) for x in out), tuple(dtype_of(x) for x in out), users_place
             )
             _note(op, whole)
             return tuple(Symbol.of((x, part(whole, i)), LEVEL) for i, x in enumerate(out))
@@ -211,7 +212,7 @@ class Symbol(Layered):
         given = tuple(constant(v) if node is None else node for v, node in zip(values, nodes, strict=True))
         key = (op, given, frozen(settings), state)
         if key not in record.draws:
-            record.draws[key] = node = call(op, given, settings, np.shape(out), _dtype(out), users_place)
+            record.draws[key] = node = call(op, given, settings, np.shape(out), dtype_of(out), users_place)
             record.guards.append(Guard(node, "run", None, node.place))  # though nobody uses it: others come after it
         return symbol_of(out, record.draws[key])
 
@@ -238,7 +239,7 @@ class Symbol(Layered):
     @property
     def dtype(self) -> Any:
         value = self.layers[0]
-        return value.dtype if type(value) is np.ndarray else _dtype(value)
+        return value.dtype if type(value) is np.ndarray else dtype_of(value)
 
     def _is_number(self) -> bool:
         return not isinstance(self.layers[0], np.ndarray)
@@ -253,7 +254,7 @@ class Symbol(Layered):
         value, node = self.layers
         if for_a_rule.get() or node.kind == "constant" or node.op is still:
             return self
-        result = type(self).of((value, call(still, (node,), {}, np.shape(value), _dtype(value), users_place)), LEVEL)
+        result = type(self).of((value, call(still, (node,), {}, np.shape(value), dtype_of(value), users_place)), LEVEL)
         result._base, result._seen = (self.root, self.path), self.root._layers
         return result
 
@@ -414,7 +415,7 @@ def _note_shapes(node: Node) -> None:
 def _as_pythons(args: Sequence[Any], values: Sequence[Any], nodes: list[Node]) -> None:
     """Make Python's numbers of those in `args`, if an array beside them could keep a narrower dtype."""
     beside = [
-        _dtype(value)
+        dtype_of(value)
         for arg, value in zip(args, values, strict=True)
         if not isinstance(arg, Number) and type(value) not in (bool, int, float, complex)
     ]
@@ -488,7 +489,3 @@ def is_number(node: Node) -> bool:
     if node.args:
         return node.op in PYTHONS and not node.shape
     return type(node.value) in (NumberName, bool, int, float, complex)
-
-
-def _dtype(x: Any) -> Any:
-    return x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype

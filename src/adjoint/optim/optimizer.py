@@ -148,11 +148,6 @@ class Optimizer:
                 for name, value in self.start(p.data, group).items():
                     kept.setdefault(name, value)
 
-    def state_arrays(self) -> dict[str, dict[str, np.ndarray]]:
-        """The state of each parameter, as it is: what a captured step reads and writes."""
-        order = [p for group in self.param_groups for p in group["params"]]
-        return {f"{self._name.lower()}[{i}]": self._state[id(p)] for i, p in enumerate(order) if id(p) in self._state}
-
     def state_dict(self) -> dict[str, Any]:
         """Copies of all state, and the settings; `adjoint.io.save` takes it.
 
