@@ -66,11 +66,13 @@ class Runner:
         execution: how it is run now.
         native: the native program, or None.
         reason: why there is none; empty while it is being made, and once it is there.
+        loops: what there is to say of turns that repeat: which are loops of native code, and why others are not.
     """
 
     def __init__(self, graph: Graph, into: dict[int, int], backend: str, wait: bool, fastmath: bool) -> None:
         self.graph, self.reason = graph, ""
         self.native: Any = None
+        self.loops: list[str] = []
         self._stays = self._ran = False
         self.execution = Execution(self._by_numpy, {})
         if backend == "numpy":
@@ -106,10 +108,13 @@ class Runner:
     def _compile(self, into: dict[int, int], fastmath: bool) -> None:
         graph = self.graph
         try:
+            from adjoint.graph.roll import roll
             from adjoint.graph.rules import EXACT
-            from adjoint.native import build
+            from adjoint.native import build, not_native
 
-            simple = graph.rewritten(EXACT)  # what NumPy gives, also where more accurate rules give something else
+            rolled = roll(graph, not_native)
+            simple = graph if rolled is None else rolled.graph
+            simple = simple.rewritten(EXACT)  # what NumPy gives, also where more accurate rules give something else
             checks = [_check(guard) for guard in simple.guards if guard.question not in SEEN]
             seen = [guard.node for guard in simple.guards if guard.question in SEEN]
             native = build(
@@ -124,7 +129,7 @@ class Runner:
             execution = Execution(_verified(graph, execution, graph.schedule.function()), native.into)
         if self._stays:
             return
-        self.native, self.execution = native, execution
+        self.native, self.execution, self.loops = native, execution, rolled.said if rolled else []
         say(1, lambda: f"adjoint: {graph.name} is native: {len(native.kernels)} kernels")
         say(3, lambda: str(native.listing()))
         say(4, lambda: native.llvm)

@@ -183,6 +183,7 @@ def _run(runner: Runner, listing: Listing | None) -> Iterator[str]:
         yield f"run by NumPy: {runner.reason or 'native code is being made'}"
         return
     yield from (f"native: {line}" if k == 0 else line for k, line in enumerate(listing.summary))
+    yield from runner.loops
     for row in listing.rows:
         if row.by == "NumPy":
             formula = row.writes[0].formula

@@ -19,9 +19,10 @@ from adjoint.native.lower import table as lowering
 from adjoint.native.plan.classify import kind_of
 from adjoint.native.plan.decompose import primitive
 from adjoint.native.plan.indexing import checks as indices_inside
+from adjoint.native.plan.loops import is_loop
 from adjoint.native.plan.partition import partition, used_later
 from adjoint.native.plan.piecewise import followed
-from adjoint.native.plan.planner import Plan, Planner
+from adjoint.native.plan.planner import Plan, Planner, functions_of
 
 if TYPE_CHECKING:
     from adjoint.native.report.listing import Listing
@@ -141,19 +142,18 @@ class Program:
                     outs = [n for n in outs if n in results]
                 planner = Planner(part, {n: kinds[n] for n in part}, outs, self.fastmath, writes, checks)
                 planned[id(part)] = outs, planner, planner.plan()
-        functions = [step.function for _, _, plan in planned.values() for step in plan.steps]
-        found = compiled(functions)
-        self.modules: list[Module] = list(dict.fromkeys(kernel.module for kernel in found))
+        functions = [function for _, _, plan in planned.values() for function in functions_of(plan)]
+        kernels = {f.key: kernel for f, kernel in zip(functions, compiled(functions), strict=True)}
+        self.modules: list[Module] = list(dict.fromkeys(kernel.module for kernel in kernels.values()))
         self.plans: list[Plan] = []
-        each = iter(found)
         for native, part in self._parts:
             if native:
                 outs, planner, plan = planned[id(part)]
                 takes = list(self.inputs) if self.whole else planner.takes(self.inputs)
-                kernels = [next(each) for _ in plan.steps]
                 for node in (*takes, *outs):
                     slots.setdefault(node, len(slots))
-                segment = Segment(takes, plan, outs, kernels, self.exact)
+                own = {function.key: kernels[function.key] for function in functions_of(plan)}
+                segment = Segment(takes, plan, outs, own, self.exact)
                 self._steps.append(NativeStep(segment, [slots[n] for n in takes], [slots[n] for n in outs]))
                 self.plans.append(plan)
             else:
@@ -220,7 +220,7 @@ class Program:
 
 
 def _is_stored(node: Node) -> bool:
-    return node.kind != "part" and key_of(node.dtype) in lowering.STORED and 0 not in node.shape
+    return (node.kind != "part" or is_loop(node.args[0])) and key_of(node.dtype) in lowering.STORED and 0 not in node.shape
 
 
 # What makes a program is called so, by what it does.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,9 +14,10 @@ from adjoint.graph.node import Node, is_repeated
 from adjoint.native.call import array_entry as entry
 from adjoint.native.codegen import cpython
 from adjoint.native.codegen.jit import Kernel
-from adjoint.native.plan.planner import FLAG, Copy, Plan, Step, bytes_of
+from adjoint.native.plan.planner import FLAG, Plan, Step, bytes_of, slots_of
 
 Call = Callable[..., Any]
+Kernels = Mapping[str, Kernel]
 # Steps that move more bytes than this, or multiply as long, are interrupted between: 10 to 50 ms.
 PATIENCE = 1 << 27
 
@@ -28,7 +29,7 @@ class Segment:
         inputs: a node for each array.
         plan: the steps.
         outputs: what is given.
-        kernels: the code of each step.
+        kernels: the code of the steps, by the key of its function.
         exact: refuse arrays of another dtype, instead of converting them.
 
     `run` is the built-in function, and `held` the same with a list before the arrays, which gets the results too,
@@ -37,7 +38,7 @@ class Segment:
     """
 
     def __init__(
-        self, inputs: Sequence[Node], plan: Plan, outputs: Sequence[Node], kernels: list[Kernel], exact: bool = False
+        self, inputs: Sequence[Node], plan: Plan, outputs: Sequence[Node], kernels: Kernels, exact: bool = False
     ) -> None:
         self.inputs, self.outputs, self.plan, self.kernels, self.exact = inputs, outputs, plan, kernels, exact
         place = {node: i for i, node in enumerate(inputs)}
@@ -79,23 +80,11 @@ class _Instance:
         start = -(-arena.ctypes.data // 64) * 64
         constants = [n.value if is_repeated(n) else np.ascontiguousarray(n.value) for n in plan.constants]
         flag = np.zeros(1, np.int64)
-        slots: dict[Any, int] = {node: i for i, node in enumerate(inputs)}
-        slots |= {value: slots[target] for value, target in plan.direct.items()}
-        slots |= {node: count + i for i, node in enumerate(plan.constants)}
+        slots = slots_of(plan, inputs, outputs)
         arena_slot = count + len(constants)
         slots[FLAG] = arena_slot + 1
-        results: dict[Any, int] = {node: i for i, node in reversed(list(enumerate(outputs)))}
-        for value in (value for step in plan.steps for value in step.use.writes):
-            if value not in plan.arena.places and value not in slots:
-                slots[value] = len(inputs) + (value.number if isinstance(value, Copy) else results[value])
         block = np.array([0] * count + [c.ctypes.data for c in constants] + [start, flag.ctypes.data], np.int64)
-        params = []
-        for step in plan.steps:
-            words: list[int] = []
-            for value, offset in step.operands:
-                place = plan.arena.places.get(value)
-                words += (slots[value], offset) if place is None else (arena_slot, place + offset)
-            params.append(np.array([*words, *step.numbers, 0], np.int64))
+        params = _params(plan, slots, arena_slot, segment.kernels)
         steps = np.array([*_calls(plan, segment.kernels, params), 0], np.int64)
         dims = [np.array([*node.shape, 0], np.int64) for node in (*inputs, *outputs)]
         self.kinds = np.zeros((len(inputs) + 1, entry.KIND.size // 8), np.int64)
@@ -133,17 +122,53 @@ class _Instance:
             self.spans[k] = entry.SPAN.words(low=address, high=address + arrays[i].nbytes)
 
 
-def _calls(plan: Plan, kernels: Sequence[Kernel], params: Sequence[np.ndarray]) -> list[int]:
+class Params(NamedTuple):
+    """What the code of a step is told: the places of its operands, and numbers; of a loop, with the table of a turn."""
+
+    words: np.ndarray
+    inside: tuple[np.ndarray, list[Params]] | None
+
+
+def _params(
+    plan: Plan, slots: Mapping[Any, int], arena: int, kernels: Kernels, nested: bool = False
+) -> list[Params]:
+    """For each step, its numbers. A nested loop runs all its turns in one call."""
+    made = []
+    for step in plan.steps:
+        words: list[int] = []
+        for value, offset in step.operands:
+            place = plan.arena.places.get(value)
+            words += (slots[value], offset) if place is None else (arena, place + offset)
+        numbers, inside = step.numbers, None
+        if step.inner is not None:
+            params = _params(step.inner.plan, step.inner.slots, step.inner.arena, kernels, True)
+            each = zip(step.inner.plan.steps, params, strict=True)
+            table = np.array([w for s, p in each for w in _called(s, p, kernels)] or [0], np.int64)
+            inside = table, params
+            numbers = [numbers[nested], numbers[1], table.ctypes.data, *numbers[3:]]
+        made.append(Params(np.array([*words, *numbers, 0], np.int64), inside))
+    return made
+
+
+def _called(step: Step, params: Params, kernels: Kernels) -> list[int]:
+    """The addresses of a step's code and of its numbers."""
+    return entry.STEP.words(kernel=kernels[step.function.key].address, numbers=params.words.ctypes.data)
+
+
+def _calls(plan: Plan, kernels: Kernels, params: Sequence[Params]) -> list[int]:
     """Addresses of code and of its numbers, in turn; zeros where it is asked whether the user wants to stop."""
     calls: list[int] = []
     cost = 0
-    for i, (step, kernel, numbers) in enumerate(zip(plan.steps, kernels, params, strict=True)):
+    for i, (step, numbers) in enumerate(zip(plan.steps, params, strict=True)):
         work = _work(step)
         if cost and cost + work > PATIENCE and i <= plan.final:
             calls += entry.STEP.words(kernel=0, numbers=0)
             cost = 0
         cost += work
-        calls += entry.STEP.words(kernel=kernel.address, numbers=numbers.ctypes.data)
+        times = 1 if step.inner is None else -(-step.numbers[1] // step.numbers[0])
+        for k in range(times):
+            calls += entry.STEP.words(kernel=0, numbers=0) if k and i <= plan.final else ()
+            calls += _called(step, numbers, kernels)
     return calls
 
 

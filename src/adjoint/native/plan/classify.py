@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.graph.loop import Loop
 from adjoint.graph.node import Node
 from adjoint.native.codegen.llvm_text import Value, key_of
 from adjoint.native.codegen.loop_nest import Reduction
 from adjoint.native.lower import table as lowering
-from adjoint.native.plan import assembly
+from adjoint.native.plan import assembly, loops
 from adjoint.native.plan.assembly import ASSEMBLED
 from adjoint.native.plan.decompose import REDUCED
 from adjoint.native.plan.fusion import axes_reduced
@@ -25,7 +26,12 @@ from adjoint.native.plan.views import VIEWS, plain, through
 def kind_of(node: Node) -> tuple[str, str]:
     """What a node is to the planner, and why it is left to NumPy, if it is."""
     if node.op is None:
+        if node.args and loops.is_loop(node.args[0]) and not not_native(node.args[0].settings["loop"]):
+            return "result", ""
         return ("part" if node.args else node.kind), ""
+    if loops.is_loop(node):
+        reason = not_native(node.settings["loop"])
+        return ("numpy" if reason else "loop"), reason
     if isinstance(node.shape, tuple) and node.shape and isinstance(node.shape[0], tuple):
         return "numpy", "several results"
     if node.op.multiple:
@@ -71,6 +77,11 @@ def _unfit(shape: Any, dtype: Any) -> tuple[int, str] | None:
     if 0 in shape:
         return 1, "an empty array"
     return None if key_of(dtype) in lowering.STORED else (2, f"dtype {dtype}")
+
+
+def not_native(loop: Loop) -> str:
+    """Why a loop has no native code; empty, if it has."""
+    return loops.refusal(loop, kind_of)
 
 
 def _largest(dtype: str, sign: int) -> Any:

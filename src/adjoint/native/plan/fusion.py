@@ -20,7 +20,7 @@ from adjoint.graph.node import Node
 from adjoint.native.plan.views import View
 from adjoint.ops.reductions import axes_of
 
-BARRIERS = ("matmul", "assemble")  # what reads its arguments as wholes, in a step of its own
+BARRIERS = ("matmul", "assemble", "loop", "result")  # what reads its arguments as wholes, in a step of its own
 PLACEWISE = ("elementwise", "gather")  # what is computed place by place
 LARGEST = 64  # nodes a kernel: more would not fit into the processor's registers
 LARGEST_OF_NUMBERS = 128  # which are stored and read by an instruction each

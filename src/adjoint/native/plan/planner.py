@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from adjoint.graph.node import Node, constant
-from adjoint.native.codegen import guards
+from adjoint.native.codegen import guards, turns
 from adjoint.native.codegen.jit import Function
 from adjoint.native.codegen.kernels import INLINED, write
 from adjoint.native.codegen.llvm_text import key_of
@@ -17,11 +17,12 @@ from adjoint.native.codegen.loop_nest import Expression, Reduction, Spec, broadc
 from adjoint.native.codegen.memory import Operand
 from adjoint.native.lower import table as lowering
 from adjoint.native.plan import arena as buffers
-from adjoint.native.plan import assembly, blas
+from adjoint.native.plan import assembly, blas, loops
 from adjoint.native.plan.arena import Arena, Use
 from adjoint.native.plan.assembly import is_number, number_as
 from adjoint.native.plan.classify import reduction_of
 from adjoint.native.plan.fusion import Group, Scope, axes_reduced, groups, homes, members
+from adjoint.native.plan.loops import Inner
 from adjoint.native.plan.views import View, plain, through
 
 
@@ -29,7 +30,7 @@ class Step(NamedTuple):
     """One native call: its code, the values that it reads and writes with their offsets, and numbers.
 
     `nodes` are what it computes, in so many nested `loops`; `label` says it in words. `read` and `written` count bytes;
-    `use` is what it does to memory.
+    `use` is what it does to memory; `inner`, what a loop runs in each turn.
     """
 
     function: Function
@@ -41,6 +42,7 @@ class Step(NamedTuple):
     read: int
     written: int
     use: Use
+    inner: Inner | None = None
 
 
 class Plan(NamedTuple):
@@ -63,6 +65,8 @@ class Plan(NamedTuple):
     final: int
 
 
+# So many bytes a loop moves before it is asked whether the user wants to stop.
+AT_ONCE = 1 << 26
 FLAG = "flag"  # stands for the word that is set if a check fails
 
 
@@ -175,7 +179,7 @@ class Planner:
         while stack:
             for node in members(order[stack.pop()]):
                 for arg in node.args:
-                    i = home.get(self.view(arg).base)
+                    i = home.get(self.scope.base(arg))
                     if i is not None and i not in needed:
                         needed.add(i)
                         stack.append(i)
@@ -183,7 +187,9 @@ class Planner:
 
     def _step(self, group: Group | Node, needed: set[Node]) -> None:
         if isinstance(group, Node):
-            (self._multiply if self.kinds[group] == "matmul" else self._assemble)(group)
+            made = {"matmul": self._multiply, "assemble": self._assemble, "loop": self._turn}
+            if self.kinds[group] in made:
+                made[self.kinds[group]](group)
         else:
             self._compute(group, needed)
 
@@ -400,6 +406,64 @@ class Planner:
         read = (x.size + y.size) * size
         self.steps.append(Step(function, operands, found.numbers, (node,), label, 0, read, bytes_of(node), use))
 
+    # -- Loops ----------------------------------------------------------------------------------------
+
+    def _turn(self, node: Node) -> None:
+        """Two steps: the table of addresses of a loop is filled, its turns are run."""
+        parts = {part.value: part for part in self.scope.nodes if part.op is None and part.args[0] is node}
+        found = loops.planned(self, node, parts)
+        loop, inner = node.settings["loop"], found.inner
+        each = sum(step.read + step.written for step in inner.plan.steps)
+        few = max(1, AT_ONCE // max(each, 1))
+        numbers = [few, loop.count, 0, len(inner.plan.steps), *found.numbers]
+        begin, turn = found.uses
+        self.steps.append(Step(turns.begin(), found.begin, [-1], (), "begin a loop", 0, 0, 0, begin))
+        self.steps.append(Step(turns.turn(), found.begin[:1], numbers, (node, *parts.values()), f"{loop.count} turns", 0,
+                               *found.moved, turn, inner))  # fmt: skip
+
+    def inner(
+        self, nodes: Sequence[Node], kinds: dict[Node, str], inputs: Sequence[Node], outputs: Sequence[Node],
+        writes: Sequence[tuple[Node, Node]],
+    ) -> tuple[Plan, dict[Any, int]]:  # fmt: skip
+        """The plan of a body, and where its values lie; see `slots_of`."""
+        plan = Planner(nodes, kinds, outputs, self.fastmath, writes).plan()
+        return plan, slots_of(plan, inputs, outputs)
+
+    def whole(self, arg: Node) -> tuple[Any, int]:
+        """Where all elements of `arg` lie side by side: in which value, and from which byte on."""
+        view = self.view(arg)
+        if not view.is_contiguous:
+            copy = Copy(arg, arg.shape, -len(self.steps) - 1)
+            self._copy(view, copy)
+            return copy, 0
+        self._constant(view.base)
+        return view.base, view.offset * arg.dtype.itemsize
+
+    def copy(self, arg: Node, target: Any) -> None:
+        """Put the elements of `arg` into the memory of `target`."""
+        self._copy(self.view(arg), target)
+
     def _constant(self, base: Any) -> None:
         if isinstance(base, Node) and base.kind == "constant" and base not in self.constants:
             self.constants.append(base)
+
+
+def slots_of(plan: Plan, inputs: Sequence[Node], outputs: Sequence[Node]) -> dict[Any, int]:
+    """Numbers for the values that lie in no arena: inputs, what comes out, constants."""
+    count = len(inputs) + len(outputs)
+    slots: dict[Any, int] = {node: i for i, node in enumerate(inputs)}
+    slots |= {value: slots[target] for value, target in plan.direct.items()}
+    slots |= {node: count + i for i, node in enumerate(plan.constants)}
+    results: dict[Any, int] = {node: i for i, node in reversed(list(enumerate(outputs)))}
+    for value in (value for step in plan.steps for value in step.use.writes):
+        if value not in plan.arena.places and value not in slots:
+            slots[value] = len(inputs) + (value.number if isinstance(value, Copy) else results[value])
+    return slots
+
+
+def functions_of(plan: Plan) -> Iterator[Function]:
+    """The code of all steps, those in loops too."""
+    for step in plan.steps:
+        yield step.function
+        if step.inner is not None:
+            yield from functions_of(step.inner.plan)

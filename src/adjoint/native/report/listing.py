@@ -14,6 +14,7 @@ from adjoint.graph.text import kind_of
 from adjoint.native.call.driver import NativeStep, NumpyStep
 from adjoint.native.plan.assembly import ASSEMBLED, RUNNING
 from adjoint.native.plan.decompose import REDUCED
+from adjoint.native.plan.loops import Scratch
 from adjoint.native.plan.planner import FLAG, Copy, Plan, Step, bytes_of
 from adjoint.native.report.formulas import Formulas
 from adjoint.tape.lines import line_of
@@ -157,11 +158,12 @@ class Listing:
             for value in step.use.reads:
                 if value in self._alive:
                     self._alive[value].last = row.number
-            for value in dict.fromkeys(step.use.writes):
+            for value in dict.fromkeys(value for value in step.use.writes if not isinstance(value, Scratch)):
                 if value in self._alive:
                     self._alive[value].last = row.number
                     what = "more" if _is(_node_of(value), RUNNING) else "part"
-                    row.also.append(f"{what} of {self._names[value]}, from {self._read(step) or 'a constant'}")
+                    source = "the turns" if step.inner else self._read(step) or "a constant"
+                    row.also.append(f"{what} of {self._names[value]}, from {source}")
                 else:
                     row.writes.append(self._written(value, step, plan, outputs))
                     self.values.append(row.writes[-1])

@@ -1,0 +1,127 @@
+"""`Loop`: a body that runs many times, as one operation of a graph.
+
+A body takes, in this order: what is *carried* from turn to turn, *slices* of arrays that are only read, *windows* of arrays
+that it writes by turn (`buffers`), and what is the same in each turn. It gives the next carried values, the new contents
+of those windows that it writes, a row for each *stack*, and values of which only the last turn's is wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjoint.core.op import Op
+from adjoint.graph.graph import Graph
+from adjoint.graph.node import Node
+
+
+class Window(NamedTuple):
+    """A row of an array, or `width` rows, which begin at ``start + step * turn``."""
+
+    start: int
+    step: int
+    width: int | None = None
+
+    def at(self, turn: int) -> int | slice:
+        """The index of it in this turn."""
+        first = self.start + self.step * turn
+        return first if self.width is None else slice(first, first + self.width)
+
+    def shape(self, whole: tuple[int, ...]) -> tuple[int, ...]:
+        """Its shape in an array of shape `whole`."""
+        return whole[1:] if self.width is None else (self.width, *whole[1:])
+
+    def meets(self, other: Window, count: int) -> np.ndarray:
+        """In which of `count` turns the two share a row."""
+        ahead = other.start - self.start + (other.step - self.step) * np.arange(count)
+        return np.flatnonzero((ahead < (self.width or 1)) & (-ahead < (other.width or 1)))
+
+
+class Place(NamedTuple):
+    """A window of a buffer, by its number, and whether the body writes there."""
+
+    buffer: int
+    window: Window
+    written: bool
+
+
+class Loop:
+    """What is run, how often, and what flows in and out; the module says in which order.
+
+    Attributes:
+        body: the program of one turn.
+        count: how many turns there are.
+        carried: how many values go from turn to turn.
+        slices: a window for each array that is read by turn.
+        buffers: how many arrays are written by turn.
+        places: the windows of these.
+        stacks: how many values are kept of every turn.
+        native: what native code knows of it.
+    """
+
+    __slots__ = ("body", "buffers", "carried", "count", "native", "places", "slices", "stacks")
+
+    def __init__(
+        self, body: Graph, count: int, carried: int, slices: Sequence[Window], buffers: int, places: Sequence[Place],
+        stacks: int,
+    ) -> None:  # fmt: skip
+        self.body, self.count, self.carried = body, count, carried
+        self.slices, self.buffers, self.places, self.stacks = tuple(slices), buffers, tuple(places), stacks
+        self.native: Any = None
+
+    @property
+    def written(self) -> list[Place]:
+        """The windows that the body writes."""
+        return [place for place in self.places if place.written]
+
+    @property
+    def first_row(self) -> int:
+        """Which output of the body is the first that is kept of every turn."""
+        return self.carried + len(self.written)
+
+    def kinds(self, args: Sequence[Node]) -> list[tuple[tuple[int, ...], Any]]:
+        """Shapes and dtypes of the results, for these arguments."""
+        start, outputs = self.carried + len(self.slices), self.body.outputs
+        buffers = [(node.shape, node.dtype) for node in args[start : start + self.buffers]]
+        first, last = self.first_row, self.first_row + self.stacks
+        stacked = [((self.count, *node.shape), node.dtype) for node in outputs[first:last]]
+        single = [[(node.shape, node.dtype) for node in nodes] for nodes in (outputs[: self.carried], outputs[last:])]
+        return [*single[0], *buffers, *stacked, *single[1]]
+
+    def __repr__(self) -> str:
+        return f"<loop: {self.count} turns of {len(self.body)} nodes>"
+
+
+def repeated(*xs: Any, loop: Loop) -> tuple[Any, ...]:
+    """Run a loop, turn by turn: what it means, in NumPy.
+
+    Args:
+        xs: first values of what is carried, arrays that are read by turn, arrays that are written by turn, and what is
+            the same in each turn.
+        loop: what is run.
+
+    Returns:
+        The last carried values, the written arrays, the stacks, and the last turn's other values.
+    """
+    counts = loop.carried, len(loop.slices), loop.buffers
+    a, b, c = counts[0], sum(counts[:2]), sum(counts)
+    state, read, fixed = list(xs[:a]), xs[a:b], xs[c:]
+    buffers = [np.array(x) for x in xs[b:c]]
+    first, last = loop.first_row, loop.first_row + loop.stacks
+    stacks = [np.empty((loop.count, *n.shape), n.dtype) for n in loop.body.outputs[first:last]]
+    given: list[Any] = []
+    for turn in range(loop.count):
+        rows = [x[window.at(turn)] for x, window in zip(read, loop.slices, strict=True)]
+        shown = [buffers[p.buffer][p.window.at(turn)].copy() for p in loop.places]
+        given = loop.body.run([*state, *rows, *shown, *fixed])
+        state = given[:a]
+        for place, value in zip(loop.written, given[a:first], strict=True):
+            buffers[place.buffer][place.window.at(turn)] = value
+        for stack, value in zip(stacks, given[first:last], strict=True):
+            stack[turn] = value
+    return (*state, *buffers, *stacks, *given[last:])
+
+
+LOOP = Op("loop", repeated, ("*xs",), settings={"loop": None}, kind="general", multiple=True)

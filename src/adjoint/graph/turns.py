@@ -1,0 +1,318 @@
+"""Where a recorded program does the same again and again: its turns, and what each argument in them is.
+
+The calls of a graph stand in a row, in the order of their making. Say that from `start` on, `count` turns of `period`
+calls each are alike. The argument k of call j of turn t stands at a position of that row; inputs and constants have
+negative ones. In a loop these positions are affine in t, and the step tells what the argument is:
+
+    0            the same in each turn
+    period       made in the same turn, or carried from an earlier one
+    ± a period of an earlier loop       kept by that loop, which reads it forwards or backwards
+    none         listed one by one, if all is there before the loop begins
+
+So one comparison of integer arrays checks all turns. Turns at either end that disagree stay what they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjoint.graph.graph import SEEN, Graph
+from adjoint.graph.node import Node, frozen
+from adjoint.graph.symbol import PYTHONS, is_number
+
+FEWEST = 8  # turns
+GRAM = 6  # calls that are looked up together
+INDEXED = frozenset({"getitem", "scatter_add", "overwrite"})  # operations whose index may go with the turn
+
+
+class Local(NamedTuple):
+    """Made in the same turn, by call `j`."""
+
+    j: int
+
+
+class Carried(NamedTuple):
+    """Made by call `j`, as many turns ago as there are `first` values, which stand at these positions."""
+
+    j: int
+    first: tuple[int, ...]
+
+
+class Fixed(NamedTuple):
+    """The same in each turn: what stands at this position."""
+
+    at: int
+
+
+class Kept(NamedTuple):
+    """What call `j` of the earlier loop number `loop` made, in its turn ``start + step * turn``."""
+
+    loop: int
+    j: int
+    start: int
+    step: int
+
+
+class Listed(NamedTuple):
+    """Something else in each turn: what stands at these positions."""
+
+    at: tuple[int, ...]
+
+
+Source = Local | Carried | Fixed | Kept | Listed
+
+
+class Turns(NamedTuple):
+    """`count` turns of `period` calls from position `start` on.
+
+    Attributes:
+        sources: for each call of a turn, what its arguments are.
+        numbers: for each call, the first turn's whole numbers in its index, and by how much they grow.
+    """
+
+    start: int
+    period: int
+    count: int
+    sources: list[list[Source]]
+    numbers: list[list[tuple[int, int]]]
+
+    @property
+    def stop(self) -> int:
+        return self.start + self.period * self.count
+
+    def within(self, at: int) -> tuple[int, int] | None:
+        """The turn and the call at a position; None outside."""
+        return divmod(at - self.start, self.period) if self.start <= at < self.stop else None
+
+
+class Row:
+    """The calls of a graph in order, as codes that are equal for calls which may be one in a loop.
+
+    Attributes:
+        calls: the nodes.
+        at: the position of every node.
+        given: inputs and constants; the first has position -1.
+        numbers: for each call the whole numbers in its index, which its code leaves open.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        nodes = graph.nodes
+        self.calls = [node for node in nodes if node.args]
+        self.given = list(dict.fromkeys((*graph.inputs, *(node for node in nodes if not node.args))))
+        self.at = {node: i for i, node in enumerate(self.calls)} | {node: ~i for i, node in enumerate(self.given)}
+        self.numbers: dict[int, tuple[int, ...]] = {}
+        alone = {guard.node for guard in graph.guards if guard.question in SEEN}
+        sorts: dict[Any, int] = {}
+        sort = {node: sorts.setdefault(_sort(node), len(sorts)) for node in self.at}
+        known: dict[Any, int] = {}
+        codes = []
+        for i, node in enumerate(self.calls):
+            found: list[int] = []
+            key = (id(node.op), sort[node], *[sort[arg] for arg in node.args], _said(node, found))
+            if node in alone or (node.op is not None and (node.op.multiple or "random" in node.op.flags)):
+                key = ("alone", node)
+            codes.append(known.setdefault(key, len(known)))
+            if found:
+                self.numbers[i] = tuple(found)
+        self.codes = np.array(codes, np.int64)
+        self._args = np.array([self.at[arg] for node in self.calls for arg in node.args], np.int64)
+        self._first = np.concatenate([[0], np.cumsum([len(node.args) for node in self.calls])]).astype(np.int64)
+
+    def node(self, at: int) -> Node:
+        """What stands at a position."""
+        return self.calls[at] if at >= 0 else self.given[~at]
+
+    def arguments(self, start: int, period: int, times: int) -> tuple[np.ndarray, np.ndarray]:
+        """The positions of the arguments of each turn, and for each of them which call it belongs to."""
+        ends = self._first[start : start + period + 1]
+        found = self._args[ends[0] : self._first[start + period * times]]
+        return found.reshape(times, -1), np.repeat(np.arange(period), np.diff(ends))
+
+
+def _sort(node: Node) -> Any:
+    """What kind of value a node gives; dtypes are told apart as objects, which are one for each of NumPy's."""
+    number = (not node.args or node.op in PYTHONS) and is_number(node)
+    return node.shape, id(node.dtype), number
+
+
+def _said(node: Node, found: list[int]) -> Any:
+    """What a code says of settings; the whole numbers of an index are put into `found`."""
+    if node.op is None:
+        return node.value
+    settings = node.settings
+    if not settings:
+        return None
+    if node.op.name not in INDEXED:
+        return frozen(settings)
+    path = settings.get("path")
+    others = settings.get("shape"), settings.get("repeats"), frozen(path) if path else None
+    return _masked(settings["index"], found), others
+
+
+def _masked(x: Any, found: list[int]) -> Any:
+    if type(x) is int:
+        found.append(x)
+        return int
+    if isinstance(x, slice):
+        return (slice, *(_masked(part, found) for part in (x.start, x.stop, x.step)))
+    return tuple(_masked(part, found) for part in x) if isinstance(x, tuple) else frozen(x)
+
+
+def filled(x: Any, numbers: Any) -> Any:
+    """An index with other whole numbers, from an iterator."""
+    if type(x) is int:
+        return next(numbers)
+    if isinstance(x, slice):
+        return slice(*[filled(part, numbers) for part in (x.start, x.stop, x.step)])
+    return tuple([filled(part, numbers) for part in x]) if isinstance(x, tuple) else x
+
+
+def stretches(codes: np.ndarray, least: int, most: int = 12) -> list[tuple[int, int, int]]:
+    """Where codes repeat: ``(start, period, length)``, such that more than `least` calls are saved.
+
+    The periods are those distances at which the same few codes come again, of which the `most` promising are tried: so
+    it takes time that grows with the row alone.
+    """
+    count = len(codes) - GRAM + 1
+    if count < 3:
+        return []
+    grams = np.zeros(count, np.uint64)
+    with np.errstate(over="ignore"):
+        for k in range(GRAM):
+            grams = grams * np.uint64(0x9E3779B97F4A7C15) + codes[k : count + k].astype(np.uint64) + np.uint64(1)
+    order = np.argsort(grams, kind="stable")
+    distance = np.zeros(count, np.int64)
+    distance[order[1:]] = np.where(grams[order[1:]] == grams[order[:-1]], np.diff(order), 0)
+    found, pending = [], [(0, len(codes))]
+    while pending:
+        low, high = pending.pop()
+        here = distance[low : max(low, high - GRAM + 1)]
+        periods, counts = np.unique(here[here > 0], return_counts=True)
+        likely = periods[np.argsort(-counts * periods, kind="stable")][:most]
+        best = (least, 0, 0, 0)
+        for period in sorted(likely.tolist()):
+            if (high - low) <= best[0] + period:
+                continue
+            breaks = np.flatnonzero(codes[low : high - period] != codes[low + period : high])
+            breaks = np.concatenate([[-1], breaks, [high - low - period]])
+            lengths = np.diff(breaks) - 1
+            k = int(np.argmax(lengths))
+            times = int(lengths[k]) // period + 1
+            if times >= FEWEST and (times - 1) * period > best[0]:
+                best = ((times - 1) * period, low + int(breaks[k]) + 1, period, int(lengths[k]) + period)
+        _, start, period, length = best
+        if period:
+            found.append((start, period, length))
+            pending += [(low, start), (start + length, high)]
+    return sorted(found)
+
+
+def turns_of(row: Row, start: int, period: int, length: int, earlier: Sequence[Turns]) -> Turns | str:
+    """The turns of a stretch of alike codes; or why there are none."""
+    start, length = _cut(row, start, period, length)
+    times = length // period
+    if times < FEWEST:
+        return "too few turns"
+    at, owner = row.arguments(start, period, times)
+    m = times // 2
+    turn = np.arange(times)[:, None]
+    base = start + turn * period
+    step = at[m + 1] - at[m]
+    fits = at == at[m] + step * (turn - m)
+    inner = step == period
+    lag = np.where(inner & (at[m] < base[m]), -((at[m] - base[m]) // period), 0)
+    listed = ~inner & (~fits[times // 4 : -(times // 4)].all(0) | ((at[m] < 0) & (step != 0)))
+    numbers, steady = _numbers(row, start, period, times, m)
+    good = (fits | listed | (lag > 0)).all(1) & steady
+    wrong = np.flatnonzero(~good)
+    lo = int(wrong[wrong <= m].max(initial=-1)) + 1
+    hi = int(wrong[wrong > m].min(initial=times)) - 1
+    for c in np.flatnonzero(lag):  # the first value may come from anywhere
+        off = np.flatnonzero(~fits[:, c])
+        lo = max(lo, int(off[off <= m].max(initial=0)))
+        hi = min(hi, int(off[off > m].min(initial=times)) - 1)
+    for c in np.flatnonzero(step == 0):  # made before the first turn
+        if not listed[c]:
+            lo = max(lo, (int(at[m, c]) - start) // period + 1)
+    kept: dict[int, Kept] = {}
+    for c in np.flatnonzero((step != 0) & ~inner & ~listed):
+        found = _kept(int(at[m, c]), int(step[c]), m, earlier)
+        if found is None:
+            listed[c] = True
+            continue
+        count, by = earlier[found.loop].count, abs(found.step)
+        ahead = found.start if found.step > 0 else count - 1 - found.start  # how far it may go, in the other direction
+        lo = max(lo, -(ahead // by))
+        hi = min(hi, (count - 1 - ahead) // by)
+        kept[int(c)] = found
+    firsts = np.flatnonzero(lag)
+    if lo < times and firsts.size and int(at[lo, firsts].max()) >= start + lo * period:
+        lo += 1
+    if hi - lo + 1 < FEWEST:
+        return "its turns use one another in different ways" if steady.all() else "an index is not affine in the turn"
+    outer = np.flatnonzero(listed)
+    if outer.size and int(at[lo : hi + 1, outer].max()) >= start + lo * period:
+        return "a turn uses values of the turns before in an order of its own"
+    sources: list[list[Source]] = [[] for _ in range(period)]
+    for c, j in enumerate(owner.tolist()):
+        place = int(at[m, c] - base[m, 0])
+        if c in kept:
+            whence: Source = kept[c]._replace(start=kept[c].start + kept[c].step * lo)
+        elif listed[c]:
+            whence = Listed(tuple(at[lo : hi + 1, c].tolist()))
+        elif step[c] == 0:
+            whence = Fixed(int(at[m, c]))
+        elif lag[c]:
+            whence = Carried(place % period, tuple(at[lo : lo + int(lag[c]), c].tolist()))
+        else:
+            whence = Local(place)
+        sources[j].append(whence)
+    moved = [[(first + by * lo, by) for first, by in of] for of in numbers]
+    return Turns(start + lo * period, period, hi - lo + 1, sources, moved)
+
+
+def _kept(at: int, step: int, m: int, earlier: Sequence[Turns]) -> Kept | None:
+    """The earlier loop in whose turns an argument goes on by `step`, if it is at `at` in turn m."""
+    for i, loop in enumerate(earlier):
+        home = loop.within(at)
+        if home is not None:
+            by, rest = divmod(step, loop.period)
+            return None if rest else Kept(i, home[1], home[0] - by * m, by)
+    return None
+
+
+def _numbers(row: Row, start: int, period: int, times: int, m: int) -> tuple[list[list[tuple[int, int]]], np.ndarray]:
+    """Whole numbers of the indices, in turn 0, with their steps; and in which turns they are so."""
+    steady, found = np.ones(times, bool), list[list[tuple[int, int]]]()
+    for j in range(period):
+        if start + j not in row.numbers:
+            found.append([])
+            continue
+        each = np.array([row.numbers[start + j + period * t] for t in range(times)])
+        by = each[m + 1] - each[m]
+        steady &= (each == each[m] + by * (np.arange(times)[:, None] - m)).all(1)
+        found.append(list(zip((each[m] - by * m).tolist(), by.tolist(), strict=True)))
+    return found, steady
+
+
+def _cut(row: Row, start: int, period: int, length: int) -> tuple[int, int]:
+    """Where turns begin such that the fewest values go from one to the next."""
+    times = length // period
+    at, owner = row.arguments(start, period, times)
+    m = times // 2
+    inner = (at[m + 1] - at[m] == period) & (at[m] >= 0)
+    born = at[m, inner] - start
+    age = start + m * period + owner[inner] - at[m, inner]
+    until: dict[int, int] = {}
+    for b, a in zip((born % period).tolist(), age.tolist(), strict=True):
+        until[b] = max(until.get(b, 0), a)
+    alive = np.zeros(2 * period + 2, np.int64)
+    for b, a in until.items():
+        alive[b + 1] += 1
+        alive[b + 1 + a % period] -= 1
+    across = np.cumsum(alive)[: 2 * period].reshape(2, period).sum(0)
+    shift = int(np.argmin(across))
+    return start + shift, length - shift
