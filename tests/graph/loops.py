@@ -4,7 +4,7 @@ import linecache
 
 import numpy as np
 
-# Each takes an array `x` of `n` numbers and the number of turns; the first is what comes before, then a turn, then the result.
+# Each takes an array `x` of `n` numbers, and makes `n` turns: what comes before, a turn, the result.
 KINDS = {
     "scalars": ("a, b = x[0], x[1]", "a, b = a * np.cos(b) * 0.9 + 0.01 * t, b + 0.1 * a", "a * b"),
     "indices": ("s = 0.0", "s = s + np.sin(x[t]) * s * 0.5 + x[n - 1 - t]", "s"),
@@ -23,12 +23,14 @@ KINDS = {
     "joined": ("y, out = x[:3], []", "y = np.sin(y + 0.1)\nout.append(y)", "np.sum(np.concatenate(out) ** 3)"),
     "cell": (
         "w = np.reshape(x[:8], (2, 4))\nh = c = np.zeros(4)",
-        "z = np.stack([x[t], x[0]]) @ w + h\nf = 1.0 / (1.0 + np.exp(-z))\nc = f * c + (1.0 - f) * np.tanh(z)\nh = f * np.tanh(c)",
+        "z = np.stack([x[t], x[0]]) @ w + h\nf = 1.0 / (1.0 + np.exp(-z))\n"
+        "c = f * c + (1.0 - f) * np.tanh(z)\nh = f * np.tanh(c)",
         "np.sum(h)",
     ),
     "bodies": (
         "p, v = np.reshape(x[:6], (3, 2)), np.reshape(x[1:7], (3, 2))",
-        "d = p[:, None] - p[None]\nr = np.sqrt(np.sum(d**2, -1) + 0.1)\nv = v - 0.01 * np.sum(d / r[:, :, None] ** 3, 1)\np = p + 0.01 * v",
+        "d = p[:, None] - p[None]\nr = np.sqrt(np.sum(d**2, -1) + 0.1)\n"
+        "v = v - 0.01 * np.sum(d / r[:, :, None] ** 3, 1)\np = p + 0.01 * v",
         "np.sum(p * v)",
     ),
     "fill": ("a = np.zeros(n + 1)\na[0] = x[0]", "a[t + 1] = a[t] * 0.9 + x[t]", "np.sum(a**2)"),
@@ -37,10 +39,12 @@ KINDS = {
     "fill back": ("a = np.zeros(n + 1)", "a[n - 1 - t] = 0.5 * a[n - t] + np.cos(x[t])", "np.sum(a * a)"),
     "add in place": ("a = np.zeros(n + 2)", "a[t] += x[t] * 2.0\na[t + 1] += x[t] ** 2", "np.sum(a**3)"),
     "windows": ("s = x[0]", "s = s * 0.9 + np.sum(x[t : t + 3] * x[:3]) if t < n - 3 else s", "s"),
-    "accumulators": ("s, p, m = 0.0, 1.0, x[0]", "s = s + x[t] * m\np = p * np.cos(x[t])\nm = np.maximum(m, x[t])", "s * p + m"),
+    "accumulators": ("s, p, m = 0.0, 1.0, x[0]", "s = s + x[t] * m\np = p * np.cos(x[t])\nm = np.maximum(m, x[t])",
+                     "s * p + m"),
     "two before": ("a, b = x[0], x[1]", "a, b = b, np.sin(a + b)", "a + b"),
     "three before": ("q = [x[0], x[1], x[2]]", "q.append(np.sin(q[-3]) + 0.5 * q[-2] * q[-1])", "q[-1] + q[n // 2]"),
-    "back again": ("q = [x[0]]", "q.append(np.sin(q[-1]) * x[t])", "sum((-1) ** i * v * w for i, (v, w) in enumerate(zip(q, reversed(q))))"),
+    "back again": ("q = [x[0]]", "q.append(np.sin(q[-1]) * x[t])",
+                   "sum((-1) ** i * v * q[-1 - i] for i, v in enumerate(q))"),
     "nested": ("y = x[:3]", "for k in range(3):\n    y = np.tanh(y * x[k] + 0.1)\ny = y + x[t]", "np.sum(y)"),
     "ends differ": (
         "y = x[:2]",
@@ -84,14 +88,40 @@ def generate(seed):
 
     def number(depth=0):
         if depth > 2 or rng.random() < 0.3:
-            return pick("s", "r", "x[t]", "x[n - 1 - t]", "x[0]", "x[1]", "0.5", "0.01 * t", "y[0]", "y[2]", "a[t]", "w[t]", "np.sum(y)")
+            return pick(
+                "s",
+                "r",
+                "x[t]",
+                "x[n - 1 - t]",
+                "x[0]",
+                "x[1]",
+                "0.5",
+                "0.01 * t",
+                "y[0]",
+                "y[2]",
+                "a[t]",
+                "w[t]",
+                "np.sum(y)",
+            )
         a, b = number(depth + 1), number(depth + 1)
-        return pick(f"np.sin({a})", f"np.tanh({a} + {b})", f"({a}) * np.cos({b})", f"({a} - {b}) * 0.5", f"np.maximum({a}, {b})",
+        return pick(f"np.sin({a})", f"np.tanh({a} + {b})", f"({a}) * np.cos({b})", f"({a} - {b}) * 0.5",
+                    f"np.maximum({a}, {b})",
                     f"({a}) / (2.0 + ({b}) ** 2)", f"np.where({a} > 0.1, {a}, {b})")  # fmt: skip
 
     def array():
-        one = pick("y", "m @ y", "y[::-1]", "x[:3]", "np.stack([s, r, y[1]])", "np.concatenate([y[1:], y[:1]])", "x[t : t + 1] * y", "np.reshape(y, (3, 1))[:, 0]")
-        return pick(f"np.tanh({one} * {number(2)})", f"0.5 * {one} + {number(2)}", f"np.where({one} > 0.0, y, {one} * 0.3)")
+        one = pick(
+            "y",
+            "m @ y",
+            "y[::-1]",
+            "x[:3]",
+            "np.stack([s, r, y[1]])",
+            "np.concatenate([y[1:], y[:1]])",
+            "x[t : t + 1] * y",
+            "np.reshape(y, (3, 1))[:, 0]",
+        )
+        return pick(
+            f"np.tanh({one} * {number(2)})", f"0.5 * {one} + {number(2)}", f"np.where({one} > 0.0, y, {one} * 0.3)"
+        )
 
     statements = [
         lambda: f"s = {number()}",

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from adjoint.graph.roll import Roller
 
 
-class NotRolled(Exception):
+class RollingError(Exception):
     """Why turns that repeat are no loop."""
 
 
-class Apart(NotRolled):
+class ApartError(RollingError):
     """In some `turns` a body would write what it reads elsewhere; the others may be loops."""
 
     def __init__(self, turns: np.ndarray) -> None:
@@ -65,7 +65,7 @@ class Buffer:
         if window not in self.windows:
             for other in self.windows:
                 if (turns := window.meets(other, self.count)).size:
-                    raise Apart(turns)
+                    raise ApartError(turns)
             self.windows[window] = placeholder("row", window.shape(self.first.shape), self.first.dtype)
         return self.windows[window]
 
@@ -154,8 +154,8 @@ class Body:
         j = source.j
         if j in self._growing:
             first = self.roller.value(source.first[0])
-            if len(source.first) > 1 or self._buffers.setdefault(j, Buffer(first, self.turns.count)).first is not first:
-                raise NotRolled("an array that is written by turn is used as it was before")
+            if len(source.first) > 1 or self._buffers.setdefault(j, Buffer(first, self.turns.times)).first is not first:
+                raise RollingError("an array that is written by turn is used as it was before")
             return Version(self._buffers[j], {})
         for k in range(len(source.first)):
             key = j, source.first[len(source.first) - 1 - k :]
@@ -181,7 +181,7 @@ class Body:
     def _listed(self, source: Listed) -> Node:
         like, table = self.roller.row.node(source.at[0]), self.roller.table(source.at)
         if (table.dtype, table.shape[1:]) != (like.dtype, like.shape):
-            raise NotRolled("its values are of several kinds")
+            raise RollingError("its values are of several kinds")
         return self._sliced(table, Window(0, 1), like)
 
     # -- Calls ----------------------------------------------------------------------------------------------
@@ -199,12 +199,12 @@ class Body:
         if name == "add" and any(isinstance(arg, Addend) for arg in args):
             return self._add(args)
         if self._moves(j):
-            raise NotRolled("it writes by turn into an array that is made in the same turn")
+            raise RollingError("it writes by turn into an array that is made in the same turn")
         nodes = [arg for arg in args if isinstance(arg, Node)]
         if len(nodes) < len(args):
-            raise NotRolled("an array that is written by turn is used as a whole")
+            raise RollingError("an array that is written by turn is used as a whole")
         if any((n.shape, n.dtype) != (arg.shape, arg.dtype) for n, arg in zip(nodes, node.args, strict=True)):
-            raise NotRolled("a value of another kind takes part in some turn")
+            raise RollingError("a value of another kind takes part in some turn")
         return with_args(node, tuple(nodes))
 
     def _read(self, j: int, node: Node, array: Made) -> Node:
@@ -213,7 +213,7 @@ class Body:
             return _part_of(array.read(window), within)
         source = self.turns.sources[j][0]
         if not isinstance(source, Fixed):
-            raise NotRolled("an index by turn names elements of an array that is made in the same turn")
+            raise RollingError("an index by turn names elements of an array that is made in the same turn")
         whole = self.roller.value(source.at)
         axis = self._axis(j, node, whole.shape)
         if axis:
@@ -225,7 +225,7 @@ class Body:
 
     def _write(self, j: int, node: Node, value: Node, version: Version) -> Version:
         if node.settings["path"]:
-            raise NotRolled("it writes through a view of an array")
+            raise RollingError("it writes through a view of an array")
         if value.kind != "constant" or np.asarray(value.value).tobytes().strip(b"\0"):
             version.buffer.overwrites = True  # with anything but +0
         window, within = self._window(j, node, node.shape)
@@ -239,7 +239,7 @@ class Body:
         x, y = args
         version, addend = (x, y) if isinstance(y, Addend) else (y, x)
         if not isinstance(version, Version) or not isinstance(addend, Addend):
-            raise NotRolled("it writes by turn into an array that is made in the same turn")
+            raise RollingError("it writes by turn into an array that is made in the same turn")
         version.buffer.adds = True
         row, value = version.read(addend.window), addend.value
         if addend.within or value.shape != row.shape:
@@ -247,7 +247,7 @@ class Body:
             settings = {**scatter.settings, "index": addend.within if addend.within else ..., "shape": row.shape}
             value = call(scatter, (value,), settings, row.shape, value.dtype)
         if (value.dtype, row.dtype) != (version.buffer.first.dtype,) * 2:
-            raise NotRolled("it adds to an array of another dtype")
+            raise RollingError("it adds to an array of another dtype")
         pair = (row, value) if version is x else (value, row)
         return version.written(addend.window, call(op_named("add"), pair, {}, row.shape, row.dtype))
 
@@ -261,32 +261,32 @@ class Body:
                     axes.append(axis)
                 axis += 1
         if len(axes) > 1:
-            raise NotRolled("an index goes by turn along several axes")
+            raise RollingError("an index goes by turn along several axes")
         return axes[0] if axes else 0
 
     def _window(self, j: int, node: Node, shape: tuple[int, ...], axis: int = 0) -> tuple[Window, tuple[Any, ...]]:
         """The rows that the index of call `j` names, and the index of what it names in them; empty for all."""
         if self._axis(j, node, shape) != axis:
-            raise NotRolled("it writes by turn along another axis than the first")
-        count, found = self.turns.count, list[tuple[int, int | None]]()
+            raise RollingError("it writes by turn along another axis than the first")
+        count, found = self.turns.times, list[tuple[int, int | None]]()
         for turn in (0, 1, count - 1):
             parts = _parts(self._index(j, node, turn), shape)
             places = [k for k, part in enumerate(parts) if part is not None]
             found.append(_rows(parts[places[axis]], shape[axis]))
         start, step = found[0][0], found[1][0] - found[0][0]
         if len({width for _, width in found}) > 1 or found[2][0] != start + step * (count - 1):
-            raise NotRolled("an index is not affine in the turn")
+            raise RollingError("an index is not affine in the turn")
         width = found[0][1]
         low, high = sorted((start, found[2][0]))
         if low < 0 or high + (width or 1) > shape[axis]:
-            raise NotRolled("an index leaves the array")
+            raise RollingError("an index leaves the array")
         within = list(parts)
         if width is None:
             del within[places[axis]]
         else:
             within[places[axis]] = slice(None)
             if axis:
-                raise NotRolled("a slice goes by turn along another axis than the first")
+                raise RollingError("a slice goes by turn along another axis than the first")
         plain = all(part == slice(None) for part in within)
         return Window(start, step, width), () if plain else tuple(within)
 
@@ -303,9 +303,9 @@ class Body:
         for k, (j, buffer) in enumerate(buffers):
             version = self._made[j]
             if not isinstance(version, Version) or version.buffer is not buffer:
-                raise NotRolled("it writes by turn into an array that is made in the same turn")
+                raise RollingError("it writes by turn into an array that is made in the same turn")
             if buffer.adds and buffer.overwrites:
-                raise NotRolled("it overwrites and adds to one array by turn")
+                raise RollingError("it overwrites and adds to one array by turn")
             for window, node in buffer.windows.items():
                 places.append(Place(k, window, window in version.held))
                 shown.append(node)
@@ -315,14 +315,15 @@ class Body:
         inputs = [*self._carried.values(), *self._slices.values(), *shown, *self._fixed.values()]
         body = Graph(inputs, outputs, name="body")
         windows = [window for _, window in self._slices]
-        self.loop = Loop(body, self.turns.count, len(chains), windows, len(buffers), places, len(stacked))
+        self.loop = Loop(body, self.turns.times, len(chains), windows, len(buffers), places, len(stacked))
         value = self.roller.value
         self.args = [value(first[0]) for _, first in chains]
         self.args += [array for array, _ in self._slices]
         self.args += [_settled(buffer) for _, buffer in buffers]
         self.args += list(self._fixed)
-        results = [*((("last", j) if len(first) == 1 else ("", 0)) for j, first in chains),
-                   *(("last", j) for j, _ in buffers), *(("stack", j) for j in stacked), *(("last", j) for j in finals)]  # fmt: skip
+        results = [("last", j) if len(first) == 1 else ("", 0) for j, first in chains]
+        results += [("last", j) for j, _ in buffers]
+        results += [*(("stack", j) for j in stacked), *(("last", j) for j in finals)]
         self.results = {k: result for k, result in enumerate(results) if result[0]}
         counts = {"carried": len(chains), "read by turn": len(windows), "written by turn": len(buffers),
                   "kept of every turn": len(stacked)}  # fmt: skip
@@ -331,7 +332,7 @@ class Body:
     def _plain(self, j: int) -> Node:
         made = self._made[j]
         if not isinstance(made, Node):
-            raise NotRolled("an array that is written by turn is used as a whole")
+            raise RollingError("an array that is written by turn is used as a whole")
         return made
 
 
@@ -347,7 +348,7 @@ def _parts(index: Any, shape: tuple[int, ...]) -> list[Any]:
     """One part for each axis, and None for new ones."""
     parts = index if isinstance(index, tuple) else (index,)
     if not all(part is None or part is Ellipsis or type(part) in (int, slice) for part in parts):
-        raise NotRolled("an index by turn stands beside an array of places")
+        raise RollingError("an index by turn stands beside an array of places")
     missing = len(shape) - sum(part is not None and part is not Ellipsis for part in parts)
     where = next((i for i, part in enumerate(parts) if part is Ellipsis), len(parts))
     return [*parts[:where], *(slice(None),) * missing, *parts[where + 1 :]]
@@ -359,7 +360,7 @@ def _rows(part: Any, length: int) -> tuple[int, int | None]:
         return (part + length if part < 0 else part), None
     start, stop, step = part.indices(length)
     if step != 1:
-        raise NotRolled("a slice that goes by turn has steps")
+        raise RollingError("a slice that goes by turn has steps")
     return start, max(stop - start, 0)
 
 

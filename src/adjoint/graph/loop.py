@@ -1,8 +1,8 @@
 """`Loop`: a body that runs many times, as one operation of a graph.
 
-A body takes, in this order: what is *carried* from turn to turn, *slices* of arrays that are only read, *windows* of arrays
-that it writes by turn (`buffers`), and what is the same in each turn. It gives the next carried values, the new contents
-of those windows that it writes, a row for each *stack*, and values of which only the last turn's is wanted.
+A body takes, in this order: what is *carried* from turn to turn, *slices* of arrays that are only read, *windows* of
+arrays that it writes by turn (`buffers`), and what is the same in each turn. It gives the next carried values, the new
+contents of those windows that it writes, a row for each *stack*, and values of which only the last turn's is wanted.
 """
 
 from __future__ import annotations

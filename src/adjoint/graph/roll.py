@@ -1,7 +1,7 @@
 """`roll`: a recorded program in which turns that repeat are loops.
 
-The graph is rolled as it was recorded, backward pass and all: rewrites would scatter the turns. What a forward loop keeps
-of every turn is a stack, which the loop of the backward pass reads from its end.
+The graph is rolled as it was recorded, backward pass and all: rewrites would scatter the turns. What a forward loop
+keeps of every turn is a stack, which the loop of the backward pass reads from its end.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adjoint.graph.body import Apart, Body, NotRolled
+from adjoint.graph.body import ApartError, Body, RollingError
 from adjoint.graph.graph import Graph
 from adjoint.graph.loop import LOOP, Loop
 from adjoint.graph.node import Node, call, constant, part
@@ -34,13 +34,13 @@ class Rolled(NamedTuple):
 
 
 class Run(NamedTuple):
-    """Values that call `j` of a loop made, in `count` turns: ``turn, turn + step, …``."""
+    """Values that call `j` of a loop made, in so many turns: ``turn, turn + step, …``."""
 
     loop: int
     j: int
     turn: int
     step: int
-    count: int
+    times: int
 
 
 def roll(graph: Graph, refused: Callable[[Loop], str]) -> Rolled | None:
@@ -57,32 +57,35 @@ def roll(graph: Graph, refused: Callable[[Loop], str]) -> Rolled | None:
     said: dict[int, str] = {}
     without: set[int] = set()
     while True:
-        loops: list[Turns] = []
-        for start, period, length in found:
-            if start in without:
-                continue
-            turns = turns_of(row, start, period, length, loops)
-            if isinstance(turns, str):
+        loops, begun = list[Turns](), list[int]()
+        waiting = found[::-1]
+        while waiting:
+            start, period, length = waiting.pop()
+            turns = turns_of(row, start, period, length, loops) if start not in without else ""
+            if isinstance(turns, Turns):
+                loops.append(turns)
+                begun.append(start)
+                left = start + length - turns.stop
+                waiting += [(turns.stop, period, left)] if left - period > LEAST else []
+            elif turns:
                 said[start] = f"{length // period} turns of {period} operations are not one loop: {turns}"
                 without.add(start)
-            else:
-                loops.append(turns)
         if not loops:
             return Rolled(graph, list(said.values()))
         roller = Roller(graph, row, loops, refused)
         try:
             made = roller.rolled()
-        except Apart as error:
+        except ApartError as error:
             turns = loops[roller.current]
-            edges = [-1, *error.turns.tolist(), turns.count]
+            edges = [-1, *error.turns.tolist(), turns.times]
             found = [stretch for stretch in found if not stretch[0] <= turns.start < stretch[0] + stretch[2]]
             found += [(turns.start + turns.period * (a + 1), turns.period, turns.period * (b - a - 1))
                       for a, b in pairwise(edges) if b - a > FEWEST]  # fmt: skip
             found.sort()
-        except NotRolled as error:
+        except RollingError as error:
             turns = loops[roller.current]
-            said[turns.start] = f"{turns.count} turns of {turns.period} operations are not one loop: {error}"
-            without |= {start for start, _, length in found if start <= turns.start < start + length}
+            said[turns.start] = f"{turns.times} turns of {turns.period} operations are not one loop: {error}"
+            without.add(begun[roller.current])
         else:
             return Rolled(made, [*said.values(), *roller.said])
 
@@ -109,7 +112,7 @@ class Roller:
         """The graph.
 
         Raises:
-            NotRolled: if the loop `current` is none.
+            RollingError: if the loop `current` is none.
         """
         self._settle()
         at, starts = 0, {turns.start: i for i, turns in enumerate(self.loops)}
@@ -161,7 +164,7 @@ class Roller:
             found = self.home(at)
             if found:
                 i, turn, j = found
-                (self.last if turn == self.loops[i].count - 1 else self.stacked)[i][j] = None
+                (self.last if turn == self.loops[i].times - 1 else self.stacked)[i][j] = None
 
     def _used(self, node: Node) -> Sequence[int]:
         """The positions that a call outside of loops uses one by one."""
@@ -180,9 +183,9 @@ class Roller:
                     continue
                 i, turn, j = found
                 before = runs[-1] if runs else None
-                step = turn - (before.turn + before.step * (before.count - 1)) if isinstance(before, Run) else 0
+                step = turn - (before.turn + before.step * (before.times - 1)) if isinstance(before, Run) else 0
                 if isinstance(before, Run) and before[:2] == (i, j) and abs(step) == 1 and before.step in (0, step):
-                    runs[-1] = before._replace(step=step, count=before.count + 1)
+                    runs[-1] = before._replace(step=step, times=before.times + 1)
                 else:
                     runs.append(Run(i, j, turn, 0, 1))
             self.runs[places] = runs
@@ -204,7 +207,7 @@ class Roller:
             else:
                 asked[found[0], found[2], guard.question][found[1]] = guard
         for (i, j, _), each in asked.items():
-            if len(each) == self.loops[i].count:
+            if len(each) == self.loops[i].times:
                 self.asked.append((i, j, [each[turn] for turn in range(len(each))]))
                 self.stacked[i][j] = None
             else:
@@ -234,11 +237,11 @@ class Roller:
         found = self.home(at)
         assert found is not None, "a value outside of the loops is made before it is used"
         i, turn, j = found
-        self.current, last = i, turn == self.loops[i].count - 1
+        self.current, last = i, turn == self.loops[i].times - 1
         made = self._parts.get(("last", i, j)) if last else None
         if made is None:
             if ("stack", i, j) not in self._parts:
-                raise NotRolled("what an array holds in the midst of a turn is used later")
+                raise RollingError("what an array holds in the midst of a turn is used later")
             getitem = op_named("getitem")
             made = made_call(getitem, (self._parts["stack", i, j],), {**getitem.settings, "index": turn})
         self._made[at] = made = numbered(made, self.row.calls[at])
@@ -270,8 +273,8 @@ class Roller:
             flush()
             stack = self.stack(run.loop, run.j)
             step = run.step or 1
-            end = run.turn + step * run.count
-            if (run.turn, step, run.count) != (0, 1, stack.shape[0]):
+            end = run.turn + step * run.times
+            if (run.turn, step, run.times) != (0, 1, stack.shape[0]):
                 index = slice(run.turn, None if end < 0 else end, step)
                 stack = made_call(getitem, (stack,), {**getitem.settings, "index": index})
             if not rows:
@@ -288,7 +291,7 @@ class Roller:
             return with_args(node, self.values(node.args))
         made = self.table(places, node.op is not None and node.op.name == "pile")
         if (made.shape, made.dtype) != (node.shape, node.dtype):
-            raise NotRolled("its values are joined after a conversion")
+            raise RollingError("its values are joined after a conversion")
         return made
 
     def _loop(self, i: int) -> None:
@@ -298,7 +301,7 @@ class Roller:
         loop = body.loop
         reason = self.refused(loop)
         if reason:
-            raise NotRolled(reason)
+            raise RollingError(reason)
         kinds = loop.kinds(body.args)
         shapes, dtypes = tuple([shape for shape, _ in kinds]), tuple([dtype for _, dtype in kinds])
         place = self.row.calls[turns.start].place
@@ -306,7 +309,7 @@ class Roller:
         for k, (which, j) in body.results.items():
             self._parts[which, i, j] = part(whole, k)
         line = users_line(self.row.calls[turns.start])
-        self.said.append(f"{turns.count} turns of {turns.period} operations are one loop: {body.text}"
+        self.said.append(f"{turns.times} turns of {turns.period} operations are one loop: {body.text}"
                          + (f"   {line}" if line else ""))  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """Where a recorded program does the same again and again: its turns, and what each argument in them is.
 
-The calls of a graph stand in a row, in the order of their making. Say that from `start` on, `count` turns of `period`
+The calls of a graph stand in a row, in the order of their making. Say that from `start` on, so many turns of `period`
 calls each are alike. The argument k of call j of turn t stands at a position of that row; inputs and constants have
 negative ones. In a loop these positions are affine in t, and the step tells what the argument is:
 
@@ -55,6 +55,12 @@ class Kept(NamedTuple):
     start: int
     step: int
 
+    def turns(self, times: int) -> tuple[int, int]:
+        """The first and the last turn for which there is such a turn of a loop of so many `times`."""
+        by = abs(self.step)
+        ahead = self.start if self.step > 0 else times - 1 - self.start  # how far it may go, in the other direction
+        return -(ahead // by), (times - 1 - ahead) // by
+
 
 class Listed(NamedTuple):
     """Something else in each turn: what stands at these positions."""
@@ -66,7 +72,7 @@ Source = Local | Carried | Fixed | Kept | Listed
 
 
 class Turns(NamedTuple):
-    """`count` turns of `period` calls from position `start` on.
+    """So many `times` turns of `period` calls from position `start` on.
 
     Attributes:
         sources: for each call of a turn, what its arguments are.
@@ -75,13 +81,13 @@ class Turns(NamedTuple):
 
     start: int
     period: int
-    count: int
+    times: int
     sources: list[list[Source]]
     numbers: list[list[tuple[int, int]]]
 
     @property
     def stop(self) -> int:
-        return self.start + self.period * self.count
+        return self.start + self.period * self.times
 
     def within(self, at: int) -> tuple[int, int] | None:
         """The turn and the call at a position; None outside."""
@@ -212,6 +218,9 @@ def stretches(codes: np.ndarray, least: int, most: int = 12) -> list[tuple[int, 
 
 def turns_of(row: Row, start: int, period: int, length: int, earlier: Sequence[Turns]) -> Turns | str:
     """The turns of a stretch of alike codes; or why there are none."""
+    period *= _multiple(row, start, period, length)
+    if length // period < FEWEST:
+        return "too few turns"
     start, length = _cut(row, start, period, length)
     times = length // period
     if times < FEWEST:
@@ -219,46 +228,36 @@ def turns_of(row: Row, start: int, period: int, length: int, earlier: Sequence[T
     at, owner = row.arguments(start, period, times)
     m = times // 2
     turn = np.arange(times)[:, None]
-    base = start + turn * period
     step = at[m + 1] - at[m]
     fits = at == at[m] + step * (turn - m)
     inner = step == period
-    lag = np.where(inner & (at[m] < base[m]), -((at[m] - base[m]) // period), 0)
+    place = at[m] - (start + m * period)
+    lag = np.where(inner & (place < 0), -(place // period), 0)
     listed = ~inner & (~fits[times // 4 : -(times // 4)].all(0) | ((at[m] < 0) & (step != 0)))
     numbers, steady = _numbers(row, start, period, times, m)
     good = (fits | listed | (lag > 0)).all(1) & steady
-    wrong = np.flatnonzero(~good)
-    lo = int(wrong[wrong <= m].max(initial=-1)) + 1
-    hi = int(wrong[wrong > m].min(initial=times)) - 1
-    for c in np.flatnonzero(lag):  # the first value may come from anywhere
-        off = np.flatnonzero(~fits[:, c])
-        lo = max(lo, int(off[off <= m].max(initial=0)))
-        hi = min(hi, int(off[off > m].min(initial=times)) - 1)
-    for c in np.flatnonzero(step == 0):  # made before the first turn
-        if not listed[c]:
-            lo = max(lo, (int(at[m, c]) - start) // period + 1)
+    lo, hi = _around(good, m)
+    for c in np.flatnonzero(lag).tolist():  # the first value may come from anywhere
+        low, high = _around(fits[:, c], m)
+        lo, hi = max(lo, low - 1), min(hi, high)
+    before = at[m, (step == 0) & ~listed]  # made before the first turn
+    lo = max(lo, int((before.max(initial=-1) - start) // period) + 1)
     kept: dict[int, Kept] = {}
-    for c in np.flatnonzero((step != 0) & ~inner & ~listed):
+    for c in np.flatnonzero((step != 0) & ~inner & ~listed).tolist():
         found = _kept(int(at[m, c]), int(step[c]), m, earlier)
         if found is None:
             listed[c] = True
             continue
-        count, by = earlier[found.loop].count, abs(found.step)
-        ahead = found.start if found.step > 0 else count - 1 - found.start  # how far it may go, in the other direction
-        lo = max(lo, -(ahead // by))
-        hi = min(hi, (count - 1 - ahead) // by)
-        kept[int(c)] = found
-    firsts = np.flatnonzero(lag)
-    if lo < times and firsts.size and int(at[lo, firsts].max()) >= start + lo * period:
+        low, high = found.turns(earlier[found.loop].times)
+        lo, hi, kept[c] = max(lo, low), min(hi, high), found
+    if lo < times and int(at[lo, lag > 0].max(initial=-1)) >= start + lo * period:
         lo += 1
     if hi - lo + 1 < FEWEST:
         return "its turns use one another in different ways" if steady.all() else "an index is not affine in the turn"
-    outer = np.flatnonzero(listed)
-    if outer.size and int(at[lo : hi + 1, outer].max()) >= start + lo * period:
+    if int(at[lo : hi + 1, listed].max(initial=-1)) >= start + lo * period:
         return "a turn uses values of the turns before in an order of its own"
     sources: list[list[Source]] = [[] for _ in range(period)]
     for c, j in enumerate(owner.tolist()):
-        place = int(at[m, c] - base[m, 0])
         if c in kept:
             whence: Source = kept[c]._replace(start=kept[c].start + kept[c].step * lo)
         elif listed[c]:
@@ -266,12 +265,18 @@ def turns_of(row: Row, start: int, period: int, length: int, earlier: Sequence[T
         elif step[c] == 0:
             whence = Fixed(int(at[m, c]))
         elif lag[c]:
-            whence = Carried(place % period, tuple(at[lo : lo + int(lag[c]), c].tolist()))
+            whence = Carried(int(place[c]) % period, tuple(at[lo : lo + int(lag[c]), c].tolist()))
         else:
-            whence = Local(place)
+            whence = Local(int(place[c]))
         sources[j].append(whence)
     moved = [[(first + by * lo, by) for first, by in of] for of in numbers]
     return Turns(start + lo * period, period, hi - lo + 1, sources, moved)
+
+
+def _around(good: np.ndarray, m: int) -> tuple[int, int]:
+    """The first and the last of all good turns around turn m."""
+    wrong = np.flatnonzero(~good)
+    return int(wrong[wrong <= m].max(initial=-1)) + 1, int(wrong[wrong > m].min(initial=len(good))) - 1
 
 
 def _kept(at: int, step: int, m: int, earlier: Sequence[Turns]) -> Kept | None:
@@ -296,6 +301,36 @@ def _numbers(row: Row, start: int, period: int, times: int, m: int) -> tuple[lis
         steady &= (each == each[m] + by * (np.arange(times)[:, None] - m)).all(1)
         found.append(list(zip((each[m] - by * m).tolist(), by.tolist(), strict=True)))
     return found, steady
+
+
+def _multiple(row: Row, start: int, period: int, length: int, samples: int = 32) -> int:
+    """How many stretches of alike codes are one turn: after so many, arguments go on as before, in most places."""
+    times = length // period
+    at, _ = row.arguments(start, period, times)
+    constant = np.array([node.kind == "constant" for node in reversed(row.given)])
+    indexed = [j for j in range(period) if start + j in row.numbers]
+    best, found = 0, 1
+    for k in range(1, times // FEWEST + 1):
+        first = np.unique(np.linspace(times // 10, times - times // 10 - 2 * k - 1, samples).astype(int))
+        rows = [at[first + turn] for turn in (0, k, 2 * k)]
+        bent = rows[0] + rows[2] != 2 * rows[1]
+        bent[:, [c for c in np.flatnonzero(bent.any(0)).tolist() if _tabled(rows, c, constant)]] = False
+        good = ~bent.any(1)
+        for j in indexed:
+            places = [start + j + period * (first + turn) for turn in (0, k, 2 * k)]
+            one, two, three = (np.array([row.numbers[i] for i in each.tolist()]) for each in places)
+            good &= (one + three == 2 * two).all(1)
+        if int(good.sum()) > best:
+            best, found = int(good.sum()), k
+        if good.all():
+            break
+    return found
+
+
+def _tabled(each: Sequence[np.ndarray], c: int, constant: np.ndarray) -> bool:
+    """Whether argument `c` is always a constant, another one in each turn."""
+    places = np.concatenate([rows[:, c] for rows in each])
+    return bool((places < 0).all() and constant[places].all())
 
 
 def _cut(row: Row, start: int, period: int, length: int) -> tuple[int, int]:

@@ -220,7 +220,9 @@ class Program:
 
 
 def _is_stored(node: Node) -> bool:
-    return (node.kind != "part" or is_loop(node.args[0])) and key_of(node.dtype) in lowering.STORED and 0 not in node.shape
+    return (
+        (node.kind != "part" or is_loop(node.args[0])) and key_of(node.dtype) in lowering.STORED and 0 not in node.shape
+    )
 
 
 # What makes a program is called so, by what it does.

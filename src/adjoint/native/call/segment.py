@@ -129,9 +129,7 @@ class Params(NamedTuple):
     inside: tuple[np.ndarray, list[Params]] | None
 
 
-def _params(
-    plan: Plan, slots: Mapping[Any, int], arena: int, kernels: Kernels, nested: bool = False
-) -> list[Params]:
+def _params(plan: Plan, slots: Mapping[Any, int], arena: int, kernels: Kernels, nested: bool = False) -> list[Params]:
     """For each step, its numbers. A nested loop runs all its turns in one call."""
     made = []
     for step in plan.steps:

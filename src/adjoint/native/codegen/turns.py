@@ -1,8 +1,8 @@
 """Loops over turns: a table of steps that is run many times, with the addresses that the steps use moving on.
 
-The steps of a body find their arrays in a table of their own, a *block* of addresses. `begin` fills it from the outer one.
-`turn` runs the steps; after each turn it moves the addresses of windows by their strides, and what was written as the next
-carried value becomes what is read. It stops after so many turns, to be called again, so that a call can be interrupted.
+The steps of a body find their arrays in a table of their own, a *block* of addresses. `begin` fills it from the outer
+one. `turn` runs the steps; after each turn it moves the addresses of windows by their strides, and what was written as
+the next carried value becomes what is read. It stops after so many turns, to be called again, so it can be interrupted.
 """
 
 from __future__ import annotations
@@ -38,8 +38,9 @@ done:
   ret void
 """
 
-# Operands: the block. Numbers: turns a call, turns, the table of steps and how many, places of the block, windows, carried
-# values; for each window its place and stride in bytes; for each carried value where it is read, written, and written next.
+# Operands: the block. Numbers: turns a call, turns, the table of steps and how many, places of the block, windows,
+# carried values; for each window its place and stride in bytes; for each carried value the places where it is read,
+# written, and written next.
 _TURN = """
   %n0.at = getelementptr i64, ptr %p, i64 2
   %few = load i64, ptr %n0.at
@@ -127,7 +128,9 @@ done:
 def _written(text: str) -> Function:
     code = Code()
     (block,) = addresses(code, 1)
-    return Function("define void @{name}(ptr %b, ptr %p)", [*code.lines, *text.format(block=block).splitlines()[1:]], {})
+    return Function(
+        "define void @{name}(ptr %b, ptr %p)", [*code.lines, *text.format(block=block).splitlines()[1:]], {}
+    )
 
 
 @cache

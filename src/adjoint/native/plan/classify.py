@@ -30,8 +30,8 @@ def kind_of(node: Node) -> tuple[str, str]:
             return "result", ""
         return ("part" if node.args else node.kind), ""
     if loops.is_loop(node):
-        reason = not_native(node.settings["loop"])
-        return ("numpy" if reason else "loop"), reason
+        why = not_native(node.settings["loop"])
+        return ("numpy" if why else "loop"), why
     if isinstance(node.shape, tuple) and node.shape and isinstance(node.shape[0], tuple):
         return "numpy", "several results"
     if node.op.multiple:

@@ -25,7 +25,7 @@ WORD = 8  # bytes
 
 
 class Native(NamedTuple):
-    """A body as native code needs it: its inputs, its outputs and all between by primitive operations, and their kinds."""
+    """A body as native code needs it: inputs, outputs and all between by primitive operations, and their kinds."""
 
     inputs: Sequence[Node]
     outputs: list[Node]
@@ -163,16 +163,17 @@ def planned(outer: Planner, node: Node, results: dict[int, Node]) -> Steps:
     scratch = Scratch(node, "arena", (plan.arena.size // WORD + 8,), np.dtype(np.int64))
     at(scratch, 0)
     swaps: list[int] = []
-    for k, (place, then) in enumerate(spares):
-        swaps += (k, place, len(places))
+    for k, (written, then) in enumerate(spares):
+        swaps += (k, written, len(places))
         at(then, 0)
     block = Scratch(node, "block", (len(places) + 1,), np.dtype(np.int64))
     read = tuple(dict.fromkeys(value for value, _ in places if not _is_own(value, node, results)))
     own = tuple(dict.fromkeys(value for value, _ in places if _is_own(value, node, results)))
     numbers = [len(places), len(moves) // 2, a, *moves, *swaps]
     uses = Use(read, (block,), {}), Use((*read, block), own, {})
-    read_bytes, written_bytes = (loop.count * sum(getattr(step, side) for step in plan.steps) for side in ("read", "written"))  # fmt: skip
-    return Steps([(block, 0), *places], block, numbers, Inner(plan, slots, arena), uses, (read_bytes, written_bytes))
+    steps = plan.steps
+    moved = loop.count * sum(step.read for step in steps), loop.count * sum(step.written for step in steps)
+    return Steps([(block, 0), *places], block, numbers, Inner(plan, slots, arena), uses, moved)
 
 
 def _is_own(value: Any, node: Node, results: dict[int, Node]) -> bool:

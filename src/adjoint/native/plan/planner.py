@@ -418,8 +418,8 @@ class Planner:
         numbers = [few, loop.count, 0, len(inner.plan.steps), *found.numbers]
         begin, turn = found.uses
         self.steps.append(Step(turns.begin(), found.begin, [-1], (), "begin a loop", 0, 0, 0, begin))
-        self.steps.append(Step(turns.turn(), found.begin[:1], numbers, (node, *parts.values()), f"{loop.count} turns", 0,
-                               *found.moved, turn, inner))  # fmt: skip
+        nodes, label = (node, *parts.values()), f"{loop.count} turns"
+        self.steps.append(Step(turns.turn(), found.begin[:1], numbers, nodes, label, 0, *found.moved, turn, inner))
 
     def inner(
         self, nodes: Sequence[Node], kinds: dict[Node, str], inputs: Sequence[Node], outputs: Sequence[Node],

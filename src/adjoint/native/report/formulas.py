@@ -75,6 +75,8 @@ class Formulas:
         if node.op is None:
             return Formula(f"{args[0]}[{node.value}]" if args else _constant(node))
         name, settings = node.op.name, node.settings
+        if name == "loop":
+            return Formula(f"loop of {settings['loop'].count} turns")
         sign = INFIX.get(name)
         if sign and len(args) == 2:
             binds = _BINDS.get(sign, 0)
