@@ -439,6 +439,11 @@ class Planner:
         self._constant(view.base)
         return view.base, view.offset * arg.dtype.itemsize
 
+    def held(self, constant: Node) -> Node:
+        """A constant, which the plan holds from now on."""
+        self._constant(constant)
+        return constant
+
     def copy(self, arg: Node, target: Any) -> None:
         """Put the elements of `arg` into the memory of `target`."""
         self._copy(self.view(arg), target)
