@@ -8,7 +8,7 @@ import pytest
 
 import adjoint as ad
 from adjoint import native
-from adjoint.graph.schedule import LONGEST, Schedule, Step
+from adjoint.graph.schedule import LONGEST, Schedule, ScheduledCall
 
 
 def parts(x):
@@ -77,9 +77,9 @@ def ways(schedule):
 
 def test_a_step_may_end_the_run():
     steps = [
-        Step(lambda x: [x, x + 1] if x < 5 else None, (0,), (2, 3)),
-        Step(lambda x: x > 0, (2,), None),
-        Step(lambda x, y, z: x + y + z, (2, 3, 1), 4),
+        ScheduledCall(lambda x: [x, x + 1] if x < 5 else None, (0,), (2, 3)),
+        ScheduledCall(lambda x: x > 0, (2,), None),
+        ScheduledCall(lambda x, y, z: x + y + z, (2, 3, 1), 4),
     ]
     for run in ways(Schedule(1, {1: 100}, steps, [4, 1], "steps")):
         assert run([2]) == [105, 100]
@@ -100,11 +100,11 @@ def test_values_are_dropped_after_their_last_use():
         return value
 
     steps = [
-        Step(made, (), 0),
-        Step(lambda x: made(), (0,), 1),
-        Step(made, (), 2),  # which nobody uses
-        Step(lambda x: made(), (1,), 3),
-        Step(made, (), 4),
+        ScheduledCall(made, (), 0),
+        ScheduledCall(lambda x: made(), (0,), 1),
+        ScheduledCall(made, (), 2),  # which nobody uses
+        ScheduledCall(lambda x: made(), (1,), 3),
+        ScheduledCall(made, (), 4),
     ]
     for run in ways(Schedule(0, {}, steps, [3, 4], "steps")):
         refs, alive = [], []
@@ -115,6 +115,6 @@ def test_values_are_dropped_after_their_last_use():
 
 
 def test_a_very_long_schedule_is_interpreted():
-    steps = [Step(partial(np.add, 1), (k,), k + 1) for k in range(LONGEST + 1)]
+    steps = [ScheduledCall(partial(np.add, 1), (k,), k + 1) for k in range(LONGEST + 1)]
     for run in ways(Schedule(1, {}, steps, [LONGEST + 1], "steps")):
         assert run([0]) == [LONGEST + 1]

@@ -47,7 +47,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_the_short_way_gives_what_record_gives(name, monkeypatch):
+def test_the_fast_path_gives_what_record_gives(name, monkeypatch):
     def outcome():
         x, y = on_tape(X, Y)
         z = CALLS[name](x, y)
@@ -78,7 +78,7 @@ def test_an_input_without_a_rule_says_so():
         operation("choose_either")(*on_tape(X, X, Y))
 
 
-def test_every_short_way_can_be_printed_and_compiled():
+def test_every_fast_path_can_be_printed_and_compiled():
     texts = {name: source_of(op) for name, op in ENTRIES.items() if isinstance(op, Op) and eligible(op)}
     assert len(texts) > 100
     for name, text in texts.items():

@@ -9,7 +9,7 @@ import pytest
 
 import adjoint as ad
 from adjoint import nn
-from adjoint.tape import mutations as writes
+from adjoint.tape import mutations
 from adjoint.testing import check_grads
 
 W = np.random.default_rng(0).normal(size=(3, 3))
@@ -439,7 +439,7 @@ class TestCost:
         y = ad.tensor(np.zeros(100))
         for i in range(100):
             y[i] = x
-        assert id(y.data) not in writes._written
+        assert id(y.data) not in mutations._written
         y.sum().backward()
         assert x.grad.item() == 100.0
 
@@ -449,10 +449,10 @@ class TestCost:
         z = y * y
         y[3] = 5.0
         key = id(y.data)
-        assert key in writes._written
+        assert key in mutations._written
         del y, z
         gc.collect()
-        assert key not in writes._written
+        assert key not in mutations._written
 
     def test_a_path_of_views_may_be_long(self):
         y = a = ad.tensor(np.ones((2, 2)), requires_grad=True) * 1

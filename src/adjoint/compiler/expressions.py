@@ -16,7 +16,7 @@ from adjoint.core.errors import ArgumentError, NotSupportedError
 from adjoint.core.locks import COMPILING
 from adjoint.core.trees import flatten
 from adjoint.expressions import Expr
-from adjoint.expressions.plan import WEAK, Plan
+from adjoint.expressions.plan import WEAK, Evaluator
 from adjoint.graph.node import Node, call, constant, in_order, placeholder
 from adjoint.graph.rewrite import converted, op_named
 from adjoint.graph.symbol import Number, Symbol, recording, symbol_of
@@ -134,14 +134,14 @@ def _shown(part: Any) -> str:
     return "a number" if part is None else f"{part[1]} {part[0]}"
 
 
-class NativePlan(Plan):
+class NativePlan(Evaluator):
     """A plan that has native programs made of it, for each kind of arguments that comes.
 
     Attributes:
         made: the programs: those for one state by what they give, others by shapes and dtypes.
     """
 
-    def __init__(self, plan: Plan, settings: Settings, name: str) -> None:
+    def __init__(self, plan: Evaluator, settings: Settings, name: str) -> None:
         super().__init__(plan.outputs, plan.variables)
         self.settings, self.name = settings, name
         self.made: dict[Any, Made] = {}

@@ -133,7 +133,7 @@ class Trace:
         values = [n.value if n.kind == "constant" and not n.shape else x
                   for n, x in zip(self.graph.outputs, results, strict=True)]  # fmt: skip
         results, writes = self._to_write(values, {})
-        # What is written is not needed on the way back: it is written before the operation, as far as that is asked.
+        # The backward pass does not need what is written: that happens before the operation, as far as that is asked.
         alive = [outs[i].node for i in self.back.alive]
         nodes = dict.fromkeys([*(parent for node in alive for parent in node.parents), *alive])
         ordered = map(setattr, nodes, repeat("order"), iter(next_order, None)).__next__

@@ -17,7 +17,7 @@ import numpy as np
 
 from adjoint.core.box import TRACKED, Box, raw
 from adjoint.core.errors import ArgumentError, LeakWarning, LeavesGraphError
-from adjoint.core.places import Place, is_of, line_number, place_of, short_name, users_frame, warn_at
+from adjoint.core.places import CodePlace, is_of, line_number, place_of, short_name, users_frame, warn_at
 from adjoint.core.trees import flatten
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Note:
             self.fate = fate_of(frame, call)
         self.values: list[weakref.ref[Any]] = []
         #: The nodes of operations that took it as a constant; None for one that has no node.
-        self.entered: list[tuple[Any, Place]] = []
+        self.entered: list[tuple[Any, CodePlace]] = []
         self.seen = self.converted = self.reported = False
         #: The numbers that were written as text or bytes, and the thread that did it.
         self.written: list[Any] = []
@@ -313,7 +313,7 @@ def _loss(note: Note, reach: Reach, is_result: bool) -> str:
     return ""
 
 
-def _line(place: Place) -> str:
+def _line(place: CodePlace) -> str:
     return f"{short_name(place.code.co_filename)}:{line_number(place.code, place.at)}"
 
 
@@ -322,7 +322,7 @@ def _report(note: Note, why: str) -> None:
     _say(note.place, f"{_line(note.place)}{called}: {why}")
 
 
-def _say(place: Place, what: str) -> None:
+def _say(place: CodePlace, what: str) -> None:
     text = (
         f"{what}, so the derivative lacks its part. Compute with the array itself; for "
         f"code of others, ad.through('package') follows its values; if a constant is meant, say so: "

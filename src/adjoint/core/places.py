@@ -10,7 +10,7 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 
-class Place(NamedTuple):
+class CodePlace(NamedTuple):
     """A place in compiled code, and the globals that it runs with."""
 
     code: CodeType
@@ -18,9 +18,9 @@ class Place(NamedTuple):
     names: Mapping[str, Any]
 
 
-def place_of(frame: FrameType) -> Place:
+def place_of(frame: FrameType) -> CodePlace:
     """Where `frame` is now."""
-    return Place(frame.f_code, frame.f_lasti, frame.f_globals)
+    return CodePlace(frame.f_code, frame.f_lasti, frame.f_globals)
 
 
 def line_number(code: CodeType, at: int) -> int:
@@ -39,7 +39,7 @@ def is_of(frame: FrameType, *packages: str) -> bool:
     return (frame.f_globals.get("__name__") or "").partition(".")[0] in packages
 
 
-def warn_at(place: Place, text: str, category: type[Warning]) -> None:
+def warn_at(place: CodePlace, text: str, category: type[Warning]) -> None:
     """Warn as code at `place` does."""
     code, at, names = place
     registry = names.setdefault("__warningregistry__", {}) if isinstance(names, dict) else {}

@@ -14,7 +14,7 @@ from adjoint.core.op import Op
 from adjoint.expressions import scalars, sweep
 from adjoint.expressions.functions import VALUES, near
 from adjoint.expressions.nodes import made, ordered
-from adjoint.expressions.plan import Plan
+from adjoint.expressions.plan import Evaluator
 from adjoint.expressions.postfix import Item
 from adjoint.expressions.quantity import LEVEL
 from adjoint.graph.node import Node, constant, variable
@@ -136,11 +136,11 @@ class Evaluated(Box):
         slopes: Any = np.stack(last, axis=-1) if rows else dict(zip(self.variables, last, strict=True))
         return slopes if kind == "gradient" else (results[0], slopes)
 
-    def plan(self, kind: str) -> Plan:
+    def plan(self, kind: str) -> Evaluator:
         """The program for ``"value"``, ``"gradient"``, ``"value_and_gradient"``, ``"hessian"`` or ``"jacobian"``."""
-        plans: dict[str, Plan] = self.__dict__.setdefault("_plans", {})
+        plans: dict[str, Evaluator] = self.__dict__.setdefault("_plans", {})
         if kind not in plans:
-            plans[kind] = Plan(self._nodes_of(kind), [variable(name) for name in self.variables])
+            plans[kind] = Evaluator(self._nodes_of(kind), [variable(name) for name in self.variables])
         return plans[kind]
 
     def _nodes_of(self, kind: str) -> Sequence[Node]:

@@ -1,4 +1,4 @@
-"""A `Plan`: several nodes, to be evaluated together, in the way that fits what comes."""
+"""A `Evaluator`: several nodes, to be evaluated together, in the way that fits what comes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from adjoint.core.op import Op
 from adjoint.expressions import blocks, scalars
 from adjoint.expressions.nodes import is_truth, ordered
 from adjoint.graph.node import Node
-from adjoint.graph.schedule import Schedule, Step
+from adjoint.graph.schedule import Schedule, ScheduledCall
 
 _NUMBERS = (int, float, np.float64, np.integer)
 WEAK = frozenset((int, float, bool))
@@ -25,7 +25,7 @@ def _settled(result: Any, given: Sequence[Any]) -> Any:
     return result.item() if isinstance(result, np.generic) and all(type(x) in WEAK for x in given) else result
 
 
-class Plan:
+class Evaluator:
     """`outputs` as functions of `variables`.
 
     Attributes:
@@ -108,7 +108,7 @@ class Plan:
     def _scheduled(self, settled: Callable[[Any, Sequence[Any]], Any]) -> Schedule:
         slots = {node: i for i, node in enumerate(self.variables)}
         constants: dict[int, Any] = {}
-        steps: list[Step] = []
+        steps: list[ScheduledCall] = []
         for node in self.nodes:
             if node in slots:
                 continue
@@ -119,7 +119,7 @@ class Plan:
             elif constants.keys() >= {*args}:  # worked out now; a Python float, so that float32 stays float32
                 constants[slot] = np.asarray(node.op.forward(*(np.asarray(constants[i]) for i in args))).item()
             else:
-                steps.append(Step(partial(_called, settled, node.op, node.settings), args, slot))
+                steps.append(ScheduledCall(partial(_called, settled, node.op, node.settings), args, slot))
         outputs = [slots[node] for node in self.outputs]
         return Schedule(len(self.variables), constants, steps, outputs, "an expression's program")
 

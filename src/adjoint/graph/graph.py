@@ -12,7 +12,7 @@ from adjoint.core.commit import Write, commit
 from adjoint.core.errors import ArgumentError, GraphError
 from adjoint.core.late import service
 from adjoint.graph.node import Node, in_order
-from adjoint.graph.schedule import Schedule, Step, numpy_step
+from adjoint.graph.schedule import Schedule, ScheduledCall, numpy_step
 from adjoint.graph.symbol import Guard
 from adjoint.tape.lines import line_of
 
@@ -113,19 +113,19 @@ class Graph:
         if self._schedule is None:
             slots = {node: i for i, node in enumerate(self.inputs)}
             guarded = {guard.node for guard in self.guards}
-            steps = [Step(partial(self.ask, node), (i,), None) for node, i in slots.items() if node in guarded]
+            steps = [ScheduledCall(partial(self.ask, node), (i,), None) for node, i in slots.items() if node in guarded]
             nodes = [node for node in self.nodes if node not in slots]
             slots |= {node: i for i, node in enumerate(nodes, len(slots))}
             for node in nodes:
                 if node.args or node.op is not None:  # else it is a constant
                     steps.append(numpy_step(node, [slots[arg] for arg in node.args], slots[node]))
                     if node in guarded or depends_on_values(node):
-                        steps.append(Step(partial(self._as_captured, node), (slots[node],), None))
+                        steps.append(ScheduledCall(partial(self._as_captured, node), (slots[node],), None))
             outputs = [slots[node] for node in self.outputs]
             for k, node in enumerate(self.outputs):
                 if node.kind in ("input", "constant"):  # a caller's array, or one of the program's own
                     outputs[k] = len(slots) + k
-                    steps.append(Step(_copied, (slots[node],), outputs[k]))
+                    steps.append(ScheduledCall(_copied, (slots[node],), outputs[k]))
             constants = {slots[node]: node.value for node in nodes if not node.args and node.op is None}
             self._schedule = Schedule(len(self.inputs), constants, steps, outputs, f"program of {self.name}")
         return self._schedule

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
 from operator import attrgetter
-from types import CodeType
 from typing import Any
 from weakref import ref
 
@@ -19,8 +18,8 @@ import numpy as np
 from adjoint.core.locks import NODES
 from adjoint.core.op import NO_SETTINGS, Op
 from adjoint.core.pullbacks import is_finite
+from adjoint.tape.lines import UsersPlace as UsersPlace
 
-Place = tuple[CodeType, int]
 _next_number = count().__next__
 
 
@@ -65,7 +64,7 @@ class Node:
     shape: Any
     dtype: Any
     value: Any
-    place: Place | None
+    place: UsersPlace | None
     number: int
 
     def __init__(
@@ -76,7 +75,7 @@ class Node:
         shape: Any,
         dtype: Any,
         value: Any,
-        place: Place | None,
+        place: UsersPlace | None,
     ) -> None:
         self.op = op
         self.args = args
@@ -131,7 +130,7 @@ def call(
     settings: Mapping[str, Any] = NO_SETTINGS,
     shape: Any = None,
     dtype: Any = None,
-    place: Callable[[], Place | None] | None = None,
+    place: Callable[[], UsersPlace | None] | None = None,
 ) -> Node:
     """The node of `op` applied to `args`. Random draws are never one, even where they look alike."""
     if op.flags and "random" in op.flags:

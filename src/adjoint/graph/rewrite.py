@@ -24,8 +24,9 @@ from adjoint.core.codegen import defined
 from adjoint.core.errors import GraphError
 from adjoint.core.op import NO_SETTINGS, Op
 from adjoint.core.registry import operation
-from adjoint.graph.node import Draws, Node, Place, call, constant, frozen, in_order, part, placeholder
+from adjoint.graph.node import Draws, Node, call, constant, frozen, in_order, part, placeholder
 from adjoint.graph.symbol import LEVEL, Symbol, is_number, recording
+from adjoint.tape.lines import UsersPlace
 
 if TYPE_CHECKING:
     from adjoint.graph.graph import Graph
@@ -336,7 +337,7 @@ def with_args(node: Node, args: tuple[Node, ...]) -> Node:
     return call(node.op, args, node.settings, node.shape, node.dtype, (lambda: place) if place else None)
 
 
-def converted(node: Node, dtype: Any, place: Place | None = None) -> Node:
+def converted(node: Node, dtype: Any, place: UsersPlace | None = None) -> Node:
     """`node` as an array of this dtype: itself, if it has that."""
     if node.dtype == dtype:
         return node

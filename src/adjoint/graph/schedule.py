@@ -35,7 +35,7 @@ from adjoint.graph.node import Node
 LONGEST = 20_000
 
 
-class Step(NamedTuple):
+class ScheduledCall(NamedTuple):
     """One call: a function, the slots of its arguments, and the slots of its results.
 
     Attributes:
@@ -53,12 +53,12 @@ class Step(NamedTuple):
     settings: Mapping[str, Any] = NO_SETTINGS
 
 
-def numpy_step(node: Node, args: Sequence[int], out: int) -> Step:
+def numpy_step(node: Node, args: Sequence[int], out: int) -> ScheduledCall:
     """The step that computes `node` by NumPy."""
     if node.op is None:
-        return Step(itemgetter(node.value), tuple(args), out)
+        return ScheduledCall(itemgetter(node.value), tuple(args), out)
     forward = node.op.forward
-    return Step(
+    return ScheduledCall(
         partial(forward, **node.settings) if node.settings else forward, tuple(args), out, node.op, node.settings
     )
 
@@ -86,7 +86,12 @@ class Schedule:
     """
 
     def __init__(
-        self, count: int, constants: Mapping[int, Any], steps: Sequence[Step], outputs: Sequence[int], name: str
+        self,
+        count: int,
+        constants: Mapping[int, Any],
+        steps: Sequence[ScheduledCall],
+        outputs: Sequence[int],
+        name: str,
     ) -> None:
         read = {slot for step in steps if step.op is not None for slot in step.args}
         constants = {slot: _in_memory(value) if slot in read else value for slot, value in constants.items()}

@@ -9,7 +9,7 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.nn.parameter import Parameter
-from adjoint.tape import mutations as writes
+from adjoint.tape import mutations
 from adjoint.tape.node import leaf
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.follow import follow
@@ -224,7 +224,7 @@ class Module:
             raise ShapeError(f"load_state_dict: shapes differ: {'; '.join(wrong)}")
         for name, value in values.items():
             own[name].data[...] = value
-            writes.note(own[name].data)
+            mutations.note(own[name].data)
         return Loaded(missing, unexpected)
 
     # -- Looking at it ------------------------------------------------------------------------------

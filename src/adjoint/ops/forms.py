@@ -20,11 +20,11 @@ BY_ORDER = NotDifferentiable("its derivative by the order has no closed form")
 BY_COUNT = NotDifferentiable("it is a count")
 
 # Where the tests take an argument: at one number, or drawn from an interval.
-Place = float | tuple[float, float]
+SamplePlace = float | tuple[float, float]
 
 
 def function_of(
-    names: str, ufunc: Any, *rules: Any, at: tuple[Place, ...], name: str | None = None, double: bool = False
+    names: str, ufunc: Any, *rules: Any, at: tuple[SamplePlace, ...], name: str | None = None, double: bool = False
 ) -> Op:
     """The operation for a `ufunc` of the arguments `names`, "a b x" say.
 
@@ -117,7 +117,7 @@ def _through(rule: Any) -> Rule:
     return Rule(cotangent, ("g", *names))
 
 
-def _drawn(at: tuple[Place, ...]) -> Samples:
+def _drawn(at: tuple[SamplePlace, ...]) -> Samples:
     def samples(r: Callable[..., Any]) -> list[Any]:
         def arguments(*shape: int) -> list[Any]:
             return [r(*shape, low=p[0], high=p[1]) if isinstance(p, tuple) else p for p in at]

@@ -11,14 +11,14 @@ import numpy as np
 from scipy import special
 
 from adjoint.core.pullbacks import NotDifferentiable
-from adjoint.ops.forms import BY_SHAPE, Place, function_of
+from adjoint.ops.forms import BY_SHAPE, SamplePlace, function_of
 
 _DEGREE = NotDifferentiable("its derivative by the degree has no closed form")
 _INTERVAL = (-0.9, 0.9)
 _SHIFTED = (0.1, 0.9)
 
 
-def _polynomial(ufunc: Any, slope: Any, *fixed: float, names: str = "n", x: Place = _INTERVAL) -> Any:
+def _polynomial(ufunc: Any, slope: Any, *fixed: float, names: str = "n", x: SamplePlace = _INTERVAL) -> Any:
     rules = (_DEGREE,) + (BY_SHAPE,) * (len(fixed) - 1)
     return function_of(f"{names} x", ufunc, *rules, slope, at=(*fixed, x))
 

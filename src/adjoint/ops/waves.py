@@ -17,7 +17,7 @@ from scipy import special
 from adjoint.core.constructors import not_differentiable
 from adjoint.core.op import Rule
 from adjoint.core.pullbacks import NotDifferentiable
-from adjoint.ops.forms import BY_ORDER, BY_SHAPE, Place, function_of, real
+from adjoint.ops.forms import BY_ORDER, BY_SHAPE, SamplePlace, function_of, real
 from adjoint.ops.special import gamma
 
 # -- Airy ------------------------------------------------------------------------------------------------
@@ -61,7 +61,7 @@ kelvin = function_of(
 # -- Hankel, and Bessel functions with a scale -----------------------------------------------------------
 
 
-def _of_order(ufunc: Any, slope: Any, x: Place = (0.5, 4.0)) -> Any:
+def _of_order(ufunc: Any, slope: Any, x: SamplePlace = (0.5, 4.0)) -> Any:
     return function_of("v x", ufunc, BY_ORDER, slope, at=(1.5, x))
 
 
@@ -126,7 +126,7 @@ def _pair(
     ufunc: Any,
     second: Callable[..., Any],
     *fixed: float,
-    x: Place,
+    x: SamplePlace,
     unit: float = 1.0,
     double: bool = False,
 ) -> Any:
@@ -184,7 +184,7 @@ mathieu_modsem1 = _modified_mathieu(special.mathieu_modsem1, special.mathieu_b)
 mathieu_modsem2 = _modified_mathieu(special.mathieu_modsem2, special.mathieu_b)
 
 
-def _spheroidal(ufunc: Any, given: Any, of: Any, kind: int, radial: bool, x: Place) -> None:
+def _spheroidal(ufunc: Any, given: Any, of: Any, kind: int, radial: bool, x: SamplePlace) -> None:
     """A spheroidal function, and its form `given` a characteristic value. `kind`: 1 prolate, -1 oblate."""
 
     def second(m: Any, n: Any, c: Any, value: Any, x: Any, y: Any, dy: Any) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, GradientError, ShapeError
-from adjoint.tape import mutations as writes
+from adjoint.tape import mutations
 from adjoint.tape.tensor import Tensor
 
 Group = dict[str, Any]
@@ -115,7 +115,7 @@ class Optimizer:
                 if state is None:
                     state = self._state[id(p)] = self.start(data, group)
                 self.update(data, grad.data, state, group, self._scratch_for(p, data))
-                writes.note(data)
+                mutations.note(data)
 
     def start(self, data: np.ndarray, group: Group) -> dict[str, np.ndarray]:
         """The state of a parameter before its first step."""

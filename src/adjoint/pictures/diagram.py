@@ -12,7 +12,7 @@ from adjoint.core.errors import NotSupportedError
 from adjoint.core.op import Op
 from adjoint.graph.numpy_source import index_text, literal
 from adjoint.tape.inside import arrays
-from adjoint.tape.lines import Place
+from adjoint.tape.lines import UsersPlace
 
 Kind = Literal["input", "constant", "call", "again", "more"]
 
@@ -159,7 +159,7 @@ def _short(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def stands_in(vertex: Vertex, place: Place | None) -> None:
+def stands_in(vertex: Vertex, place: UsersPlace | None) -> None:
     """Note the class whose `forward` a place in the user's code is in."""
     if place is not None and place[0].co_qualname.endswith(".forward"):
         vertex.module, vertex.at = place[0].co_qualname.split(".")[-2], place[1]

@@ -20,7 +20,7 @@ from adjoint.core.box import Box, raw
 from adjoint.core.cotangents import Lazy
 from adjoint.core.errors import RuleError
 from adjoint.core.pullbacks import Pullback, fit, freed
-from adjoint.tape import mutations as writes
+from adjoint.tape import mutations
 from adjoint.tape.foreign import check
 from adjoint.tape.hazards import oldest_hazard
 from adjoint.tape.hooks import Packed, unpacked
@@ -169,7 +169,7 @@ def _passed(
     """
     run, seeks, waiting, owned = None if way is _SIMPLE else way.whole(), results is not None, dict(cotangents), set()
     heap = sorted((node.order, node) for node in waiting if node.pullback is not None)
-    last_write, mutations = writes.latest(), writes.MutationLog()
+    last_write, log = mutations.latest(), mutations.MutationLog()
     notes, node = cast(Notes | None, None), cast(Node | None, None)
     while heap or node is not None:
         if node is None:
@@ -178,7 +178,7 @@ def _passed(
             g = g.dense()
             owned.add(node)
         pullback: Any = node.pullback
-        saved, parents = node.saved if node.order < last_write else mutations.saved(node), node.parents
+        saved, parents = node.saved if node.order < last_write else log.saved(node), node.parents
         if notes is not None and type(g) is ndarray and g.size > _LARGE:
             notes = notes.needed(node, g, waiting, owned, last_write)
         if pullback.special:
@@ -188,7 +188,7 @@ def _passed(
             if pullback.alert:
                 if pullback.hooks is not None and notes is not None and notes.stops_at_hooks():
                     return None, owned, notes
-                g, saved = _prepared(node, pullback, g, saved, node in owned, mutations)
+                g, saved = _prepared(node, pullback, g, saved, node in owned, log)
         shares = pullback.run(g, saved) if run is None else run(node, pullback, g, saved)
         if not retain_graph:
             if notes is None or node.order < notes.mark:
@@ -201,10 +201,10 @@ def _passed(
                 (node,), (g,) = parents, shares
                 continue
         if pullback.special and type(shares) is Resumed:
-            (parents, shares), last_write, mutations = (
+            (parents, shares), last_write, log = (
                 shares,
-                writes.latest(),
-                writes.MutationLog(),
+                mutations.latest(),
+                mutations.MutationLog(),
             )  # it may reuse memory
         for parent, c in zip(parents, shares):  # noqa: B905 - one share a parent; strict= costs 5 % here
             if parent in waiting:
@@ -300,12 +300,12 @@ def _simply(node: Node, pullback: Pullback, g: Any, saved: tuple[Any, ...]) -> S
 
 
 def _prepared(
-    node: Node, pullback: Pullback, g: Any, saved: tuple[Any, ...], owned: bool, mutations: writes.MutationLog
+    node: Node, pullback: Pullback, g: Any, saved: tuple[Any, ...], owned: bool, log: mutations.MutationLog
 ) -> tuple[Any, tuple[Any, ...]]:
     """Cotangent and saved values of a rule that writes into the one, or whose others were packed or may be written."""
     if pullback.watched:
         if type(node.saved) is Packed:
-            saved = mutations.saved(node, unpacked(node))
+            saved = log.saved(node, unpacked(node))
         check(node, saved)
     return np.array(g) if pullback.consumes and type(g) is ndarray and not owned else g, saved
 

@@ -22,7 +22,7 @@ from adjoint.core.errors import ArgumentError, GradientError, InPlaceError
 from adjoint.core.op import Op
 from adjoint.core.pullbacks import Pullback
 from adjoint.core.trees import flatten
-from adjoint.tape import mutations as writes
+from adjoint.tape import mutations
 from adjoint.tape.arguments import Arguments
 from adjoint.tape.backward import Resumed
 from adjoint.tape.fingerprint import fingerprint
@@ -134,9 +134,9 @@ def print_of(tensor: Tensor) -> Any:
 
 def check_unwritten(arrays: Iterable[Any], now: int, mark: int, what: str) -> None:
     """Raise if one of `arrays` was written after `mark` and before `now`."""
-    if writes.latest() > mark:
+    if mutations.latest() > mark:
         return
-    if any(isinstance(array, np.ndarray) and now < writes.last(array) < mark for array in arrays):
+    if any(isinstance(array, np.ndarray) and now < mutations.last(array) < mark for array in arrays):
         raise InPlaceError(
             f"{what} must run again for its gradient, but a value that it uses (a parameter, say) has been written "
             f"since. Go backward before the write"
@@ -196,7 +196,7 @@ class Call:
         """Call the function again; the cotangents `g` of its results `indices` go to the graph that this makes."""
         arrays, kept, _ = saved
         args, kwargs = self.arguments.again(arrays, self.op.name)
-        now, written = next_order(), writes.latest() < self.mark
+        now, written = next_order(), mutations.latest() < self.mark
         check_unwritten(map(values_of, self.state.parameters), now, self.mark, self.op.name)
         with self.state.restored(), recording_from(self.floor), constants_seen() as constants:
             if self.watching is None:
@@ -225,7 +225,7 @@ class Call:
 
     def _used(self, nodes: Sequence[Node], now: int) -> Iterator[Any]:
         """Arrays that the second run used, other than its arguments."""
-        ours = {id(writes.owner(array)) for array in self.arguments.arrays if isinstance(array, np.ndarray)}
+        ours = {id(mutations.owner(array)) for array in self.arguments.arrays if isinstance(array, np.ndarray)}
         used: list[Any] = []
         inside = dict.fromkeys(nodes)
         stack = list(inside)
@@ -235,7 +235,7 @@ class Call:
             fresh = [parent for parent in node.parents if parent.order < now and parent not in inside]
             inside |= dict.fromkeys(fresh)
             stack += fresh
-        return (a for a in used if isinstance(a, np.ndarray) and id(writes.owner(a)) not in ours)
+        return (a for a in used if isinstance(a, np.ndarray) and id(mutations.owner(a)) not in ours)
 
 
 @overload

@@ -6,7 +6,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 from adjoint.core.cotangents import Lazy
-from adjoint.tape import mutations as writes
+from adjoint.tape import mutations
 from adjoint.tape.backward import Resumed, _prepared
 from adjoint.tape.node import Node
 
@@ -20,7 +20,7 @@ def edge(node: Node, g: Any, since: int) -> dict[Node, Any]:
         since: `next_order()` before the part of the graph was recorded.
     """
     waiting, heap, found = {node: g}, [(node.order, node)], {}
-    last_write, mutations = writes.latest(), writes.MutationLog()
+    last_write, log = mutations.latest(), mutations.MutationLog()
     while heap:
         node = heappop(heap)[1]
         g, pullback = waiting.pop(node), node.pullback
@@ -28,9 +28,9 @@ def edge(node: Node, g: Any, since: int) -> dict[Node, Any]:
         if pullback is None or node.order > since:
             found[node] = g
             continue
-        saved, parents = node.saved if node.order < last_write else mutations.saved(node), node.parents
+        saved, parents = node.saved if node.order < last_write else log.saved(node), node.parents
         if pullback.special:
-            g, saved = _prepared(node, pullback, g, saved, False, mutations)
+            g, saved = _prepared(node, pullback, g, saved, False, log)
         shares = pullback.run(g, saved)
         if type(shares) is Resumed:
             parents, shares = shares

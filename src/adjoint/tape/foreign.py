@@ -20,7 +20,7 @@ from adjoint.core.errors import InPlaceError
 from adjoint.core.memory import without_repeats
 from adjoint.core.pullbacks import Pullback, watching
 from adjoint.tape.fingerprint import fingerprint
-from adjoint.tape.lines import Place, line_of, users_place
+from adjoint.tape.lines import UsersPlace, line_of, users_place
 
 if TYPE_CHECKING:
     from adjoint.tape.node import Node
@@ -92,7 +92,7 @@ class Fingerprint(NamedTuple):
 
     k: int
     print: bytes
-    place: Place
+    place: UsersPlace
     part: int | None = None
     others: Fingerprint | None = None
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError, DTypeError, RuleError
 from adjoint.core.pullbacks import Pullback, watching
-from adjoint.tape import mutations as writes
+from adjoint.tape import mutations
 from adjoint.tape.modes import recording_floor
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ class Handle:
     __slots__ = ("__weakref__", "dtype", "memory", "moment", "packed", "shape", "source", "unpack")
 
     def __init__(self, array: np.ndarray, pack: Pack, unpack: Unpack) -> None:
-        self.shape, self.dtype, self.moment = array.shape, array.dtype, writes.latest()
-        self.source, self.memory, self.unpack = weakref.ref(array), writes.reference(array), unpack
+        self.shape, self.dtype, self.moment = array.shape, array.dtype, mutations.latest()
+        self.source, self.memory, self.unpack = weakref.ref(array), mutations.reference(array), unpack
         self.packed = pack(array)
 
     def array(self, what: str) -> np.ndarray:
@@ -121,7 +121,7 @@ class saved_tensors_hooks:  # noqa: N801 - PyTorch's name, and used like a funct
         if node is None:  # somebody's array, which may have been overwritten since it was last packed
             return Handle(value, self.pack, self.unpack)
         handle = self._handles.get(id(node))
-        if handle is None or handle.source() is not value or handle.moment != writes.latest():
+        if handle is None or handle.source() is not value or handle.moment != mutations.latest():
             handle = self._handles[id(node)] = Handle(value, self.pack, self.unpack)
         return handle
 
@@ -134,7 +134,7 @@ def unpacked(node: Node) -> tuple[Any, ...]:
     while fingerprints is not None:
         handle, array = fingerprints.array(node.saved), fingerprints.array(saved)
         # A fingerprint is of the array that was packed; a copy of it cannot have been overwritten.
-        copied = isinstance(handle, Handle) and (handle.memory is None or handle.memory() is not writes.owner(array))
+        copied = isinstance(handle, Handle) and (handle.memory is None or handle.memory() is not mutations.owner(array))
         kept = kept if copied else fingerprints._replace(others=kept)
         fingerprints = fingerprints.others
     node.fingerprints = kept

@@ -14,7 +14,7 @@ from adjoint.tape.modes import recording_floor
 if TYPE_CHECKING:
     from adjoint.tape.node import Node, ObservedNode
 
-Place = tuple[CodeType, int]
+UsersPlace = tuple[CodeType, int]
 
 
 class _Libraries(dict[Any, bool]):
@@ -28,7 +28,7 @@ class _Libraries(dict[Any, bool]):
 _within = _Libraries()
 
 
-def users_place() -> Place:
+def users_place() -> UsersPlace:
     """Code and place in it of the innermost frame outside adjoint and NumPy."""
     frame = sys._getframe(2)
     while _within[frame.f_globals.get("__name__")] and (outer := frame.f_back) is not None:
@@ -36,7 +36,7 @@ def users_place() -> Place:
     return frame.f_code, frame.f_lasti
 
 
-def line_of(place: Place) -> str:
+def line_of(place: UsersPlace) -> str:
     """File and line of a place, the file relative to the current folder if it lies there."""
     code, at = place
     lines = (line for start, stop, line in code.co_lines() if start <= at < stop)
@@ -56,7 +56,7 @@ def line_of_error(error: BaseException) -> str:
 
 def line_of_node(node: Node) -> str:
     """The line that wrote `node`; empty if that was not noted."""
-    place: Place | None = getattr(node, "place", None)
+    place: UsersPlace | None = getattr(node, "place", None)
     return "" if place is None else line_of(place)
 
 

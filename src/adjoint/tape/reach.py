@@ -18,7 +18,7 @@ import numpy as np
 from adjoint.core.box import Box
 from adjoint.core.op import Op
 from adjoint.core.trees import flatten
-from adjoint.tape import mutations as writes
+from adjoint.tape import mutations
 from adjoint.tape.tensor import Tensor, View
 
 MISSING: Any = object()
@@ -149,7 +149,7 @@ class State:
     def settle(self, since: int) -> None:
         """The first run is over: forget sources that it did not draw from, note the buffers that it wrote."""
         self._sources = [(s, state) for s, state in self._sources if not _same(state, s.get())]
-        self.changed = [t.data for t in self._buffers() if writes.last(t.data) < since]
+        self.changed = [t.data for t in self._buffers() if mutations.last(t.data) < since]
 
     def _buffers(self) -> Iterator[Any]:
         """Tensors without a history among the attributes of what was found."""

@@ -16,8 +16,7 @@ import numpy as np
 from adjoint.core.errors import ArgumentError, GradientError, ShapeError
 from adjoint.core.op import Op
 from adjoint.core.trees import flatten
-from adjoint.tape import mutations as writes
-from adjoint.tape import revolve
+from adjoint.tape import mutations, revolve
 from adjoint.tape.arguments import Arguments
 from adjoint.tape.backward import Resumed
 from adjoint.tape.checkpoint import (
@@ -50,7 +49,7 @@ class Snapshot(NamedTuple):
 
     def again(self) -> Any:
         """The carried values as they were."""
-        arrays = writes.MutationLog().saved(self.node)[0]
+        arrays = mutations.MutationLog().saved(self.node)[0]
         return self.carry.again(arrays, cast(Any, self.node.pullback).op.name)
 
 

@@ -23,7 +23,7 @@ from adjoint.core.pullbacks import Pullback, build
 from adjoint.ops.indexing import may_repeat
 from adjoint.ops.shape import loses_imaginary, real_part
 from adjoint.ops.writing import Path, overwrite, written
-from adjoint.tape import mutations as writes
+from adjoint.tape import mutations
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import Node, ObservedNode, next_order, observe
 
@@ -98,8 +98,8 @@ def write_element(root: Tensor, index: int, value: Tensor) -> bool:
         return False
     else:
         pullback, parents = _pull_for((0, 1)), (value_node, before)
-    if id(data) in writes.logged:
-        writes.forget(data)
+    if id(data) in mutations.logged:
+        mutations.forget(data)
     data[index] = x
     node = Node()
     node.order, node.pullback, node.parents = next_order(), pullback, parents
@@ -158,17 +158,17 @@ def _write_values(root: Tensor, tensor: Tensor, index: Any, value: Any, recordin
         value = real_part(value)
     # The slot and getrefcount's argument: then nobody has saved this memory, views it, or was given it.
     if recording and tensor is root and root.data.base is None and sys.getrefcount(root.data) <= 2 and _counts_exactly:
-        writes.forget(root.data)
+        mutations.forget(root.data)
         root.data[index] = value
         return
     target = tensor.data
     if not recording:
         target[index] = value
-        writes.note(target)
+        mutations.note(target)
         return
     old = np.array(target[index])
     target[index] = value
-    writes.keep(target, index, old)
+    mutations.keep(target, index, old)
 
 
 # Without the GIL reference counts are split between threads, so there every write keeps what it covers.

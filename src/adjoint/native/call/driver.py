@@ -11,7 +11,7 @@ import numpy as np
 from adjoint.core.errors import ArgumentError
 from adjoint.graph.graph import as_captured, depends_on_values
 from adjoint.graph.node import Node
-from adjoint.graph.schedule import Schedule, Step, numpy_step
+from adjoint.graph.schedule import Schedule, ScheduledCall, numpy_step
 from adjoint.native.call.segment import Segment, fitted
 
 
@@ -78,7 +78,7 @@ class Driver(NamedTuple):
         steps = [*self._before(), *early]
         return Schedule(len(self.inputs), self.constants, steps, given, "steps before the last"), places
 
-    def _results(self) -> tuple[list[Step], list[Step], list[int]]:
+    def _results(self) -> tuple[list[ScheduledCall], list[ScheduledCall], list[int]]:
         """Copies of what is no new array, or given twice, before and after the last step; the slots of the results.
 
         The last step may write arguments: what else is given must be safe by then.
@@ -86,8 +86,8 @@ class Driver(NamedTuple):
         ends = self.steps[-1:]
         final = {slot for step in ends for slot in (step.outs if isinstance(step, NativeStep) else [step.out])}
         fresh = {slot for step in self.steps if isinstance(step, NativeStep) for slot in step.outs}
-        early: list[Step] = []
-        late: list[Step] = []
+        early: list[ScheduledCall] = []
+        late: list[ScheduledCall] = []
         outputs: list[int] = []
         for slot, node in self.gives:
             if slot in fresh:
@@ -96,11 +96,11 @@ class Driver(NamedTuple):
             else:
                 outputs.append(self.slots + len(early) + len(late))
                 (late if slot in final else early).append(
-                    Step(partial(np.array, dtype=node.dtype), (slot,), outputs[-1])
+                    ScheduledCall(partial(np.array, dtype=node.dtype), (slot,), outputs[-1])
                 )
         return early, late, outputs
 
-    def _before(self) -> Iterator[Step]:
+    def _before(self) -> Iterator[ScheduledCall]:
         """What is done before the last step."""
         yield from self._prepared()
         for slot in range(len(self.inputs)):
@@ -108,24 +108,24 @@ class Driver(NamedTuple):
         for step in self.steps[:-1]:
             yield from self._steps(step)
 
-    def _steps(self, step: NumpyStep | NativeStep) -> Iterator[Step]:
+    def _steps(self, step: NumpyStep | NativeStep) -> Iterator[ScheduledCall]:
         if isinstance(step, NativeStep):
-            yield Step(step.segment.run, tuple(step.args), tuple(step.outs))
+            yield ScheduledCall(step.segment.run, tuple(step.args), tuple(step.outs))
         else:
             yield numpy_step(step.node, step.args, step.out)
             if self.exact and depends_on_values(step.node):
-                yield Step(partial(as_captured, step.node), (step.out,), None)
+                yield ScheduledCall(partial(as_captured, step.node), (step.out,), None)
             yield from self._asked(step.out)
 
-    def _prepared(self) -> list[Step]:
+    def _prepared(self) -> list[ScheduledCall]:
         """Looks at arguments that NumPy's steps use, or that are results. Segments look at theirs themselves."""
         used = {slot for step in self.steps if isinstance(step, NumpyStep) for slot in step.args}
         used |= {slot for slot, _ in self.gives} | set(self.asked)
         look = _check_exactly if self.exact else _fitted
-        return [Step(partial(look, node), (k,), k) for k, node in enumerate(self.inputs) if k in used]
+        return [ScheduledCall(partial(look, node), (k,), k) for k, node in enumerate(self.inputs) if k in used]
 
-    def _asked(self, slot: int) -> list[Step]:
-        return [Step(partial(_same, self.asked[slot]), (slot,), None)] if slot in self.asked else []
+    def _asked(self, slot: int) -> list[ScheduledCall]:
+        return [ScheduledCall(partial(_same, self.asked[slot]), (slot,), None)] if slot in self.asked else []
 
 
 def _same(answer: np.ndarray, value: Any) -> bool:
