@@ -18,7 +18,7 @@ import numpy as np
 from adjoint.core.locks import NODES
 from adjoint.core.op import NO_SETTINGS, Op
 from adjoint.core.pullbacks import is_finite
-from adjoint.tape.lines import UsersPlace as UsersPlace
+from adjoint.tape.lines import UsersPlace
 
 _next_number = count().__next__
 

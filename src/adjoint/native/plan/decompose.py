@@ -8,13 +8,14 @@ without looking.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import CodeType
 from typing import Any
 
 import numpy as np
 
 from adjoint.core.errors import AdjointError
 from adjoint.core.op import Op
-from adjoint.graph.node import Draws, Node, UsersPlace, call, in_order, part
+from adjoint.graph.node import Draws, Node, call, in_order, part
 from adjoint.graph.on_symbols import on_symbols
 from adjoint.graph.rewrite import converted, op_named, with_args
 from adjoint.graph.symbol import still
@@ -172,7 +173,7 @@ def _captured(node: Node, args: tuple[Node, ...]) -> Node | None:
     return result if result.shape == node.shape else None
 
 
-def _put(inner: Node, args: tuple[Node, ...], each: bool, place: UsersPlace | None) -> Node:
+def _put(inner: Node, args: tuple[Node, ...], each: bool, place: tuple[CodeType, int] | None) -> Node:
     if inner.op is None:
         return part(args[0], inner.value) if args else inner
     shape = np.broadcast_shapes(*(arg.shape for arg in args)) if each else inner.shape
