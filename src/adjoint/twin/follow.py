@@ -61,6 +61,12 @@ def follow(f: Any, args: Sequence[Any] = ()) -> Any:
     return with_lists if _listed(args) else twin
 
 
+def needs_twin(f: FunctionType, args: Sequence[Any]) -> bool:
+    """Whether `follow` gives the twin of `f` for these arguments."""
+    twins = twins_for(f)
+    return twins.made(f) or twins.matters(f) or _listed(args)
+
+
 def _runs_as_it_is(f: FunctionType) -> bool:
     """Whether another function of the same code did, under the same names."""
     known = _as_is.get(id(f.__code__))

@@ -40,6 +40,7 @@ from adjoint.tape.custom import Gate
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.everything import twin
 from adjoint.twin.expressions import DOOR
+from adjoint.twin.follow import needs_twin
 from adjoint.twin.source import NoTwinError, as_written
 
 DEEPEST = 300  # calls of the user's functions inside one another
@@ -192,6 +193,9 @@ class Calls(Pythons):
         kind = self.kind_of(of)
         forward = self.attr(of, "forward")
         users = root_of(kind) != "adjoint" and isinstance(forward, Method) and forward.of is of
+        plain = getattr(kind, "forward", None)
+        if isinstance(plain, types.FunctionType) and not needs_twin(plain, [getattr(x, "o", x) for x in rest]):
+            users = False
         return (self.with_twin if users else self.call)(forward, tuple(rest), kwargs)
 
     def _slot_call(self, g: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

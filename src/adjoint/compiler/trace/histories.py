@@ -20,7 +20,7 @@ from adjoint.graph.drawing import Drawing
 from adjoint.graph.node import constant
 from adjoint.graph.symbol import LEVEL, Symbol
 from adjoint.tape.tensor import wrap
-from adjoint.twin.follow import twins_for
+from adjoint.twin.follow import needs_twin, twins_for
 from adjoint.twin.fresh import constant_like
 from adjoint.twin.kinds import types_of
 
@@ -43,10 +43,12 @@ class Histories(Values):
 
     def with_twin(self, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """``f(*args, **kwargs)``, as transforms and modules call it."""
-        before = self.twins, self.histories, self.models
         live = f.function if isinstance(f, Method) else f
         live = live.o if isinstance(live, Outside) else live
-        self.twins, self.models = twins_for(live), ((args, kwargs), *self.models)
+        as_it_is = live is not f and isinstance(live, types.FunctionType) and not isinstance(f, Method)
+        as_it_is = as_it_is and not needs_twin(live, [x.o if isinstance(x, Outside) else x for x in args])
+        before = self.twins, self.histories, self.models
+        self.twins, self.models = None if as_it_is else twins_for(live), ((args, kwargs), *self.models)
         self.histories = "made" if isinstance(live, types.FunctionType) and live is f else ""
         try:
             return self.call(f, args, kwargs)
