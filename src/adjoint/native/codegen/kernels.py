@@ -17,6 +17,9 @@ from adjoint.native.codegen.loop_nest import Spec, collapsed
 from adjoint.native.codegen.memory import Access, Operand, align_of
 
 INLINED = 1 << 14  # with so many places, functions become part of the kernel instead of being called
+_AT_ONCE = 4  # so many vectors, each with sums of its own
+_LIGHT = frozenset(("add", "subtract", "multiply", "square", "negative", "absolute", "greater", "less", "equal",
+                    "not_equal", "f4", "f8"))  # fmt: skip
 _BLOCK = 256  # so many vectors are summed up before their sum is put to the others
 
 
@@ -66,11 +69,19 @@ class _Writer(Access):
         self.kept = len(outer) if last_reduced else len(outer) + len(along)
         self.lengths, self.last_reduced = lengths, last_reduced
         widest = max(4, *(int(operand.dtype[1]) for operand in self.operands if operand.dtype[0] == "f"), 0)
-        self.code = Code(64 // widest if along else 1)
+        lanes = 64 // widest if along else 1
+        self.code = Code(lanes * _AT_ONCE if self._is_light(lengths[-1] if along else 0, lanes) else lanes)
         self.code.inlines = math.prod(spec.domain) >= INLINED
         self.strides, self.reduced = [*self.reads, *self.stores], reduced
         self.read_so_far = 0
         self.mask: tuple[str, str] | None = None  # whether all lanes are there, and which
+
+    def _is_light(self, length: int, lanes: int) -> bool:
+        """Whether a reduction takes several vectors at once: one alone would wait for the one before it."""
+        few = len(self.operands) + len(self.spec.expressions) <= 4
+        keys = [expression.key for expression in self.spec.expressions]
+        plain = all(isinstance(key, tuple) and key[0] in _LIGHT for key in keys)
+        return self.reducing and length >= 2 * _AT_ONCE * lanes and few and plain
 
     def _spread(self) -> list[bool]:
         """For each value, whether it differs along the last axis."""

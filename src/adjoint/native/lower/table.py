@@ -125,8 +125,8 @@ def maximum(code: Code, x: Value, y: Value) -> Value:
     """The larger; nan, if one is. Of 0.0 and -0.0 the second, as NumPy gives."""
     if x.dtype == "b1":
         return x | y
-    wins = x > y
-    return code.select(wins | x.is_nan() if x.dtype[0] == "f" else wins, x, y)
+    extreme = code.select(x > y, x, y)  # one instruction, which gives y beside nan
+    return code.select(x.is_nan(), x, extreme) if x.dtype[0] == "f" else extreme
 
 
 @_lower("minimum", dtypes=STORED)
@@ -134,8 +134,8 @@ def minimum(code: Code, x: Value, y: Value) -> Value:
     """The smaller; nan, if one is. Of 0.0 and -0.0 the second, as NumPy gives."""
     if x.dtype == "b1":
         return x & y
-    wins = x < y
-    return code.select(wins | x.is_nan() if x.dtype[0] == "f" else wins, x, y)
+    extreme = code.select(x < y, x, y)  # one instruction, which gives y beside nan
+    return code.select(x.is_nan(), x, extreme) if x.dtype[0] == "f" else extreme
 
 
 @_lower("fmax", dtypes=STORED)

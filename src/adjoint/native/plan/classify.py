@@ -49,8 +49,11 @@ def kind_of(node: Node) -> tuple[str, str]:
             return "numpy", "an index of arrays" if name == "getitem" else "an order of elements"
         return "view", ""
     if name in REDUCED:
+        if reduction_of(node):
+            return "reduce", ""
         some = node.settings.get("where", True) is not True
-        return ("reduce", "") if reduction_of(node) else ("numpy", "where=" if some else f"dtype {node.args[0].dtype}")
+        refusal = "where=" if some else f"dtype {node.args[0].dtype}"
+        return "numpy", refusal if len(node.args) == 1 else "an axis that is computed"
     if name in ASSEMBLED:
         refusal = assembly.refusal(node)
         return ("numpy", refusal) if refusal else ("assemble", "")
@@ -96,7 +99,7 @@ def _largest(dtype: str, sign: int) -> Any:
 def reduction_of(node: Node) -> Reduction | None:
     """How a reduction's elements are taken together; None if they cannot be."""
     assert node.op is not None
-    if node.settings.get("where", True) is not True:
+    if node.settings.get("where", True) is not True or len(node.args) > 1:  # an axis without its name
         return None
     name, out = node.op.name, key_of(node.dtype)
     wide = "f4" if out == "f2" else out

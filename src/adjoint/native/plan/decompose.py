@@ -109,6 +109,10 @@ def _taken_apart(node: Node, args: tuple[Node, ...]) -> Node:
     if node.op.name == "matmul" and node.dtype is not None:
         args = tuple(converted(arg, node.dtype, node.place) for arg in args)
         return written_out(node, args) or with_args(node, args)
+    if node.op.name in ("any", "all") and len(args) == 2 and args[1].kind == "constant":
+        return call(
+            node.op, args[:1], {**node.settings, "axis": args[1].value}, node.shape, node.dtype, lambda: node.place
+        )
     if node.op.name in FROM_INDEX and (placed := by_positions(node, args)):
         return placed
     if node.op.name == "reshape" and node.settings["order"] == "F" and node.shape is not None:

@@ -1,0 +1,56 @@
+"""Reductions that take several vectors at once give what NumPy gives, at every length and beside special values."""
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint import native
+from adjoint.native.codegen.kernels import _AT_ONCE
+
+LENGTHS = [1, 15, 16, 17, 63, 64, 65, 127, 128, 129, 255, 257, 1030]
+DTYPES = [np.float64, np.float32, np.float16, np.int8, np.int32, np.int64, np.bool_]
+
+
+def compiled(f, *arrays):
+    graph = ad.capture(f, *arrays)
+    return native.build(graph.inputs, graph.outputs), graph
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", LENGTHS)
+def test_every_length(n, dtype):
+    rng = np.random.default_rng(n)
+    x = rng.integers(0, 2, (3, n)).astype(dtype)  # whose sums are exact
+    x[:, n // 2] = 1
+
+    def f(x):
+        return [g(y, axis) for y in (x, np.transpose(x)) for g in (np.max, np.min, np.any, np.all) for axis in (0, 1)]
+
+    program, graph = compiled(f, x)
+    for got, wanted in zip(program(x), graph.run([x]), strict=True):
+        np.testing.assert_array_equal(got, wanted)
+    if dtype is not np.bool_:
+        program, graph = compiled(lambda x: [np.sum(x * x, 0), np.sum(x, 1), np.sum(x), np.sum(x - x[:, :1])], x)
+        for got, wanted in zip(program(x), graph.run([x]), strict=True):
+            np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, -0.0])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+def test_special_values_at_every_place(dtype, value):
+    n = 2 * _AT_ONCE * 16 + 5
+    program, graph = compiled(lambda x: [np.max(x), np.min(x), np.max(x, 0), np.argmax(x)], np.zeros((n, 1), dtype))
+    for k in range(n):
+        x = np.linspace(-1, 1, n, dtype=dtype)[:, None].copy()
+        x[k] = value
+        for got, wanted in zip(program(x), graph.run([x]), strict=True):
+            np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("shape", [(100_000,), (1000, 300), (5, 40_000)])
+def test_long_sums_are_as_accurate_as_numpys(shape):
+    x = np.random.default_rng(0).uniform(size=shape).astype(np.float32)
+    program, _ = compiled(lambda x: [np.sum(x), np.sum(x, 0), np.sum(x, -1)], x)
+    for got, axis in zip(program(x), (None, 0, -1), strict=True):
+        exact = np.sum(x.astype(np.float64), axis)
+        np.testing.assert_allclose(got, exact, rtol=2e-6 if axis != 0 else 1e-5)
