@@ -1,4 +1,4 @@
-"""Native code is made in a thread of its own, beside the program, in the order in which it is asked for."""
+"""One background thread makes native code, in the order of the requests."""
 
 from __future__ import annotations
 

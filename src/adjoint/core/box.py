@@ -74,7 +74,7 @@ class Box:
         ]
 
     def settled(self) -> Any:
-        """What stands for this box: another one that it only holds, or itself."""
+        """This box without wrappers of the same level that add nothing."""
         return self
 
 

@@ -1,4 +1,4 @@
-"""Libraries that want to be told about tensors are told when they load, and not before."""
+"""Tell other libraries about tensors when they load, and not before."""
 
 from __future__ import annotations
 

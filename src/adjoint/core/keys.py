@@ -1,4 +1,4 @@
-"""Numbers with a history as keys of containers: they are found by their values, as plain numbers are.
+"""Numbers with a history as keys of containers: a lookup compares their values, as it does for plain numbers.
 
 What a container keeps under a key that was plain, or of another transform, does not depend on the number that is
 looked up there: a memo that was filled before gives a constant. That is reported.

@@ -1,4 +1,4 @@
-"""Numbers and arrays that have left a transform, and know it: they compute as plain ones do.
+"""Numbers and arrays that have left a transform. They compute as plain ones do, and remember that they left.
 
 Python's and NumPy's arithmetic with them gives such values again. Comparing and printing them is nobody's concern.
 """

@@ -1,4 +1,4 @@
-"""Locks of the whole process, which a forked one finds free: who forks waits until no other thread holds any.
+"""Locks of the whole process. A fork waits until no other thread holds one, so the child finds them free.
 
 What these guard is then whole in the child, although the threads that were at work on it are not there. A thread that
 takes several takes them in the order of `ALL`.

@@ -1,4 +1,4 @@
-"""`Op`: one operation as a record, which nobody changes. How it is computed, and what its gradient rules name."""
+"""`Op`: one operation as an immutable record: how it is computed, and its gradient rules."""
 
 from __future__ import annotations
 

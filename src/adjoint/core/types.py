@@ -1,4 +1,4 @@
-"""Names for types: what editors and type checkers are told of functions that are given and given back."""
+"""Type aliases for functions that transforms take and return, for editors and type checkers."""
 
 from __future__ import annotations
 

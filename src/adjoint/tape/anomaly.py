@@ -1,4 +1,4 @@
-"""Nan and infinities, found where they come into being: in a value, or in a cotangent."""
+"""Find where a nan or an infinity first appears: in a value, or in a cotangent."""
 
 from __future__ import annotations
 

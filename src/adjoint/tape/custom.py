@@ -1,4 +1,4 @@
-"""One's own gates: an operation from a forward and a backward function, or an existing one regrouped."""
+"""Operations of the user: made from a forward and a backward function, or grouped from existing ones."""
 
 from __future__ import annotations
 

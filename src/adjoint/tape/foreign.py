@@ -1,4 +1,4 @@
-"""Arrays of somebody else's that a graph saves: it keeps a copy of them, or finds out that they were written.
+"""Saved arrays that the user may write. The graph keeps a copy, or detects the write.
 
 A rule saves arrays as they are. Those of tensors are protected (see `writes`); but the ``a`` of ``x * a`` may be any
 array of the user's, which NumPy overwrites without telling anybody. So the node of a product keeps a private copy of

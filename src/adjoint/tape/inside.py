@@ -1,4 +1,4 @@
-"""What is inside of the values that pass through the tape: the plain arrays."""
+"""The plain arrays inside the values that pass through the tape."""
 
 from __future__ import annotations
 

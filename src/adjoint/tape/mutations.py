@@ -1,4 +1,4 @@
-"""What was written in place, when, and over what: so that a rule gets the value that it saved.
+"""The mutation log: what was written in place, when, and over what. A rule gets the value that it saved.
 
 A rule may have saved an array that is written later. A write on the tape keeps what it covers, with the
 sequence number at which it happened. The backward pass goes back in time, so it can undo these writes one by

@@ -1,4 +1,4 @@
-"""What a program gives back, and what it does to things from outside: put together when it has run."""
+"""Results and side effects of a program, assembled after it has run."""
 
 from __future__ import annotations
 

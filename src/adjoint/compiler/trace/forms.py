@@ -1,4 +1,4 @@
-"""What has no axes is a number of Python's, one of NumPy's, or an array: each is given back as NumPy gives it."""
+"""Results without axes: a Python number, a NumPy number or an array is returned as what NumPy would return."""
 
 from __future__ import annotations
 

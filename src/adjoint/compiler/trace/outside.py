@@ -1,4 +1,4 @@
-"""What stands for things from outside while a function is recorded. None of it does anything by itself."""
+"""Wrappers that replace outside objects while a function is recorded. A wrapper does nothing by itself."""
 
 from __future__ import annotations
 
