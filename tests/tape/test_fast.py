@@ -1,5 +1,7 @@
 """The fast path gives what `record` gives, call by call; and what it cannot take, it hands on."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -95,3 +97,54 @@ def test_the_text_for_a_product_saves_what_the_rules_name():
 def test_the_text_for_a_sum_saves_nothing():
     assert "node.saved = ()" in source_of(operation("add"))
     assert "watch" not in source_of(operation("add"))
+
+
+def python_calls(run):
+    """How many Python functions `run` calls."""
+    run()
+    count, before = 0, sys.getprofile()
+
+    def counted(frame, event, arg):
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(counted)
+    try:
+        run()
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+@pytest.mark.parametrize(
+    ("call", "most"),
+    [
+        (lambda t: np.sum(t), 9),
+        (lambda t: t.sum(), 7),
+        (lambda t: np.max(t), 9),
+        (lambda t: np.sum(t, axis=0), 9),
+        (lambda t: np.mean(t), 11),
+        (lambda t: np.shape(t), 4),
+        (lambda t: np.ndim(t), 4),
+    ],
+)
+def test_functions_reach_numpy_in_a_few_calls(call, most):
+    t = ad.tensor(np.ones(4), requires_grad=True)
+    assert python_calls(lambda: call(t)) <= most + 1
+
+
+@pytest.mark.parametrize("axis", [None, 0, -1, (0, 1)])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.complex128])
+def test_reductions_save_what_their_rules_name(axis, dtype):
+    """The fast path writes down what `save` gives, without calling it."""
+    t = ad.tensor(np.linspace(1.0, 2.0, 6).reshape(2, 3).astype(dtype), requires_grad=True)
+    for name in ("sum", "mean", "prod", "max"):
+        if dtype is np.complex128 and name == "max":
+            continue
+        node = getattr(np, name)(t, axis=axis).node
+        op, settings = node.pullback.op, {"axis": axis, "keepdims": False}
+        out = op.forward(t.data, **settings)
+        expected = node.pullback.save((t.data,), out, settings)
+        assert len(node.saved) == len(expected) == len(node.pullback.names)
+        for found, right in zip(node.saved, expected, strict=True):
+            np.testing.assert_array_equal(found, right)

@@ -20,7 +20,7 @@ from adjoint.core.keys import hash_of, looked_up
 from adjoint.core.late import service
 from adjoint.core.op import Op
 from adjoint.core.protocol import array_function, array_ufunc, detached, store
-from adjoint.core.registry import ANSWERS, ENTRIES, operation
+from adjoint.core.registry import ANSWERS, ENTRIES, Composite, operation
 from adjoint.ops.indexing import kept, read
 from adjoint.ops.shape import astype as cast
 from adjoint.ops.shape import loses_imaginary, real_part
@@ -159,13 +159,15 @@ class ArrayBox(Box):
     def __array_function__(
         self, function: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Any:
-        if function is np.shape and args and args[0] is self:  # rules ask for it all the time
-            return self.shape
+        if (function is np.shape or function is np.ndim) and args and args[0] is self:  # rules ask all the time
+            return self.shape if function is np.shape else len(self.shape)
         ours = ANSWERS.get(function)
         if ours is None or "out" in kwargs or function in _MADE:
             if function in _MADE:
                 return make_like(self, function, args, kwargs)
             return asking(array_function, function, args, kwargs, protocol="__array_function__")
+        if type(ours) is Composite:
+            ours = ours.function  # what it calls
         try:
             return ours(*args, **kwargs)
         except ForeignArrayError as error:

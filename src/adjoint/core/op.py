@@ -133,13 +133,16 @@ class Op:
         if len(args) != len(self.inputs) or self.inputs[0][0] == "*":
             args, settings = self.bind(args, kwargs)
             return apply(self, args, settings)
-        if not kwargs:
-            return apply(self, args, self.settings)
-        for name, value in kwargs.items():
-            if name not in self.settings or isinstance(value, Box):
-                args, settings = self.bind(args, kwargs)
-                return apply(self, args, settings)
-        return apply(self, args, {**self.settings, **kwargs})
+        settings = self.settings
+        if kwargs:
+            for name, value in kwargs.items():
+                if name not in settings or isinstance(value, Box):
+                    args, settings = self.bind(args, kwargs)
+                    return apply(self, args, settings)
+            settings = {**settings, **kwargs}
+        if len(args) == 1 and isinstance(args[0], Box):  # what `apply` does
+            return args[0].process(self, args, settings)
+        return apply(self, args, settings)
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
         """Split a NumPy-style call into array arguments and settings, defaults filled in."""

@@ -168,7 +168,8 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, r
 )
 def reduce_mean(a: Any, /, axis: Any = None, keepdims: Any = False) -> Any:
     if a.dtype.kind == "f" and a.dtype.itemsize > 2 and a.size and (a.shape or axis is None):
-        return np.add.reduce(a, axis=axis, keepdims=keepdims) / count_along(a.shape, axis)
+        total = np.add.reduce(a, axis=axis, keepdims=keepdims)
+        return total / (a.size // total.size)
     return np.mean(a, axis=axis, keepdims=keepdims)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from adjoint.core.codegen import defined
 from adjoint.core.op import Op
-from adjoint.core.pullbacks import NotDifferentiable, Pullback, build
+from adjoint.core.pullbacks import NotDifferentiable, Pullback, build, dtype_of, shape_of, where
 from adjoint.core.registry import operation
 from adjoint.tape.foreign import private, watch
 from adjoint.tape.modes import NEVER, recording_floor
@@ -113,12 +113,25 @@ def _recorded(op: Op, wanted: tuple[int, ...], values: str) -> Iterator[str]:
             f"    node.pullback = pullback = {chosen}",
             f"    node.saved = pullback.save({values}, out, settings)",
         )
+    elif len(op.inputs) == 1 and not _refuses(op):
+        yield from (f"if {fits}:", f"    node.pullback = fitting[{wanted}]", f"    node.saved = {_saved_of_one(op)}")
+        yield from (
+            "else:",
+            f"    node.pullback = pullback = {chosen}",
+            f"    node.saved = pullback.save({values}, out, settings)",
+        )
     else:
         yield f"node.pullback = pullback = fitting[{wanted}] if {fits} else {chosen}"
         yield f"node.saved = pullback.save({values}, out, settings)"
     for i in constants:
         yield f"if {_DATA[i]} is given_{_DATA[i]} and type({_DATA[i]}) is ndarray:"
         yield f"    watch(node, node.pullback.names.index({op.inputs[i]!r}))"
+
+
+def _saved_of_one(op: Op) -> str:
+    """The values that the pullback of `op`, which has one input, saves of a call whose cotangent fits."""
+    places = [where(op, name).replace("args[0]", "a") for name in build(op, (0,), False, False).names]
+    return f"({''.join(f'{place}, ' for place in places)})".replace("shape_of(a)", "a.shape")
 
 
 def _is_saved(op: Op, name: str, wanted: tuple[int, ...]) -> bool:
@@ -217,6 +230,8 @@ def fast_path(
         "real": _REAL,
         "arrays": _ARRAYS,
         "as_array": as_array,
+        "shape_of": shape_of,
+        "dtype_of": dtype_of,
         "ndarray": np.ndarray,
         "float64": np.dtype("float64"),
         "float32": np.dtype("float32"),
