@@ -1,5 +1,9 @@
 """A sample of random programs, compiled against plain; `scripts/fuzz_compile.py` runs as many as one likes."""
 
+import importlib.util
+import signal
+from pathlib import Path
+
 import pytest
 
 from tests.compiler.attacks.known import SEEDS
@@ -38,3 +42,15 @@ def test_a_program_is_made_short():
     short = shortest(Program(seed).text, differs)
     assert differs(short)
     assert len(short.splitlines()) < 9, short
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGPROF"), reason="no timers on this system")
+def test_a_program_that_does_not_end_is_stopped_and_left_out(monkeypatch, tmp_path):
+    path = Path(__file__).parents[2] / "scripts" / "fuzz_compile.py"
+    spec = importlib.util.spec_from_file_location("fuzz_compile", path)
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    monkeypatch.setattr(script, "LONGEST", 0.3)
+    endless = "A = [1.0]\n@compiled\ndef f(x):\n    for v in A:\n        A.append(0.5)\n---\nf(X)\n"
+    assert script.outcome(endless, str(tmp_path), "numpy", 0) == (None, False)
+    assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
