@@ -93,7 +93,7 @@ def test_many(monkeypatch):
 def test_size_does_not_grow_with_the_turns(kind, monkeypatch):
     f, x = function(text(*KINDS[kind])), np.random.default_rng(0).normal(size=400)
     sizes = [len(roll(captured(f, n, x), monkeypatch).graph) for n in (150, 300)]
-    assert sizes[1] <= sizes[0] + 8
+    assert sizes[1] <= sizes[0] + 128  # turns at the ends, where several are taken as one
 
 
 @pytest.mark.parametrize("kind", ["scalars", "runge kutta", "fill", "accumulators", "two before", "masks"])
@@ -133,7 +133,7 @@ def test_a_question_that_is_answered_otherwise_leaves_the_loop():
     x = np.random.default_rng(0).normal(size=300)
     step(x)
     step(x)
-    assert "299 turns of 5 operations are one loop" in step.explain()
+    assert "turns of 5 operations are one loop" in step.explain()
     x[0] = 1e11
     assert_near(step(x), plain(x))
     assert_near(step(x), plain(x))
@@ -167,3 +167,23 @@ def test_a_loop_is_called_by_two_threads_at_once():
     with ThreadPoolExecutor(4) as pool:
         for found, x in zip(pool.map(step, points), points, strict=True):
             assert_near(found, plain(x))
+
+
+def test_layers_with_weights_of_their_own_are_no_loop(monkeypatch):
+    def net(weights, x):
+        for w in weights:
+            x = np.tanh(w @ x)
+        return np.sum(x)
+
+    graph = ad.capture(ad.grad(net), [np.eye(4) * k for k in range(20)], np.ones(4))
+    rolled = roll(graph, monkeypatch)
+    assert not any(node.op is LOOP for node in rolled.graph.nodes)
+    assert "each turn uses arrays of its own" in rolled.said[0]
+
+
+def test_small_turns_are_taken_several_at_a_time(monkeypatch):
+    f = function(text("y = x[:3]", "y = y * 0.9 + 0.01 * y * y", "np.sum(y)"))
+    graph = captured(f, 200, np.ones(200))
+    rolled = roll(graph, monkeypatch)
+    assert "200 turns of 4 operations are one loop, 10 at a time: 1 carried" in "\n".join(rolled.said)
+    assert_near(built(rolled.graph).run(np.ones(200)), built(graph).run(np.ones(200)))

@@ -20,7 +20,7 @@ from adjoint.graph.node import Node, call, constant, part
 from adjoint.graph.rewrite import made_call, op_named, with_args
 from adjoint.graph.source import users_line
 from adjoint.graph.symbol import Guard, as_python, is_number
-from adjoint.graph.turns import FEWEST, Carried, Fixed, Kept, Listed, Row, Turns, stretches, turns_of
+from adjoint.graph.turns import FEWEST, Carried, Fixed, Kept, Listed, Row, Turns, stretches, turns_of, whole_turns
 
 LEAST = 400  # calls that a loop saves: what is smaller is made ready soon enough as it is
 ASKED = {"bool": "b", "float": "f", "int": "iu", "index": "iu"}  # questions that compare the bits of these dtypes
@@ -54,6 +54,7 @@ def roll(graph: Graph, refused: Callable[[Loop], str]) -> Rolled | None:
     found = stretches(row.codes, LEAST)
     if not found:
         return None
+    found, abreast = whole_turns(row, found)
     said: dict[int, str] = {}
     without: set[int] = set()
     while True:
@@ -61,7 +62,7 @@ def roll(graph: Graph, refused: Callable[[Loop], str]) -> Rolled | None:
         waiting = found[::-1]
         while waiting:
             start, period, length = waiting.pop()
-            turns = turns_of(row, start, period, length, loops) if start not in without else ""
+            turns = turns_of(row, start, period, length, loops, abreast) if start not in without else ""
             if isinstance(turns, Turns):
                 loops.append(turns)
                 begun.append(start)
@@ -79,7 +80,7 @@ def roll(graph: Graph, refused: Callable[[Loop], str]) -> Rolled | None:
             turns = loops[roller.current]
             edges = [-1, *error.turns.tolist(), turns.times]
             found = [stretch for stretch in found if not stretch[0] <= turns.start < stretch[0] + stretch[2]]
-            found += [(turns.start + turns.period * (a + 1), turns.period, turns.period * (b - a - 1))
+            found += [(turns.start + turns.period * (a + 1), turns.period // turns.abreast, turns.period * (b - a - 1))
                       for a, b in pairwise(edges) if b - a > FEWEST]  # fmt: skip
             found.sort()
         except RollingError as error:
@@ -309,7 +310,9 @@ class Roller:
         for k, (which, j) in body.results.items():
             self._parts[which, i, j] = part(whole, k)
         line = users_line(self.row.calls[turns.start])
-        self.said.append(f"{turns.times} turns of {turns.period} operations are one loop: {body.text}"
+        size = f"{turns.times * turns.abreast} turns of {turns.period // turns.abreast} operations"
+        several = f", {turns.abreast} at a time" if turns.abreast > 1 else ""
+        self.said.append(f"{size} are one loop{several}: {body.text}"
                          + (f"   {line}" if line else ""))  # fmt: skip
 
 

@@ -14,6 +14,7 @@ So one comparison of integer arrays checks all turns. Turns at either end that d
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -24,6 +25,8 @@ from adjoint.graph.node import Node, frozen
 from adjoint.graph.symbol import PYTHONS, is_number
 
 FEWEST = 8  # turns
+LARGEST = 1 << 13  # numbers that are put into a table at each call
+ABREAST = 64  # calls that turns have together, if several are taken as one: a kernel holds as many
 GRAM = 6  # calls that are looked up together
 INDEXED = frozenset({"getitem", "scatter_add", "overwrite"})  # operations whose index may go with the turn
 
@@ -77,6 +80,7 @@ class Turns(NamedTuple):
     Attributes:
         sources: for each call of a turn, what its arguments are.
         numbers: for each call, the first turn's whole numbers in its index, and by how much they grow.
+        abreast: how many turns of the program one of these is.
     """
 
     start: int
@@ -84,6 +88,7 @@ class Turns(NamedTuple):
     times: int
     sources: list[list[Source]]
     numbers: list[list[tuple[int, int]]]
+    abreast: int = 1
 
     @property
     def stop(self) -> int:
@@ -216,9 +221,10 @@ def stretches(codes: np.ndarray, least: int, most: int = 12) -> list[tuple[int, 
     return sorted(found)
 
 
-def turns_of(row: Row, start: int, period: int, length: int, earlier: Sequence[Turns]) -> Turns | str:
-    """The turns of a stretch of alike codes; or why there are none."""
-    period *= _multiple(row, start, period, length)
+def turns_of(row: Row, start: int, period: int, length: int, earlier: Sequence[Turns], abreast: int = 1) -> Turns | str:
+    """The turns of a stretch of alike codes, so many of them taken as one; or why there are none."""
+    abreast = abreast if length >= 2 * FEWEST * period * abreast else 1
+    period *= abreast
     if length // period < FEWEST:
         return "too few turns"
     start, length = _cut(row, start, period, length)
@@ -269,8 +275,20 @@ def turns_of(row: Row, start: int, period: int, length: int, earlier: Sequence[T
         else:
             whence = Local(int(place[c]))
         sources[j].append(whence)
+    if any(_costs(row, source) for of in sources for source in of):
+        return "each turn uses arrays of its own"
     moved = [[(first + by * lo, by) for first, by in of] for of in numbers]
-    return Turns(start + lo * period, period, hi - lo + 1, sources, moved)
+    return Turns(start + lo * period, period, hi - lo + 1, sources, moved, abreast)
+
+
+def _costs(row: Row, source: Source) -> bool:
+    """Whether it would cost much to put into one array what is another one in each turn, as the layers of a net."""
+    if not isinstance(source, Listed):
+        return False
+    nodes = [row.node(at) for at in source.at]
+    node, given = nodes[0], any(node.kind == "input" for node in nodes)
+    constant = all(node.kind == "constant" for node in nodes)
+    return given or (not constant and len(nodes) * math.prod(node.shape) > LARGEST)
 
 
 def _around(good: np.ndarray, m: int) -> tuple[int, int]:
@@ -301,6 +319,13 @@ def _numbers(row: Row, start: int, period: int, times: int, m: int) -> tuple[lis
         steady &= (each == each[m] + by * (np.arange(times)[:, None] - m)).all(1)
         found.append(list(zip((each[m] - by * m).tolist(), by.tolist(), strict=True)))
     return found, steady
+
+
+def whole_turns(row: Row, found: Sequence[tuple[int, int, int]]) -> tuple[list[tuple[int, int, int]], int]:
+    """The stretches with the periods of whole turns, and how many small turns are taken as one: as many everywhere."""
+    whole = [(start, period * _multiple(row, start, period, length), length) for start, period, length in found]
+    largest, fewest = max(period for _, period, _ in whole), min(length // period for _, period, length in whole)
+    return whole, max(1, min(ABREAST // largest, fewest // (2 * FEWEST)))
 
 
 def _multiple(row: Row, start: int, period: int, length: int, samples: int = 32) -> int:
