@@ -25,7 +25,7 @@ def later(find: Callable[[], Callable[..., None] | None], *args: Any) -> None:
 
 
 def _start() -> None:
-    """See to it that somebody works, as long as the interpreter still starts threads."""
+    """Start the worker thread if there is none, as long as the interpreter still starts threads."""
     if not any(thread.is_alive() for thread in _threads):
         _threads[:] = [threading.Thread(target=Context().run, args=(_work,), name="adjoint compiler", daemon=True)]
         with suppress(RuntimeError):

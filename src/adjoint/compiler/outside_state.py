@@ -99,7 +99,7 @@ class StateCell(Cell):
 
 
 class Steps(Cell):
-    """The number of steps of an optimiser; who writes it has made one."""
+    """The number of steps of an optimiser. A write of it means that a step was made."""
 
     __slots__ = ("states",)
 

@@ -1,4 +1,4 @@
-"""Who asked for what was refused: the user's line, the function of SciPy's or NumPy's, and what to call instead."""
+"""The caller of a refused operation: the user's line, the function of SciPy or NumPy, and what to call instead."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Caller(NamedTuple):
 
 
 def caller(frame: FrameType | None) -> Caller | None:
-    """Who called, from `frame` outward: the first that is not adjoint, NumPy or SciPy."""
+    """The caller: the first frame from `frame` outward that is not adjoint, NumPy or SciPy."""
     library: list[tuple[str, str]] = []
     while frame is not None and is_of(frame, "adjoint", *_LIBRARIES):
         if is_of(frame, *_LIBRARIES):

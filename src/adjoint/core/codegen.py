@@ -10,6 +10,6 @@ def defined(text: str, title: str, scope: dict[str, Any], name: str) -> Any:
 
     Nothing of a user's is in the text: values and names of theirs are objects of `scope`.
     """
-    scope.setdefault("__name__", __name__)  # whoever looks for the user's line passes over it
+    scope.setdefault("__name__", __name__)  # the search for the user's line passes over it
     exec(compile(text, f"<{title}>", "exec"), scope)
     return scope[name]

@@ -34,7 +34,7 @@ def fewer_full() -> Any:
 
 
 def _context(now: tuple[int, int, int]) -> Any:
-    """The context for whoever meets the thresholds `now`."""
+    """The context for a thread that meets the thresholds `now`."""
     young, middle, old = now
     leaving = _Leaving()
     if not young or old >= _RARE:

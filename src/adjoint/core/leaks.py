@@ -248,7 +248,7 @@ def entering(op: Op, args: Sequence[Any], node: Any, level: int) -> None:
 
 
 def refused(box: Any, call: str, floor: int) -> None:
-    """Note that `call` of `box` raised: if somebody swallows that, its history may be lost."""
+    """Note that `call` of `box` raised: if the user's code catches that, the history may be lost."""
     levels = _levels(box, floor)
     if levels and _mode.get() != "ignore":
         _noted(call, users_frame(), box, levels, refused=True)
@@ -277,7 +277,7 @@ def lost_in_a_container(box: Any, levels: tuple[int, ...], frame: FrameType) -> 
 
 
 def is_over(x: Any) -> bool:
-    """Whether `x` is a value with a history in a transform that is over: somebody kept it, and uses it again."""
+    """Whether `x` is a value with a history in a transform that is over: it was kept, and is used again."""
     return isinstance(x, Box) and x.level > 0 and x.carries and x.level not in _RUNNING
 
 

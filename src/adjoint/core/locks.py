@@ -15,7 +15,7 @@ COMPILING = threading.RLock()  # LLVM, and the import of what compiles: a module
 COLLECTING = threading.RLock()  # two threads may add to the gradient of one leaf
 WRITES = threading.RLock()  # what was written in place, and when
 WAITING = threading.RLock()  # programs that are to be compiled
-NODES = threading.RLock()  # of graphs; one may die at any moment, so whoever holds another lock may want this one
+NODES = threading.RLock()  # of graphs; a node may die at any moment, also in a thread that holds another lock
 ALL = (RECORDING, COMPILING, COLLECTING, WRITES, WAITING, NODES)
 
 

@@ -153,7 +153,7 @@ def refuse_complex(op: Op, is_complex: bool) -> None:
 
 
 def watching(pullback: Pullback) -> Pullback:
-    """The twin of `pullback` that asks for its saved values to be checked: one is somebody's array."""
+    """The twin of `pullback` that has its saved values checked, because one is an array of the user's."""
     if pullback.twin is None:
         pullback.twin = pullback.replace(watched=True, special=True, alert=True, straight=False)
     return pullback.twin

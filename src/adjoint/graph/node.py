@@ -307,7 +307,7 @@ class Draws:
 
 
 def uses(nodes: Sequence[Node]) -> dict[Node, list[Node]]:
-    """Who uses each of `nodes`, once for every use."""
+    """The users of each of `nodes`, once for every use."""
     users: dict[Node, list[Node]] = {node: [] for node in nodes}
     for node in nodes:
         for arg in node.args:

@@ -57,7 +57,7 @@ SLOT: Any = vars(TapeNode)["grad"]
 
 
 class Untouched(Leaf):
-    """A leaf whose gradient nobody has looked at or set since recording began; who does so changes the class."""
+    """A leaf whose gradient was neither read nor set since recording began. Reading or setting it changes the class."""
 
     __slots__ = ()
 

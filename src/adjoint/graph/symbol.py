@@ -33,7 +33,8 @@ LEVEL = -1
 class Guard(NamedTuple):
     """What the program asked of a value, and the answer that it got: on another one it might go another way.
 
-    The question ``run`` asks nothing: random numbers are drawn, and what may raise is computed, whoever uses it.
+    The question ``run`` has no answer to compare: random numbers are drawn, and what may raise is computed, even if
+    nothing uses them.
     """
 
     node: Node
@@ -250,7 +251,7 @@ class Symbol(Layered):
         return True
 
     def detach(self) -> Any:
-        """The same values, in the same memory: whoever differentiates the program takes them for constants."""
+        """The same values, in the same memory. A derivative of the program takes them for constants."""
         value, node = self.layers
         if for_a_rule.get() or node.kind == "constant" or node.op is still:
             return self
@@ -399,7 +400,7 @@ _HOLDING, _SEVERAL, _ARRAYS = (Box, tuple), (tuple, list), (np.ndarray, np.gener
 
 
 def _note(op: Op, node: Node) -> None:
-    """How many elements were found is seen, and what may raise for other values is computed, whoever uses it."""
+    """Guard how many elements were found, and compute what may raise for other values, even if nothing uses it."""
     if op.name in _FOUND:
         _note_shapes(node)
     elif "raises" in op.flags and (record := _record.get()) is not None:

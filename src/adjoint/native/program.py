@@ -105,7 +105,7 @@ class Program:
         # With one segment alone its results are the program's: arguments and repeated values among them too.
         stored = all(_is_stored(n) for n in (*values, *(node for node, _ in self._checks)))
         self.whole = stored and [native for native, _ in self._parts] == [True]
-        # The last segment writes what is written into arguments, whoever computes it, if nothing can fail after it.
+        # The last segment writes all that goes into arguments, if nothing can fail after it.
         self._writing = self._parts[-1][1] if stored and self._parts and self._parts[-1][0] else None
         self.into = dict(into or {}) if self._writing is not None and array_entry.supported() else {}
         self.given = [node for i, node in enumerate(outputs) if i not in self.into]

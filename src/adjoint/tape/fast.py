@@ -101,7 +101,7 @@ def _recorded(op: Op, wanted: tuple[int, ...], values: str) -> Iterator[str]:
     yield f"node.parents = ({''.join(f'{_NODES[i]}, ' for i in wanted)})"
     fits, chosen = _fits(op, wanted), f"pull_for(op, {wanted}, {values}, out)"
     constants = [i for i, name in enumerate(op.inputs) if i not in wanted and _is_saved(op, name, wanted)]
-    for i in constants:  # an array of somebody else's, who may write into it
+    for i in constants:  # an array of the user's, which may be written
         yield f"given_{_DATA[i]} = {_DATA[i]}"
         yield f"if type({_DATA[i]}) is ndarray:"
         yield f"    {_DATA[i]} = private({_DATA[i]})"

@@ -72,7 +72,7 @@ def exact_checks() -> Iterator[None]:
 
 @contextmanager
 def constants_seen() -> Iterator[_Mode]:
-    """Inside, `sum` becomes a hash of all of somebody else's arrays that nodes save, in order."""
+    """Inside, `sum` becomes a hash of all arrays of the user's that nodes save, in order."""
     outer = _mode.get()
     mode = _Mode(outer is not None and outer.exact, sums=True)
     token = _mode.set(mode)
@@ -102,7 +102,7 @@ class Fingerprint(NamedTuple):
 
 
 def private(array: np.ndarray) -> np.ndarray:
-    """A copy of somebody's `array` for a node to save; the array itself where it is to be watched instead."""
+    """A copy of the user's `array` for a node to save; the array itself if its fingerprint is kept instead."""
     size = array.nbytes
     mode = _mode.get()
     if mode is not None:
@@ -162,7 +162,7 @@ def _forget(key: Any, gone: Any, memory: Any) -> None:
 
 
 def watch(node: Node, k: int) -> None:
-    """Let `node`, whose saved value `k` is somebody's array, keep it as it is now.
+    """Let `node`, whose saved value `k` is an array of the user's, keep it as it is now.
 
     It may be an array of an outer transform's, or of a program that is recorded: these are written as well.
     """
@@ -175,7 +175,7 @@ def watch(node: Node, k: int) -> None:
 
 
 def watch_parts(node: Node, k: int, parts: Sequence[int]) -> None:
-    """The same, where the saved value `k` is a tuple, of which those numbered `parts` are somebody's arrays."""
+    """The same, where the saved value `k` is a tuple, of which those numbered `parts` are arrays of the user's."""
     values = list(node.saved[k])
     for part in parts:
         kept = _kept(values[part])
@@ -187,7 +187,7 @@ def watch_parts(node: Node, k: int, parts: Sequence[int]) -> None:
 
 
 def _kept(array: Any) -> Any:
-    """A copy of somebody's array, which is a node's own; None where it is to be watched instead."""
+    """A copy of the user's array, which belongs to the node; None if its fingerprint is kept instead."""
     if not isinstance(array, np.ndarray):
         return array.snapshot()
     kept = private(array)

@@ -86,7 +86,7 @@ class saved_tensors_hooks:  # noqa: N801 - PyTorch's name, and used like a funct
                 raise ArgumentError(f"saved_tensors_hooks(pack, unpack): {name} must be a function; got {function!r}")
         self.pack, self.unpack, self.leaves = pack, unpack, leaves
         self._tokens: list[Token[int]] = []
-        # By the id of the node, which lives as long as its handle does: who holds the handle has the node as parent.
+        # By the id of the node, which lives as long as its handle does: a holder of the handle has the node as parent.
         self._handles: weakref.WeakValueDictionary[int, Handle] = weakref.WeakValueDictionary()
 
     def __enter__(self) -> None:
@@ -118,7 +118,7 @@ class saved_tensors_hooks:  # noqa: N801 - PyTorch's name, and used like a funct
             return tuple(self._packed(v, None) for v in value)
         if not isinstance(value, np.ndarray) or (node is not None and node.pullback is None and not self.leaves):
             return value
-        if node is None:  # somebody's array, which may have been overwritten since it was last packed
+        if node is None:  # an array of the user's, which may have been overwritten since it was last packed
             return Handle(value, self.pack, self.unpack)
         handle = self._handles.get(id(node))
         if handle is None or handle.source() is not value or handle.moment != mutations.latest():

@@ -56,7 +56,7 @@ class RecordingFloor:
         return mode.floor if isinstance(mode, Observed) else mode
 
     def set(self, floor: int) -> Token[int]:
-        """Move the floor; whoever observes goes on observing."""
+        """Move the floor; observers stay."""
         return self.mode.set(Observed.of(floor, self.observers()))
 
     def observers(self) -> Mapping[str, Observer]:
@@ -89,7 +89,7 @@ class set_grad_enabled(Switch):  # noqa: N801 - PyTorch's name, and used like a 
         super().__init__(recording_floor.mode)
 
     def value(self) -> int:
-        """This floor; whoever observes goes on observing."""
+        """This floor; observers stay."""
         return Observed.of(self.floor, recording_floor.observers())
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:

@@ -87,7 +87,7 @@ def owner(array: Any) -> Any:
     if isinstance(array, Box):
         return getattr(array, "root", array)
     held = owner_of(array)
-    if not type(held).__weakrefoffset__:  # a capsule of C's: who shows its memory shows that of an array which has it
+    if not type(held).__weakrefoffset__:  # a capsule of C: an array holds its memory, and is known instead
         held = array
         while isinstance(held.base, np.ndarray):
             held = held.base

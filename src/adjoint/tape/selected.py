@@ -143,7 +143,7 @@ def _is_sum(op: Op) -> bool:
 
 
 def _own(condition: Any) -> Any:
-    """`condition` as it is now: forward, it may be the user's array, who writes into it later."""
+    """`condition` as it is now: in forward mode it may be an array of the user's, which is written later."""
     return condition.copy() if isinstance(condition, np.ndarray) else as_now(condition)
 
 

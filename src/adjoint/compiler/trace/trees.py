@@ -69,7 +69,7 @@ def of_spec(door: Pythons, spec: Any, name: str, args: tuple[Any, ...], kwargs: 
 
 
 def _known(door: Pythons, spec: Any) -> None:
-    """Refuse trees with nodes that somebody's own function takes apart."""
+    """Refuse trees with nodes that a function of the user's flattens."""
     import optree
 
     if spec.kind == optree.PyTreeKind.CUSTOM and spec.type not in trees._known:

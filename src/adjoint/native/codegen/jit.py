@@ -82,7 +82,7 @@ class Module:
     def __del__(self, done: Callable[[], bool] = sys.is_finalizing) -> None:
         if id(self) in _live and not done():
             _gone.append(_live.pop(id(self)))
-            if COMPILING.acquire(blocking=False):  # a module may die at any moment; who compiles frees it, too
+            if COMPILING.acquire(blocking=False):  # a module may die at any moment; the next compilation frees it, too
                 try:
                     _free()
                 finally:
