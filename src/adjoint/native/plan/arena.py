@@ -12,6 +12,8 @@ from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 from adjoint.core.errors import GraphError
+from adjoint.native.codegen.loop_nest import Spec, contiguous
+from adjoint.native.codegen.memory import Operand
 
 UNIT = 64  # bytes: a line of the processor's cache
 NUMBER = 8  # bytes: what one number takes among others
@@ -133,3 +135,23 @@ def verify(uses: Sequence[Use], sizes: dict[Hashable, int], arena: Arena) -> Non
                     raise GraphError(f"step {i} writes two values to one place")
             starts.insert(k, start)
             held[start] = end, value
+
+
+def donors(spec: Spec, taken: set[Hashable]) -> dict[Hashable, tuple[Hashable, ...]]:
+    """For each array that a kernel stores, those whose places it may take: read once, in the same order."""
+    first: dict[Hashable, Operand] = {}
+    several = set(taken)
+    for read in spec.reads:
+        if first.setdefault(read.buffer, read) != read:
+            several.add(read.buffer)
+    whole = contiguous(spec.domain)
+    by_size: dict[str, list[Hashable]] = {}
+    for buffer, read in first.items():
+        in_order = all(n == 1 or s == w for n, s, w in zip(spec.domain, read.strides, whole, strict=True))
+        if read.offset == 0 and buffer not in several and in_order:
+            by_size.setdefault(read.dtype[1], []).append(buffer)
+    return {
+        operand.buffer: tuple(by_size.get(operand.dtype[1], ()))
+        for _, operand, reduction in spec.stores
+        if reduction is None and operand.block is None
+    }

@@ -344,26 +344,11 @@ class Planner:
         buffers_of = [operand.buffer for operand in written.operands]
         sizes = [math.prod(n for n, s in zip(spec.domain, o.strides, strict=True) if s) * int(o.dtype[1])
                  for o in written.operands]  # fmt: skip
-        whole = contiguous(spec.domain)
-        instead = {
-            operand.buffer: tuple(
-                dict.fromkeys(
-                    read.buffer
-                    for read in spec.reads
-                    if read.offset == 0
-                    and read.buffer not in taken
-                    and read.dtype[1] == operand.dtype[1]
-                    and all(n == 1 or s == w for n, s, w in zip(spec.domain, read.strides, whole, strict=True))
-                    and all(other == read or other.buffer is not read.buffer for other in spec.reads)
-                )
-            )
-            for _, operand, reduction in spec.stores
-            if reduction is None and in_place and operand.block is None
-        }
+        instead = buffers.donors(spec, taken) if in_place else {}
         together = tuple(operand.buffer for _, operand, _ in spec.stores if operand.block is not None)
-        own = buffers_of[count:]  # a running result reads what it has written
+        own = dict.fromkeys(buffers_of[count:])  # a running result reads what it has written
         read = tuple(dict.fromkeys(b for b in buffers_of[:count] if b not in own))
-        use = Use(read, tuple(own), instead, together)
+        use = Use(read, tuple(buffers_of[count:]), instead, together)
         label = " ".join(dict.fromkeys(n.label for n in nodes))
         self.steps.append(Step(written.function, written.places, written.numbers, nodes, f"{label} over {spec.domain}",
                                written.loops, sum(sizes[:count]), sum(sizes[count:]), use))  # fmt: skip
