@@ -94,6 +94,7 @@ class Note:
 
 
 _ENOUGH = 100
+_KEPT = 1000  # of the numbers that are written at once: enough to know them again
 
 
 class Ledger:
@@ -198,7 +199,7 @@ def written(box: Any, call: str, floor: int) -> Note | None:
     note = _noted(call, users_frame(), box, levels, refused=False, followed=False)
     note.thread = get_ident()
     if len(note.written) < _ENOUGH:
-        note.written.append(np.array(raw(box)).ravel())
+        note.written.append(np.array(np.ravel(raw(box))[:_KEPT]))
     return note
 
 
