@@ -53,12 +53,43 @@ def values(number, case):
     return found
 
 
+def trained(which, options):
+    """Parameters after each step of an optimiser."""
+    start, gradients = table.start_of_training()
+    parameters = [torch.nn.Parameter(tensor(x)) for x in start]
+    optimizer = getattr(torch.optim, which)(parameters, **options)
+    found = []
+    for step in gradients:
+        for p, g in zip(parameters, step, strict=True):
+            p.grad = tensor(g)
+        optimizer.step()
+        found.append(np.concatenate([p.detach().numpy().ravel() for p in parameters]))
+    return np.stack(found)
+
+
+def schedules():
+    """Learning rates under each schedule."""
+    schedulers = torch.optim.lr_scheduler
+
+    def sgd():
+        return torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.3, momentum=0.9)
+
+    for number, (which, args, options) in enumerate(table.SCHEDULES):
+        yield f"schedule/{number}", table.rates(schedulers, sgd(), which, args, options)
+    for chained in (False, True):
+        yield f"composed/{int(chained)}", table.composed(schedulers, sgd(), chained)
+    for number, options in enumerate(table.PLATEAUS):
+        yield f"plateau/{number}", table.plateau(schedulers, sgd(), options)
+
+
 def main():
     everything = {}
     warnings.simplefilter("ignore")
     for number, case in enumerate(table.CASES):
         name = table.identifier(number, case)
         everything |= {f"{name}/{key}": value for key, value in values(number, case).items()}
+    everything |= {f"optimiser/{n}": trained(*case) for n, case in enumerate(table.OPTIMISERS)}
+    everything |= {name: np.array(found) for name, found in schedules()}
     np.savez_compressed(ROOT / "tests/nn/torch_values.npz", **everything)
     print(f"{len(table.CASES)} cases, {len(everything)} arrays, by PyTorch {torch.__version__}")
 

@@ -299,3 +299,92 @@ def leaves(result):
     if isinstance(result, tuple | list):
         return [x for part in result for x in leaves(part)]
     return [] if result is None else [result]
+
+
+# -- Optimisers and schedules -------------------------------------------------------------------------
+
+OPTIMISERS = [
+    ("SGD", {"lr": 0.1, "momentum": 0.9, "nesterov": True, "weight_decay": 0.01, "maximize": True}),
+    ("Adam", {"lr": 0.1}),
+    ("Adam", {"lr": 0.1, "amsgrad": True, "weight_decay": 0.05}),
+    ("AdamW", {"lr": 0.1, "weight_decay": 0.1, "amsgrad": True, "maximize": True}),
+    ("NAdam", {"lr": 0.1, "weight_decay": 0.05}),
+    ("NAdam", {"lr": 0.1, "weight_decay": 0.05, "decoupled_weight_decay": True, "momentum_decay": 0.1}),
+    ("RAdam", {"lr": 0.1, "weight_decay": 0.05}),
+    ("RAdam", {"lr": 0.1, "betas": (0.8, 0.9), "decoupled_weight_decay": True, "weight_decay": 0.05}),
+    ("RMSprop", {"lr": 0.1}),
+    ("RMSprop", {"lr": 0.1, "centered": True, "momentum": 0.5, "weight_decay": 0.05, "alpha": 0.9}),
+    ("Adagrad", {"lr": 0.3, "lr_decay": 0.1, "weight_decay": 0.05, "initial_accumulator_value": 0.2}),
+    ("Adadelta", {"lr": 2.0, "weight_decay": 0.05}),
+    ("Adamax", {"lr": 0.1, "weight_decay": 0.05}),
+]
+STEPS = 12
+
+SCHEDULES = [
+    ("StepLR", (3,), {"gamma": 0.5}),
+    ("MultiStepLR", ([2, 5, 5],), {"gamma": 0.3}),
+    ("ConstantLR", (), {"factor": 0.25, "total_iters": 4}),
+    ("LinearLR", (), {"start_factor": 0.2, "end_factor": 0.9, "total_iters": 6}),
+    ("ExponentialLR", (0.8,), {}),
+    ("PolynomialLR", (), {"total_iters": 7, "power": 2.0}),
+    ("CosineAnnealingLR", (5,), {"eta_min": 0.01}),
+    ("CosineAnnealingWarmRestarts", (3,), {"T_mult": 2, "eta_min": 0.02}),
+    ("OneCycleLR", (0.5,), {"total_steps": 24}),
+    ("OneCycleLR", (0.5,), {"epochs": 6, "steps_per_epoch": 4, "anneal_strategy": "linear", "three_phase": True}),
+    ("LambdaLR", (lambda epoch: 1 / (1 + epoch),), {}),
+    ("MultiplicativeLR", (lambda epoch: 0.9,), {}),
+]
+EPOCHS = 20
+FIGURES = [5.0, 4.0, 4.5, 4.2, 3.9999, 4.1, 4.3, 4.4, 3.0, 3.1, 3.1, 3.1, 3.1, 3.1, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0]
+PLATEAUS = [
+    {"patience": 2, "factor": 0.5},
+    {"patience": 1, "cooldown": 2, "threshold": 0.5, "threshold_mode": "abs", "min_lr": 0.03},
+    {"patience": 1, "mode": "max"},
+]
+
+
+def rates(schedulers, optimizer, which, args, options):
+    """The learning rates of the epochs under a schedule."""
+    schedule = getattr(schedulers, which)(optimizer, *args, **options)
+    found = []
+    for _ in range(EPOCHS):
+        found.append(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        schedule.step()
+    return found
+
+
+def composed(schedulers, optimizer, chained):
+    """The same under several: one after another, or all at once."""
+    parts = [schedulers.LinearLR(optimizer, start_factor=0.1, total_iters=4), schedulers.ExponentialLR(optimizer, 0.9),
+             schedulers.CosineAnnealingLR(optimizer, 5)]  # fmt: skip
+    schedule = (
+        schedulers.ChainedScheduler(parts[:2])
+        if chained
+        else schedulers.SequentialLR(optimizer, parts, milestones=[5, 11])
+    )
+    found = []
+    for _ in range(EPOCHS):
+        found.append(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        schedule.step()
+    return found
+
+
+def plateau(schedulers, optimizer, options):
+    """The same where a figure decides."""
+    schedule = schedulers.ReduceLROnPlateau(optimizer, **options)
+    found = []
+    for figure in FIGURES:
+        optimizer.step()
+        schedule.step(figure)
+        found.append(optimizer.param_groups[0]["lr"])
+    return found
+
+
+def start_of_training():
+    """A matrix and a vector, and the gradients of their steps."""
+    rng = np.random.default_rng(7)
+    return [rng.normal(size=(3, 2)), rng.normal(size=4)], [
+        [rng.normal(size=(3, 2)), rng.normal(size=4)] for _ in range(STEPS)
+    ]

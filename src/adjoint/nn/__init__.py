@@ -33,6 +33,7 @@ from adjoint.nn.activations import Tanh as Tanh
 from adjoint.nn.activations import Tanhshrink as Tanhshrink
 from adjoint.nn.activations import Threshold as Threshold
 from adjoint.nn.attention import MultiheadAttention as MultiheadAttention
+from adjoint.nn.averages import AveragedModel as AveragedModel
 from adjoint.nn.containers import ModuleDict as ModuleDict
 from adjoint.nn.containers import ModuleList as ModuleList
 from adjoint.nn.containers import ParameterDict as ParameterDict

@@ -1,11 +1,21 @@
-"""Optimisers, which write parameters in place; the same as pure functions; and gradient clipping."""
+"""Optimisers, which write parameters in place; the same as pure functions; schedules, averages, gradient clipping."""
 
 from __future__ import annotations
 
 from adjoint.optim import functional as functional
+from adjoint.optim import lr_scheduler as lr_scheduler
 from adjoint.optim.adam import Adam as Adam
 from adjoint.optim.adam import AdamW as AdamW
+from adjoint.optim.adaptive import Adadelta as Adadelta
+from adjoint.optim.adaptive import Adagrad as Adagrad
+from adjoint.optim.adaptive import RMSprop as RMSprop
 from adjoint.optim.clip import clip_grad_norm as clip_grad_norm
 from adjoint.optim.clip import clip_grad_value as clip_grad_value
+from adjoint.optim.directions import Lion as Lion
+from adjoint.optim.directions import Muon as Muon
+from adjoint.optim.lbfgs import LBFGS as LBFGS
+from adjoint.optim.moments import Adamax as Adamax
+from adjoint.optim.moments import NAdam as NAdam
+from adjoint.optim.moments import RAdam as RAdam
 from adjoint.optim.optimizer import Optimizer as Optimizer
 from adjoint.optim.sgd import SGD as SGD

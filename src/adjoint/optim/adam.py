@@ -23,6 +23,8 @@ class Adam(Optimizer):
         betas: ``(b1, b2)``, how slowly the two averages forget.
         eps: keeps the division finite.
         weight_decay: added to the gradient, times the parameter.
+        amsgrad: divide by the largest v so far (Reddi et al., On the Convergence of Adam, 2018).
+        maximize: whether to go up instead.
 
     Example:
         >>> import adjoint as ad
@@ -43,8 +45,12 @@ class Adam(Optimizer):
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0.0,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
     ) -> None:
-        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
+                                  "amsgrad": amsgrad, "maximize": maximize})  # fmt: skip
 
     def check(self, settings: Mapping[str, Any]) -> None:
         super().check(settings)
@@ -52,16 +58,15 @@ class Adam(Optimizer):
             raise ArgumentError(f"{self._name}: betas are at least 0 and less than 1; got {settings['betas']}")
 
     def start(self, data: np.ndarray, group: Group) -> dict[str, np.ndarray]:
-        return {"mean": np.zeros_like(data), "square": np.zeros_like(data), "step": np.zeros((), np.int64)}
+        most = {"most": np.zeros_like(data)} if group["amsgrad"] else {}
+        return {"mean": np.zeros_like(data), "square": np.zeros_like(data), "step": np.zeros((), np.int64)} | most
 
     def update(
         self, data: np.ndarray, grad: np.ndarray, state: dict[str, np.ndarray], group: Group, scratch: np.ndarray
     ) -> None:
         lr, (b1, b2), decay = group["lr"], group["betas"], group["weight_decay"]
         mean, square = state["mean"], state["square"]
-        state["step"] += 1
-        step: Any = state["step"]
-        t = int(step) if isinstance(step, np.ndarray) else step
+        t = counted(state)
         if decay and self.decoupled:
             data *= 1 - lr * decay
         elif decay:
@@ -80,15 +85,24 @@ class Adam(Optimizer):
             np.multiply(grad, grad, out=scratch)
             scratch *= 1 - b2
         square += scratch
+        if group["amsgrad"]:
+            square = np.maximum(state["most"], square, out=state["most"])
         np.sqrt(square, out=scratch)
-        scratch *= _factor(1 / (1 - _power(b2, t)) ** 0.5, data)
+        scratch *= _factor(1 / (1 - powered(b2, t)) ** 0.5, data)
         scratch += group["eps"]
         np.divide(mean, scratch, out=scratch)
-        scratch *= _factor(lr / (1 - _power(b1, t)), data)
+        scratch *= _factor(lr / (1 - powered(b1, t)), data)
         data -= scratch
 
 
-def _power(base: float, t: Any) -> Any:
+def counted(state: dict[str, Any]) -> Any:
+    """The number of this step of a parameter, which is counted here."""
+    state["step"] += 1
+    step = state["step"]
+    return int(step) if isinstance(step, np.ndarray) else step
+
+
+def powered(base: float, t: Any) -> Any:
     """`base` to the `t`, by NumPy as in captured steps: Python's power is at times one bit away."""
     power = np.power(base, t)
     return float(power) if isinstance(power, np.generic) else power
@@ -105,6 +119,7 @@ class AdamW(Adam):
     Args:
         params, lr, betas, eps: as in `Adam`.
         weight_decay: each step takes ``lr * weight_decay * p`` from ``p`` first.
+        amsgrad, maximize: as in `Adam`.
 
     Example:
         >>> import numpy as np, adjoint as ad
@@ -125,5 +140,8 @@ class AdamW(Adam):
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0.01,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
     ) -> None:
-        super().__init__(params, lr, betas, eps, weight_decay)
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize)

@@ -114,7 +114,8 @@ class Optimizer:
                 state = self._state.get(id(p))
                 if state is None:
                     state = self._state[id(p)] = self.start(data, group)
-                self.update(data, grad.data, state, group, self._scratch_for(p, data))
+                g = -grad.data if group.get("maximize") else grad.data
+                self.update(data, g, state, group, self._scratch_for(p, data))
                 mutations.note(data)
 
     def start(self, data: np.ndarray, group: Group) -> dict[str, np.ndarray]:
@@ -147,6 +148,17 @@ class Optimizer:
                 kept = self._state.setdefault(id(p), {})
                 for name, value in self.start(p.data, group).items():
                     kept.setdefault(name, value)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy or pickle holds: states by the number of their parameter, since a copy has others."""
+        order = [p for group in self.param_groups for p in group["params"]]
+        kept = {i: self._state[id(p)] for i, p in enumerate(order) if id(p) in self._state}
+        return vars(self) | {"_state": kept, "_scratch": {}, "_buffers": {}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        order = [p for group in self.param_groups for p in group["params"]]
+        self._state = {id(order[i]): kept for i, kept in state["_state"].items()}
 
     def state_dict(self) -> dict[str, Any]:
         """Copies of all state, and the settings; `adjoint.io.save` takes it.
@@ -182,7 +194,7 @@ class Optimizer:
             p = order[int(i)]
             loaded[id(p)] = {name: _kept(value, p) for name, value in values.items()}
             for name, value in loaded[id(p)].items():
-                if value.shape != p.shape and value.dtype.kind != "i":
+                if value.shape not in (p.shape, ()):
                     raise ShapeError(
                         f"load_state_dict: {name} of parameter {i} is {value.shape}; the parameter {p.shape}"
                     )

@@ -20,6 +20,7 @@ class SGD(Optimizer):
         momentum: 0 for plain gradient descent.
         weight_decay: the factor of the penalty ``weight_decay / 2 * p**2``.
         nesterov: step along ``g + momentum * v`` instead (Sutskever et al., 2013).
+        maximize: whether to go up instead.
 
     Example:
         >>> import adjoint as ad
@@ -38,8 +39,11 @@ class SGD(Optimizer):
         momentum: float = 0.0,
         weight_decay: float = 0.0,
         nesterov: bool = False,
+        *,
+        maximize: bool = False,
     ) -> None:
-        settings = {"lr": lr, "momentum": momentum, "weight_decay": weight_decay, "nesterov": nesterov}
+        settings = {"lr": lr, "momentum": momentum, "weight_decay": weight_decay, "nesterov": nesterov,
+                    "maximize": maximize}  # fmt: skip
         super().__init__(params, settings)
 
     def check(self, settings: Mapping[str, Any]) -> None:

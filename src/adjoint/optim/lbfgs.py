@@ -1,0 +1,231 @@
+"""L-BFGS as an optimiser: steps that ask for the loss again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.errors import ArgumentError
+from adjoint.optim.optimizer import Optimizer
+from adjoint.tape import mutations
+from adjoint.tape.modes import enable_grad
+from adjoint.tape.tensor import Tensor
+
+
+class LBFGS(Optimizer):
+    """Quasi-Newton steps from the last gradients (Nocedal and Wright, 2006, algorithms 7.4 and 7.5).
+
+    Its step takes a function that sets gradients to zero, computes the loss, calls ``backward`` and gives the loss.
+
+    Args:
+        params: see `Optimizer`; one group.
+        lr: the length of a step, where there is no line search.
+        max_iter: how many iterations a step makes.
+        max_eval: how often the loss is asked for at most; ``max_iter * 5 // 4``, if None.
+        tolerance_grad: stop when no element of the gradient is larger.
+        tolerance_change: stop when nothing changes by more.
+        history_size: how many steps are remembered.
+        line_search_fn: None, or "strong_wolfe" for steps of a length that satisfies both of Wolfe's conditions.
+
+    Raises:
+        ArgumentError: if there are several groups, or the line search is unknown.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> from adjoint import optim
+        >>> w = ad.tensor([-1.2, 1.0], requires_grad=True)
+        >>> lbfgs = optim.LBFGS([w], max_iter=100, line_search_fn="strong_wolfe")
+        >>> def closure():
+        ...     lbfgs.zero_grad()
+        ...     loss = (1 - w[0]) ** 2 + 100 * (w[1] - w[0] ** 2) ** 2
+        ...     loss.backward()
+        ...     return loss
+        >>> _ = lbfgs.step(closure)
+        >>> w.numpy().round(4)
+        array([1., 1.])
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 1.0,
+        max_iter: int = 20,
+        max_eval: int | None = None,
+        tolerance_grad: float = 1e-7,
+        tolerance_change: float = 1e-9,
+        history_size: int = 100,
+        line_search_fn: str | None = None,
+    ) -> None:
+        if line_search_fn not in (None, "strong_wolfe"):
+            raise ArgumentError(f'LBFGS: line_search_fn is None or "strong_wolfe"; got {line_search_fn!r}')
+        super().__init__(params, {"lr": lr, "max_iter": max_iter, "max_eval": max_eval or max_iter * 5 // 4,
+                                  "tolerance_grad": tolerance_grad, "tolerance_change": tolerance_change,
+                                  "history_size": history_size, "line_search_fn": line_search_fn})  # fmt: skip
+        if len(self.param_groups) != 1:
+            raise ArgumentError("LBFGS has one group of parameters")
+        self._memory: list[tuple[np.ndarray, np.ndarray]] = []
+        self._last: tuple[np.ndarray, np.ndarray] | None = None
+
+    def _parameters(self) -> list[Tensor]:
+        return list(self.param_groups[0]["params"])
+
+    def _point(self) -> np.ndarray:
+        return np.concatenate([p.data.ravel() for p in self._parameters()])
+
+    def _gradient(self) -> np.ndarray:
+        parts = [np.zeros(p.size) if p.grad is None else p.grad.data.ravel() for p in self._parameters()]
+        return np.concatenate(parts)
+
+    def _go_to(self, point: np.ndarray) -> None:
+        start = 0
+        for p in self._parameters():
+            p.data[...] = point[start : start + p.size].reshape(p.shape)
+            mutations.note(p.data)
+            start += p.size
+
+    def _direction(self, g: np.ndarray) -> np.ndarray:
+        """Minus the gradient, times the approximate inverse Hessian."""
+        q, factors = -g, []
+        for s, y in reversed(self._memory):
+            a = (s @ q) / (s @ y)
+            factors.append(a)
+            q = q - a * y
+        if self._memory:
+            s, y = self._memory[-1]
+            q = q * ((s @ y) / (y @ y))
+        for (s, y), a in zip(self._memory, reversed(factors), strict=True):
+            q = q + (a - (y @ q) / (s @ y)) * s
+        return q
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Make up to `max_iter` iterations; give the loss before the first."""
+        if closure is None:
+            raise ArgumentError(
+                "LBFGS asks for the loss several times: step(closure), with a function that sets gradients to zero, "
+                "computes the loss, calls backward and gives the loss"
+            )
+        settings, asked = self.param_groups[0], 0
+        first: Any = None
+
+        def evaluated(point: np.ndarray | None = None) -> tuple[float, np.ndarray]:
+            nonlocal asked, first
+            if point is not None:
+                self._go_to(point)
+            asked += 1
+            with enable_grad():
+                loss = closure()
+            first = loss if first is None else first
+            return float(loss.item() if hasattr(loss, "item") else loss), self._gradient()
+
+        self.steps += 1
+        x = self._point()
+        loss, g = evaluated()
+        for _ in range(settings["max_iter"]):
+            if np.max(np.abs(g), initial=0.0) <= settings["tolerance_grad"]:
+                break
+            if self._last is not None:
+                s, y = x - self._last[0], g - self._last[1]
+                if s @ y > 1e-10:
+                    self._memory = [*self._memory, (s, y)][-settings["history_size"] :]
+            fresh = self._last is None
+            self._last = x, g
+            d = self._direction(g)
+            slope = g @ d
+            if slope > -settings["tolerance_change"]:
+                break
+            length = min(1.0, 1.0 / np.sum(np.abs(g))) * settings["lr"] if fresh else settings["lr"]
+            if settings["line_search_fn"] is None:
+                moved = length * d
+                x = x + moved
+                self._go_to(x)
+                if asked >= settings["max_eval"]:
+                    break
+                before = loss
+                loss, g = evaluated()
+            else:
+                before = loss
+                length, loss, g = strong_wolfe(lambda t, x=x, d=d: evaluated(x + t * d), loss, slope, d, length)  # type: ignore[misc]  # bound now
+                moved = length * d
+                x = x + moved
+                self._go_to(x)
+            if asked >= settings["max_eval"]:
+                break
+            tiny = np.max(np.abs(moved)) <= settings["tolerance_change"]
+            if tiny or abs(loss - before) < settings["tolerance_change"]:
+                break
+        return first
+
+    def state_dict(self) -> dict[str, Any]:
+        """The settings, and what is remembered."""
+        kept = (
+            dict(zip(("s", "y"), map(np.stack, zip(*self._memory, strict=True)), strict=True)) if self._memory else {}
+        )
+        last = {} if self._last is None else {"x": self._last[0].copy(), "g": self._last[1].copy()}
+        return super().state_dict() | {"memory": kept | last}
+
+    def load_state_dict(self, state: Any) -> None:
+        """Go on from what `state_dict` gave."""
+        super().load_state_dict(state)
+        memory = state["memory"]
+        self._memory = list(zip(memory["s"], memory["y"], strict=True)) if "s" in memory else []
+        self._last = (np.array(memory["x"]), np.array(memory["g"])) if "x" in memory else None
+
+    def start(self, data: np.ndarray, group: Any) -> dict[str, np.ndarray]:
+        return {}
+
+
+def strong_wolfe(
+    f: Callable[[float], tuple[float, np.ndarray]],
+    start: float,
+    slope: float,
+    d: np.ndarray,
+    length: float,
+    decrease: float = 1e-4,
+    curvature: float = 0.9,
+    most: int = 25,
+) -> tuple[float, float, np.ndarray]:
+    """A length t with ``f(t) <= f(0) + c1 t f'(0)`` and ``|f'(t)| <= c2 |f'(0)|`` (Nocedal and Wright, algorithm 3.5).
+
+    Args:
+        f: the loss and the gradient at t.
+        start, slope: the loss at 0, and its derivative along `d`.
+        d: the direction.
+        length: the first length.
+        decrease, curvature: c1 and c2.
+        most: how often `f` is asked at most.
+
+    Returns:
+        The length, and loss and gradient there.
+    """
+    low, high = (0.0, start, slope), None
+    best: tuple[float, float, np.ndarray] | None = None
+    t = length
+    for _ in range(most):
+        loss, g = f(t)
+        along = float(g @ d)
+        if np.isfinite(loss) and (best is None or loss < best[1]):
+            best = t, loss, g
+        if not np.isfinite(loss) or loss > start + decrease * t * slope or (loss >= low[1] and low[0] > 0):
+            high = (t, loss, along)
+        elif abs(along) <= -curvature * slope:
+            return t, loss, g
+        elif along >= 0 or (high is not None and along * (high[0] - low[0]) >= 0):
+            high, low = (low if high is None or along >= 0 else high), (t, loss, along)
+        else:
+            low = (t, loss, along)
+        t = 2.0 * t if high is None else _between(low, high)
+        if high is not None and abs(high[0] - low[0]) * np.max(np.abs(d)) < 1e-14:
+            break
+    return best if best is not None else (0.0, start, f(0.0)[1])
+
+
+def _between(low: tuple[float, float, float], high: tuple[float, float, float]) -> float:
+    """The minimum of the parabola through both, kept away from the ends."""
+    (a, fa, ga), (b, fb, _) = low, high
+    width = b - a
+    curve = fb - fa - ga * width
+    t = a - 0.5 * ga * width * width / curve if np.isfinite(fb) and curve > 0 else a + 0.5 * width
+    near, far = sorted((a + 0.1 * width, b - 0.1 * width))
+    return float(min(max(t, near), far))
