@@ -159,9 +159,8 @@ class LBFGS(Optimizer):
 
     def state_dict(self) -> dict[str, Any]:
         """The settings, and what is remembered."""
-        kept = (
-            dict(zip(("s", "y"), map(np.stack, zip(*self._memory, strict=True)), strict=True)) if self._memory else {}
-        )
+        steps = dict(zip(("s", "y"), zip(*self._memory, strict=True), strict=False))
+        kept = {name: np.stack(values) for name, values in steps.items()}
         last = {} if self._last is None else {"x": self._last[0].copy(), "g": self._last[1].copy()}
         return super().state_dict() | {"memory": kept | last}
 

@@ -33,7 +33,7 @@ class LRScheduler:
             raise ArgumentError(f"{type(self).__name__} takes an optimiser of adjoint.optim; got {optimizer!r}")
         self.optimizer, self.last_epoch = optimizer, last_epoch
         # The rates before any schedule: several may share an optimiser.
-        self.base_lrs = [group.setdefault("initial_lr", group["lr"]) for group in optimizer.param_groups]
+        self.base_lrs: list[Any] = [group.setdefault("initial_lr", group["lr"]) for group in optimizer.param_groups]
         self.step()
 
     def get_lr(self) -> list[float]:

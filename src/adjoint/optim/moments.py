@@ -80,7 +80,7 @@ class NAdam(_Moments):
         >>> (w**2).sum().backward()
         >>> optim.NAdam([w], lr=0.1).step()
         >>> w.numpy().round(4)
-        array([0.8624])
+        array([0.8944])
     """
 
     def __init__(
