@@ -63,9 +63,11 @@ def test_extremes_of_nan_and_infinities():
     check(lambda x: (np.max(x, axis=1), np.min(x, axis=1), np.sum(x, axis=0), np.max(x)), x)
 
 
-def test_sums_keep_the_sign_of_zero():
-    (total,) = check(np.sum, np.full(20, -0.0))(np.full(20, -0.0))
-    assert np.signbit(total)
+def test_sums_of_negative_zeros_have_numpys_sign():
+    x = np.full((3, 20), -0.0)
+    for f in (np.sum, lambda x: np.sum(x, axis=1), lambda x: np.mean(x, axis=0)):
+        (total,) = check(f, x)(x)
+        np.testing.assert_array_equal(np.signbit(total), np.signbit(f(x)))
 
 
 def test_long_sums_are_accurate():

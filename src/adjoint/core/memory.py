@@ -68,6 +68,21 @@ def axes_by(order: Order, model: np.ndarray) -> tuple[int, ...]:
     return tuple(reversed(axes)) if order == "F" or (order == "A" and model.flags.fnc) else tuple(axes)
 
 
+def as_walked(model: np.ndarray) -> tuple[int, ...]:
+    """The axes, the outermost first, as NumPy goes through memory: by strides, as far as these are not 0."""
+    order: list[int] = []  # the innermost first
+    for axis in reversed(range(model.ndim)):
+        place = len(order)
+        for k in reversed(range(len(order))):
+            mine, other = abs(model.strides[axis]), abs(model.strides[order[k]])
+            if mine and other:
+                if other <= mine:
+                    break
+                place = k
+        order.insert(place, axis)
+    return tuple(reversed(order))
+
+
 def is_laid_out(model: Any, axes: Sequence[int]) -> bool:
     """Whether `model` has no gaps, and its axes in this order, the outermost first."""
     return bool(np.transpose(model, axes).flags.c_contiguous)

@@ -12,6 +12,7 @@ from adjoint.core.box import Box, outermost
 from adjoint.core.errors import ArgumentError, DTypeError, LeavesGraphError, NotSupportedError
 from adjoint.core.keys import looked_up
 from adjoint.core.leaks import refused
+from adjoint.core.memory import as_walked, in_order, lies
 from adjoint.core.registry import ANSWERS, REDUCTIONS, answer, entries
 from adjoint.core.trees import flatten
 
@@ -57,7 +58,16 @@ def _of_loop(ufunc: np.ufunc, inputs: tuple[Any, ...], dtype: Any, casting: Any)
     given = [x.dtype if hasattr(x, "dtype") else type(x) for x in inputs]
     wanted = (*(None,) * ufunc.nin, *(np.dtype(dtype),) * ufunc.nout)
     loop = ufunc.resolve_dtypes((*given, *(None,) * ufunc.nout), signature=wanted, casting=casting)
-    return tuple(x.astype(d) if hasattr(x, "dtype") and x.dtype != d else x for x, d in zip(inputs, loop, strict=False))
+    return tuple(
+        _converted(x, d) if hasattr(x, "dtype") and x.dtype != d else x for x, d in zip(inputs, loop, strict=False)
+    )
+
+
+def _converted(x: Any, dtype: Any) -> Any:
+    """`x` in this dtype; what is repeated along an axis in the order in which it is gone through, as by NumPy."""
+    model = lies(x)
+    repeated = isinstance(model, np.ndarray) and 0 in model.strides
+    return in_order(x.astype(dtype), as_walked(model)) if repeated else x.astype(dtype)
 
 
 def _only(function: Any, kwargs: Mapping[str, Any], **harmless: tuple[Any, ...]) -> None:

@@ -145,7 +145,7 @@ def triangular_solve(*arrays: Any, trans: int = 0, lower: bool = False, unit_dia
     if not unit_diagonal and not np.diagonal(a, axis1=-2, axis2=-1).all():
         raise np.linalg.LinAlgError("singular matrix: a triangle with a zero on its diagonal")
     if a.ndim == b.ndim == 2:
-        return _one_triangle(a, b, trans, lower, unit_diagonal)
+        return _one_triangle(a, b, trans, lower, unit_diagonal) if b.size else np.zeros(b.shape, common(a, b))
     if math.prod(a.shape[:-2]) < n:
         return _each(lambda a, b: _one_triangle(a, b, trans, lower, unit_diagonal), a, b)
     if trans:

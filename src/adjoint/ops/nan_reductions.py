@@ -117,9 +117,11 @@ def nanvar(
     centre = _mean(a, axis, dtype, True, where) if mean is None else mean
     apart = np.where(np.isnan(a), 0.0, a - centre)
     square = np.square(apart) if apart.dtype.kind != "c" else np.square(np.real(apart)) + np.square(np.imag(apart))
+    square = settled_as(NEW_K, square, [a])
     total = np.sum(square, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
     spread = _counted(a, axis, keepdims, where) - ddof
-    return store(total / np.where(spread <= 0, np.nan, spread).astype(total.dtype), out)
+    variance = total / np.where(spread <= 0, np.nan, spread).astype(total.dtype)
+    return store(settled_as(NEW_K, variance, [total]), out)
 
 
 def _ddof(ddof: Any, correction: Any) -> Any:

@@ -61,7 +61,11 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     result = default
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
         result = np.where(condition, choice, result)
-    return result
+    weak = (int, float, complex)  # Python's numbers do not promote
+    dtype = np.result_type(
+        *(x if isinstance(x, Box) or type(x) in weak else np.asarray(x) for x in (*choicelist, default))
+    )
+    return result if dtype == result.dtype else result.astype(dtype)
 
 
 @composite(np.choose, memory=NEW_C, samples=lambda r: [call(np.array([0, 1, 1]), [r(3), r(3)])])

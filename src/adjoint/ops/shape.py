@@ -16,6 +16,7 @@ from adjoint.core.memory import (
     VIEW,
     Memory,
     Order,
+    as_walked,
     axes_by,
     in_order,
     is_laid_out,
@@ -75,21 +76,6 @@ def _each_axis(axes: Any) -> Any:
     return axes if np.ndim(axes) else (axes,)
 
 
-def _as_walked(model: np.ndarray) -> tuple[int, ...]:
-    """The axes, the outermost first, as NumPy goes through memory: by strides, as far as these are not 0."""
-    order: list[int] = []  # the innermost first
-    for axis in reversed(range(model.ndim)):
-        place = len(order)
-        for k in reversed(range(len(order))):
-            mine, other = abs(model.strides[axis]), abs(model.strides[order[k]])
-            if mine and other:
-                if other <= mine:
-                    break
-                place = k
-        order.insert(place, axis)
-    return tuple(reversed(order))
-
-
 def _in_line(a: Any, order: Any) -> Any:
     """The elements of `a` in one line; by order "A" and "K", as they lie in memory."""
     if order in ("A", "K"):
@@ -97,7 +83,7 @@ def _in_line(a: Any, order: Any) -> Any:
         if not isinstance(model, np.ndarray | np.generic):
             raise ArgumentError(f"np.ravel: order {order!r} asks for the memory's layout; use 'C' or 'F'")
         model = np.asarray(model)
-        order, a = "C", np.transpose(a, _as_walked(model) if order == "K" else axes_by(order, model))
+        order, a = "C", np.transpose(a, as_walked(model) if order == "K" else axes_by(order, model))
     return np.reshape(a, -1, order=order)
 
 

@@ -23,6 +23,9 @@ from adjoint.native.plan.piecewise import ASSEMBLE
 from adjoint.native.plan.views import VIEWS, plain, through
 
 
+_ZERO = float(np.add.reduce(np.array([-0.0])))  # some versions of NumPy begin sums with 0.0, some with -0.0
+
+
 def kind_of(node: Node) -> tuple[str, str]:
     """What a node is to the planner, and why it is left to NumPy, if it is."""
     if node.op is None:
@@ -119,7 +122,7 @@ def reduction_of(node: Node) -> Reduction | None:
         return None
     if name == "reduce_prod":
         return Reduction(lambda x, y: x * y, 1, same, wide, name)
-    zero = -0.0 if out[0] == "f" else 0
+    zero = _ZERO if out[0] == "f" else 0
     if name == "reduce_sum":
         return Reduction(lambda x, y: x + y, zero, same, wide, name)
     count = math.prod(node.args[0].shape[a] for a in axes_reduced(node))
