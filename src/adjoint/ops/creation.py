@@ -180,7 +180,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     # One index takes as many values as there are; several take one each.
     count = values.shape[axis] if index.size == 1 else index.size
     shape = (*arr.shape[:axis], count, *arr.shape[axis + 1 :])
-    values = np.broadcast_to(values, shape).astype(arr.dtype)
+    values = as_assigned(values, shape).astype(arr.dtype)
     # Where each element of the two, put end to end, goes: the insertion carried out on their numbers.
     places = np.insert(np.arange(n), index, np.arange(n, n + count))
     return np.take(np.concatenate([arr, values], axis=axis), places, axis=axis)

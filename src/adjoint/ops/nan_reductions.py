@@ -82,8 +82,14 @@ def _counted(a: Any, axis: Any, keepdims: bool, where: Any) -> Any:
 def _mean(a: Any, axis: Any, dtype: Any, keepdims: bool, where: Any) -> Any:
     total = np.sum(_copied(a, 0.0), axis=axis, dtype=dtype, keepdims=keepdims, where=where)
     total = total.astype(float) if total.dtype.kind in "iub" else total
-    mean = total / _counted(a, axis, keepdims, where).astype(_real(total.dtype))
-    return settled_as(NEW_K, mean, [total])
+    return settled_as(NEW_K, _over(total, _counted(a, axis, keepdims, where)), [total])
+
+
+def _over(total: Any, count: Any) -> Any:
+    """`total` divided by a number of elements, which half precision may not hold."""
+    if total.dtype == np.float16:
+        return (total.astype(np.float32) / count.astype(np.float32)).astype(np.float16)
+    return total / count.astype(_real(total.dtype))
 
 
 def _real(dtype: Any) -> Any:
@@ -120,7 +126,7 @@ def nanvar(
     square = settled_as(NEW_K, square, [a])
     total = np.sum(square, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
     spread = _counted(a, axis, keepdims, where) - ddof
-    variance = total / np.where(spread <= 0, np.nan, spread).astype(total.dtype)
+    variance = _over(total, np.where(spread <= 0, np.nan, spread))
     return store(settled_as(NEW_K, variance, [total]), out)
 
 

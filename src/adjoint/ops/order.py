@@ -212,18 +212,21 @@ def _rows(a: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
 def _as_fraction(q: Any, dtype: Any, scale: float = 1.0) -> Any:
     if dtype.kind == "c":
         raise TypeError("a quantile is of real numbers; got complex ones, which have no order. Take np.abs of them")
-    if not isinstance(q, Box):
-        q = np.asarray(q, dtype if type(q) in (int, float) and dtype.kind == "f" else None)
+    if type(q) in (int, float) and dtype.kind == "f":  # which does not promote
+        q = float(q)
+    elif not isinstance(q, Box):
+        q = np.asarray(q)
     q = q / scale if scale != 1 else q
     if np.any(raw(q) < 0) or np.any(raw(q) > 1):
         raise ValueError(f"quantiles lie in [0, {int(scale)}]; got {detached(q * scale)}")
     return q
 
 
-def _interpolated(rows: Any, position: Any, last: Any = None, fixed: bool = False) -> Any:
+def _interpolated(rows: Any, position: Any, last: Any = None, fixed: bool = False, weak: bool = False) -> Any:
     """Elements of sorted `rows` at `position`, of shape ``(k,)`` or ``rows.shape[:-1] + (k,)``.
 
-    `last` are the highest ranks to look at, if not the rows' own; no gradient goes to a position that is `fixed`.
+    `last` are the highest ranks to look at, if not the rows' own; no gradient goes to a position that is `fixed`, and
+    one that is `weak` does not promote the elements.
     """
     where: Any = detached(position)
     whole: Any = np.floor(where)
@@ -239,12 +242,15 @@ def _interpolated(rows: Any, position: Any, last: Any = None, fixed: bool = Fals
     if (fixed or not isinstance(position, Box)) and np.array_equal(raw(where), raw(whole)):
         return start
     stop, part = found[..., k:], position - whole
+    part = part.astype(rows.dtype) if weak else part
     # From the nearer side, as NumPy does: exact at both ends, and right next to an infinity.
     return np.where(where - whole < 0.5, start + (stop - start) * part, stop - (stop - start) * (1 - part))
 
 
 def _promoted(result: Any, q: Any, method: str) -> Any:
     """`result` in the dtype that NumPy's interpolation gives, also where it is an element."""
+    if type(q) is float:
+        return result
     steps = method not in _CONTINUOUS and not method.startswith("averaged")
     dtype = result.dtype if steps or (method == "linear" and q.dtype.kind in "iu") else np.result_type(result, q.dtype)
     return result if dtype == result.dtype else result.astype(dtype)
@@ -259,7 +265,7 @@ def _quantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, weights: A
     if rows.dtype.kind in "iub" and weights is None and (method in _CONTINUOUS or method.startswith("averaged")):
         rows = rows.astype(float) if rows.dtype.kind != "b" else rows - rows  # NumPy refuses differences of these
     if weights is None:
-        result = _promoted(_interpolated(rows, _position(n, flat, method)), q, method)
+        result = _promoted(_interpolated(rows, _position(n, flat, method), weak=type(q) is float), q, method)
     else:
         result = _weighted(rows, flat, _rows(_like(weights, a, axis), axis)[0], method)
     if rows.dtype.kind in "fc" and np.any(np.isnan(raw(rows))):
@@ -414,7 +420,7 @@ def _nanquantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, weights
             position = np.where(np.equal(counts, n)[..., None], _position(int(n), flat, method), position)
     position = np.broadcast_to(position, (*np.shape(counts), np.shape(flat)[0]))
     last = np.maximum(counts - 1, 0)[..., None]
-    result = _promoted(_interpolated(rows, position, last, not isinstance(q, Box)), q, method)
+    result = _promoted(_interpolated(rows, position, last, not isinstance(q, Box), type(q) is float), q, method)
     if in_c:
         result = ordered(result, "C")
     return _finished(result, q, kept, keepdims)

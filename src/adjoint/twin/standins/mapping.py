@@ -150,8 +150,8 @@ class Vectorized:
             return self.plain(*map(plainly, args), **{k: plainly(v) for k, v in kwargs.items()})
         spread = {k: np.broadcast_to(x, loop + core) for (k, x), core in zip(arrays.items(), cores, strict=True)}
         results = [self._at(index, named, spread) for index in np.ndindex(*loop)]
-        if not any(map(boxed, results)):  # then NumPy says what becomes of them
-            again = iter(results if self.otypes or self.signature else [results[0], *results])
+        if self.signature is not None and not any(map(boxed, results)):  # then NumPy says what becomes of them
+            again = iter(results)
             f: Any = np.vectorize(lambda *_, **__: next(again), self.otypes, None, self.excluded, False, self.signature)
             return f(*map(plainly, args), **{k: plainly(v) for k, v in kwargs.items()})
         several = isinstance(results[0], tuple) if outputs is None else outputs > 1
@@ -177,6 +177,9 @@ class Vectorized:
         return self.pyfunc(*positional, **{k: v for k, v in given.items() if isinstance(k, str)})
 
     def _together(self, results: Any, loop: tuple[int, ...], number: int) -> Any:
+        if not any(map(boxed, results)):
+            kind = self.otypes[number] if self.otypes else np.asarray(results[0]).dtype
+            return _objects(results, loop).astype(kind)
         results = [asarray(x) for x in results]
         inner = np.shape(results[0])
         if len({np.shape(x) for x in results}) > 1:
@@ -186,10 +189,26 @@ class Vectorized:
         return made if dtype in (made.dtype, object) else made.astype(dtype)
 
 
+def _objects(results: Any, shape: tuple[int, ...]) -> Any:
+    """`results` one after another, in an array of Python's objects."""
+    made = np.empty(len(results), object)
+    made[:] = results
+    return made.reshape(shape)
+
+
+def _elements(results: Any, shape: tuple[int, ...]) -> Any:
+    """`results` one after another, in an array of numbers, or of objects if none of them is a box."""
+    if not any(map(boxed, results)):
+        return _objects(results, shape)[()]
+    return np.reshape(np.stack([asarray(x) for x in results]), shape)
+
+
 def _lying_as_elements(made: Any, arrays: Iterable[Any], objects: bool = False) -> Any:
     """`made`, which lies as NumPy's results of functions of single elements of `arrays`, or copies as `objects`, do."""
     given = [asarray(x) for x in arrays]
     of_each = np.frompyfunc(lambda *_: 0, len(given), 1)
+    if not np.shape(made):
+        return made
     return lying_as(made, lambda *xs: of_each(*(x.astype(object) if objects else x for x in xs)), *given)
 
 
@@ -220,11 +239,11 @@ def _frompyfunc(resolve: Resolve) -> Callable[..., Any]:
             args = tuple(map(joined, args))
             arrays = np.broadcast_arrays(*args)
             results = [twin(*(a[i] for a in arrays)) for i in np.ndindex(*arrays[0].shape)]
-            if not any(map(boxed, results)):
+            if not results or kwargs:
                 again = iter(results)
                 return np.frompyfunc(lambda *_: next(again), nin, nout, **options)(*map(plainly, args), **kwargs)
             columns = [results] if nout == 1 else list(zip(*results, strict=True))
-            made = [np.reshape(np.stack([asarray(x) for x in c]), arrays[0].shape) for c in columns]
+            made = [_elements(c, arrays[0].shape) for c in columns]
             made = [_lying_as_elements(x, map(asarray, args)) for x in made]
             return made[0] if nout == 1 else tuple(made)
 
