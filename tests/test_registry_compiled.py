@@ -5,6 +5,7 @@ import os
 import numpy as np
 import pytest
 
+import adjoint as ad
 from adjoint.native.plan.decompose import INSTEAD
 from adjoint.testing import walk
 from adjoint.testing.walk_batch import stacks
@@ -44,6 +45,25 @@ def test_natively(entry):
     dtypes = (np.float64,) if entry.name in WIDE else (np.float64, np.float32)
     calls = [(stack, dtype) for stack in every(entry) for dtype in dtypes]
     assert check_compiled(Trial(calls, entry.name not in PLAIN), "native", 1000 if entry.name in ROUNDED else 4)
+
+
+def test_polynomial_division_natively():
+    """With a cotangent for each point, as long as the remainder is there."""
+
+    def pulled(u, v):
+        value, pullback = ad.vjp(np.polydiv, u, v)
+        return *value, *pullback(tuple(np.cos(np.arange(1.0, len(x) + 1)) for x in value))
+
+    fast, v = ad.compile(pulled, wait=True, backend="native"), np.array([2.0, 1.0, 0.5])
+    for u in (
+        [1.0, 3.0, 2.0, 5.0],
+        [1.5, 2.0, 2.5, 4.0],
+        [2.0, 1.0, 0.5, 0.0],
+        [4.0, 2.0, 1.0, 0.5],
+        [1.0, 3.0, 2.0, 6.0],
+    ):
+        for found, wanted in zip(fast(np.array(u), v), pulled(np.array(u), v), strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14)
 
 
 # What is written once more for native code, what is made of it, every 15th of the rest; with ADJOINT_WALK=whole, all.

@@ -67,7 +67,8 @@ class Batched(WithFastPaths):
         out = stacked_result(op, values, settings, tuple(stacked), n)
         if op.memory.view == "never":
             several = isinstance(out, tuple | list)
-            out = [settled_by(op, x, values, stacked) for x in out] if several else settled_by(op, out, values, stacked)
+            given = values, stacked, settings
+            out = [settled_by(op, x, *given) for x in out] if several else settled_by(op, out, *given)
         out = _wrapped(op, out, True, level)
         if op.name in _ARRAYS and not out.shape:
             out.keep_array()

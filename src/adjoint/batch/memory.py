@@ -59,7 +59,7 @@ def is_by_sample(stack: np.ndarray) -> bool:
     return stack.flags.c_contiguous or abs(stack.strides[0]) >= max(map(abs, stack.strides))
 
 
-def settled(op: Op, out: Any, args: Sequence[Any], stacked: Sequence[bool]) -> Any:
+def settled(op: Op, out: Any, args: Sequence[Any], stacked: Sequence[bool], settings: Mapping[str, Any]) -> Any:
     """The stack `out`, which `op` made of `args`, with its samples as NumPy's result for one of them lies."""
     model = out if type(out) is np.ndarray else lies(out)
     if not isinstance(model, np.ndarray) or model.ndim < 2 or not model.flags.writeable:
@@ -69,6 +69,9 @@ def settled(op: Op, out: Any, args: Sequence[Any], stacked: Sequence[bool]) -> A
         first = next((m for x, s in zip(args, stacked, strict=True) if (m := _sample(x, s)) is not None), None)
         same = first is not None and first.ndim == model.ndim - 1
         order = axes_by(op.memory.order, first) if same and first is not None else "C"
+    elif "own_order" in op.flags:
+        ones = [_sample(x, s) if s else lies(x) for x, s in zip(args, stacked, strict=True)]
+        order = axes_by("K", np.asarray(op.forward(*ones, **settings)))
     elif is_by_sample(model):
         return out
     axes = by_sample(order, model)

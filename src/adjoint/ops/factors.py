@@ -124,7 +124,7 @@ def _triangular_tangent(t: Any, arrays: Any, out: Any, trans: int, lower: bool, 
     vjp=_triangular_cotangents,
     jvp=_triangular_tangent,
     batch="columns",
-    flags=("raises", "stacks", "selects"),
+    flags=("raises", "stacks", "selects", "own_order"),
     samples=lambda r: [
         call(well_posed(r, 3, 3), r(3, 2), lower=True),
         call(well_posed(r, 3, 3), r(3, 2), trans=1),
@@ -374,7 +374,7 @@ def _cholesky_solved_tangent(t: Any, arrays: Any, out: Any, lower: bool) -> Any:
     vjp=_cholesky_solved_cotangents,
     jvp=_cholesky_solved_tangent,
     batch="columns",
-    flags=("raises", "stacks", "selects"),
+    flags=("raises", "stacks", "selects", "own_order"),
     samples=lambda r: [
         call(well_posed(r, 3, 3), r(3, 1), lower=True),
         call(well_posed(r, 3, 3), r(3, 2)),

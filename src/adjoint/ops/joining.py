@@ -45,7 +45,7 @@ _HELD = {np.ndarray, np.float64, float, int, np.float32, np.complex128, complex}
     batch=lambda xs, axis: np.stack(xs, axis=counted_from_one(axis)),
     vjp=lambda g, axis: g if axis == 0 else np.moveaxis(g, axis, 0),
     linear=True,
-    flags=("moves",),
+    flags=("moves", "own_order"),
     samples=lambda r: [call(r(2, 3), r(2, 3)), call(r(2), r(2), r(2), axis=-1), call(r(), r())],
 )
 def pile(*xs: Any, axis: int = 0) -> Any:

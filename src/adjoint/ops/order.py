@@ -421,6 +421,5 @@ def _nanquantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, weights
     position = np.broadcast_to(position, (*np.shape(counts), np.shape(flat)[0]))
     last = np.maximum(counts - 1, 0)[..., None]
     result = _promoted(_interpolated(rows, position, last, not isinstance(q, Box), type(q) is float), q, method)
-    if in_c:
-        result = ordered(result, "C")
+    result = ordered(result, "C") if in_c else np.copy(result)  # without gaps
     return _finished(result, q, kept, keepdims)

@@ -22,7 +22,6 @@ from adjoint.native.plan.indexing import GATHER, PUT, SCATTER
 from adjoint.native.plan.piecewise import ASSEMBLE
 from adjoint.native.plan.views import VIEWS, plain, through
 
-
 _ZERO = float(np.add.reduce(np.array([-0.0])))  # some versions of NumPy begin sums with 0.0, some with -0.0
 
 

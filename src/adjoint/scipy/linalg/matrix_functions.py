@@ -196,7 +196,7 @@ def _logarithm_tangent(t: Any, a: Any) -> Any:
 def frechet_of_logarithm(a: Any, e: Any, /) -> Any:
     """The derivative of the principal logarithm at `a` along `e`."""
     n = a.shape[-1]
-    return _logarithm(_blocks(a.astype(np.result_type(a, e)), e))[..., :n, n:]
+    return np.copy(_logarithm(_blocks(a.astype(np.result_type(a, e)), e))[..., :n, n:], order="C")
 
 
 # -- Square root, polar factors -----------------------------------------------------------------------
