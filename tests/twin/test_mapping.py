@@ -66,6 +66,15 @@ def test_frompyfunc_of_numbers_gives_objects():
     assert f(leaf(), 1.0).requires_grad
 
 
+@pytest.mark.parametrize("make", [np.vectorize, lambda f: np.frompyfunc(f, 1, 1)])
+def test_functions_of_elements_take_plain_arrays_in_any_order(make):
+    plain = np.arange(6.0).reshape(3, 2).T
+    twin = maker(np.vectorize)(same) if make is np.vectorize else lambda f: maker(np.frompyfunc)(same)(f, 1, 1)
+    made = twin(lambda v: v * 2.0)
+    np.testing.assert_array_equal(made(plain).astype(float), 2.0 * plain)
+    assert made(plain).strides == make(lambda v: v * 2.0)(plain).strides
+
+
 class Scaled(ad.nn.Module):
     def __init__(self):
         super().__init__()
