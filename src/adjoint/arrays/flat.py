@@ -24,7 +24,8 @@ class Flat:
         return (self.base[i] for i in np.ndindex(self.base.shape))  # each when asked: a loop may write meanwhile
 
     def __getitem__(self, index: Any) -> Any:
-        return self.base.flatten()[index]
+        found = self.base.flatten()[index]
+        return np.copy(found) if isinstance(index, slice) else found  # without gaps
 
     def __setitem__(self, index: Any, value: Any) -> None:
         places = np.arange(self.base.size)[index]
