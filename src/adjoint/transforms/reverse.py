@@ -61,6 +61,11 @@ def _inputs(tree: Any, level: int, what: str) -> tuple[list[Tensor], Callable[[l
             tensors.append(TensorNumber.of(number, leaf((), number.dtype), level))
             continue
         # A copy: whoever else has the argument may write into it before its gradient is taken.
+        if type(x) is np.ndarray and x.dtype.kind in "fc":
+            copy = x.copy("K")
+            copy = copy if copy.strides == x.strides else copy_as_it_lies(x)
+            tensors.append(wrap(copy, leaf(copy.shape, copy.dtype), level))
+            continue
         data: Any = as_now(x.as_array()) if isinstance(x, Box) else copy_as_it_lies(np.asarray(x))
         if not isinstance(x, Box | np.ndarray):  # a number: ``x += 1`` makes another one
             data = data[()]
