@@ -11,6 +11,7 @@ from adjoint.core.op import rule_of as rule_of_gradient
 from adjoint.core.registry import ENTRIES
 from adjoint.core.trees import flatten
 from adjoint.testing import walk
+from adjoint.testing.cases import cases, writes
 from adjoint.testing.walk_batch import check_derivatives, check_values, stacks
 from tests.foreign import foreign
 
@@ -28,6 +29,38 @@ def test_vmap_is_a_loop(entry):
 def test_vmap_and_derivatives_nest(entry):
     for stack in stacks(entry)[:2]:
         check_derivatives(stack, np.random.default_rng(0))
+
+
+def indices(entry):
+    """The sample calls of `entry` that have arrays of whole numbers, and these for four samples."""
+    for case in cases(entry):
+        leaves, rebuild = flatten((case.args, case.kwargs))
+        places = [k for k, x in enumerate(leaves) if isinstance(x, np.ndarray) and x.dtype.kind in "iu" and x.size]
+
+        def f(*chosen, leaves=leaves, rebuild=rebuild, places=places):
+            given = list(leaves)
+            for k, x in zip(places, chosen, strict=True):
+                given[k] = x
+            args, kwargs = rebuild(given)
+            return entry(*args, **kwargs)
+
+        if places:
+            yield f, [np.stack([np.roll(leaves[k], i) for i in range(4)]) for k in places]
+
+
+INDEXED = [entry for entry in DIFFERENTIABLE if not writes(entry) and any(True for _ in indices(entry))]
+
+
+@pytest.mark.parametrize("entry", INDEXED, ids=lambda e: e.name)
+def test_indices_that_differ_between_samples_are_a_loop(entry):
+    for f, stacked in indices(entry):
+        try:
+            found = flatten(ad.vmap(f)(*stacked))[0]
+        except (ad.BatchedValueError, ad.ArgumentError):  # one index for all samples, or several calls: refused
+            continue
+        each = [flatten(f(*(x[i] for x in stacked)))[0] for i in range(4)]
+        for x, column in zip(found, zip(*each, strict=True), strict=True):
+            np.testing.assert_allclose(x, np.stack(column), rtol=1e-12)
 
 
 # SciPy takes one matrix at a time, or the answer is one thing for all samples, or its shape depends on values.

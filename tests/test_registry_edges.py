@@ -128,6 +128,7 @@ IN_ORDER = {
     "running_min": 1,
 }
 
+NUMPYS = [f for f in vars(np).values() if isinstance(f, np.ufunc)]
 LINEAR = [e for e in walk() if isinstance(e, Op) and e.kind == "linear"]
 every_entry = pytest.mark.parametrize("entry", list(walk()), ids=lambda e: e.name)
 
@@ -300,3 +301,23 @@ def test_wrong_calls_are_refused_as_numpy_refuses_them(entry):
                 assert name in str(ours.error), f"{where}: {ours.error}"
             refused += ours.refused
     assert refused
+
+
+OF_SCIPY = [
+    e for e in walk() if isinstance(e, Op) and e.kind == "elementwise" and e.answers and e.forward not in NUMPYS
+]
+OUTSIDE = np.array([-40.3, -3.3, -0.4, 0.3, 1.7, 7.5, 40.3])
+
+
+@pytest.mark.parametrize("entry", OF_SCIPY, ids=lambda e: e.name)
+def test_there_is_no_slope_where_there_is_no_value(entry):
+    """Where a function of SciPy's is nan at finite arguments, so is its gradient: formulas go on outside."""
+    case = next(case for case in cases(entry) if case.arrays)
+    for i in range(len(case.arrays)):
+        point = [np.full(OUTSIDE.shape, np.reshape(a, -1)[0]) for a in case.arrays]
+        point[i] = OUTSIDE
+        theirs = outcome(lambda point=point: case.f(*point))
+        if theirs.error is None and all(out.shape == OUTSIDE.shape for out in theirs.value):
+            nowhere = np.all([np.isnan(out) for out in theirs.value], axis=0)
+            found = gradient_at(case, point, (Warning,))
+            assert not np.any(np.isfinite(found[i][nowhere]) & (found[i][nowhere] != 0)), f"argument {i}: {found[i]}"

@@ -6,7 +6,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from numbers import Rational
-from types import FrameType
+from types import FrameType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from adjoint.core.keys import hash_of, looked_up
 from adjoint.core.late import service
 from adjoint.core.op import Op
 from adjoint.core.protocol import array_function, array_ufunc, detached, store
+from adjoint.core.refusals import RARE, STUMBLED, numpys
 from adjoint.core.registry import ANSWERS, ENTRIES, Composite, operation
 from adjoint.ops.indexing import kept, read
 from adjoint.ops.shape import astype as cast
@@ -40,9 +41,10 @@ def _operator(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
 
     def method(self: Any, other: Any) -> Any:
         if not isinstance(other, _OPERANDS):
-            other = _numbers_of(other)
-            if other is NotImplemented:
-                return NotImplemented
+            found = _numbers_of(other)
+            if found is NotImplemented:
+                return _no_operand(name, other)
+            other = found
         return asking(op, other, self) if reflected else asking(op, self, other)
 
     return method
@@ -53,6 +55,23 @@ def _numbers_of(other: Any) -> Any:
     if isinstance(other, Rational):
         return float(other)
     return np.asarray(other) if hasattr(type(other), "__pandas_priority__") else NotImplemented
+
+
+_ANSWERS_NONE = (str, bytes, dict, set, frozenset, type(None))
+_REFLECTED = {"subtract": "sub", "multiply": "mul", "divide": "truediv", "floor_divide": "floordiv", "remainder": "mod"}
+_REFLECTED |= {"power": "pow", "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor"}
+_REFLECTED |= {"left_shift": "lshift", "right_shift": "rshift"}
+
+
+def _no_operand(name: str, other: Any) -> Any:
+    """NotImplemented, if Python can ask `other`; else an error: Python's own would say what class of box this is."""
+    asked = not isinstance(other, _ANSWERS_NONE) and hasattr(other, f"__r{_REFLECTED.get(name, name)}__")
+    if name in _COMPARED or asked:
+        return NotImplemented
+    raise TypeError(f"np.{name} of an array and a {type(other).__name__}: both must be arrays or numbers")
+
+
+_COMPARED = frozenset(("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"))
 
 
 def _question(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
@@ -166,7 +185,7 @@ class ArrayBox(Box):
             if function in _MADE:
                 return make_like(self, function, args, kwargs)
             return asking(array_function, function, args, kwargs, protocol="__array_function__")
-        if type(ours) is Composite:
+        if type(ours) is Composite and (not kwargs or RARE.isdisjoint(kwargs)):
             ours = ours.function  # what it calls
         try:
             return ours(*args, **kwargs)
@@ -174,6 +193,11 @@ class ArrayBox(Box):
             if error.defers("__array_function__"):
                 return NotImplemented
             raise
+        except STUMBLED as error:
+            found = numpys(error, function, args, kwargs)
+            if found is error:
+                raise
+            raise found from None
 
     __add__, __radd__ = _operator("add"), _operator("add", True)
     __sub__, __rsub__ = _operator("subtract"), _operator("subtract", True)
@@ -337,6 +361,8 @@ class ArrayBox(Box):
 
     def astype(self, dtype: Any, order: Any = "K", *_: Any, copy: bool = True, **__: Any) -> Any:
         dtype = np.dtype(dtype)
+        if dtype.kind not in "biufc":
+            raise DTypeError(f"astype({dtype}): only numbers can be followed; convert t.detach().numpy() to others")
         # Whole numbers and truth values are constants.
         return cast(self if dtype.kind in "fc" else detached(self), dtype=dtype, copy=copy, order=order)
 
@@ -439,3 +465,8 @@ def adopt() -> None:
 
 
 adopt()
+
+
+for _name, _method in list(vars(ArrayBox).items()):
+    if isinstance(_method, FunctionType):
+        _method.__qualname__ = f"Tensor.{_name}"  # Python's own messages say it

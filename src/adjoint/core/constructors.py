@@ -315,6 +315,7 @@ def composite(
         if "number" in flags:
             function = _giving_numbers(function)
         name = function.__name__.strip("_")
+        function.__qualname__ = name  # Python's own messages say it
         register(Composite(name, function, answers, samples, errors, frozenset(flags), note, memory))
         return function
 

@@ -21,6 +21,8 @@ def as_cotangent(c: Any, dtype: Any, call: str) -> np.ndarray:
             f"{call}: the value is of {dtype}, which is real, and so is its cotangent; got one of {given.dtype}. "
             f"Give its real part: c.real"
         )
+    if given.dtype.kind not in "biufc":
+        raise DTypeError(f"{call}: a cotangent is made of numbers; got an array of {given.dtype}")
     return np.asarray(given, dtype)
 
 

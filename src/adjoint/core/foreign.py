@@ -16,6 +16,7 @@ import numpy as np
 from adjoint.core.box import TRACKED, Box
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.leaks import plain
+from adjoint.core.refusals import STUMBLED, numpys
 
 #: What most arguments are, and what needs no look.
 PLAIN = frozenset((np.ndarray, np.float64, np.float32, float, int, complex, bool))
@@ -75,6 +76,19 @@ def asking(call: Callable[..., Any], *args: Any, protocol: str = "__array_ufunc_
         if error.defers(protocol):
             return NotImplemented
         raise
+    except STUMBLED as error:
+        found = numpys(error, *_asked(call, args))
+        if found is error:
+            raise
+        raise found from None
+
+
+def _asked(call: Any, args: tuple[Any, ...]) -> tuple[Any, Any, Any]:
+    """NumPy's function, and what it was called with, where `call` answers for it."""
+    if hasattr(call, "answers"):  # an operator
+        return (call.answers or (call,))[0], args, {}
+    function, method = (args[0], "__call__") if len(args) == 3 else args[:2]
+    return function if method == "__call__" else getattr(function, method), args[-2], args[-1]
 
 
 @lru_cache(maxsize=256)

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from adjoint.core.box import Box, outermost
-from adjoint.core.errors import ArgumentError, DTypeError, LeavesGraphError, NotSupportedError
+from adjoint.core.errors import ArgumentError, DTypeError, LeavesGraphError, NotSupportedError, ShapeError
 from adjoint.core.keys import looked_up
 from adjoint.core.leaks import refused
 from adjoint.core.memory import as_walked, in_order, lies
@@ -32,7 +32,13 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
         looked_up(*inputs)  # ``np.float64.__eq__`` calls it
     if not kwargs:
         return ours(*inputs)
-    out = _single(kwargs.pop("out", None))
+    kwargs = dict(kwargs)
+    out = kwargs.pop("out", None)
+    if isinstance(out, tuple) and len(out) != ufunc.nout:
+        raise ArgumentError(
+            f"np.{ufunc.__name__}: out= is an array for each of its {ufunc.nout} results; got {len(out)}"
+        )
+    out = _single(out)
     where = kwargs.pop("where", True)
     dtype = kwargs.pop("dtype", None)
     if ufunc.signature is not None:  # np.vecdot(x, y, axis=0) and its like
@@ -50,6 +56,8 @@ def _single(out: Any) -> Any:
 
 
 def _cast(value: Any, dtype: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_cast(x, dtype) for x in value)
     return value if dtype is None else value.astype(dtype)
 
 
@@ -158,6 +166,19 @@ def store(result: Any, out: Any) -> Any:
     return out
 
 
+def _put(result: Any, out: Any, function: Callable[..., Any]) -> Any:
+    """`store`, into what has the shape of the result: only ufuncs broadcast into `out`."""
+    if out is not None and not isinstance(out, Box | np.ndarray):
+        raise TypeError(f"np.{function.__name__}: out= must be an array; got {type(out).__name__}")
+    shape = np.shape(result) if out is None else cast(Any, out).shape
+    if shape != np.shape(result):
+        raise ShapeError(
+            f"np.{function.__name__}: out= has shape {shape}, and the result {np.shape(result)}; pass an array of "
+            f"the result's shape"
+        )
+    return store(result, out)
+
+
 def in_graph(x: Any) -> bool:
     """Whether `x` is a box whose history matters."""
     return isinstance(x, Box) and bool(getattr(x, "requires_grad", True))
@@ -170,7 +191,7 @@ def array_function(function: Callable[..., Any], args: tuple[Any, ...], kwargs: 
         raise unknown(function, args)
     if "out" in kwargs:
         rest = {k: v for k, v in kwargs.items() if k != "out"}
-        return store(ours(*args, **rest), _single(kwargs["out"]))
+        return _put(ours(*args, **rest), _single(kwargs["out"]), function)
     return ours(*args, **kwargs)
 
 

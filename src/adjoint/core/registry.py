@@ -11,6 +11,7 @@ from typing import Any
 from adjoint.core.errors import ArgumentError
 from adjoint.core.memory import AS_MADE, Memory
 from adjoint.core.op import Op, Samples
+from adjoint.core.refusals import RARE, STUMBLED, numpys, refuse, unusual
 
 
 class Composite:
@@ -43,7 +44,15 @@ class Composite:
         self.memory = memory
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.function(*args, **kwargs)
+        if kwargs and not RARE.isdisjoint(kwargs) and self.answers and unusual(kwargs):
+            refuse(self.answers[0], args, kwargs)
+        try:
+            return self.function(*args, **kwargs)
+        except STUMBLED as error:
+            found = numpys(error, self.answers[0] if self.answers else self.function, args, kwargs)
+            if found is error:
+                raise
+            raise found from None
 
 
 Entry = Op | Composite

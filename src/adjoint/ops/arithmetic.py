@@ -78,7 +78,7 @@ fmod = elementwise(np.fmod, partials=(1, lambda x, y: -np.trunc(x / y)), domain=
 copysign = elementwise(
     np.copysign,
     partials=(lambda x, y: np.sign(x) * np.copysign(1.0, y).astype(x.dtype), 0),
-    domain=((0.2, 2), (-2, -0.2)),
+    domain=((-2, 2), (-2, 2)),
 )
 nextafter = not_differentiable(np.nextafter, "it steps between neighbouring floating-point numbers")
 spacing = not_differentiable(np.spacing, "it measures the floating-point grid, not a function of its argument")
@@ -90,7 +90,7 @@ ldexp = elementwise(
 heaviside = elementwise(
     np.heaviside,
     partials=(0, lambda g, x: np.where(np.equal(x, 0), g, 0.0)),
-    domain=((0.1, 1), (0, 1)),
+    domain=((-1, 1), (0, 1)),
     flags=("selects", "finite"),
 )
 
@@ -105,12 +105,17 @@ def _turn(g: Any, x: Any, out: Any) -> Any:
     return across / np.where(np.equal(x, 0), 1.0, np.abs(x))
 
 
-sign = elementwise(np.sign, vjp=_turn, domain=(0.2, 2), flags=("idempotent", "selects"))
-floor = elementwise(np.floor, partial=0, domain=(0.1, 0.9), flags=("idempotent", "finite"))
-ceil = elementwise(np.ceil, partial=0, domain=(0.1, 0.9), flags=("idempotent", "finite"))
-trunc = elementwise(np.trunc, partial=0, domain=(0.1, 0.9), flags=("idempotent", "finite"))
-rint = elementwise(np.rint, partial=0, domain=(0.1, 0.4), flags=("idempotent", "finite"))
-floor_divide = elementwise(np.floor_divide, partials=(0, 0), domain=((0.1, 0.9), (1.1, 1.9)), flags=("finite",))
+def _between_steps(r: Any) -> list[Any]:
+    """Numbers on several steps, away from where they jump."""
+    return [call(np.round(r(3, 4, low=-3, high=3)) + r(3, 4, low=0.1, high=0.4)), call(r(low=1.1, high=1.4))]
+
+
+sign = elementwise(np.sign, vjp=_turn, samples=_between_steps, flags=("idempotent", "selects"))
+floor = elementwise(np.floor, partial=0, samples=_between_steps, flags=("idempotent", "finite"))
+ceil = elementwise(np.ceil, partial=0, samples=_between_steps, flags=("idempotent", "finite"))
+trunc = elementwise(np.trunc, partial=0, samples=_between_steps, flags=("idempotent", "finite"))
+rint = elementwise(np.rint, partial=0, samples=_between_steps, flags=("idempotent", "finite"))
+floor_divide = elementwise(np.floor_divide, partials=(0, 0), domain=((-2.3, 2.3), (1.1, 1.9)), flags=("finite",))
 
 deg2rad = elementwise(np.deg2rad, partial=math.pi / 180, flags=("finite",))
 rad2deg = elementwise(np.rad2deg, partial=180 / math.pi, flags=("finite",))

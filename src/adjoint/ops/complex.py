@@ -105,7 +105,7 @@ def nan_to_num(
     batch="leading",
     memory=NEW_A,
     flags=("selects", "finite"),
-    samples=lambda r: [call(r(3, 4, low=0.1, high=0.4))],
+    samples=lambda r: [call(np.round(r(3, 4, low=-3, high=3)) + r(3, 4, low=0.1, high=0.4))],
 )
 def rounded(a: Any, /, decimals: int = 0) -> Any:
     return np.round(a, decimals)

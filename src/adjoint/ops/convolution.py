@@ -160,6 +160,8 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:  # no
     if np.ndim(x) != 1:
         raise ArgumentError(f"np.vander takes a vector; got {np.ndim(x)} dimensions")
     n = np.shape(x)[0] if N is None else N
+    if n < 0:
+        raise ArgumentError(f"np.vander: the number of columns must not be negative; got {n}")
     dtype = np.promote_types(np.result_type(x), int)
     if n == 0:
         return np.zeros((np.shape(x)[0], 0), dtype)
@@ -205,6 +207,8 @@ def _as_long(a1: Any, a2: Any) -> tuple[Any, Any]:
 
 @composite(np.polyder, samples=lambda r: [call(r(4)), call(r(5), 2)])
 def polyder(p: Any, m: int = 1) -> Any:
+    if m < 0:
+        raise ArgumentError(f"np.polyder: m must not be negative; got {m}. np.polyint is the other way round")
     for _ in range(m):
         n = np.shape(p)[0] - 1
         p = p[:-1] * np.arange(n, 0, -1)
@@ -213,6 +217,8 @@ def polyder(p: Any, m: int = 1) -> Any:
 
 @composite(np.polyint, samples=lambda r: [call(r(3)), call(r(3), 2, k=[0.5, 1.5])])
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
+    if m < 0:
+        raise ArgumentError(f"np.polyint: m must not be negative; got {m}. np.polyder is the other way round")
     constants = [0.0] * m if k is None else [k] * m if np.ndim(k) == 0 else list(k)
     for i in range(m):
         n = np.shape(p)[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -85,6 +86,7 @@ def linspace(
     device: Any = None,
 ) -> Any:
     """`numpy.linspace`; differentiable in both ends."""
+    num = operator.index(num)
     if num < 0:
         raise ArgumentError(f"np.linspace: num must not be negative; got {num}")
     intervals = num - 1 if endpoint else num
@@ -95,7 +97,8 @@ def linspace(
     if endpoint and num > 1:  # `stop` itself, not what rounding makes of it
         values = np.concatenate([values[:-1], np.broadcast_to(stop * 1.0, (1, *np.shape(width)))])
     values = np.moveaxis(values, 0, axis) if axis != 0 else values
-    values = values if dtype is None else values.astype(dtype)
+    if dtype is not None:
+        values = (np.floor(values) if np.dtype(dtype).kind in "iu" else values).astype(dtype)
     return (values, width / intervals if intervals > 0 else np.nan * width) if retstep else values
 
 

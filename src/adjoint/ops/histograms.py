@@ -9,6 +9,7 @@ import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.constructors import composite
+from adjoint.core.errors import ShapeError
 from adjoint.core.op import call
 from adjoint.core.protocol import detached
 from adjoint.ops.indexing import kept, scatter
@@ -101,6 +102,8 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
     def histogram(column: Any, bins: Any, weights: Any) -> Any:
         return np.histogram(column, bins, range, density, weights)
 
+    if weights is not None and np.shape(weights) != np.shape(a):
+        raise ShapeError(f"np.histogram: weights of shape {np.shape(weights)} for values of shape {np.shape(a)}")
     column: Any = np.ravel(detached(a))
     counts, edges = on_values(histogram, column, bins, None if weights is None else np.ravel(weights))
     ends = _ends(a, bins, range, edges)

@@ -12,7 +12,7 @@ import numpy as np
 from adjoint.core.box import Box, apply, stays_in_index
 from adjoint.core.constructors import composite, general, linear
 from adjoint.core.cotangents import Scattered
-from adjoint.core.errors import BatchedValueError
+from adjoint.core.errors import ArgumentError, BatchedValueError, DTypeError
 from adjoint.core.memory import AS_MADE, NEW_C, VIEW
 from adjoint.core.op import Op, call
 
@@ -317,9 +317,13 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
     if axis is None or (np.ndim(a) == 0 and axis in (0, -1)):  # NumPy takes a number for a row of one
         a, axis = np.ravel(a), 0
+    if mode not in ("raise", "wrap", "clip"):
+        raise ArgumentError(f"np.take: mode is 'raise', 'wrap' or 'clip'; got {mode!r}")
     n = np.shape(a)[axis]
     if not isinstance(indices, Box):
         indices = np.asarray(kept(indices))
+    if indices.dtype.kind not in "iub":
+        raise DTypeError(f"np.take: indices must be whole numbers; got {indices.dtype}")
     if mode == "wrap":
         indices = indices % n
     elif mode == "clip":

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.constructors import composite, general
-from adjoint.core.errors import ShapeError
+from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.memory import axes_by, in_order, lies
 from adjoint.core.op import call
 from adjoint.core.protocol import store
@@ -51,7 +51,8 @@ _HELD = {np.ndarray, np.float64, float, int, np.float32, np.complex128, complex}
 def pile(*xs: Any, axis: int = 0) -> Any:
     """Arrays side by side along a new `axis`."""
     # Of short arrays, np.array does the same in a fifth of the time.
-    return np.array(xs) if axis == 0 and _HELD.issuperset(map(type, xs)) else np.stack(xs, axis=axis)
+    out = np.array(xs) if axis == 0 and _HELD.issuperset(map(type, xs)) else np.stack(xs, axis=axis)
+    return out if out.dtype.kind != "O" else np.stack(xs, axis=axis)  # which refuses dates beside numbers
 
 
 @composite(
@@ -148,6 +149,8 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Any:
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     n = np.shape(ary)[axis]
     if np.ndim(indices_or_sections) == 0:
+        if indices_or_sections < 1:
+            raise ArgumentError(f"np.array_split: at least one part; got {indices_or_sections}")
         each, extra = divmod(n, int(indices_or_sections))
         sizes = [each + 1] * extra + [each] * (int(indices_or_sections) - extra)
         cuts = [int(c) for c in np.cumsum([0, *sizes])]

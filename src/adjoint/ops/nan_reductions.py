@@ -12,6 +12,7 @@ from adjoint.core.constructors import composite
 from adjoint.core.memory import NEW_K, settled_as
 from adjoint.core.op import call
 from adjoint.core.protocol import store
+from adjoint.core.pullbacks import dtype_of
 
 
 def _given(value: Any, default: Any) -> Any:
@@ -80,6 +81,8 @@ def _counted(a: Any, axis: Any, keepdims: bool, where: Any) -> Any:
 
 
 def _mean(a: Any, axis: Any, dtype: Any, keepdims: bool, where: Any) -> Any:
+    if dtype is None and dtype_of(a).kind in "iub":
+        dtype = float  # whole numbers overflow
     total = np.sum(_copied(a, 0.0), axis=axis, dtype=dtype, keepdims=keepdims, where=where)
     total = total.astype(float) if total.dtype.kind in "iub" else total
     return settled_as(NEW_K, _over(total, _counted(a, axis, keepdims, where)), [total])

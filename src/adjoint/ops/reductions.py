@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any, cast
 
 import numpy as np
@@ -141,7 +142,9 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, r
         >>> ad.grad(ad.logsumexp)(np.array([1000.0, 1000.0]))
         array([0.5, 0.5])
     """
-    if dtype_of(a).kind in "iub":
+    if a is None:
+        raise ArgumentError("logsumexp takes an array; got None")
+    if dtype_of(a).kind not in "fc":
         a = np.asarray(a).astype(float) if not isinstance(a, Box) else cast(Any, a).astype(float)
     if b is None and not return_sign:
         return reduce_logsumexp(a, axis=axis, keepdims=keepdims)
@@ -250,7 +253,7 @@ def sum_(
     where: Any = True,
 ) -> Any:
     if dtype is None and out is None and initial is None and where is True:
-        return reduce_sum(a, axis=axis, keepdims=bool(keepdims))
+        return reduce_sum(a, axis=axis, keepdims=operator.index(keepdims) != 0)
     return _reduced(reduce_sum, np.add, 0, a, locals())
 
 
@@ -293,7 +296,10 @@ def _moment(op: Any, a: Any, where: Any, dtype: Any, out: Any, options: dict[str
         a = a.astype(dtype)
     elif dtype_of(a).kind in "iub":
         a = a.astype(float)
-    return op(a, **options) if out is None else store(op(a, **options), out)
+    result = op(a, **options)
+    if dtype is not None and out is None and result.dtype != dtype:
+        result = result.astype(dtype)
+    return store(result, out)
 
 
 def _wide(a: Any, dtype: Any) -> Any:

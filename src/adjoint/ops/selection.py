@@ -70,6 +70,8 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 
 @composite(np.choose, memory=NEW_C, samples=lambda r: [call(np.array([0, 1, 1]), [r(3), r(3)])])
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+    if mode not in ("raise", "wrap", "clip"):
+        raise ArgumentError(f"np.choose: mode is 'raise', 'wrap' or 'clip'; got {mode!r}")
     stacked = choices
     if isinstance(choices, list | tuple):
         stacked = np.stack(np.broadcast_arrays(*choices)).astype(np.result_type(*choices), copy=False)
@@ -108,6 +110,8 @@ clamp = elementwise(
     ],
 )
 def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None) -> Any:
+    if (a_min is not None or a_max is not None) and (min is not None or max is not None):
+        raise ArgumentError("np.clip takes either a_min and a_max, or min and max; got some of both")
     low = min if a_min is None else a_min
     high = max if a_max is None else a_max
     if low is None or high is None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from adjoint.core.constructors import composite, linear
-from adjoint.core.errors import ArgumentError
+from adjoint.core.errors import ArgumentError, DTypeError
 from adjoint.core.memory import (
     AS_MADE,
     LOCKED_VIEW,
@@ -34,7 +35,11 @@ def counted_from_one(axis: Any, ndim: int = 0) -> Any:
     if axis is None:
         return tuple(range(1, ndim))
     if isinstance(axis, tuple | list | range):
-        return tuple(counted_from_one(a, ndim) for a in axis)
+        counted = tuple(counted_from_one(a, ndim) for a in axis)
+        return list(counted) if isinstance(axis, list) else counted
+    if isinstance(axis, bool):
+        raise DTypeError(f"an axis is a whole number; got {axis}")
+    axis = operator.index(axis)
     return axis + 1 if axis >= 0 else axis
 
 
@@ -257,7 +262,7 @@ def fliplr(m: Any) -> Any:
     flags=("moves",),
     samples=lambda r: [call(r(3, 4), 2), call(r(3, 4), 1, axis=1), call(r(3, 4), (1, 2), axis=(0, 1))],
 )
-def roll(a: Any, /, shift: Any = 0, axis: Any = None) -> Any:
+def roll(a: Any, /, shift: Any = None, axis: Any = None) -> Any:
     return np.roll(a, shift, axis)
 
 
@@ -296,7 +301,7 @@ def _tile_each(A: Any, reps: Any) -> Any:  # noqa: N803 - NumPy's name
     flags=("moves",),
     samples=lambda r: [call(r(3), 2), call(r(2, 3), (2, 1, 2)), call(r(2, 3), 2)],
 )
-def tile(A: Any, /, reps: Any = 1) -> Any:  # noqa: N803 - NumPy's name
+def tile(A: Any, /, reps: Any = None) -> Any:  # noqa: N803 - NumPy's name
     return np.tile(A, reps)
 
 
@@ -328,11 +333,16 @@ def repeat_each(a: Any, /, repeats: Any = 1, axis: Any = None) -> Any:
 def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     if axis in (0, -1) and np.ndim(a) == 0:  # NumPy takes a number for a row of one
         axis = None
-    return repeat_each(a, repeats=kept(detached(repeats)), axis=axis)
+    repeats = kept(detached(repeats))
+    if not isinstance(repeats, int) and np.result_type(repeats).kind not in "iub":
+        raise DTypeError(f"np.repeat: repeats must be whole numbers; got {repeats!r}")
+    return repeat_each(a, repeats=repeats, axis=axis)
 
 
 @composite(np.resize, samples=lambda r: [call(r(2, 3), (3, 4)), call(r(4), 3)])
 def resize(a: Any, new_shape: Any) -> Any:
+    if np.any(np.less(new_shape, 0)):
+        raise ArgumentError(f"np.resize: no length may be negative; got {new_shape}")
     size = int(np.prod(new_shape))
     flat = np.ravel(a)
     if not flat.size:

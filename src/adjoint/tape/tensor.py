@@ -218,6 +218,8 @@ class Tensor(Leaving, Writable, Observable, TensorMethods):
             raise GradientError("this tensor holds no gradient: it does not require one. t.requires_grad_()")
         if value is not None:
             value = value if isinstance(value, Tensor) else Tensor(value)
+            if value.dtype.kind not in "biufc":
+                raise DTypeError(f"a gradient is made of numbers; got an array of {value.dtype}")
             if value.shape != self.shape:
                 raise ShapeError(f"a gradient has its tensor's shape {self.shape}; got {value.shape}")
         self.node.grad = value
@@ -281,6 +283,11 @@ class Tensor(Leaving, Writable, Observable, TensorMethods):
                 raise GradientError(
                     f"backward() of a tensor of shape {self.shape} needs the cotangent to start from: "
                     f"t.backward(np.ones({self.shape})), or reduce it to one number: t.sum().backward()"
+                )
+            if self.dtype.kind == "c":
+                raise GradientError(
+                    "backward() of a complex number needs the cotangent to start from: t.backward(1.0) for that of its "
+                    "real part; or take np.real, np.imag or np.abs of it"
                 )
             return np.ones_like(self.data) if self.shape else self.dtype.type(1)
         if isinstance(gradient, Tensor) and gradient.level == self.level and gradient.node is None:

@@ -139,7 +139,11 @@ def _unboxed(tree: Any, axes: Any, level: int, n: int, given: list[Any]) -> Any:
             if stacked:
                 raise ArgumentError("vmap: out_axes is None for a result that differs between samples; give it an axis")
         else:
-            data = own(data if stacked else np.broadcast_to(data, (n, *np.shape(data))), given)
+            if not stacked:
+                data = np.broadcast_to(data, (n, *np.shape(data)))
+                if data.dtype.kind not in "biufc":
+                    raise ArgumentError(f"vmap: the function must give arrays or numbers; it gave {x!r}")
+            data = own(data, given)
             if not isinstance(axis, int) or not -np.ndim(data) <= axis < np.ndim(data):
                 raise ShapeError(
                     f"vmap: out_axes={axis!r} for a result of shape {np.shape(data)[1:]}; with the axis of samples it "

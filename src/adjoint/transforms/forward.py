@@ -21,6 +21,7 @@ from adjoint.forward.dual import Dual
 from adjoint.forward.number import DualNumber
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.selected import Selected, bare, has_nan, is_symbolic
+from adjoint.transforms.arguments import number
 from adjoint.transforms.reverse import grad, vjp
 from adjoint.twin.follow import follow
 
@@ -154,7 +155,7 @@ def _directions(name: str, primal: Any, tangent: Any, title: str) -> list[Any]:
 def _array(x: Any) -> Any:
     if isinstance(x, Box):
         return x.as_array()
-    return x if hasattr(x, "dtype") else np.asarray(x)[()]
+    return x if hasattr(x, "dtype") else number(x)
 
 
 def _apart(tree: Any, level: int, given: list[Any]) -> tuple[Any, Any]:

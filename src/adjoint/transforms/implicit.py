@@ -14,8 +14,8 @@ import numpy as np
 
 from adjoint.batch.batched import Batched
 from adjoint.core.box import raw
-from adjoint.core.errors import DivergedError, GradientError, ShapeError
-from adjoint.core.trees import flatten
+from adjoint.core.errors import ArgumentError, DivergedError, GradientError, ShapeError
+from adjoint.core.trees import flatten, matched
 from adjoint.forward.dual import Dual
 from adjoint.tape.tensor import Tensor
 from adjoint.transforms.batch import vmap
@@ -255,8 +255,14 @@ def fixed_point(f: Function, x0: Any, *theta: Any, tol: float = 1e-10, max_steps
 def _moved(old: Any, new: Any) -> float:
     """By how much `new` differs from `old`, relative to it or to 1, beyond the precision of its numbers."""
     gaps = [0.0]
-    for a, b in zip(flatten(old)[0], flatten(new)[0], strict=True):
+    try:
+        pairs = zip(flatten(old)[0], matched(new, old), strict=True)
+    except ValueError as error:
+        raise ArgumentError(f"fixed_point: the function must give what it takes; {error}") from None
+    for a, b in pairs:
         a, b = raw(a), raw(b)
+        if getattr(b, "dtype", np.dtype(type(b))).kind not in "biufc":
+            raise ArgumentError(f"fixed_point: the function must give numbers; it gave {b!r}")
         gap = np.abs(b - a) / np.maximum(np.abs(b), 1.0)
         if np.size(gap):
             gaps.append(float(np.max(gap)) - (4 * float(np.finfo(gap.dtype).eps) if gap.dtype.itemsize < 8 else 0.0))

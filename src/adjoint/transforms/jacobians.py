@@ -14,11 +14,12 @@ import numpy as np
 from adjoint.arrays.layered import own
 from adjoint.batch.batched import Batched
 from adjoint.core.box import Box, new_level, settled
-from adjoint.core.errors import ArgumentError
+from adjoint.core.errors import ArgumentError, DTypeError
 from adjoint.core.pullbacks import dtype_of
 from adjoint.core.trees import flatten
 from adjoint.core.types import Function, P
 from adjoint.forward.structure import Diagonal
+from adjoint.transforms.arguments import number, one_of
 from adjoint.transforms.batch import vmap
 from adjoint.transforms.forward import jvp
 from adjoint.transforms.reverse import grad, vjp
@@ -103,7 +104,9 @@ def jacfwd(f: Callable[P, Any], argnums: int = 0, chunk_size: int | None = None)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         inner = _of_one(f, argnums, args, kwargs)
         leaves, rebuild = flatten(args[argnums])
-        leaves = [x if isinstance(x, Box | np.ndarray | float | complex) else np.asarray(x)[()] for x in leaves]
+        leaves = [x if isinstance(x, Box | np.ndarray | float | complex) else number(x) for x in leaves]
+        if any(x.dtype.kind == "O" for x in leaves if isinstance(x, np.ndarray)):
+            raise DTypeError(f"a Jacobian is taken by arrays and numbers; argument {argnums} is {args[argnums]!r}")
         shape: list[Any] = []
 
         def pushed(*seeds: Any) -> list[Any]:
@@ -152,8 +155,7 @@ def _of_one(f: Function, argnum: int, args: tuple[Any, ...], kwargs: dict[str, A
             f"a Jacobian is taken by one argument, argnums=0 for example; got argnums={argnum!r}. Call it for each, or "
             f"make one tree of them: lambda both: f(*both), of ((x, y),)"
         )
-    if not -len(args) <= argnum < len(args):
-        raise ArgumentError(f"argnums={argnum}: the call has {len(args)} positional argument(s)")
+    argnum = one_of(argnum, args)
 
     def inner(x: Any) -> Any:
         call = list(args)

@@ -22,7 +22,7 @@ from adjoint.core.errors import ArgumentError, DTypeError, GradientError, ShapeE
 from adjoint.core.leaks import begin, is_over, kept, over, plain
 from adjoint.core.memory import copy_as_it_lies
 from adjoint.core.pullbacks import dtype_of, shape_of
-from adjoint.core.trees import flatten, paths
+from adjoint.core.trees import flatten, is_leaf, paths
 from adjoint.core.types import Aux, Function, P, R
 from adjoint.tape.backward import backward
 from adjoint.tape.losing import GraphReach
@@ -30,6 +30,7 @@ from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import leaf
 from adjoint.tape.number import TensorNumber
 from adjoint.tape.tensor import Tensor, wrap
+from adjoint.transforms.arguments import all_of
 from adjoint.twin.follow import follow
 
 Argnums = int | Sequence[int]
@@ -67,13 +68,13 @@ def _inputs(tree: Any, level: int, what: str) -> tuple[list[Tensor], Callable[[l
             tensors.append(wrap(copy, leaf(copy.shape, copy.dtype), level))
             continue
         data: Any = as_now(x.as_array()) if isinstance(x, Box) else copy_as_it_lies(np.asarray(x))
-        if not isinstance(x, Box | np.ndarray):  # a number: ``x += 1`` makes another one
-            data = data[()]
         if data.dtype.kind not in "fc":
             raise DTypeError(
                 f"{what}{paths(tree)[i]} has dtype {data.dtype}; a derivative is taken with respect to real "
                 f"or complex numbers. Pass floats ({x!r} → {_as_float(x)}), or choose other argnums"
             )
+        if not isinstance(x, Box | np.ndarray):  # a number: ``x += 1`` makes another one
+            data = data[()]
         tensors.append(passed_on(wrap(data, leaf(data.shape, data.dtype), level), x))
     return tensors, rebuild
 
@@ -147,10 +148,11 @@ def vjp(f: Function, *args: Any, has_aux: bool = False) -> Any:
     if ledger is not None:
         ledger.report(value, GraphReach(level, value, {i: tensors for i, (tensors, _) in enumerate(made)}))
     leaves, below, rebuild_value = _outputs(value, level)
+    alone = is_leaf(value) and below and shape_of(below[0]) != (1,)  # a list of one number is an array of one
 
     def pullback(cotangent: Any) -> tuple[Any, ...]:
         given, _ = flatten(cotangent)
-        if len(given) != len(leaves):
+        if len(given) != len(leaves) or (alone and not is_leaf(cotangent)):
             raise ArgumentError(
                 f"pullback takes a cotangent of the value's structure, {len(leaves)} arrays; got {len(given)}"
             )
@@ -207,16 +209,17 @@ def value_and_grad(f: Callable[P, R], argnums: Argnums = 0, has_aux: bool = Fals
         >>> ad.value_and_grad(loss)({"w": 2.0, "b": 1.0}, np.array([1.0, 2.0]))
         (np.float64(34.0), {'w': np.float64(26.0), 'b': np.float64(16.0)})
     """
-    chosen = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+
+    simple = isinstance(argnums, int) and argnums >= 0
+    one: tuple[Any, ...] = (argnums,)
 
     @wraps(f)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
+        chosen = one if simple and one[0] < len(args) else all_of(argnums, args)
         level = new_level()
         call = list(args)
         made = []
         for k in chosen:
-            if not -len(args) <= k < len(args):
-                raise ArgumentError(f"argnums={argnums}: the call has {len(args)} positional argument(s)")
             tensors, rebuild = _inputs(args[k], level, f"argument {k}")
             made.append((tensors, rebuild))
             call[k] = rebuild(_variables(tensors))
@@ -238,7 +241,7 @@ def value_and_grad(f: Callable[P, R], argnums: Argnums = 0, has_aux: bool = Fals
         value = _plain(
             _copied(value.data) if type(value) is Tensor and value.level == level else _rebuilt(value, level)
         )
-        result = gradients[0] if isinstance(argnums, int) else gradients
+        result = gradients if isinstance(argnums, tuple | list) else gradients[0]
         return ((value, _rebuilt(aux, level)), result) if has_aux else (value, result)
 
     return wrapped
@@ -246,6 +249,11 @@ def value_and_grad(f: Callable[P, R], argnums: Argnums = 0, has_aux: bool = Fals
 
 def _scalar(value: Any) -> Any:
     """The cotangent 1 for a function's value, which must be one real number."""
+    if isinstance(value, tuple | list | dict):
+        raise GradientError(
+            f"grad needs a function with one number as its value; this one gave a {type(value).__name__}. Return the "
+            f"number alone, or with has_aux=True a pair of it and what goes beside it"
+        )
     shape, dtype = shape_of(value), dtype_of(value)
     if shape != () and int(np.prod(shape)) != 1:
         raise ShapeError(

@@ -15,6 +15,7 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.forward.structure import pattern_of
+from adjoint.transforms.arguments import one_of
 from adjoint.transforms.batch import vmap
 from adjoint.transforms.forward import jvp
 from adjoint.transforms.reverse import grad, vjp
@@ -97,8 +98,7 @@ def sparse_hessian(f: Function, argnums: int = 0, pattern: Any = None) -> Functi
 
 
 def _of_one(f: Function, argnum: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Function, np.ndarray]:
-    if not -len(args) <= argnum < len(args):
-        raise ArgumentError(f"argnums={argnum}: the call has {len(args)} positional argument(s)")
+    argnum = one_of(argnum, args)
     x = np.asarray(args[argnum])
     if x.dtype.kind == "O":
         raise ArgumentError(

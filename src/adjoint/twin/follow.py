@@ -10,6 +10,7 @@ from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, overload
 
 from adjoint.core.box import Box
+from adjoint.core.errors import ArgumentError
 from adjoint.core.types import P, R, T
 from adjoint.twin.fresh import Call
 from adjoint.twin.policy import Patterns, forgets, package, patterns
@@ -44,6 +45,8 @@ def follow(f: Any, args: Sequence[Any] = ()) -> Any:
                 return twin if with_lists is twin or not _listed(args) else with_lists
     elif type(f) is FunctionType and _runs_as_it_is(f):
         return f
+    if not callable(f):
+        raise ArgumentError(f"a transform takes a function; got {f!r}")
     home = _home(f)
     if home.startswith("adjoint."):
         return f

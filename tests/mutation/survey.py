@@ -1,0 +1,122 @@
+"""Which mutants of the registry's rules the walk finds."""
+
+from __future__ import annotations
+
+import functools
+import gc
+import re
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import NamedTuple
+
+import adjoint.scipy.linalg
+import adjoint.scipy.signal
+import adjoint.scipy.sparse  # noqa: F401 - their operations are walked too
+from adjoint.core.op import Op
+from adjoint.testing import walk
+from tests.mutation.mutants import Mutant, functions, met, mutants_of, mutants_of_record
+from tests.mutation.walk import checks, failure
+
+EQUIVALENT = Path(__file__).with_name("equivalent.txt")
+
+
+class Outcome(NamedTuple):
+    """What became of a mutant: the test that found it, or None."""
+
+    mutant: str
+    kind: str
+    operations: tuple[str, ...]
+    found: str | None
+
+
+@functools.cache
+def equivalents() -> dict[str, str]:
+    """Mutants that compute the same as the rule, or what is as right, each with the reason."""
+    lines = EQUIVALENT.read_text(encoding="utf-8").splitlines() if EQUIVALENT.exists() else []
+    pairs = [line.split(" # ") for line in lines if line and not line.startswith("#")]
+    return {mutant.strip(): reason for mutant, reason in pairs}
+
+
+def is_equivalent(mutant: str) -> bool:
+    """Whether a line of the list is `mutant`, as far as a ``*`` in it says."""
+    return any(fnmatchcase(mutant, pattern) for pattern in equivalents())
+
+
+def score(found: list[Outcome]) -> float:
+    """How many of a hundred mutants the walk finds, of those that can be found."""
+    there = [outcome for outcome in found if outcome.found or not is_equivalent(outcome.mutant)]
+    return 100.0 * sum(outcome.found is not None for outcome in there) / max(len(there), 1)
+
+
+def survey(only: str | None = None, every: int = 1, jobs: int = 1, job: int = 0) -> Iterator[Outcome]:
+    """The outcome of each mutant of the operation `only`, or of all; those of one job of several."""
+    number = -1
+    for users, mutant in everything(only):
+        number += 1
+        if number % every or number // every % jobs != job:
+            continue
+        met.clear()
+        found = walked(users, mutant)
+        if found or met[True] or not met[False]:  # else it found no number to change
+            yield Outcome(str(mutant), _kind(mutant), tuple(op.name for op in users), found)
+
+
+def everything(only: str | None = None) -> Iterator[tuple[list[Op], Mutant]]:
+    """All mutants, each with the operations whose rules it is part of."""
+    ops = [entry for entry in walk() if isinstance(entry, Op)]
+    made: dict[CodeType, list[FunctionType]] = {}  # of one code: what a factory makes
+    users: dict[CodeType, list[Op]] = {}
+    for op in ops:
+        for f in functions(op):
+            if f not in made.setdefault(f.__code__, []):
+                made[f.__code__].append(f)
+            if op not in users.setdefault(f.__code__, []):
+                users[f.__code__].append(op)
+    for op in ops:
+        if only in (None, op.name):
+            yield from (([op], mutant) for mutant in mutants_of_record(op))
+    for code, using in users.items():
+        if only is None or only in (op.name for op in using):
+            chosen = using if only is None else [op for op in using if op.name == only]
+            yield from ((chosen, mutant) for mutant in mutants_of(made[code]))
+
+
+def walked(users: list[Op], mutant: Mutant) -> str | None:
+    """The test that finds the mutant, by way of one of the operations that use it."""
+    with mutant.inside():
+        _forget()
+        try:
+            for op in users:
+                for check in _checks(op):
+                    found = failure(check)
+                    if found:
+                        return f"{op.name}, {found}"
+        finally:
+            _forget()
+    return None
+
+
+@functools.cache
+def _checks(op: Op) -> list:
+    return checks(op)
+
+
+@functools.cache
+def _caches() -> list:
+    return [
+        x
+        for x in gc.get_objects()
+        if isinstance(x, functools._lru_cache_wrapper) and x.__module__.startswith("adjoint.")
+    ]
+
+
+def _forget() -> None:
+    for cached in _caches():
+        cached.cache_clear()
+
+
+def _kind(mutant: Mutant) -> str:
+    last = mutant.what.rpartition("→ ")[2]
+    return "constant" if re.fullmatch(r"-?[\d.e+-]+", last) else re.sub(r"rule \d+", "number", last)
