@@ -109,6 +109,11 @@ EXCUSED: dict[str, dict[str, str]] = {
         "out= must be an array": "a tuple is none",
     },
     "arctan2": {"a set": "NumPy's own loop over objects"},
+    **{
+        name: {"=[0]": "inside vmap, a list of one number is that number"}
+        for name in ("std", "var", "vector_norm", "norm")
+    },
+    "cov": {"rowvar=": "an array for a truth value"},
     "copy": {"order=": "the order of a batch is its own"},
     "gradient": {"truth": "a spacing is made real"},
     "polyfit": {"rcond=nan": "nothing is larger than nan"},
@@ -116,7 +121,7 @@ EXCUSED: dict[str, dict[str, str]] = {
     "einsum": {"optimize": "paths are found anew, and a given one is not read"},
     "nanvar": {"correction=2j": "NumPy drops the imaginary part", "q=()": "no quantile"},
     "nanquantile": {"q=()": "no quantiles are no result"},
-    "interp": {"dates": "coordinates are numbers"},
+    "interp": {"=2j": "results are complex then", "dates": "coordinates are numbers"},
     "astype": {"device": "there is one device", "one argument less": "NumPy's own type stays"},
     "select": {"word": "texts and numbers are put together, as np.concatenate does"},
 }

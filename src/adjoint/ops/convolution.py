@@ -43,7 +43,7 @@ def _vectors(name: str, a: Any, v: Any, mode: Any) -> tuple[Any, Any, str]:
             f"np.{name} takes two vectors of one element or more; got shapes {a.shape} and {v.shape}. For windows "
             f"over more axes, see numpy.lib.stride_tricks.sliding_window_view and np.einsum"
         )
-    mode = mode if isinstance(mode, str) else ("valid", "same", "full")[mode]
+    mode = mode if isinstance(mode, str) or mode not in (0, 1, 2) else ("valid", "same", "full")[mode]
     if mode not in ("full", "same", "valid"):
         raise ArgumentError(f"np.{name}: mode is 'full', 'same' or 'valid'; got {mode!r}")
     return a, v, mode
