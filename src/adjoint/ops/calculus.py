@@ -10,7 +10,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from adjoint.core.box import raw
 from adjoint.core.constructors import composite
-from adjoint.core.errors import ArgumentError, ShapeError
+from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.core.memory import NEW_C, NEW_K
 from adjoint.core.op import call
 from adjoint.ops.indexing import read
@@ -181,6 +181,8 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     """Linear interpolation; differentiable in `x`, `xp`, `fp`, `left` and `right`."""
     if np.iscomplexobj(x) or np.iscomplexobj(xp):
         raise TypeError("np.interp: x and xp must be real numbers; got complex ones. Take np.real or np.abs of them")
+    if any(_array(v).dtype.kind not in "biufc" for v in (x, xp, fp, left, right) if v is not None):
+        raise DTypeError("np.interp: places and values must be numbers")
     x, xp = (_array(v).astype(float) for v in (x, xp))  # NumPy computes in double precision
     fp = _array(fp)
     fp = fp.astype(complex if fp.dtype.kind == "c" else float)
