@@ -35,6 +35,7 @@ class Evaluator:
     def __init__(self, outputs: Sequence[Node], variables: Sequence[Node]) -> None:
         self.outputs, self.variables = list(outputs), list(variables)
         self.nodes = ordered(self.outputs)
+        self._ran = False
 
     def __call__(self, values: Sequence[Any]) -> list[Any]:
         """One result an output: floats for floats, arrays of the states' broadcast shape for arrays."""
@@ -97,9 +98,18 @@ class Evaluator:
 
     def of_any(self, values: Sequence[Any], settled: Callable[[Any, Sequence[Any]], Any] = _settled) -> list[Any]:
         """Arrays of any kind: each node through its operation, and its result through `settled`."""
-        found = (self._schedule if settled is _settled else self._scheduled(settled)).interpreted(values)
+        if settled is not _settled:
+            run = self._scheduled(settled).interpreted
+        else:
+            run = self._written if self._ran else self._schedule.interpreted
+            self._ran = True
+        found = run(values)
         assert found is not None  # no step ends the run
         return found
+
+    @cached_property
+    def _written(self) -> Callable[..., Any]:
+        return self._schedule.function()
 
     @cached_property
     def _schedule(self) -> Schedule:
