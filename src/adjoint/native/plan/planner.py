@@ -65,7 +65,7 @@ class Plan(NamedTuple):
     final: int
 
 
-# So many bytes a loop moves before it is asked whether the user wants to stop.
+# About so many bytes a loop moves, or computes as long, before it is asked whether the user wants to stop.
 AT_ONCE = 1 << 26
 FLAG = "flag"  # stands for the word that is set if a check fails
 
@@ -398,7 +398,7 @@ class Planner:
         parts = {part.value: part for part in self.scope.nodes if part.op is None and part.args[0] is node}
         found = loops.planned(self, node, parts)
         loop, inner = node.settings["loop"], found.inner
-        each = sum(step.read + step.written for step in inner.plan.steps)
+        each = sum((step.read + step.written) * (1 + len(step.nodes) // 4) for step in inner.plan.steps)
         few = max(1, AT_ONCE // max(each, 1))
         numbers = [few, loop.count, 0, len(inner.plan.steps), *found.numbers]
         begin, turn = found.uses
