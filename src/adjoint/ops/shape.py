@@ -198,6 +198,7 @@ def expand_dims(a: Any, /, axis: Any = 0) -> Any:
 def as_assigned(value: Any, shape: Any) -> Any:
     """`value` as an assignment broadcasts it to `shape`: without leading axes of one."""
     shape = tuple(np.atleast_1d(shape).tolist()) if not isinstance(shape, tuple | list) else shape  # 3 for (3,)
+    shape = shape if isinstance(shape, tuple) else (shape,)
     more = np.ndim(value) - len(shape)
     if more > 0 and np.shape(value)[:more] == (1,) * more:
         value = np.reshape(value, np.shape(value)[more:])
