@@ -105,6 +105,16 @@ def ordered(x: Any, order: str | None, copy: bool | None = None) -> Any:
     return x if is_laid_out(model, axes_by(order, model)) else in_order(x, order)
 
 
+def lying_as(made: Any, by_numpy: Callable[..., Any], *arrays: Any) -> Any:
+    """`made`, which lies in memory as NumPy's result for `arrays` does."""
+    there, *models = map(lies, (made, *arrays))
+    if there.ndim < 2 or not all(isinstance(x, np.ndarray | np.generic) for x in (there, *models)):
+        return made
+    with np.errstate(all="ignore"):
+        order = axes_by("K", by_numpy(*models))
+    return made if is_laid_out(there, order) else in_order(made, order)
+
+
 def required(requirements: Any) -> tuple[str | None, bool]:
     """The order that `numpy.require` is asked for, and whether the array has to own its memory."""
     asked = {str(r).upper() for r in ([requirements] if isinstance(requirements, str) else requirements or ())}

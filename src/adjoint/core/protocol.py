@@ -12,7 +12,7 @@ from adjoint.core.box import Box, outermost
 from adjoint.core.errors import ArgumentError, DTypeError, LeavesGraphError, NotSupportedError, ShapeError
 from adjoint.core.keys import looked_up
 from adjoint.core.leaks import refused
-from adjoint.core.memory import as_walked, in_order, lies
+from adjoint.core.memory import as_walked, in_order, lies, lying_as
 from adjoint.core.registry import ANSWERS, REDUCTIONS, answer, entries
 from adjoint.core.trees import flatten
 
@@ -120,7 +120,8 @@ def _reduced_at(ufunc: np.ufunc, array: Any, indices: Any, axis: int = 0, dtype:
     rows, starts = np.moveaxis(_cast(array, dtype), axis, 0), np.asarray(detached(indices)).tolist()
     stops = [*starts[1:], rows.shape[0]]
     parts = [ufunc.reduce(rows[i:j]) if i < j else rows[i] for i, j in zip(starts, stops, strict=True)]
-    return store(np.moveaxis(np.stack(parts), 0, axis), out)
+    made = lying_as(np.moveaxis(np.stack(parts), 0, axis), lambda x: ufunc.reduceat(x, starts, axis=axis), array)
+    return store(made, out)
 
 
 def _by_method(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.box import raw, varies
+from adjoint.core.memory import lying_as
 from adjoint.core.op import Op
 from adjoint.core.registry import REDUCTIONS, answer
 from adjoint.tape.fast import eligible
 from adjoint.tape.number import TensorNumber
 from adjoint.tape.tensor import Tensor, fast_path_of
-from adjoint.twin.standins.joining import joined, lying_as
+from adjoint.twin.standins.joining import joined
 from adjoint.twin.standins.values import SEQUENCES, any_live, boxed, called_plainly, is_box, live, plainly
 
 # These take sequences of arrays, whose order and number count: of nested ones, each part is joined.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from adjoint.arrays.python_number import as_numpy, is_python
 from adjoint.core.box import Box, apply, raw, varies
 from adjoint.core.errors import BatchedValueError
 from adjoint.core.leaks import seen_again
-from adjoint.core.memory import axes_by, in_order, is_laid_out, lies, ordered, required
+from adjoint.core.memory import ordered, required
 from adjoint.core.protocol import detached
 from adjoint.core.registry import operation
 from adjoint.ops.joining import pile
@@ -205,16 +205,6 @@ def converted(x: Any, dtype: Any = None, *, copy: bool | None = None, ndmin: int
     made = ordered(made, order)
     missing = ndmin - made.ndim
     return np.reshape(made, (1,) * missing + made.shape) if missing > 0 else made
-
-
-def lying_as(made: Any, by_numpy: Callable[..., Any], *arrays: Any) -> Any:
-    """`made`, which lies in memory as NumPy's result for `arrays` does."""
-    there, *models = map(lies, (made, *arrays))
-    if there.ndim < 2 or not all(isinstance(x, np.ndarray | np.generic) for x in (there, *models)):
-        return made
-    with np.errstate(all="ignore"):
-        order = axes_by("K", by_numpy(*models))
-    return made if is_laid_out(there, order) else in_order(made, order)
 
 
 def asarray(

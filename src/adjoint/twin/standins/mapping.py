@@ -13,8 +13,9 @@ import numpy as np
 
 from adjoint.core.box import varies
 from adjoint.core.errors import ShapeError
+from adjoint.core.memory import lying_as
 from adjoint.twin.standins import builtin
-from adjoint.twin.standins.joining import asarray, joined, lying_as
+from adjoint.twin.standins.joining import asarray, joined
 from adjoint.twin.standins.values import boxed, is_box, live, plainly, reaches
 
 Resolve = Callable[[Any], Any]
