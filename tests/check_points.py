@@ -1,6 +1,7 @@
 """Ctrl-C wherever Python looks for it: after a call, at the start of a function, at a jump back."""
 
 import dis
+import gc
 import re
 import sys
 
@@ -13,6 +14,11 @@ class Interrupted(BaseException):
 
 def interrupted(function, number, where=""):
     """Call `function`, and interrupt it at check point `number` of the code in files like `where`. Whether it came."""
+    return points(function, where, number) is None
+
+
+def points(function, where="", number=0):
+    """How many check points a call of `function` has; None, if it was interrupted at check point `number`."""
     passed = 0
 
     def started(frame, event, arg):
@@ -34,12 +40,14 @@ def interrupted(function, number, where=""):
         return step
 
     others = sys.gettrace()
+    gc.disable()  # what it finds is another's
     sys.settrace(started)
     try:
         function()
     except Interrupted:
-        return True
+        return None
     finally:
         sys.settrace(others)
-    assert passed < number, "an interrupt was swallowed"
-    return False
+        gc.enable()
+    assert not 0 < number <= passed, "an interrupt was swallowed"
+    return passed

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial, update_wrapper
 from inspect import Parameter
+from itertools import starmap
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, NamedTuple, overload
 
@@ -205,9 +206,11 @@ class Compiled(Generic[P, R]):
 
     def _recorded(self, key: Any, tried: Sequence[Trace], call: Call) -> Any:
         """The answer of a new trace, since none that there are, `tried` among them, is for this call; or MISS."""
-        if not RECORDING.acquire(timeout=PATIENCE):
-            return MISS
+        taken: list[bool] = []
         try:
+            taken.extend(starmap(RECORDING.acquire, ((True, PATIENCE),)))  # no signal comes between
+            if True not in taken:
+                return MISS
             others = [known for known in self._specializations.get(key, ()) if known not in tried]
             if others:  # another thread was faster
                 answer = self._by(others, call)
@@ -215,7 +218,8 @@ class Compiled(Generic[P, R]):
                     return answer
             made, values = self._record(key, tried, call)
         finally:
-            RECORDING.release()
+            if True in taken:
+                RECORDING.release()
         return MISS if made is None else self._by([made], call, None if self.options.wait else values)
 
     def _record(self, key: Any, tried: Sequence[Trace], call: Call) -> tuple[Trace | None, list[Any] | None]:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Sequence
-from contextvars import ContextVar, Token
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from threading import get_ident
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy as np
 from adjoint.core.box import TRACKED, Box, raw
 from adjoint.core.errors import ArgumentError, LeakWarning, LeavesGraphError
 from adjoint.core.places import CodePlace, is_of, line_number, place_of, short_name, users_frame, warn_at
+from adjoint.core.switches import Switch
 from adjoint.core.trees import flatten
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ _mode: ContextVar[str] = ContextVar("leaks", default="warn")
 _MODES = ("error", "warn", "ignore")
 
 
-class leaks:  # noqa: N801 - used like a function
+class leaks(Switch):  # noqa: N801 - used like a function
     """Say what happens when a value leaves a transform and takes part in its result as a plain number.
 
     Args:
@@ -49,15 +50,15 @@ class leaks:  # noqa: N801 - used like a function
     def __init__(self, mode: str) -> None:
         if mode not in _MODES:
             raise ArgumentError(f"ad.leaks takes {', '.join(map(repr, _MODES))}; got {mode!r}")
-        self._token: Token[str] | None = _mode.set(mode)
+        super().__init__(_mode)
+        self._says, self.gives = mode, self
+        super().entering()()
 
-    def __enter__(self) -> leaks:
-        return self
+    def value(self) -> str:
+        return self._says
 
-    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self._token is not None:
-            _mode.reset(self._token)
-            self._token = None
+    def entering(self) -> Callable[[], Any]:
+        return iter((self,)).__next__ if self._tokens else super().entering()
 
 
 class Note:

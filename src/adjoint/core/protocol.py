@@ -108,11 +108,12 @@ def detached(x: Any) -> Any:
     """The same values without their history, for a rule whose derivative by them is 0."""
     if not isinstance(x, Box):
         return x
-    token = for_a_rule.set(True)
+    before = for_a_rule.get()
     try:
+        for_a_rule.set(True)
         return cast(Any, x).detach()
     finally:
-        for_a_rule.reset(token)
+        for_a_rule.set(before)
 
 
 def _reduced_at(ufunc: np.ufunc, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:

@@ -14,8 +14,7 @@ so a backward step runs no loop over arguments, no dictionary of names, and keep
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -30,6 +29,7 @@ from adjoint.core.errors import (
     RuleError,
 )
 from adjoint.core.op import Op, Rule
+from adjoint.core.switches import Setting
 
 
 class NotDifferentiable:
@@ -294,14 +294,9 @@ def fit(c: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 _strict: ContextVar[bool] = ContextVar("strict", default=False)
 
 
-@contextmanager
-def strict_cotangents() -> Iterator[None]:
+def strict_cotangents() -> Setting:
     """Inside, a rule that gives a cotangent of another precision than its value's is an error; else it is put right."""
-    token = _strict.set(True)
-    try:
-        yield
-    finally:
-        _strict.reset(token)
+    return Setting(_strict, True)
 
 
 def _like(op: Op) -> Callable[[Any, Any], Any]:

@@ -3,14 +3,18 @@
 Python looks for signals between instructions of its own: after a call, at the start of a function. An ``__enter__``
 in Python can so end after the mode was set, and an ``__exit__`` before it is taken back. Here both are callables of
 C's, put together while nothing is set yet; inside of them, nothing looks for signals.
+
+A function that sets a mode for itself needs less: it reads what is there, sets the mode inside of ``try``, and sets
+what was there in ``finally``. Tokens would not do: who interrupts when the mode was set has no token yet.
 """
 
 from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from contextlib import ContextDecorator
 from contextvars import ContextVar, Token
-from itertools import repeat
+from itertools import chain, repeat
 from typing import Any
 
 _LAST = repeat(-1)
@@ -44,7 +48,12 @@ class _Exiting:
 
 
 class Switch:
-    """A context manager that sets `variable` to what `value` gives, and takes that back; it may be entered again."""
+    """A context manager that sets `variable` to what `value` gives, and takes that back; it may be entered again.
+
+    What a ``with`` statement gets by ``as`` is `gives`, unless that is None.
+    """
+
+    gives: Any = None
 
     __enter__ = _Entering()
     __exit__ = _Exiting()
@@ -62,4 +71,19 @@ class Switch:
 
     def entering(self) -> Callable[[], None]:
         """What enters the block."""
-        return map(self._tokens.append, map(self._variable.set, (self.value(),))).__next__
+        entered = map(self._tokens.append, map(self._variable.set, (self.value(),)))  # which gives None
+        return entered.__next__ if self.gives is None else filter(None, chain(entered, (self.gives,))).__next__
+
+
+class Setting(Switch, ContextDecorator):
+    """A switch to one value."""
+
+    def __init__(self, variable: ContextVar[Any], value: Any, gives: Any = None) -> None:
+        super().__init__(variable)
+        self._value, self.gives = value, gives
+
+    def value(self) -> Any:
+        return self._value
+
+    def _recreate_cm(self) -> Setting:
+        return Setting(self._variable, self._value, self.gives)

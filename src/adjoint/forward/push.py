@@ -143,9 +143,10 @@ def transposed(op: Op, i: int, args: Sequence[Any], out: Any, settings: Mapping[
     The rule is recorded on a cotangent of zeros, and the record gone through backward from `t`.
     """
     level = new_level()
-    token = recording_floor.set(min(recording_floor.get(), level))
-    begin(level, level)
+    before = recording_floor.raw()
     try:
+        recording_floor.set(min(recording_floor.get(), level))
+        begin(level, level)
         outs = out if op.multiple else (out,)
         cotangents = [wrap(np.zeros_like(x), leaf(shape_of(x), dtype_of(x)), level) for x in outs]
         values = [x if hasattr(x, "dtype") else np.asarray(x) for x in args]
@@ -163,8 +164,8 @@ def transposed(op: Op, i: int, args: Sequence[Any], out: Any, settings: Mapping[
             if share is not None and np.any(raw(share)):
                 raise _opaque(op)
     finally:
+        recording_floor.restore(before)
         over(level)
-        recording_floor.reset(token)
     tangents = [found[c.node] if c.node in found else np.zeros_like(x) for c, x in zip(cotangents, outs, strict=True)]
     return tangents if op.multiple else tangents[0]
 

@@ -226,8 +226,8 @@ def pattern_of(f: Callable[..., Any], x: np.ndarray) -> Any:
 
     level = new_level()
     rows = sp.csr_array(sp.eye_array(x.size, dtype=bool))
-    begin(level, recording_floor.get())
     try:
+        begin(level, recording_floor.get())
         value = f(Dual.of((x, Pattern.of((rows, x.shape), new_level())), level))
     finally:
         ledger = over(level)

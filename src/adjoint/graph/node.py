@@ -8,6 +8,7 @@ lives as long as something uses it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import count
 from operator import attrgetter
 from typing import Any
@@ -23,20 +24,8 @@ from adjoint.tape.lines import UsersPlace
 _next_number = count().__next__
 
 
-class _Entry(ref):  # type: ignore[type-arg]  # of a class that comes below
-    """A node in the table, which goes when the node does."""
-
-    __slots__ = ("key",)
-    key: Any
-
-
-def _forget(entry: Any) -> None:
-    key = entry.key
-    with NODES:
-        if _table.get(key) is entry:  # and no later node of the same key
-            del _table[key]
-
-
+# By key, references to nodes, which go when these do. What takes them out is C's: an interrupt in a callback of
+# Python's would be printed, and lost.
 _table: dict[Any, Any] = {}
 # Constants of more bytes are known by a digest.
 _FEW = 1 << 12
@@ -149,8 +138,7 @@ def call(
         if node is not None:
             return node
     made = Node(op, args, settings, shape, dtype, None, place() if place else None)
-    entry = _Entry(made, _forget)
-    entry.key = key
+    entry = ref(made, partial(_table.pop, key))
     return made if _table.setdefault(key, entry) is entry else _entered(key, entry, made)
 
 
@@ -244,8 +232,7 @@ def _known(key: Any, make: Callable[[], Node]) -> Node:
     if node is not None:
         return node
     made = make()
-    entry = _Entry(made, _forget)
-    entry.key = key
+    entry = ref(made, partial(_table.pop, key))
     return _entered(key, entry, made)
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from copy import deepcopy
 from functools import lru_cache
@@ -21,6 +20,7 @@ from adjoint.core.memory import lies
 from adjoint.core.op import Op, Rule
 from adjoint.core.protocol import for_a_rule
 from adjoint.core.pullbacks import dtype_of
+from adjoint.core.switches import Setting
 from adjoint.graph.node import Node, NumberName, call, constant, frozen, may_be_infinite, part
 from adjoint.ops.writing import warns
 from adjoint.tape.lines import users_place
@@ -98,15 +98,10 @@ class Record:
 _record: ContextVar[Record | None] = ContextVar("record", default=None)
 
 
-@contextmanager
-def recording(silent: bool = False, in_place_of_calls: bool = False) -> Iterator[Record]:
-    """Collect what the program asks of its values, and what it draws; the arguments as in `Record`."""
+def recording(silent: bool = False, in_place_of_calls: bool = False) -> Setting:
+    """Collect what the program asks of its values, and what it draws, in a `Record`; the arguments as in that."""
     record = Record(silent, in_place_of_calls)
-    token = _record.set(record)
-    try:
-        yield record
-    finally:
-        _record.reset(token)
+    return Setting(_record, record, record)
 
 
 class Symbol(Layered):

@@ -16,7 +16,7 @@ from adjoint.graph.graph import Graph
 from adjoint.graph.node import Node, placeholder
 from adjoint.graph.source import Headings, Writer, source, users_line
 from adjoint.graph.symbol import Symbol
-from adjoint.tape.modes import recording_floor
+from adjoint.tape.modes import Observing
 from adjoint.tape.selected import Run
 from adjoint.transforms.reverse import value_and_grad, vjp
 
@@ -62,11 +62,8 @@ def adjoint_source(f: Function, *args: Any, argnums: int | Sequence[int] = 0) ->
 
     def observed(followed: Function, *given: Any) -> Any:
         program = _pulled(followed, chosen, len(args)) if several else value_and_grad(followed, chosen)
-        token = recording_floor.observe("source", rules)
-        try:
+        with Observing(source=rules):
             return program(*given)
-        finally:
-            recording_floor.reset(token)
 
     observed.__signature__ = _signature(f, len(args), several)  # type: ignore[attr-defined]  # what `inspect` reads
     cotangents = [flatten(plain(*args))[1]([np.ones(n.shape, n.dtype) for n in outputs])] if several else []

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from adjoint.core.commit import commit
 from adjoint.core.errors import AdjointError, GradientError
 from adjoint.core.pullbacks import Pullback, op_of
 from adjoint.pictures.diagram import Diagram, Vertex, holds, label_of, number, stands_in, summary
 from adjoint.tape.backward import backward, walk
 from adjoint.tape.inside import parent_numbers
 from adjoint.tape.lines import line_of_node
-from adjoint.tape.modes import recording_floor
+from adjoint.tape.modes import Observing
 from adjoint.tape.node import Node
 from adjoint.tape.observing import Hooks
 from adjoint.tape.selected import Run
@@ -26,12 +26,14 @@ class Cotangents:
 
     def __init__(self, root: Node, seed: Any) -> None:
         self.of: dict[Node, Any] = {}
-        token = recording_floor.observe("show", self)
+        hooks = [getattr(node.pullback, "hooks", None) for node in walk(root)]
+        keeping = [h for h in hooks if isinstance(h, Hooks) and h.keeps]
         try:
-            with _keeping_nothing(root):
+            commit([(setattr, h, "keeps", False) for h in keeping])  # no result behind `root` keeps its gradient
+            with Observing(show=self):
                 self.of |= backward({root: seed}, retain_graph=True)
         finally:
-            recording_floor.reset(token)
+            commit([(setattr, h, "keeps", True) for h in keeping])
 
     def __call__(self, node: Node, values: Sequence[Any], wanted: tuple[int, ...], out: Any) -> None:
         """Nodes that are written on the way are of no interest here."""
@@ -44,20 +46,6 @@ class Cotangents:
             return run(node, pullback, g, saved)
 
         return noted
-
-
-@contextmanager
-def _keeping_nothing(root: Node) -> Iterator[None]:
-    """For a while, no result behind `root` keeps its gradient (`retain_grad`)."""
-    hooks = [getattr(node.pullback, "hooks", None) for node in walk(root)]
-    keeping = [h for h in hooks if isinstance(h, Hooks) and h.keeps]
-    for h in keeping:
-        h.keeps = False
-    try:
-        yield
-    finally:
-        for h in keeping:
-            h.keeps = True
 
 
 def diagram_of_tape(tensor: Tensor, names: Mapping[str, Any], gradient: Any) -> Diagram:

@@ -188,16 +188,16 @@ class Found:
                 setattr(self.one, name, all(getattr(result, name) for result in self.results))
 
     def _found(self, run: Callable[[Watch], Any], picks: Mapping[int, int]) -> Any:
-        watch, many = Watch(picks), None
-        token = _running.set(watch)
+        watch, many, before = Watch(picks), None, _running.get()
         try:
+            _running.set(watch)
             self.results.append(run(watch))  # recorded: an object may keep what it computes here for later
         except _Many as met:
             if watch.outer is not None and met.level <= watch.outer.start:
                 raise
             many = met
         finally:
-            _running.reset(token)
+            _running.set(before)
         if many is not None:
             self.boxed = True
             return _Stack(many.level, [self._found(run, {**picks, many.level: i}) for i in range(many.count)])

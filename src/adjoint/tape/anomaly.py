@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -13,8 +12,8 @@ from adjoint.core.errors import AnomalyError
 from adjoint.core.pullbacks import Pullback
 from adjoint.tape.backward import Resumed
 from adjoint.tape.inside import arrays, input_name, parent_numbers
-from adjoint.tape.lines import line_of_node, source_lines
-from adjoint.tape.modes import recording_floor
+from adjoint.tape.lines import line_of_node, note_line
+from adjoint.tape.modes import Observing
 from adjoint.tape.node import ObservedNode
 from adjoint.tape.selected import Run
 
@@ -55,8 +54,7 @@ def _counted(r: Range) -> str:
     return " and ".join(f"{n} {what}" for n, what in ((r.nan, "nan"), (r.infinite, infinities)) if n)
 
 
-@contextmanager
-def detect_anomaly(forward: bool = True) -> Iterator[None]:
+def detect_anomaly(forward: bool = True) -> Observing:
     """Raise where nan or an infinity comes into being, in operations and gradient rules that run inside.
 
     An operation is to blame whose result has some though none of its inputs has; a gradient rule, whose cotangents
@@ -78,12 +76,7 @@ def detect_anomaly(forward: bool = True) -> Iterator[None]:
         Traceback (most recent call last):
         adjoint.core.errors.AnomalyError: the gradient rule of sqrt made 1 infinity in the cotangent of `x` …
     """
-    with source_lines():
-        token = recording_floor.observe("anomaly", _Detector(forward))
-        try:
-            yield
-        finally:
-            recording_floor.reset(token)
+    return Observing(line=note_line, anomaly=_Detector(forward))
 
 
 class _Detector:

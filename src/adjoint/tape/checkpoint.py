@@ -10,7 +10,7 @@ gets its share, because the new graph hangs on the same nodes; and a second deri
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from functools import WRAPPER_ASSIGNMENTS, update_wrapper
 from itertools import pairwise
 from typing import Any, ParamSpec, TypeVar, cast, overload
@@ -27,7 +27,7 @@ from adjoint.tape.arguments import Arguments
 from adjoint.tape.backward import Resumed
 from adjoint.tape.fingerprint import fingerprint
 from adjoint.tape.foreign import constants_seen
-from adjoint.tape.modes import NEVER, recording_floor
+from adjoint.tape.modes import NEVER, Recording, recording_floor
 from adjoint.tape.node import Node, next_order
 from adjoint.tape.policies import Policy, Replay, Watching, save_everything, save_nothing
 from adjoint.tape.reach import State
@@ -106,16 +106,6 @@ def inner_roots(leaves: Sequence[Any], mark: int) -> dict[int, Tensor]:
                 seen.add(id(root))
                 found[i] = root
     return found
-
-
-@contextmanager
-def recording_from(floor: int) -> Iterator[None]:
-    """Record as it was done when the floor was `floor`."""
-    token = recording_floor.set(floor)
-    try:
-        yield
-    finally:
-        recording_floor.reset(token)
 
 
 def values_of(tensor: Tensor) -> Any:
@@ -198,11 +188,12 @@ class Call:
         args, kwargs = self.arguments.again(arrays, self.op.name)
         now, written = next_order(), mutations.latest() < self.mark
         check_unwritten(map(values_of, self.state.parameters), now, self.mark, self.op.name)
-        with self.state.restored(), recording_from(self.floor), constants_seen() as constants:
+        with self.state.restored(), Recording(self.floor), constants_seen() as constants:
             if self.watching is None:
                 value = self.function(*args, **kwargs)
             else:
-                with Replay(self.watching, kept) as replay:
+                replay = Replay(self.watching, kept)
+                with replay, replay.asked():
                     value = self.function(*replay.arguments(args), **replay.arguments(kwargs))
         leaves = self._leaves(value, args, kwargs)
         nodes = [self._same(leaves, i, constants.sum) for i in indices]

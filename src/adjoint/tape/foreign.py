@@ -9,8 +9,8 @@ be had twice is saved itself, with a fingerprint of all its bytes; the backward 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -19,6 +19,7 @@ import numpy as np
 from adjoint.core.errors import InPlaceError
 from adjoint.core.memory import without_repeats
 from adjoint.core.pullbacks import Pullback, watching
+from adjoint.core.switches import Setting
 from adjoint.tape.fingerprint import fingerprint
 from adjoint.tape.lines import UsersPlace, line_of, users_place
 
@@ -34,8 +35,15 @@ _SHARED = 1 << 11
 class _Mode:
     """What happens to arrays that are saved, other than copying: they are watched instead, or a sum of them is kept."""
 
-    def __init__(self, exact: bool, sums: bool = False) -> None:
-        self.exact, self.sums, self.sum = exact, sums, 0
+    def __init__(self, exact: bool, sums: bool = False, outer: _Mode | None = None) -> None:
+        self.exact, self.sums, self.outer, self.sum = exact, sums, outer, 0
+
+    def add(self, array: np.ndarray) -> None:
+        """Add an array to the sum, and to those of the modes around."""
+        found = fingerprint(array)
+        mode: _Mode | None = self
+        while mode is not None:
+            mode.sum, mode = hash((mode.sum, found)), mode.outer
 
 
 _mode: ContextVar[_Mode | None] = ContextVar("mode", default=None)
@@ -46,8 +54,7 @@ _spare: dict[int, list[tuple[Any, bytearray]]] = {}
 _SPARED = 1 << 17, 1 << 25
 
 
-@contextmanager
-def exact_checks() -> Iterator[None]:
+def exact_checks() -> Setting:
     """Report every write to an array that a graph saved, where the graph would otherwise go on with its copy.
 
     Outside, an array of up to 32 MiB is copied, and a later write to it changes no gradient. Inside, none is
@@ -63,25 +70,14 @@ def exact_checks() -> Iterator[None]:
         Traceback (most recent call last):
         adjoint.core.errors.InPlaceError: …
     """
-    token = _mode.set(_Mode(exact=True))
-    try:
-        yield
-    finally:
-        _mode.reset(token)
+    return Setting(_mode, _Mode(exact=True))
 
 
-@contextmanager
-def constants_seen() -> Iterator[_Mode]:
+def constants_seen() -> Setting:
     """Inside, `sum` becomes a hash of all arrays of the user's that nodes save, in order."""
     outer = _mode.get()
-    mode = _Mode(outer is not None and outer.exact, sums=True)
-    token = _mode.set(mode)
-    try:
-        yield mode
-    finally:
-        _mode.reset(token)
-        if outer is not None:
-            outer.sum = hash((outer.sum, mode.sum))
+    mode = _Mode(outer is not None and outer.exact, sums=True, outer=outer)
+    return Setting(_mode, mode, mode)
 
 
 class Fingerprint(NamedTuple):
@@ -107,7 +103,7 @@ def private(array: np.ndarray) -> np.ndarray:
     mode = _mode.get()
     if mode is not None:
         if mode.sums:
-            mode.sum = hash((mode.sum, fingerprint(array)))
+            mode.add(array)
         if mode.exact:
             return array
     if size > COPIED:

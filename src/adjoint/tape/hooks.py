@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable, Sequence
-from contextvars import Token
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -18,7 +17,7 @@ import numpy as np
 from adjoint.core.errors import ArgumentError, DTypeError, RuleError
 from adjoint.core.pullbacks import Pullback, watching
 from adjoint.tape import mutations
-from adjoint.tape.modes import recording_floor
+from adjoint.tape.modes import Observer, Observing
 
 if TYPE_CHECKING:
     from adjoint.tape.node import Node
@@ -55,7 +54,7 @@ class Handle:
         return cast(np.ndarray, array)
 
 
-class saved_tensors_hooks:  # noqa: N801 - PyTorch's name, and used like a function
+class saved_tensors_hooks(Observing):  # noqa: N801 - PyTorch's name, and used like a function
     """Keep what gradient rules save in another form: a context manager for the forward computation.
 
     The innermost one counts. An array that several rules save is packed once, and unpacked for each of them.
@@ -85,15 +84,12 @@ class saved_tensors_hooks:  # noqa: N801 - PyTorch's name, and used like a funct
             if not callable(function):
                 raise ArgumentError(f"saved_tensors_hooks(pack, unpack): {name} must be a function; got {function!r}")
         self.pack, self.unpack, self.leaves = pack, unpack, leaves
-        self._tokens: list[Token[int]] = []
+        super().__init__()
         # By the id of the node, which lives as long as its handle does: a holder of the handle has the node as parent.
         self._handles: weakref.WeakValueDictionary[int, Handle] = weakref.WeakValueDictionary()
 
-    def __enter__(self) -> None:
-        self._tokens.append(recording_floor.observe("saved", self._observe))
-
-    def __exit__(self, *_: object) -> None:
-        recording_floor.reset(self._tokens.pop())
+    def observers(self) -> Mapping[str, Observer]:
+        return {"saved": self._observe}
 
     def _observe(self, node: Node, values: Sequence[Any], wanted: tuple[int, ...], out: Any) -> None:
         """Pack what `node` has saved."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from types import CodeType
 from typing import TYPE_CHECKING, Any, cast
 
-from adjoint.tape.modes import recording_floor
+from adjoint.tape.modes import Observing
 
 if TYPE_CHECKING:
     from adjoint.tape.node import Node, ObservedNode
@@ -60,8 +59,7 @@ def line_of_node(node: Node) -> str:
     return "" if place is None else line_of(place)
 
 
-@contextmanager
-def source_lines() -> Iterator[None]:
+def source_lines() -> Observing:
     """Note with each operation the line that it stands on: for `adjoint.saved` and `adjoint.trace_backward`.
 
     Example:
@@ -72,12 +70,8 @@ def source_lines() -> Iterator[None]:
         >>> ad.saved(y)[0].line
         '...py:...'
     """
-    token = recording_floor.observe("line", _note)
-    try:
-        yield
-    finally:
-        recording_floor.reset(token)
+    return Observing(line=note_line)
 
 
-def _note(node: Node, values: Sequence[Any], wanted: tuple[int, ...], out: Any) -> None:
+def note_line(node: Node, values: Sequence[Any], wanted: tuple[int, ...], out: Any) -> None:
     cast("ObservedNode", node).place = users_place()

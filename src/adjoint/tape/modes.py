@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextvars import ContextVar, Token
+from contextlib import ContextDecorator
+from contextvars import ContextVar
 from functools import wraps
 from types import MappingProxyType
 from typing import Any, ParamSpec, TypeVar, overload
@@ -48,32 +49,57 @@ class RecordingFloor:
     def __init__(self) -> None:
         self.mode: ContextVar[int] = ContextVar("recording_floor", default=0)
         self.raw = self.mode.get
-        self.reset = self.mode.reset
+        self.restore = self.mode.set  # to what `raw` gave before
 
     def get(self) -> int:
         """The floor."""
         mode = self.raw()
         return mode.floor if isinstance(mode, Observed) else mode
 
-    def set(self, floor: int) -> Token[int]:
+    def set(self, floor: int) -> None:
         """Move the floor; observers stay."""
-        return self.mode.set(Observed.of(floor, self.observers()))
+        self.mode.set(Observed.of(floor, self.observers()))
 
     def observers(self) -> Mapping[str, Observer]:
         """Those who are told of each new node, by the kind of observer."""
         mode = self.raw()
         return mode.observers if isinstance(mode, Observed) else NOBODY
 
-    def observe(self, kind: str, observer: Observer) -> Token[int]:
-        """Tell `observer` of each new node from now on, instead of an earlier one of the same `kind`."""
-        return self.mode.set(Observed.of(self.get(), {**self.observers(), kind: observer}))
-
 
 NOBODY: Mapping[str, Observer] = MappingProxyType({})
 recording_floor = RecordingFloor()
 
 
-class set_grad_enabled(Switch):  # noqa: N801 - PyTorch's name, and used like a function
+class Observing(Switch, ContextDecorator):
+    """Tells `observers` of each new node, by their kinds, instead of earlier ones of these."""
+
+    def __init__(self, **observers: Observer) -> None:
+        super().__init__(recording_floor.mode)
+        self._observers = observers
+
+    def observers(self) -> Mapping[str, Observer]:
+        """Those who are told, by their kinds."""
+        return self._observers
+
+    def value(self) -> int:
+        return Observed.of(recording_floor.get(), {**recording_floor.observers(), **self.observers()})
+
+    def _recreate_cm(self) -> Observing:
+        return Observing(**self.observers())
+
+
+class Recording(Switch):
+    """Moves the floor; observers stay."""
+
+    def __init__(self, floor: int) -> None:
+        super().__init__(recording_floor.mode)
+        self.floor = floor
+
+    def value(self) -> int:
+        return Observed.of(self.floor, recording_floor.observers())
+
+
+class set_grad_enabled(Recording):  # noqa: N801 - PyTorch's name, and used like a function
     """Switch recording on or off; a context manager and a decorator, nested at will and exception-safe.
 
     Example:
@@ -85,12 +111,7 @@ class set_grad_enabled(Switch):  # noqa: N801 - PyTorch's name, and used like a 
     """
 
     def __init__(self, mode: bool) -> None:
-        self.floor = 0 if mode else NEVER
-        super().__init__(recording_floor.mode)
-
-    def value(self) -> int:
-        """This floor; observers stay."""
-        return Observed.of(self.floor, recording_floor.observers())
+        super().__init__(0 if mode else NEVER)
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         @wraps(function)

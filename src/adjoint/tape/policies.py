@@ -8,7 +8,7 @@ so, the operation is recorded around that, and not carried out.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from typing import Any, cast
 
 import numpy as np
@@ -19,8 +19,9 @@ from adjoint.core.errors import ArgumentError
 from adjoint.core.op import Op
 from adjoint.core.protocol import array_ufunc
 from adjoint.core.pullbacks import Pullback
+from adjoint.core.switches import Setting
 from adjoint.core.trees import map_tree
-from adjoint.tape.modes import recording_floor
+from adjoint.tape.modes import Observer, Observing
 from adjoint.tape.node import Node
 from adjoint.tape.number import TensorNumber
 from adjoint.tape.tensor import Tensor, View, wrap
@@ -75,7 +76,7 @@ def save_only_names(*labels: str) -> Policy:
     return lambda op, settings: op.name == "name" and settings.get("label") in wanted
 
 
-class Watching:
+class Watching(Observing):
     """Puts aside the results that `policy` chooses, while a function runs for the first time."""
 
     def __init__(self, policy: Policy) -> None:
@@ -83,13 +84,10 @@ class Watching:
         self.places: list[tuple[int, Op]] = []
         self._kept: dict[int, np.ndarray] = {}
         self._numbers: dict[Node, int] = {}
-        self._token: Token[int]
+        super().__init__()
 
-    def __enter__(self) -> None:
-        self._token = recording_floor.observe("checkpoint", self._observe)
-
-    def __exit__(self, *_: object) -> None:
-        recording_floor.reset(self._token)
+    def observers(self) -> Mapping[str, Observer]:
+        return {"checkpoint": self._observe}
 
     def _observe(self, node: Node, values: Sequence[Any], wanted: tuple[int, ...], out: Any) -> None:
         pullback = cast(Pullback, node.pullback)
@@ -112,24 +110,23 @@ class Watching:
         return kept
 
 
-class Replay:
+class Replay(Observing):
     """The second run: `kept` are given where they were the results of the first."""
 
     def __init__(self, watching: Watching, kept: Sequence[np.ndarray]) -> None:
         self._kept = {number: (op, value) for (number, op), value in zip(watching.places, kept, strict=True)}
         self._count = 0
-        self._tokens: tuple[Token[int], Token[Replay | None]]
+        super().__init__()
 
-    def __enter__(self) -> Replay:
-        self._tokens = recording_floor.observe("checkpoint", self._observe), _replay.set(self)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        recording_floor.reset(self._tokens[0])
-        _replay.reset(self._tokens[1])
+    def observers(self) -> Mapping[str, Observer]:
+        return {"checkpoint": self._observe}
 
     def _observe(self, node: Node, values: Sequence[Any], wanted: tuple[int, ...], out: Any) -> None:
         self._count += 1
+
+    def asked(self) -> Setting:
+        """Inside, tensors ask it; to be entered too."""
+        return Setting(_replay, self)
 
     def arguments(self, tree: Any) -> Any:
         """The tensors in `tree` as those that look here before an operation is carried out."""

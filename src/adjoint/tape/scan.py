@@ -25,13 +25,12 @@ from adjoint.tape.checkpoint import (
     inner_roots,
     name_of,
     print_of,
-    recording_from,
     result_of,
     stand_in,
     values_of,
 )
 from adjoint.tape.foreign import constants_seen
-from adjoint.tape.modes import recording_floor
+from adjoint.tape.modes import Recording, recording_floor
 from adjoint.tape.node import Node, next_order
 from adjoint.tape.reach import State
 from adjoint.tape.views import root_of
@@ -123,7 +122,7 @@ class Scan:
         start, now = self.taken[-1], next_order()
         used = [values_of(tensor) for tensor in start.state.parameters]
         check_unwritten(used, now, self.orders[0], self.op.name)
-        with start.state.restored(), recording_from(self.floor):
+        with start.state.restored(), Recording(self.floor):
             carry = start.again()
             free = self.snapshots - len(self.taken) + 1
             ways = set(revolve.snapshots_on_the_way(start.position, t - 1, free))

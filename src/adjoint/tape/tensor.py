@@ -376,8 +376,9 @@ class View(Tensor):
         root = self.root
         if self._seen[0] is not root.node or self._seen[1] is not root.data:
             self._seen = root.node, root.data
-            token = recording_floor.set(0)
+            before = recording_floor.raw()
             try:
+                recording_floor.set(0)
                 shown: Any = wrap(root.data, root.node, root.level)
                 for op, settings in self.path:
                     if isinstance(op, PickedView):
@@ -386,7 +387,7 @@ class View(Tensor):
                     data, node = record(op, root.level, (shown,), settings, Tensor)
                     shown = wrap(data, node, root.level)
             finally:
-                recording_floor.reset(token)
+                recording_floor.restore(before)
             self._shown_data, self._shown_node = shown.data, shown.node
         return self
 

@@ -12,7 +12,7 @@ from adjoint.core.pullbacks import Pullback, dtype_of, op_of, shape_of
 from adjoint.tape.backward import Resumed
 from adjoint.tape.inside import arrays
 from adjoint.tape.lines import line_of_node
-from adjoint.tape.modes import recording_floor
+from adjoint.tape.modes import Observing
 from adjoint.tape.mutations import owner
 from adjoint.tape.selected import Run
 from adjoint.tape.tables import amount, duration, table
@@ -141,9 +141,6 @@ def trace_backward(
         [('reduce_sum', (), 48), ('multiply', (2, 3), 48), ('sin', (2, 3), 48)]
     """
     trace = Trace()
-    token = recording_floor.observe("trace", trace)
-    try:
+    with Observing(trace=trace):
         tensor.backward(gradient, retain_graph=retain_graph, create_graph=create_graph)
-    finally:
-        recording_floor.reset(token)
     return trace

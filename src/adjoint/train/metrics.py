@@ -29,8 +29,8 @@ def logits_of(model: Module, x: Array, size: int = 1024) -> Array:
         (5, 3)
     """
     training = model.training
-    model.eval()
     try:
+        model.eval()
         with no_grad():
             return np.concatenate([model(x[start : start + size]).numpy() for start in range(0, len(x), size)])
     finally:

@@ -39,17 +39,19 @@ Pullback = Callable[[Any], tuple[Any, ...]]
 
 def _recorded(f: Function, args: Iterable[Any], kwargs: Mapping[str, Any], level: int) -> Any:
     """What `f` gives for `args`; tensors of `level` and above are recorded even inside `no_grad`."""
-    token = None if recording_floor.get() <= level else recording_floor.set(level)
-    begin(level, level)
+    before = recording_floor.raw()
     try:
-        with fewer_full():
-            return f(*args, **kwargs)
+        try:
+            if recording_floor.get() > level:
+                recording_floor.set(level)
+            begin(level, level)
+            with fewer_full():
+                return f(*args, **kwargs)
+        finally:
+            recording_floor.restore(before)
     except BaseException:
         over(level)
         raise
-    finally:
-        if token is not None:
-            recording_floor.reset(token)
 
 
 def _inputs(tree: Any, level: int, what: str) -> tuple[list[Tensor], Callable[[list[Any]], Any]]:

@@ -134,8 +134,7 @@ def _root(twin: Function) -> Function:
 
     @functools.wraps(twin)
     def rooted(*args: Any, **kwargs: Any) -> Any:
-        with Call(_boxes, (args, kwargs)):
-            return twin(*args, **kwargs)
+        return Call(_boxes, (args, kwargs)).around(twin, args, kwargs)
 
     return rooted
 

@@ -25,7 +25,7 @@ _ndarray = np.ndarray
 class Call:
     """A call of a twin: what it makes is of the kind of the outermost box that `boxes` finds in its arguments."""
 
-    __slots__ = ("_args", "_boxes", "_outer", "_token")
+    __slots__ = ("_args", "_boxes", "_outer")
 
     def __init__(self, boxes: Callable[[Any], Iterable[Box]], args: Any) -> None:
         self._boxes, self._args = boxes, args
@@ -37,12 +37,14 @@ class Call:
             return box
         return self._outer.find() if isinstance(self._outer, Call) else self._outer
 
-    def __enter__(self) -> None:
+    def around(self, twin: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """Call `twin`; what is made meanwhile is of this call."""
         self._outer = _model.get()
-        self._token = _model.set(self)
-
-    def __exit__(self, *error: object) -> None:
-        _model.reset(self._token)
+        try:
+            _model.set(self)
+            return twin(*args, **kwargs)
+        finally:
+            _model.set(self._outer)
 
 
 def fresh(value: Any) -> Any:

@@ -10,10 +10,12 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import ContextDecorator
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
+from functools import partial
 from typing import Any
 
 from adjoint.core.errors import ArgumentError
+from adjoint.core.switches import Switch
 
 # Not followed, whatever is asked for: their functions have stand-ins, or know tensors themselves, or know no numbers.
 _NEVER = frozenset(
@@ -73,7 +75,7 @@ def _is_ones_own(module: str) -> bool:
     return not file.startswith(_STANDARD) and not any(name in file for name in _PACKAGES)
 
 
-class through(ContextDecorator):  # noqa: N801 - called like a function
+class through(Switch, ContextDecorator):  # noqa: N801 - called like a function
     """Differentiate through other people's packages: their NumPy code is followed like your own.
 
     Inside a transform, functions of your own package are rewritten so that NumPy's idioms differentiate: arrays that
@@ -106,26 +108,30 @@ class through(ContextDecorator):  # noqa: N801 - called like a function
                 + (", which has rules of its own" if wrong and isinstance(wrong[0], str) else "")
             )
         self._packages = frozenset(packages)
-        self._tokens: list[Token[Patterns]] = []
+        self._become()
         self._added = self._packages - _everywhere
         _set_everywhere(_everywhere | self._packages)
 
     def _recreate_cm(self) -> through:
         again = object.__new__(type(self))
-        again._packages, again._tokens, again._added = self._packages, [], frozenset()
+        again._packages, again._added = self._packages, frozenset()
+        again._become()
         return again
+
+    def _become(self) -> None:
+        Switch.__init__(self, _here)
+        self.gives = self
+
+    def value(self) -> Patterns:
+        return _here.get() | self._packages
 
     def __call__(self, function: Any) -> Any:
         self._take_back()
         return super().__call__(function)
 
-    def __enter__(self) -> through:
+    def entering(self) -> Callable[[], Any]:
         self._take_back()
-        self._tokens.append(_here.set(_here.get() | self._packages))
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        _here.reset(self._tokens.pop())
+        return super().entering()
 
     def _take_back(self) -> None:
         """Hold inside of a block only, no longer everywhere."""
@@ -145,4 +151,4 @@ def package(module: str | None) -> str:
 
 def forgets(table: dict[int, Any], key: int) -> Callable[[Any], None]:
     """What takes `key` out of `table` when the object dies; at the interpreter's end, too, when names are gone."""
-    return lambda _, pop=table.pop: pop(key, None)  # type: ignore[misc]  # a default binds the method now
+    return partial(table.pop, key)

@@ -211,13 +211,14 @@ class Twins:
         known = self._codes.get(id(code))
         if known is None:
             with self._lock:
-                self._open.append(code)
+                depth = len(self._open)
                 try:
+                    self._open.append(code)
                     known = self._rewritten(f)
                 except NoTwinError as error:
                     known = _Code(code, why=str(error))
                 finally:
-                    self._open.pop()
+                    del self._open[depth:]
                 self._codes[id(code)] = known
         return known
 
