@@ -42,6 +42,8 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
     where = kwargs.pop("where", True)
     dtype = kwargs.pop("dtype", None)
     if ufunc.signature is not None:  # np.vecdot(x, y, axis=0) and its like
+        if dtype is not None:
+            _of_loop(ufunc, inputs, dtype, kwargs.get("casting", "same_kind"))  # NumPy may refuse it
         return store(_cast(ours(*inputs, **kwargs), dtype), out)
     _only(ufunc, kwargs, casting=("same_kind", "unsafe", "safe"), order=("K", "C", "A"), subok=(True,))
     if dtype is not None:
