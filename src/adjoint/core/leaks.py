@@ -18,7 +18,7 @@ import numpy as np
 from adjoint.core.box import TRACKED, Box, raw
 from adjoint.core.errors import ArgumentError, LeakWarning, LeavesGraphError
 from adjoint.core.places import CodePlace, is_of, line_number, place_of, short_name, users_frame, warn_at
-from adjoint.core.switches import Switch
+from adjoint.core.switches import Giving
 from adjoint.core.trees import flatten
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _mode: ContextVar[str] = ContextVar("leaks", default="warn")
 _MODES = ("error", "warn", "ignore")
 
 
-class leaks(Switch):  # noqa: N801 - used like a function
+class leaks(Giving):  # noqa: N801 - used like a function
     """Say what happens when a value leaves a transform and takes part in its result as a plain number.
 
     Args:

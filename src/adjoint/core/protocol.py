@@ -113,9 +113,10 @@ def detached(x: Any) -> Any:
     before = for_a_rule.get()
     try:
         for_a_rule.set(True)
-        return cast(Any, x).detach()
+        value = cast(Any, x).detach()
     finally:
         for_a_rule.set(before)
+    return value
 
 
 def _reduced_at(ufunc: np.ufunc, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:

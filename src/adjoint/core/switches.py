@@ -48,12 +48,7 @@ class _Exiting:
 
 
 class Switch:
-    """A context manager that sets `variable` to what `value` gives, and takes that back; it may be entered again.
-
-    What a ``with`` statement gets by ``as`` is `gives`, unless that is None.
-    """
-
-    gives: Any = None
+    """A context manager that sets `variable` to what `value` gives, and takes that back; it may be entered again."""
 
     __enter__ = _Entering()
     __exit__ = _Exiting()
@@ -71,11 +66,20 @@ class Switch:
 
     def entering(self) -> Callable[[], None]:
         """What enters the block."""
-        entered = map(self._tokens.append, map(self._variable.set, (self.value(),)))  # which gives None
-        return entered.__next__ if self.gives is None else filter(None, chain(entered, (self.gives,))).__next__
+        return map(self._tokens.append, map(self._variable.set, (self.value(),))).__next__
 
 
-class Setting(Switch, ContextDecorator):
+class Giving(Switch):
+    """A switch of which a ``with`` statement gets what it `gives` by ``as``, unless that is None."""
+
+    gives: Any = None
+
+    def entering(self) -> Callable[[], Any]:
+        entered = super().entering()  # which gives None
+        return entered if self.gives is None else filter(None, chain(iter(entered, 0), (self.gives,))).__next__
+
+
+class Setting(Giving, ContextDecorator):
     """A switch to one value."""
 
     def __init__(self, variable: ContextVar[Any], value: Any, gives: Any = None) -> None:

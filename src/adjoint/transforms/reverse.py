@@ -46,12 +46,13 @@ def _recorded(f: Function, args: Iterable[Any], kwargs: Mapping[str, Any], level
                 recording_floor.set(level)
             begin(level, level)
             with fewer_full():
-                return f(*args, **kwargs)
+                value = f(*args, **kwargs)
         finally:
             recording_floor.restore(before)
     except BaseException:
         over(level)
         raise
+    return value
 
 
 def _inputs(tree: Any, level: int, what: str) -> tuple[list[Tensor], Callable[[list[Any]], Any]]:

@@ -42,9 +42,10 @@ class Call:
         self._outer = _model.get()
         try:
             _model.set(self)
-            return twin(*args, **kwargs)
+            value = twin(*args, **kwargs)
         finally:
             _model.set(self._outer)
+        return value
 
 
 def fresh(value: Any) -> Any:

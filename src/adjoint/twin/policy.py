@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from adjoint.core.errors import ArgumentError
-from adjoint.core.switches import Switch
+from adjoint.core.switches import Giving
 
 # Not followed, whatever is asked for: their functions have stand-ins, or know tensors themselves, or know no numbers.
 _NEVER = frozenset(
@@ -75,7 +75,7 @@ def _is_ones_own(module: str) -> bool:
     return not file.startswith(_STANDARD) and not any(name in file for name in _PACKAGES)
 
 
-class through(Switch, ContextDecorator):  # noqa: N801 - called like a function
+class through(Giving, ContextDecorator):  # noqa: N801 - called like a function
     """Differentiate through other people's packages: their NumPy code is followed like your own.
 
     Inside a transform, functions of your own package are rewritten so that NumPy's idioms differentiate: arrays that
@@ -119,7 +119,7 @@ class through(Switch, ContextDecorator):  # noqa: N801 - called like a function
         return again
 
     def _become(self) -> None:
-        Switch.__init__(self, _here)
+        Giving.__init__(self, _here)
         self.gives = self
 
     def value(self) -> Patterns:
