@@ -11,7 +11,7 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.nn.conv_functions import Size, each
-from adjoint.ops.pooling import window_argmax, window_sum
+from adjoint.ops.pooling import places, window_number, window_pick, window_sum
 
 Pairs = tuple[tuple[int, int], ...]
 
@@ -44,14 +44,6 @@ def _layout(
     return kernel, stride, pairs, dilation
 
 
-def _picked(x: Any, where: Any, axes: int) -> Any:
-    """The elements of `x` at places counted over its last axes."""
-    lead, count = x.shape[:-axes], where.shape[len(x.shape) - axes :]
-    flat = np.reshape(x, (*lead, prod(x.shape[-axes:])))
-    out = np.take_along_axis(flat, np.reshape(where, (*lead, prod(count))), axis=-1)
-    return np.reshape(out, (*lead, *count))
-
-
 def max_pool(
     axes: int,
     x: Any,
@@ -66,9 +58,9 @@ def max_pool(
     name = f"max_pool{axes}d"
     x = _batched(name, x, axes)
     kernel, stride, around, dilation = _layout(name, x, axes, kernel_size, stride, padding, dilation, ceil_mode)
-    where = window_argmax(x, kernel=kernel, stride=stride, padding=around, dilation=dilation)
-    out = _picked(x, where, axes)
-    return (out, where) if return_indices else out
+    number = window_number(x, kernel=kernel, stride=stride, padding=around, dilation=dilation)
+    out = window_pick(x, number, kernel=kernel, stride=stride, padding=around, dilation=dilation)
+    return (out, places(number, x.shape[-axes:], kernel, stride, around, dilation)) if return_indices else out
 
 
 def max_pool1d(

@@ -64,7 +64,7 @@ _RARER = {
     "neural": "affine huber_cost logit_cross_entropy negative_log_likelihood standardize",
     "padding": "pad pad_zeros",
     "polynomials": "poly polydiv polyfit roots trim_zeros",
-    "pooling": "window_spread window_sum",
+    "pooling": "window_pick window_put window_spread window_sum",
     "sets": "intersect1d setdiff1d setxor1d union1d unique unique_all unique_counts unique_inverse unique_values",
     "statistics": "average corrcoef cov",
 }

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from adjoint.core.constructors import linear
+from adjoint.core.constructors import general, linear
+from adjoint.core.errors import ShapeError
 from adjoint.core.memory import NEW_C
 from adjoint.core.op import Op, call
 from adjoint.ops.conv import Pairs, Sizes, counts, fits, inner, padded, parts
@@ -59,36 +61,140 @@ def window_spread(
     return np.ascontiguousarray(inner(total, size, padding))
 
 
-def _window_argmax(x: Any, /, kernel: Sizes = (), stride: Sizes = (), padding: Pairs = (), dilation: Sizes = ()) -> Any:
-    """Where the largest element of each window is, counted over the last axes; the first of equal ones; nan wins."""
+def _window_number(x: Any, /, kernel: Sizes = (), stride: Sizes = (), padding: Pairs = (), dilation: Sizes = ()) -> Any:
+    """The number in each window of its largest element, over the last axes of `x`; the first of equal ones."""
     x = np.asarray(x)
-    size = x.shape[x.ndim - len(kernel) :]
-    count = counts(size, kernel, stride, padding, dilation)
-    least = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+    count = counts(x.shape[x.ndim - len(kernel) :], kernel, stride, padding, dilation)
+    least = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min if x.dtype.kind in "iu" else False
     best: Any = None
-    where = np.zeros((*x.shape[: x.ndim - len(kernel)], *count), np.intp)
-    for at, part in parts(padded(x, padding, least), kernel, count, stride, dilation):
-        place = _places(at, size, count, stride, padding, dilation)
+    number: Any = None
+    for k, (_, part) in enumerate(parts(padded(x, padding, least), kernel, count, stride, dilation)):
         if best is None:
-            best = np.array(part)
-            where[...] = place
+            best, number = np.array(part, order="C"), np.zeros(part.shape, np.min_scalar_type(prod(kernel)))
             continue
         better = part > best
         if x.dtype.kind == "f":
-            better |= np.isnan(part) & ~np.isnan(best)
-        np.copyto(best, part, where=better)
-        np.copyto(where, np.broadcast_to(place, where.shape), where=better)
-    return where
+            better |= np.not_equal(part, part)  # nan wins
+        np.putmask(number, better, k)
+        np.maximum(best, part, out=best)
+    return number
 
 
-def _places(at: Sizes, size: Sizes, count: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes) -> Any:
-    """Where element `at` of each window lies, counted over all axes; the nearest element, if it is in the padding."""
-    total: Any = 0
-    for i, n, c, s, (before, _), d in zip(at, size, count, stride, padding, dilation, strict=True):
-        along = np.clip(np.arange(c) * s + i * d - before, 0, n - 1)
-        total = np.asarray(total)[..., None] * n + along
-    return total
-
-
-window_argmax = Op("window_argmax", _window_argmax, ("x",), kind="constant", batch="leading", memory=NEW_C,
+window_number = Op("window_number", _window_number, ("x",), kind="constant", batch="leading", memory=NEW_C,
                    settings={"kernel": (), "stride": (), "padding": (), "dilation": ()})  # fmt: skip
+
+
+def _put(g: Any, number: Any, kernel: Any, stride: Any, padding: Any, dilation: Any) -> Any:
+    return window_pick(g, number, kernel=kernel, stride=stride, padding=padding, dilation=dilation)
+
+
+def _put_tangent(t: Any, number: Any, size: Any, kernel: Any, stride: Any, padding: Any, dilation: Any) -> Any:
+    return window_put(t, number, size=size, kernel=kernel, stride=stride, padding=padding, dilation=dilation)
+
+
+def _put_each(
+    y: Any, number: Any, stacked: Any, n: int, size: Any, kernel: Any, stride: Any, padding: Any, dilation: Any
+) -> Any:
+    y, number = _alike(y, number, stacked, n)
+    return window_put(y, number, size=size, kernel=kernel, stride=stride, padding=padding, dilation=dilation)
+
+
+@general(
+    vjps=(_put, None),
+    jvps=(_put_tangent, None),
+    batch=_put_each,
+    memory=NEW_C,
+    flags=("finite",),
+    samples=lambda r: [
+        call(r(2, 3), np.array([[1, 0, 1], [0, 1, 1]]), size=(5,), kernel=(2,), stride=(2,), padding=((1, 0),),
+             dilation=(1,)),
+        call(r(2, 2), np.array([[3, 0], [2, 1]]), size=(3, 3), kernel=(2, 2), stride=(1, 1), padding=((0, 0), (0, 0)),
+             dilation=(1, 1)),
+    ],
+)  # fmt: skip
+def window_put(
+    y: Any,
+    number: Any,
+    /,
+    size: Sizes = (),
+    kernel: Sizes = (),
+    stride: Sizes = (),
+    padding: Pairs = (),
+    dilation: Sizes = (),
+) -> Any:
+    """Zeros of `size` with each element of `y` added to the element of its window with this `number`."""
+    y = np.asarray(y)
+    lead, count = y.shape[: y.ndim - len(kernel)], y.shape[y.ndim - len(kernel) :]
+    fits("window_put", count, tuple(size), tuple(kernel), stride, padding, dilation)
+    room = [k + before + after for k, (before, after) in zip(size, padding, strict=True)]
+    total = np.zeros((*lead, *room), y.dtype)
+    apart = all(s >= d * (k - 1) + 1 for k, s, d in zip(kernel, stride, dilation, strict=True))
+    for k, (_, part) in enumerate(parts(total, kernel, count, stride, dilation)):
+        if apart:
+            np.copyto(part, y, where=number == k)
+        else:
+            part += np.where(number == k, y, 0)
+    return np.ascontiguousarray(inner(total, size, padding))
+
+
+def _alike(y: Any, number: Any, stacked: Any, n: int) -> tuple[Any, Any]:
+    """Both with an axis of samples."""
+    y = y if stacked[0] else np.broadcast_to(y, (n, *y.shape))
+    return y, number if stacked[1] else np.broadcast_to(number, (n, *number.shape))
+
+
+def _pick_cotangent(g: Any, number: Any, x_shape: Any, kernel: Any, stride: Any, padding: Any, dilation: Any) -> Any:
+    size = x_shape[-len(kernel) :]
+    return window_put(g, number, size=size, kernel=kernel, stride=stride, padding=padding, dilation=dilation)
+
+
+def _pick_tangent(t: Any, number: Any, kernel: Any, stride: Any, padding: Any, dilation: Any) -> Any:
+    return window_pick(t, number, kernel=kernel, stride=stride, padding=padding, dilation=dilation)
+
+
+def _pick_each(x: Any, number: Any, stacked: Any, n: int, kernel: Any, stride: Any, padding: Any, dilation: Any) -> Any:
+    x, number = _alike(x, number, stacked, n)
+    return window_pick(x, number, kernel=kernel, stride=stride, padding=padding, dilation=dilation)
+
+
+@general(
+    vjps=(_pick_cotangent, None),
+    jvps=(_pick_tangent, None),
+    batch=_pick_each,
+    memory=NEW_C,
+    flags=("finite",),
+    samples=lambda r: [
+        call(r(2, 5), np.array([[1, 0, 1], [0, 1, 1]]), kernel=(2,), stride=(2,), padding=((1, 0),), dilation=(1,)),
+        call(r(3, 3), np.array([[3, 0], [2, 1]]), kernel=(2, 2), stride=(1, 1), padding=((0, 0), (0, 0)),
+             dilation=(1, 1)),
+    ],
+)  # fmt: skip
+def window_pick(
+    x: Any, number: Any, /, kernel: Sizes = (), stride: Sizes = (), padding: Pairs = (), dilation: Sizes = ()
+) -> Any:
+    """The element with this `number` of each window over the last axes of `x`; 0 in the padding."""
+    x = np.asarray(x)
+    count = counts(x.shape[x.ndim - len(kernel) :], kernel, stride, padding, dilation)
+    lead = x.shape[: x.ndim - len(kernel)]
+    if np.shape(number) != (*lead, *count):
+        raise ShapeError(f"window_pick: there are {(*lead, *count)} windows; got numbers of {np.shape(number)}")
+    out: np.ndarray = np.zeros((*lead, *count), x.dtype)
+    for k, (_, part) in enumerate(parts(padded(x, padding), kernel, count, stride, dilation)):
+        np.copyto(out, part, where=number == k)
+    return out
+
+
+def places(number: Any, size: Sizes, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes) -> Any:
+    """Where the elements with these numbers lie, counted over all axes of `size`."""
+    count = counts(size, kernel, stride, padding, dilation)
+    total: Any = 0
+    left: Any = number
+    found = []
+    for k in reversed(kernel):
+        found.append(left % k)
+        left = left // k
+    spans = zip(reversed(found), size, count, stride, padding, dilation, strict=True)
+    for axis, (i, n, c, s, (before, _), d) in enumerate(spans):
+        begins = np.reshape(np.arange(c) * s - before, (c, *(1,) * (len(size) - 1 - axis)))
+        total = total * n + np.clip(begins + i.astype(np.int64) * d, 0, n - 1)
+    return total
