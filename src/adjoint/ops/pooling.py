@@ -68,14 +68,16 @@ def _window_number(x: Any, /, kernel: Sizes = (), stride: Sizes = (), padding: P
     least = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min if x.dtype.kind in "iu" else False
     best: Any = None
     number: Any = None
+    # A later element that is larger has a larger number: the largest number so far is that of the largest element.
     for k, (_, part) in enumerate(parts(padded(x, padding, least), kernel, count, stride, dilation)):
+        part = np.array(part, order="C")
         if best is None:
-            best, number = np.array(part, order="C"), np.zeros(part.shape, np.min_scalar_type(prod(kernel)))
+            best, number = part, np.zeros(part.shape, np.min_scalar_type(prod(kernel)))
             continue
         better = part > best
         if x.dtype.kind == "f":
-            better |= np.not_equal(part, part)  # nan wins
-        np.putmask(number, better, k)
+            np.logical_or(better, np.not_equal(part, part), out=better)  # nan wins
+        np.maximum(number, np.multiply(better, k, dtype=number.dtype), out=number)
         np.maximum(best, part, out=best)
     return number
 
@@ -127,14 +129,29 @@ def window_put(
     lead, count = y.shape[: y.ndim - len(kernel)], y.shape[y.ndim - len(kernel) :]
     fits("window_put", count, tuple(size), tuple(kernel), stride, padding, dilation)
     room = [k + before + after for k, (before, after) in zip(size, padding, strict=True)]
-    total = np.zeros((*lead, *room), y.dtype)
-    apart = all(s >= d * (k - 1) + 1 for k, s, d in zip(kernel, stride, dilation, strict=True))
-    for k, (_, part) in enumerate(parts(total, kernel, count, stride, dilation)):
-        if apart:
-            np.copyto(part, y, where=number == k)
-        else:
-            part += np.where(number == k, y, 0)
+    where = _flat(np.asarray(number), lead, room, kernel, stride, dilation)
+    if all(s >= d * (k - 1) + 1 for k, s, d in zip(kernel, stride, dilation, strict=True)):  # windows lie apart
+        total = np.zeros((*lead, *room), y.dtype)
+        total.reshape(-1)[where] = y
+    elif y.dtype.kind == "f":
+        total = np.bincount(where.ravel(), y.ravel(), prod(lead) * prod(room)).astype(y.dtype).reshape(*lead, *room)
+    else:
+        total = np.zeros((*lead, *room), y.dtype)
+        np.add.at(total.reshape(-1), where, y)
     return np.ascontiguousarray(inner(total, size, padding))
+
+
+def _flat(number: Any, lead: Sizes, room: Any, kernel: Sizes, stride: Sizes, dilation: Sizes) -> Any:
+    """Where elements with these numbers lie, counted over a whole padded array."""
+    count = number.shape[number.ndim - len(kernel) :]
+    steps = [prod(room[i + 1 :]) for i in range(len(room))]
+    inside = np.zeros(1, np.intp)
+    for k, d, step in zip(kernel, dilation, steps, strict=True):
+        inside = np.add.outer(inside, np.arange(k) * d * step).ravel()
+    begins = np.arange(prod(lead))[:, None] * prod(room)
+    for c, s, step in zip(count, stride, steps, strict=True):
+        begins = np.add.outer(begins, np.arange(c) * s * step)
+    return np.take(inside, number) + begins.reshape(number.shape)
 
 
 def _alike(y: Any, number: Any, stacked: Any, n: int) -> tuple[Any, Any]:
@@ -178,10 +195,9 @@ def window_pick(
     lead = x.shape[: x.ndim - len(kernel)]
     if np.shape(number) != (*lead, *count):
         raise ShapeError(f"window_pick: there are {(*lead, *count)} windows; got numbers of {np.shape(number)}")
-    out: np.ndarray = np.zeros((*lead, *count), x.dtype)
-    for k, (_, part) in enumerate(parts(padded(x, padding), kernel, count, stride, dilation)):
-        np.copyto(out, part, where=number == k)
-    return out
+    around = padded(x, padding)
+    where = _flat(np.asarray(number), lead, around.shape[x.ndim - len(kernel) :], kernel, stride, dilation)
+    return np.take(around, where)
 
 
 def places(number: Any, size: Sizes, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes) -> Any:
