@@ -254,4 +254,5 @@ def near(a, b, rtol):
     if rtol:
         rtol = max(rtol, 64 * float(np.finfo(a.dtype).eps))
         return bool(np.allclose(a, b, rtol=rtol, atol=rtol, equal_nan=True))
-    return bool(np.array_equal(a, b, equal_nan=True)) and bool(np.array_equal(np.signbit(a.real), np.signbit(b.real)))
+    signs = [np.signbit(x.real) & ~np.isnan(x.real) for x in (a, b)]  # nan has one, which means nothing
+    return bool(np.array_equal(a, b, equal_nan=True)) and bool(np.array_equal(*signs))
