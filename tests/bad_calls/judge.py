@@ -113,6 +113,7 @@ EXCUSED: dict[str, dict[str, str]] = {
         name: {"=[0]": "inside vmap, a list of one number is that number"}
         for name in ("std", "var", "vector_norm", "norm")
     },
+    "quantile": {"more axes": "fractions may have any shape, also where there are weights"},
     "cov": {"rowvar=": "an array for a truth value"},
     "copy": {"order=": "the order of a batch is its own"},
     "gradient": {"truth": "a spacing is made real"},

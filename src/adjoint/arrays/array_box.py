@@ -361,8 +361,6 @@ class ArrayBox(Box):
 
     def astype(self, dtype: Any, order: Any = "K", *_: Any, copy: bool = True, **__: Any) -> Any:
         dtype = np.dtype(dtype)
-        if dtype.kind not in "biufc":
-            raise DTypeError(f"astype({dtype}): only numbers can be followed; convert t.detach().numpy() to others")
         # Whole numbers and truth values are constants.
         return cast(self if dtype.kind in "fc" else detached(self), dtype=dtype, copy=copy, order=order)
 

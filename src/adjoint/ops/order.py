@@ -329,8 +329,6 @@ def quantile(
     weights: Any = None,
 ) -> Any:
     """`numpy.quantile`; differentiable in `q` too, for the methods that interpolate."""
-    if np.ndim(q) > 1:
-        raise ArgumentError(f"np.quantile: q is a number or a vector; got {np.ndim(q)} dimensions")
     q = _as_fraction(q, np.result_type(a))
     return store(_quantile(a, q, axis, method, keepdims, weights), out)
 
