@@ -11,6 +11,9 @@ from scipy import optimize
 import adjoint as ad
 from adjoint.core.box import Box, raw
 
+# Python 3.12 and later warn of `~` on their truth values, in plain programs too.
+pytestmark = pytest.mark.filterwarnings("ignore:Bitwise inversion:DeprecationWarning")
+
 # How a number of each kind comes from the argument.
 KINDS = {
     "float": lambda x: float(x),

@@ -168,7 +168,8 @@ betaincinv = _bounded(
 def polygamma(n: int, x: Any) -> Any:
     """The derivative number `n` of digamma: SciPy's `polygamma` for one whole number `n`."""
     if n == 0:
-        return digamma(x)
+        out: Any = digamma(x)
+        return out.astype(float) if np.result_type(x).kind in "biu" else out
     return (-1.0) ** (n + 1) * math.factorial(n) * zeta(n + 1.0, x)
 
 

@@ -62,6 +62,8 @@ def find(function: FunctionType, tested: bool = False) -> Found:
         linecache.checkcache(code.co_filename)
         file = _file(code, function.__globals__, tested)
         if code not in file.codes:
+            if code.co_filename.startswith("<"):  # a later text may have this name too
+                raise NoTwinError(NO_SOURCE)
             raise NoTwinError(f"the source of {code.co_qualname} at hand is not what was compiled")
     found = [
         (node, around)
@@ -76,6 +78,9 @@ def find(function: FunctionType, tested: bool = False) -> Found:
     return Found(copy.deepcopy(node), around, code)
 
 
+NO_SOURCE = "there is no source (it was typed, or made by exec)"
+
+
 def classes_beside(function: FunctionType) -> Sequence[ast.ClassDef]:
     """The classes that the file of `function` defines, those inside of functions too."""
     try:
@@ -88,7 +93,7 @@ def _file(code: CodeType, scope: Mapping[str, Any], tested: bool = False) -> _Fi
     name, flags, tested = code.co_filename, code.co_flags & _FUTURE, tested and "@pytest_ar" in scope
     lines = linecache.getlines(name, dict(scope) if "__loader__" in scope else None)
     if not lines:
-        raise NoTwinError("there is no source (it was typed, or made by exec)")
+        raise NoTwinError(NO_SOURCE)
     known = _files.get((name, flags, tested))
     if known is not None and known.lines == lines:
         return known
