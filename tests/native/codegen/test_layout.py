@@ -1,11 +1,15 @@
 """A struct is described once."""
 
+import ctypes
+import gc
 import re
 
 import numpy as np
 import pytest
 
+import adjoint as ad
 from adjoint.native.call import array_entry, scalar_entry
+from adjoint.native.codegen import cpython
 from adjoint.native.codegen.layout import Layout
 
 
@@ -39,3 +43,14 @@ def test_no_offset_is_written_by_hand():
         numbers = re.findall(r"getelementptr \S+, ptr %%(?!args,)\S+ i64 (\d+)", text)
         assert not numbers
         assert not re.findall(r"getelementptr \[\d+", text)
+
+
+def test_functions_outlive_the_cache_of_their_code():
+    run = ad.compile(lambda x: -x, wait=True)
+    for _ in range(3):
+        run(np.ones(3))
+    described = ctypes.addressof(array_entry._enter("enter").method)
+    array_entry._enter.cache_clear()
+    gc.collect()
+    assert described in [ctypes.addressof(entry.method) for entry in cpython._ENTRIES]
+    np.testing.assert_array_equal(run(np.ones(3)), -np.ones(3))

@@ -70,7 +70,13 @@ class BuiltinEntry(NamedTuple):
 def entry(text: str, name: bytes, takes: int, doc: bytes, function: str = "enter") -> BuiltinEntry:
     """A `function` of this LLVM text; `takes` are Python's flags for its arguments."""
     code = module(text)
-    return BuiltinEntry(code, _Method(name, code.address(function), takes, doc))
+    made = BuiltinEntry(code, _Method(name, code.address(function), takes, doc))
+    _ENTRIES.append(made)
+    return made
+
+
+# Python's functions, and its collector, read these as long as any such function is there: they stay.
+_ENTRIES: list[BuiltinEntry] = []
 
 
 class Table(np.ndarray[Any, Any]):
@@ -96,7 +102,7 @@ def words_read(layout: Layout) -> str:
 
 
 def builtin(enter: BuiltinEntry, words: Table) -> Callable[..., Any]:
-    """The Python function whose C code is `enter`, and whose ``self`` are the `words`: they must keep `enter` alive."""
+    """The Python function whose C code is `enter`, and whose ``self`` are the `words`."""
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
     made: Callable[..., Any] = make(ctypes.addressof(enter.method), words, None)
