@@ -1,6 +1,7 @@
 """Run the tests on other interpreters: every one found, with the newest and the oldest NumPy and SciPy admitted.
 
 ``python scripts/test_pythons.py`` tries all of them; ``… newest`` the newest interpreter alone, if `.venv` has another.
+Behind it may stand which tests: ``… newest tests/native tests/twin``.
 Each has an environment of its own, `.venv-3.13-newest` and so on, which stays for the next time.
 """
 
@@ -58,14 +59,15 @@ def main():
     found = interpreters()
     first, last = min(found), max(found)
     rounds = [(version, "newest") for version in found] + [(first, "oldest")]
-    if sys.argv[1:] == ["newest"]:
+    tests = sys.argv[2:]
+    if sys.argv[1:2] == ["newest"]:
         ready = subprocess.run([ROOT / ".venv/bin/python", "-V"], capture_output=True, text=True, check=False).stdout
         rounds = [] if f"{last[0]}.{last[1]}." in ready else [(last, "newest")]
     failed = []
     for version, which in rounds:
         print(f"Python {version[0]}.{version[1]}, the {which} NumPy and SciPy", flush=True)
         folder = environment(found[version], version, which)
-        command = [folder / "bin/python", "-m", "pytest", "-q", "-n", "auto"]
+        command = [folder / "bin/python", "-m", "pytest", "-q", "-n", "auto", *tests]
         if subprocess.run(command, cwd=ROOT, env=os.environ | {"OPENBLAS_NUM_THREADS": "1"}, check=False).returncode:
             failed.append(f"{version[0]}.{version[1]} {which}")
     if failed:

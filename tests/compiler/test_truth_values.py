@@ -33,6 +33,7 @@ def beside_numpy(x):
     return (x > 0) + np.True_, (x > 0) + np.array([True, False]), (x > 0) + np.float32(1)
 
 
+@pytest.mark.filterwarnings("ignore:Bitwise inversion:DeprecationWarning")  # of later Pythons
 @pytest.mark.parametrize("f", [counted, in_turn, signs, quotients, identities, beside_numpy])
 def test_are_python_s(f):
     def shown(value):
