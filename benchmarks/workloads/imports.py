@@ -20,7 +20,7 @@ print(time.process_time() - start)
 
 def measure(rounds: int) -> Samples:
     """Import every peer once a round."""
-    peers = [peer for peer in PEERS if peer != "JAX jit" and installed(peer)]
+    peers = [peer for peer in PEERS if peer not in ("JAX jit", "compiled") and installed(peer)]
     samples: Samples = {peer: [] for peer in peers}
     for number in range(rounds + 1):
         for peer in peers:

@@ -79,7 +79,8 @@ def _status(name: str) -> int:
 
 def measure(program: str, size: int, rounds: int) -> Samples:
     """Every peer once a round, each in a process of its own."""
-    peers = [peer for peer in PEERS if installed(peer)] if Path("/proc/self/clear_refs").exists() else []
+    seen = Path("/proc/self/clear_refs").exists()
+    peers = [peer for peer in PEERS if seen and installed(peer) and peer != "compiled"]  # that has an arena: `compile`
     # Whatever is larger than this has pages of its own, which go back when it is freed.
     os.environ |= {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
     samples: Samples = {peer: [] for peer in peers}
