@@ -12,19 +12,13 @@ raised ones only are taken back: threads do not end at each other's, and what th
 from __future__ import annotations
 
 import gc
-import io
 from itertools import repeat, starmap
 from typing import Any
 
+from adjoint.core.switches import Leaving
+
 # A full collection comes after so many of the middle generation, not 10. The number is unlike what others choose.
 _RARE = 211
-
-
-class _Leaving(io.IOBase):
-    """Its ``__exit__``, in C, takes what an exception gives, and calls `close` without."""
-
-    closed = True  # nothing is closed when it dies
-    close: Any
 
 
 def fewer_full() -> Any:
@@ -36,7 +30,7 @@ def fewer_full() -> Any:
 def _context(now: tuple[int, int, int]) -> Any:
     """The context for a thread that meets the thresholds `now`."""
     young, middle, old = now
-    leaving = _Leaving()
+    leaving = Leaving()
     if not young or old >= _RARE:
         enter = leaving.close = repeat(None).__next__
     else:

@@ -20,7 +20,7 @@ from typing import Any
 _LAST = repeat(-1)
 
 
-class _Leaving(io.IOBase):
+class Leaving(io.IOBase):
     """Its ``__exit__``, in C, takes what an exception gives, and calls `close` without: the only one that does both."""
 
     closed = True  # nothing is closed when it dies
@@ -56,7 +56,7 @@ class Switch:
     def __init__(self, variable: ContextVar[Any]) -> None:
         self._variable = variable
         self._tokens: list[Token[Any]] = []
-        leaving = _Leaving()
+        leaving = Leaving()
         leaving.close = map(variable.reset, map(self._tokens.pop, _LAST)).__next__
         self.leaving: Callable[..., None] = leaving.__exit__
 

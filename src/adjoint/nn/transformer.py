@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,22 +22,44 @@ ACTIVATIONS: dict[str, Callable[[Any], Any]] = {"relu": relu, "gelu": gelu}
 class _Block(Module):
     """What encoder and decoder layers share."""
 
-    def _setup(
+    attentions: ClassVar[tuple[str, ...]] = ("self_attn",)
+    self_attn: MultiheadAttention
+    norm1: LayerNorm
+    norm2: LayerNorm
+    dropout1: Dropout
+    dropout2: Dropout
+
+    def __init__(
         self,
         d_model: int,
-        dim_feedforward: int,
-        dropout: float,
-        activation: Any,
-        norm_first: bool,
-        options: dict[str, Any],
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Any = "relu",
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        *,
+        rng: Rng = None,
+        dtype: Any = np.float64,
     ) -> None:
+        rng = np.random.default_rng(rng)
+        options: dict[str, Any] = {"bias": bias, "rng": rng, "dtype": dtype}
+        for name in self.attentions:
+            setattr(self, name, MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, **options))
         if not callable(activation) and activation not in ACTIVATIONS:
             raise ArgumentError(f'activation is "relu", "gelu" or a function; got {activation!r}')
         self.activation: Callable[[Any], Any] = ACTIVATIONS[activation] if isinstance(activation, str) else activation
         self.norm_first = norm_first
         self.linear1 = Linear(d_model, dim_feedforward, **options)
-        self.dropout = Dropout(dropout, rng=options["rng"])
+        self.dropout = Dropout(dropout, rng=rng)
         self.linear2 = Linear(dim_feedforward, d_model, **options)
+        parts = range(1, len(self.attentions) + 2)
+        for k in parts:
+            setattr(self, f"norm{k}", LayerNorm(d_model, eps=layer_norm_eps, dtype=dtype))
+        for k in parts:
+            setattr(self, f"dropout{k}", Dropout(dropout, rng=rng))
 
     def _feed_forward(self, x: Any, last: Dropout) -> Any:
         return last(self.linear2(self.dropout(self.activation(self.linear1(x)))))
@@ -66,29 +88,6 @@ class TransformerEncoderLayer(_Block):
         >>> nn.TransformerEncoderLayer(8, 2, 16, batch_first=True, rng=0).eval()(np.ones((2, 5, 8))).shape
         (2, 5, 8)
     """
-
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: Any = "relu",
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        *,
-        rng: Rng = None,
-        dtype: Any = np.float64,
-    ) -> None:
-        rng = np.random.default_rng(rng)
-        options: dict[str, Any] = {"bias": bias, "rng": rng, "dtype": dtype}
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, **options)
-        self._setup(d_model, dim_feedforward, dropout, activation, norm_first, options)
-        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, dtype=dtype)
-        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, dtype=dtype)
-        self.dropout1, self.dropout2 = Dropout(dropout, rng=rng), Dropout(dropout, rng=rng)
 
     def forward(self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False) -> Any:
         def attend(x: Any) -> Any:
@@ -122,28 +121,10 @@ class TransformerDecoderLayer(_Block):
         (2, 5, 8)
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: Any = "relu",
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        *,
-        rng: Rng = None,
-        dtype: Any = np.float64,
-    ) -> None:
-        rng = np.random.default_rng(rng)
-        options: dict[str, Any] = {"bias": bias, "rng": rng, "dtype": dtype}
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, **options)
-        self.multihead_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, **options)
-        self._setup(d_model, dim_feedforward, dropout, activation, norm_first, options)
-        self.norm1, self.norm2, self.norm3 = (LayerNorm(d_model, eps=layer_norm_eps, dtype=dtype) for _ in range(3))
-        self.dropout1, self.dropout2, self.dropout3 = (Dropout(dropout, rng=rng) for _ in range(3))
+    attentions = ("self_attn", "multihead_attn")
+    multihead_attn: MultiheadAttention
+    norm3: LayerNorm
+    dropout3: Dropout
 
     def forward(
         self,

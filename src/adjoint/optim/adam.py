@@ -11,7 +11,19 @@ from adjoint.core.errors import ArgumentError
 from adjoint.optim.optimizer import Group, Optimizer
 
 
-class Adam(Optimizer):
+class Moments(Optimizer):
+    """What those with running means of g and of its size share."""
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        super().check(settings)
+        if not all(0 <= beta < 1 for beta in settings["betas"]):
+            raise ArgumentError(f"{self._name}: betas are at least 0 and less than 1; got {settings['betas']}")
+
+    def start(self, data: np.ndarray, group: Group) -> dict[str, np.ndarray]:
+        return {"mean": np.zeros_like(data), "square": np.zeros_like(data), "step": np.zeros((), np.int64)}
+
+
+class Adam(Moments):
     """Steps of even size in every direction (Kingma and Ba, Adam, 2015, algorithm 1).
 
     ``m = b1 * m + (1 - b1) * g``; ``v = b2 * v + (1 - b2) * g**2``;
@@ -52,14 +64,9 @@ class Adam(Optimizer):
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
                                   "amsgrad": amsgrad, "maximize": maximize})  # fmt: skip
 
-    def check(self, settings: Mapping[str, Any]) -> None:
-        super().check(settings)
-        if not all(0 <= beta < 1 for beta in settings["betas"]):
-            raise ArgumentError(f"{self._name}: betas are at least 0 and less than 1; got {settings['betas']}")
-
     def start(self, data: np.ndarray, group: Group) -> dict[str, np.ndarray]:
         most = {"most": np.zeros_like(data)} if group["amsgrad"] else {}
-        return {"mean": np.zeros_like(data), "square": np.zeros_like(data), "step": np.zeros((), np.int64)} | most
+        return super().start(data, group) | most
 
     def update(
         self, data: np.ndarray, grad: np.ndarray, state: dict[str, np.ndarray], group: Group, scratch: np.ndarray

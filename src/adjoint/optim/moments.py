@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from adjoint.core.errors import ArgumentError
-from adjoint.optim.adam import counted, powered
+from adjoint.optim.adam import Moments, counted, powered
 from adjoint.optim.adaptive import State, averaged, decayed, moved
-from adjoint.optim.optimizer import Group, Optimizer
+from adjoint.optim.optimizer import Group
 
 
-class _Moments(Optimizer):
-    """What those with running means of g and of its size share."""
-
-    def check(self, settings: Mapping[str, Any]) -> None:
-        super().check(settings)
-        if not all(0 <= beta < 1 for beta in settings["betas"]):
-            raise ArgumentError(f"{self._name}: betas are at least 0 and less than 1; got {settings['betas']}")
-
-    def start(self, data: np.ndarray, group: Group) -> State:
-        return {"mean": np.zeros_like(data), "square": np.zeros_like(data), "step": np.zeros((), np.int64)}
-
-
-class Adamax(_Moments):
+class Adamax(Moments):
     """Adam with the largest size of g instead of its mean square (Kingma and Ba, 2015, algorithm 2).
 
     Args:
@@ -64,7 +51,7 @@ class Adamax(_Moments):
         moved(data, group["lr"] / (1 - powered(b1, t)) * state["mean"] / state["square"])
 
 
-class NAdam(_Moments):
+class NAdam(Moments):
     """Adam with Nesterov's momentum (Dozat, 2016).
 
     Args:
@@ -119,7 +106,7 @@ class NAdam(_Moments):
         moved(data, lr * step / size)
 
 
-class RAdam(_Moments):
+class RAdam(Moments):
     """Adam whose first steps, before the variance is known, are plain momentum (Liu et al., 2020).
 
     Args:

@@ -36,7 +36,7 @@ TILED = 1 << 12  # elements of an array whose regions are added up box by box, i
 
 
 class Part(NamedTuple):
-    """What comes to a place in an array: a value, or zeros; `alone` if nothing else comes there, but for a number.
+    """What comes to a place in an array: a value, or zeros.
 
     With `terms`, it is the sum of what these values have for the `box`, each of which lies at a region.
     """
@@ -44,7 +44,6 @@ class Part(NamedTuple):
     value: Node | None
     place: View
     adds: bool = False
-    alone: bool = False
     terms: tuple[tuple[Node, Region], ...] = ()
     box: Region | None = None
 
@@ -119,20 +118,20 @@ def parts(node: Node) -> list[Part] | None:
         index = tuple(slice(before, before + n) for (before, _), n in zip(widths.tolist(), inner.shape, strict=True))
         place = region(node, index)
         assert place is not None
-        return [Part(None, plain(node)), Part(inner, place, alone=True)]
+        return [Part(None, plain(node)), Part(inner, place)]
     if name in ("scatter_add", "overwrite"):
         place = region(node, settings["index"], settings.get("path", ()))
         below = node.args[1] if name == "overwrite" else None
         if place is None or not place.size:
             return None if place is None else [Part(below, plain(node))]
-        return [Part(below, plain(node)), Part(node.args[0], place, alone=below is None or is_number(below))]
+        return [Part(below, plain(node)), Part(node.args[0], place)]
     axis = settings["axis"] % len(node.shape)
     found: list[Part] = []
     start = 0
     for arg in node.args:
         length = arg.shape[axis] if name == "join" else 1
         place = along(node.shape, axis, start, length if name == "join" else None).view(node)
-        found.append(Part(arg, place, alone=True))
+        found.append(Part(arg, place))
         start += length
     return found
 
@@ -146,12 +145,11 @@ def _of_regions(node: Node) -> list[Part]:
         return found
     if settings["below"]:
         found = [Part(values.pop(0), plain(node))]
-        rest = [False] * len(values)
     else:
         found = [] if met.covered else [Part(None, plain(node))]
-        rest, adds = [not m for m in met.any], [a and m for a, m in zip(adds, met.earlier, strict=True)]
-    each = zip(values, regions, adds, rest, strict=True)
-    return found + [Part(value, place.view(node), adds, alone) for value, place, adds, alone in each]
+        adds = [a and m for a, m in zip(adds, met.earlier, strict=True)]
+    each = zip(values, regions, adds, strict=True)
+    return found + [Part(value, place.view(node), adds) for value, place, adds in each]
 
 
 def _in_tiles(node: Node, values: Sequence[Node], regions: Sequence[Region]) -> list[Part]:

@@ -160,13 +160,12 @@ def tiles(shape: Sequence[int], regions: Sequence[Region]) -> list[tuple[Region,
 
 
 class Meeting(NamedTuple):
-    """How regions of a list lie to each other: which meet one that comes before them, and which any other.
+    """How regions of a list lie to each other: which meet one that comes before them.
 
     `covered`: every element is in one, and a region that meets an earlier one lies in earlier ones.
     """
 
     earlier: list[bool]
-    any: list[bool]
     covered: bool
 
 
@@ -177,14 +176,13 @@ def meeting(shape: Sequence[int], regions: Sequence[Region]) -> Meeting:
     """
     cut = cut_up(shape, regions)
     if cut is None:
-        return Meeting([True] * len(regions), [True] * len(regions), False)
+        return Meeting([True] * len(regions), False)
     cuts, boxes = cut
-    cells = np.zeros([len(c) - 1 for c in cuts], np.uint8)
+    cells = np.zeros([len(c) - 1 for c in cuts], bool)
     earlier, fresh = [], True
     for box in boxes:
         here = cells[box]
         earlier.append(bool(here.any()))
         fresh = fresh and (not earlier[-1] or bool(here.all()))
-        here[here < 2] += 1
-    ever = [bool((cells[box] > 1).any()) for box in boxes]
-    return Meeting(earlier, ever, fresh and bool(cells.all()) and all(r.is_dense for r in regions))
+        here[...] = True
+    return Meeting(earlier, fresh and bool(cells.all()) and all(r.is_dense for r in regions))
