@@ -10,5 +10,7 @@ from adjoint.data.digits import digits as digits
 from adjoint.data.files import load as load
 from adjoint.data.files import read as read
 from adjoint.data.idx import read_idx as read_idx
+from adjoint.data.loader import DataLoader as DataLoader
 from adjoint.data.normalise import Normalisation as Normalisation
 from adjoint.data.shifts import shifted as shifted
+from adjoint.data.sources import default_collate as default_collate

@@ -1,0 +1,238 @@
+"""`DataLoader`: batches in an order that a seed decides, loaded ahead by processes, with a position to keep."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjoint.core.errors import ArgumentError
+from adjoint.data.dataset import Array
+from adjoint.data.sources import Arrays, Samples, Stream, source_of
+from adjoint.data.workers import Pool, room_of
+
+Transform = Callable[[Any, np.random.Generator], Any]
+Sampler = Iterable[int] | Callable[[np.random.Generator], Iterable[int]]
+
+
+class DataLoader:
+    """Examples in batches, one pass an epoch: ``for x, y in loader: …``.
+
+    The order of an epoch depends on the seed and on the number of the epoch, and on nothing else: not on how many
+    processes load, and not on whether the run was stopped in between. Batches are NumPy arrays.
+
+    Args:
+        data: an array (memory-mapped ones too), or a tuple or dict of arrays of one length; a `Dataset`; a list; an
+            object with ``__len__`` and ``__getitem__``; an iterable; or a function that gives a new iterator for each
+            epoch. Iterables and functions are read in their order.
+        batch_size: examples a batch.
+        shuffle: whether each epoch has an order of its own.
+        drop_last: whether a last batch that is smaller is left out.
+        sampler: the numbers of the examples of an epoch: an iterable, or a function of the epoch's generator
+            (``lambda rng: rng.choice(n, n, p=weights)``).
+        collate_fn: makes a batch of a list of samples; `default_collate` stacks numbers and arrays, part by part.
+        transform: changes each batch: ``transform(batch, rng)``. Its generator depends on seed, epoch and batch.
+        num_workers: processes that load; 0 loads in this one. They are started once, with the data as it is then.
+        prefetch_factor: batches that each process loads ahead.
+        seed: of the order and of `transform`; None takes a new one.
+        multiprocessing_context: how processes start: "fork" (as on Linux by default), "spawn", "forkserver". With the
+            last two, data and functions are pickled, and a script needs ``if __name__ == "__main__":``.
+        pin_memory: nothing; PyTorch has it.
+
+    Attributes:
+        epoch: the number of the epoch, from 0.
+
+    Raises:
+        ArgumentError: for settings that do not go together, and data without examples.
+        ShapeError: for arrays of different lengths, and samples of different shapes.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> loader = ad.data.DataLoader((np.arange(5) * 10, np.arange(5)), batch_size=2, shuffle=True, seed=0)
+        >>> for x, y in loader:
+        ...     print(x, y)
+        [20 40] [2 4]
+        [30  0] [3 0]
+        [10] [1]
+        >>> len(loader), loader.state_dict()
+        (3, {'epoch': 1, 'batch': 0, 'seed': 0, 'size': 2, 'count': 5})
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        batch_size: int = 1,
+        shuffle: bool = False,
+        *,
+        drop_last: bool = False,
+        sampler: Sampler | None = None,
+        collate_fn: Callable[[list[Any]], Any] | None = None,
+        transform: Transform | None = None,
+        num_workers: int = 0,
+        prefetch_factor: int = 2,
+        seed: int | None = None,
+        multiprocessing_context: str | None = None,
+        pin_memory: bool = False,
+    ) -> None:
+        if batch_size < 1 or num_workers < 0 or prefetch_factor < 1:
+            raise ArgumentError(
+                f"DataLoader: batch_size and prefetch_factor are at least 1, num_workers at least 0; got "
+                f"{batch_size}, {prefetch_factor} and {num_workers}"
+            )
+        if shuffle and sampler is not None:
+            raise ArgumentError("DataLoader: a sampler decides the order; leave out shuffle=True")
+        self._source = source_of(data, collate_fn)
+        if isinstance(self._source, Stream) and (shuffle or sampler is not None or num_workers):
+            raise ArgumentError(
+                "DataLoader reads an iterable in its order and in this process: shuffle, sampler and num_workers need "
+                "data with __len__ and __getitem__, such as list(data)"
+            )
+        self.data, self.batch_size, self.shuffle, self.drop_last = data, batch_size, shuffle, drop_last
+        self.sampler, self.collate_fn, self.transform = sampler, collate_fn, transform
+        self.num_workers, self.prefetch_factor = num_workers, prefetch_factor
+        self.seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else int(seed)
+        self._method = multiprocessing_context
+        self._pool: Pool | None = None
+        self.epoch = self._batch = 0  # batches handed out in this epoch
+        self._resumed = False
+        self._order: Array | None = None  # of this epoch, where a sampler decides it
+        self._newest: object = None
+
+    def __len__(self) -> int:
+        if isinstance(self._source, Stream):
+            raise TypeError("a DataLoader over an iterable has no length: nobody knows how many batches will come")
+        count = self._source.count() if self.sampler is None or callable(self.sampler) else len(self._drawn())
+        return count // self.batch_size if self.drop_last else math.ceil(count / self.batch_size)
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self._resumed and self._batch:  # the epoch before was left in the middle
+            self._next_epoch()
+        self._resumed = False
+        if isinstance(self._source, Stream):
+            if self._source.once and self.epoch:
+                raise ArgumentError("DataLoader: this iterator was read to its end; give the function that makes it, "
+                                    "or a list")  # fmt: skip
+            work = _Work(None, self.transform, self.seed)
+            found = self._source.batches(self.batch_size, self.drop_last, self._batch)
+            epoch, start = self.epoch, self._batch
+            return self._hand_out(work.changed(batch, epoch, k) for k, batch in enumerate(found, start))
+        tasks = iter(self._tasks(self._drawn(), self.epoch, self._batch))
+        work = _Work(self._source, self.transform, self.seed)
+        return self._hand_out(self._by_workers(work, tasks) if self.num_workers else (work(*task) for task in tasks))
+
+    def _hand_out(self, batches: Iterator[Any]) -> Iterator[Any]:
+        ticket = self._newest = object()  # of several iterators, the newest one has the position
+        for batch in batches:
+            if self._newest is ticket:
+                self._batch += 1
+            yield batch
+        if self._newest is ticket:
+            self._next_epoch()
+
+    def _next_epoch(self) -> None:
+        self.epoch, self._batch, self._order = self.epoch + 1, 0, None
+
+    def _drawn(self) -> Array:
+        """The numbers of the examples of this epoch."""
+        assert not isinstance(self._source, Stream)
+        count, rng = self._source.count(), np.random.default_rng((self.seed, self.epoch))
+        if self.sampler is None:
+            return rng.permutation(count) if self.shuffle else np.arange(count)
+        if self._order is None:
+            order = np.array(list(self.sampler(rng) if callable(self.sampler) else self.sampler))
+            if order.ndim != 1 or order.dtype.kind not in "iu" or not ((order >= 0) & (order < count)).all():
+                raise ArgumentError(f"DataLoader: a sampler gives numbers of examples, from 0 to {count - 1}; "
+                                    f"got {order!r}")  # fmt: skip
+            self._order = order
+        return self._order
+
+    def _tasks(self, order: Array, epoch: int, start: int) -> Iterator[tuple[int, int, Array]]:
+        size = self.batch_size
+        stop = len(order) - len(order) % size if self.drop_last else len(order)
+        for k in range(start, -(-stop // size)):
+            yield epoch, k, order[k * size : min((k + 1) * size, stop)]
+
+    def _by_workers(self, work: _Work, tasks: Iterator[Any]) -> Iterator[Any]:
+        pool, self._pool = self._pool, None  # another iterator over this loader takes processes of its own
+        if pool is None:
+            for task in tasks:  # the first batch says how much memory is to be shared
+                with _restored():
+                    first = work.seeded(*task)
+                pool = Pool(work.seeded, self.num_workers, self.prefetch_factor, room_of(first), self._method)
+                yield first
+                break
+        if pool is not None:
+            try:
+                yield from pool.run(tasks)
+            finally:
+                self._pool = pool if pool.close.alive else None
+
+    def close(self) -> None:
+        """End the processes; the next pass starts new ones. Otherwise they end with the loader, or the program."""
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.close()
+
+    def state_dict(self) -> dict[str, Any]:
+        """The position: how many batches of which epoch were handed out. `adjoint.io.save` takes it."""
+        count = None if isinstance(self._source, Stream) else self._source.count()
+        state = {"epoch": self.epoch, "batch": self._batch, "seed": self.seed, "size": self.batch_size, "count": count}
+        return state if self._order is None else state | {"order": self._order}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on after the batches that were handed out when `state_dict` was called.
+
+        Raises:
+            ArgumentError: if the number of examples or the size of batches is another.
+        """
+        own = self.state_dict()
+        for name, what in (("size", "batch_size"), ("count", "number of examples")):
+            if state[name] != own[name]:
+                raise ArgumentError(f"DataLoader.load_state_dict: the {what} was {state[name]}, and is {own[name]}; "
+                                    f"give the same data and batch_size, or begin a new run")  # fmt: skip
+        self.epoch, self._batch, self.seed = int(state["epoch"]), int(state["batch"]), int(state["seed"])
+        self._order = np.asarray(state["order"]) if "order" in state else None
+        self._resumed, self._newest = True, None
+
+    def __repr__(self) -> str:
+        kind = "iterable" if isinstance(self._source, Stream) else f"{self._source.count()} examples"
+        return f"DataLoader({kind}, batch_size={self.batch_size}, shuffle={self.shuffle}, epoch={self.epoch})"
+
+
+class _Work(NamedTuple):
+    """Load one batch."""
+
+    source: Arrays | Samples | None
+    transform: Transform | None
+    seed: int
+
+    def __call__(self, epoch: int, number: int, rows: Array) -> Any:
+        assert self.source is not None
+        return self.changed(self.source.fetch(rows), epoch, number)
+
+    def changed(self, batch: Any, epoch: int, number: int) -> Any:
+        if self.transform is None:
+            return batch
+        return self.transform(batch, np.random.default_rng((self.seed, epoch, number)))
+
+    def seeded(self, epoch: int, number: int, rows: Array) -> Any:
+        """The same, where what a data set draws from the generators of `numpy.random` and `random` is seeded too."""
+        state = np.random.SeedSequence((self.seed, epoch, number)).generate_state(4)
+        np.random.seed(state)  # noqa: NPY002 - it is for data sets that use this generator
+        random.seed(state.tobytes())
+        return self(epoch, number, rows)
+
+
+@contextmanager
+def _restored() -> Iterator[None]:
+    """Leave the generators of `numpy.random` and `random` as they were."""
+    kept, ours = np.random.get_state(), random.getstate()  # noqa: NPY002 - as above
+    try:
+        yield
+    finally:
+        np.random.set_state(kept)  # noqa: NPY002 - as above
+        random.setstate(ours)

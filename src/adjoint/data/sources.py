@@ -1,0 +1,196 @@
+"""What examples come from: arrays, things with items, streams; and how samples become a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.errors import ArgumentError, DataError, ShapeError
+from adjoint.data.dataset import Array, Dataset
+
+Collate = Callable[[list[Any]], Any]
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """Arrays of one length: a batch takes the same rows of each.
+
+    Attributes:
+        arrays: what the rows are taken from.
+        put: makes the batch of the pieces: one array, a tuple, a dict.
+    """
+
+    arrays: tuple[Array, ...]
+    put: Callable[[list[Array]], Any]
+
+    def count(self) -> int:
+        """How many examples there are."""
+        return len(self.arrays[0])
+
+    def fetch(self, rows: Array) -> Any:
+        """The batch of these rows."""
+        return self.put([np.asarray(array[rows]) for array in self.arrays])
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Anything with ``len`` and ``[i]``: samples are taken one by one and joined."""
+
+    items: Any
+    collate: Collate
+
+    def count(self) -> int:
+        """How many examples there are."""
+        return len(self.items)
+
+    def fetch(self, rows: Array) -> Any:
+        """The batch of these rows."""
+        samples = []
+        for i in rows.tolist():
+            try:
+                samples.append(self.items[i])
+            except Exception as error:
+                error.add_note(f"DataLoader asked {type(self.items).__name__} for item {i}")
+                raise
+        return self.collate(samples)
+
+
+@dataclass(frozen=True)
+class Stream:
+    """What can only be read from its beginning: an iterable, or a function that gives a new iterator each epoch."""
+
+    source: Any
+    collate: Collate
+
+    def batches(self, size: int, drop_last: bool, start: int) -> Iterator[Any]:
+        """The batches after the first `start` ones, which are read and dropped."""
+        samples = iter(self.source() if callable(self.source) else self.source)
+        for _ in islice(samples, start * size):
+            pass
+        while len(some := list(islice(samples, size))) == size or (some and not drop_last):
+            yield self.collate(some)
+
+    @property
+    def once(self) -> bool:
+        """Whether it can be read only once."""
+        return not callable(self.source) and iter(self.source) is self.source
+
+
+def source_of(data: Any, collate: Collate | None) -> Arrays | Samples | Stream:
+    """How to get batches out of `data`.
+
+    Raises:
+        ArgumentError: if it is nothing that holds examples, or holds none.
+        ShapeError: for arrays of different lengths.
+    """
+    if isinstance(data, Dataset):
+        data = (data.x, data.y)
+    source = _arrays(data)
+    if source is not None:
+        if collate is None:
+            return source
+        return Samples(_Rows(source), collate)
+    if hasattr(data, "__getitem__") and hasattr(data, "__len__"):
+        if len(data) == 0:
+            raise ArgumentError(f"DataLoader needs at least one example; this {type(data).__name__} is empty")
+        return Samples(data, collate or default_collate)
+    if callable(data) or isinstance(data, Iterable):
+        return Stream(data, collate or default_collate)
+    raise ArgumentError(
+        f"DataLoader takes arrays, a tuple or dict of arrays, a list, an object with __len__ and __getitem__, an "
+        f"iterable, or a function that gives an iterator; got {type(data).__name__}"
+    )
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Arrays as samples, for a `collate_fn` of the user's."""
+
+    source: Arrays
+
+    def __len__(self) -> int:
+        return self.source.count()
+
+    def __getitem__(self, i: Any) -> Any:
+        return self.source.put([array[i] for array in self.source.arrays])
+
+
+def _arrays(data: Any) -> Arrays | None:
+    """`data` as arrays of one length; None if it is something else."""
+    put: Callable[[list[Array]], Any]
+    if isinstance(data, Mapping):
+        given, put = list(data.values()), partial(_named, list(data))
+    elif type(data) is tuple:
+        given, put = list(data), tuple
+    else:
+        given, put = [data], _only
+    arrays = [value.numpy() if hasattr(value, "numpy") else value for value in given]
+    if not arrays or not all(isinstance(array, np.ndarray) and array.ndim for array in arrays):
+        return None
+    lengths = [len(array) for array in arrays]
+    if len(set(lengths)) > 1:
+        raise ShapeError(f"DataLoader: arrays hold as many examples each; these hold {', '.join(map(str, lengths))}")
+    if not lengths[0]:
+        raise ArgumentError(f"DataLoader needs at least one example; got shapes {[array.shape for array in arrays]}")
+    return Arrays(tuple(arrays), put)
+
+
+def _named(names: list[Any], pieces: list[Array]) -> dict[Any, Array]:
+    return dict(zip(names, pieces, strict=True))
+
+
+def _only(pieces: list[Array]) -> Array:
+    return pieces[0]
+
+
+def default_collate(samples: Sequence[Any]) -> Any:
+    """Samples joined to a batch: numbers and arrays stacked, tuples and dicts part by part, texts in a list.
+
+    Raises:
+        ShapeError: for arrays of different shapes.
+        ArgumentError: for samples of different parts, or of something else.
+
+    Example:
+        >>> import adjoint as ad
+        >>> ad.data.default_collate([([1.0, 2.0], "a"), ([3.0, 4.0], "b")])
+        ([array([1., 3.]), array([2., 4.])], ['a', 'b'])
+    """
+    first = samples[0]
+    if isinstance(first, Mapping):
+        return {name: default_collate([_part(sample, name, first) for sample in samples]) for name in first}
+    if isinstance(first, tuple | list):
+        odd = next((i for i, sample in enumerate(samples) if len(sample) != len(first)), None)
+        if odd is not None:
+            raise ArgumentError(
+                f"DataLoader joins samples of as many parts: sample 0 of this batch has {len(first)} parts, sample "
+                f"{odd} has {len(samples[odd])}. For samples that differ, write collate_fn=lambda samples: ..."
+            )
+        parts = [default_collate(list(part)) for part in zip(*samples, strict=True)]
+        return type(first)(*parts) if hasattr(first, "_fields") else type(first)(parts)
+    if isinstance(first, str | bytes):
+        return list(samples)
+    arrays = [np.asarray(sample.numpy() if hasattr(sample, "numpy") else sample) for sample in samples]
+    if arrays[0].dtype == object:
+        raise ArgumentError(
+            f"DataLoader joins numbers, arrays, texts, and tuples and dicts of them; a sample has a "
+            f"{type(first).__name__}. Write collate_fn=lambda samples: ..."
+        )
+    odd = next((i for i, array in enumerate(arrays) if array.shape != arrays[0].shape), None)
+    if odd is not None:
+        raise ShapeError(
+            f"DataLoader stacks arrays of one shape: sample 0 of this batch has {arrays[0].shape}, sample {odd} has "
+            f"{arrays[odd].shape}. To pad them, write collate_fn=lambda samples: ..."
+        )
+    return np.stack(arrays)
+
+
+def _part(sample: Any, name: Any, first: Mapping[Any, Any]) -> Any:
+    try:
+        return sample[name]
+    except (KeyError, TypeError):
+        raise DataError(f"DataLoader: samples have the parts {list(first)}; one has no {name!r}: {sample!r}") from None
