@@ -48,7 +48,10 @@ def limited() -> Iterator[None]:
 
 
 def outcome(text: str, folder: str, mode: str, seed: int) -> tuple[str | None, bool]:
-    """How the compiled program differs from the plain one, if it does; and whether it was recorded."""
+    """How the compiled program differs from the plain one, if it does; and whether it was recorded.
+
+    A program that does not end plain, either, is no program: the seed says which one it was.
+    """
     try:
         with limited():
             return lived(text, folder, mode, seed)
@@ -57,6 +60,7 @@ def outcome(text: str, folder: str, mode: str, seed: int) -> tuple[str | None, b
             with limited():
                 World(text, Path(folder) / "plain.py", None, MODES[mode][1], seed).live()
         except EndlessError:
+            print(f"seed {seed}: the plain program does not end", flush=True)
             return None, False
         return "the compiled program does not end", False
     except (AssertionError, SyntaxError):  # no world at all: what a shortened program may be

@@ -85,9 +85,9 @@ def elementwise(op: Op, args: Sequence[Any], settings: Mapping[str, Any], stacke
 
 def along_axes(op: Op, args: Sequence[Any], settings: Mapping[str, Any], stacked: tuple[bool, ...], n: int) -> Any:
     """Count axes from 1. No axis at all means all but the first."""
-    a, *rest = args
+    (a,) = args
     ndim = a.ndim if type(a) is np.ndarray else np.ndim(a)
-    given = {**settings, **({"axis": rest[0]} if rest else {})}
+    given = dict(settings)
     if ndim == 1 and any(given.get(name) is not None for name in _AXES):  # numbers: NumPy says which have an axis
         return one_by_one(op, args, settings, stacked, n)
     if op.kind == "constant" and given.get("axis", _DEFAULT.get(op.name)) is None:  # argmax takes one axis at most

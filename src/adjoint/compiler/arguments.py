@@ -16,11 +16,11 @@ from adjoint.graph.node import Node, placeholder
 from adjoint.graph.state import State
 from adjoint.graph.symbol import Symbol, symbol_of
 from adjoint.tape.mutations import noting
-from adjoint.tape.node import leaf
+from adjoint.tape.node import Leaf, leaf
 from adjoint.tape.tensor import Tensor, View, wrap
 
 
-class Leaf(NamedTuple):
+class Place(NamedTuple):
     """One array of the arguments: the number of a leaf, and whether it is that tensor's data, or its gradient's."""
 
     number: int
@@ -44,7 +44,7 @@ class Target(NamedTuple):
         """What writes `value`: over the array that is there, or as a gradient of its own."""
         x = leaves[self.number]
         if self.in_place:
-            array = Leaf(self.number, isinstance(x, Tensor), self.gradient).read(leaves)
+            array = Place(self.number, isinstance(x, Tensor), self.gradient).read(leaves)
             yield setitem, array, Ellipsis, np.array(value)
             yield from noting([array])
         elif self.gradient:
@@ -64,7 +64,7 @@ class Arguments:
 
     def __init__(self, leaves: Sequence[Any], varies: Sequence[bool]) -> None:
         self.leaves, self.boxed = leaves, list(leaves)
-        self.chosen: list[Leaf] = []
+        self.chosen: list[Place] = []
         self.inputs: list[Node] = []
         self._symbols: list[Symbol] = []
         firsts: dict[int, int] = {}
@@ -73,7 +73,7 @@ class Arguments:
                 self.boxed[k] = Drawing(x) if isinstance(x, np.random.Generator) else x
                 continue
             first = firsts.setdefault(id(x), k) if isinstance(x, np.ndarray | Tensor) else k  # numbers are no objects
-            symbol = self._input(Leaf(k, isinstance(x, Tensor)), f"x{k}", None if first == k else self.boxed[first])
+            symbol = self._input(Place(k, isinstance(x, Tensor)), f"x{k}", None if first == k else self.boxed[first])
             if first != k:
                 self.boxed[k] = self.boxed[first]
             elif isinstance(x, Tensor):
@@ -82,15 +82,15 @@ class Arguments:
                 if type(x) not in (Tensor, View):
                     vars(object)["__class__"].__set__(shadow, type(x))  # a module's parameter stays one
                 if node is not None and is_own(x) and x.grad is not None:
-                    node.grad = wrap(self._input(Leaf(k, True, True), f"x{k}.grad", None), None, 0)
+                    node.grad = wrap(self._input(Place(k, True, True), f"x{k}.grad", None), None, 0)
             else:
                 self.boxed[k] = symbol
 
-    def _input(self, leaf: Leaf, name: str, same: Any) -> Symbol:
-        data = leaf.read(self.leaves)
+    def _input(self, place: Place, name: str, same: Any) -> Symbol:
+        data = place.read(self.leaves)
         node = placeholder(name, np.shape(data), np.asarray(data).dtype, number=not hasattr(data, "dtype"))
         symbol: Symbol = symbol_of(data, node) if same is None else getattr(same, "data", same)
-        self.chosen.append(leaf)
+        self.chosen.append(place)
         self.inputs.append(node)
         self._symbols.append(symbol)
         return symbol
@@ -151,6 +151,12 @@ class Arguments:
 def is_own(tensor: Tensor) -> bool:
     """Whether a tensor is a leaf of the user's, and not what a transform or an operation made."""
     return tensor.is_leaf and tensor.level == 0
+
+
+def is_changed(tensor: Tensor) -> bool:
+    """Whether a leaf has got data of another kind since it was made: its gradient is of the kind that it had."""
+    made = tensor.node
+    return isinstance(made, Leaf) and (made.shape, made.dtype) != (tensor.shape, tensor.dtype)
 
 
 def _is_number(x: Any) -> bool:

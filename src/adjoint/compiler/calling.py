@@ -158,6 +158,7 @@ class _Writer:
         else:
             self.fits.append(f"{name}.node is not None and {name}.level == 0")
             own = f"{name}.node.pullback is None and {name}.node.grad is None"
+            own += f" and {name}.node.shape == {x.shape} and {name}.node.dtype == {self.name(x.dtype)}"
             self.fits.append(own if is_own(x) else f"{name}.node.pullback is not None")
         alive = x.node is None or (self.trace.back is not None and x.grad is None)
         return alive and type(x.data) is np.ndarray

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.compiler.arguments import is_own
+from adjoint.compiler.arguments import is_changed, is_own
 from adjoint.core.box import Box
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.tensor import Tensor
@@ -24,7 +24,7 @@ def signature_of(leaves: Sequence[Any], rebuild: Any) -> Any:
         if kind is np.ndarray:
             parts.append((x.shape, x.dtype, (_layout(x), seen.setdefault(id(x), k))))
         elif isinstance(x, Tensor):
-            if isinstance(x.data, Box):
+            if isinstance(x.data, Box) or is_changed(x):
                 return None
             own = x.node is not None and is_own(x)
             graph = x.node is None, own, own and x.grad is None, x.is_python, isinstance(x.data, np.generic)

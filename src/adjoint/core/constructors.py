@@ -340,12 +340,16 @@ def in_place(
 
 
 def constant(
-    *functions: Callable[..., Any], flags: Sequence[str] = (), batch: Callable[..., Any] | str | None = None
+    *functions: Callable[..., Any],
+    flags: Sequence[str] = (),
+    batch: Callable[..., Any] | str | None = None,
+    like: Callable[..., Any] | None = None,
 ) -> list[Op]:
     """Functions whose result does not vary with small changes of its input; they give plain arrays.
 
     With the flag ``creates`` the result is an array of the same kind as the argument, to be written into; with
-    ``once`` it is the same for all samples of a batch. `batch` is as for `general`, or ``"elementwise"``.
+    ``once`` it is the same for all samples of a batch. `batch` is as for `general`, or ``"elementwise"``. `like`
+    has the parameters of functions that are written in C, of which Python cannot tell them.
     """
     made = []
     for function in functions:
@@ -356,6 +360,7 @@ def constant(
             _made(
                 Op(
                     *(name, forward, names),
+                    order=_order(like or unwrap(function)) if names[0] == "*xs" else (),
                     kind="constant",
                     flags=frozenset(flags),
                     memory=NEW_K if isinstance(function, np.ufunc) or "creates" in flags else NEW,
@@ -365,6 +370,17 @@ def constant(
             )
         )
     return made
+
+
+_COMPUTED_WITH = {"rtol", "atol"}  # though they have defaults
+
+
+def _order(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of a function's settings, each at its place; "" at those of arrays. None, if it takes any number."""
+    code, defaults = getattr(function, "__code__", None), getattr(function, "__defaults__", None) or ()
+    names = code.co_varnames[: code.co_argcount] if code else ()
+    required = len(names) - len(defaults)
+    return tuple(name if k >= required and name not in _COMPUTED_WITH else "" for k, name in enumerate(names))
 
 
 def _on_values(function: Callable[..., Any]) -> Callable[..., Any]:

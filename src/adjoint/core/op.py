@@ -68,6 +68,7 @@ class Op:
         forward: computes on plain arrays: ``forward(*arrays, **settings)``.
         inputs: names of the array arguments; a single ``"*xs"`` takes any number of them.
         settings: the other arguments with their defaults.
+        order: of a constant function of NumPy's: the names of its settings, each at its place among the arguments.
         rules: one gradient rule an input; or one rule for all inputs, if `joint`.
         jvps: forward mode, where it is not derived: one rule an input, which names ``t`` (that input's tangent)
             and gives its share of the result's; or one rule for all inputs, if `joint`.
@@ -82,7 +83,20 @@ class Op:
     """
 
     __slots__ = (
-        *("name", "forward", "inputs", "rules", "jvps", "batch", "settings", "kind", "joint", "multiple", "flags"),
+        *(
+            "name",
+            "forward",
+            "inputs",
+            "rules",
+            "jvps",
+            "batch",
+            "settings",
+            "order",
+            "kind",
+            "joint",
+            "multiple",
+            "flags",
+        ),
         *("memory", "answers", "samples", "errors", "doc", "pullbacks"),
     )
 
@@ -95,6 +109,7 @@ class Op:
         jvps: tuple[Rule | None, ...] = (),
         batch: Callable[..., Any] | str | None = None,
         settings: Mapping[str, Any] | None = None,
+        order: tuple[str, ...] = (),
         kind: Kind = "general",
         joint: bool = False,
         multiple: bool = False,
@@ -122,6 +137,7 @@ class Op:
         self.errors = errors
         self.doc = doc
         self.settings = {} if settings is None else settings
+        self.order = order
         self.pullbacks = {} if pullbacks is None else pullbacks
 
     def replace(self, **changes: Any) -> Op:
@@ -149,6 +165,8 @@ class Op:
         if self.inputs[0][0] == "*":
             if self.kind != "constant":
                 self._reject(kwargs.keys() - self.settings.keys())
+            elif len(self.order) >= len(args) and self.order[len(args) - 1]:  # the last one is a setting
+                args, kwargs = self._named(args, kwargs)
             return args, {**self.settings, **kwargs}
         count = len(self.inputs)
         arrays, rest = list(args[:count]), args[count:]
@@ -171,6 +189,13 @@ class Op:
             if isinstance(value, Box):
                 given[name] = self._plain(name, value)
         return tuple(arrays), {**self.settings, **given}
+
+    def _named(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The same call with all settings by name; as it is, if one is there twice: then NumPy says so."""
+        named = {name: value for name, value in zip(self.order, args, strict=False) if name}
+        if not named.keys().isdisjoint(kwargs):
+            return args, kwargs
+        return args[: len(args) - len(named)], {**named, **kwargs}
 
     def _plain(self, name: str, value: Any) -> Any:
         """The numbers of a box that was given as a setting, which no gradient flows through."""

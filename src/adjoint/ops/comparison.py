@@ -43,7 +43,7 @@ def each_element(function: Callable[..., Any], k: int) -> Callable[..., Any]:
 
 def _partitioned_each(xs: Any, stacked: tuple[bool, ...], settings: Any) -> Any:
     a, *rest = xs
-    given = dict(zip(("kth", "axis", "kind"), rest, strict=False)) | settings
+    given = dict(zip(("kth",), rest, strict=False)) | settings
     axis = given.pop("axis", -1)
     if axis is None:
         a, axis = np.reshape(a, (a.shape[0], -1)), 0
@@ -56,16 +56,22 @@ constant(np.logical_and, np.logical_or, np.logical_not, np.logical_xor)
 constant(np.isnan, np.isinf, np.isfinite, np.isnat)
 constant(np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert, np.left_shift, np.right_shift)
 constant(np.bitwise_count)
-constant(np.packbits, np.unpackbits, batch="axes")
+constant(np.packbits, batch="axes", like=lambda a, axis=None, bitorder="big": None)
+constant(np.unpackbits, batch="axes", like=lambda a, axis=None, count=None, bitorder="big": None)
 constant(np.argmax, np.argmin, np.argsort, np.nanargmax, np.nanargmin, batch="axes")
 constant(np.all, np.any, np.count_nonzero, batch="axes")
 constant(np.argpartition, batch=_partitioned_each)
 constant(np.searchsorted, batch=each_element(np.searchsorted, 1))
 constant(np.digitize, batch=each_element(np.digitize, 0))
-constant(np.argwhere, np.nonzero, np.flatnonzero, np.lexsort)
+constant(np.argwhere, np.nonzero, np.flatnonzero)
+constant(np.lexsort, like=lambda keys, axis=-1: None)
 constant(np.isclose, np.isposinf, np.isneginf, np.isreal, np.iscomplex, batch="elementwise")
 constant(np.allclose, np.array_equal, np.array_equiv)
 constant(np.shape, np.ndim, np.size, np.isrealobj, np.iscomplexobj, flags=("once",))
 # Arrays to write into: of the same kind as their model, so that what is written may have a gradient.
-constant(np.zeros_like, np.ones_like, np.empty_like, flags=("creates",))
-constant(np.einsum_path, np.result_type, np.can_cast, np.shares_memory, np.may_share_memory, flags=("once",))
+constant(np.zeros_like, np.ones_like, flags=("creates",))
+constant(
+    np.empty_like, flags=("creates",), like=lambda a, dtype=None, order="K", subok=True, shape=None, device=None: None
+)
+constant(np.can_cast, flags=("once",), like=lambda x, to, casting="safe": None)
+constant(np.einsum_path, np.result_type, np.shares_memory, np.may_share_memory, flags=("once",))

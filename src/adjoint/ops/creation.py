@@ -22,8 +22,9 @@ from adjoint.ops.writing import created_like
 
 constant(np.tril_indices_from, np.triu_indices_from, np.diag_indices_from, flags=("once",))
 constant(np.common_type, np.min_scalar_type, flags=("once",))
-constant(np.ix_, np.ravel_multi_index)
-constant(np.unravel_index, batch=each_element(np.unravel_index, 0))
+constant(np.ix_)
+constant(np.ravel_multi_index, like=lambda x, dims, mode="raise", order="C": None)
+constant(np.unravel_index, batch=each_element(np.unravel_index, 0), like=lambda x, shape, order="C": None)
 constant(np.isin, batch=each_element(np.isin, 0))
 constant(np.array_repr, np.array_str, np.array2string)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.compiler.arguments import Arguments
+from adjoint.compiler.arguments import Arguments, is_changed
 from adjoint.compiler.trace.guards import Binding, Guards
 from adjoint.compiler.trace.outside import MISSING, Refuse, root_of
 from adjoint.core.commit import Write
@@ -195,8 +195,7 @@ class Inputs(State):
         shadow.data = self._enter(Cell(name, tensor, DATA), tensor.data, lambda: shadow.data)
         shadow.node = None
         if tensor.node is not None:
-            made = tensor.node
-            if isinstance(made, Leaf) and (made.shape, made.dtype) != (tensor.shape, tensor.dtype):
+            if is_changed(tensor):
                 raise Refuse(f"{place.name} has got data of another kind since it was made")
             shadow.node = leaf(tensor.shape, tensor.dtype)
             cell = self._gradient_cell(name, tensor)

@@ -101,7 +101,7 @@ def _largest(dtype: str, sign: int) -> Any:
 def reduction_of(node: Node) -> Reduction | None:
     """How a reduction's elements are taken together; None if they cannot be."""
     assert node.op is not None
-    if node.settings.get("where", True) is not True or len(node.args) > 1:  # an axis without its name
+    if node.settings.get("where", True) is not True:
         return None
     name, out = node.op.name, key_of(node.dtype)
     wide = "f4" if out == "f2" else out
