@@ -48,6 +48,7 @@ from adjoint.tape.tensor import tensor as tensor
 
 if TYPE_CHECKING:
     from adjoint import data as data
+    from adjoint import distributed as distributed
     from adjoint import nn as nn
     from adjoint import optim as optim
     from adjoint import scipy as scipy
@@ -116,7 +117,7 @@ if TYPE_CHECKING:
     from adjoint.xp import from_dlpack as from_dlpack
 
 __version__ = _VERSION
-_ROOMS = frozenset({"data", "io", "nn", "optim", "scipy", "testing", "train", "xp"})
+_ROOMS = frozenset({"data", "distributed", "io", "nn", "optim", "scipy", "testing", "train", "xp"})
 _FUNCTIONS = frozenset(
     {"elu", "gelu", "hardtanh", "leaky_relu", "log_softmax", "logsumexp", "name", "prelu", "relu", "relu6"}
     | {"sigmoid", "silu", "softmax", "softplus", "softsign"}

@@ -50,6 +50,9 @@ class Hooks:
         self.before: dict[int, Hook] = {}
         self.after: dict[int, Hook] = {}
         self.keeps = False
+        self.whole: Callable[[dict[Node, Any]], None] | None = (
+            None  # sees all gradients of a pass, before they are kept
+        )
 
     def __call__(self, g: Any) -> Any:
         """The cotangent `g`, or what hooks put in its place."""

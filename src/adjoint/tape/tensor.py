@@ -255,6 +255,9 @@ class Tensor(Leaving, Writable, Observable, TensorMethods):
             seed = wrap(seed, None, self.level) if not isinstance(seed, Tensor) else seed
             rebox = self._reboxed
         found = backward({node: seed}, retain_graph=retain_graph, rebox=rebox, results=[self])
+        for whole in dict.fromkeys([target.saved[0].whole for target in found if target.saved]):
+            if whole is not None:
+                whole(found)
         with COLLECTING:  # two threads may add to one leaf
             for target, g in found.items():
                 self._collect(target, g, create_graph)

@@ -1,0 +1,309 @@
+"""`DataParallel`: each rank computes with its own examples, and all have the mean of their gradients.
+
+What flows in: a module, the same on all ranks, and each rank's examples. What flows out: in each `backward`, the mean
+over all ranks of each parameter's gradient. What may never happen: that replicas part without an error.
+
+A parameter's uses in one `forward` lead to a *gate*, a node in front of the leaf. The backward pass comes to the gate
+when it has left the last use behind; the gradient is then put into a bucket, and a bucket that is full is sent while
+the pass goes on. That is a head start and no more: at the end of the pass all ranks say of each parameter whether
+what they sent is its whole gradient. Where it is not (a use outside of `forward`, a checkpoint, a parameter that one
+rank does not use), the whole gradients are averaged then.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.op import Op
+from adjoint.core.pullbacks import Pullback
+from adjoint.core.trees import flatten
+from adjoint.distributed import exchange
+from adjoint.distributed.collectives import all_reduce
+from adjoint.distributed.world import Exchange, Pending, World, world
+from adjoint.nn import Module
+from adjoint.tape.backward import walk
+from adjoint.tape.modes import is_grad_enabled
+from adjoint.tape.node import Node, next_order
+from adjoint.tape.observing import hooks_of
+from adjoint.tape.tensor import Tensor
+
+_CHANNEL = 16  # that of the first bucket
+_ABSENT, _SENT, _OTHER = 0, 1, 2
+_GATE = Op("data_parallel", lambda x: x, ("x",))
+
+
+class Bucket:
+    """Parameters of one dtype whose gradients are sent together."""
+
+    def __init__(self, params: Sequence[Any], channel: int) -> None:
+        self.params, self.channel = params, channel
+        ends = np.cumsum([p.size for p in params]).tolist()
+        self.slices = [slice(end - p.size, end) for p, end in zip(params, ends, strict=True)]
+        self.flat = np.zeros(ends[-1], params[0].dtype)
+        self.filled: set[int] = set()
+        self.pending: Pending | None = None
+
+    def put(self, here: World, i: int, g: np.ndarray) -> None:
+        """Take the gradient of parameter number `i`, the first that comes; send all when all are there."""
+        if i in self.filled or self.pending is not None:
+            return
+        self.flat[self.slices[i]] = g.reshape(-1)
+        self.filled.add(i)
+        if len(self.filled) == len(self.params):
+            self.start(here)
+
+    def start(self, here: World) -> None:
+        steps = exchange.reduce(here, self.flat, np.add, self.channel)
+        self.pending = Pending(here, "the mean of gradients in DataParallel", steps)
+
+    def state(self, i: int, g: Any) -> int:
+        """What is known here of the gradient `g` of parameter number `i`."""
+        if g is None:
+            return _ABSENT
+        if self.pending is None or i not in self.filled or type(g) is not np.ndarray:
+            return _OTHER
+        same = g.dtype == self.flat.dtype and g.tobytes() == self.flat[self.slices[i]].tobytes()
+        return _SENT if same else _OTHER
+
+    def empty(self) -> None:
+        self.filled, self.pending = set(), None
+
+
+class DataParallel(Module):
+    """A module whose parameters have, after each `backward`, the mean over all ranks of their gradients.
+
+    When it is made, the parameters of rank 0 are copied to all others. Sums are taken in the order of ranks: results
+    have the same bits on every rank and at every run. With one rank it is the module itself.
+
+    Args:
+        module: the module, of the same parameters on all ranks. It stays in the attribute `module`.
+        bucket: bytes of gradients that are sent together.
+
+    Raises:
+        DistributedError: if the modules of two ranks differ in the names, shapes or dtypes of their parameters.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> from adjoint import nn
+        >>> model = ad.distributed.DataParallel(nn.Linear(2, 1, rng=0))
+        >>> np.sum(model(np.ones((3, 2)))).backward()  # this rank's examples
+        >>> model.module.weight.grad.shape
+        (1, 2)
+    """
+
+    def __init__(self, module: Module, bucket: int = 1 << 20) -> None:
+        self.module, self._size = module, bucket
+        self._buckets: list[Bucket] = []
+        self._known: tuple[int, ...] = ()
+        if world().size > 1:
+            agree(module)
+            spread(module)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What the module computes of this rank's examples."""
+        if world().size == 1 or not is_grad_enabled():
+            return self.module(*args, **kwargs)
+        self._prepare()
+        with self._gated() as gates:
+            out = self.module(*args, **kwargs)
+        _placed(gates, flatten(out)[0])
+        return out
+
+    def _prepare(self) -> None:
+        """Put the parameters that are trained into buckets, those first whose gradients come first."""
+        trained = [p for p in self.module.parameters() if p.node is not None]
+        known = tuple(id(p.node) for p in trained)
+        for bucket in self._buckets:  # a pass that ended in an error
+            if bucket.pending is not None:
+                bucket.pending.result()
+            bucket.empty()
+        if known == self._known:
+            return
+        here, self._known, self._buckets = world(), known, []
+        with here.lock:
+            here.run("DataParallel", here.agreed(f"DataParallel, which trains {_signature(trained)}", 0))
+        part: list[Any] = []
+        for p in reversed(trained):
+            if part and (p.dtype != part[0].dtype or sum(q.data.nbytes for q in part) >= self._size):
+                self._buckets.append(Bucket(part, _CHANNEL + len(self._buckets)))
+                part = []
+            part.append(p)
+        if part:
+            self._buckets.append(Bucket(part, _CHANNEL + len(self._buckets)))
+        for p in trained:
+            hooks_of(p, "DataParallel").whole = self._whole
+
+    @contextmanager
+    def _gated(self) -> Iterator[list[Node]]:
+        """A block in which uses of parameters lead to their gates."""
+        gates, places = [], []
+        for bucket in self._buckets:
+            for i, p in enumerate(bucket.params):
+                gates.append(self._gate(bucket, i, p.node))
+                places.append((p, p.node))
+        try:
+            for (p, _), gate in zip(places, gates, strict=True):
+                p.node = gate
+            yield gates
+        finally:
+            for p, leaf in places:
+                p.node = leaf
+
+    def _gate(self, bucket: Bucket, i: int, leaf: Node) -> Node:
+        def run(g: Any, saved: Any) -> Sequence[Any]:
+            if type(g) is np.ndarray:
+                bucket.put(world(), i, g)
+                for other in self._buckets:
+                    if other.pending is not None:
+                        other.pending.go_on()
+            return (g,)
+
+        gate = Node()
+        gate.order, gate.pullback, gate.parents, gate.saved = (
+            next_order(),
+            Pullback(run, _GATE, wanted=(0,)),
+            (leaf,),
+            (),
+        )
+        return gate
+
+    def _whole(self, found: dict[Node, Any]) -> None:
+        """Put the mean over all ranks in place of each gradient in `found`, at the end of a backward pass."""
+        here = world()
+        mine = np.array(
+            [b.state(i, found.get(p.node)) for b in self._buckets for i, p in enumerate(b.params)], np.uint8
+        )
+        begun = np.array([b.pending is not None for b in self._buckets], np.uint8)
+
+        def steps() -> Exchange:
+            yield from here.agreed(f"backward() of DataParallel, which trains {len(mine)} parameters", 0)
+            all_sent = yield from exchange.reduce(here, mine == _SENT, np.minimum)
+            return all_sent, (yield from exchange.reduce(here, np.concatenate([mine, begun]), np.maximum))
+
+        with here.lock:
+            told, seen = here.run("backward() of DataParallel", steps())
+        k = 0
+        for j, bucket in enumerate(self._buckets):
+            total = None
+            if seen[len(mine) + j]:  # a rank that has not sent sends what it has, so that the others' waits end
+                if bucket.pending is None:
+                    bucket.start(here)
+                total = bucket.pending.result()  # type: ignore[union-attr]  # started above
+            for i, p in enumerate(bucket.params):
+                if told[k] and total is not None:
+                    found[p.node] = (total[bucket.slices[i]] / here.size).astype(p.dtype).reshape(p.shape)
+                elif seen[k]:
+                    g = found.get(p.node)
+                    found[p.node] = all_reduce(np.zeros(p.shape, p.dtype) if g is None else g, "mean")
+                k += 1
+            bucket.empty()
+
+
+def _placed(gates: Sequence[Node], results: Sequence[Any]) -> None:
+    """Give each gate its place in the backward pass: just behind its last use among what led to `results`."""
+    latest: dict[Node, float] = {}
+    waiting = set(gates)
+    for x in results:
+        if isinstance(x, Tensor) and x.node is not None:
+            for node in walk(x.node):
+                for parent in node.parents:
+                    if parent in waiting:
+                        latest[parent] = max(node.order, latest.get(parent, node.order))
+    for i, (gate, order) in enumerate(latest.items()):
+        gate.order = order + (i + 1) / (len(latest) + 2)  # type: ignore[assignment]  # between two whole numbers
+
+
+def _signature(params: Sequence[Any]) -> str:
+    """The parameters in a few words that differ where they differ."""
+    shapes = zlib.crc32(repr([(p.shape, str(p.dtype)) for p in params]).encode())
+    return f"{len(params)} parameters of {sum(p.size for p in params)} numbers (shapes {shapes:08x})"
+
+
+def agree(module: Module) -> None:
+    """Hold that the parameters of all ranks are of the same names, shapes and dtypes.
+
+    Raises:
+        DistributedError: if they are not; it says what each rank has.
+    """
+    here = world()
+    names = zlib.crc32(repr([name for name, _ in module.named_parameters()]).encode())
+    with here.lock:
+        said = f"a model with {_signature(list(module.parameters()))}, names {names:08x}"
+        here.run("DataParallel", here.agreed(said, 0))
+
+
+def spread(module: Module, root: int = 0) -> None:
+    """Copy the parameters and buffers of rank `root` into those of all ranks."""
+    here = world()
+    state = module.state_dict()
+    if here.size > 1:
+        with here.lock:
+            for name, value in state.items():
+                array = np.asarray(value, order="C")
+                state[name] = np.array(here.run("broadcast", exchange.broadcast(here, array, root)))
+        module.load_state_dict(state)
+
+
+def average_gradients(params: Sequence[Any]) -> None:
+    """Put the mean over all ranks in place of the gradient of each of `params`: after a compiled step, for example.
+
+    Raises:
+        DistributedError: if ranks hold other gradients.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> w = ad.tensor([1.0, 2.0], requires_grad=True)
+        >>> np.sum(w**2).backward()
+        >>> ad.distributed.average_gradients([w])
+        >>> w.grad
+        tensor([2., 4.])
+    """
+    if world().size == 1:
+        return
+    for p in params:
+        if p.grad is not None:
+            p.grad = all_reduce(p.grad.data, "mean")
+
+
+def weighted(loss: Any, examples: int) -> Any:
+    """A rank's mean loss over so many examples, scaled: the mean over ranks is then that over all examples.
+
+    Args:
+        loss: the mean over this rank's examples.
+        examples: how many these are; ranks may have different numbers.
+
+    Example:
+        >>> import adjoint as ad
+        >>> ad.distributed.weighted(0.5, 32)  # one rank: nothing to scale
+        0.5
+    """
+    here = world()
+    if here.size == 1:
+        return loss
+    total = int(all_reduce(np.array(examples)))
+    factor = examples * here.size / total
+    return loss if factor == 1 else loss * factor
+
+
+def shard(*arrays: Any) -> Any:
+    """This rank's rows of the examples of all ranks: the ranks' parts follow one another, and differ by 1 at most.
+
+    Args:
+        arrays: of the same length along the first axis.
+
+    Returns:
+        The part of the array; a tuple of parts, of several.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> ad.distributed.shard(np.arange(4))
+        array([0, 1, 2, 3])
+    """
+    here = world()
+    parts = tuple(a[here.rank * len(a) // here.size : (here.rank + 1) * len(a) // here.size] for a in arrays)
+    return parts[0] if len(parts) == 1 else parts

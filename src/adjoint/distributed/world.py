@@ -1,0 +1,247 @@
+"""Which processes work together, and how one waits for another: each wait has a limit, and names the rank it is for."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Generator, Iterator, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from adjoint.core.errors import AdjointError, ArgumentError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+#: What launchers of MPI set in the environment of each process, for its rank.
+_LAUNCHED = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK")
+HEADER = 192  # bytes of the line that each rank says first
+_SPIN = 2e-4  # seconds of asking without a pause
+
+
+class DistributedError(AdjointError, RuntimeError):
+    """Ranks that do not do the same, or one that does not answer."""
+
+
+class Message(NamedTuple):
+    """A message on its way: MPI's request, and the rank that it comes from or goes to."""
+
+    request: Any  # mpi4py's, which has no types
+    rank: int
+    comes: bool
+
+
+#: What ranks do together, as a program that gives messages and goes on when all of them have arrived.
+Exchange = Generator[Sequence[Message], None, Any]
+
+
+class World:
+    """The processes that MPI started together; or this one alone.
+
+    Attributes:
+        rank: the number of this process, from 0.
+        size: how many there are.
+    """
+
+    def __init__(self, comm: Any = None) -> None:
+        self.comm = comm
+        self.rank: int = comm.Get_rank() if comm is not None else 0
+        self.size: int = comm.Get_size() if comm is not None else 1
+        self.timeout = 300.0
+        self.lock = threading.RLock()  # one exchange at a time on channel 0
+
+    def others(self) -> list[int]:
+        """All ranks but this one: the next one first, so that not all send to the same."""
+        return [(self.rank + i) % self.size for i in range(1, self.size)]
+
+    def send(self, array: np.ndarray, to: int, channel: int) -> Message:
+        return Message(self.comm.Isend([array, array.nbytes, _bytes()], dest=to, tag=channel), to, False)
+
+    def receive(self, array: np.ndarray, source: int, channel: int) -> Message:
+        return Message(self.comm.Irecv([array, array.nbytes, _bytes()], source=source, tag=channel), source, True)
+
+    def agreed(self, what: str, channel: int) -> Exchange:
+        """Tell all ranks `what` comes now, and hear it of them.
+
+        Raises:
+            DistributedError: where one says something else.
+        """
+        mine = line(what)
+        theirs = {rank: np.zeros(HEADER, np.uint8) for rank in self.others()}
+        yield [self.receive(heard, rank, channel) for rank, heard in theirs.items()] + [
+            self.send(mine, rank, channel) for rank in theirs
+        ]
+        for rank, heard in theirs.items():
+            if heard.tobytes() != mine.tobytes():
+                raise DistributedError(
+                    f"all ranks must make the same calls in the same order; rank {self.rank} calls {what}, "
+                    f"rank {rank} calls {told(heard)}"
+                )
+
+    def run(self, what: str, exchange: Exchange) -> Any:
+        """Carry `exchange` out, called `what` in errors, and give its result."""
+        return Pending(self, what, exchange).result()
+
+
+class Pending:
+    """An exchange under way."""
+
+    def __init__(self, world: World, what: str, exchange: Exchange) -> None:
+        self.world, self.what, self.exchange = world, what, exchange
+        self.messages: list[Message] = []
+        self.done, self.value = False, None
+        self.go_on()
+
+    def go_on(self) -> bool:
+        """Do what can be done now, without waiting. Says whether all is done."""
+        while not self.done:
+            self.messages = [m for m in self.messages if not m.request.Test()]
+            if self.messages:
+                return False
+            try:
+                self.messages = list(next(self.exchange))
+            except StopIteration as end:
+                self.done, self.value = True, end.value
+        return True
+
+    def result(self) -> Any:
+        """Wait for the end.
+
+        Raises:
+            DistributedError: if a rank does not answer within the time limit.
+        """
+        start = time.monotonic()
+        pause = 2e-5
+        while not self.go_on():
+            waited = time.monotonic() - start
+            if waited > self.world.timeout:
+                raise self._given_up(waited)
+            if waited > _SPIN:
+                time.sleep(pause)
+                pause = min(2 * pause, 1e-3)
+        return self.value
+
+    def _given_up(self, waited: float) -> DistributedError:
+        missing = sorted({m.rank for m in self.messages if m.comes} or {m.rank for m in self.messages})
+        for message in self.messages:
+            message.request.Cancel()
+        who = " and ".join(map(str, missing))
+        return DistributedError(
+            f"rank {self.world.rank} waited {waited:.0f} s for rank {who} in {self.what}: it did not make the same "
+            f"call, or is not there any more. For a longer limit: ad.distributed.set_timeout(seconds)"
+        )
+
+
+def _bytes() -> Any:
+    return import_module("mpi4py.MPI").BYTE
+
+
+def line(what: str) -> np.ndarray:
+    """A text as a message of fixed length."""
+    return np.frombuffer(what.encode()[:HEADER].ljust(HEADER, b"\0"), np.uint8)
+
+
+def told(heard: np.ndarray) -> str:
+    """The text of such a message."""
+    return heard.tobytes().rstrip(b"\0").decode(errors="replace")
+
+
+_WORLDS: list[World] = []
+_MAKING = threading.Lock()
+
+
+def world() -> World:
+    """The world of this process, made at the first call.
+
+    Raises:
+        DistributedError: if a launcher of MPI started this process, and mpi4py is missing.
+    """
+    if not _WORLDS:
+        with _MAKING:
+            if not _WORLDS:
+                _WORLDS.append(_made())
+    return _WORLDS[0]
+
+
+def _made() -> World:
+    if not any(name in os.environ for name in _LAUNCHED):
+        return World()
+    if find_spec("mpi4py") is None:
+        raise DistributedError(
+            "this process was started by mpiexec, and mpi4py is not installed: pip install 'adjoint[mpi]'"
+        )
+    made = World(import_module("mpi4py.MPI").COMM_WORLD.Dup())
+    if made.size > 1:
+        sys.excepthook = _aborting(made, sys.excepthook)
+    return made
+
+
+def _aborting(made: World, before: Any) -> Any:
+    """The hook for an uncaught exception: print it with its rank, and end all ranks, which would wait for this one."""
+
+    def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        with contextlib.suppress(Exception):
+            before(kind, error, trace)
+        last = traceback.format_exception_only(kind, error)[-1].strip()
+        print(f"adjoint: rank {made.rank} of {made.size} ended by {last}; all ranks end", file=sys.stderr, flush=True)
+        sys.stdout.flush()
+        made.comm.Abort(1)
+
+    return hook
+
+
+def rank() -> int:
+    """The number of this process among those that work together; 0 alone.
+
+    Example:
+        >>> import adjoint as ad
+        >>> ad.distributed.rank(), ad.distributed.size()
+        (0, 1)
+    """
+    return world().rank
+
+
+def size() -> int:
+    """How many processes work together; 1 without MPI."""
+    return world().size
+
+
+def set_timeout(seconds: float) -> None:
+    """Give up a wait for another rank after so many seconds (300 at first).
+
+    Raises:
+        ArgumentError: if it is not above 0.
+    """
+    if not seconds > 0:
+        raise ArgumentError(f"set_timeout(seconds): more than 0 seconds; got {seconds}")
+    world().timeout = float(seconds)
+
+
+def barrier() -> None:
+    """Wait until all ranks have come here."""
+    here = world()
+    if here.size > 1:
+        with here.lock:
+            here.run("barrier()", here.agreed("barrier()", 0))
+
+
+@contextlib.contextmanager
+def only_first() -> Iterator[bool]:
+    """A block for rank 0 alone: gives whether this is rank 0; all ranks leave it together.
+
+    Example:
+        >>> import adjoint as ad
+        >>> with ad.distributed.only_first() as first:
+        ...     if first:
+        ...         print("saved")
+        saved
+    """
+    yield rank() == 0
+    barrier()

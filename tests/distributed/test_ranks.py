@@ -1,0 +1,99 @@
+"""Programs of several ranks, each in processes of its own; without mpiexec they are left out by name."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+
+PROGRAMS = Path(__file__).parent / "programs"
+MPIEXEC = Path(sys.executable).parent / "mpiexec"
+needs_mpi = pytest.mark.skipif(not MPIEXEC.exists(), reason="mpiexec of the mpich wheel is not installed")
+
+
+def run(program, ranks, *args, timeout=240):
+    """The program on so many ranks."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("PMI", "OMPI", "HYDRA"))}
+    command = [MPIEXEC, "-n", str(ranks), sys.executable, PROGRAMS / f"{program}.py", str(ranks), *args]
+    env["PYTHONPATH"] = str(Path(ad.__file__).parents[1])
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=timeout, check=False)
+
+
+@needs_mpi
+@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("program", ["collectives", "parallel"])
+def test_programs(program, ranks):
+    done = run(program, ranks)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("done") == ranks
+
+
+@needs_mpi
+def test_messages():
+    done = run("messages", 2)
+    assert done.stdout.count("done") == 2, done.stdout + done.stderr
+
+
+LOST = {
+    "raises": "rank 1 of 2 ended by ValueError: a bad row",
+    "is late": "rank 0 waited 1 s for rank 1 in barrier()",
+    "calls another": "rank 0 calls all_gather of float64 (3,), rank 1 calls all_reduce(op='sum') of float64 (3,)",
+    "has another shape": "all_reduce(op='sum') of float64 (4,)",
+    "is killed": "KILLED",
+    "leaves the backward pass out": "waited 1 s for rank 1 in all_reduce(op='sum') of float64 (3,)",
+}
+
+
+@needs_mpi
+@pytest.mark.parametrize("case", LOST)
+def test_a_rank_that_does_not_answer_ends_the_run(case):
+    start = time.monotonic()
+    done = run("lost", 2, case)
+    assert done.returncode != 0
+    assert LOST[case].lower() in (done.stdout + done.stderr).lower()
+    assert time.monotonic() - start < 60
+
+
+def test_alone():
+    d = ad.distributed
+    x = np.arange(6.0).reshape(2, 3)
+    for op in ("sum", "mean", "max", "min"):
+        np.testing.assert_array_equal(d.all_reduce(x, op), x)
+    np.testing.assert_array_equal(d.all_gather(x), x[None])
+    np.testing.assert_array_equal(d.broadcast(x), x)
+    np.testing.assert_array_equal(ad.grad(lambda x: np.sum(d.all_reduce(x) ** 2))(x), 2 * x)
+    assert d.gather_objects([1]) == [[1]]
+    with d.only_first() as first:
+        assert first
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda d: d.all_reduce(np.ones(2), "product"), "'sum', 'mean', 'max' or 'min'; got 'product'"),
+        (lambda d: d.broadcast(np.ones(2), root=1), "numbered 0 to 0; got 1"),
+        (lambda d: d.send(np.ones(2), to=0), "another rank, one of none; got 0"),
+        (lambda d: d.reduce_scatter(np.ones(2)), "first axis has 1 elements"),
+        (lambda d: d.set_timeout(0), "more than 0 seconds"),
+        (lambda d: d.all_reduce(np.array(["a"])), "of numbers; got an array of <U1"),
+        (
+            lambda d: d.ShardedOptimizer(ad.optim.LBFGS([ad.tensor([1.0], requires_grad=True)])),
+            "such as Adam; got LBFGS",
+        ),
+    ],
+)
+def test_wrong_calls(call, words):
+    with pytest.raises(ad.AdjointError, match=words.replace("(", r"\(")):
+        call(ad.distributed)
+
+
+def test_without_mpi4py_it_says_what_to_install():
+    code = "import sys; sys.modules['mpi4py'] = None; import adjoint as ad; ad.distributed.rank()"
+    env = {**os.environ, "PMI_RANK": "0", "PYTHONPATH": str(Path(ad.__file__).parents[1])}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
+    assert "pip install 'adjoint[mpi]'" in done.stderr
