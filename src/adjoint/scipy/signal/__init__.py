@@ -1,0 +1,12 @@
+"""`scipy.signal` for tensors: convolution, recursive filters, trends, analytic signals."""
+
+from adjoint.scipy.signal.convolution import convolution as convolution
+from adjoint.scipy.signal.convolution import convolution_by_spectra as convolution_by_spectra
+from adjoint.scipy.signal.convolution import convolve as convolve
+from adjoint.scipy.signal.convolution import correlate as correlate
+from adjoint.scipy.signal.convolution import fftconvolve as fftconvolve
+from adjoint.scipy.signal.filters import lfilter as lfilter
+from adjoint.scipy.signal.filters import rational_filter as rational_filter
+from adjoint.scipy.signal.filters import sosfilt as sosfilt
+from adjoint.scipy.signal.trends import detrend as detrend
+from adjoint.scipy.signal.trends import hilbert as hilbert
