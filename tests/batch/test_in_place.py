@@ -176,3 +176,17 @@ def test_the_samples_of_the_caller_stay():
     ad.vmap(run(operators))(XS, WS, PLACES)
     ad.vmap(lambda x: x.__iadd__(1.0))(XS)
     np.testing.assert_array_equal(XS, before)
+
+
+def test_a_row_that_differs_between_samples_of_an_array_that_does_not():
+    def f(rows, c):
+        rows = -rows
+        row = rows[np.argmin(rows[0] * c)]
+        row[0] = c
+        return row**2, rows
+
+    rows, c = np.random.default_rng(0).normal(size=(3, 3)), np.array([0.5, -0.7])
+    wanted = [f(rows, x) for x in c]
+    for g in (f, lambda rows, x: ad.vjp(f, rows, x)[0]):
+        for found, each in zip(ad.vmap(g, in_axes=(None, 0))(rows, c), zip(*wanted, strict=True), strict=True):
+            np.testing.assert_allclose(found, np.stack(each))

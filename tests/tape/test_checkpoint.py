@@ -619,3 +619,16 @@ def test_errors_say_what_to_call(call, message):
 def test_an_error_inside_is_the_functions_own():
     with pytest.raises(ZeroDivisionError):
         ad.checkpoint(lambda x: x * (1 // 0))(leaf(r(3)))
+
+
+@pytest.mark.parametrize("laid", [lambda x: x, lambda x: x[..., ::-1], np.asfortranarray, lambda x: x[:, :, ::2]])
+def test_an_argument_that_is_written_lies_as_it_did(laid):
+    def f(a):
+        line = a.reshape(-1)  # a view, or a copy, by the layout
+        a[0, :] = 1.0
+        return line, a
+
+    x = laid(np.arange(12.0).reshape(2, 2, 3))
+    (value, pullback), (again, other) = ad.vjp(ad.checkpoint(f), x), ad.vjp(f, x)
+    np.testing.assert_array_equal(value[0], again[0])
+    np.testing.assert_array_equal(pullback((value[0], value[1]))[0], other((value[0], value[1]))[0])

@@ -45,7 +45,11 @@ def _operator(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
             if found is NotImplemented:
                 return _no_operand(name, other)
             other = found
-        return asking(op, other, self) if reflected else asking(op, self, other)
+        if not reflected:
+            return asking(op, self, other)
+        out = asking(op, other, self)
+        # Python computes ``1j * np.float64(2)``, to one of its own numbers.
+        return out.of_python() if type(other) is complex and self.dtype == float and self._is_number() else out
 
     return method
 
@@ -162,6 +166,10 @@ class ArrayBox(Box):
     def _is_number(self) -> bool:
         """Whether this is a number, as NumPy's, and not an array that can be written."""
         return False
+
+    def of_python(self) -> Any:
+        """This number of NumPy's as one of Python's, if there are such of this kind."""
+        return self if self.python_kind is None else self.python_kind.standing_for(self)
 
     @property
     def __class__(self) -> Any:
@@ -365,7 +373,7 @@ class ArrayBox(Box):
         return cast(self if dtype.kind in "fc" else detached(self), dtype=dtype, copy=copy, order=order)
 
     def copy(self, order: Any = "C") -> Any:
-        return operation("copy")(self, order=order)
+        return self[()] if self._is_number() else operation("copy")(self, order=order)
 
     def dot(self, other: Any) -> Any:
         return operation("dot")(self, other)
@@ -403,7 +411,7 @@ class ArrayBox(Box):
     # PyTorch's names for what NumPy calls otherwise.
     def view(self, *shape: Any) -> Any:
         if not shape:  # NumPy's: all of it
-            return self[...]
+            return self[() if self._is_number() else ...]
         if isinstance(shape[0], type | np.dtype | str):
             raise ArgumentError(
                 f"t.view({shape[0]!r}) would read the memory as another type, which has no derivative. Convert the "

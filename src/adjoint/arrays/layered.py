@@ -187,10 +187,10 @@ class Layered(Writable):
         )
 
     def __copy__(self) -> Any:
-        return np.copy(self)
+        return self.copy()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        return np.copy(self)
+        return self.copy()
 
 
 def as_now(x: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from adjoint.arrays.fast_path import PLAIN, FastPath, WithFastPaths
+from adjoint.arrays.layered import is_number
 from adjoint.batch.fast import fast_path
 from adjoint.batch.memory import by_sample, shown
 from adjoint.batch.memory import settled as settled_by
@@ -59,7 +60,7 @@ class Batched(WithFastPaths):
             if op.kind == "constant" and "creates" not in op.flags:
                 return out
             out = _wrapped(op, out, False, level)
-            if op.name in _ARRAYS and not out.shape:
+            if not out.shape and _is_array(op, args, settings):
                 out.keep_array()
             return self.viewed(out, op, settings) if len(args) == 1 and isinstance(out, Batched) else out
         if "once" in op.flags:
@@ -70,7 +71,7 @@ class Batched(WithFastPaths):
             given = values, stacked, settings
             out = [settled_by(op, x, *given) for x in out] if several else settled_by(op, out, *given)
         out = _wrapped(op, out, True, level)
-        if op.name in _ARRAYS and not out.shape:
+        if isinstance(out, Batched) and not out.shape and _is_array(op, args, settings):
             out.keep_array()
         shows_it = op.memory.view != "never" and len(args) == 1 and isinstance(out, Batched)
         return self.viewed(out, op, settings) if shows_it else out
@@ -93,8 +94,12 @@ class Batched(WithFastPaths):
     def viewed(self, result: Any, op: Op, settings: Any) -> Any:
         """As for any array; what NumPy's result for one sample shows is a view, whatever that of all shows."""
         data, is_stacked = result._layers
-        if not result.shape and op.name not in _ARRAYS:
-            if self._is_number() or (op.name == "getitem" and not _has_ellipsis(settings["index"])):
+        if not result.shape and not _is_array(op, (self,), settings):
+            if (
+                self._is_number()
+                or op.name == "flip"
+                or (op.name == "getitem" and not _has_ellipsis(settings["index"]))
+            ):
                 return result  # a number of its own, as NumPy's ``a[0]`` is
         if not is_stacked:
             return super().viewed(result, op, settings)
@@ -176,10 +181,21 @@ class Batched(WithFastPaths):
 # Of these NumPy gives arrays, where results of others that have no axes are numbers.
 _ARRAYS = frozenset(
     (
-        *("copy", "reshape", "choose_either", "broadcast_to", "i0", "isin"),
-        *("zeros_like", "ones_like", "full_like", "empty_like"),
+        *("copy", "choose_either", "broadcast_to", "i0", "isin", "roll", "tile"),
+        *("zeros_like", "ones_like", "created_like", "empty_like"),
     )
 )
+# And of these for arrays.
+_AS_GIVEN = frozenset(("reshape", "astype", "imag"))
+
+
+def _is_array(op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> bool:
+    """Whether a result of `op` without axes is an array, as NumPy's would be, and no number."""
+    if op.name in _AS_GIVEN:
+        return not is_number(args[0])
+    if op.name == "getitem":
+        return is_number(args[0]) and _has_ellipsis(settings["index"])
+    return op.name in _ARRAYS
 
 
 def _any_one(stack: Any) -> Any:

@@ -143,8 +143,11 @@ def with_strides(array: np.ndarray, strides: tuple[int, ...]) -> np.ndarray:
     """`array`, or a copy that has these `strides`; where several elements would share a place, as it is."""
     if array.strides == strides or not array.size:
         return array
-    if any(n > 1 and stride == 0 for n, stride in zip(array.shape, strides, strict=True)):
-        return array
+    reach = array.itemsize
+    for stride, n in sorted((abs(stride), n) for n, stride in zip(array.shape, strides, strict=True) if n > 1):
+        if stride < reach:
+            return array
+        reach += (n - 1) * stride
     spans = [(n - 1) * stride for n, stride in zip(array.shape, strides, strict=True)]
     first, room = -sum(span for span in spans if span < 0), sum(map(abs, spans)) + array.itemsize
     copy: np.ndarray

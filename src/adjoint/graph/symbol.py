@@ -240,6 +240,9 @@ class Symbol(Layered):
     def _is_number(self) -> bool:
         return not isinstance(self.layers[0], np.ndarray)
 
+    def of_python(self) -> Any:
+        return symbol_of(self.value.item(), self.node)
+
     @property
     def requires_grad(self) -> bool:
         """Whether it must not be taken for its value alone: always."""

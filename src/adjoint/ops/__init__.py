@@ -58,7 +58,7 @@ _RARER = {
     "linalg": (
         "cond cross det det_keeping_factors diagonal inv linalg_cross linalg_diagonal linalg_matmul "
         "linalg_matrix_transpose linalg_outer linalg_tensordot linalg_trace linalg_vecdot matmul matrix_power "
-        "matrix_rank matrix_transpose outer sign_and_logdet slogdet slogdet_keeping_factors solve "
+        "matrix_rank matrix_transpose outer ranks sign_and_logdet slogdet slogdet_keeping_factors solve "
         "solve_keeping_factors stacked_det stacked_solve tensordot tensorinv tensorsolve trace vecdot"
     ),
     "neural": "affine huber_cost logit_cross_entropy negative_log_likelihood standardize",

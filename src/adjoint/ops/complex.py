@@ -67,6 +67,7 @@ def angle(z: Any, deg: bool = False) -> Any:
 
 @composite(np.real_if_close, samples=lambda r: [call(r(3)), call(_z(r, 3))])
 def real_if_close(a: Any, tol: float = 100) -> Any:
+    a = a if np.ndim(a) else a[...]
     if not np.iscomplexobj(a):
         return a
     within = tol * np.finfo(a.dtype).eps if tol > 1 else tol
@@ -128,7 +129,7 @@ def fix(x: Any, out: Any = None) -> Any:
 def modf(x: Any, /) -> Any:
     x = x.astype(np.sqrt(np.zeros(0, x.dtype)).dtype) if np.result_type(x).kind in "iub" else x
     part = np.fmod(np.where(np.isinf(x), 0.0, x), 1.0)  # with the sign of x, also where it is 0
-    return np.where(np.isinf(x), np.copysign(0.0, detached(x)), part), np.trunc(x)
+    return np.where(np.isinf(x), np.copysign(0.0, detached(x)), part)[()], np.trunc(x)
 
 
 @composite(

@@ -12,7 +12,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from adjoint.core.box import Box, raw, varies
 from adjoint.core.constructors import composite, constant
 from adjoint.core.errors import ArgumentError, BatchedValueError, NotSupportedError
-from adjoint.core.memory import NEW_A, NEW_K, axes_by, in_order, lies
+from adjoint.core.memory import NEW_A, NEW_K, axes_by, in_order, lies, lying_as
 from adjoint.core.op import call
 from adjoint.core.protocol import detached, in_graph
 from adjoint.ops.comparison import each_element
@@ -92,12 +92,14 @@ def linspace(
         raise ArgumentError(f"np.linspace: num must not be negative; got {num}")
     intervals = num - 1 if endpoint else num
     weights = np.arange(num) / max(intervals, 1)
+    ends = start, stop
     start, width = start * 1.0, stop * 1.0 - start
     weights = weights.astype(np.result_type(width))
     values = start + np.reshape(weights, (-1,) + (1,) * np.ndim(width)) * width
     if endpoint and num > 1:  # `stop` itself, not what rounding makes of it
         values = np.concatenate([values[:-1], np.broadcast_to(stop * 1.0, (1, *np.shape(width)))])
     values = np.moveaxis(values, 0, axis) if axis != 0 else values
+    values = lying_as(values, lambda a, b: np.linspace(a, b, num, endpoint, axis=axis), *ends)
     if dtype is not None:
         values = (np.floor(values) if np.dtype(dtype).kind in "iu" else values).astype(dtype)
     return (values, width / intervals if intervals > 0 else np.nan * width) if retstep else values
@@ -132,8 +134,9 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     dtype_of_values = np.result_type(start, stop, float)
     start, stop = _array(start).astype(dtype_of_values), _array(stop).astype(dtype_of_values)
     sign = np.sign(detached(start))
-    logs = np.linspace(np.log(start / sign), np.log(stop / sign), num, endpoint, axis=axis)
-    values = sign * np.exp(logs)
+    logs = np.linspace(np.log(start / sign), np.log(stop / sign), num, endpoint)
+    values = np.moveaxis(sign * np.exp(logs), 0, axis)
+    values = lying_as(values, lambda a, b: np.geomspace(a, b, num, endpoint, axis=axis), start, stop)
     return values if dtype is None else values.astype(dtype)
 
 

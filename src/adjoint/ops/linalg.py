@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint.core.box import goes_back, raw, varies
+from adjoint.core.box import Box, goes_back, raw, varies
 from adjoint.core.constructors import composite, constant, general
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.memory import axes_by, in_order, lies
@@ -31,14 +31,22 @@ from adjoint.ops.factors import (
 from adjoint.ops.linear import vecdot
 from adjoint.ops.shape import lined_up
 
-constant(np.linalg.matrix_rank, batch=lambda xs, settings: _each_rank(xs, settings))
+
+def ranks(*xs: Any, **settings: Any) -> Any:
+    """The ranks of a stack of matrices."""
+    return np.linalg.matrix_rank(*xs, **settings)
 
 
-def _each_rank(xs: Any, settings: Any) -> Any:
-    """The ranks of a stack of matrices; a vector's is 1, unless it is 0."""
-    if np.ndim(xs[0]) > 2:
-        return np.linalg.matrix_rank(*xs, **settings)
-    return np.any(np.reshape(xs[0], (len(xs[0]), -1)), axis=1).astype(int)
+(_ranks,) = constant(ranks, batch=lambda xs, settings: ranks(*xs, **settings))
+
+
+@composite(np.linalg.matrix_rank, samples=lambda r: [call(r(3, 3)), call(r(3))])
+def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:  # noqa: N803 - NumPy's name
+    if np.ndim(A) > 1:
+        given = {"tol": tol, "hermitian": hermitian or None, "rtol": rtol}
+        return _ranks(A, **{name: setting for name, setting in given.items() if setting is not None})
+    found: Any = np.any(A)  # a vector's is 1, unless it is 0: one of Python's numbers
+    return found.astype(int).of_python() if isinstance(found, Box) else int(found)  # type: ignore[attr-defined]  # every box has both
 
 
 def _solve_a(g: Any, a: Any, b_shape: Any, out: Any) -> Any:

@@ -14,7 +14,7 @@ from adjoint.core.memory import axes_by, lies, with_strides
 from adjoint.core.op import Op, call
 from adjoint.core.pullbacks import dtype_of, shape_of, unbroadcast
 from adjoint.core.registry import register
-from adjoint.ops.indexing import PickedView, getitem, may_repeat, read, together
+from adjoint.ops.indexing import PickedView, getitem, may_repeat, pick, read, together
 from adjoint.ops.shape import as_assigned, astype, copy, loses_imaginary, real_part
 
 # How a view was made from its root: the operations, with their settings, one after another.
@@ -162,7 +162,8 @@ def written(a: Any, path: Path, index: Any, value: Any) -> Any:
     """`a` with `value` at `index` of the view that `path` leads to; the index may differ between samples."""
     for k, (op, settings) in enumerate(path):
         if isinstance(op, PickedView):
-            row = written(np.copy(op(follow(a, path[:k]), **settings)), path[k + 1 :], index, value)
+            picked = pick(follow(a, path[:k]), *settings["places"], form=settings["form"])  # also of a plain array
+            row = written(np.copy(picked), path[k + 1 :], index, value)
             return written(a, path[:k], together(settings["form"], settings["places"]), row)
     if (
         index is ...
@@ -177,6 +178,8 @@ def written(a: Any, path: Path, index: Any, value: Any) -> Any:
         return overwrite(value, a, path=path, index=index, repeats=may_repeat(index))
     region = follow(a, path)
     mask = _mask_of_samples(index, region)
+    if mask is not None and not np.size(mask):  # NumPy takes an empty one of any length
+        return a
     if mask is not None and np.ndim(value) == 0:
         return overwrite(np.where(mask, value, region), a, path=path, index=...)
     # By the elements' numbers: the value that is written last where there is one, what was there elsewhere.

@@ -90,11 +90,11 @@ class Leaving(ArrayBox):
         return bool(self.data)
 
     def __copy__(self) -> Any:
-        return operation("copy")(self) if not self.is_leaf else self.__deepcopy__({})
+        return self.copy() if not self.is_leaf else self.__deepcopy__({})
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if self.level > 0:  # of a function that is being differentiated: no leaf of the user's
-            return self.clone()
+            return self.copy()
         if not self.is_leaf:
             raise LeavesGraphError("deepcopy of a tensor in a graph; copy its values: t.detach().copy(), or t.copy()")
         twin = object.__new__(type(self))

@@ -26,6 +26,7 @@ from adjoint.core.commit import Write as Action
 from adjoint.core.commit import commit
 from adjoint.core.errors import InPlaceError
 from adjoint.core.locks import WRITES
+from adjoint.core.memory import copy_as_it_lies
 from adjoint.core.memory import owner as owner_of
 from adjoint.tape.node import Node, next_order
 
@@ -244,7 +245,8 @@ class MutationLog:
             raise _covered(node, k)
         array: np.ndarray = owner(value)
         memory = self._at(node, array, log, k)
-        return _Place.of(value, array).within(memory).copy()  # memory goes further back; a recorded rule may not
+        # A copy, since memory goes further back. What is recorded again finds its views by the strides.
+        return copy_as_it_lies(_Place.of(value, array).within(memory))
 
     def _at(self, node: Node, held: np.ndarray, log: list[Write], k: int) -> np.ndarray:
         key = id(held)

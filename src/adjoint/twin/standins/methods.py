@@ -114,7 +114,7 @@ def _itemset(t: Any, *args: Any) -> None:
 def _view(t: Any, *args: Any, **kwargs: Any) -> Any:
     kind = args[0] if args else kwargs.get("dtype", kwargs.get("type"))
     if kind is None or kind is ndarray or (not isinstance(kind, int | tuple) and _same(kind, t.dtype)):
-        return t[...]
+        return t.view()
     return t.view(*args, **kwargs)
 
 
