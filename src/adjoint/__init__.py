@@ -27,6 +27,7 @@ from adjoint.core.errors import InPlaceError as InPlaceError
 from adjoint.core.errors import LeakWarning as LeakWarning
 from adjoint.core.errors import LeavesGraphError as LeavesGraphError
 from adjoint.core.errors import NotDifferentiableError as NotDifferentiableError
+from adjoint.core.errors import NotRunError as NotRunError
 from adjoint.core.errors import NotSupportedError as NotSupportedError
 from adjoint.core.errors import ReadOnlyError as ReadOnlyError
 from adjoint.core.errors import RuleError as RuleError
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from adjoint import xp as xp
     from adjoint.compiler.capture import capture as capture
     from adjoint.compiler.facade import compile as compile
+    from adjoint.core.scheduler import Future as Future
     from adjoint.expressions import Expr as Expr
     from adjoint.expressions import expr as expr
     from adjoint.graph import Graph as Graph
@@ -138,6 +140,7 @@ _TOOLS = {
     "expr": "adjoint.expressions",
     "fixed_point": "adjoint.transforms.implicit",
     "from_dlpack": "adjoint.xp",
+    "Future": "adjoint.core.scheduler",
     "grad": "adjoint.transforms.reverse",
     "Graph": "adjoint.graph",
     "hessian": "adjoint.transforms.jacobians",

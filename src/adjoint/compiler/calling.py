@@ -65,6 +65,15 @@ _PLAIN = (int, bool, str)
 
 def written_for(trace: Trace, leaves: Sequence[Any], rebuild: Callable[[list[Any]], Any]) -> Direct | None:
     """The fast path for arguments like `leaves`, of the structure `rebuild`; None if there is none, or not yet."""
+    writer = writer_for(trace, leaves, rebuild)
+    if writer is None:
+        return None
+    args, kwargs = writer.places
+    return writer.function(args, kwargs, trace.runner.native)
+
+
+def writer_for(trace: Trace, leaves: Sequence[Any], rebuild: Callable[[list[Any]], Any]) -> Writer | None:
+    """What writes functions for arguments like these, which know the structure of the arguments as `places`."""
     execution, native, back = trace.runner.execution, trace.runner.native, trace.back
     if native is None or not execution.direct or trace.mutated or trace.cleared:
         return None
@@ -73,9 +82,9 @@ def written_for(trace: Trace, leaves: Sequence[Any], rebuild: Callable[[list[Any
         return None
     if back is not None and (len(back.alive) > 1 or trace.written or trace.state.cleared):
         return None
-    writer = _Writer(trace, leaves)
-    args, kwargs = rebuild(list(range(len(leaves))))
-    return writer.function(args, kwargs, native) if writer.takes(args, kwargs) else None
+    writer = Writer(trace, leaves)
+    writer.places = rebuild(list(range(len(leaves))))
+    return writer if writer.takes(*writer.places) else None
 
 
 def _in_rows(x: np.ndarray, name: str) -> str:
@@ -83,7 +92,9 @@ def _in_rows(x: np.ndarray, name: str) -> str:
     return f" and {name}.flags.c_contiguous" if x.ndim > 1 else ""
 
 
-class _Writer:
+class Writer:
+    """Writes the function for one trace."""
+
     def __init__(self, trace: Trace, leaves: Sequence[Any]) -> None:
         self.trace, self.leaves = trace, leaves
         self.scope: dict[str, Any] = {
@@ -99,6 +110,7 @@ class _Writer:
         self.fits: list[str] = []  # conditions on them
         self.given: list[str] = []  # those that vary
         self.level = "0"  # of the result
+        self.places: Any = ()  # the arguments, with the numbers of their leaves in them
 
     def name(self, thing: Any) -> str:
         """What `thing` is called in the function."""
@@ -167,23 +179,54 @@ class _Writer:
 
     def function(self, args: Any, kwargs: Any, native: Any) -> Direct:
         """The function."""
-        trace, state = self.trace, self.trace.state
-        execution, outputs = trace.runner.execution, trace.graph.outputs
+        reads = self.reads()
+        names = [*self.given, *(name for name, _ in reads)]
+        draws = [f"d{i} = {self.name(source.get)}()" for i, source in enumerate(self.trace.draws)]
+        call, after = self.run(native, names)
+        lines = [
+            *self.opening(args, kwargs),
+            "held = []",
+            *(["drawn = False"] if draws else []),
+            "try:",
+            *(f"    {line}" for line in self.asked()),
+            *(f"    {name} = {text}" for name, text in reads),
+            *([f"    {draw}" for draw in draws] + ["    drawn = True"] if draws else []),
+            *(f"    {line}" for line in call),
+            *after,
+        ]
+        text = "\n    ".join(["def direct(args, kwargs):", *lines])
+        direct: Direct = defined(text, f"call of {self.trace.graph.name}", self.scope, "direct")
+        return direct
+
+    def opening(self, args: Any, kwargs: Any) -> list[str]:
+        """The line that looks how many arguments there are."""
+        keywords = f"len(kwargs) != {len(kwargs)}" if kwargs else "kwargs"
+        return [f"if len(args) != {len(args)} or {keywords}: return MISS"]
+
+    def asked(self) -> list[str]:
+        """The lines that take the arguments apart, and ask whether the trace holds."""
         twins = {id(x): k for k, x in enumerate(self.leaves) if isinstance(x, np.ndarray | Tensor)}
         apart = [f"x{k} is x{twins[id(x)]}" for k, x in enumerate(self.leaves) if twins.get(id(x), k) != k]
+        return [*self.gets, f"if not ({' and '.join([*self.fits, *apart, *self._holds()])}): return MISS"]
+
+    def reads(self) -> list[tuple[str, str]]:
+        """The names of what is read besides the arguments, and the expressions for it."""
+        state = self.trace.state
         reads = [(f"s{i}", self._read(cell)) for i, cell in enumerate(state.cells)]
-        reads += [(f"e{i}", self._number(place, node)) for i, (place, node) in enumerate(state.numbers)]
-        names = [*self.given, *(name for name, _ in reads)]
+        return reads + [(f"e{i}", self._number(place, node)) for i, (place, node) in enumerate(state.numbers)]
+
+    def run(self, native: Any, names: Sequence[str]) -> tuple[list[str], list[str]]:
+        """The lines that call the program and write, inside of a ``try``; and those from its ``except`` to the end."""
+        trace, state = self.trace, self.trace.state
+        execution, outputs = trace.runner.execution, trace.graph.outputs
         left = [k for k in range(len(outputs)) if k not in execution.into]
         value = {k: f"r{i}" for i, k in enumerate(left)}
         writes = [self._write(i, value[k]) for k, i in trace.places.items() if k in value]
         arrays = [names[i] for i in execution.into.values()] + [w.holder for w in writes if w.key is Ellipsis]
         cleared = [f"{self.name(state.cell(i).holder)}.node" for i in state.cleared]
-        keywords = f"len(kwargs) != {len(kwargs)}" if kwargs else "kwargs"
         # Draws are taken back where the program turns out to be another one, or is interrupted.
-        draws = [f"d{i} = {self.name(source.get)}()" for i, source in enumerate(trace.draws)]
         undo = "".join(f"{self.name(source.set)}(d{i}); " for i, source in enumerate(trace.draws))
-        if_drawn = [f"    if drawn: {undo}"] if draws else []
+        if_drawn = [f"    if drawn: {undo}"] if undo else []
         call, unpacked = self._call(native, names, undo)
         unpack = [*([f"{', '.join(value.values())}, = {unpacked}"] if value else []), *self._node(names, value)]
         result, effects = self._given(value), trace.gives.effects
@@ -199,28 +242,14 @@ class _Writer:
             if effects:
                 call += [f"result, effects = {result % '()'}", "effects = starmap(call, effects)"]
                 redo[-1:] = [f"_, effects = {result % 'writes'}", "commit([*writes, *effects])"]
-            caught = ["except BaseException as error:", "    if held:", *(f"        {line}" for line in redo)]
-            caught += ["        raise", *if_drawn, "    if isinstance(error, misses): return MISS", "    raise"]
+            after = ["except BaseException as error:", "    if held:", *(f"        {line}" for line in redo)]
+            after += ["        raise", *if_drawn, "    if isinstance(error, misses): return MISS", "    raise"]
         else:
-            caught = ["except misses:", *if_drawn, "    return MISS"]
-            caught += [*(["except BaseException:", *if_drawn, "    raise"] if draws else []), *unpack]
-        lines = [
-            f"if len(args) != {len(args)} or {keywords}: return MISS",
-            "held = []",
-            *(["drawn = False"] if draws else []),
-            "try:",
-            *(f"    {get}" for get in self.gets),
-            f"    if not ({' and '.join([*self.fits, *apart, *self._holds()])}): return MISS",
-            *(f"    {name} = {text}" for name, text in reads),
-            *([f"    {draw}" for draw in draws] + ["    drawn = True"] if draws else []),
-            *(f"    {line}" for line in call),
-            *caught,
-            *(["deque(effects, 0)"] if effects else []),
-            f"return {'result' if effects else result if trace.gives.single else result % '()' + '[0]'}",
-        ]
-        text = "\n    ".join(["def direct(args, kwargs):", *lines])
-        direct: Direct = defined(text, f"call of {trace.graph.name}", self.scope, "direct")
-        return direct
+            after = ["except misses:", *if_drawn, "    return MISS"]
+            after += [*(["except BaseException:", *if_drawn, "    raise"] if undo else []), *unpack]
+        after += ["deque(effects, 0)"] if effects else []
+        given = "result" if effects else result if trace.gives.single else result % "()" + "[0]"
+        return call, [*after, f"return {given}"]
 
     def _call(self, native: Any, names: Sequence[str], undo: str) -> tuple[list[str], str]:
         """The lines that call the program, and the expression for its results."""

@@ -34,6 +34,7 @@ from adjoint.tape.tensor import Tensor
 from adjoint.twin.follow import callee
 
 if TYPE_CHECKING:
+    from adjoint.core.scheduler import Future
     from adjoint.native.report.listing import Listing
 
 # So many specializations of a function of one signature: beyond them it is run as it is.
@@ -69,6 +70,7 @@ class Compiled(Generic[P, R]):
         self._rebound: dict[Any, int] = {}  # how often traces were of no use any more
         self._known = Known()  # what traces found out for later ones
         self._once: set[Any] = set()  # kinds of arguments that came once
+        self.halves: dict[int, Any] = {}  # of traces, by their ids, for `submit`
 
     def __getattr__(self, name: str) -> Any:
         """What a compiled module has besides: ``parameters()``, ``train()``, ``state_dict()``."""
@@ -108,6 +110,45 @@ class Compiled(Generic[P, R]):
                 return answer
         known: Callable[[Any, Any], R] = self._with_static if self.options.static else self._by_slow_path
         return known(args, kwargs)
+
+    def submit(self, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
+        """Hand a call over, and go on: its result comes as an `adjoint.Future`.
+
+        Calls take effect in the order of the program: one that reads what another writes (parameters, gradients, the
+        state of optimisers) waits for it, and so does whoever looks at such a tensor. Calls that share nothing run at
+        once, on several threads. The arrays that are given are copied, so they may be overwritten at once. At most
+        eight calls are under way; to hand over a further one waits.
+
+        What can not run beside the program runs before this returns: the first calls, until there is native code;
+        calls that draw random numbers, write other things than tensors and optimisers, go on in a graph, or give back
+        an argument.
+
+        Returns:
+            The future. Its ``result()`` raises what the call raised. Calls that depend on one that failed are not run
+            until somebody has asked for its result: theirs raise `NotRunError`.
+
+        Example:
+            >>> import numpy as np, adjoint as ad
+            >>> from adjoint import nn, optim
+            >>> model = nn.Linear(3, 1)
+            >>> optimizer = optim.SGD(model.parameters(), lr=0.1)
+            >>> @ad.compile(wait=True)
+            ... def step(x, y):
+            ...     optimizer.zero_grad()
+            ...     loss = ((model(x) - y) ** 2).mean()
+            ...     loss.backward()
+            ...     optimizer.step()
+            ...     return loss.detach()
+            >>> losses = [step.submit(np.ones((2, 3)), np.ones((2, 1))) for _ in range(20)]
+            >>> losses[-1].result().item() < losses[0].result().item()
+            True
+        """
+        from adjoint.compiler.submitting import submitted
+
+        if self.options.static:
+            fixed, given = self._fixed_for(args, kwargs)
+            return submitted(fixed, (), given)
+        return submitted(self, args, kwargs)
 
     def _by_slow_path(self, args: Any, kwargs: Any) -> Any:
         """The answer by a trace that holds; else the function's, which may be recorded."""
@@ -178,7 +219,12 @@ class Compiled(Generic[P, R]):
                 self._by_kind.pop(old, None)
 
     def _with_static(self, args: Any, kwargs: Any) -> Any:
-        """The function of the other arguments, compiled for these values of the static ones."""
+        """The call, by the function of the other arguments."""
+        fixed, given = self._fixed_for(args, kwargs)
+        return fixed(**given)
+
+    def _fixed_for(self, args: Any, kwargs: Any) -> tuple[Compiled[..., Any], dict[str, Any]]:
+        """The function of the other arguments, compiled for these values of the static ones; and these others."""
         given = self._named(args, kwargs)
         missing = self.options.static - given.keys()
         if missing:
@@ -190,7 +236,7 @@ class Compiled(Generic[P, R]):
         key = frozen(values)
         if key not in self._fixed:
             self._fixed[key] = Compiled(partial(self.function, **values), self.options._replace(static=frozenset()))
-        return self._fixed[key](**given)
+        return self._fixed[key], given
 
     def _named(self, args: Any, kwargs: Any) -> dict[str, Any]:
         """All arguments by name, with the defaults of those that are not given."""
@@ -225,7 +271,8 @@ class Compiled(Generic[P, R]):
     def _record(self, key: Any, tried: Sequence[Trace], call: Call) -> tuple[Trace | None, list[Any] | None]:
         """A new trace for this call, and what its outputs are, where known; None if there can be none."""
         varies = [isinstance(x, np.ndarray | np.generic | Tensor) or type(x) in (float, complex) for x in call.leaves]
-        self._directs, self._by_kind = (), {}  # they keep what they read, which may be another model's by now
+        # They keep what they read, which may be another model's by now.
+        self._directs, self._by_kind, self.halves = (), {}, {}
         if key not in self._specializations:
             family = without_numbers(key)
             self._values[family] = self._values.get(family, 0) + 1

@@ -19,6 +19,7 @@ AdjointError
 ├── GradientMismatchError   (AssertionError) a gradient differs from what its function's values say
 ├── DataError               (ValueError)    a file or data set that cannot be used
 ├── AnomalyError            (ArithmeticError)  nan or an infinity came into being (`detect_anomaly`)
+├── NotRunError             (RuntimeError)  a submitted call that was not run, as one before it failed
 └── DivergedError           (ArithmeticError)  the loss of a training became nan, or far too large
 
 LeakWarning (UserWarning) is the one warning: see `adjoint.leaks`.
@@ -147,6 +148,10 @@ class AnomalyError(AdjointError, ArithmeticError):
     op: str
     line: str
     inputs: tuple[Any, ...]
+
+
+class NotRunError(AdjointError, RuntimeError):
+    """A submitted call was not run: one that it depends on failed, or it belongs to another process."""
 
 
 class DivergedError(AdjointError, ArithmeticError):

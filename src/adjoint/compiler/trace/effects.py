@@ -254,6 +254,8 @@ class Assembly:
             return [f"({holder}.clear,)", f"({holder}.update, {new})"]
         lines = []
         for key, value in o.over.items():
+            if self._is_there(x, key, value):
+                continue
             text = self._held(self.text(value))
             if isinstance(x, types.CellType):
                 lines.append(f"({self.name(setattr)}, {holder}, 'cell_contents', {text})")
@@ -269,6 +271,11 @@ class Assembly:
             new = self._held("[" + "".join(f"{self.text(e)}, " for e in o.added) + "]")
             lines.append(f"({holder}.extend, {new})")
         return lines
+
+    def _is_there(self, x: Any, key: Any, value: Any) -> bool:
+        """Whether item `key` of a dictionary is set to the tensor that is there, as by ``self.count += 1``."""
+        live = self.door.inputs.live.get(id(value), MISSING) if isinstance(value, Tensor) else MISSING
+        return isinstance(live, Tensor) and type(x) is dict and x.get(key) is live
 
     def _held(self, text: str) -> str:
         """The value, computed before anything is written."""

@@ -44,6 +44,7 @@ class Inputs(State):
     Attributes:
         numbers: places of numbers that are inputs of the program, each with its node.
         settings: of each group of an optimiser's parameters, with what stands for them now and stood at first.
+        steppers: the optimisers whose state it knows.
         replaced: tensors whose data are another array now; of others, what is written is written in place.
     """
 
@@ -58,6 +59,7 @@ class Inputs(State):
         self._shadows: list[tuple[Tensor, Tensor]] = []
         self._shadow: dict[int, Tensor] = {}
         self.optimizers: dict[int, Optimizer] = {}
+        self.steppers: list[Optimizer] = []
         self.settings: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = []
         self._states: dict[int, list[set[str]]] = {}
         self.live: dict[int, Any] = {}  # of what stands for something: that, or the number of an argument's leaf
@@ -267,6 +269,7 @@ class Inputs(State):
             steps=steps, param_groups=held, _state=state, _scratch={}, _buffers={}, _defaults=optimizer._defaults
         )
         self._kept.append(optimizer)
+        self.steppers.append(optimizer)
         self._states[id(shadow)] = [set(there) for there in state.values()]
         self.optimizers[id(optimizer)] = shadow
         return shadow
