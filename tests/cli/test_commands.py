@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 
 import adjoint as ad
 from adjoint.cli.main import app
-from adjoint.train import Classifier, Step
+from adjoint.train import Callback, Classifier, Step
 from adjoint.train import fit as real_fit
 
 FAST = ["--epochs", "3", "--hidden", "16"]
@@ -67,9 +67,10 @@ def test_training_leaves_everything_that_it_names() -> None:
         result.output
     )
     assert re.search(r"epoch 3/3  loss \d\.\d+  accuracy .* %  validation .* %  \d[\d ]*/s  0:00 left", result.output)
+    assert "checkpoint.safetensors" in written
     assert re.search(r"Test accuracy \d+\.\d %: \d+ of 12, with the weights of epoch \d; training took", result.output)
     with (folder / "metrics.csv").open(newline="") as file:
-        assert [row["number"] for row in csv.DictReader(file)] == ["1", "2", "3"]
+        assert [row["epoch"] for row in csv.DictReader(file)] == ["1", "2", "3"]
     model = Classifier.load(folder / "model.safetensors")
     assert (model.classes, model.picture, model.plan.hidden) == (("0", "1"), (6, 6), (16,))
 
@@ -162,18 +163,20 @@ def test_mistakes_are_pointed_out() -> None:
     assert "Accuracy 75.0 %: 3 of 4" in result.output
 
 
+class Press(Callback):
+    """Presses Ctrl-C at a step."""
+
+    def __init__(self, at: int) -> None:
+        self.at = at
+
+    def on_step(self, step: Step) -> None:
+        if step.done == self.at:
+            raise KeyboardInterrupt
+
+
 def interrupting(at: int) -> Any:
     """`fit`, but Ctrl-C is pressed at step `at`."""
-
-    def fit(*args: Any, on_step: Any, **options: Any) -> Any:
-        def pressed(step: Step) -> None:
-            on_step(step)
-            if step.done == at:
-                raise KeyboardInterrupt
-
-        return real_fit(*args, on_step=pressed, **options)
-
-    return fit
+    return lambda *args, **options: real_fit(*args, callbacks=[Press(at)], **options)
 
 
 @pytest.mark.parametrize(("at", "epochs"), [(1, 0), (7, 3)])
@@ -240,12 +243,13 @@ def test_wrong_data_are_one_sentence(words: list[str], said: str) -> None:
 
 
 def test_divergence_keeps_what_was_saved(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fit(*args: Any, on_epoch: Any, **options: Any) -> Any:
-        def raise_late(history: Any) -> None:
-            on_epoch(history)
-            raise ad.DivergedError("training diverged: the loss became nan in epoch 2")
+    class Fail(Callback):
+        def on_step(self, step: Step) -> None:
+            if step.epoch == 2:
+                raise ad.DivergedError("training diverged: the loss became nan in epoch 2")
 
-        return real_fit(*args, on_epoch=raise_late, **options)
+    def fit(*args: Any, **options: Any) -> Any:
+        return real_fit(*args, callbacks=[Fail()], **options)
 
     monkeypatch.setattr("adjoint.cli.train.fit", fit)
     write_csv("flowers.csv")

@@ -1,11 +1,9 @@
 import io
 
 import numpy as np
-import pytest
 from rich.console import Console
 
-from adjoint.cli.display import TrainingProgress, confusion_table, say, terminal_picture
-from adjoint.train import Epoch, History, Step
+from adjoint.cli.display import confusion_table, say, terminal_picture
 
 
 def console(*, terminal: bool, width: int = 80) -> Console:
@@ -15,32 +13,6 @@ def console(*, terminal: bool, width: int = 80) -> Console:
 def text_of(console: Console) -> str:
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
-
-
-def play(console: Console, epochs: int, steps: int = 4) -> str:
-    history = History()
-    with TrainingProgress(console, epochs) as progress:
-        for number in range(1, epochs + 1):
-            for i in range(1, steps + 1):
-                progress.step(Step(number, (number - 1) * steps + i, epochs * steps, i * 10, 1.25, 0.5))
-            history.epochs.append(Epoch(number, 1.25, 0.5, 1.5, 0.75, 0.1, 0.2))
-            progress.epoch(history)
-    return text_of(console)
-
-
-@pytest.mark.parametrize(("epochs", "lines"), [(1, 1), (5, 5), (20, 20), (100, 21), (101, 18)])
-def test_a_log_has_about_twenty_lines(epochs: int, lines: int) -> None:
-    text = play(console(terminal=False), epochs)
-    assert len(text.splitlines()) == lines
-    last = text.splitlines()[-1]
-    assert last.startswith(f"epoch {epochs}/{epochs}  loss 1.2500  accuracy  50.0 %  validation 75.0 %")
-    assert last.endswith("0:00 left")
-
-
-def test_a_terminal_shows_loss_accuracy_speed_and_time_left() -> None:
-    text = play(console(terminal=True), 3)
-    for part in ("epoch 3/3", "loss 1.2500", "accuracy 50.0 %", "validation 75.0 %", "/s", "0:00 left"):
-        assert part in text
 
 
 def test_the_confusion_table_shows_every_count() -> None:

@@ -1,4 +1,7 @@
 import itertools
+import os
+import signal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -6,8 +9,8 @@ import pytest
 
 import adjoint as ad
 from adjoint import nn, optim
-from adjoint.data import Normalisation, digits, split
-from adjoint.train import Classifier, History, Step, fit, logits_of
+from adjoint.data import DataLoader, Normalisation, digits, split
+from adjoint.train import Callback, Checkpoint, Classifier, History, Step, evaluate, fit, logits_of
 from adjoint.train.metrics import accuracy
 
 
@@ -17,47 +20,83 @@ def line(n: int = 120) -> tuple[np.ndarray, np.ndarray]:
     return x, (x[:, 0] > x[:, 1]).astype(int)
 
 
+class Hear(Callback):
+    """Calls a function with each step."""
+
+    def __init__(self, function: Any) -> None:
+        self.on_step = function  # type: ignore[method-assign]  # a function is what is to be heard
+
+
 def learn(model: nn.Module, lr: float = 0.5, **options: Any) -> History:
     x, y = line()
-    options = {"epochs": 3, "batch_size": 16, "rng": np.random.default_rng(1), **options}
-    return fit(model, optim.SGD(model.parameters(), lr=lr), (x[:90], y[:90]), (x[90:], y[90:]), **options)
+    options = {"epochs": 3, "batch_size": 16, "seed": 1, "scheduler": "cosine", "metrics": ["accuracy"], **options}
+    sgd = optim.SGD(model.parameters(), lr=lr)
+    return fit(model, (x[:90], y[:90]), optimizer=sgd, validation=(x[90:], y[90:]), **options)
 
 
 def test_the_loss_falls_and_the_line_is_found() -> None:
     history = learn(nn.Linear(2, 2, rng=0), epochs=6)
-    assert [epoch.number for epoch in history.epochs] == [1, 2, 3, 4, 5, 6]
+    assert history["epoch"] == [1, 2, 3, 4, 5, 6]
     assert history.epochs[-1].loss < history.epochs[0].loss / 2
-    assert history.epochs[-1].validation_accuracy > 0.9
+    assert history["validation_accuracy"][-1] > 0.9
     assert not history.interrupted
+    assert not history.stopped
 
 
 def test_the_learning_rate_falls_along_a_cosine_and_comes_back() -> None:
     x, y = line()
     model = nn.Linear(2, 2, rng=0)
     sgd = optim.SGD(model.parameters(), lr=0.5)
-    rates = []
-    fit(model, sgd, (x, y), (x, y), epochs=2, batch_size=60, rng=np.random.default_rng(0),
-        on_step=lambda _: rates.append(sgd.lr))  # fmt: skip
-    np.testing.assert_allclose(rates, 0.25 * (1 + np.cos(np.pi * np.arange(4) / 4)))
-    assert sgd.lr == 0.5
+    for _ in range(2):
+        history = fit(model, (x, y), optimizer=sgd, epochs=3, batch_size=60, scheduler="cosine")
+        expected = 0.25 * (1 + np.cos(np.pi * np.arange(1, 6, 2) / 6))  # of the last step of each epoch
+        np.testing.assert_allclose(history["learning_rate"], expected)
+        assert sgd.lr == 0.5
 
 
 def test_one_full_batch_step_is_gradient_descent() -> None:
     x, y = line(20)
-    model = nn.Linear(2, 2, rng=0)
-    weight, bias = (parameter.numpy().copy() for parameter in model.parameters())
-    fit(model, optim.SGD(model.parameters(), lr=0.1), (x, y), (x, y), epochs=1, batch_size=20,
-        rng=np.random.default_rng(0))  # fmt: skip
-    logits = x @ weight.T + bias
-    chances = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    error = (chances - np.eye(2)[y]) / len(y)
-    np.testing.assert_allclose(model.weight.numpy(), weight - 0.1 * error.T @ x, rtol=1e-10)
+    for accumulate, size in ((1, 20), (4, 5), (3, 8)):
+        model = nn.Linear(2, 2, rng=0)
+        weight, bias = (parameter.numpy().copy() for parameter in model.parameters())
+        sgd = optim.SGD(model.parameters(), lr=0.1)
+        history = fit(model, (x, y), optimizer=sgd, epochs=1, batch_size=size, accumulate=accumulate)
+        logits = x @ weight.T + bias
+        chances = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+        error = (chances - np.eye(2)[y]) / len(y)
+        np.testing.assert_allclose(model.weight.numpy(), weight - 0.1 * error.T @ x, rtol=1e-10)
+        np.testing.assert_allclose(history["loss"], -np.mean(np.log(chances[range(20), y])))
+
+
+def test_numbers_and_losses_of_ones_own() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 3))
+    y = x @ np.array([[1.0], [-2.0], [0.5]])
+    for loss in (None, nn.mse_loss, lambda answers, target: np.mean(np.abs(answers - target))):
+        model = nn.Linear(3, 1, rng=0)
+        history = fit(
+            model, (x, y), loss=loss, optimizer=optim.Adam(model.parameters(), lr=0.05), epochs=40,
+            metrics=["mean_absolute_error"], scheduler="cosine", validation=(x[:50], y[:50]),
+        )  # fmt: skip
+        assert history["validation_mean_absolute_error"][-1] < 0.02
+
+
+def test_an_array_alone_is_input_and_target_and_models_take_several() -> None:
+    x = np.random.default_rng(0).normal(size=(64, 4))
+    x[:, 2:] = x[:, :2]
+    model = nn.Sequential(nn.Linear(4, 2, rng=0), nn.Linear(2, 4, rng=1))
+    history = fit(model, x, optimizer=optim.Adam(model.parameters(), lr=0.02), epochs=60)
+    assert history["loss"][-1] < 0.01
+    bilinear = nn.Bilinear(2, 2, 1, rng=0)
+    target = np.einsum("ni,ni->n", x[:, :2], x[:, 2:])[:, None]
+    history = fit(bilinear, (x[:, :2], x[:, 2:], target), optimizer=optim.Adam(bilinear.parameters(), 0.1), epochs=60)
+    assert history["loss"][-1] < 0.01
 
 
 def test_the_best_weights_are_those_of_the_best_epoch() -> None:
     states: list[dict[str, np.ndarray]] = []
     model = nn.Linear(2, 2, rng=0)
-    history = learn(model, lr=30.0, epochs=5, on_epoch=lambda _: states.append(model.state_dict()))
+    history = learn(model, lr=30.0, epochs=5, callbacks=[lambda _: states.append(model.state_dict())])
     best = min(history.epochs, key=lambda epoch: epoch.validation_loss)
     assert history.best is not None
     assert history.best.validation_loss == best.validation_loss
@@ -67,41 +106,86 @@ def test_the_best_weights_are_those_of_the_best_epoch() -> None:
         np.testing.assert_array_equal(history.last_state[name], value)
 
 
+def test_the_figure_that_is_watched_decides() -> None:
+    model = nn.Linear(2, 2, rng=0)
+    history = learn(model, lr=30.0, epochs=6, monitor="validation_accuracy")
+    assert history.best is not None
+    assert history.best.validation_accuracy == max(history["validation_accuracy"])
+    smallest = learn(nn.Linear(2, 2, rng=0), lr=30.0, epochs=6, monitor="validation_accuracy", mode="min")
+    assert smallest.best is not None
+    assert smallest.best.validation_accuracy == min(smallest["validation_accuracy"])
+
+
+def test_training_ends_early_where_nothing_becomes_better() -> None:
+    history = learn(nn.Linear(2, 2, rng=0), lr=0.0, epochs=50, monitor="accuracy", mode="min", patience=3)
+    assert (len(history.epochs), history.stopped) == (50, False)  # as good as the best is not worse
+    model = nn.Linear(2, 2, rng=0)
+    rising = itertools.count()
+    metrics = {"rising": lambda answers, y: next(rising)}
+    history = learn(model, epochs=50, metrics=metrics, monitor="rising", patience=3)
+    assert (len(history.epochs), history.stopped) == (4, True)
+    stopped = learn(nn.Linear(2, 2, rng=0), epochs=50, callbacks=[lambda history: len(history.epochs) == 2])
+    assert (len(stopped.epochs), stopped.stopped) == (2, True)
+
+
 def test_steps_report_running_means_and_every_example() -> None:
     steps: list[Step] = []
-    history = learn(nn.Linear(2, 2, rng=0), epochs=2, on_step=steps.append)
+    history = learn(nn.Linear(2, 2, rng=0), epochs=2, callbacks=[Hear(steps.append)])
     assert [step.done for step in steps] == list(range(1, 13))
     assert {step.total for step in steps} == {12}
     assert [step.examples for step in steps[:6]] == [16, 32, 48, 64, 80, 90]
     assert steps[5].loss == history.epochs[0].loss
     assert steps[5].accuracy == history.epochs[0].accuracy
+    with pytest.raises(AttributeError, match="has no figure 'los'; it has loss, accuracy"):
+        _ = steps[0].los
 
 
-def test_reported_losses_are_without_smoothing() -> None:
-    x, y = line(20)
-    model = nn.Linear(2, 2, rng=0)
-    before = nn.cross_entropy(logits_of(model, x), y)
-    history = fit(model, optim.SGD(model.parameters(), lr=0.1), (x, y), (x, y), epochs=1, batch_size=20,
-                  rng=np.random.default_rng(0), label_smoothing=0.3)  # fmt: skip
-    np.testing.assert_allclose(history.epochs[0].loss, before)
+def test_schedules_step_as_they_are_made() -> None:
+    x, y = line(64)
+    for make, expected in (
+        (lambda sgd: optim.lr_scheduler.StepLR(sgd, 1, 0.5), [1.0, 0.5, 0.25]),
+        (lambda sgd: optim.lr_scheduler.OneCycleLR(sgd, 1.0, total_steps=12, cycle_momentum=False), None),
+        (lambda sgd: optim.lr_scheduler.ReduceLROnPlateau(sgd, "max", patience=0), [1.0, 1.0, 0.1]),
+    ):
+        model = nn.Linear(2, 2, rng=0)
+        sgd = optim.SGD(model.parameters(), lr=1.0)
+        history = fit(model, (x, y), optimizer=sgd, scheduler=make(sgd), batch_size=16, epochs=3)
+        if expected is None:
+            assert history["learning_rate"][-1] == pytest.approx(1 / 25e4)
+        else:
+            np.testing.assert_allclose(history["learning_rate"], expected)
+
+
+def test_gradients_are_clipped() -> None:
+    x, y = line(16)
+    for options in ({"clip_norm": 1e-3}, {"clip_value": 1e-4}):
+        model = nn.Linear(2, 2, rng=0)
+        before = model.weight.numpy().copy()
+        fit(model, (1e3 * x, y), optimizer=optim.SGD(model.parameters(), lr=1.0), epochs=1, **options)
+        assert 0 < np.abs(model.weight.numpy() - before).max() <= 1.001e-3
+
+
+def test_values_wait_in_half_precision() -> None:
+    x, y = line(64)
+    weights = []
+    for storage in (None, np.float16):
+        model = nn.Sequential(
+            nn.Linear(2, 8, rng=0, dtype=np.float32), nn.Tanh(), nn.Linear(8, 2, rng=1, dtype=np.float32)
+        )
+        fit(
+            model, (x.astype(np.float32), y), optimizer=optim.SGD(model.parameters(), lr=0.1), epochs=3, storage=storage
+        )
+        weights.append(model[0].weight.numpy())
+    assert weights[1].dtype == np.float32
+    np.testing.assert_allclose(*weights, atol=1e-3)
+    assert not np.array_equal(*weights)
 
 
 def test_seeds_decide_everything() -> None:
     first, second = (learn(nn.Linear(2, 2, rng=0)) for _ in range(2))
-    other = learn(nn.Linear(2, 2, rng=0), rng=np.random.default_rng(2))
-    assert [e.loss for e in first.epochs] == [e.loss for e in second.epochs]
-    assert [e.loss for e in first.epochs] != [e.loss for e in other.epochs]
-
-
-def test_examples_are_augmented_in_training_alone() -> None:
-    seen: list[int] = []
-
-    def augment(x: np.ndarray) -> np.ndarray:
-        seen.append(len(x))
-        return x
-
-    learn(nn.Linear(2, 2, rng=0), epochs=1, augment=augment)
-    assert sum(seen) == 90
+    other = learn(nn.Linear(2, 2, rng=0), seed=2)
+    assert first["loss"] == second["loss"]
+    assert first["loss"] != other["loss"]
 
 
 def test_dropout_is_on_while_learning_and_off_while_validating() -> None:
@@ -119,19 +203,63 @@ def test_dropout_is_on_while_learning_and_off_while_validating() -> None:
     assert not spy.training
 
 
+def test_evaluation_weighs_batches_by_their_examples() -> None:
+    x, y = line(10)
+    model = nn.Linear(2, 2, rng=0)
+    found = evaluate(model, DataLoader((x, y), 4), nn.cross_entropy, {"accuracy": accuracy})
+    logits = logits_of(model, x)
+    assert found["accuracy"] == pytest.approx(accuracy(logits, y))
+    assert found["loss"] == pytest.approx(float(nn.cross_entropy(logits, y)))
+
+
 @pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning", "ignore:invalid value:RuntimeWarning")
 @pytest.mark.parametrize(("lr", "said"), [(1e200, "became (nan|inf)"), (1e7, "lower learning rate than 1e.07")])
 def test_a_diverging_loss_is_told(lr: float, said: str) -> None:
     with pytest.raises(ad.DivergedError, match=said):
-        learn(nn.Sequential(nn.Linear(2, 4, rng=0), nn.ReLU(), nn.Linear(4, 2, rng=1)), lr=lr)
+        learn(nn.Sequential(nn.Linear(2, 4, rng=0), nn.ReLU(), nn.Linear(4, 2, rng=1)), lr=lr, scheduler=None)
 
 
 def test_a_validation_that_diverges_is_told() -> None:
     x, y = line(20)
-    model = nn.Linear(2, 2, rng=0)
-    sgd = optim.SGD(model.parameters(), lr=0.1)
     with pytest.raises(ad.DivergedError, match="validation loss became nan in epoch 1"):
-        fit(model, sgd, (x, y), (np.full_like(x, np.nan), y), epochs=1, rng=np.random.default_rng(0))
+        fit(nn.Linear(2, 2, rng=0), (x, y), validation=(np.full_like(x, np.nan), y), epochs=1)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"epochs": 0}, "epochs=0"),
+        ({"accumulate": 0}, "accumulate=0"),
+        ({"compiled": True, "storage": np.float16}, "not both"),
+        ({"resume": True}, "needs the folder"),
+        ({"scheduler": "cosinus"}, "got 'cosinus'"),
+        ({"metrics": ["acuracy"]}, "accuracy, mean_absolute_error; got 'acuracy'"),
+        ({"monitor": "validation_acc"}, "monitor is one of loss, accuracy, validation_loss"),
+        ({"mode": "largest"}, '"min" or "max"'),
+        ({"loss": lambda answers, y: None}, "got NoneType; a loss function ends with"),
+        ({"loss": lambda answers, y: answers}, r"got shape \(16, 2\). Take its mean"),
+        ({"loss": lambda answers, y: 1.0}, "depends on the model's parameters; got float"),
+        ({"callbacks": [Hear(print)], "folder": "", "resume": False, "epochs": -1}, "epochs=-1"),
+    ],
+)
+def test_wrong_settings_are_told(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ad.ArgumentError, match=said):
+        learn(nn.Linear(2, 2, rng=0), **options)
+
+
+def test_wrong_data_are_told() -> None:
+    x, y = line(20)
+    with pytest.raises(ad.ArgumentError, match="no batches"):
+        fit(nn.Linear(2, 2), DataLoader((x, y), 32, drop_last=True))
+    with pytest.raises(ad.ArgumentError, match="a dict of x, y"):
+        fit(nn.Linear(2, 2), {"x": x, "y": y})
+    with pytest.raises(ad.ArgumentError, match="has its own batch_size"):
+        fit(nn.Linear(2, 2), DataLoader((x, y), 4), batch_size=8)
+    with pytest.raises(ad.ArgumentError, match="these are <U1"):
+        fit(nn.Linear(2, 2), (x, np.where(y, "a", "b")))
+    other = optim.SGD(nn.Linear(2, 2).parameters())
+    with pytest.raises(ad.ArgumentError, match="changes another optimizer"):
+        fit(nn.Linear(2, 2), (x, y), scheduler=optim.lr_scheduler.StepLR(other, 1))
 
 
 def test_ctrl_c_ends_training_with_what_was_learned() -> None:
@@ -141,7 +269,7 @@ def test_ctrl_c_ends_training_with_what_was_learned() -> None:
         if step.done == 8:
             raise KeyboardInterrupt
 
-    history = learn(model, on_step=interrupt)
+    history = learn(model, callbacks=[Hear(interrupt)])
     assert history.interrupted
     assert [epoch.number for epoch in history.epochs] == [1]
     assert history.best is history.epochs[0]
@@ -149,22 +277,26 @@ def test_ctrl_c_ends_training_with_what_was_learned() -> None:
     assert not np.array_equal(history.best_state["weight"], history.last_state["weight"])
 
 
-def test_ctrl_c_in_the_first_epoch_keeps_the_weights_so_far() -> None:
-    ticks = itertools.count()
+def test_the_first_ctrl_c_waits_for_the_step_and_the_second_one_does_not() -> None:
+    steps: list[int] = []
 
-    def interrupt(_: Step) -> None:
-        if next(ticks) == 2:
-            raise KeyboardInterrupt
+    class Pressed(nn.Linear):
+        presses = 1
 
-    history = learn(nn.Linear(2, 2, rng=0), on_step=interrupt)
-    assert history.interrupted
-    assert history.best is None
-    np.testing.assert_array_equal(history.best_state["weight"], history.last_state["weight"])
+        def forward(self, x: Any) -> Any:
+            if len(steps) == 2:
+                for _ in range(self.presses):
+                    os.kill(os.getpid(), signal.SIGINT)
+            return super().forward(x)
 
-
-def test_fit_refuses_to_learn_from_nothing() -> None:
-    with pytest.raises(ad.ArgumentError, match="epochs=0"):
-        learn(nn.Linear(2, 2), epochs=0)
+    for presses, done in ((1, 3), (2, 2)):
+        steps.clear()
+        model = Pressed(2, 2, rng=0)
+        model.presses = presses
+        history = learn(model, callbacks=[Hear(lambda step: steps.append(step.done))])
+        assert history.interrupted
+        assert len(steps) == done
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_digits_are_learned_in_a_few_epochs() -> None:
@@ -173,11 +305,12 @@ def test_digits_are_learned_in_a_few_epochs() -> None:
     assert Normalisation.of(parts.train) == model.normalisation
     history = fit(
         model.network,
-        optim.AdamW(model.network.parameters(), lr=3e-3),
         (model.prepared(parts.train.x), parts.train.y),
-        (model.prepared(parts.validation.x), parts.validation.y),
+        optimizer=optim.AdamW(model.network.parameters(), lr=3e-3),
+        scheduler="cosine",
+        metrics=["accuracy"],
+        validation=(model.prepared(parts.validation.x), parts.validation.y),
         epochs=10,
-        rng=np.random.default_rng(0),
     )
     assert history.epochs[-1].validation_accuracy >= 0.93
     assert accuracy(model.probabilities(parts.test.x), parts.test.y) >= 0.95
@@ -190,15 +323,15 @@ def digits_curve(compiled: bool, epochs: int = 1, **plan: Any) -> tuple[list[flo
     losses: list[float] = []
     history = fit(
         model.network,
-        optim.AdamW(model.network.parameters(), lr=3e-3),
         (model.prepared(parts.train.x), parts.train.y),
-        (model.prepared(parts.validation.x), parts.validation.y),
+        optimizer=optim.AdamW(model.network.parameters(), lr=3e-3),
+        scheduler="cosine",
+        loss=nn.CrossEntropyLoss(label_smoothing=0.05),
+        validation=(model.prepared(parts.validation.x), parts.validation.y),
         epochs=epochs,
         batch_size=64,
-        rng=np.random.default_rng(0),
-        label_smoothing=0.05,
         compiled=compiled,
-        on_step=lambda step: losses.append(step.loss * step.examples),
+        callbacks=[Hear(lambda step: losses.append(step.loss * step.examples))],
     )
     return losses, history, model
 
@@ -225,34 +358,6 @@ def test_compiled_runs_of_one_seed_are_alike_bit_for_bit() -> None:
         np.testing.assert_array_equal(second[1].last_state[name], value)
 
 
-def test_a_compiled_training_goes_on_where_it_was_stopped() -> None:
-    def stopped_after(count: int) -> Any:
-        def stop(step: Step) -> None:
-            if step.done == count:
-                raise KeyboardInterrupt
-
-        return stop
-
-    x, y = line()
-    results = []
-    for compiled in (False, True):
-        model = nn.Linear(2, 2, rng=0)
-        adam = optim.Adam(model.parameters(), lr=0.1)
-        given = {"epochs": 2, "batch_size": 32, "compiled": compiled}
-        history = fit(model, adam, (x, y), (x, y), rng=np.random.default_rng(1), on_step=stopped_after(3), **given)
-        assert history.interrupted
-        assert adam.steps == 3
-        weights, state = history.last_state, adam.state_dict()
-        model, adam = nn.Linear(2, 2, rng=5), None
-        adam = optim.Adam(model.parameters(), lr=0.1)
-        model.load_state_dict(weights)
-        adam.load_state_dict(state)
-        history = fit(model, adam, (x, y), (x, y), rng=np.random.default_rng(2), **given)
-        assert adam.steps == 3 + 8
-        results.append([epoch.loss for epoch in history.epochs] + model.weight.numpy().ravel().tolist())
-    np.testing.assert_allclose(results[1], results[0], rtol=1e-11)
-
-
 def test_a_model_that_can_not_be_compiled_learns_as_it_is() -> None:
     class Counting(nn.Module):
         def __init__(self) -> None:
@@ -267,9 +372,140 @@ def test_a_model_that_can_not_be_compiled_learns_as_it_is() -> None:
     history = learn(model, compiled=True)
     assert sum(model.calls[:6]) == 90
     plain = learn(Counting())
-    assert [epoch.loss for epoch in history.epochs] == [epoch.loss for epoch in plain.epochs]
+    assert history["loss"] == plain["loss"]
 
 
 def test_divergence_is_noticed_in_compiled_steps() -> None:
     with pytest.raises(ad.DivergedError, match="diverged"):
         learn(nn.Linear(2, 2, rng=0), lr=1e9, compiled=True)
+
+
+# -- Runs that go on ------------------------------------------------------------------------------
+
+
+def noisy() -> nn.Module:
+    return nn.Sequential(nn.Linear(2, 8, rng=0), nn.ReLU(), nn.Dropout(0.3, rng=1), nn.Linear(8, 2, rng=2))
+
+
+def stop_at(step: int) -> Hear:
+    def stop(now: Step) -> None:
+        if now.done == step:
+            raise KeyboardInterrupt
+
+    return Hear(stop)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("accumulate", [1, 4])
+def test_a_stopped_run_ends_with_the_bits_of_one_that_was_not(tmp_path: Path, compiled: bool, accumulate: int) -> None:
+    options = {"compiled": compiled, "accumulate": accumulate, "epochs": 3}
+    steps: list[int] = []
+    whole = learn(noisy(), **options, callbacks=[Hear(lambda step: steps.append(step.done))])
+    for stop in steps if accumulate == 4 else (1, 5, 6, 7, 17):
+        folder = tmp_path / str(stop)
+        stopped = learn(noisy(), **options, folder=folder, callbacks=[stop_at(stop)])
+        assert stopped.interrupted
+        history = learn(noisy(), **options, folder=folder, resume=True)
+        for name in ("loss", "accuracy", "validation_loss", "learning_rate"):
+            assert history[name] == whole[name], name
+        for state, other in ((history.last_state, whole.last_state), (history.best_state, whole.best_state)):
+            for name, value in state.items():
+                np.testing.assert_array_equal(value, other[name])
+        assert {path.name for path in folder.iterdir()} == {
+            "checkpoint.safetensors", "model.safetensors", "last.safetensors", "metrics.csv",
+        }  # fmt: skip
+
+
+def test_a_finished_run_is_gone_on_with_and_not_overwritten(tmp_path: Path) -> None:
+    first = learn(nn.Linear(2, 2, rng=0), folder=tmp_path, scheduler=None, epochs=2)
+    again = learn(nn.Linear(2, 2, rng=0), folder=tmp_path, scheduler=None, epochs=2, resume=True)
+    assert again["loss"] == first["loss"]
+    longer = learn(nn.Linear(2, 2, rng=0), folder=tmp_path, scheduler=None, epochs=4, resume=True)
+    assert longer["loss"] == learn(nn.Linear(2, 2, rng=0), scheduler=None, epochs=4)["loss"]
+    before = (tmp_path / "checkpoint.safetensors").read_bytes()
+    with pytest.raises(ad.ArgumentError, match=r"holds a run\. resume=True goes on"):
+        learn(nn.Linear(2, 2, rng=0), folder=tmp_path)
+    assert (tmp_path / "checkpoint.safetensors").read_bytes() == before
+
+
+def test_callbacks_are_gone_on_with(tmp_path: Path) -> None:
+    class Count(Callback):
+        steps = 0
+
+        def on_step(self, step: Step) -> None:
+            self.steps += 1
+
+        def state_dict(self) -> dict[str, Any]:
+            return {"steps": self.steps}
+
+        def load_state_dict(self, state: Any) -> None:
+            self.steps = state["steps"]
+
+    learn(noisy(), folder=tmp_path, callbacks=[Count(), stop_at(7)])
+    count = Count()
+    learn(noisy(), folder=tmp_path, callbacks=[count, stop_at(999)], resume=True)
+    assert count.steps == 18
+
+
+def test_every_generator_is_kept(tmp_path: Path) -> None:
+    own = np.random.default_rng(5)
+    model = nn.Sequential(nn.Dropout(0.5, rng=1))
+
+    class Data:
+        def __init__(self) -> None:
+            self.rng = np.random.Generator(np.random.MT19937(3))
+
+        def __len__(self) -> int:
+            return 4
+
+        def __getitem__(self, i: int) -> float:
+            return float(self.rng.normal())
+
+    data = Data()
+    loss = lambda answers: own.normal() + np.mean(answers)
+    checkpoint = Checkpoint(tmp_path / "c", model=model, loader=DataLoader(data, 2), also=loss)
+    draws = lambda: [own.normal(), model(np.ones(4)).tolist(), data[0], np.random.rand(), __import__("random").random()]  # noqa: NPY002 - kept too
+    checkpoint.save(text="a", numbers=[1, 2.5], nested={"x": np.arange(3)})
+    first = draws()
+    extra = checkpoint.load()
+    assert draws() == first
+    assert extra["numbers"] == [1, 2.5]
+    np.testing.assert_array_equal(extra["nested"]["x"], np.arange(3))
+
+
+def test_checkpoints_of_other_programs_are_refused(tmp_path: Path) -> None:
+    model, sgd = nn.Linear(2, 2), optim.SGD(nn.Linear(2, 2).parameters())
+    Checkpoint(tmp_path / "c", model=model).save()
+    with pytest.raises(ad.ArgumentError, match="holds the parts model; this program has model, optimizer"):
+        Checkpoint(tmp_path / "c", model=model, optimizer=sgd).load()
+    with pytest.raises(ad.ArgumentError, match=r"states of 1 random generators.* use 2"):
+        Checkpoint(tmp_path / "c", model=model, also=np.random.default_rng(0)).load()
+    with pytest.raises(ad.ArgumentError, match="step is int, which has no state_dict"):
+        Checkpoint(tmp_path / "c", step=3)
+    ad.io.save(tmp_path / "w", model.state_dict())
+    with pytest.raises(ad.DataError, match="not a checkpoint"):
+        Checkpoint(tmp_path / "w", model=model).load()
+
+
+@pytest.mark.parametrize("name", optim.lr_scheduler.__dict__.get("__all__", ["MultiStepLR", "OneCycleLR"]))
+def test_schedules_are_gone_on_with(tmp_path: Path, name: str) -> None:
+    model = nn.Linear(2, 2)
+
+    def make() -> Any:
+        sgd = optim.SGD(model.parameters(), lr=np.float64(0.1))
+        if name == "MultiStepLR":
+            return sgd, optim.lr_scheduler.MultiStepLR(sgd, [2, 4, 4])
+        return sgd, optim.lr_scheduler.OneCycleLR(sgd, 0.5, total_steps=10)
+
+    (whole, schedule), (stopped, other) = make(), make()
+    for k in range(8):
+        schedule.step()
+        if k < 3:
+            other.step()
+        elif k == 3:
+            Checkpoint(tmp_path / "c", optimizer=stopped, scheduler=other).save()
+            stopped, other = make()
+            Checkpoint(tmp_path / "c", optimizer=stopped, scheduler=other).load()
+        if k >= 3:
+            other.step()
+            assert stopped.lr == whole.lr

@@ -1,6 +1,7 @@
 """Metrics, folders of runs, pictures, threads: what surrounds the loop."""
 
 import csv
+import struct
 import sys
 from pathlib import Path
 
@@ -10,15 +11,17 @@ import pytest
 import adjoint as ad
 from adjoint import nn
 from adjoint.data import Dataset, dataset
-from adjoint.train import Epoch, History, accuracy, confusion, logits_of
-from adjoint.train.metrics import mean_loss
+from adjoint.train import Epoch, History, Step, TensorBoard, accuracy, confusion, logits_of
 from adjoint.train.pictures import draw_curves, draw_misread
 from adjoint.train.runs import new_run, write_metrics
+from adjoint.train.tensorboard import _checksum as checksum
 from adjoint.train.threads import blas_threads_for
 
 
 def history(epochs: int) -> History:
-    rows = [Epoch(n, 2 / n, 1 - 0.5 / n, 2.5 / n, 1 - 0.6 / n, 0.1, 0.5) for n in range(1, epochs + 1)]
+    names = ("loss", "accuracy", "validation_loss", "validation_accuracy")
+    figures = [(2 / n, 1 - 0.5 / n, 2.5 / n, 1 - 0.6 / n) for n in range(1, epochs + 1)]
+    rows = [Epoch(n, dict(zip(names, row, strict=True)), 0.1, 0.5) for n, row in enumerate(figures, 1)]
     return History(rows, best=rows[-1] if rows else None)
 
 
@@ -33,11 +36,10 @@ def test_confusion_counts_pairs() -> None:
         confusion(actual, read, 3)
 
 
-def test_accuracy_and_loss_of_known_logits() -> None:
+def test_accuracy_of_known_logits() -> None:
     logits = np.log(np.array([[0.7, 0.3], [0.4, 0.6], [0.9, 0.1]]))
     y = np.array([0, 1, 1])
     assert accuracy(logits, y) == pytest.approx(2 / 3)
-    assert mean_loss(logits, y) == pytest.approx(-np.log([0.7, 0.6, 0.1]).mean())
     with pytest.raises(ad.ShapeError, match="one label each"):
         accuracy(logits, y[:2])
 
@@ -64,7 +66,11 @@ def test_metrics_are_a_table(tmp_path: Path) -> None:
     with (tmp_path / "metrics.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [float(row["loss"]) for row in rows] == pytest.approx([2, 1, 2 / 3], rel=1e-5)
-    assert rows[0].keys() == Epoch.__dataclass_fields__.keys()
+    assert list(rows[0]) == [
+        "epoch", "loss", "accuracy", "validation_loss", "validation_accuracy", "learning_rate", "seconds",
+    ]  # fmt: skip
+    with pytest.raises(ad.ArgumentError, match="no figure 'f1'; it has epoch, loss"):
+        _ = history(3)["f1"]
 
 
 def is_png(path: Path) -> bool:
@@ -75,6 +81,8 @@ def is_png(path: Path) -> bool:
 
 @pytest.mark.parametrize("epochs", [1, 40])
 def test_curves_are_drawn(tmp_path: Path, epochs: int) -> None:
+    with pytest.raises(ad.DataError, match="nothing to draw"):
+        draw_curves(History(), tmp_path / "curves.png")
     draw_curves(history(epochs), tmp_path / "curves.png", "a run")
     assert is_png(tmp_path / "curves.png")
 
@@ -122,3 +130,28 @@ def test_small_products_take_one_thread_and_large_ones_all() -> None:
     with blas_threads_for(10**9):
         assert threads() == before
     assert threads() == before
+
+
+def read_events(content: bytes) -> list[bytes]:
+    """The records of an events file, lengths taken as they stand."""
+    records = []
+    while content:
+        (length,) = struct.unpack("<Q", content[:8])
+        records.append(content[12 : 12 + length])
+        content = content[16 + length :]
+    return records
+
+
+def test_events_for_tensorboard(tmp_path: Path) -> None:
+    board = TensorBoard(tmp_path, every=2)
+    board.on_start(history(0))
+    for done in range(1, 5):
+        board.on_step(Step(1, done, 4, 8, {"loss": 0.5 * done}))
+    board.on_epoch(history(1))
+    (path,) = tmp_path.iterdir()
+    version, *events = read_events(path.read_bytes())
+    assert version.endswith(b"brain.Event:2")
+    assert [b"step/loss" in event for event in events] == [True, True, False]
+    assert events[0].endswith(b"step/loss\x15" + struct.pack("<f", 1.0))
+    assert b"epoch/validation_accuracy" in events[2]
+    assert checksum(b"123456789") == struct.pack("<I", 0xC78AB0E5)  # of CRC-32C 0xE3069283, turned and moved

@@ -8,22 +8,24 @@ from enum import StrEnum
 from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 from rich.console import Console
 
-from adjoint.cli.display import TrainingProgress, confusion_table, percent, say
+from adjoint.cli.display import confusion_table, percent, say
 from adjoint.cli.sources import parts_of
 from adjoint.core.errors import AdjointError, DataError
 from adjoint.data import Array, Dataset, Parts, shifted
+from adjoint.nn import CrossEntropyLoss
 from adjoint.optim import AdamW
 from adjoint.train.classifier import Classifier
-from adjoint.train.fit import History, fit
+from adjoint.train.fit import fit
+from adjoint.train.history import History
 from adjoint.train.metrics import accuracy, confusion
 from adjoint.train.pictures import draw_curves, draw_misread
-from adjoint.train.runs import new_run, write_metrics
+from adjoint.train.runs import new_run
 from adjoint.train.threads import blas_threads_for
 
 _LABEL_SMOOTHING = 0.05
@@ -119,12 +121,6 @@ class _Run:
     def weights(self) -> Path:
         return self.folder / "model.safetensors"
 
-    def keep(self, history: History) -> None:
-        """Write the weights if the last epoch was the best, and the figures: a crash then costs one epoch."""
-        if history.best is history.epochs[-1]:
-            self.model.save(self.weights, history.best_state)
-        write_metrics(history, self.folder / "metrics.csv")
-
     def what_is_left(self) -> str:
         """Remove the folder if nothing was put in it; say so, or what it holds."""
         if self.weights.exists():
@@ -147,42 +143,37 @@ def _introduce(console: Console, parts: Parts, model: Classifier) -> None:
 def _learn(
     console: Console, run: _Run, *, epochs: int, batch_size: int, lr: float, shift: float, seed: int, compiled: bool
 ) -> History:
-    rng = np.random.default_rng(seed)
     model, parts, picture = run.model, run.parts, run.model.picture
 
-    def moved(x: Array) -> Array:
-        return shifted(x, picture, shift, rng) if picture is not None and shift else x
+    def moved(batch: Any, rng: np.random.Generator) -> Any:
+        x, y = batch
+        return (shifted(x, picture, shift, rng) if picture is not None and shift else x), y
 
     widths = (model.plan.features, *model.plan.hidden, len(model.classes))
     largest = batch_size * max(inputs * outputs for inputs, outputs in pairwise(widths))
     # nan and infinity are looked for in the loss; NumPy's warnings about them would only garble the display.
-    with np.errstate(all="ignore"), blas_threads_for(largest), TrainingProgress(console, epochs) as progress:
-
-        def on_epoch(history: History) -> None:
-            run.keep(history)
-            progress.epoch(history)
-
+    with np.errstate(all="ignore"), blas_threads_for(largest):
         return fit(
             model.network,
-            AdamW(model.network.parameters(), lr=lr),
             (model.prepared(parts.train.x), parts.train.y),
-            (model.prepared(parts.validation.x), parts.validation.y),
+            loss=CrossEntropyLoss(label_smoothing=_LABEL_SMOOTHING),
+            metrics=["accuracy"],
+            optimizer=AdamW(model.network.parameters(), lr=lr),
+            scheduler="cosine",
+            validation=(model.prepared(parts.validation.x), parts.validation.y),
             epochs=epochs,
             batch_size=batch_size,
-            rng=rng,
-            label_smoothing=_LABEL_SMOOTHING,
-            augment=moved,
+            seed=seed,
+            transform=moved,
             compiled=compiled,
-            on_step=progress.step,
-            on_epoch=on_epoch,
+            progress=True,
+            folder=run.folder,
+            save_weights=model.save,
         )
 
 
 def _report(console: Console, run: _Run, history: History, seconds: float) -> None:
-    model, test, folder = run.model, run.parts.test, run.folder
-    model.save(folder / "last.safetensors", history.last_state)
-    model.save(run.weights, history.best_state)
-    write_metrics(history, folder / "metrics.csv")
+    model, test = run.model, run.parts.test
     model.network.load_state_dict(history.best_state)
     answers = model.probabilities(test.x)
     reached = accuracy(answers, test.y)
@@ -217,11 +208,12 @@ def _say_files(console: Console, run: _Run, history: History, drawn: dict[str, s
         run.weights.name: best,
         "last.safetensors": "the last weights",
         "metrics.csv": "loss, accuracy and time of each epoch",
+        "checkpoint.safetensors": "all that it takes to go on",
         **drawn,
     }
     say(console, f"Written to {run.folder}:")
     for name, what in files.items():
-        say(console, f"  {name:<18} {what}")
+        say(console, f"  {name:<23} {what}")
     say(console, f"To read with it: adjoint predict {run.weights} {_example(run.parts.test)}")
 
 

@@ -98,6 +98,12 @@ def _write(path: Path, content: bytes) -> None:
     except BaseException:
         os.unlink(name)
         raise
+    if hasattr(os, "O_DIRECTORY"):  # the new name too survives a failure of power
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
 
 
 def load(path: str | os.PathLike[str]) -> dict[str, Any]:

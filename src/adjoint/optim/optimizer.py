@@ -218,4 +218,6 @@ def _kept(value: Any, p: Tensor) -> np.ndarray:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return value[()]  # a file keeps NumPy's numbers so
     return tuple(value) if isinstance(value, list) else value

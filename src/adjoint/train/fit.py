@@ -3,124 +3,106 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-
+from adjoint import io
 from adjoint.compiler import compile
 from adjoint.core.errors import ArgumentError, DivergedError
-from adjoint.data.batches import batches
-from adjoint.data.dataset import Array
-from adjoint.nn import Module, cross_entropy
-from adjoint.optim import Optimizer
-from adjoint.train.metrics import accuracy, logits_of, mean_loss
-
-State = dict[str, Array]
+from adjoint.data.loader import DataLoader, Transform
+from adjoint.data.sources import Stream, source_of
+from adjoint.nn import Module
+from adjoint.optim import AdamW, Optimizer
+from adjoint.optim.lr_scheduler import LambdaLR, LRScheduler, OneCycleLR, ReduceLROnPlateau
+from adjoint.train.checkpoint import Checkpoint
+from adjoint.train.history import AfterEpoch, Callback, Epoch, History, State, Step
+from adjoint.train.metrics import Metric, metrics_by_name
+from adjoint.train.progress import Progress, is_live
+from adjoint.train.runs import write_metrics
+from adjoint.train.steps import Loss, Means, evaluate, figures_of, learner, loss_for, parts_of
 
 _BLOWN_UP = 1000.0  # a loss so many times the first one is not coming back
-
-
-@dataclass(frozen=True)
-class Epoch:
-    """One pass over the training examples: means while learning (without label smoothing), then the validation."""
-
-    number: int
-    loss: float
-    accuracy: float
-    validation_loss: float
-    validation_accuracy: float
-    learning_rate: float
-    seconds: float
-
-
-@dataclass(frozen=True)
-class Step:
-    """Where training stands after a batch; loss and accuracy are means over the epoch so far."""
-
-    epoch: int
-    done: int
-    total: int
-    examples: int
-    loss: float
-    accuracy: float
-
-
-@dataclass
-class History:
-    """What happened in training.
-
-    Attributes:
-        epochs: the finished epochs.
-        best: the epoch with the lowest validation loss; None before the first one has finished.
-        best_state: the weights after that epoch (or the last ones).
-        last_state: the weights at the end.
-        interrupted: whether Ctrl-C ended it.
-    """
-
-    epochs: list[Epoch] = field(default_factory=list)
-    best: Epoch | None = None
-    best_state: State = field(default_factory=dict)
-    last_state: State = field(default_factory=dict)
-    interrupted: bool = False
-
-
-@dataclass
-class _Sums:
-    """Running sums over an epoch."""
-
-    examples: int = 0
-    loss: float = 0.0
-    right: int = 0
-
-    def add(self, loss: float, logits: Array, y: Array) -> None:
-        self.examples += len(y)
-        self.loss += loss * len(y)
-        self.right += int(np.count_nonzero(logits.argmax(axis=1) == y))
+_UNSAVED = 60.0  # seconds of work that a crash may cost
+CHECKPOINT = "checkpoint.safetensors"
 
 
 def fit(
     model: Module,
-    optimizer: Optimizer,
-    train: tuple[Array, Array],
-    validation: tuple[Array, Array],
+    data: Any,
     *,
-    epochs: int,
-    batch_size: int = 32,
-    rng: np.random.Generator,
-    label_smoothing: float = 0.0,
-    augment: Callable[[Array], Array] | None = None,
+    loss: Loss | None = None,
+    metrics: Sequence[str | Metric] | Mapping[str, Metric] = (),
+    optimizer: Optimizer | None = None,
+    scheduler: LRScheduler | ReduceLROnPlateau | str | None = None,
+    scheduler_every: str | None = None,
+    validation: Any = None,
+    epochs: int = 10,
+    batch_size: int | None = None,
+    seed: int = 0,
+    transform: Transform | None = None,
+    accumulate: int = 1,
+    clip_norm: float | None = None,
+    clip_value: float | None = None,
+    storage: Any = None,
+    monitor: str | None = None,
+    mode: str | None = None,
+    patience: int | None = None,
+    callbacks: Sequence[Callback | Callable[[History], Any]] = (),
+    progress: bool | None = None,
     compiled: bool = False,
-    on_step: Callable[[Step], object] | None = None,
-    on_epoch: Callable[[History], object] | None = None,
+    folder: str | Path | None = None,
+    resume: bool = False,
+    save_every: int | None = None,
+    save_weights: Callable[[Path, State], None] = io.save,
 ) -> History:
-    """Train a classifier with the cross-entropy loss, its learning rate falling to 0 along half a cosine.
+    """Train a model: classes, numbers, or anything for which there is a loss.
 
-    The schedule: I. Loshchilov and F. Hutter, *SGDR: Stochastic Gradient Descent with Warm Restarts*, 2017, eq. 5,
-    without restarts.
+    Of a batch ``(x, y)`` the model takes `x` and the loss its answer and `y`: ``loss(model(x), y)``. With more parts,
+    the model takes all but the last. An array alone is both: ``loss(model(x), x)``.
 
     Args:
-        model: takes (examples, ...) to logits (examples, classes). It ends with the last weights, in evaluation mode.
-        optimizer: of the model's parameters. Its learning rate is the highest one.
-        train: examples and class numbers to learn from.
-        validation: examples and class numbers to choose the best weights by.
-        epochs: passes over the training examples.
-        batch_size: examples a step.
-        rng: the source of the order of examples.
-        label_smoothing: see `adjoint.nn.cross_entropy`.
-        augment: changes each batch of examples before the model sees it.
+        model: it ends with the last weights, in evaluation mode.
+        data: a `DataLoader`; or what one takes, which is then shuffled.
+        loss: gives one number. None: cross-entropy for whole numbers, mean squared error for real ones.
+        metrics: names ("accuracy", "mean_absolute_error") or functions ``f(answer, y) -> float`` of NumPy arrays, which
+            are averaged over the examples; or such functions by name.
+        optimizer: of the model's parameters; None for AdamW.
+        scheduler: of the learning rate; "cosine" for half a cosine that falls to 0 step by step (Loshchilov and Hutter,
+            2017, eq. 5); afterwards the rate is what it was.
+        scheduler_every: "epoch" or "step"; None for what its class is made for.
+        validation: a `DataLoader`, or what one takes: examples that choose the best weights.
+        epochs: passes over the data, those before a resume included.
+        batch_size: examples a batch (32), where `data` is no loader; and `seed`, `transform`: see `DataLoader`.
+        accumulate: batches a step; their gradients make one.
+        clip_norm, clip_value: the largest norm of all gradients, the largest element.
+        storage: a dtype, such as np.float16, in which values wait for the backward pass; weights and sums stay as they
+            are. Not for compiled steps.
+        monitor: the figure that decides what is best: the validation's loss, or the loss.
+        mode: "min" or "max"; None for what suits the name: "max" for accuracies.
+        patience: after so many epochs without a better figure, training ends.
+        callbacks: `Callback` objects, or functions of the history, called after each epoch.
+        progress: whether to show it; None for terminals and notebooks alone.
         compiled: run each step as one native program (see `adjoint.compile`), made before the first step of each size
             of batches. Losses differ from those of the plain step by rounding alone.
-        on_step, on_epoch: called after every step and every epoch.
+        folder: where to keep the run: `checkpoint.safetensors`, the best weights (`model.safetensors`), the last ones
+            (`last.safetensors`), and `metrics.csv`. Ctrl-C saves, too.
+        resume: go on with the run in `folder`, if there is one, to the bits that it would have had without a stop.
+        save_every: steps from one checkpoint to the next; None for each epoch, and once a minute.
+        save_weights: writes a file of weights.
 
     Returns:
-        The history. Ctrl-C ends training early, and the history says so.
+        The history. Ctrl-C ends training early, and the history says so; a second one does not wait for the step.
 
     Raises:
         DivergedError: if the loss becomes nan, infinite, or a thousand times what it was.
-        ArgumentError: for fewer than 1 epoch, or no examples.
+        ArgumentError: for settings that do not go together, no examples, a loss that is not one number, and a
+            `folder` that has another run.
 
     Example:
         >>> import numpy as np, adjoint as ad
@@ -129,75 +111,299 @@ def fit(
         >>> y = (x[:, 0] > x[:, 1]).astype(int)
         >>> model = ad.nn.Linear(2, 2, rng=0)
         >>> sgd = ad.optim.SGD(model.parameters(), lr=1.0)
-        >>> history = ad.train.fit(model, sgd, (x[:150], y[:150]), (x[150:], y[150:]), epochs=5, rng=rng)
+        >>> held_out = (x[150:], y[150:])
+        >>> history = ad.train.fit(model, (x[:150], y[:150]), optimizer=sgd, metrics=["accuracy"], validation=held_out)
         >>> history.best.validation_accuracy > 0.9
         True
     """
-    x, y = train
-    if epochs < 1 or not len(x) or not len(validation[0]):
-        raise ArgumentError(f"fit needs at least 1 epoch, and examples to learn from and to validate with; "
-                            f"got epochs={epochs}, {len(x)} and {len(validation[0])} examples")  # fmt: skip
-    history, highest = History(), optimizer.lr
-    total = epochs * math.ceil(len(x) / batch_size)
-    done, first = 0, math.nan
-    step = _step(label_smoothing)
-    if compiled:
-        step = compile(step, wait=True)  # to change over in mid-stream would make no two runs alike
+    if epochs < 1 or accumulate < 1:
+        raise ArgumentError(f"fit: epochs and accumulate are at least 1; got epochs={epochs}, accumulate={accumulate}")
+    if compiled and storage is not None:
+        raise ArgumentError("fit: a compiled step plans its own memory; give compiled=True or storage, not both")
+    if resume and folder is None:
+        raise ArgumentError('fit: resume=True needs the folder of the run: fit(..., folder="runs/x", resume=True)')
+    loader = _loader(data, batch_size, seed, transform)
+    held_out = None if validation is None else _validation(validation, loader.batch_size)
+    optimizer = optimizer or AdamW(model.parameters())
+    before = [group["lr"] for group in optimizer.param_groups]
+    run = _Run(model, loader, optimizer, held_out, metrics_by_name(metrics), loss, epochs, accumulate)
+    run.watch, run.larger = _watched(monitor, mode, held_out is not None)
+    run.patience, run.save_every, run.save_weights = patience, save_every, save_weights
+    run.settings = (clip_norm, clip_value, storage, compiled)
+    run.schedule(scheduler, scheduler_every)
+    run.callbacks = [c if isinstance(c, Callback) else AfterEpoch(c) for c in callbacks]
+    if progress or (progress is None and _shows()):
+        run.callbacks.append(Progress(epochs))
     try:
-        for number in range(1, epochs + 1):
-            model.train()
-            sums, start = _Sums(), perf_counter()
-            for xs, ys in batches(x, y, batch_size, rng):
-                optimizer.lr = highest * (1 + math.cos(math.pi * done / total)) / 2
-                loss, unsmoothed, logits = step(model, optimizer, xs if augment is None else augment(xs), ys)
-                value = loss.item()
-                first = value if done == 0 else first
-                if not value <= _BLOWN_UP * max(first, 1.0):
-                    raise DivergedError(f"training diverged: the loss became {value:g} in epoch {number} of {epochs}; "
-                                        f"a lower learning rate than {highest:g} may help")  # fmt: skip
-                done += 1
-                sums.add(unsmoothed.item(), logits.numpy(), ys)
-                if on_step is not None:
-                    on_step(Step(number, done, total, sums.examples, sums.loss / sums.examples,
-                                 sums.right / sums.examples))  # fmt: skip
-            seconds = perf_counter() - start
-            answers = logits_of(model, validation[0])
-            _close_epoch(history, model, Epoch(
-                number, sums.loss / sums.examples, sums.right / sums.examples, mean_loss(answers, validation[1]),
-                accuracy(answers, validation[1]), optimizer.lr, seconds,
-            ))  # fmt: skip
-            if on_epoch is not None:
-                on_epoch(history)
-    except KeyboardInterrupt:
-        history.interrupted = True
+        if folder is not None:
+            run.keep_in(Path(folder), resume, (loss, run.metrics, callbacks))
+        return run.go()
     finally:
-        optimizer.lr = highest
+        if scheduler == "cosine":
+            for group, rate in zip(optimizer.param_groups, before, strict=True):
+                group["lr"] = rate
+                group.pop("initial_lr", None)
         model.eval()
-    history.last_state = model.state_dict()
-    history.best_state = history.best_state or history.last_state
-    return history
 
 
-def _step(label_smoothing: float) -> Callable[[Module, Optimizer, Array, Array], tuple[Any, ...]]:
-    """A step of training: it gives the loss, the loss without label smoothing, and the logits."""
+class _Run:
+    """A training between its start and its end."""
 
-    def step(model: Module, optimizer: Optimizer, x: Array, y: Array) -> tuple[Any, ...]:
-        logits = model(x)
-        loss = cross_entropy(logits, y, label_smoothing=label_smoothing)
-        unsmoothed = cross_entropy(logits.detach(), y) if label_smoothing else loss.detach()
-        optimizer.zero_grad()
-        loss.backward(retain_graph=False)
-        optimizer.step()
-        return loss.detach(), unsmoothed, logits.detach()
+    watch: str
+    larger: bool
+    patience: int | None
+    save_every: int | None
+    save_weights: Callable[[Path, State], None]
+    settings: tuple[float | None, float | None, Any, bool]
+    callbacks: list[Callback]
 
-    return step
+    def __init__(
+        self, model: Module, loader: DataLoader, optimizer: Optimizer, held_out: DataLoader | None,
+        metrics: dict[str, Metric], loss: Loss | None, epochs: int, accumulate: int,
+    ) -> None:  # fmt: skip
+        self.model, self.loader, self.optimizer, self.held_out = model, loader, optimizer, held_out
+        self.metrics, self.loss, self.epochs, self.accumulate = metrics, loss, epochs, accumulate
+        self.learn: Callable[..., tuple[Any, Any]] | None = None
+        self.scheduler: Any = None
+        self.each_step = False
+        self.history = History()
+        self.means = Means(("loss", *metrics))
+        self.done = self.waited = 0  # steps; epochs since the best one
+        self.first, self.elapsed = math.nan, 0.0  # the first loss; seconds of this epoch
+        self.rate = optimizer.lr  # of the last step
+        self.begun: int | None = None  # the loader's number of this epoch; None before its first step
+        self.folder: Path | None = None
+        self.checkpoint: Checkpoint | None = None
+        self.saved, self.saved_at = 0, perf_counter()
+        self.whole, self.asked = True, False  # whether no step is half done; whether Ctrl-C was pressed
+
+    # -- What it needs ------------------------------------------------------------------------------
+
+    def learned(self, target: Any) -> Callable[..., tuple[Any, Any]]:
+        """The function that learns from a batch. The first target decides about the loss if none was given."""
+        if self.learn is None:
+            self.loss = self.loss or loss_for(target)
+            clip_norm, clip_value, storage, compiled = self.settings
+            self.learn = learner(self.optimizer, self.loss, clip_norm, clip_value, storage, bool(self.metrics))
+            if compiled:
+                self.learn = compile(self.learn, wait=True)  # to change over in mid-stream: no two runs were alike
+        return self.learn
+
+    @property
+    def steps(self) -> int | None:
+        """Steps an epoch, if the loader knows its length."""
+        try:
+            return -(-len(self.loader) // self.accumulate)
+        except TypeError:
+            return None
+
+    def schedule(self, scheduler: Any, every: str | None) -> None:
+        """Take on the schedule of the learning rate."""
+        if scheduler == "cosine":
+            if self.steps is None:
+                raise ArgumentError('fit: "cosine" must know how many steps there will be; give data with a length')
+            total = self.epochs * self.steps
+            scheduler = LambdaLR(self.optimizer, lambda step: (1 + math.cos(math.pi * min(step / total, 1.0))) / 2)
+            every = "step"
+        elif isinstance(scheduler, str) or not (scheduler is None or hasattr(scheduler, "step")):
+            raise ArgumentError(f'fit: scheduler is one of adjoint.optim.lr_scheduler, or "cosine"; got {scheduler!r}')
+        if every not in (None, "epoch", "step"):
+            raise ArgumentError(f'fit: scheduler_every is "epoch" or "step"; got {every!r}')
+        if scheduler is not None and getattr(scheduler, "optimizer", self.optimizer) is not self.optimizer:
+            raise ArgumentError("fit: the scheduler changes another optimizer; make it of the one that is given here")
+        self.scheduler = scheduler
+        self.each_step = every == "step" or (every is None and isinstance(scheduler, OneCycleLR))
+
+    def keep_in(self, folder: Path, resume: bool, also: Any) -> None:
+        """Keep the run in `folder`, and go on with the one that is there."""
+        parts = {"model": self.model, "optimizer": self.optimizer, "loader": self.loader}
+        if self.scheduler is not None:
+            parts["scheduler"] = self.scheduler
+        parts |= {f"callback_{i}": callback for i, callback in enumerate(self.callbacks)
+                  if type(callback).state_dict is not Callback.state_dict}  # fmt: skip
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder, self.checkpoint = folder, Checkpoint(folder / CHECKPOINT, also=also, **parts)
+        if not self.checkpoint.exists():
+            return
+        if not resume:
+            raise ArgumentError(f"fit: {folder} holds a run. resume=True goes on with it; a new run needs a new folder")
+        kept = self.checkpoint.load()
+        self.history.epochs = [Epoch(**row) for row in kept["epochs"]]
+        if kept["best"] is not None:
+            self.history.best, self.history.best_state = self.history.epochs[kept["best"] - 1], kept["best_state"]
+        self.means.examples, self.means.sums = kept["examples"], kept["sums"]
+        for name in ("done", "waited", "first", "elapsed", "rate", "begun"):
+            setattr(self, name, kept[name])
+        self.history.stopped = kept["stopped"]
+        self.saved = self.done
+
+    def save(self) -> None:
+        """Write the checkpoint, if the run has a folder."""
+        if self.checkpoint is None:
+            return
+        best = self.history.best
+        self.checkpoint.save(
+            epochs=[vars(epoch) for epoch in self.history.epochs], best=best.number if best else None,
+            best_state=self.history.best_state, examples=self.means.examples, sums=self.means.sums, done=self.done,
+            waited=self.waited, first=self.first, elapsed=self.elapsed, rate=self.rate,
+            begun=self.begun, stopped=self.history.stopped,
+        )  # fmt: skip
+        self.saved, self.saved_at = self.done, perf_counter()
+
+    # -- The loop -----------------------------------------------------------------------------------
+
+    def go(self) -> History:
+        history = self.history
+        for callback in self.callbacks:
+            callback.on_start(history)
+        with _ctrl_c(self):
+            try:
+                while len(history.epochs) < self.epochs and not history.stopped and not self.asked:
+                    self.epoch()
+            except KeyboardInterrupt:
+                self.asked = True
+            history.interrupted = self.asked
+        if self.asked and self.whole:
+            self.save()
+        history.last_state = self.model.state_dict()
+        history.best_state = history.best_state or history.last_state
+        if self.folder is not None:
+            self.save_weights(self.folder / "model.safetensors", history.best_state)
+            self.save_weights(self.folder / "last.safetensors", history.last_state)
+            write_metrics(history, self.folder / "metrics.csv")
+        for callback in self.callbacks:
+            callback.on_end(history)
+        return history
+
+    def epoch(self) -> None:
+        """An epoch, or the rest of one; with Ctrl-C, up to the end of the step."""
+        self.model.train()
+        start = perf_counter() - self.elapsed
+        if self.begun is None:
+            self.begun = self.loader.epoch
+        if self.begun == self.loader.epoch:  # it is another one if the run was stopped after the last step
+            batches = iter(self.loader)
+            while group := self.taken(batches):
+                self.step(group)
+                self.elapsed = perf_counter() - start
+                self.tell()
+                if self.asked or self.history.stopped:
+                    return
+                unsaved = self.done - self.saved
+                if unsaved >= self.save_every if self.save_every else perf_counter() - self.saved_at > _UNSAVED:
+                    self.save()
+        if not self.means.examples:
+            raise ArgumentError("fit: the data gave no batches; drop_last leaves out batches that are not full, and an "
+                                "iterator is read only once")  # fmt: skip
+        self.close()
+
+    def taken(self, batches: Iterator[Any]) -> list[Any]:
+        """The batches of the next step. From here on until it is done, nothing is saved."""
+        self.whole = False
+        return list(islice(batches, self.accumulate))
+
+    def step(self, group: list[Any]) -> None:
+        """Learn from a group of batches."""
+        parts = [parts_of(batch) for batch in group]
+        examples = [len(target) for _, target in parts]
+        for k, (inputs, target) in enumerate(parts):
+            share, last = examples[k] / sum(examples), k == len(parts) - 1
+            loss, answers = self.learned(target)(self.model, inputs, target, share, k == 0, last)
+            value = loss.item()
+            self.first = value if self.done == 0 and k == 0 else self.first
+            if not value <= _BLOWN_UP * max(abs(self.first), 1.0):
+                raise DivergedError(
+                    f"training diverged: the loss became {value:g} in epoch {len(self.history.epochs) + 1} of "
+                    f"{self.epochs}; a lower learning rate than {self.optimizer.lr:g} may help"
+                )
+            self.means.add(examples[k], [value, *figures_of(self.metrics, answers, target)])
+        self.done += 1
+        self.rate = self.optimizer.lr
+        if self.each_step:
+            self.scheduler.step()
+        self.whole = True
+
+    def tell(self) -> None:
+        total = None if self.steps is None else self.epochs * self.steps
+        step = Step(len(self.history.epochs) + 1, self.done, total, self.means.examples, self.means.figures())
+        for callback in self.callbacks:
+            self.history.stopped |= callback.on_step(step) is True
+
+    def close(self) -> None:
+        """End the epoch: validate, note the figures, keep the weights if they are the best so far."""
+        history, figures = self.history, self.means.figures()
+        if self.held_out is not None:
+            found = evaluate(self.model, self.held_out, self.loss, self.metrics)
+            figures |= {f"validation_{name}": value for name, value in found.items()}
+            if not math.isfinite(found["loss"]):
+                raise DivergedError(f"training diverged: the validation loss became {found['loss']:g} in epoch "
+                                    f"{len(history.epochs) + 1}; a lower learning rate may help")  # fmt: skip
+        if self.watch not in figures:
+            raise ArgumentError(f"fit: monitor is one of {', '.join(figures)}; got {self.watch!r}")
+        epoch = Epoch(len(history.epochs) + 1, figures, self.rate, self.elapsed)
+        history.epochs.append(epoch)
+        now, best = figures[self.watch], None if history.best is None else history.best.figures[self.watch]
+        self.waited += 1
+        if best is None or (now >= best if self.larger else now <= best):
+            history.best, history.best_state, self.waited = epoch, self.model.state_dict(), 0
+        if isinstance(self.scheduler, ReduceLROnPlateau):
+            self.scheduler.step(now)
+        elif self.scheduler is not None and not self.each_step:
+            self.scheduler.step()
+        history.stopped |= self.patience is not None and self.waited >= self.patience
+        self.means, self.elapsed, self.begun = Means(("loss", *self.metrics)), 0.0, None
+        self.whole = True
+        for callback in self.callbacks:
+            history.stopped |= callback.on_epoch(history) is True
+        self.save()
+        if self.folder is not None:
+            write_metrics(history, self.folder / "metrics.csv")
+            if history.best is epoch:
+                self.save_weights(self.folder / "model.safetensors", history.best_state)
 
 
-def _close_epoch(history: History, model: Module, epoch: Epoch) -> None:
-    """Note the epoch, and keep the weights if they are the best so far."""
-    if not math.isfinite(epoch.validation_loss):
-        raise DivergedError(f"training diverged: the validation loss became {epoch.validation_loss:g} in epoch "
-                            f"{epoch.number}; a lower learning rate may help")  # fmt: skip
-    history.epochs.append(epoch)
-    if history.best is None or epoch.validation_loss <= history.best.validation_loss:
-        history.best, history.best_state = epoch, model.state_dict()
+def _loader(data: Any, batch_size: int | None, seed: int, transform: Transform | None) -> DataLoader:
+    if not isinstance(data, DataLoader):
+        ordered = isinstance(source_of(data, None), Stream)
+        return DataLoader(data, batch_size or 32, not ordered, seed=seed, transform=transform)
+    if batch_size is not None or transform is not None:
+        raise ArgumentError("fit: a DataLoader has its own batch_size and transform; set them there")
+    return data
+
+
+def _validation(data: Any, batch_size: int) -> DataLoader:
+    return data if isinstance(data, DataLoader) else DataLoader(data, max(batch_size, 256))
+
+
+def _watched(monitor: str | None, mode: str | None, validated: bool) -> tuple[str, bool]:
+    """The figure that decides what is best, and whether larger is better."""
+    if mode not in (None, "min", "max"):
+        raise ArgumentError(f'fit: mode is "min" or "max"; got {mode!r}')
+    name = monitor or ("validation_loss" if validated else "loss")
+    return name, mode == "max" or (mode is None and name.endswith("accuracy"))
+
+
+def _shows() -> bool:
+    import sys
+
+    return is_live(sys.stdout)
+
+
+@contextmanager
+def _ctrl_c(run: _Run) -> Iterator[None]:
+    """Ctrl-C asks `run` to end after its step; the second one interrupts, as ever."""
+
+    def ask(number: int, frame: Any) -> None:
+        if run.asked:
+            signal.default_int_handler(number, frame)
+        run.asked = True
+
+    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if threading.current_thread() is not threading.main_thread() or not usual:  # somebody else listens
+        yield
+        return
+    signal.signal(signal.SIGINT, ask)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,15 +1,18 @@
-"""How good a classifier is."""
+"""How good a model is."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.data.dataset import Array
-from adjoint.nn import Module, cross_entropy
+from adjoint.nn import Module
 from adjoint.tape.modes import no_grad
+
+Metric = Callable[[Any, Any], float]
 
 
 def logits_of(model: Module, x: Array, size: int = 1024) -> Array:
@@ -37,12 +40,6 @@ def logits_of(model: Module, x: Array, size: int = 1024) -> Array:
         model.train(training)
 
 
-def mean_loss(logits: Array, y: Array) -> float:
-    """The cross-entropy of `logits` with labels `y`, averaged."""
-    loss: Any = cross_entropy(logits, y)
-    return float(loss)
-
-
 def accuracy(logits: Array, y: Array) -> float:
     """The share of examples whose largest logit is that of their label.
 
@@ -58,6 +55,41 @@ def accuracy(logits: Array, y: Array) -> float:
     if logits.ndim != 2 or len(logits) != len(y):
         raise ShapeError(f"accuracy takes logits (examples, classes) and one label each; got {logits.shape}, {y.shape}")
     return float(np.mean(logits.argmax(axis=1) == y))
+
+
+def mean_absolute_error(answers: Array, y: Array) -> float:
+    """The mean of ``|answers - y|``.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> ad.train.mean_absolute_error(np.array([1.0, 2.0]), np.array([1.5, 2.0]))
+        0.25
+    """
+    if np.shape(answers) != np.shape(y):
+        raise ShapeError(f"mean_absolute_error takes arrays of one shape; got {np.shape(answers)} and {np.shape(y)}")
+    return float(np.mean(np.abs(answers - y)))
+
+
+_BY_NAME: Mapping[str, Metric] = {"accuracy": accuracy, "mean_absolute_error": mean_absolute_error}
+
+
+def metrics_by_name(metrics: Sequence[str | Metric] | Mapping[str, Metric]) -> dict[str, Metric]:
+    """Metrics as `fit` takes them, each with its name."""
+    if isinstance(metrics, str) or callable(metrics):
+        metrics = [metrics]
+    if isinstance(metrics, Mapping):
+        return dict(metrics)
+    named: dict[str, Metric] = {}
+    for metric in metrics:
+        if isinstance(metric, str) and metric not in _BY_NAME:
+            raise ArgumentError(
+                f"metrics known by name are {', '.join(_BY_NAME)}; got {metric!r}. Others are functions of the answers "
+                f"and the targets: metrics=[f]"
+            )
+        named[metric if isinstance(metric, str) else metric.__name__] = (
+            _BY_NAME[metric] if isinstance(metric, str) else metric
+        )
+    return named
 
 
 def confusion(actual: Array, predicted: Array, classes: int) -> Array:

@@ -9,45 +9,48 @@ import numpy as np
 
 from adjoint.core.errors import DataError
 from adjoint.data.dataset import Array, Dataset
-from adjoint.train.fit import History
+from adjoint.train.history import History
 
 _LEARNED, _VALIDATED = "#3b6fb6", "#d1742f"  # told apart by colour-blind readers too
 _LONG = 15  # epochs; shorter curves show their points, and all of them
 
 
-def draw_curves(history: History, path: Path, title: str) -> None:
-    """Loss and accuracy over the epochs, as a PNG file.
+def draw_curves(history: History, path: str | Path, title: str = "") -> None:
+    """Loss and metrics over the epochs, as a PNG file: a panel for each, with the validation beside the training.
 
     Raises:
-        DataError: if matplotlib is not installed.
+        DataError: if matplotlib is not installed, or no epoch has finished.
     """
-    figure = _figure((9.0, 3.8))
-    left, right = figure.subplots(1, 2)
+    if not history.epochs:
+        raise DataError("there is nothing to draw before the first epoch has finished")
+    names = [name for name in history.epochs[0].figures if not name.startswith("validation_")]
+    figure = _figure((4.5 * max(len(names), 1), 3.8))
     epochs = [epoch.number for epoch in history.epochs]
-    shares = {name: [100 * getattr(e, name) for e in history.epochs] for name in ("accuracy", "validation_accuracy")}
-    for axes, learned, validated, label in (
-        (left, [e.loss for e in history.epochs], [e.validation_loss for e in history.epochs], "cross-entropy loss"),
-        (right, shares["accuracy"], shares["validation_accuracy"], "accuracy (%)"),
-    ):
+    for name, axes in zip(names, figure.subplots(1, len(names), squeeze=False)[0], strict=True):
+        scale = 100.0 if name.endswith("accuracy") else 1.0
         marker = "o" if len(epochs) < _LONG else None
-        axes.plot(epochs, learned, color=_LEARNED, marker=marker, markersize=4, label="training (while learning)")
-        axes.plot(epochs, validated, color=_VALIDATED, marker=marker, markersize=4, label="validation")
-        axes.set(xlabel="epoch", ylabel=label)
+        curves = [(name, _LEARNED, "training (while learning)"), (f"validation_{name}", _VALIDATED, "validation")]
+        drawn = [(key, color, label) for key, color, label in curves if key in history.epochs[0].figures]
+        values = {key: scale * np.array(history[key]) for key, _, _ in drawn}
+        for key, color, label in drawn:
+            axes.plot(epochs, values[key], color=color, marker=marker, markersize=4, label=label)
+        axes.set(xlabel="epoch", ylabel=name.replace("_", " ") + (" (%)" if scale > 1 else ""))
         axes.xaxis.get_major_locator().set_params(integer=True)
         axes.grid(alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)
         if history.best is not None:
             axes.axvline(history.best.number, color="0.5", linestyle=":", label=f"best: epoch {history.best.number}")
-    left.set_ylim(bottom=0)
-    if len(epochs) >= _LONG:  # the first epochs are far below the rest, which could not be told apart with them
-        right.set_ylim(_lower_end(shares), 100.5 if max(map(max, shares.values())) > 90 else None)
-    right.legend(loc="lower right", framealpha=1, edgecolor="none")
+        if scale > 1 and len(epochs) >= _LONG:  # the first epochs are far below the rest, which could not be told apart
+            axes.set_ylim(_lower_end(values), 100.5 if max(map(max, values.values())) > 90 else None)
+        elif min(map(min, values.values())) >= 0:
+            axes.set_ylim(bottom=0)
+        axes.legend(framealpha=1, edgecolor="none")
     figure.suptitle(title)
     figure.savefig(path, dpi=150)
 
 
-def _lower_end(shares: dict[str, list[float]]) -> float:
-    values = np.array([value for series in shares.values() for value in series])
+def _lower_end(shares: dict[str, Array]) -> float:
+    values = np.concatenate(list(shares.values()))
     return max(0.0, 5 * float(np.floor((np.quantile(values, 0.1) - 3) / 5)))
 
 

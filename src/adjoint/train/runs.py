@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import csv
-from dataclasses import asdict, fields
+import os
 from pathlib import Path
 
-from adjoint.train.fit import Epoch, History
+from adjoint.train.history import History
 
 
 def new_run(parent: Path, name: str) -> Path:
@@ -32,9 +32,12 @@ def new_run(parent: Path, name: str) -> Path:
 
 
 def write_metrics(history: History, path: Path) -> None:
-    """One line an epoch, with the fields of `Epoch` as columns."""
-    with path.open("w", newline="") as file:
-        table = csv.DictWriter(file, [field.name for field in fields(Epoch)])
+    """One line an epoch with its figures; the file is replaced at the very end."""
+    rows = [epoch.row() for epoch in history.epochs]
+    beside = path.with_name(f".{path.name}.new")
+    with beside.open("w", newline="") as file:
+        table = csv.DictWriter(file, list(rows[0]) if rows else ["epoch", "loss"])
         table.writeheader()
-        for epoch in history.epochs:
-            table.writerow({name: f"{value:.6g}" for name, value in asdict(epoch).items()})
+        for row in rows:
+            table.writerow({name: f"{value:.6g}" for name, value in row.items()})
+    os.replace(beside, path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -78,11 +77,11 @@ class MultiStepLR(LRScheduler):
     def __init__(
         self, optimizer: Optimizer, milestones: Sequence[int], gamma: float = 0.1, last_epoch: int = -1
     ) -> None:
-        self.milestones, self.gamma = dict(Counter(milestones)), gamma
+        self.milestones, self.gamma = sorted(milestones), gamma
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
-        return [rate * self.gamma ** self.milestones.get(self.last_epoch, 0) for rate in self._rates()]
+        return [rate * self.gamma ** self.milestones.count(self.last_epoch) for rate in self._rates()]
 
 
 class ConstantLR(LRScheduler):
@@ -266,7 +265,7 @@ class OneCycleLR(LRScheduler):
 
     def get_lr(self) -> list[float]:
         t = self.last_epoch
-        if t >= self.total_steps:
+        if t > self.total_steps:  # one more than there are rates, as PyTorch: loops step after each batch
             raise ArgumentError(f"OneCycleLR: step {t + 1} of {self.total_steps} was asked for")
         k = next((k for k, (end, *_) in enumerate(self.phases) if t <= end), len(self.phases) - 1)
         begins = self.phases[k - 1][0] if k else 0.0

@@ -1,0 +1,133 @@
+"""What a training tells: the step it has made, the epochs behind it, and who else listens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from adjoint.core.errors import ArgumentError
+from adjoint.data.dataset import Array
+
+State = dict[str, Array]
+
+
+class _Figures:
+    """Figures by name, as attributes too: ``epoch.loss``, ``epoch.validation_accuracy``."""
+
+    figures: Mapping[str, float]
+
+    def __getattr__(self, name: str) -> float:
+        figures = vars(self).get("figures", {})
+        if name in figures:
+            return float(figures[name])
+        raise AttributeError(f"{type(self).__name__} has no figure {name!r}; it has {', '.join(figures)}")
+
+
+@dataclass(frozen=True)
+class Epoch(_Figures):
+    """One pass over the training examples.
+
+    Attributes:
+        number: from 1.
+        figures: "loss" and the metrics, as means over the examples while learning; then the same of the validation,
+            with "validation_" before their names.
+        learning_rate: of the last step.
+        seconds: without the validation.
+    """
+
+    number: int
+    figures: Mapping[str, float]
+    learning_rate: float
+    seconds: float
+
+    def row(self) -> dict[str, float]:
+        """The line of this epoch in `metrics.csv`."""
+        return {"epoch": self.number, **self.figures, "learning_rate": self.learning_rate, "seconds": self.seconds}
+
+
+@dataclass(frozen=True)
+class Step(_Figures):
+    """Where training stands after a step.
+
+    Attributes:
+        epoch: from 1.
+        done: steps since the start of the training.
+        total: steps that there will be; None if nobody knows.
+        examples: of this epoch so far.
+        figures: "loss" and the metrics, as means over this epoch so far.
+    """
+
+    epoch: int
+    done: int
+    total: int | None
+    examples: int
+    figures: Mapping[str, float]
+
+
+@dataclass
+class History:
+    """What happened in a training.
+
+    Attributes:
+        epochs: the finished epochs.
+        best: the epoch with the best figure of those watched; None before the first one has finished.
+        best_state: the weights after that epoch (or the last ones).
+        last_state: the weights at the end.
+        interrupted: whether Ctrl-C ended it.
+        stopped: whether a callback ended it, or that nothing became better.
+    """
+
+    epochs: list[Epoch] = field(default_factory=list)
+    best: Epoch | None = None
+    best_state: State = field(default_factory=dict)
+    last_state: State = field(default_factory=dict)
+    interrupted: bool = False
+    stopped: bool = False
+
+    def __getitem__(self, name: str) -> list[float]:
+        """One figure over the epochs: ``history["loss"]``."""
+        rows = [epoch.row() for epoch in self.epochs]
+        if rows and name not in rows[0]:
+            raise ArgumentError(f"the history has no figure {name!r}; it has {', '.join(rows[0])}")
+        return [row[name] for row in rows]
+
+
+class Callback:
+    """Listens to a training: override what you want to hear. What returns True ends the training.
+
+    Example:
+        >>> import adjoint as ad
+        >>> class Until(ad.train.Callback):
+        ...     def on_epoch(self, history):
+        ...         return history.epochs[-1].loss < 0.1
+    """
+
+    def on_start(self, history: History) -> Any:
+        """Before the first step; the history has the epochs of a run that is resumed."""
+
+    def on_step(self, step: Step) -> Any:
+        """After each step of the optimiser."""
+
+    def on_epoch(self, history: History) -> Any:
+        """After each epoch and its validation."""
+
+    def on_end(self, history: History) -> Any:
+        """At the end, also after Ctrl-C."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """What a resumed run gives to `load_state_dict`."""
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take back what `state_dict` gave."""
+
+
+class AfterEpoch(Callback):
+    """A function of the history as a callback."""
+
+    def __init__(self, function: Any) -> None:
+        self._function = function
+
+    def on_epoch(self, history: History) -> Any:
+        return self._function(history)
