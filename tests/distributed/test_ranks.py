@@ -97,3 +97,31 @@ def test_without_mpi4py_it_says_what_to_install():
     env = {**os.environ, "PMI_RANK": "0", "PYTHONPATH": str(Path(ad.__file__).parents[1])}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
     assert "pip install 'adjoint[mpi]'" in done.stderr
+
+
+def weights(file):
+    with np.load(file) as kept:
+        return {name: kept[name] for name in kept}
+
+
+@needs_mpi
+@pytest.mark.parametrize("kind", ["plain", "sharded"])
+def test_training_on_ranks_is_the_training_of_one_process(tmp_path, kind):
+    """Dropout, uneven batches, augmentation: the weights are those of one process; also after a resume on others."""
+    runs = {name: str(tmp_path / f"{name} {kind}") for name in ("alone", "three", "changing")}
+    assert run("training", 1, runs["alone"], "4", str(tmp_path / "a.npz")).returncode == 0
+    done = run("training", 3, runs["three"], "4", str(tmp_path / "b.npz"))
+    assert done.returncode == 0, done.stderr
+    assert run("training", 2, runs["changing"], "2", str(tmp_path / "c.npz")).returncode == 0
+    done = run("training", 4, runs["changing"], "4", str(tmp_path / "c.npz"))
+    assert done.returncode == 0, done.stderr
+    alone = weights(tmp_path / "a.npz")
+    for other in ("b.npz", "c.npz"):
+        found = weights(tmp_path / other)
+        assert found.keys() == alone.keys()
+        for name, value in alone.items():
+            np.testing.assert_allclose(found[name], value, rtol=1e-9, atol=1e-12, err_msg=name)
+    again = tmp_path / "again"
+    assert run("training", 3, f"{again} {kind}", "4", str(tmp_path / "d.npz")).returncode == 0
+    for name, value in weights(tmp_path / "b.npz").items():
+        assert weights(tmp_path / "d.npz")[name].tobytes() == value.tobytes(), "another run, other bits"

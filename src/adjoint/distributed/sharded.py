@@ -16,7 +16,7 @@ from adjoint.optim import LBFGS, Optimizer
 from adjoint.tape import mutations
 
 
-class ShardedOptimizer:
+class ShardedOptimizer(Optimizer):
     """An optimiser whose state lies on all ranks together: each keeps about ``1 / ranks`` of it.
 
     The gradients must be the same on all ranks, as `DataParallel` makes them; then each step gives the same bits as
@@ -27,6 +27,7 @@ class ShardedOptimizer:
 
     Attributes:
         optimizer: the optimiser.
+        param_groups: its groups.
 
     Raises:
         ArgumentError: for LBFGS, whose step is one of all parameters together.
@@ -48,24 +49,12 @@ class ShardedOptimizer:
                 f"{type(optimizer).__name__}"
             )
         self.optimizer = optimizer
+        self.param_groups = optimizer.param_groups  # whole on all ranks
 
     @property
-    def param_groups(self) -> list[dict[str, Any]]:
-        """The groups of the optimiser, whole on all ranks."""
-        return self.optimizer.param_groups
-
-    @property
-    def lr(self) -> float:
-        """The learning rate of the optimiser."""
-        return self.optimizer.lr
-
-    @lr.setter
-    def lr(self, value: float) -> None:
-        self.optimizer.lr = value
-
-    def zero_grad(self) -> None:
-        """Forget the gradients of all parameters."""
-        self.optimizer.zero_grad()
+    def steps(self) -> int:  # type: ignore[override]  # the optimiser counts them
+        """How many steps were made."""
+        return self.optimizer.steps
 
     def step(self) -> None:
         """Update this rank's parameters, and take the others from their ranks.

@@ -9,6 +9,7 @@ import numpy as np
 from adjoint.core.constructors import elementwise, general
 from adjoint.core.errors import ShapeError
 from adjoint.core.op import Op, call
+from adjoint.core.rows import drawn
 from adjoint.ops.activation import shifted, sigmoid, softmax
 from adjoint.ops.reductions import reduce_mean
 
@@ -132,7 +133,7 @@ def negative_log_likelihood(a: Any, labels: Any, /, mean: bool = False) -> Any:
 
 
 def _keep_mask(x: Any, /, p: float, rng: np.random.Generator) -> Any:
-    return rng.random(np.shape(x), dtype=np.float32) >= p
+    return drawn(np.shape(x), lambda shape: rng.random(shape, dtype=np.float32)) >= p
 
 
 # True with probability 1 - p, for each element of each sample.

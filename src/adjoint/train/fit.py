@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import math
-import signal
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from time import perf_counter
@@ -21,9 +18,11 @@ from adjoint.nn import Module
 from adjoint.optim import AdamW, Optimizer
 from adjoint.optim.lr_scheduler import LambdaLR, LRScheduler, OneCycleLR, ReduceLROnPlateau
 from adjoint.train.checkpoint import Checkpoint
+from adjoint.train.ctrl_c import ctrl_c
 from adjoint.train.history import AfterEpoch, Callback, Epoch, History, State, Step
 from adjoint.train.metrics import Metric, metrics_by_name
 from adjoint.train.progress import Progress, is_live
+from adjoint.train.ranks import Ranks
 from adjoint.train.runs import write_metrics
 from adjoint.train.steps import Loss, Means, evaluate, figures_of, learner, loss_for, parts_of
 
@@ -132,7 +131,7 @@ def fit(
     run.settings = (clip_norm, clip_value, storage, compiled)
     run.schedule(scheduler, scheduler_every)
     run.callbacks = [c if isinstance(c, Callback) else AfterEpoch(c) for c in callbacks]
-    if progress or (progress is None and _shows()):
+    if run.ranks.first and (progress or (progress is None and _shows())):
         run.callbacks.append(Progress(epochs))
     try:
         if folder is not None:
@@ -155,7 +154,6 @@ class _Run:
     save_every: int | None
     save_weights: Callable[[Path, State], None]
     settings: tuple[float | None, float | None, Any, bool]
-    callbacks: list[Callback]
 
     def __init__(
         self, model: Module, loader: DataLoader, optimizer: Optimizer, held_out: DataLoader | None,
@@ -163,7 +161,10 @@ class _Run:
     ) -> None:  # fmt: skip
         self.model, self.loader, self.optimizer, self.held_out = model, loader, optimizer, held_out
         self.metrics, self.loss, self.epochs, self.accumulate = metrics, loss, epochs, accumulate
+        self.ranks = Ranks()
+        self.learning = self.ranks.model(model)  # what the steps run
         self.learn: Callable[..., tuple[Any, Any]] | None = None
+        self.callbacks: list[Callback] = []
         self.scheduler: Any = None
         self.each_step = False
         self.history = History()
@@ -185,9 +186,14 @@ class _Run:
             self.loss = self.loss or loss_for(target)
             clip_norm, clip_value, storage, compiled = self.settings
             self.learn = learner(self.optimizer, self.loss, clip_norm, clip_value, storage, bool(self.metrics))
-            if compiled:
+            if compiled and self.ranks.alone:  # a step that waits for others is not recorded
                 self.learn = compile(self.learn, wait=True)  # to change over in mid-stream: no two runs were alike
         return self.learn
+
+    @property
+    def listeners(self) -> list[Callback]:
+        """Who hears of this training: on rank 0."""
+        return self.callbacks if self.ranks.first else []
 
     @property
     def steps(self) -> int | None:
@@ -241,6 +247,11 @@ class _Run:
         """Write the checkpoint, if the run has a folder."""
         if self.checkpoint is None:
             return
+        self.saved, self.saved_at = self.done, perf_counter()
+        if not self.ranks.first:  # a state that lies on all ranks is put together by all
+            for part in self.checkpoint.parts.values():
+                part.state_dict()
+            return
         best = self.history.best
         self.checkpoint.save(
             epochs=[vars(epoch) for epoch in self.history.epochs], best=best.number if best else None,
@@ -248,15 +259,14 @@ class _Run:
             waited=self.waited, first=self.first, elapsed=self.elapsed, rate=self.rate,
             begun=self.begun, stopped=self.history.stopped,
         )  # fmt: skip
-        self.saved, self.saved_at = self.done, perf_counter()
 
     # -- The loop -----------------------------------------------------------------------------------
 
     def go(self) -> History:
         history = self.history
-        for callback in self.callbacks:
+        for callback in self.listeners:
             callback.on_start(history)
-        with _ctrl_c(self):
+        with ctrl_c(self):
             try:
                 while len(history.epochs) < self.epochs and not history.stopped and not self.asked:
                     self.epoch()
@@ -267,11 +277,11 @@ class _Run:
             self.save()
         history.last_state = self.model.state_dict()
         history.best_state = history.best_state or history.last_state
-        if self.folder is not None:
+        if self.folder is not None and self.ranks.first:
             self.save_weights(self.folder / "model.safetensors", history.best_state)
             self.save_weights(self.folder / "last.safetensors", history.last_state)
             write_metrics(history, self.folder / "metrics.csv")
-        for callback in self.callbacks:
+        for callback in self.listeners:
             callback.on_end(history)
         return history
 
@@ -287,10 +297,12 @@ class _Run:
                 self.step(group)
                 self.elapsed = perf_counter() - start
                 self.tell()
+                unsaved = self.done - self.saved
+                due = unsaved >= self.save_every if self.save_every else perf_counter() - self.saved_at > _UNSAVED
+                self.asked, self.history.stopped, due = self.ranks.any(self.asked, self.history.stopped, due)
                 if self.asked or self.history.stopped:
                     return
-                unsaved = self.done - self.saved
-                if unsaved >= self.save_every if self.save_every else perf_counter() - self.saved_at > _UNSAVED:
+                if due:
                     self.save()
         if not self.means.examples:
             raise ArgumentError("fit: the data gave no batches; drop_last leaves out batches that are not full, and an "
@@ -308,15 +320,18 @@ class _Run:
         examples = [len(target) for _, target in parts]
         for k, (inputs, target) in enumerate(parts):
             share, last = examples[k] / sum(examples), k == len(parts) - 1
-            loss, answers = self.learned(target)(self.model, inputs, target, share, k == 0, last)
-            value = loss.item()
+            with self.ranks.part(inputs, target) as (rows, wanted, weight):
+                scale = None if share == weight == 1 else share * weight
+                loss, answers = self.learned(target)(self.learning, rows, wanted, scale, k == 0, last)
+                figures = self.ranks.mean(weight, [loss.item(), *figures_of(self.metrics, answers, wanted)])
+            value = figures[0]
             self.first = value if self.done == 0 and k == 0 else self.first
             if not value <= _BLOWN_UP * max(abs(self.first), 1.0):
                 raise DivergedError(
                     f"training diverged: the loss became {value:g} in epoch {len(self.history.epochs) + 1} of "
                     f"{self.epochs}; a lower learning rate than {self.optimizer.lr:g} may help"
                 )
-            self.means.add(examples[k], [value, *figures_of(self.metrics, answers, target)])
+            self.means.add(examples[k], figures)
         self.done += 1
         self.rate = self.optimizer.lr
         if self.each_step:
@@ -326,14 +341,15 @@ class _Run:
     def tell(self) -> None:
         total = None if self.steps is None else self.epochs * self.steps
         step = Step(len(self.history.epochs) + 1, self.done, total, self.means.examples, self.means.figures())
-        for callback in self.callbacks:
+        for callback in self.listeners:
             self.history.stopped |= callback.on_step(step) is True
 
     def close(self) -> None:
         """End the epoch: validate, note the figures, keep the weights if they are the best so far."""
         history, figures = self.history, self.means.figures()
         if self.held_out is not None:
-            found = evaluate(self.model, self.held_out, self.loss, self.metrics)
+            held_out = self.ranks.parts(self.held_out)
+            found = evaluate(self.model, held_out, self.loss, self.metrics, joined=self.ranks.joined)
             figures |= {f"validation_{name}": value for name, value in found.items()}
             if not math.isfinite(found["loss"]):
                 raise DivergedError(f"training diverged: the validation loss became {found['loss']:g} in epoch "
@@ -353,10 +369,11 @@ class _Run:
         history.stopped |= self.patience is not None and self.waited >= self.patience
         self.means, self.elapsed, self.begun = Means(("loss", *self.metrics)), 0.0, None
         self.whole = True
-        for callback in self.callbacks:
+        for callback in self.listeners:
             history.stopped |= callback.on_epoch(history) is True
+        (history.stopped,) = self.ranks.any(history.stopped)
         self.save()
-        if self.folder is not None:
+        if self.folder is not None and self.ranks.first:
             write_metrics(history, self.folder / "metrics.csv")
             if history.best is epoch:
                 self.save_weights(self.folder / "model.safetensors", history.best_state)
@@ -387,23 +404,3 @@ def _shows() -> bool:
     import sys
 
     return is_live(sys.stdout)
-
-
-@contextmanager
-def _ctrl_c(run: _Run) -> Iterator[None]:
-    """Ctrl-C asks `run` to end after its step; the second one interrupts, as ever."""
-
-    def ask(number: int, frame: Any) -> None:
-        if run.asked:
-            signal.default_int_handler(number, frame)
-        run.asked = True
-
-    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if threading.current_thread() is not threading.main_thread() or not usual:  # somebody else listens
-        yield
-        return
-    signal.signal(signal.SIGINT, ask)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -55,7 +55,7 @@ def learner(
     """The function that learns from a batch: it gives the loss, and the answers if they are wanted.
 
     Of several batches that make one step, the first one forgets the old gradients, each adds its share, and the last
-    one steps.
+    one steps. A batch that is a step by itself has no share.
     """
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
 
@@ -69,11 +69,11 @@ def learner(
 
     forward = plainly if storage is None else stored
 
-    def learn(model: Module, inputs: Any, target: Any, share: float, first: bool, last: bool) -> tuple[Any, Any]:
+    def learn(model: Module, inputs: Any, target: Any, share: float | None, first: bool, last: bool) -> tuple[Any, Any]:
         answers, value = forward(model, inputs, target)
         if first:
             optimizer.zero_grad()
-        (value if first and last else value * share).backward(retain_graph=False)
+        (value if share is None else value * share).backward(retain_graph=False)
         if last:
             if clip_norm is not None:
                 clip_grad_norm(parameters, clip_norm)
@@ -133,7 +133,12 @@ class Means:
 
 
 def evaluate(
-    model: Module, batches: Iterable[Any], loss: Loss | None = None, metrics: Mapping[str, Metric] | None = None
+    model: Module,
+    batches: Iterable[Any],
+    loss: Loss | None = None,
+    metrics: Mapping[str, Metric] | None = None,
+    *,
+    joined: Callable[[Means], Means] = lambda means: means,
 ) -> dict[str, float]:
     """Loss and metrics of examples that are not learned from: without a graph, and in evaluation mode.
 
@@ -141,6 +146,7 @@ def evaluate(
         model: is left in the mode in which it was.
         batches: a `DataLoader`, or any iterable of batches.
         loss, metrics: as in `fit`.
+        joined: takes the sums over these batches to those over the examples of all ranks.
 
     Returns:
         Means over the examples, by name.
@@ -167,6 +173,7 @@ def evaluate(
                 means.add(len(target), [value, *figures_of(metrics, answers, target)])
     finally:
         model.train(training)
+    means = joined(means)
     if not means.examples:
         raise ArgumentError("evaluate got no batches; an iterator is read only once, a DataLoader again and again")
     return means.figures()
