@@ -15,7 +15,8 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -25,9 +26,16 @@ from tests.fuzz.modes import check, drawn, kind, ran, refusals
 from tests.fuzz.programs import Program, generate_many
 
 ALIKE = 2  # how many programs that are wrong in the same way are shown
-ALIKE_TEXT = (
-    8  # how many of the programs have the same text: they differ in the layouts, dtypes and shapes of arguments
-)
+ALIKE_TEXT = 8  # how many programs have the same text: they differ in layouts, dtypes and shapes of arguments
+PROGRESS = 10_000  # programs between two lines that say how far it is
+
+
+def drawn_programs(seed: int) -> Iterator[tuple[int, random.Random, Program]]:
+    """The programs of a seed and of all after it, each with its seed and what draws its modes."""
+    for k in itertools.count(seed):
+        rng = random.Random(-k - 1)
+        for program in generate_many(k, ALIKE_TEXT):
+            yield k, rng, program
 
 
 def still(arguments: list[str], said: str, native: bool, seed: int) -> Callable[[str], bool]:
@@ -63,9 +71,8 @@ def run(
     entries: list[str] = []
     kinds: Counter[str] = Counter()
     start, done = time.perf_counter(), 0
-    for k in itertools.count(seed):
-        rng = random.Random(-k - 1)
-        for program in generate_many(k, ALIKE_TEXT):
+    with suppress(KeyboardInterrupt):  # Ctrl-C ends it as the other limits do
+        for k, rng, program in drawn_programs(seed):
             if done == programs or time.perf_counter() - start > seconds or len(entries) >= found:
                 break
             done += 1
@@ -81,9 +88,8 @@ def run(
                     program = without_names(Program(text + "\n", program.arguments), differs)
                 entries.append(f"### seed {k}, {check(program, natively, seed=k) or said}\n{program}")
                 print(entries[-1], flush=True)
-        else:
-            continue
-        break
+            if done % PROGRESS == 0:
+                print(f"{done} programs, up to seed {k}, {time.perf_counter() - start:.0f} s", flush=True)
     for what, often in kinds.most_common():
         print(f"{often:6}  {what}")
     return done, entries
