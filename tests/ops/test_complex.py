@@ -82,3 +82,12 @@ def test_modf_and_divmod_give_two_results():
         assert ours.tolist() == numpys.tolist()
     quotient, rest = np.divmod(ad.tensor([7.5], requires_grad=True), 2.0)
     assert (quotient.tolist(), rest.tolist()) == ([3.0], [1.5])
+
+
+def test_what_stands_for_nan_is_cast_to_the_array_s_dtype():
+    x = np.array([1.0, np.nan, np.inf, -np.inf], np.float32)
+    given = {"nan": np.float64(1.5), "posinf": np.int64(3), "neginf": np.float64(-2.0)}
+    found = np.nan_to_num(ad.tensor(x, requires_grad=True), **given)
+    np.testing.assert_array_equal(found.numpy(), np.nan_to_num(x, **given), strict=True)
+    with pytest.raises(TypeError, match="Cannot cast"):
+        np.nan_to_num(ad.tensor(x, requires_grad=True), neginf=object())

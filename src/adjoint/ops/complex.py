@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.box import raw
+from adjoint.core.box import Box, raw
 from adjoint.core.constructors import composite, elementwise, general, linear
 from adjoint.core.errors import InPlaceError
 from adjoint.core.memory import AS_MADE, NEW_A, NEW_K, VIEW
@@ -88,6 +88,7 @@ def nan_to_num(
     x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> Any:
     """`numpy.nan_to_num`; what is replaced gets no gradient."""
+    np.array(np.empty(0), copy=copy)  # refuses what NumPy refuses
     if not copy:
         raise InPlaceError("np.nan_to_num(t, copy=False) writes into its argument; write t = np.nan_to_num(t)")
     if np.iscomplexobj(x):
@@ -95,10 +96,20 @@ def nan_to_num(
         return next(parts) + 1j * next(parts)
     if np.result_type(x).kind != "f":
         return np.copy(x)
-    limits = np.finfo(np.result_type(x))
-    x = np.where(np.isnan(x), nan, x)
-    x = np.where(np.isposinf(x), float(limits.max) if posinf is None else posinf, x)
-    return np.where(np.isneginf(x), float(limits.min) if neginf is None else neginf, x)
+    dtype = np.result_type(x)
+    limits = np.finfo(dtype)
+    x = np.where(np.isnan(x), _filling(nan, dtype), x)
+    x = np.where(np.isposinf(x), limits.max if posinf is None else _filling(posinf, dtype), x)
+    return np.where(np.isneginf(x), limits.min if neginf is None else _filling(neginf, dtype), x)
+
+
+def _filling(value: Any, dtype: Any) -> Any:
+    """`value` in the `dtype` of the array that it is written into, if NumPy casts it so."""
+    if isinstance(value, Box):
+        return value.astype(dtype)  # type: ignore[attr-defined]  # every box has it
+    filled = np.empty(np.shape(value), dtype)
+    np.copyto(filled, value)
+    return filled[()]
 
 
 @general(

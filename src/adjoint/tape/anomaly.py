@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from adjoint.core.errors import AnomalyError
 from adjoint.core.pullbacks import Pullback
+from adjoint.core.weak import WeakKeys
 from adjoint.tape.backward import Resumed
 from adjoint.tape.inside import arrays, input_name, parent_numbers
 from adjoint.tape.lines import line_of_node, note_line
@@ -87,7 +87,7 @@ class _Detector:
 
     def __init__(self, forward: bool) -> None:
         self.forward = forward
-        self._inputs: weakref.WeakKeyDictionary[ObservedNode, tuple[Range, ...]] = weakref.WeakKeyDictionary()
+        self._inputs: WeakKeys[ObservedNode, tuple[Range, ...]] = WeakKeys()
 
     def __call__(self, node: Node, values: Sequence[Any], wanted: tuple[int, ...], out: Any) -> None:
         pullback = cast(Pullback, node.pullback)

@@ -20,6 +20,7 @@ from adjoint.core.errors import InPlaceError
 from adjoint.core.memory import without_repeats
 from adjoint.core.pullbacks import Pullback, watching
 from adjoint.core.switches import Setting
+from adjoint.core.weak import WeakValues
 from adjoint.tape.fingerprint import fingerprint
 from adjoint.tape.lines import UsersPlace, line_of, users_place
 
@@ -47,10 +48,10 @@ class _Mode:
 
 
 _mode: ContextVar[_Mode | None] = ContextVar("mode", default=None)
-_copies: dict[Any, weakref.ref[np.ndarray]] = {}
-#: Memory of copies that are used no more, by its length, with what they were copies of. Fresh memory would cost more
-#: than the copy itself: the system has to clear it first. From how many bytes it is kept, and up to how many in all.
-_spare: dict[int, list[tuple[Any, bytearray]]] = {}
+_copies: WeakValues[Any, np.ndarray] = WeakValues()
+#: Memory of copies, by its length, with what they are copies of, and whether they are used still. Fresh memory would
+#: cost more than the copy itself: the system has to clear it first. From how many bytes, and up to how many in all.
+_spare: dict[int, list[tuple[Any, bytearray, weakref.ref[np.ndarray]]]] = {}
 _SPARED = 1 << 17, 1 << 25
 
 
@@ -116,45 +117,47 @@ def private(array: np.ndarray) -> np.ndarray:
     if not laid.flags.c_contiguous or array.dtype.hasobject:
         return array.copy("K")
     key = id(array if array.base is None else array.base), array.shape, array.strides, array.dtype
-    found = _copies.get(key)
-    kept = None if found is None else found()
+    kept = _copies.get(key)
     if kept is not None and cast(Any, kept.base).startswith(laid):  # whatever had this `key`: it has these bits
         return kept
-    memory = laid.tobytes() if size < _SPARED[0] else _filled(key, laid)
+    spared = _SPARED[0] <= size <= _SPARED[1]
+    memory = _filled(key, laid) if spared else laid.tobytes()
     kept = np.ndarray(array.shape, array.dtype, memory, 0, array.strides)
-    if size >= _SPARED[0]:
-        kept.flags.writeable = False
-    _copies[key] = weakref.ref(kept, lambda gone: _forget(key, gone, memory))
+    kept.flags.writeable = False
+    _copies[key] = kept
+    if spared:
+        _keep(key, memory, kept)
     return kept
 
 
-def _filled(key: Any, laid: np.ndarray) -> bytearray:
+def _filled(key: Any, laid: np.ndarray) -> Any:
     """Memory with the bytes of `laid`: that of an earlier copy, if there is one; it may have the same bytes still."""
     size = laid.nbytes
-    free = _spare.get(size, [])
+    entries = _spare.get(size, [])
     with suppress(ValueError):  # another thread has just taken it
-        for entry in tuple(free):
+        free = [entry for entry in tuple(entries) if entry[2]() is None]
+        for entry in free:
             if entry[0] == key and entry[1].startswith(cast(Any, laid)):
-                free.remove(entry)
+                entries.remove(entry)
                 return entry[1]
-    try:
-        memory = free.pop()[1]
-    except IndexError:
-        memory = bytearray(size)
+        if free:
+            entries.remove(free[-1])
+            np.ndarray(laid.shape, laid.dtype, free[-1][1])[...] = laid
+            return free[-1][1]
+    memory = bytearray(size)
     np.ndarray(laid.shape, laid.dtype, memory)[...] = laid
     return memory
 
 
-def _forget(key: Any, gone: Any, memory: Any) -> None:
-    """A copy is used no more: its memory is kept for the next one, which the next turn of a loop makes."""
-    if _copies.get(key) is gone:
-        _copies.pop(key, None)
+def _keep(key: Any, memory: Any, kept: np.ndarray) -> None:
+    """Let the `memory` of the copy `kept` outlive it, for the next one, which the next turn of a loop makes."""
     size = len(memory)
-    if not _SPARED[0] <= size <= _SPARED[1]:
-        return
     if size + sum(n * len(entries) for n, entries in tuple(_spare.items())) > _SPARED[1]:
-        _spare.clear()
-    _spare.setdefault(size, []).append((key, memory))
+        for n, entries in tuple(_spare.items()):
+            _spare[n] = [entry for entry in entries if entry[2]() is not None]
+        if size + sum(n * len(entries) for n, entries in tuple(_spare.items())) > _SPARED[1]:
+            return
+    _spare.setdefault(size, []).append((key, memory, weakref.ref(kept)))
 
 
 def watch(node: Node, k: int) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError, DTypeError, RuleError
 from adjoint.core.pullbacks import Pullback, watching
+from adjoint.core.weak import WeakValues
 from adjoint.tape import mutations
 from adjoint.tape.modes import Observer, Observing
 
@@ -86,7 +87,7 @@ class saved_tensors_hooks(Observing):  # noqa: N801 - PyTorch's name, and used l
         self.pack, self.unpack, self.leaves = pack, unpack, leaves
         super().__init__()
         # By the id of the node, which lives as long as its handle does: a holder of the handle has the node as parent.
-        self._handles: weakref.WeakValueDictionary[int, Handle] = weakref.WeakValueDictionary()
+        self._handles: WeakValues[int, Handle] = WeakValues()
 
     def observers(self) -> Mapping[str, Observer]:
         return {"saved": self._observe}

@@ -7,7 +7,6 @@ snapshots on the way (`revolve` says where), runs the step once more, and the pa
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
 
@@ -16,6 +15,7 @@ import numpy as np
 from adjoint.core.errors import ArgumentError, GradientError, ShapeError
 from adjoint.core.op import Op
 from adjoint.core.trees import flatten
+from adjoint.core.weak import WeakValues
 from adjoint.tape import mutations, revolve
 from adjoint.tape.arguments import Arguments
 from adjoint.tape.backward import Resumed
@@ -63,7 +63,7 @@ class Scan:
         self.orders = [next_order() for _ in range(length)]
         self.xs = self._snapshot(0, xs)
         self.taken: list[Snapshot] = []
-        self._nodes: weakref.WeakValueDictionary[tuple[int, int], Node] = weakref.WeakValueDictionary()
+        self._nodes: WeakValues[tuple[int, int], Node] = WeakValues()
         self._prints: list[int] = []
         self._outside: dict[Node, None] = {}
 

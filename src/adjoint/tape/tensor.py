@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -19,6 +19,7 @@ from adjoint.core.op import Op
 from adjoint.core.protocol import array_ufunc
 from adjoint.core.pullbacks import Pullback, freed, op_of
 from adjoint.core.registry import ANSWERS
+from adjoint.core.weak import at_end
 from adjoint.ops.indexing import PickedView
 from adjoint.ops.writing import Path, extended
 from adjoint.tape.backward import backward, walk
@@ -88,7 +89,7 @@ class Tensor(Leaving, Writable, Observable, TensorMethods):
         self.node = self._new_leaf()
         self.data = array.view()
         array.flags.writeable = False
-        weakref.finalize(self.node, array.flags.__setattr__, "writeable", True)
+        at_end(self.node, partial(array.flags.__setattr__, "writeable"))  # to the reference, which is true
 
     # -- The tape -----------------------------------------------------------------------------------
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import re
-import sys
-from collections.abc import Callable, Sequence
+import weakref
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
-from weakref import WeakValueDictionary
 
 import llvmlite
 import llvmlite.binding as llvm
 
 from adjoint.core import version
 from adjoint.core.locks import COMPILING
+from adjoint.core.weak import WeakValues
 from adjoint.native.codegen import disk_cache as disk
 
 # Of LLVM's code generation. Its passes over the code before that are left out: code comes as vectors, and without
@@ -77,16 +77,7 @@ class Module:
             self._engine.remove_module(nothing)  # it would be compiled, too, which takes longer than all else here
             self._engine.add_object_file(llvm.ObjectFileRef.from_data(self.code))
             self._engine.finalize_object()
-            _live[id(self)] = self._engine
-
-    def __del__(self, done: Callable[[], bool] = sys.is_finalizing) -> None:
-        if id(self) in _live and not done():
-            _gone.append(_live.pop(id(self)))
-            if COMPILING.acquire(blocking=False):  # a module may die at any moment; the next compilation frees it, too
-                try:
-                    _free()
-                finally:
-                    COMPILING.release()
+            _live[weakref.ref(self, _gone.append)] = self._engine
 
     def address(self, name: str) -> int:
         """Where the function called `name` begins."""
@@ -100,13 +91,17 @@ class Module:
             return str(machine().emit_assembly(llvm.parse_assembly(self.text)))
 
 
-_live: dict[int, Any] = {}  # the collector would close an engine in a cycle too, while another thread does
-_gone: list[Any] = []
+# The engines of modules. A module may die at any moment, in any thread: the next compilation closes its engine.
+_live: dict[weakref.ref[Module], Any] = {}
+_gone: list[weakref.ref[Module]] = []
 
 
 def _free() -> None:
     while _gone:
-        _gone.pop().close()
+        engine = _live.pop(_gone[0], None)
+        if engine is not None:
+            engine.close()
+        del _gone[0]  # last, so that an interrupt leaves nothing behind
 
 
 def _object(text: str) -> bytes:
@@ -133,7 +128,7 @@ class Kernel:
         self.module, self.name, self.address = module, name, module.address(name)
 
 
-_known: WeakValueDictionary[str, Kernel] = WeakValueDictionary()
+_known: WeakValues[str, Kernel] = WeakValues()
 
 
 def compiled(functions: Sequence[Function]) -> list[Kernel]:
@@ -143,7 +138,8 @@ def compiled(functions: Sequence[Function]) -> list[Kernel]:
         missing = {f.key: f for f in functions if found[f.key] is None}
         for module, group in _modules(list(missing.values())):
             for function in group:
-                found[function.key] = _known[function.key] = Kernel(module, function.name)
+                _known[function.key] = kernel = Kernel(module, function.name)
+                found[function.key] = kernel
     return [found[f.key] for f in functions]  # type: ignore[misc]  # none is missing any more
 
 
