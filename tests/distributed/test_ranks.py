@@ -1,6 +1,8 @@
 """Programs of several ranks, each in processes of its own; without mpiexec they are left out by name."""
 
+import contextlib
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -16,12 +18,19 @@ MPIEXEC = Path(sys.executable).parent / "mpiexec"
 needs_mpi = pytest.mark.skipif(not MPIEXEC.exists(), reason="mpiexec of the mpich wheel is not installed")
 
 
-def run(program, ranks, *args, timeout=240):
+def started(program, ranks, *args):
     """The program on so many ranks."""
     env = {name: value for name, value in os.environ.items() if not name.startswith(("PMI", "OMPI", "HYDRA"))}
     command = [MPIEXEC, "-n", str(ranks), sys.executable, PROGRAMS / f"{program}.py", str(ranks), *args]
     env["PYTHONPATH"] = str(Path(ad.__file__).parents[1])
-    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=timeout, check=False)
+    return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def run(program, ranks, *args):
+    """The program, ended."""
+    process = started(program, ranks, *args)
+    out, errors = process.communicate(timeout=240)
+    return subprocess.CompletedProcess(process.args, process.returncode, out, errors)
 
 
 @needs_mpi
@@ -125,3 +134,34 @@ def test_training_on_ranks_is_the_training_of_one_process(tmp_path, kind):
     assert run("training", 3, f"{again} {kind}", "4", str(tmp_path / "d.npz")).returncode == 0
     for name, value in weights(tmp_path / "b.npz").items():
         assert weights(tmp_path / "d.npz")[name].tobytes() == value.tobytes(), "another run, other bits"
+
+
+def ranks_of(folder):
+    """The processes of a training that keeps its run in `folder`."""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            words = path.read_bytes().split(b"\0")
+            if words[0] == sys.executable.encode() and str(folder).encode() in words:
+                yield int(path.parent.name)
+
+
+@needs_mpi
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="finds the ranks in /proc")
+def test_a_killed_rank_ends_the_run_which_goes_on_with_another_number(tmp_path):
+    assert run("training", 1, str(tmp_path / "alone"), "3", str(tmp_path / "a.npz")).returncode == 0
+    folder = tmp_path / "killed"
+    process = started("training", 3, str(folder), "3", str(tmp_path / "b.npz"), "0.3")
+    end = time.monotonic() + 60
+    while not (folder / "checkpoint.safetensors").exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    os.kill(max(ranks_of(folder)), signal.SIGKILL)
+    killed = time.monotonic()
+    told = "".join(process.communicate(timeout=60))
+    assert process.returncode != 0
+    assert "killed" in told.lower(), told
+    assert time.monotonic() - killed < 20
+    assert not (tmp_path / "b.npz").exists()
+    done = run("training", 2, str(folder), "3", str(tmp_path / "b.npz"))
+    assert done.returncode == 0, done.stderr
+    for name, value in weights(tmp_path / "a.npz").items():
+        np.testing.assert_allclose(weights(tmp_path / "b.npz")[name], value, rtol=1e-9, atol=1e-12, err_msg=name)
