@@ -22,7 +22,7 @@ from adjoint.core.op import Op
 from adjoint.core.protocol import array_function, array_ufunc, detached, store
 from adjoint.core.refusals import RARE, STUMBLED, numpys
 from adjoint.core.registry import ANSWERS, ENTRIES, Composite, operation
-from adjoint.ops.indexing import kept, read
+from adjoint.ops.indexing import SIMPLE, getitem, kept, read
 from adjoint.ops.shape import astype as cast
 from adjoint.ops.shape import loses_imaginary, real_part
 
@@ -251,7 +251,10 @@ class ArrayBox(Box):
         return operation("round")(self, ndigits)
 
     def __getitem__(self, index: Any) -> Any:
-        return read(self, index if type(index) is int else plain_index(index))
+        kind = type(index)
+        if kind in SIMPLE or (kind is tuple and SIMPLE.issuperset(map(type, index))):
+            return self.process(getitem, (self,), {"index": index, "repeats": False})
+        return read(self, plain_index(index))
 
     def _leaving(self, call: str) -> Any:
         """The plain values, for `call`; raises where that would lose what this kind of array carries."""

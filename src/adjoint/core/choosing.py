@@ -2,63 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 # Whole numbers that have the bits of a floating-point number.
-_WORDS = {np.dtype(float): np.int64, np.dtype(np.float32): np.int32}
-_MANY = 1024
+_WORDS: dict[Any, Any] = {np.dtype(float): np.dtype(np.int64), np.dtype(np.float32): np.dtype(np.int32)}
+_BOOL = np.dtype(bool)
+_MANY = 512
 # Larger arrays go in blocks of so many elements, so that their truth values stay few.
-_BLOCK = 1 << 18
+_BLOCK = 1 << 16
 
 
 def where_true(condition: Any, g: Any) -> Any:
     """``np.where(condition, g, 0.0)``. Of many numbers the bits are masked, which needs no branch an element."""
-    if type(g) is np.ndarray and g.size > _MANY and _fits(condition, g) and condition.dtype == bool:
-        return _masked(_true, condition, g)
+    if _fits(condition, g) and condition.dtype is _BOOL:
+        return _masked(condition, g, 1)
     return np.where(condition, g, 0.0)
 
 
 def where_false(condition: Any, g: Any) -> Any:
     """``np.where(condition, 0.0, g)``, in the same way."""
-    if type(g) is np.ndarray and g.size > _MANY and _fits(condition, g) and condition.dtype == bool:
-        return _masked(_false, condition, g)
-    return np.where(condition, 0.0, g)
+    return _masked(condition, g, 0) if _fits(condition, g) and condition.dtype is _BOOL else np.where(condition, 0.0, g)
 
 
 def where_positive(x: Any, g: Any) -> Any:
     """``np.where(x > 0, g, 0.0)``, in the same way."""
-    if type(g) is np.ndarray and g.size > _MANY and _fits(x, g):
-        return _masked(_positive, x, g)
-    return np.where(np.greater(x, 0), g, 0.0)
+    return _masked(x, g, None) if _fits(x, g) else np.where(np.greater(x, 0), g, 0.0)
 
 
-def _fits(x: Any, g: np.ndarray) -> bool:
-    return type(x) is np.ndarray and x.shape == g.shape and g.dtype in _WORDS and g.dtype.isnative
+def _fits(x: Any, g: Any) -> bool:
+    kind = np.ndarray
+    return type(g) is kind and type(x) is kind and g.size > _MANY and x.shape == g.shape and g.dtype in _WORDS
 
 
-def _true(condition: np.ndarray) -> Any:
-    return -condition.view(np.int8)
-
-
-def _false(condition: np.ndarray) -> Any:
-    return condition.view(np.int8) - np.int8(1)
-
-
-def _positive(x: np.ndarray) -> Any:
-    return -np.greater(x, 0).view(np.int8)
-
-
-def _masked(bits: Callable[[np.ndarray], Any], x: np.ndarray, g: np.ndarray) -> Any:
-    """`g` where the `bits` of `x` are set; 0 where none is."""
-    word = _WORDS[g.dtype]
+def _masked(x: np.ndarray, g: np.ndarray, wanted: int | None) -> Any:
+    """`g` where the truth values `x` are `wanted`; None: where the numbers `x` are positive. 0 elsewhere."""
+    out, word = np.empty_like(g), _WORDS[g.dtype]
+    given, found = g.view(word), out.view(word)
     if g.size <= _BLOCK or not (x.flags.c_contiguous and g.flags.c_contiguous):
-        return (g.view(word) & bits(x)).view(g.dtype)
-    out = np.empty_like(g)
-    given, chosen, found = g.view(word).reshape(-1), x.reshape(-1), out.view(word).reshape(-1)
+        _mask(given, x, wanted, found)
+        return out
+    given, x, found = given.reshape(-1), x.reshape(-1), found.reshape(-1)
     for start in range(0, g.size, _BLOCK):
         block = slice(start, start + _BLOCK)
-        np.bitwise_and(given[block], bits(chosen[block]), out=found[block])
+        _mask(given[block], x[block], wanted, found[block])
     return out
+
+
+def _mask(given: np.ndarray, x: np.ndarray, wanted: int | None, found: np.ndarray) -> None:
+    """The bits of `given` into `found`, all of a number or none: -1 has all bits set, 0 none."""
+    if wanted is None:
+        np.greater(x, 0, out=found)
+    else:
+        np.copyto(found, x)
+    if wanted == 0:
+        np.subtract(found, 1, found)
+    else:
+        np.negative(found, found)
+    np.bitwise_and(found, given, found)

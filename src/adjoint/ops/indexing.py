@@ -17,6 +17,7 @@ from adjoint.core.memory import AS_MADE, NEW_C, VIEW
 from adjoint.core.op import Op, call
 
 _BASIC = (int, np.integer, slice, EllipsisType, type(None))
+SIMPLE = frozenset((int, slice, EllipsisType, type(None)))  # parts of an index that are what they are
 
 
 def may_repeat(index: Any) -> bool:
@@ -83,7 +84,7 @@ def scatter_add(value: Any, /, index: Any = (), shape: Any = (), repeats: bool =
 
 def read(a: Any, index: Any) -> Any:
     """``a[index]``, where the index may differ between samples."""
-    if type(index) is int:  # the usual one, in a third of the time
+    if type(index) in SIMPLE:  # the usual ones, in a third of the time
         return apply(getitem, (a,), {"index": index, "repeats": False})
     parts = index if isinstance(index, tuple) else (index,)
     if any(isinstance(part, Box) for part in parts):

@@ -33,8 +33,16 @@ def count_along(shape: tuple[int, ...], axis: Any) -> int:
     return math.prod(shape[a] for a in axes_of(axis, len(shape))) if shape else 1  # a number has an axis 0, too
 
 
+_PLAIN = (np.ndarray, np.generic)
+
+
 def shared(g: Any, won: Any, axis: Any) -> Any:
     """`g` in even shares to the elements that have `won`, and nothing to the others; where none has, nan to all."""
+    if axis is None and type(won) is np.ndarray and isinstance(g, _PLAIN) and g.dtype.char in "fd":
+        places = np.flatnonzero(won)  # few
+        c: np.ndarray = np.zeros(won.size, g.dtype) if places.size else np.full(won.size, np.nan, g.dtype)
+        c[places] = np.reshape(g, ()) / places.size
+        return np.reshape(c, won.shape)
     won, count = _winners(won, g.dtype, axis)
     return np.where(won, divided(g, count), 0.0)
 

@@ -8,10 +8,10 @@ once, on the whole cotangent, and what does not lead to the result is never met.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 from math import inf
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy import ndarray
@@ -168,9 +168,9 @@ def _passed(
     Without `results`, it goes its way through selections as well. It gives None where it is to go again at once.
     """
     run, seeks, waiting, owned = None if way is _SIMPLE else way.whole(), results is not None, dict(cotangents), set()
-    heap = sorted((node.order, node) for node in waiting if node.pullback is not None)
-    last_write, log = mutations.latest(), mutations.MutationLog()
-    notes, node = cast(Notes | None, None), cast(Node | None, None)
+    last_write, log, heap = mutations.latest(), mutations.MutationLog(), _in_order(waiting)
+    notes: Notes | None = None
+    node: Node | None = None
     while heap or node is not None:
         if node is None:
             g = waiting.pop(node := heappop(heap)[1])
@@ -229,6 +229,11 @@ def _passed(
                 ):
                     owned.add(parent)
     return waiting, owned, notes
+
+
+def _in_order(waiting: Iterable[Node]) -> list[tuple[int, Node]]:
+    """The nodes that have rules, each after its number."""
+    return sorted((node.order, node) for node in waiting if node.pullback is not None)
 
 
 def _of_another_shape(c: Any, leaf: Any, pullback: Pullback) -> RuleError:

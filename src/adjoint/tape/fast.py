@@ -26,7 +26,7 @@ Way = Callable[..., Any]
 # An input is x, y or z; the data in it a, b or c; its node p, q or r.
 _INPUTS, _DATA, _NODES = "xyz", "abc", "pqr"
 _ARRAYS = frozenset((np.ndarray, np.float64, np.float32))
-_PLAIN = _ARRAYS | {float, int}
+_PLAIN = _ARRAYS | {float, int, bool}
 _REAL = frozenset((np.float64, float, int))
 
 

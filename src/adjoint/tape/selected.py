@@ -276,6 +276,9 @@ def has_nan(values: Iterable[Any]) -> bool:
     """Whether there is nan in any of these cotangents; what a program computes with, it can not say."""
     for g in values:
         kind = type(g)
+        if issubclass(kind, Lazy):
+            g = getattr(g, "value", None)
+            kind = type(g)
         if kind is np.float64 or kind is float:
             if g != g:  # noqa: PLR0124 - nan is not itself
                 return True

@@ -23,8 +23,9 @@ Function = Callable[..., Any]
 _twins: dict[Patterns, Twins] = {}
 _by_home: dict[tuple[str, Patterns], Twins] = {}
 _rooted: dict[int, tuple[Any, Any, Patterns, Depends, Function, Function]] = {}
-# Code that runs as it is, in whichever function object: a `lambda` is made anew each time that its line runs.
-_as_is: dict[int, tuple[Any, Any, Patterns, Depends]] = {}
+# Code that runs as it is, in whichever function object: a `lambda` is made anew each time that its line runs. The last
+# entry says whether it does with lists among its arguments, too.
+_as_is: dict[int, tuple[Any, Any, Patterns, Depends, bool]] = {}
 _lock = Lock()
 
 
@@ -43,7 +44,7 @@ def follow(f: Any, args: Sequence[Any] = ()) -> Any:
                     break
             else:
                 return twin if with_lists is twin or not _listed(args) else with_lists
-    elif type(f) is FunctionType and _runs_as_it_is(f):
+    elif type(f) is FunctionType and _runs_as_it_is(f, args):
         return f
     if not callable(f):
         raise ArgumentError(f"a transform takes a function; got {f!r}")
@@ -59,8 +60,8 @@ def follow(f: Any, args: Sequence[Any] = ()) -> Any:
             twin = f
         gone, depends = weakref.ref(f, forgets(_rooted, id(f))), twins.depends(f)
         _rooted[id(f)] = gone, f.__code__, patterns(), depends, twin, with_lists
-        if with_lists is f and twins.is_plain(f):
-            _as_is[id(f.__code__)] = f.__code__, f.__globals__, patterns(), depends
+        if twin is f and not is_twin and twins.is_plain(f):
+            _as_is[id(f.__code__)] = f.__code__, f.__globals__, patterns(), depends, with_lists is f
     return with_lists if _listed(args) else twin
 
 
@@ -70,12 +71,14 @@ def needs_twin(f: FunctionType, args: Sequence[Any]) -> bool:
     return twins.made(f) or twins.matters(f) or _listed(args)
 
 
-def _runs_as_it_is(f: FunctionType) -> bool:
+def _runs_as_it_is(f: FunctionType, args: Sequence[Any]) -> bool:
     """Whether another function of the same code did, under the same names."""
     known = _as_is.get(id(f.__code__))
     if known is None:
         return False
-    code, scope, named, depends = known
+    code, scope, named, depends, also_with_lists = known
+    if not also_with_lists and _listed(args):
+        return False
     if code is not f.__code__ or scope is not f.__globals__ or named is not patterns():
         return False
     if not depends or all(names.get(name) is value for names, name, value in depends):

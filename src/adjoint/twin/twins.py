@@ -276,9 +276,9 @@ class Twins:
         return isinstance(f, FunctionType) and id(f.__code__) in _ours
 
     def is_plain(self, f: FunctionType) -> bool:
-        """Whether `f`, which has no twin, has none because of its code, and not of what is in its closure."""
+        """Whether `f`, which needs no twin, needs none because of its code, and not of what is in its closure."""
         known = self._codes.get(id(f.__code__))
-        return known is not None and known.new is None and self._stand_in(f) is None
+        return known is not None and not (known.new and known.always) and self._stand_in(f) is None
 
     # -- What the rewriter asks -----------------------------------------------------------------------------
 
