@@ -28,6 +28,7 @@ NAMES = (
     "checkpoint",
     "memory",
     "growth",
+    "ranks",
     "imports",
 )
 RESULTS = Path(__file__).parent / "results" / "eager.md"
