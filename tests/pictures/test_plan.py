@@ -66,10 +66,10 @@ def test_no_two_arrays_are_drawn_over_each_other(plan):
 def test_every_step_has_its_row_with_who_computes_it(plan):
     said = texts(plan_scene(plan, "f"))
     assert said.count("kernel") == plan.count("kernel")
-    assert said.count("BLAS") == plan.count("BLAS")
+    assert said.count("product") == plan.count("product") > 0
     assert [text for text in said if text.isdigit()] == [str(row.number) for row in plan.rows]
     assert any(text.startswith("arena: ") for text in said)
-    assert "a product by BLAS" in said
+    assert "a product of matrices" in said
     assert "computed by NumPy" not in said
 
 
@@ -88,7 +88,7 @@ def test_long_plans_are_drawn_in_part():
 
     plan = listing(many, R.normal(size=(6, 6)))
     scene = plan_scene(plan, "f", limit=5)
-    assert "… 35 more steps" in texts(scene)
+    assert "… 15 more steps" in texts(scene)
     assert scene.height < plan_scene(plan, "f").height / 2
     assert len(arrays(scene)) == 5
 

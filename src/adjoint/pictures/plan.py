@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 COLOURS = {
     "elementwise": ("#dbe9fb", "#4a6fa5", "elementwise"),
     "reduction": ("#d3efe9", "#1b7f79", "sums and the like"),
-    "product": ("#eadffa", "#7d5ba6", "a product by BLAS"),
+    "product": ("#eadffa", "#7d5ba6", "a product of matrices"),
     "copy": ("#eceff2", "#6e7781", "a copy"),
     "NumPy": ("#ffe2cc", "#bc4c00", "computed by NumPy"),
 }  # fmt: skip
@@ -130,7 +130,7 @@ def _texts(row: Row) -> list[str]:
 
 def _step(row: Row, y: float, below: float, width: float) -> Shapes:
     """A row's stripe, its number, who computes it, and its formulas."""
-    what = {"BLAS": "product", "NumPy": "NumPy", "check": "copy"}.get(row.by, "elementwise")
+    what = {"product": "product", "BLAS": "product", "NumPy": "NumPy", "check": "copy"}.get(row.by, "elementwise")
     fill, stroke, _ = COLOURS[what]
     shapes: Shapes = []
     if row.number % 2:

@@ -39,8 +39,8 @@ PROGRAM = """
 import sys
 import numpy as np
 import adjoint as ad
-f = ad.compile(lambda x: np.tanh(x @ x), wait=True)
-f(np.ones((9, 9)))
+f = ad.compile(lambda x, v: np.tanh(x @ v), wait=True)
+f(np.ones((9, 9)), np.ones(9))
 assert "BLAS" in f.explain()
 print("scipy.linalg" in sys.modules)
 """

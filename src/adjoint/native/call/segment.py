@@ -173,7 +173,7 @@ def _calls(plan: Plan, kernels: Kernels, params: Sequence[Params]) -> list[int]:
 def _work(step: Step) -> int:
     """About as many bytes as could be moved meanwhile."""
     moved = step.read + step.written
-    return max(moved, prod(step.numbers[2:5]) // 8) if step.label.startswith("BLAS") else moved
+    return max(moved, prod(step.sizes) // 8) if step.sizes else moved
 
 
 def _is_long(plan: Plan) -> bool:

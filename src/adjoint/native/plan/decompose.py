@@ -1,4 +1,4 @@
-"""Taking operations apart until only those are left that native code, BLAS or NumPy computes.
+"""Taking operations apart until only those are left that native code or NumPy computes.
 
 An operation that is written in NumPy calls is captured on symbols, and its nodes take its place: `relu`, `gelu` and
 most others need no lowering of their own. A few whose functions look at values are written down here once more,

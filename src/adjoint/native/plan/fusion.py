@@ -17,6 +17,7 @@ from itertools import accumulate
 import numpy as np
 
 from adjoint.graph.node import Node
+from adjoint.native.plan.multiply import fits
 from adjoint.native.plan.views import View
 from adjoint.ops.reductions import axes_of
 
@@ -27,19 +28,21 @@ LARGEST_OF_NUMBERS = 128  # which are stored and read by an instruction each
 
 
 class Group:
-    """Nodes that one kernel computes."""
+    """Nodes that one kernel computes, after a `product` of matrices if there is one."""
 
-    __slots__ = ("axes", "domain", "nodes", "reductions")
+    __slots__ = ("axes", "domain", "nodes", "product", "reductions")
 
     def __init__(self, domain: tuple[int, ...]) -> None:
         self.domain = domain
         self.nodes: list[Node] = []
         self.reductions: list[Node] = []
         self.axes: frozenset[int] = frozenset()
+        self.product: Node | None = None
 
     @property
     def members(self) -> list[Node]:
-        return self.nodes + self.reductions
+        first = [self.product] if self.product else []
+        return first + self.nodes + self.reductions
 
 
 class Scope:
@@ -118,7 +121,7 @@ def stages(scope: Scope) -> dict[Node, int]:
 
 
 def groups(scope: Scope) -> list[Group | Node]:
-    """The kernels, and the products that BLAS computes, in an order in which they can be run."""
+    """The kernels, and products with what follows them, in an order in which they can be run."""
     stage = stages(scope)
     parent: dict[Node, Node] = {}
 
@@ -151,7 +154,43 @@ def groups(scope: Scope) -> list[Group | Node]:
     made: list[Group | Node] = [node for node in scope.nodes if scope.kinds[node] in BARRIERS]
     for nodes in (*numbers.values(), *together.values()):
         made += _split(nodes, scope)
-    return _ordered(made, scope)
+    return _ordered(_after_products(made, scope, stage), scope)
+
+
+def _after_products(made: Sequence[Group | Node], scope: Scope, stage: dict[Node, int]) -> list[Group | Node]:
+    """Each product with the kernel that computes what becomes of its elements; sums of these are a kernel apart."""
+    taken: set[Node] = set()
+    found: list[Group | Node] = []
+    for group in made:
+        if isinstance(group, Group) and (product := _product_of(group, scope, stage, taken)):
+            taken.add(product)
+            group.product = product
+            if group.reductions:
+                sums = Group(group.domain)
+                sums.reductions, sums.axes = group.reductions, group.axes
+                group.reductions, group.axes = [], frozenset()
+                found.append(sums)
+        found.append(group)
+    return [group for group in found if group not in taken]
+
+
+def _product_of(group: Group, scope: Scope, stage: dict[Node, int], taken: set[Node]) -> Node | None:
+    """The product after which `group` can be computed, element by element; None if there is none.
+
+    Nothing else that the kernel reads may wait for the product, which is so for what is no later than it.
+    """
+    inside = set(group.nodes)
+    if not inside or any(scope.kinds[node] != "elementwise" for node in group.nodes):
+        return None
+    read = dict.fromkeys(arg for node in group.nodes for arg in node.args if arg not in inside)
+    for product in read:
+        if scope.kinds.get(product) != "matmul" or product not in scope.inside or product in taken:
+            continue
+        others = [arg for arg in read if arg is not product]
+        waits = any(scope.base(arg) is product or stage.get(scope.base(arg), -1) > stage[product] for arg in others)
+        if product.shape == group.domain and not waits and fits(product, others, scope.views):
+            return product
+    return None
 
 
 def cut(nodes: Sequence[Node], longest: int) -> list[Sequence[Node]]:

@@ -158,7 +158,7 @@ def planned(outer: Planner, node: Node, results: dict[int, Node]) -> Steps:
     for k in range(last, len(found.outputs)):
         at(result(a + loop.buffers + k - first), 0)
     for constant in plan.constants:
-        at(outer.held(constant), 0)
+        at(outer.hold(constant), 0)
     arena = len(places)
     scratch = Scratch(node, "arena", (plan.arena.size // WORD + 8,), np.dtype(np.int64))
     at(scratch, 0)

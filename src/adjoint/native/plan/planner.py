@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -13,11 +13,11 @@ from adjoint.native.codegen import guards, turns
 from adjoint.native.codegen.jit import Function
 from adjoint.native.codegen.kernels import INLINED, write
 from adjoint.native.codegen.llvm_text import key_of
-from adjoint.native.codegen.loop_nest import Expression, Reduction, Spec, broadcast_strides, contiguous
+from adjoint.native.codegen.loop_nest import Expression, Reduction, Spec, contiguous
 from adjoint.native.codegen.memory import Operand
 from adjoint.native.lower import table as lowering
 from adjoint.native.plan import arena as buffers
-from adjoint.native.plan import assembly, blas, loops
+from adjoint.native.plan import assembly, loops, multiplying
 from adjoint.native.plan.arena import Arena, Use
 from adjoint.native.plan.assembly import is_number, number_as
 from adjoint.native.plan.classify import reduction_of
@@ -30,7 +30,8 @@ class Step(NamedTuple):
     """One native call: its code, the values that it reads and writes with their offsets, and numbers.
 
     `nodes` are what it computes, in so many nested `loops`; `label` says it in words. `read` and `written` count bytes;
-    `use` is what it does to memory; `inner`, what a loop runs in each turn.
+    `use` is what it does to memory; `inner`, what a loop runs in each turn; `by`, who computes: a kernel, a product of
+    matrices by our own tiles or by BLAS, or a check; `sizes` are a product's rows, columns, and steps of its sums.
     """
 
     function: Function
@@ -43,6 +44,8 @@ class Step(NamedTuple):
     written: int
     use: Use
     inner: Inner | None = None
+    by: Literal["kernel", "product", "BLAS", "check"] = "kernel"
+    sizes: tuple[int, ...] = ()
 
 
 class Plan(NamedTuple):
@@ -150,7 +153,7 @@ class Planner:
         for group in later:
             self._step(group, needed)
         for node, copy in copies:
-            self._copy(self.view(node), copy)
+            self.put_in_order(self.view(node), copy)
         direct = self._direct(checked)
         self._commit(direct)
         targets = [target for _, target in self.writes]
@@ -187,9 +190,12 @@ class Planner:
 
     def _step(self, group: Group | Node, needed: set[Node]) -> None:
         if isinstance(group, Node):
-            made = {"matmul": self._multiply, "assemble": self._assemble, "loop": self._turn}
-            if self.kinds[group] in made:
+            if self.kinds[group] == "matmul":
+                multiplying.multiply(self, group)
+            elif self.kinds[group] in (made := {"assemble": self._assemble, "loop": self._turn}):
                 made[self.kinds[group]](group)
+        elif group.product:
+            multiplying.multiply(self, group.product, group, needed)
         else:
             self._compute(group, needed)
 
@@ -201,15 +207,16 @@ class Planner:
             view = self.view(node)
             value: Any = view.base
             if not view.whole:
-                value = Copy(node, node.shape, -len(self.steps) - 1)
-                self._copy(view, value)
+                value = self.scratch(node, node.shape)
+                self.put_in_order(view, value)
             wanted = constant(np.atleast_1d(answer))
-            self._constant(value)
-            self._constant(wanted)
+            self.hold(value)
+            self.hold(wanted)
             operands = [(value, 0), (wanted, 0), (FLAG, 0)]
             use = Use((value,), (), {})
             label = f"check {node.label}"
-            self.steps.append(Step(guards.write(), operands, [answer.nbytes], (), label, 0, answer.nbytes, 0, use))
+            self.steps.append(Step(guards.write(), operands, [answer.nbytes], (), label, 0, answer.nbytes, 0, use,
+                                   by="check"))  # fmt: skip
 
     def _direct(self, checked: int) -> dict[Any, Node]:
         """Values that may be computed right where their targets lie: these are read for the last time by then."""
@@ -238,12 +245,12 @@ class Planner:
         for value, target in left:
             view = self.view(value)
             if view.base in targets:  # which may be overwritten before
-                copy = Copy(value, value.shape, -len(self.steps) - 1)
-                self._copy(view, copy)
+                copy = self.scratch(value, value.shape)
+                self.put_in_order(view, copy)
                 view = View(copy, value.shape, contiguous(value.shape))  # type: ignore[arg-type]  # a value all the same
             ready.append((view, target))
         for view, target in ready:
-            self._copy(view, target)
+            self.put_in_order(view, target)
 
     def _needed(self, order: Sequence[Group | Node]) -> set[Node]:
         """What is used outside of the kernel that computes it."""
@@ -273,9 +280,9 @@ class Planner:
             places[arg] = len(reads)
             read = view.read(arg.dtype, group.domain)
             reads.append(read if group.domain else self._in_block(read))
-            self._constant(view.base)
+            self.hold(view.base)
         for node in group.nodes:
-            self._express(node, len(reads), expressions, places)
+            self.express(node, len(reads), expressions, places)
         whole = contiguous(group.domain)
         stored = [node for node in group.nodes if node in needed]
         if not group.domain:
@@ -295,7 +302,20 @@ class Planner:
         block, within = self.blocks.get(operand.buffer, (None, 0))
         return operand._replace(block=block, within=within)
 
-    def _express(self, node: Node, reads: int, expressions: list[Expression], places: dict[Any, int]) -> None:
+    def scratch(self, node: Node, shape: tuple[int, ...]) -> Copy:
+        """Stands for memory that a step of `node` fills for the next one."""
+        return Copy(node, shape, -len(self.steps) - 1)
+
+    def multiplied(
+        self, function: Function, operands: list[tuple[Any, int]], numbers: list[int], nodes: tuple[Node, ...],
+        use: Use, by: Literal["kernel", "product", "BLAS"], sizes: tuple[int, ...] = (),
+    ) -> None:  # fmt: skip
+        """Add a step of a product of matrices. It reads and writes whole values."""
+        read, written = (sum(map(bytes_of, values)) for values in (use.reads, use.writes))
+        label = " ".join(dict.fromkeys(n.label for n in nodes)) or "panels"
+        self.steps.append(Step(function, operands, numbers, nodes, label, 0, read, written, use, None, by, sizes))
+
+    def express(self, node: Node, reads: int, expressions: list[Expression], places: dict[Any, int]) -> None:
         if self.kinds[node] == "identity":
             places[node] = self._number(node.args[0], reads, expressions, places)
             return
@@ -317,11 +337,11 @@ class Planner:
         """The array that a gather reads, at its first element."""
         view, settings, size = self.view(node.args[0]), node.settings, node.dtype.itemsize
         if view.is_contiguous:
-            self._constant(view.base)
+            self.hold(view.base)
             offset = (view.offset + settings["offset"]) * size
             return Operand(view.base, key_of(node.dtype), settings["strides"], offset)
-        copy = Copy(node, view.shape, -len(self.steps) - 1)  # positions count elements in order
-        self._copy(view, copy)
+        copy = self.scratch(node, view.shape)  # positions count elements in order
+        self.put_in_order(view, copy)
         return Operand(copy, key_of(node.dtype), settings["strides"], settings["offset"] * size)
 
     def _number(self, arg: Node, reads: int, expressions: list[Expression], places: dict[Any, int]) -> int:
@@ -353,9 +373,9 @@ class Planner:
         self.steps.append(Step(written.function, written.places, written.numbers, nodes, f"{label} over {spec.domain}",
                                written.loops, sum(sizes[:count]), sum(sizes[count:]), use))  # fmt: skip
 
-    def _copy(self, view: View, target: Any) -> None:
+    def put_in_order(self, view: View, target: Any) -> None:
         """Put the elements of a view in order."""
-        self._constant(view.base)
+        self.hold(view.base)
         there = Operand(target, key_of(view.base.dtype), contiguous(view.shape))
         self._write(Spec(view.shape, [view.read(view.base.dtype, view.shape)], [], [(0, there, None)]), ())
 
@@ -364,32 +384,8 @@ class Planner:
         specs = [assembly.spec_of(part, node, self.view) for part in assembly.parts(node) or ()]
         for spec in specs + assembly.further(node, self.view):
             for read in spec.reads:
-                self._constant(read.buffer)
+                self.hold(read.buffer)
             self._write(spec, (node,), False)
-
-    def _multiply(self, node: Node) -> None:
-        x, y = (self.view(arg) for arg in node.args)
-        found = blas.product(x, y, node.shape)
-        for k in found if isinstance(found, list) else ():
-            view = (x, y)[k]
-            shape = (
-                (*node.shape[: max(len(x.shape), len(y.shape)) - 2], *view.shape[-2:]) if view.shape[1:] else view.shape
-            )
-            copy = Copy(node, shape, -len(self.steps) - 1)
-            self._copy(view._replace(shape=shape, strides=broadcast_strides(view.strides, view.shape, shape)), copy)
-            moved = View(copy, shape, contiguous(shape))  # type: ignore[arg-type]  # a value all the same
-            x, y = (moved, y) if k == 0 else (x, moved)
-        found = blas.product(x, y, node.shape)
-        assert not isinstance(found, list), (x, y)
-        size = node.dtype.itemsize
-        for view in found.operands:
-            self._constant(view.base)
-        operands = [*((view.base, view.offset * size) for view in found.operands), (node, 0)]
-        use = Use(tuple(dict.fromkeys((x.base, y.base))), (node,), {})
-        label = f"BLAS {' @ '.join(str(view.shape) for view in (x, y))}"
-        function = blas.write(key_of(node.dtype), found.routine)
-        read = (x.size + y.size) * size
-        self.steps.append(Step(function, operands, found.numbers, (node,), label, 0, read, bytes_of(node), use))
 
     # -- Loops ----------------------------------------------------------------------------------------
 
@@ -418,24 +414,21 @@ class Planner:
         """Where all elements of `arg` lie side by side: in which value, and from which byte on."""
         view = self.view(arg)
         if not view.is_contiguous:
-            copy = Copy(arg, arg.shape, -len(self.steps) - 1)
-            self._copy(view, copy)
+            copy = self.scratch(arg, arg.shape)
+            self.put_in_order(view, copy)
             return copy, 0
-        self._constant(view.base)
+        self.hold(view.base)
         return view.base, view.offset * arg.dtype.itemsize
-
-    def held(self, constant: Node) -> Node:
-        """A constant, which the plan holds from now on."""
-        self._constant(constant)
-        return constant
 
     def copy(self, arg: Node, target: Any) -> None:
         """Put the elements of `arg` into the memory of `target`."""
-        self._copy(self.view(arg), target)
+        self.put_in_order(self.view(arg), target)
 
-    def _constant(self, base: Any) -> None:
+    def hold(self, base: Any) -> Any:
+        """What a step reads; the plan holds it from now on, if it is a constant."""
         if isinstance(base, Node) and base.kind == "constant" and base not in self.constants:
             self.constants.append(base)
+        return base
 
 
 def slots_of(plan: Plan, inputs: Sequence[Node], outputs: Sequence[Node]) -> dict[Any, int]:

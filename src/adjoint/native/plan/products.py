@@ -1,6 +1,6 @@
 """Products of matrices that kernels compute: of tiny matrices, of two vectors, of a column and a row.
 
-BLAS takes longer to be called than such a product takes, and is called for each matrix of a stack.
+A call takes longer than such a product does, and tiles are not made for it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ TINY = 8, 125  # how long a sum, and how many products, are written out
 
 
 def written_out(node: Node, args: tuple[Node, ...]) -> Node | None:
-    """The product `node` of `args` as sums and products place by place; None if BLAS computes it."""
+    """The product `node` of `args` as sums and products place by place; None if it is computed as a whole."""
     if node.dtype is None or node.dtype.char not in "fd" or any(arg.dtype != node.dtype for arg in args):
         return None
     x, y = args

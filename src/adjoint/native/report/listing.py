@@ -15,12 +15,12 @@ from adjoint.native.call.driver import NativeStep, NumpyStep
 from adjoint.native.plan.assembly import ASSEMBLED, RUNNING
 from adjoint.native.plan.decompose import REDUCED
 from adjoint.native.plan.loops import Scratch
-from adjoint.native.plan.planner import FLAG, Copy, Plan, Step, bytes_of
+from adjoint.native.plan.planner import Copy, Plan, Step, bytes_of
 from adjoint.native.report.formulas import Formulas
 from adjoint.tape.lines import line_of
 from adjoint.tape.tables import amount, table
 
-By = Literal["kernel", "BLAS", "check", "NumPy"]
+By = Literal["kernel", "product", "BLAS", "check", "NumPy"]
 What = Literal["elementwise", "reduction", "product", "copy", "NumPy"]
 Home = Literal["arena", "argument", "result", "array"]
 
@@ -57,7 +57,8 @@ class Written:
 
 @dataclass(slots=True)
 class Row:
-    """A step: a kernel, a product by BLAS, a check of what was asked, or NumPy's operation, with the `reason`.
+    """A step: a kernel, a product of matrices by tiles of ours or by BLAS, a check of what was asked, or NumPy's
+    operation, with the `reason`.
 
     Attributes:
         domain: the lengths of a kernel's loops.
@@ -140,14 +141,16 @@ class Listing:
         self.memory = self._counted()
 
     def count(self, by: By) -> int:
-        """How many steps are kernels, products by BLAS, or NumPy's."""
+        """How many steps are kernels, products, products by BLAS, or NumPy's."""
         return sum(row.by == by for row in self.rows)
 
     # -- Rows -----------------------------------------------------------------------------------------
 
     def _segment(self, plan: Plan, outputs: Sequence[Node]) -> None:
         for step in plan.steps:
-            by = _by(step)
+            if self._more(step):
+                continue
+            by: By = step.by
             row = Row(len(self.rows) + 1, by, _domain(step, by), len(step.nodes), step.read, step.written,
                       _lines(step.nodes))  # fmt: skip
             self.rows.append(row)
@@ -168,6 +171,18 @@ class Listing:
                     row.writes.append(self._written(value, step, plan, outputs))
                     self.values.append(row.writes[-1])
         self._base += plan.arena.size
+
+    def _more(self, step: Step) -> bool:
+        """Count a further part of a product, or of panels for it, to the row that has the first one."""
+        known = [self._alive.get(value) for value in step.use.writes]
+        if not (step.by == "product" or step.label == "panels") or not known or known[0] is None:
+            return False
+        row = self.rows[known[0].first - 1]
+        row.read, row.written = row.read + step.read, row.written + step.written
+        for value in (*step.use.reads, *step.use.writes):
+            if value in self._alive:
+                self._alive[value].last = len(self.rows)
+        return True
 
     def _written(self, value: Any, step: Step, plan: Plan, outputs: Sequence[Node]) -> Written:
         """A value that is written for the first time, by the step that comes last so far."""
@@ -262,7 +277,13 @@ class Listing:
     @property
     def summary(self) -> list[str]:
         """How many steps there are, the bytes that they move, and what the arena costs."""
-        words: dict[By, str] = {"kernel": "kernel{}", "BLAS": "by BLAS", "check": "check{}", "NumPy": "by NumPy"}
+        words: dict[By, str] = {
+            "kernel": "kernel{}",
+            "product": "product{}",
+            "BLAS": "by BLAS",
+            "check": "check{}",
+            "NumPy": "by NumPy",
+        }
         counts = [f"{n} {word.format('s' * (n != 1))}" for by, word in words.items() if (n := self.count(by))]
         read, written = (amount(sum(getattr(row, side) for row in self.rows)) for side in ("read", "written"))
         arena, values, most = map(amount, self.memory)
@@ -305,7 +326,7 @@ class Listing:
 
 def _what(value: Any, step: Step) -> What:
     """How a step makes a value."""
-    if step.label.startswith("BLAS"):
+    if step.by in ("product", "BLAS"):
         return "product"
     if not step.nodes or _is(_node_of(value), ASSEMBLED):
         return "copy"
@@ -326,10 +347,6 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def _by(step: Step) -> By:
-    return "BLAS" if step.label.startswith("BLAS") else "check" if FLAG in dict(step.operands) else "kernel"
-
-
 def _node_of(value: Any) -> Node:
     node: Node = value.of if isinstance(value, Copy) else value
     return node
@@ -337,8 +354,8 @@ def _node_of(value: Any) -> Node:
 
 def _domain(step: Step, by: By) -> tuple[int, ...]:
     """The lengths of a kernel's loops; for a product, rows, columns and what is summed over."""
-    if by == "BLAS":
-        return tuple(step.numbers[2:5])
+    if by in ("product", "BLAS"):
+        return step.sizes
     return tuple(step.numbers[: step.loops])
 
 

@@ -1,0 +1,259 @@
+"""Products of matrices in native code: C = A B, tile by tile, with what is computed of each element of C after it.
+
+A tile is so many rows and so many vectors of C, which stay in registers while the sum goes along: for each step,
+vectors of B are loaded and numbers of A broadcast. Tiles of a column of C, and then the columns, follow one another;
+what is left over at the ends are smaller tiles by the same code, the last vector under a mask. Sizes and strides are
+read at run time, so one kernel serves all shapes that are cut alike.
+
+An element of C is one sum along the inner axis, in its order, whatever the tile and whoever computes it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from adjoint.native.codegen.jit import Function
+from adjoint.native.codegen.llvm_text import REGISTER, Value
+from adjoint.native.codegen.loop_nest import Expression
+from adjoint.native.codegen.machine import Vectors
+from adjoint.native.codegen.memory import addresses, align_of
+from adjoint.native.codegen.nests import Nest
+
+
+class Read(NamedTuple):
+    """An array that is read where C is written: its dtype, and whether it differs from row to row and along rows."""
+
+    dtype: str
+    down: bool
+    along: bool
+
+
+class After(NamedTuple):
+    """What becomes of an element of C: values are numbered, C's first, then `reads`, then `expressions`.
+
+    `stores` are the numbers of the values that are stored, each with its dtype.
+    """
+
+    reads: tuple[Read, ...]
+    expressions: tuple[Expression, ...]
+    stores: tuple[tuple[int, str], ...]
+
+
+class Tiles(NamedTuple):
+    """How C is cut.
+
+    Attributes:
+        dtype: of A, B and the sums.
+        rows: rows of a tile; `rows_left`, of the last one, if that is smaller, or 0.
+        columns: vectors of a tile; `columns_left`, of the last one, or 0.
+        masked: whether the last vector is not full.
+        by_columns: whether numbers of a column of A lie side by side within a tile, not those of a row.
+        resumes: whether the sum begins with what is in C.
+    """
+
+    dtype: str
+    rows: int
+    rows_left: int
+    columns: int
+    columns_left: int
+    masked: bool
+    by_columns: bool
+    resumes: bool = False
+
+
+NUMBERS = ("first", "last", "blocks", "block", "tiles", "slivers", "inner", "lanes",
+           "a_row", "a_inner", "a_stack", "b_sliver", "b_inner", "b_stack", "c_row", "c_stack")  # fmt: skip
+_AHEAD = 4  # steps along the inner axis, by which B is fetched before it is needed
+_LINE = 64  # bytes of the processor's cache
+
+
+def write(tiles: Tiles, vectors: Vectors, after: After | None = None) -> Function:
+    """The code for tiles cut so. Called with A, B, what `after` reads, what it stores, and NUMBERS.
+
+    A block of rows of one matrix of a stack is a unit, and units from `first` to before `last` are computed: a matrix
+    has so many `blocks`, each of `block` full tiles (the last block: what is left of `tiles`). There are so many full
+    `slivers`, columns of tiles, and `lanes` in the last vector. Strides are bytes. Then come for each array that
+    `after` reads or writes besides the first, the bytes from row to row, and from matrix to matrix.
+    """
+    return _Writer(tiles, vectors, after or After((), (), ((0, tiles.dtype),))).written()
+
+
+class _Writer(Nest):
+    def __init__(self, tiles: Tiles, vectors: Vectors, after: After) -> None:
+        self.tiles, self.vectors, self.after = tiles, vectors, after
+        self.size = int(tiles.dtype[1])
+        super().__init__(vectors.bytes // self.size)
+        self.kind = self.code.type_of(tiles.dtype)
+        self.arrays = len(after.reads) + len(after.stores)
+
+    def written(self) -> Function:
+        code, tiles = self.code, self.tiles
+        self.starts = addresses(code, 2 + self.arrays)
+        numbers = iter(range(4 + 2 * self.arrays, 1 << 20))
+        self.n = {word: self.number(next(numbers)) for word in NUMBERS}
+        steps = [(self.number(next(numbers)), self.number(next(numbers))) for _ in range(self.arrays - 1)]
+        # Strides of the arrays at C: those that are read, then those that are stored, of which the first is C's own.
+        reads, own = len(self.after.reads), (self.n["c_row"], self.n["c_stack"])
+        self.steps = [*steps[:reads], own, *steps[reads:]]
+        self.mask, self.sums = "", ""
+        if self.after.reads or self.after.expressions or len(self.after.stores) > 1:
+            self.sums = code.name(f"alloca [{tiles.rows * tiles.columns} x {self.kind}], align 64")
+        if tiles.masked:
+            self.mask = self.lanes(self.n["lanes"])
+        n = self.n
+        self.loop("unit", n["first"], n["last"], self._unit)
+        code.line("ret void")
+        return Function("define void @{name}(ptr %b, ptr %p) nounwind", code.lines, code.declared)
+
+    def _unit(self, unit: str) -> None:
+        code, n, tiles = self.code, self.n, self.tiles
+        matrix = code.name(f"sdiv i64 {unit}, {n['blocks']}")
+        block = code.name(f"srem i64 {unit}, {n['blocks']}")
+        first = code.name(f"mul nsw i64 {block}, {n['block']}")
+        beyond = code.name(f"add nsw i64 {first}, {n['block']}")
+        short = code.name(f"icmp slt i64 {n['tiles']}, {beyond}")
+        last = code.name(f"select i1 {short}, i64 {n['tiles']}, i64 {beyond}")
+        a, b, *others = self.starts
+        a, b = self.moved(a, (matrix, n["a_stack"])), self.moved(b, (matrix, n["b_stack"]))
+        others = [self.moved(p, (matrix, steps[1])) for p, steps in zip(others, self.steps, strict=True)]
+        ends = ""
+        if tiles.rows_left:
+            follow = code.name(f"add nsw i64 {block}, 1")
+            ends = code.name(f"icmp eq i64 {follow}, {n['blocks']}")
+        wide = [tiles.columns * self.width * self.size]
+
+        def column(sliver: str, vectors: int, masked: bool) -> None:
+            panel = self.moved(b, (sliver, n["b_sliver"]))
+            here = [self.moved(p, (sliver, str(w))) if (w := self._wide(k, wide[0])) else p
+                    for k, p in enumerate(others)]  # fmt: skip
+            self.loop("tile", first, last, lambda tile: self._tile(tile, a, panel, here, tiles.rows, vectors, masked))
+            if tiles.rows_left:
+                label = code.fresh("rest")[1:]
+                code.line(f"br i1 {ends}, label %do.{label}, label %out.{label}")
+                code.label(f"do.{label}")
+                with code.inner():
+                    self._tile(n["tiles"], a, panel, here, tiles.rows_left, vectors, masked)
+                code.line(f"br label %out.{label}")
+                code.label(f"out.{label}")
+
+        if not tiles.columns_left:
+            self.loop("sliver", "0", n["slivers"], lambda sliver: column(sliver, tiles.columns, tiles.masked))
+            return
+        self.loop("sliver", "0", n["slivers"], lambda sliver: column(sliver, tiles.columns, False))
+        column(n["slivers"], tiles.columns_left, tiles.masked)
+
+    def _wide(self, k: int, wide: int) -> int:
+        """How many bytes array `k` at C goes on from one sliver to the next."""
+        reads = self.after.reads
+        if k < len(reads):
+            return wide // self.size * align_of(reads[k].dtype) if reads[k].along else 0
+        return wide // self.size * align_of(self.after.stores[k - len(reads)][1])
+
+    def _tile(self, tile: str, a: str, b: str, others: list[str], rows: int, vectors: int, masked: bool) -> None:
+        """One tile: the sum along the inner axis in registers, and what follows it."""
+        code, n, kind, dtype = self.code, self.n, self.kind, self.tiles.dtype
+        masks = ["" if not masked or v < vectors - 1 else self.mask for v in range(vectors)]
+        row = code.name(f"mul nsw i64 {tile}, {self.tiles.rows}")
+        a = self.moved(a, (row, n["a_row"]))
+        others = [self.moved(p, (row, steps[0])) for p, steps in zip(others, self.steps, strict=True)]
+        each = [(r, v) for r in range(rows) for v in range(vectors)]
+        starts = dict.fromkeys(each, "zeroinitializer")
+        lines = a if self.tiles.by_columns else ""
+        if not lines:
+            down = [a]
+            for _ in range(rows - 1):
+                down.append(code.name(f"getelementptr i8, ptr {down[-1]}, i64 {n['a_row']}"))
+        if self.tiles.resumes:
+            c = self._down(others[len(self.after.reads)], rows, n["c_row"])
+            starts = {(r, v): self.load(c[r], v, dtype, masks[v]).name for r, v in each}
+        x, ahead = code.fresh("x")[1:], code.name(f"mul nsw i64 {n['b_inner']}, {_AHEAD}")
+        code.line(f"br label %from.{x}")
+        code.label(f"from.{x}")
+        code.line(f"br label %sum.{x}")
+        code.label(f"sum.{x}")
+        code.line(f"%k.{x} = phi i64 [ 0, %from.{x} ], [ %next.{x}, %sum.{x} ]")
+        code.line(f"%pb.{x} = phi ptr [ {b}, %from.{x} ], [ %nb.{x}, %sum.{x} ]")
+        if lines:
+            code.line(f"%pa.{x} = phi ptr [ {a}, %from.{x} ], [ %na.{x}, %sum.{x} ]")
+        for r, v in each:
+            code.line(f"%c.{x}.{r}.{v} = phi {kind} [ {starts[r, v]}, %from.{x} ], [ %d.{x}.{r}.{v}, %sum.{x} ]")
+        right = [self.load(f"%pb.{x}", v, dtype, mask, f"%b.{x}.{v}").name for v, mask in enumerate(masks)]
+        one = REGISTER[dtype]
+        for r in range(rows):
+            at = f"ptr %pa.{x}, i64 {r}" if lines else f"ptr {down[r]}, i64 %k.{x}"
+            at = code.name(f"getelementptr {one}, {at}")
+            left = self.spread(code.name(f"load {one}, ptr {at}, align {self.size}"), dtype)
+            for v in range(vectors):
+                self._fused(f"%d.{x}.{r}.{v}", left, right[v], f"%c.{x}.{r}.{v}")
+        code.declare("llvm.prefetch.p0", "void", ["ptr", "i32", "i32", "i32"])
+        for far in range(0, vectors * self.vectors.bytes, _LINE):
+            at = code.name(f"getelementptr i8, ptr %pb.{x}, i64 {ahead}")
+            at = code.name(f"getelementptr i8, ptr {at}, i64 {far}")
+            code.line(f"call void @llvm.prefetch.p0(ptr {at}, i32 0, i32 3, i32 1)")
+        code.line(f"%nb.{x} = getelementptr i8, ptr %pb.{x}, i64 {n['b_inner']}")
+        if lines:
+            code.line(f"%na.{x} = getelementptr i8, ptr %pa.{x}, i64 {n['a_inner']}")
+        code.line(f"%next.{x} = add nuw nsw i64 %k.{x}, 1")
+        code.line(f"%more.{x} = icmp ult i64 %next.{x}, {n['inner']}")
+        code.line(f"br i1 %more.{x}, label %sum.{x}, label %out.{x}")
+        code.label(f"out.{x}")
+        self._finish({at: f"%d.{x}.{at[0]}.{at[1]}" for at in each}, others, rows, masks)
+
+    def _fused(self, name: str, x: str, y: str, z: str) -> None:
+        code, kind = self.code, self.kind
+        if not self.vectors.fused:
+            code.line(f"{name}.p = fmul {kind} {x}, {y}")
+            code.line(f"{name} = fadd {kind} {z}, {name}.p")
+            return
+        word = f"llvm.fma.v{self.width}{'f32' if self.size == 4 else 'f64'}"
+        code.declare(word, kind, [kind] * 3)
+        code.line(f"{name} = call {kind} @{word}({kind} {x}, {kind} {y}, {kind} {z})")
+
+    def _down(self, pointer: str, rows: int, step: str) -> list[str]:
+        found = [pointer]
+        for _ in range(rows - 1):
+            found.append(self.code.name(f"getelementptr i8, ptr {found[-1]}, i64 {step}"))
+        return found
+
+    def _finish(self, sums: dict[tuple[int, int], str], at: list[str], rows: int, masks: list[str]) -> None:
+        """What becomes of the sums of a tile: they are stored, or row by row what is computed of them."""
+        code, kind, width, vectors = self.code, self.kind, self.vectors.bytes, len(masks)
+        if not self.sums:
+            down = self._down(at[0], rows, self.steps[0][0])
+            for (r, v), name in sums.items():
+                self.store(Value(code, name, self.tiles.dtype), down[r], v, masks[v])
+            return
+        for (r, v), name in sums.items():
+            here = code.name(f"getelementptr i8, ptr {self.sums}, i64 {(r * vectors + v) * width}")
+            code.line(f"store {kind} {name}, ptr {here}, align {width}")
+
+        def row(r: str) -> None:
+            start = code.name(f"mul nsw i64 {r}, {vectors * width}")
+            start = code.name(f"getelementptr i8, ptr {self.sums}, i64 {start}")
+            here = [self.moved(p, (r, steps[0])) for p, steps in zip(at, self.steps, strict=True)]
+            for v, mask in enumerate(masks):
+                with code.inner():
+                    self._computed(start, here, v, mask)
+
+        self.loop("row", "0", str(rows), row)
+
+    def _computed(self, sums: str, at: list[str], v: int, mask: str) -> None:
+        """One vector of a row: its sums, what is read beside them, and what of these is stored."""
+        code, after, reads = self.code, self.after, len(self.after.reads)
+        values = [self.load(sums, v, self.tiles.dtype)]
+        for k, read in enumerate(after.reads):
+            values.append(self._read(read, at[k], v, mask))
+        for expression in after.expressions:
+            assert expression.function is not None
+            values.append(expression.function(code, *(values[i] for i in expression.args)))
+        for k, (i, dtype) in enumerate(after.stores):
+            self.store(values[i].to(dtype), at[reads + k], v, mask)
+
+    def _read(self, read: Read, pointer: str, v: int, mask: str) -> Value:
+        if read.along:
+            return self.load(pointer, v, read.dtype, mask)
+        code, kind = self.code, "i8" if read.dtype == "b1" else REGISTER[read.dtype]
+        name = code.name(f"load {kind}, ptr {pointer}, align {align_of(read.dtype)}")
+        if read.dtype == "b1":
+            name = code.name(f"trunc i8 {name} to i1")
+        return Value(code, self.spread(name, read.dtype), read.dtype)

@@ -1,0 +1,94 @@
+"""What code that counts has in common: numbers from its table, loops, addresses, whole vectors and parts of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from adjoint.native.codegen.llvm_text import REGISTER, Code, Value
+from adjoint.native.codegen.memory import align_of
+
+
+class Nest:
+    """The part of a writer that opens loops in code of so many lanes."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self.code = Code(width)
+
+    def number(self, place: int) -> str:
+        """A number that the code is told."""
+        at = self.code.name(f"getelementptr i64, ptr %p, i64 {place}")
+        return self.code.name(f"load i64, ptr {at}")
+
+    def loop(self, word: str, first: str, last: str, body: Callable[[str], None]) -> None:
+        """`body` for each number from `first` to before `last`; none is allowed."""
+        code, n = self.code, self.code.fresh(word)[1:]
+        code.line(f"br label %from.{n}")
+        code.label(f"from.{n}")
+        code.line(f"br label %head.{n}")
+        code.label(f"head.{n}")
+        code.line(f"%{n} = phi i64 [ {first}, %from.{n} ], [ %next.{n}, %end.{n} ]")
+        code.line(f"%more.{n} = icmp slt i64 %{n}, {last}")
+        code.line(f"br i1 %more.{n}, label %do.{n}, label %out.{n}")
+        code.label(f"do.{n}")
+        with code.inner():
+            body(f"%{n}")
+        code.line(f"br label %end.{n}")
+        code.label(f"end.{n}")
+        code.line(f"%next.{n} = add nsw i64 %{n}, 1")
+        code.line(f"br label %head.{n}")
+        code.label(f"out.{n}")
+
+    def moved(self, pointer: str, *places: tuple[str, str]) -> str:
+        """The address so many steps on: numbers of steps, each with their bytes."""
+        for index, step in places:
+            far = self.code.name(f"mul nsw i64 {index}, {step}")
+            pointer = self.code.name(f"getelementptr i8, ptr {pointer}, i64 {far}")
+        return pointer
+
+    def lanes(self, left: str, before: int = 0) -> str:
+        """Which lanes there are of so many that are `left`, if so many come `before` these."""
+        name = f"llvm.get.active.lane.mask.v{self.width}i1.i64"
+        self.code.declare(name, f"<{self.width} x i1>", ["i64", "i64"])
+        return self.code.name(f"call <{self.width} x i1> @{name}(i64 {before}, i64 {left})")
+
+    def spread(self, name: str, dtype: str) -> str:
+        """One number in all lanes."""
+        code, kind = self.code, self.code.type_of(dtype)
+        one = code.name(f"insertelement {kind} poison, {REGISTER[dtype]} {name}, i32 0")
+        return code.name(f"shufflevector {kind} {one}, {kind} poison, <{self.width} x i32> zeroinitializer")
+
+    def load(self, pointer: str, v: int, dtype: str, mask: str = "", name: str = "") -> Value:
+        """Vector `v` from `pointer` on; under a mask, if one is given."""
+        code, kind, align = self.code, self.code.memory_type(dtype), align_of(dtype)
+        at = code.name(f"getelementptr i8, ptr {pointer}, i64 {v * self.width * align}") if v else pointer
+        text = f"load {kind}, ptr {at}, align {align}"
+        if mask:
+            word, lanes = f"llvm.masked.load.{self._suffix(dtype)}.p0", f"<{self.width} x i1>"
+            code.declare(word, kind, ["ptr", "i32", lanes, kind])
+            text = f"call {kind} @{word}(ptr {at}, i32 {align}, {lanes} {mask}, {kind} zeroinitializer)"
+        if name:
+            code.line(f"{name} = {text}")
+        else:
+            name = code.name(text)
+        if dtype == "b1":
+            name = code.name(f"trunc {kind} {name} to {code.type_of(dtype)}")
+        return Value(code, name, dtype)
+
+    def store(self, value: Value, pointer: str, v: int, mask: str = "") -> None:
+        """Write vector `v` from `pointer` on; under a mask, if one is given."""
+        code, dtype, name = self.code, value.dtype, value.name
+        kind, align = code.memory_type(dtype), align_of(dtype)
+        if dtype == "b1":
+            name = code.name(f"zext {value.type} {name} to {kind}")
+        at = code.name(f"getelementptr i8, ptr {pointer}, i64 {v * self.width * align}") if v else pointer
+        if not mask:
+            code.line(f"store {kind} {name}, ptr {at}, align {align}")
+            return
+        word, lanes = f"llvm.masked.store.{self._suffix(dtype)}.p0", f"<{self.width} x i1>"
+        code.declare(word, "void", [kind, "ptr", "i32", lanes])
+        code.line(f"call void @{word}({kind} {name}, ptr {at}, i32 {align}, {lanes} {mask})")
+
+    def _suffix(self, dtype: str) -> str:
+        one = {"f4": "f32", "f8": "f64", "b1": "i8"}.get(dtype) or REGISTER[dtype]
+        return f"v{self.width}{one}"

@@ -1,0 +1,202 @@
+"""The steps of a product of matrices: copies of its sides, panels, tiles with what is computed after them, or BLAS."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from adjoint.graph.node import Node
+from adjoint.native.codegen import machine, matrix_product, panels
+from adjoint.native.codegen.jit import Function
+from adjoint.native.codegen.llvm_text import key_of
+from adjoint.native.codegen.loop_nest import Expression, broadcast_strides, contiguous
+from adjoint.native.codegen.machine import Vectors
+from adjoint.native.codegen.matrix_product import After, Read
+from adjoint.native.plan import blas
+from adjoint.native.plan.arena import Use
+from adjoint.native.plan.assembly import is_number
+from adjoint.native.plan.fusion import Group
+from adjoint.native.plan.multiply import (
+    Cut,
+    Sides,
+    arranged,
+    by_blas,
+    copied,
+    cut,
+    left_packing,
+    line_bytes,
+    numbers,
+    packed_bytes,
+    packing,
+    sides,
+    units_of,
+)
+from adjoint.native.plan.views import View
+
+if TYPE_CHECKING:
+    from adjoint.native.plan.planner import Planner
+
+
+class _End(NamedTuple):
+    """What is done with a product's elements: the views that are read there, the code, the nodes that are stored."""
+
+    reads: list[View]
+    expressions: list[Expression]
+    stores: list[tuple[int, Node]]
+
+
+def multiply(planner: Planner, node: Node, group: Group | None = None, needed: set[Node] | None = None) -> None:
+    """Add the steps that compute `node`, and what `group` computes of it; of that, what is `needed` is stored."""
+    x, y = (planner.view(arg) for arg in node.args)
+    if by_blas(x, y):
+        _by_blas(planner, node, x, y)
+        return
+    found = sides(x, y, node.shape)
+    for k in found if isinstance(found, list) else ():
+        x, y = _put_in_rows(planner, node, x, y, k)
+    end = _end(planner, node, group, needed or set())
+    form = arranged(x, y, node.shape, [view.read(view.base.dtype, node.shape).strides for view in end.reads])
+    assert form is not None, (x, y, end)
+    _by_tiles(planner, node, (x, y), form, end, group)
+
+
+def _put_in_rows(planner: Planner, node: Node, x: View, y: View, k: int) -> tuple[View, View]:
+    """The sides of a product with one of them copied."""
+    view = (x, y)[k]
+    shape = copied(view, (*node.shape[: max(len(x.shape), len(y.shape)) - 2], 0, 0))
+    copy = planner.scratch(node, shape)
+    strides = broadcast_strides(view.strides, view.shape, shape)
+    planner.put_in_order(view._replace(shape=shape, strides=strides), copy)
+    moved = View(copy, shape, contiguous(shape))  # type: ignore[arg-type]  # a value all the same
+    return (moved, y) if k == 0 else (x, moved)
+
+
+def _end(planner: Planner, node: Node, group: Group | None, needed: set[Node]) -> _End:
+    if group is None:
+        return _End([], [], [(0, node)])
+    inside, places = set(group.nodes), {node: 0}
+    outside = dict.fromkeys(arg for n in group.nodes for arg in n.args if arg not in inside and arg is not node)
+    read = [arg for arg in outside if not is_number(arg)]
+    places |= {arg: i for i, arg in enumerate(read, 1)}
+    expressions: list[Expression] = []
+    for n in group.nodes:
+        planner.express(n, 1 + len(read), expressions, places)
+    stores = [(places[n], n) for n in (node, *group.nodes) if n in needed]
+    return _End([planner.view(arg) for arg in read], expressions, stores)
+
+
+def _by_tiles(
+    planner: Planner, node: Node, xy: tuple[View, View], form: tuple[Sides, list[tuple[int, int, int]]], end: _End,
+    group: Group | None,
+) -> None:  # fmt: skip
+    (x, y), (found, places), dtype = xy, form, key_of(node.dtype)
+    how, size = cut(found, dtype, machine.vectors()), node.dtype.itemsize
+    right: tuple[Any, int] = (y.base, y.offset * size)
+    for view in (x, y, *end.reads):
+        planner.hold(view.base)
+    if how.packed:
+        right = _packed(planner, node, y, found, how), 0
+    reads = [
+        Read(key_of(v.base.dtype), p[0] != 0 or p[2] != 0, p[1] != 0) for v, p in zip(end.reads, places, strict=True)
+    ]
+    after = None
+    if group is not None:
+        stores = tuple((k, key_of(n.dtype)) for k, n in end.stores)
+        after = After(tuple(reads), tuple(end.expressions), stores)
+    own = [(view.base, view.offset * view.base.dtype.itemsize) for view in end.reads]
+    own += [(n, 0) for _, n in end.stores]
+    moves: list[int] = []
+    for view, (row, _, stack) in zip(end.reads, places, strict=True):
+        moves += (row * view.base.dtype.itemsize, stack * view.base.dtype.itemsize)
+    for _, n in end.stores[1:]:
+        moves += (found.columns * n.dtype.itemsize, found.rows * found.columns * n.dtype.itemsize)
+    written = tuple(n for _, n in end.stores)
+    use = Use(tuple(dict.fromkeys((x.base, right[0], *(v.base for v in end.reads)))), written,
+              _instead(end, {x.base, y.base, right[0]}, node.shape))  # fmt: skip
+    nodes = tuple(group.members) if group else (node,)
+    scratch = None
+    if how.packed_left:
+        count = how.tiles.rows * min(how.block + 1, -(-found.rows // how.tiles.rows))
+        scratch = planner.scratch(node, (count * min(how.steps, found.inner),))
+        use = use._replace(reads=(scratch, *use.reads))
+    for units, part in _parts(found, how):
+        kernel = how.tiles._replace(resumes=part[0] > 0)
+        told = numbers(found, how, part, units, end.stores[0][1].dtype.itemsize)
+        left: tuple[Any, int] = (x.base, (x.offset + part[0] * found.a[1]) * size)
+        if scratch is not None:
+            said, start, before = left_packing(found, how, part, units[0])
+            narrow = machine.vectors()._replace(bytes=how.tiles.rows * size)
+            function = _panels(planner, dtype, 1, found.a[1] == 1, narrow)
+            packed = [(x.base, x.offset * size + start), (scratch, 0)]
+            planner.multiplied(function, packed, said, (), Use((x.base,), (scratch,), {}), "kernel")
+            left = scratch, -before
+        further = part[0] * (line_bytes(found, how) if how.packed else found.b[0] * size)
+        operands = [left, (right[0], right[1] + further), *own]
+        function = _function(planner, kernel, after)
+        rows = min(how.block * how.tiles.rows * (units[1] - units[0]), found.stack * found.rows)
+        done = rows, found.columns, part[1] - part[0]
+        planner.multiplied(function, operands, [*told, *moves], nodes, use, "product", done)
+
+
+def _function(planner: Planner, tiles: matrix_product.Tiles, after: After | None) -> Function:
+    """The kernel; that of an equal product, if there was one."""
+    key: Hashable = tiles
+    if after is not None:
+        key = tiles, after.reads, tuple((e.key, e.args) for e in after.expressions), after.stores
+    if key not in planner.known:
+        planner.known[key] = matrix_product.write(tiles, machine.vectors(), after)
+    return planner.known[key]
+
+
+def _parts(found: Sides, how: Cut) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    """Which units are computed with which steps of the sum, in order."""
+    count = found.stack * units_of(found, how)
+    if how.steps >= found.inner and not how.packed_left:
+        yield (0, count), (0, found.inner)
+        return
+    for unit in range(count):
+        for start in range(0, found.inner, how.steps):
+            yield (unit, unit + 1), (start, min(start + how.steps, found.inner))
+
+
+def _instead(end: _End, sides: set[Any], shape: tuple[int, ...]) -> dict[Any, tuple[Any, ...]]:
+    """For each array that is written, those whose places it may take: read once, element by element in its order."""
+    bases = [view.base for view in end.reads]
+    whole = contiguous(shape)
+    alike = [v.base for v in end.reads if bases.count(v.base) == 1 and v.base not in sides and v.offset == 0
+             and v.shape == shape and v.strides == whole]  # fmt: skip
+    return {n: tuple(b for b in alike if b.dtype.itemsize == n.dtype.itemsize) for _, n in end.stores}
+
+
+def _packed(planner: Planner, node: Node, y: View, found: Sides, how: Cut) -> Any:
+    """B's panels, which a step of its own makes."""
+    size, turned = node.dtype.itemsize, found.b[1] != 1
+    matrices = found.stack if found.b[2] else 1
+    scratch = planner.scratch(node, (matrices * packed_bytes(found, how) // size,))
+    columns, told = packing(found, how)
+    function = _panels(planner, how.tiles.dtype, columns, turned, machine.vectors())
+    operands = [(y.base, y.offset * size), (scratch, 0)]
+    planner.multiplied(function, operands, told, (), Use((y.base,), (scratch,), {}), "kernel")
+    return scratch
+
+
+def _panels(planner: Planner, dtype: str, columns: int, turned: bool, vectors: Vectors) -> Function:
+    key = "panels", dtype, columns, turned, vectors
+    if key not in planner.known:
+        planner.known[key] = panels.write(dtype, columns, turned, vectors)
+    return planner.known[key]
+
+
+def _by_blas(planner: Planner, node: Node, x: View, y: View) -> None:
+    found = blas.product(x, y, node.shape)
+    for k in found if isinstance(found, list) else ():
+        x, y = _put_in_rows(planner, node, x, y, k)
+    found = blas.product(x, y, node.shape)
+    assert not isinstance(found, list), (x, y)
+    size = node.dtype.itemsize
+    for view in found.operands:
+        planner.hold(view.base)
+    operands = [*((view.base, view.offset * size) for view in found.operands), (node, 0)]
+    use = Use(tuple(dict.fromkeys((x.base, y.base))), (node,), {})
+    function = blas.write(key_of(node.dtype), found.routine)
+    planner.multiplied(function, operands, found.numbers, (node,), use, "BLAS", tuple(found.numbers[2:5]))
