@@ -42,7 +42,7 @@ def table(n: int = 60) -> tuple[np.ndarray, np.ndarray]:
 
 def write_csv(path: str, n: int = 60) -> None:
     x, labels = table(n)
-    Path(path).write_text("\n".join(f"{label},{','.join(map(str, row))}" for row, label in zip(x, labels, strict=True)))
+    Path(path).write_text("\n".join(f"{','.join(map(str, row))},{label}" for row, label in zip(x, labels, strict=True)))
 
 
 def write_pictures(path: str, n: int = 60) -> None:
@@ -92,7 +92,7 @@ def test_steps_are_compiled_unless_asked_otherwise(monkeypatch: pytest.MonkeyPat
         asked.append(options["compiled"])
         return real_fit(*args, **options)
 
-    monkeypatch.setattr("adjoint.cli.train.fit", spy)
+    monkeypatch.setattr("adjoint.cli.runs.fit", spy)
     write_pictures("halves.npz")
     for words in ((), ("--eager",)):
         assert adjoint("train", "halves.npz", *FAST, "--dtype", "float64", *words).exit_code == 0
@@ -181,7 +181,7 @@ def interrupting(at: int) -> Any:
 
 @pytest.mark.parametrize(("at", "epochs"), [(1, 0), (7, 3)])
 def test_ctrl_c_saves_and_says_where(monkeypatch: pytest.MonkeyPatch, at: int, epochs: int) -> None:
-    monkeypatch.setattr("adjoint.cli.train.fit", interrupting(at))
+    monkeypatch.setattr("adjoint.cli.runs.fit", interrupting(at))
     write_pictures("halves.npz")
     result = adjoint("train", "halves.npz", "--epochs", "50")
     assert result.exit_code == 130
@@ -211,12 +211,23 @@ def complaint(result: Result) -> str:
         (["empty"], "holds no IDX files"),
         (["picture.png"], "not a kind of file that can be read here"),
         (["ragged.csv"], "ragged.csv, line 2: 3 columns expected"),
-        (["measured.csv"], "different labels in 60 examples"),
+        (["measured.csv", "--task", "classes"], "60 different labels in 60 examples"),
+        (["flowers.csv", "--task", "numbers"], "flowers.csv, line 1, column 'column 4': a finite number was expected"),
+        (["flowers.csv", "--label", "kind"], "no column 'kind' for the label; the columns are column 1, column 2"),
+        (["halves.npz", "--label", "kind"], "only columns of CSV files have names"),
+        (["flowers.csv", "--network", "conv"], "conv reads pictures of at least 4 x 4 pixels; these data are a table"),
+        (["flowers.csv", "--network", "nowhere:Net"], "the module 'nowhere' can not be imported"),
+        (["flowers.csv", "--resume", "runs"], "leave out flowers.csv"),
+        (["--resume", "empty"], "empty: there is no run in this folder"),
+        ([], "name data to learn from"),
         (["one.csv"], "every label is '1'"),
         (["tiny.csv"], "at least 10 examples"),
         (["broken.npz"], "not a readable .npz file"),
         (["images"], "no labels for these images"),
-        (["flowers.csv", "wide.csv"], "as many values as those of the training set, 3; got 2"),
+        (
+            ["flowers.csv", "wide.csv"],
+            "column 'column 3': a finite number was expected, as in the other rows; found 'rose'",
+        ),
         (["flowers.csv", "other.csv"], "'lily' is not one of the known classes (iris, rose)"),
         (["flowers.csv", "--out", "picture.png"], "picture.png: File exists"),
         (["flowers.csv", "--hidden", "9000000000000"], "not enough memory"),
@@ -229,14 +240,15 @@ def test_wrong_data_are_one_sentence(words: list[str], said: str) -> None:
     x, _ = table()
     Path("picture.png").write_bytes(b"\x89PNG\r\n")
     Path("ragged.csv").write_text("1,2,3\n1,2\n")
-    np.savetxt("measured.csv", np.column_stack([np.arange(60), x]), delimiter=",")
-    np.savetxt("one.csv", np.column_stack([np.ones(60), x]), delimiter=",")
-    Path("tiny.csv").write_text("0,1\n1,2\n0,1\n1,2\n")
+    np.savetxt("measured.csv", np.column_stack([x, np.arange(60)]), delimiter=",")
+    np.savetxt("one.csv", np.column_stack([x, np.ones(60)]), delimiter=",")
+    Path("tiny.csv").write_text("1,0\n2,1\n1,0\n2,1\n")
     Path("broken.npz").write_bytes(b"PK\x03\x04")
     Path("images").write_bytes(bytes([0, 0, 8, 2, 0, 0, 0, 1, 0, 0, 0, 1, 5]))
-    Path("wide.csv").write_text("rose,1,2\niris,1,2\n")
-    Path("other.csv").write_text("lily,1,2,3\n")
+    Path("wide.csv").write_text("1,2,rose\n1,2,iris\n")
+    Path("other.csv").write_text("1,2,3,lily\n")
     Path("empty").mkdir()
+    write_pictures("halves.npz")
     before = sorted(Path().rglob("*"))
     assert said in complaint(adjoint("train", *words))
     assert sorted(Path().rglob("*")) in (before, sorted([*before, Path("runs")]))
@@ -251,7 +263,7 @@ def test_divergence_keeps_what_was_saved(monkeypatch: pytest.MonkeyPatch) -> Non
     def fit(*args: Any, **options: Any) -> Any:
         return real_fit(*args, callbacks=[Fail()], **options)
 
-    monkeypatch.setattr("adjoint.cli.train.fit", fit)
+    monkeypatch.setattr("adjoint.cli.runs.fit", fit)
     write_csv("flowers.csv")
     said = complaint(adjoint("train", "flowers.csv"))
     assert "The best weights before that are in runs/flowers-1/model.safetensors" in said.replace("\\", "/")
@@ -277,8 +289,8 @@ def test_wrong_predictions_are_one_sentence(words: list[str], said: str) -> None
     x, labels = table()
     data = ad.data.dataset(x, labels)
     Classifier.for_data(data, hidden=()).save("model")
-    Path("wide.csv").write_text("rose,1,2,3,4,5\niris,1,2,3,4,5\n")
-    Path("other.csv").write_text("lily,1,2,3\n")
+    Path("wide.csv").write_text("1,2,3,4,5,rose\n1,2,3,4,5,iris\n")
+    Path("other.csv").write_text("1,2,3,lily\n")
     np.save("flat.npy", np.zeros(8))
     np.save("words.npy", np.full((4, 3), "a"))
     before = Path("flowers.csv").read_bytes()
@@ -289,7 +301,9 @@ def test_wrong_predictions_are_one_sentence(words: list[str], said: str) -> None
 @pytest.mark.parametrize(
     "words",
     [
-        ["train"],
+        ["train", "digits", "--network", "cnn"],
+        ["train", "digits", "--size", "8x"],
+        ["train", "digits", "--task", "both"],
         ["train", "digits", "--epochs", "0"],
         ["train", "digits", "--lr", "nan"],
         ["train", "digits", "--lr", "-1"],
@@ -322,6 +336,113 @@ def test_without_matplotlib_the_run_goes_through(monkeypatch: pytest.MonkeyPatch
 def test_without_scikit_learn_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
     assert "pip install 'adjoint[examples]'" in complaint(adjoint("train", "digits"))
+
+
+def without_times(path: str) -> list[list[str]]:
+    return [line.split(",")[:-1] for line in Path(path).read_text().splitlines()]
+
+
+def test_a_run_that_was_stopped_is_gone_on_with_to_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    write_pictures("halves.npz")
+    words = ["--epochs", "4", "--hidden", "8"]
+    assert adjoint("train", "halves.npz", *words).exit_code == 0
+    with monkeypatch.context() as patch:
+        patch.setattr("adjoint.cli.runs.fit", interrupting(5))
+        stopped = adjoint("train", "halves.npz", *words)
+    assert stopped.exit_code == 130
+    assert "To go on: adjoint train --resume runs/halves-2" in stopped.output.replace("\\", "/")
+    Path("elsewhere").mkdir()
+    monkeypatch.chdir("elsewhere")
+    assert adjoint("train", "--resume", "../runs/halves-2").exit_code == 0
+    for name in ("model.safetensors", "last.safetensors"):
+        assert Path("../runs/halves-1", name).read_bytes() == Path("../runs/halves-2", name).read_bytes()
+    assert without_times("../runs/halves-1/metrics.csv") == without_times("../runs/halves-2/metrics.csv")
+
+
+HOUSES = "rooms,town,price\n" + "\n".join(
+    f"{1 + i % 5},{('York', 'Bath')[i % 2]},{100.5 + 50 * (i % 5) + 30 * (i % 2)}" for i in range(200)
+)
+
+
+def test_numbers_are_learned_from_columns_that_may_stand_in_any_order() -> None:
+    Path("houses.csv").write_text(HOUSES)
+    result = adjoint("train", "houses.csv", "--epochs", "30", "--hidden", "32", "--dropout", "0", "--lr", "0.02")
+    assert result.exit_code == 0, result.output
+    told = [line.split(maxsplit=1) for line in result.output.splitlines()]
+    assert ["price", "the label: numbers, about 100.5 to 330.5"] in [[cell.strip() for cell in line] for line in told]
+    assert re.search(r"^town +2 categories: Bath, York *$", result.output, re.MULTILINE)
+    assert "200 examples (3 values) with a number each" in result.output
+    explained = re.search(r"explains (\d+\.\d) % of the variance", result.output)
+    assert explained is not None
+    assert float(explained[1]) > 99
+    Path("new.csv").write_text("town,garden,rooms\nYork,yes,3\nBath,no,5\nOslo,no,1\n")
+    result = adjoint("predict", "runs/houses-1/model.safetensors", "new.csv", "--save", "prices.csv")
+    assert "column town: Oslo did not occur in training; taken as missing" in result.output
+    with open("prices.csv", newline="") as file:
+        prices = [float(row["price"]) for row in csv.DictReader(file)]
+    np.testing.assert_allclose(prices[:2], [200.5, 330.5], atol=6)
+    result = adjoint("predict", "runs/houses-1/model.safetensors", "houses.csv", "--limit", "1")
+    assert re.search(r"Error \d\.\d+ on average: 200 examples", result.output)
+    Path("bad.csv").write_text("town,rooms\nYork,3\nBath,many\n")
+    said = complaint(adjoint("predict", "runs/houses-1/model.safetensors", "bad.csv"))
+    assert "bad.csv, line 3, column 'rooms': a finite number was expected" in said
+
+
+def test_networks_by_name() -> None:
+    result = adjoint("train", "digits", "--network", "conv", "--epochs", "4", "--hidden", "64", "--shift", "0")
+    assert result.exit_code == 0, result.output
+    reached = re.search(r"Test accuracy (\d+\.\d) %", result.output)
+    assert reached is not None
+    assert float(reached[1]) >= 95
+    assert f"Accuracy {reached[1]} %" in adjoint("predict", "runs/digits-1/model.safetensors", "digits").output
+
+
+def test_a_network_of_ones_own() -> None:
+    write_csv("flowers.csv")
+    Path("my_networks.py").write_text(
+        "from adjoint import nn\n\n\nclass Tiny(nn.Sequential):\n"
+        "    def __init__(self, features, outputs):\n"
+        "        super().__init__(nn.Linear(features, 5, rng=0), nn.Tanh(), nn.Linear(5, outputs, rng=1))\n"
+        "\n\nnothing = 3\n"
+    )
+    try:
+        words = ["train", "flowers.csv", "--network", "my_networks:Tiny", "--epochs", "30", "--lr", "0.02"]
+        result = adjoint(*words)
+        assert result.exit_code == 0, result.output
+        assert "network: my_networks:Tiny, 3 → 2, 32 parameters" in result.output
+        model = "runs/flowers-1/model.safetensors"
+        assert "say so, for its code to run: --network my_networks:Tiny" in complaint(
+            adjoint("predict", model, "flowers.csv")
+        )
+        found = adjoint("predict", model, "flowers.csv", "--network", "my_networks:Tiny")
+        assert "Accuracy 100.0 %" in found.output
+        assert "no 'Large'" in complaint(adjoint("train", "flowers.csv", "--network", "my_networks:Large"))
+    finally:
+        sys.modules.pop("my_networks", None)
+
+
+def test_pictures_in_folders() -> None:
+    image = pytest.importorskip("PIL.Image")
+    rng = np.random.default_rng(0)
+    for name, level in (("dark", 30), ("light", 200)):
+        Path("tones", name).mkdir(parents=True)
+        for i in range(20):
+            image.fromarray(rng.integers(0, 40, (9, 7, 3), np.uint8) + np.uint8(level)).save(f"tones/{name}/{i}.png")
+    result = adjoint("train", "tones", "--size", "8", "--color", "--network", "conv", "--epochs", "5", "--hidden", "8")
+    assert result.exit_code == 0, result.output
+    assert "40 examples (colour pictures of 8 x 8 pixels) of 2 classes" in result.output
+    result = adjoint("predict", "runs/tones-1/model.safetensors", "tones/dark/3.png", "--pictures")
+    assert re.search(r"^ +0 +dark +\d+\.\d %$", result.output, re.MULTILINE)
+
+
+def test_the_module_is_the_program_and_shells_complete_it() -> None:
+    done = subprocess.run([sys.executable, "-m", "adjoint", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == f"adjoint {ad.__version__}"
+    environment = {**os.environ, "_ADJOINT_COMPLETE": "complete_bash", "COMP_WORDS": "adjoint tr", "COMP_CWORD": "1"}
+    program = [sys.executable, "-c", "from adjoint.cli.main import main; main()"]
+    done = subprocess.run(program, capture_output=True, text=True, env=environment, check=False)
+    assert "train" in done.stdout.split()
+    assert "--install-completion" in adjoint("--help").output
 
 
 def test_version_and_help() -> None:

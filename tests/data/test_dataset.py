@@ -41,7 +41,8 @@ def test_given_classes_fix_the_numbers() -> None:
         (np.full((4, 25), -1), None),
         (np.zeros((4, 16)), None),
         (np.zeros((4, 26)), None),
-        (np.zeros((4, 6, 5, 3)), None),
+        (np.zeros((4, 6, 5, 3)), (6, 5)),
+        (np.zeros((4, 6, 5, 2)), None),
     ],
 )
 def test_pictures_are_recognised(x: np.ndarray, picture: tuple[int, int] | None) -> None:

@@ -36,7 +36,6 @@ class _Program(TyperGroup):
 app = typer.Typer(
     cls=_Program,
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -47,6 +46,8 @@ app = typer.Typer(
   adjoint train digits                   learn to read handwritten digits
 
   adjoint train flowers.csv --epochs 20  learn from a table of your own
+
+  adjoint train --resume runs/flowers-1  go on with a run that was stopped
 
   adjoint predict runs/digits-1/model.safetensors digits --pictures
 

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from adjoint.core.errors import DataError
+from adjoint.core.errors import ArgumentError, DataError
 from adjoint.data import Dataset, Parts, digits, load, split
 
 
-def parts_of(sources: Sequence[str], seed: int) -> Parts:
-    """The data that `sources` name, split with `seed`."""
-    data, held_out = _data(sources)
+def parts_of(sources: Sequence[str], seed: int, **reading: Any) -> Parts:
+    """The data that `sources` name, split with `seed`; `reading` is for `load`."""
+    data, held_out = _data(sources, reading)
     return split(data, seed=seed, held_out=held_out)
 
 
-def _data(sources: Sequence[str]) -> tuple[Dataset, Dataset | None]:
+def _data(sources: Sequence[str], reading: dict[str, Any]) -> tuple[Dataset, Dataset | None]:
     if list(sources) == ["digits"]:
+        if reading.get("label") is not None:
+            raise ArgumentError(f"digits has no columns, and so none named {reading['label']!r}")
         return digits(), None
     for source in sources:
         require(source)
-    return load(*sources)
+    return load(*sources, **reading)
 
 
 def require(source: str) -> None:

@@ -21,10 +21,12 @@ class Dataset:
 
     Attributes:
         x: features, shape (examples, features), finite real numbers.
-        y: class numbers, shape (examples,), int64, from 0 to ``len(classes) - 1``.
-        classes: the name of each class.
-        picture: (height, width) where a row is a grayscale picture; None for other tables.
+        y: class numbers, shape (examples,), int64, from 0 to ``len(classes) - 1``; or real numbers, float64.
+        classes: the name of each class; empty where `y` has real numbers.
+        picture: (height, width) where a row is a picture; None for other tables.
         name: what it is called in messages and in the names of runs.
+        channels: values a pixel: 1 for gray, 3 for colours.
+        columns: how a table with a header was read; a `Columns`.
     """
 
     x: Array
@@ -32,6 +34,8 @@ class Dataset:
     classes: tuple[str, ...]
     picture: tuple[int, int] | None = None
     name: str = "data"
+    channels: int = 1
+    columns: Any = None
 
     def __len__(self) -> int:
         return len(self.x)
@@ -79,7 +83,28 @@ def dataset(x: Any, labels: Any, *, classes: tuple[str, ...] | None = None, name
         raise DataError(f"{name}: the label {unknown[0]!r} is not one of the known classes ({_listed(classes)})")
     found, inverse = np.unique(texts, return_inverse=True)
     y = np.array([numbers[text] for text in found.tolist()], dtype=np.int64)[inverse]
-    return Dataset(x, y, classes, picture, name)
+    return Dataset(x, y, classes, picture, name, x.shape[1] // (picture[0] * picture[1]) if picture else 1)
+
+
+def measured(x: Any, y: Any, *, name: str = "data") -> Dataset:
+    """A checked `Dataset` whose labels are real numbers.
+
+    Raises:
+        DataError: for shapes that do not fit, and values that are not finite.
+
+    Example:
+        >>> import adjoint as ad
+        >>> ad.data.measured([[0.0, 1.0], [1.0, 0.0]], [2.5, 3.5]).classes
+        ()
+    """
+    x, picture = features(x, name)
+    y = np.asarray(y)
+    y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
+    if y.dtype.kind not in "biuf" or y.shape != (len(x),) or not np.isfinite(y).all():
+        raise DataError(f"{name}: labels must be {len(x)} finite numbers, one an example; got shape {y.shape}, dtype "
+                        f"{y.dtype}")  # fmt: skip
+    channels = x.shape[1] // (picture[0] * picture[1]) if picture else 1
+    return Dataset(x, y.astype(float), (), picture, name, channels)
 
 
 def features(x: Any, name: str) -> tuple[Array, tuple[int, int] | None]:
@@ -88,13 +113,13 @@ def features(x: Any, name: str) -> tuple[Array, tuple[int, int] | None]:
     if x.dtype.kind not in "biuf":
         raise DataError(f"{name}: examples must be real numbers; got dtype {x.dtype}")
     if x.ndim < 2 or x.size == 0:
-        raise DataError(f"{name}: examples must have the shape (examples, features) or (examples, height, width), "
+        raise DataError(f"{name}: examples must have the shape (examples, features) or (examples, height, width[, 3]), "
                         f"and there must be some; got shape {x.shape}")  # fmt: skip
     table = x.reshape(len(x), -1)
     if table.dtype.kind == "f" and not np.isfinite(table).all():
         row = int(np.argmin(np.isfinite(table).all(axis=1)))
         raise DataError(f"{name}: example {row} holds nan or infinity; every value must be a finite number")
-    shape = x.shape[:-1] if x.ndim == 4 and x.shape[-1] == 1 else x.shape
+    shape = x.shape[:-1] if x.ndim == 4 and x.shape[-1] in (1, 3) else x.shape
     if len(shape) == 3:
         return table, (shape[1], shape[2])
     return table, _square(table) if x.ndim == 2 else None
@@ -141,7 +166,7 @@ def _classes(texts: Array, name: str) -> tuple[str, ...]:
         raise DataError(f"{name}: there must be at least two classes to tell apart; every label is {found[0]!r}")
     if len(found) > max(len(texts) // 2, 2):
         raise DataError(f"{name}: {len(found)} different labels in {len(texts)} examples; labels must be classes, "
-                        f"each with several examples (in CSV, the first column or the one named label)")  # fmt: skip
+                        f"each with several examples; measures are learned as numbers (--task numbers)")  # fmt: skip
     try:
         return tuple(sorted(found, key=int))
     except ValueError:

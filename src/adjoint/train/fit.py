@@ -13,13 +13,13 @@ from adjoint import io
 from adjoint.compiler import compile
 from adjoint.core.errors import ArgumentError, DivergedError
 from adjoint.data.loader import DataLoader, Transform
-from adjoint.data.sources import Stream, source_of
 from adjoint.nn import Module
 from adjoint.optim import AdamW, Optimizer
 from adjoint.optim.lr_scheduler import LambdaLR, LRScheduler, OneCycleLR, ReduceLROnPlateau
 from adjoint.train.checkpoint import Checkpoint
 from adjoint.train.ctrl_c import ctrl_c
 from adjoint.train.history import AfterEpoch, Callback, Epoch, History, State, Step
+from adjoint.train.inputs import loader_of, validation_of
 from adjoint.train.metrics import Metric, metrics_by_name
 from adjoint.train.progress import Progress, is_live
 from adjoint.train.ranks import Ranks
@@ -121,8 +121,8 @@ def fit(
         raise ArgumentError("fit: a compiled step plans its own memory; give compiled=True or storage, not both")
     if resume and folder is None:
         raise ArgumentError('fit: resume=True needs the folder of the run: fit(..., folder="runs/x", resume=True)')
-    loader = _loader(data, batch_size, seed, transform)
-    held_out = None if validation is None else _validation(validation, loader.batch_size)
+    loader = loader_of(data, batch_size, seed, transform)
+    held_out = None if validation is None else validation_of(validation, loader.batch_size)
     optimizer = optimizer or AdamW(model.parameters())
     before = [group["lr"] for group in optimizer.param_groups]
     run = _Run(model, loader, optimizer, held_out, metrics_by_name(metrics), loss, epochs, accumulate)
@@ -377,19 +377,6 @@ class _Run:
             write_metrics(history, self.folder / "metrics.csv")
             if history.best is epoch:
                 self.save_weights(self.folder / "model.safetensors", history.best_state)
-
-
-def _loader(data: Any, batch_size: int | None, seed: int, transform: Transform | None) -> DataLoader:
-    if not isinstance(data, DataLoader):
-        ordered = isinstance(source_of(data, None), Stream)
-        return DataLoader(data, batch_size or 32, not ordered, seed=seed, transform=transform)
-    if batch_size is not None or transform is not None:
-        raise ArgumentError("fit: a DataLoader has its own batch_size and transform; set them there")
-    return data
-
-
-def _validation(data: Any, batch_size: int) -> DataLoader:
-    return data if isinstance(data, DataLoader) else DataLoader(data, max(batch_size, 256))
 
 
 def _watched(monitor: str | None, mode: str | None, validated: bool) -> tuple[str, bool]:

@@ -83,7 +83,7 @@ def draw_misread(data: Dataset, probabilities: Array, path: Path, most: int = 24
     for axes in grid.flat:
         axes.set_axis_off()
     for axes, i in zip(grid.flat, shown, strict=False):
-        axes.imshow(data.x[i].reshape(data.picture), cmap="gray_r")
+        axes.imshow(_shaped(data.x[i], data), cmap="gray_r")
         # The frame of axes that are off is not drawn; a blank border would hide where a picture ends.
         axes.add_patch(_frame(data.picture))
         written, taken = data.classes[data.y[i]], data.classes[read[i]]
@@ -93,6 +93,12 @@ def draw_misread(data: Dataset, probabilities: Array, path: Path, most: int = 24
     figure.suptitle(f"{len(wrong)} of {len(data)} misread{which}", fontsize=11)
     figure.savefig(path, dpi=150)
     return len(wrong)
+
+
+def _shaped(pixels: Array, data: Dataset) -> Array:
+    if data.picture is None or data.channels == 1:
+        return pixels.reshape(data.picture or pixels.shape)
+    return np.clip(pixels / max(float(data.x.max()), 1e-300), 0, 1).reshape(*data.picture, data.channels)
 
 
 def _frame(picture: tuple[int, int]) -> Any:

@@ -1,0 +1,98 @@
+"""Pictures in folders, one folder a class: ``animals/cat/1.png``, ``animals/dog/2.jpg``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.errors import DataError
+from adjoint.data.dataset import Array, Dataset, dataset
+
+ENDINGS = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm"})
+
+
+def are_pictures(folder: Path) -> bool:
+    """Whether a folder has folders with pictures in them."""
+    return any(_pictures(below) for below in _folders(folder)) or any(
+        _pictures(below) for part in _folders(folder) for below in _folders(part)
+    )
+
+
+def load_pictures(
+    folder: str | Path, *, size: tuple[int, int] | None = None, color: bool = False
+) -> tuple[Dataset, Dataset | None]:
+    """The pictures in the folders of `folder`, and the test set if there is one.
+
+    Args:
+        folder: has a folder for each class; or the folders ``train`` and ``test`` (or ``val``), which have these.
+        size: (height, width) to which all are scaled; None if they have one size.
+        color: whether a pixel is red, green and blue; otherwise it is one gray.
+
+    Raises:
+        DataError: without Pillow; for files that are no pictures; for pictures of different sizes without `size`.
+    """
+    folder = Path(folder)
+    parts = {below.name.lower(): below for below in _folders(folder)}
+    if "train" in parts and not _pictures(parts["train"]):
+        learned = _load(parts["train"], size, color, folder.name, None)
+        found = next((parts[name] for name in ("test", "val", "validation") if name in parts), None)
+        height, width = learned.picture or (0, 0)
+        if found is None:
+            return learned, None
+        return learned, _load(found, (height, width), color, f"{folder.name} (test set)", learned.classes)
+    return _load(folder, size, color, folder.resolve().name, None), None
+
+
+def read_picture(path: str | Path, size: tuple[int, int] | None = None, color: bool = False) -> Array:
+    """One picture: shape (height, width), or (height, width, 3), bytes.
+
+    Raises:
+        DataError: without Pillow, and for files that are no pictures.
+    """
+    image_module = _pillow()
+    try:
+        with image_module.open(path) as image:
+            turned = image.convert("RGB" if color else "L")
+            if size is not None and (turned.height, turned.width) != size:
+                turned = turned.resize((size[1], size[0]), image_module.Resampling.BILINEAR)
+            return np.asarray(turned)
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, SyntaxError) as error:  # what Pillow raises for files that are damaged
+        raise DataError(f"{path}: not a picture that can be read ({error})") from None
+
+
+def _load(
+    folder: Path, size: tuple[int, int] | None, color: bool, name: str, classes: tuple[str, ...] | None
+) -> Dataset:
+    files = [(path, below.name) for below in _folders(folder) for path in _pictures(below)]
+    pictures: list[Array] = []
+    for path, _ in files:
+        picture = read_picture(path, size, color)
+        if pictures and picture.shape != pictures[0].shape:
+            raise DataError(
+                f"{path}: {picture.shape[0]} x {picture.shape[1]} pixels; {files[0][0]} has {pictures[0].shape[0]} x "
+                f"{pictures[0].shape[1]}. Give one size to scale them to, as in --size 32"
+            )
+        pictures.append(picture)
+    if not pictures:
+        raise DataError(f"{folder}: no pictures in the folders of this folder; there should be one folder a class")
+    return dataset(np.stack(pictures), [label for _, label in files], classes=classes, name=name)
+
+
+def _folders(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+
+
+def _pictures(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if path.suffix.lower() in ENDINGS and path.is_file())
+
+
+def _pillow() -> Any:
+    try:
+        from PIL import Image
+    except ImportError:
+        raise DataError("pictures need Pillow, which is not installed; run: pip install 'adjoint[images]'") from None
+    return Image

@@ -1,0 +1,24 @@
+"""What `fit` takes for data, as loaders."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adjoint.core.errors import ArgumentError
+from adjoint.data.loader import DataLoader, Transform
+from adjoint.data.sources import Stream, source_of
+
+
+def loader_of(data: Any, batch_size: int | None, seed: int, transform: Transform | None) -> DataLoader:
+    """`data` as a loader; what is not read in its order is shuffled."""
+    if not isinstance(data, DataLoader):
+        ordered = isinstance(source_of(data, None), Stream)
+        return DataLoader(data, batch_size or 32, not ordered, seed=seed, transform=transform)
+    if batch_size is not None or transform is not None:
+        raise ArgumentError("fit: a DataLoader has its own batch_size and transform; set them there")
+    return data
+
+
+def validation_of(data: Any, batch_size: int) -> DataLoader:
+    """`data` as a loader of larger batches, in their order."""
+    return data if isinstance(data, DataLoader) else DataLoader(data, max(batch_size, 256))
