@@ -5,12 +5,15 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+import numpy as _numpy
+
 import adjoint.ops as _ops
 from adjoint.core.constructors import composite as composite
 from adjoint.core.constructors import elementwise as elementwise
 from adjoint.core.constructors import general as general
 from adjoint.core.constructors import linear as linear
 from adjoint.core.constructors import reduction as reduction
+from adjoint.core.elsewhere import looked_up as _looked_up
 from adjoint.core.errors import AdjointError as AdjointError
 from adjoint.core.errors import AnomalyError as AnomalyError
 from adjoint.core.errors import ArgumentError as ArgumentError
@@ -37,7 +40,7 @@ from adjoint.core.late import provide as _provide
 from adjoint.core.leaks import leaks as leaks
 from adjoint.core.op import call as call
 from adjoint.core.pullbacks import NotDifferentiable as NotDifferentiable
-from adjoint.core.registry import operation as _operation
+from adjoint.core.registry import by_any_name as _operation
 from adjoint.core.version import VERSION as _VERSION
 from adjoint.tape.foreign import exact_checks as exact_checks
 from adjoint.tape.modes import enable_grad as enable_grad
@@ -62,6 +65,8 @@ if TYPE_CHECKING:
     from adjoint.expressions import Expr as Expr
     from adjoint.expressions import expr as expr
     from adjoint.graph import Graph as Graph
+    from adjoint.io.pytorch_names import load as load
+    from adjoint.io.pytorch_names import save as save
     from adjoint.ops.activation import elu as elu
     from adjoint.ops.activation import gelu as gelu
     from adjoint.ops.activation import hardtanh as hardtanh
@@ -79,9 +84,21 @@ if TYPE_CHECKING:
     from adjoint.ops.reductions import logsumexp as logsumexp
     from adjoint.pictures.adjoint_program import adjoint_source as adjoint_source
     from adjoint.pictures.picture import show as show
+    from adjoint.tape import autograd as autograd
     from adjoint.tape.anomaly import detect_anomaly as detect_anomaly
     from adjoint.tape.checkpoint import checkpoint as checkpoint
     from adjoint.tape.checkpoint import checkpoint_sequential as checkpoint_sequential
+    from adjoint.tape.creation import arange as arange
+    from adjoint.tape.creation import as_tensor as as_tensor
+    from adjoint.tape.creation import device as device
+    from adjoint.tape.creation import empty as empty
+    from adjoint.tape.creation import eye as eye
+    from adjoint.tape.creation import from_numpy as from_numpy
+    from adjoint.tape.creation import full as full
+    from adjoint.tape.creation import is_tensor as is_tensor
+    from adjoint.tape.creation import linspace as linspace
+    from adjoint.tape.creation import ones as ones
+    from adjoint.tape.creation import zeros as zeros
     from adjoint.tape.custom import op as op
     from adjoint.tape.hooks import save_as as save_as
     from adjoint.tape.hooks import save_on_disk as save_on_disk
@@ -166,16 +183,36 @@ _TOOLS = {
     "sparse_jacobian": "adjoint.transforms.sparse",
     "sparsity": "adjoint.transforms.sparse",
     "stop_gradient": "adjoint.transforms.custom",
+    "arange": "adjoint.tape.creation",
+    "as_tensor": "adjoint.tape.creation",
+    "device": "adjoint.tape.creation",
+    "empty": "adjoint.tape.creation",
+    "eye": "adjoint.tape.creation",
+    "from_numpy": "adjoint.tape.creation",
+    "full": "adjoint.tape.creation",
+    "is_tensor": "adjoint.tape.creation",
+    "linspace": "adjoint.tape.creation",
+    "ones": "adjoint.tape.creation",
+    "zeros": "adjoint.tape.creation",
+    "load": "adjoint.io.pytorch_names",
+    "save": "adjoint.io.pytorch_names",
     "through": "adjoint.twin.policy",
     "trace_backward": "adjoint.tape.trace",
     "value_and_grad": "adjoint.transforms.reverse",
     "vjp": "adjoint.transforms.reverse",
     "vmap": "adjoint.transforms.batch",
 }
+_AS_MODULES = {"autograd": "adjoint.tape.autograd"}
+_NUMPYS = frozenset(
+    {"float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool", "complex64", "complex128"}
+    | {"pi", "e", "inf", "nan", "newaxis", "finfo", "iinfo", "dtype", "linalg", "fft"}
+)
+_DTYPES = {"float": "float32", "double": "float64", "half": "float16", "long": "int64", "int": "int32"}
 _expect_guests({"einops._backends": "adjoint.xp.einops"})
 _provide(
     {
         "array namespace": "adjoint.xp",
+        "clipping": "adjoint.optim.clip",
         "compiled page": "adjoint.pictures:compiled_page",
         "page": "adjoint.pictures:page",
         "scipy": "adjoint.scipy",
@@ -192,16 +229,22 @@ if not TYPE_CHECKING:  # else every misspelt name would be one of Any
         if name in _TOOLS:
             globals()[name] = found = getattr(import_module(_TOOLS[name]), name)
             return found
+        if name in _AS_MODULES:
+            return import_module(_AS_MODULES[name])
         if not name.startswith("_"):
             try:
                 return _operation(name)
             except KeyError:
                 pass
-        raise AttributeError(f"module 'adjoint' has no attribute {name!r}")
+        if (like := _DTYPES.get(name)) is not None or name in _NUMPYS:
+            return getattr(_numpy, like or name)
+        raise _looked_up("adjoint", name)
 
 
 def __dir__() -> list[str]:
     """What users use: no rooms that only adjoint uses, and no operations that NumPy has under the same name."""
     hidden = {"Any", "TYPE_CHECKING", "annotations", "import_module"}
     own = {name for name, x in globals().items() if name not in hidden and not isinstance(x, type(_ops))}
-    return sorted({*(name for name in own if name[0] != "_" or name[:2] == "__"), *_TOOLS, *_ROOMS, *_FUNCTIONS})
+    return sorted(
+        {*(name for name in own if name[0] != "_" or name[:2] == "__"), *_TOOLS, *_ROOMS, *_AS_MODULES, *_FUNCTIONS}
+    )

@@ -13,15 +13,18 @@ import numpy as np
 
 from adjoint.arrays.flat import Flat
 from adjoint.arrays.like import CONVERSIONS, CREATIONS, make_like
+from adjoint.arrays.methods import adopt
+from adjoint.arrays.pytorch_names import PyTorchNames, exchanged
 from adjoint.core.box import Box, raw, stays_in_index, varies
+from adjoint.core.elsewhere import answer_names
 from adjoint.core.errors import ArgumentError, DTypeError, LeavesGraphError
 from adjoint.core.foreign import ForeignArrayError, asking
 from adjoint.core.keys import hash_of, looked_up
 from adjoint.core.late import service
-from adjoint.core.op import Op
 from adjoint.core.protocol import array_function, array_ufunc, detached, store
 from adjoint.core.refusals import RARE, STUMBLED, numpys
-from adjoint.core.registry import ANSWERS, ENTRIES, Composite, operation
+from adjoint.core.registry import ANSWERS, Composite, operation, placed
+from adjoint.core.words import MEANT, has_words
 from adjoint.ops.indexing import SIMPLE, getitem, kept, read
 from adjoint.ops.shape import astype as cast
 from adjoint.ops.shape import loses_imaginary, real_part
@@ -152,7 +155,7 @@ def plain_index(index: Any) -> Any:
     return kept(index)
 
 
-class ArrayBox(Box):
+class ArrayBox(PyTorchNames, Box):
     """What every kind of boxed array shares. A kind adds `shape`, `dtype`, `process` and `numpy`."""
 
     __slots__ = ()
@@ -366,7 +369,10 @@ class ArrayBox(Box):
     def reshape(self, *shape: Any, order: Any = "C", copy: Any = None) -> Any:
         return operation("reshape")(self, shape[0] if len(shape) == 1 else shape, order=order, copy=copy)
 
-    def transpose(self, *axes: Any) -> Any:
+    def transpose(self, *axes: Any, dim0: int | None = None, dim1: int | None = None) -> Any:
+        pair = (dim0, dim1) if dim0 is not None else axes
+        if len(pair) == 2 and isinstance(pair[0], int) and isinstance(pair[1], int):
+            return exchanged(self, *pair, by_name=dim0 is not None)
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
         return operation("transpose")(self, tuple(order) if order else None)
 
@@ -411,32 +417,12 @@ class ArrayBox(Box):
         """`answer`, which no gradient flows through, as an array of this kind."""
         return answer
 
-    # PyTorch's names for what NumPy calls otherwise.
-    def view(self, *shape: Any) -> Any:
-        if not shape:  # NumPy's: all of it
-            return self[() if self._is_number() else ...]
-        if isinstance(shape[0], type | np.dtype | str):
-            raise ArgumentError(
-                f"t.view({shape[0]!r}) would read the memory as another type, which has no derivative. Convert the "
-                f"values (t.astype(float)), or take the parts of complex ones (t.real, t.imag)"
-            )
-        return self.reshape(*shape)
-
-    def permute(self, *axes: Any) -> Any:
-        return self.transpose(*axes)
-
-    def unsqueeze(self, dim: int) -> Any:
-        return operation("expand_dims")(self, dim)
-
-    def numel(self) -> int:
-        return self.size
-
-    def dim(self) -> int:
-        return self.ndim
-
     # In place, as NumPy's.
-    def sort(self, axis: int = -1, **options: Any) -> None:
+    def sort(self, axis: int = -1, **options: Any) -> Any:
+        if has_words(options):
+            return placed(MEANT["sort"])(self, **options)
         self[...] = operation("sort")(self, axis, **options)
+        return None
 
     def partition(self, kth: Any, axis: int = -1) -> None:
         self[...] = operation("partition")(self, kth, axis)
@@ -455,25 +441,8 @@ class ArrayBox(Box):
         raise NotImplementedError
 
 
-_METHODS = frozenset(
-    (
-        *("all", "any", "argmax", "argmin", "argpartition", "argsort", "choose"),
-        *("cumprod", "cumsum", "diagonal", "flip", "log_softmax", "logsumexp", "matmul", "max", "mean", "min"),
-        *("flatten", "nansum", "nonzero", "norm", "outer", "prod", "ptp", "ravel", "repeat", "roll", "round"),
-        *("searchsorted", "softmax", "squeeze", "std", "sum", "swapaxes", "take", "trace", "tril", "triu", "var"),
-    )
-)
-
-
-def adopt() -> None:
-    """Make methods of the operations: NumPy's, and every elementwise function of one argument (``t.exp()``)."""
-    for name, entry in ENTRIES.items():
-        unary = isinstance(entry, Op) and entry.kind == "elementwise" and len(entry.inputs) == 1
-        if (unary or name in _METHODS) and not hasattr(ArrayBox, name):
-            setattr(ArrayBox, name, entry if isinstance(entry, Op) else entry.function)
-
-
-adopt()
+adopt(ArrayBox)
+answer_names(ArrayBox, "tensor")
 
 
 for _name, _method in list(vars(ArrayBox).items()):

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from adjoint.core.elsewhere import Elsewhere
 from adjoint.core.errors import BatchedValueError
 
 if TYPE_CHECKING:
@@ -70,12 +71,17 @@ class Box:
         return [
             name
             for name in object.__dir__(self)
-            if name not in _FOR_OPERATIONS and (name[0] != "_" or name[:2] == "__")
+            if name not in _FOR_OPERATIONS and (name[0] != "_" or name[:2] == "__") and not _is_elsewhere(self, name)
         ]
 
     def settled(self) -> Any:
         """This box without wrappers of the same level that add nothing."""
         return self
+
+
+def _is_elsewhere(box: Box, name: str) -> bool:
+    """Whether `name` is there only to say what to write instead."""
+    return any(isinstance(vars(kind).get(name), Elsewhere) for kind in type(box).__mro__)
 
 
 _FOR_OPERATIONS = frozenset(vars(Box)) - frozenset(vars(object)) | {"constant", "node", "recorded"}

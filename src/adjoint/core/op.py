@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from inspect import signature
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from adjoint.core.box import Box, apply, varies
+from adjoint.core.box import Box, apply, outermost, varies
 from adjoint.core.errors import ArgumentError, BatchedValueError, NotDifferentiableError
 from adjoint.core.memory import NEW_K, Memory
+from adjoint.core.words import MEANT, function_at, has_words, in_numpys_words
 
 Kind = Literal["elementwise", "reduction", "linear", "general", "constant"]
 
@@ -147,6 +149,12 @@ class Op:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Apply the operation to arrays, tensors or any other boxes."""
         if len(args) != len(self.inputs) or self.inputs[0][0] == "*":
+            if kwargs and self.kind == "constant" and has_words(kwargs):
+                if self.name in MEANT:
+                    return function_at(MEANT[self.name])(*args, **kwargs)
+                kwargs = in_numpys_words(kwargs, signature(self.answers[0]).parameters, self.name)
+                answer, box = self(*args, **kwargs), outermost(args)
+                return answer if box is None else box.constant(answer)  # type: ignore[attr-defined]  # of arrays
             args, settings = self.bind(args, kwargs)
             return apply(self, args, settings)
         settings = self.settings
@@ -170,7 +178,9 @@ class Op:
             return args, {**self.settings, **kwargs}
         count = len(self.inputs)
         arrays, rest = list(args[:count]), args[count:]
-        given = dict(kwargs)
+        given = (
+            in_numpys_words(kwargs, (*self.inputs, *self.settings), self.name) if has_words(kwargs) else dict(kwargs)
+        )
         for name in self.inputs[len(arrays) :]:
             if name not in given:
                 raise ArgumentError(

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import copyreg
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
+from inspect import unwrap
+from types import CodeType
 from typing import Any
 
 from adjoint.core.errors import ArgumentError
 from adjoint.core.memory import AS_MADE, Memory
 from adjoint.core.op import Op, Samples
 from adjoint.core.refusals import RARE, STUMBLED, numpys, refuse, unusual
+from adjoint.core.words import ARGUMENTS, FUNCTIONS, MEANT, function_at, has_words, in_numpys_words
+
+#: Names of arguments that need a second look.
+SELDOM = RARE | ARGUMENTS.keys()
 
 
 class Composite:
@@ -44,8 +50,12 @@ class Composite:
         self.memory = memory
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if kwargs and not RARE.isdisjoint(kwargs) and self.answers and unusual(kwargs):
-            refuse(self.answers[0], args, kwargs)
+        if kwargs and not SELDOM.isdisjoint(kwargs):
+            if has_words(kwargs) and self.name in MEANT:
+                return placed(MEANT[self.name])(*args, **kwargs)
+            kwargs = self.in_its_words(kwargs)
+            if self.answers and unusual(kwargs):
+                refuse(self.answers[0], args, kwargs)
         try:
             return self.function(*args, **kwargs)
         except STUMBLED as error:
@@ -53,6 +63,15 @@ class Composite:
             if found is error:
                 raise
             raise found from None
+
+    def in_its_words(self, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """`kwargs` by the names that its function has."""
+        return in_numpys_words(kwargs, self.parameters(), self.name) if has_words(kwargs) else dict(kwargs)
+
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the arguments of its function."""
+        code: CodeType = unwrap(self.function).__code__
+        return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
 Entry = Op | Composite
@@ -97,6 +116,16 @@ def operation(name: str) -> Entry:
     if name not in ENTRIES and not _load(name):
         _load(SPECIAL)
     return ENTRIES[name]
+
+
+def by_any_name(name: str) -> Callable[..., Any]:
+    """The operation called `name` here, or in PyTorch."""
+    return placed(FUNCTIONS.get(name, name))
+
+
+def placed(name: str) -> Callable[..., Any]:
+    """The operation of this name, or the function ``module:name``."""
+    return function_at(name) if ":" in name else operation(name)
 
 
 def entries() -> dict[str, Entry]:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from adjoint.core.elsewhere import looked_up
 from adjoint.nn import functional as functional
 from adjoint.nn import init as init
+from adjoint.nn import utils as utils
 from adjoint.nn.activations import CELU as CELU
 from adjoint.nn.activations import ELU as ELU
 from adjoint.nn.activations import GELU as GELU
@@ -149,3 +153,8 @@ from adjoint.ops.activation import log_softmax as log_softmax
 from adjoint.ops.activation import relu as relu
 from adjoint.ops.activation import sigmoid as sigmoid
 from adjoint.ops.activation import softmax as softmax
+
+if not TYPE_CHECKING:  # else every misspelt name would be one of Any
+
+    def __getattr__(name: str) -> Any:
+        raise looked_up("nn", name)

@@ -14,7 +14,14 @@ from adjoint.nn.settings import WithSettings
 from adjoint.ops import activation
 
 
-class ReLU(Module):
+class Rectifier(Module):
+    """An activation without settings; `inplace` is PyTorch's: the result is a new array in any case."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        pass
+
+
+class ReLU(Rectifier):
     """The larger of x and 0; its slope at 0 is 0."""
 
     def forward(self, x: Any) -> Any:
@@ -35,7 +42,7 @@ class Sigmoid(Module):
         return activation.sigmoid(x)
 
 
-class SiLU(Module):
+class SiLU(Rectifier):
     """x * sigmoid(x)."""
 
     def forward(self, x: Any) -> Any:
@@ -65,7 +72,7 @@ class GELU(Module):
 class LeakyReLU(Module):
     """x where it is positive, ``negative_slope * x`` elsewhere."""
 
-    def __init__(self, negative_slope: float = 0.01) -> None:
+    def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
         self.negative_slope = negative_slope
 
     def forward(self, x: Any) -> Any:
@@ -78,7 +85,7 @@ class LeakyReLU(Module):
 class ELU(Module):
     """x where it is positive, ``alpha * (exp(x) - 1)`` elsewhere."""
 
-    def __init__(self, alpha: float = 1.0) -> None:
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         self.alpha = alpha
 
     def forward(self, x: Any) -> Any:
@@ -129,7 +136,7 @@ class Softsign(Module):
         return activation.softsign(x)
 
 
-class ReLU6(Module):
+class ReLU6(Rectifier):
     """x, held between 0 and 6."""
 
     def forward(self, x: Any) -> Any:
@@ -139,7 +146,7 @@ class ReLU6(Module):
 class Hardtanh(WithSettings):
     """x, held between `min_val` and `max_val`."""
 
-    def __init__(self, min_val: float = -1.0, max_val: float = 1.0) -> None:
+    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
         super().__init__(min_val=min_val, max_val=max_val)
 
     def forward(self, x: Any) -> Any:
@@ -170,7 +177,7 @@ class PReLU(Module):
 class RReLU(Module):
     """x where it is positive, ``a * x`` elsewhere: while training `a` is drawn for each element from [lower, upper)."""
 
-    def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3, *, rng: Rng = None) -> None:
+    def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3, inplace: bool = False, *, rng: Rng = None) -> None:
         self.lower, self.upper, self.rng = lower, upper, np.random.default_rng(rng)
 
     def forward(self, x: Any) -> Any:
@@ -179,21 +186,21 @@ class RReLU(Module):
         return activation.prelu(x, self.rng.uniform(self.lower, self.upper, np.shape(x)))
 
 
-class Mish(Module):
+class Mish(Rectifier):
     """x * tanh(softplus(x))."""
 
     def forward(self, x: Any) -> Any:
         return units.mish(x)
 
 
-class Hardsigmoid(Module):
+class Hardsigmoid(Rectifier):
     """(x + 3) / 6, held between 0 and 1."""
 
     def forward(self, x: Any) -> Any:
         return units.hardsigmoid(x)
 
 
-class Hardswish(Module):
+class Hardswish(Rectifier):
     """x * hardsigmoid(x)."""
 
     def forward(self, x: Any) -> Any:
@@ -207,7 +214,7 @@ class LogSigmoid(Module):
         return units.logsigmoid(x)
 
 
-class SELU(Module):
+class SELU(Rectifier):
     """The scaled ELU that keeps mean 0 and variance 1 (Klambauer et al., 2017)."""
 
     def forward(self, x: Any) -> Any:
@@ -224,7 +231,7 @@ class Tanhshrink(Module):
 class CELU(WithSettings):
     """x where it is positive, ``alpha * (exp(x / alpha) - 1)`` elsewhere."""
 
-    def __init__(self, alpha: float = 1.0) -> None:
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__(alpha=alpha)
 
     def forward(self, x: Any) -> Any:
@@ -264,7 +271,7 @@ class Softshrink(WithSettings):
 class Threshold(WithSettings):
     """x where it is above `threshold`, `value` elsewhere."""
 
-    def __init__(self, threshold: float, value: float) -> None:
+    def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__(threshold=threshold, value=value)
 
     def forward(self, x: Any) -> Any:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from adjoint.core.elsewhere import looked_up
 from adjoint.nn.attention import (
     rotary_positions,
     scaled_dot_product_attention,
@@ -213,3 +216,8 @@ __all__ = [
     "triplet_margin_loss",
     "unfold",
 ]
+
+if not TYPE_CHECKING:  # else every misspelt name would be one of Any
+
+    def __getattr__(name: str) -> Any:
+        raise looked_up("nn.functional", name)

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
+from adjoint.tape import mutations
 
 Shape = tuple[int, ...]
 Rng = np.random.Generator | int | None
@@ -147,3 +149,63 @@ INITIALIZERS: dict[str, Initializer] = {
         orthogonal,
     )
 }
+
+
+def _written(parameter: Any, values: np.ndarray) -> Any:
+    """`parameter` with other `values`, written into its memory."""
+    parameter.data[...] = values
+    mutations.note(parameter.data)
+    return parameter
+
+
+def _in_place(initializer: Initializer) -> Callable[..., Any]:
+    def write(parameter: Any, *args: Any, rng: Rng = None, **settings: Any) -> Any:
+        names = list(signature(initializer).parameters)[3:]
+        settings = {_WORDS.get(name, name): x for name, x in settings.items()}
+        given = {**dict(zip(names, args, strict=False)), **settings}
+        return _written(parameter, initializer(parameter.shape, rng, parameter.dtype, **given))
+
+    write.__name__ = write.__qualname__ = f"{initializer.__name__}_"
+    write.__doc__ = f"Write `{initializer.__name__}` values into a parameter, which is given back."
+    return write
+
+
+_WORDS = {"a": "low", "b": "high"}  # PyTorch's for the ends of an interval
+zeros_, ones_, orthogonal_ = _in_place(zeros), _in_place(ones), _in_place(orthogonal)
+uniform_, normal_, trunc_normal_ = _in_place(uniform), _in_place(normal), _in_place(truncated_normal)
+xavier_uniform_, xavier_normal_ = _in_place(xavier_uniform), _in_place(xavier_normal)
+
+
+def kaiming_uniform_(
+    parameter: Any, a: float = 0.0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", *, rng: Rng = None
+) -> Any:
+    """Write values of He et al. into a parameter, which is given back; `a` is the slope of a leaky ReLU."""
+    bound = math.sqrt(3) * _leaky(nonlinearity, a) / math.sqrt(fans(parameter.shape)[mode == "fan_out"])
+    return _written(parameter, uniform(parameter.shape, rng, parameter.dtype, -bound, bound))
+
+
+def kaiming_normal_(
+    parameter: Any, a: float = 0.0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", *, rng: Rng = None
+) -> Any:
+    """Write normally distributed values of He et al. into a parameter; see `kaiming_uniform_`."""
+    std = _leaky(nonlinearity, a) / math.sqrt(fans(parameter.shape)[mode == "fan_out"])
+    return _written(parameter, normal(parameter.shape, rng, parameter.dtype, std=std))
+
+
+def _leaky(nonlinearity: str, slope: float) -> float:
+    return math.sqrt(2 / (1 + slope**2)) if nonlinearity == "leaky_relu" else gain(nonlinearity)
+
+
+def constant_(parameter: Any, val: float) -> Any:
+    """Write `val` everywhere into a parameter, which is given back."""
+    return _written(parameter, np.full(parameter.shape, val, parameter.dtype))
+
+
+def eye_(parameter: Any) -> Any:
+    """Write the identity into a parameter of two axes, which is given back."""
+    return _written(parameter, np.eye(*parameter.shape, dtype=parameter.dtype))
+
+
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
+    """`gain`; `param` is the slope of a leaky ReLU."""
+    return _leaky(nonlinearity, 0.01 if param is None else param)

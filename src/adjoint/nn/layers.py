@@ -137,7 +137,7 @@ class Dropout(Module):
         array([1., 1., 1.])
     """
 
-    def __init__(self, p: float = 0.5, *, rng: Rng = None) -> None:
+    def __init__(self, p: float = 0.5, inplace: bool = False, *, rng: Rng = None) -> None:
         if not 0 <= p <= 1:
             raise ArgumentError(f"Dropout's p is a probability, from 0 to 1; got {p}")
         self.p, self.rng = p, np.random.default_rng(rng)

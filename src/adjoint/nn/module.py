@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from adjoint.core.elsewhere import Elsewhere, answer_names
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.nn.parameter import Parameter
 from adjoint.tape import mutations
@@ -52,9 +53,14 @@ class Module:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         forward = type(self).forward
-        if self._written_elsewhere and (twin := follow(forward, args)) is not forward and "forward" not in vars(self):
-            return twin(self, *args, **kwargs)
-        return self.forward(*args, **kwargs)
+        try:
+            if self._written_elsewhere and (twin := follow(forward, args)) is not forward:
+                if "forward" not in vars(self):
+                    return twin(self, *args, **kwargs)
+            return self.forward(*args, **kwargs)
+        except ShapeError as error:
+            _located(error, self)
+            raise
 
     #: Whether a class is a user's, whose `forward` may need its twin.
     _written_elsewhere = False
@@ -152,10 +158,12 @@ class Module:
         """Switch to evaluation: ``train(False)``."""
         return self.train(False)
 
-    def zero_grad(self) -> None:
-        """Forget the gradients of all parameters."""
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients of all parameters; with ``set_to_none=False``, write 0 into them."""
         for parameter in self.parameters():
             parameter.zero_grad()
+            if not set_to_none:
+                parameter.grad = np.zeros_like(parameter.data)
 
     def requires_grad_(self: Self, requires_grad: bool = True) -> Self:
         """Freeze (False) or thaw all parameters."""
@@ -179,6 +187,41 @@ class Module:
                 tensor.data = tensor.data.astype(dtype)
                 tensor.node = leaf(tensor.shape, tensor.dtype) if tensor.node is not None else None
         return self
+
+    def double(self: Self) -> Self:
+        """``astype(np.float64)``."""
+        return self.astype(np.float64)
+
+    def float(self: Self) -> Self:
+        """``astype(np.float32)``."""
+        return self.astype(np.float32)
+
+    def cpu(self: Self) -> Self:
+        """This module, which is on the CPU already."""
+        return self
+
+    def to(self: Self, dtype: Any = None, *, device: Any = "cpu") -> Self:
+        """``astype(dtype)``; also takes the only device there is, "cpu".
+
+        Raises:
+            ArgumentError: for another device.
+        """
+        for place in (dtype, device):
+            if isinstance(place, str) and place != "cpu":
+                raise ArgumentError(
+                    f"to({place!r}): adjoint computes on the CPU; leave it out, or pass a dtype of NumPy's"
+                )
+        return self if dtype is None or isinstance(dtype, str) else self.astype(dtype)
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """``setattr(self, name, module)``."""
+        setattr(self, name, module)
+
+    register_module = add_module
+
+    def register_parameter(self, name: str, parameter: Parameter | None) -> None:
+        """``setattr(self, name, parameter)``."""
+        setattr(self, name, parameter)
 
     # -- Its state ----------------------------------------------------------------------------------
 
@@ -232,6 +275,10 @@ class Module:
     def extra_repr(self) -> str:
         """The settings to show between the parentheses of `repr`."""
         return ""
+
+    def __dir__(self) -> list[str]:
+        """What it has: not the names that only say what to write instead."""
+        return [name for name in super().__dir__() if not isinstance(vars(Module).get(name), Elsewhere)]
 
     def __repr__(self) -> str:
         below = [f"({name}): {module!r}".replace("\n", "\n  ") for name, module in self.named_children()]
@@ -291,6 +338,17 @@ def _exchanged(thing: Any, given: dict[int, Any]) -> Any:
     return thing
 
 
+def _located(error: ShapeError, module: Module) -> None:
+    """Let `error`, which came from a module in `module`, name that by its path from here."""
+    inner, message = getattr(error, "raised_in", None) or (module, error.args[0])
+    path = next((name for name, m in module.named_modules() if m is inner), "")
+    error.raised_in = inner, message  # type: ignore[attr-defined]  # for modules around this one
+    error.args = (f"{message} (in layer {path!r} of {type(module).__name__}: {inner!r})" if path else message,)
+
+
 def _wrapped(value: Any) -> Any:
     """The module in a compiled one."""
     return getattr(value, "__wrapped__", None)
+
+
+answer_names(Module, "module")

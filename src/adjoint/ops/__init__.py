@@ -4,6 +4,7 @@ Importing this fills the registry; rarer families load when first asked for.
 """
 
 from adjoint.core.registry import LATER, SPECIAL
+from adjoint.core.words import FUNCTIONS, MEANT
 from adjoint.ops import (  # noqa: F401 - imported for what they register
     activation,
     arithmetic,
@@ -45,6 +46,10 @@ _RARER = {
     ),
     "einsum": "diagonals einsum",
     "factors": "cholesky_solved lu_solved packed_lu triangular_solve",
+    "elements": (
+        "gathered index_add index_select masked_fill masked_select scattered scattered_reduction scattered_sum"
+    ),
+    "extremes": "sample_std sample_var",
     "fft": (
         "fft fft2 fftn fftshift fourier from_half_spectrum half_spectrum hfft ifft ifft2 ifftn ifftshift "
         "ihfft inverse_fourier irfft irfft2 irfftn rfft rfft2 rfftn weighted_half"
@@ -63,10 +68,17 @@ _RARER = {
     ),
     "neural": "affine huber_cost logit_cross_entropy negative_log_likelihood standardize",
     "padding": "pad pad_zeros",
+    "pieces": (
+        "addcdiv addcmul addmm cdist chunk dist flatten_axes lerp narrow rsqrt split_by t transposed unbind unflatten"
+    ),
     "polynomials": "poly polydiv polyfit roots trim_zeros",
     "pooling": "window_pick window_put window_spread window_sum",
     "sets": "intersect1d setdiff1d setxor1d union1d unique unique_all unique_counts unique_inverse unique_values",
     "statistics": "average corrcoef cov",
 }
 LATER |= {name: f"adjoint.ops.{family}" for family, names in _RARER.items() for name in names.split()}
+FUNCTIONS |= {name: f"adjoint.ops.extremes:{name}" for name in ("cummax", "cummin", "topk")}
+FUNCTIONS["numel"] = "adjoint.ops.pieces:numel"
+MEANT |= {name: f"adjoint.ops.extremes:{name}_along" for name in ("argsort", "max", "median", "min", "sort")}
+MEANT |= {"flatten": "flatten_axes", "split": "split_by", "std": "sample_std", "var": "sample_var"}
 LATER[SPECIAL] = "adjoint.ops.scipy_special"

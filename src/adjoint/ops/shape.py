@@ -27,6 +27,7 @@ from adjoint.core.op import call
 from adjoint.core.places import place_of, users_frame, warn_at
 from adjoint.core.protocol import detached
 from adjoint.core.pullbacks import unbroadcast
+from adjoint.core.registry import operation
 from adjoint.ops.indexing import kept, scatter_add
 
 
@@ -103,8 +104,10 @@ _WHOLE = np.empty(0).flags
 
 
 @composite(samples=lambda r: [call(r(3, 4)), call(r(3, 4), order="F")])
-def flatten(a: Any, order: Any = "C") -> Any:
-    """A copy of the elements in one line: NumPy's method of this name."""
+def flatten(a: Any, order: Any = "C", end_dim: int = -1) -> Any:
+    """A copy of the elements in one line: NumPy's method of this name. For a number, PyTorch's."""
+    if isinstance(order, int):
+        return operation("flatten_axes")(a, order, end_dim)
     return np.copy(_in_line(a, order))
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from adjoint.core.elsewhere import looked_up
 from adjoint.optim import functional as functional
 from adjoint.optim import lr_scheduler as lr_scheduler
 from adjoint.optim.adam import Adam as Adam
@@ -19,3 +22,8 @@ from adjoint.optim.moments import NAdam as NAdam
 from adjoint.optim.moments import RAdam as RAdam
 from adjoint.optim.optimizer import Optimizer as Optimizer
 from adjoint.optim.sgd import SGD as SGD
+
+if not TYPE_CHECKING:  # else every misspelt name would be one of Any
+
+    def __getattr__(name: str) -> Any:
+        raise looked_up("optim", name)

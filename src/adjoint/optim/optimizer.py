@@ -92,11 +92,13 @@ class Optimizer:
         for group in self.param_groups:
             group["lr"] = value
 
-    def zero_grad(self) -> None:
-        """Forget the gradients of all parameters."""
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients of all parameters; with ``set_to_none=False``, write 0 into them."""
         for group in self.param_groups:
             for p in group["params"]:
                 p.zero_grad()
+                if not set_to_none:
+                    p.grad = np.zeros_like(p.data)
 
     def step(self) -> None:
         """Write each parameter that has a gradient; leave the others alone."""

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from adjoint.arrays.array_box import ArrayBox
 from adjoint.arrays.layered import Writable, is_number, memory_of
+from adjoint.arrays.pytorch_names import Count
 from adjoint.core.box import Box, apply, outermost
 from adjoint.core.cotangents import Projection, as_cotangent
 from adjoint.core.errors import DTypeError, GradientError, ShapeError
@@ -30,13 +32,12 @@ from adjoint.tape.modes import recording_floor
 from adjoint.tape.mutations import is_elsewhere
 from adjoint.tape.node import Node, as_array, leaf, next_order, record
 from adjoint.tape.observing import Observable, collected
-from adjoint.tape.pytorch import PyTorchNames
 from adjoint.tape.views import root_of, write, write_element
 
 if TYPE_CHECKING:
     from adjoint.tape.methods import TensorMethods
 else:
-    TensorMethods = PyTorchNames
+    TensorMethods = ArrayBox
 
 new = object.__new__
 MISSING: Any = object()
@@ -347,6 +348,15 @@ class Tensor(Leaving, Writable, Observable, TensorMethods):
     @property
     def shape(self) -> tuple[int, ...]:
         return self.data.shape  # type: ignore[no-any-return]  # data is an array or a box
+
+    @property
+    def size(self) -> int:
+        data = self.data
+        if self.level or isinstance(data, Box):  # in a transform, an int as every other array's
+            return int(data.size)
+        count = Count(data.size)
+        count.shape = data.shape
+        return count
 
     @property
     def dtype(self) -> Any:

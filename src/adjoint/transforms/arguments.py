@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,28 @@ def one_of(argnum: Any, args: Sequence[Any]) -> int:
     if not -len(args) <= k < len(args):
         raise ArgumentError(f"argnums={k}: the call has {len(args)} positional argument(s)")
     return k % len(args)
+
+
+def checked(argnums: Any, f: Any) -> None:
+    """Refuse `argnums` that number no arguments of `f`.
+
+    Raises:
+        ArgumentError: it says how the transform is called.
+    """
+    given = argnums if isinstance(argnums, tuple | list) else (argnums,)
+    if all(hasattr(k, "__index__") and not isinstance(k, np.ndarray) for k in given):
+        return
+    name = getattr(f, "__name__", "f")
+    name = name if name.isidentifier() else "f"
+    if all(isinstance(k, str) for k in given):
+        names = list(signature(f).parameters) if callable(f) else []
+        places = [names.index(k) for k in given if k in names]
+        found = f": here argnums={places[0] if len(places) == 1 else tuple(places)}" if places else ""
+        raise ArgumentError(f"argnums={argnums!r}: an argument is chosen by its number, from 0{found}")
+    raise ArgumentError(
+        f"ad.grad({name}, {argnums!r}): the second argument is argnums, the number of an argument of {name}. The "
+        f"gradient is a function, which is called: ad.grad({name})({argnums!r})"
+    )
 
 
 def all_of(argnums: Any, args: Sequence[Any]) -> tuple[int, ...]:

@@ -30,7 +30,7 @@ from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import leaf
 from adjoint.tape.number import TensorNumber
 from adjoint.tape.tensor import Tensor, wrap
-from adjoint.transforms.arguments import all_of
+from adjoint.transforms.arguments import all_of, checked
 from adjoint.twin.follow import follow
 
 Argnums = int | Sequence[int]
@@ -213,6 +213,7 @@ def value_and_grad(f: Callable[P, R], argnums: Argnums = 0, has_aux: bool = Fals
         (np.float64(34.0), {'w': np.float64(26.0), 'b': np.float64(16.0)})
     """
 
+    checked(argnums, f)
     simple = isinstance(argnums, int) and argnums >= 0
     one: tuple[Any, ...] = (argnums,)
 
@@ -252,6 +253,10 @@ def value_and_grad(f: Callable[P, R], argnums: Argnums = 0, has_aux: bool = Fals
 
 def _scalar(value: Any) -> Any:
     """The cotangent 1 for a function's value, which must be one real number."""
+    if value is None:
+        raise GradientError(
+            "grad needs a function with one number as its value; this one gave None. Is its `return` missing?"
+        )
     if isinstance(value, tuple | list | dict):
         raise GradientError(
             f"grad needs a function with one number as its value; this one gave a {type(value).__name__}. Return the "

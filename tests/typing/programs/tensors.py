@@ -28,6 +28,15 @@ ad.relu(t)
 with ad.no_grad():
     t[0] = 0.0
 
+assert_type(t.sum(dim=1, keepdim=True), ad.Tensor)
+assert_type(t.max(dim=1).values, ad.Tensor)
+assert_type(t.masked_fill(t > 0, 0.0).clamp(0, 1).unsqueeze(0), ad.Tensor)
+assert_type(t.topk(1).indices, ad.Tensor)
+assert_type(t.gather(1, t.argmax(dim=1)), ad.Tensor)
+values, indices = t.max(dim=0)
+assert_type(ad.zeros(2, 3), ad.Tensor)
+
+t.cuda()  # expected: attr-defined
 t.summ()  # expected: attr-defined
 t.mean(axes=0)  # expected: call-arg
 t.mean(axis="x")  # expected: arg-type

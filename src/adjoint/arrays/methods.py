@@ -1,0 +1,69 @@
+"""Operations as methods of arrays."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from adjoint.core.codegen import defined
+from adjoint.core.op import Op
+from adjoint.core.registry import ENTRIES, Composite
+
+_METHODS = frozenset(
+    (
+        *("all", "any", "argmax", "argmin", "argpartition", "argsort", "choose"),
+        *("cumprod", "cumsum", "diagonal", "flip", "log_softmax", "logsumexp", "matmul", "max", "mean", "min"),
+        *("flatten", "nansum", "nonzero", "norm", "outer", "prod", "ptp", "ravel", "repeat", "roll", "round"),
+        *("searchsorted", "softmax", "squeeze", "std", "sum", "swapaxes", "take", "trace", "tril", "triu", "var"),
+    )
+)
+
+
+def adopt(kind: type) -> None:
+    """Make methods of the operations: NumPy's, and every elementwise function of one argument (``t.exp()``)."""
+    for name, entry in ENTRIES.items():
+        unary = isinstance(entry, Op) and entry.kind == "elementwise" and len(entry.inputs) == 1
+        if (unary or name in _METHODS) and not hasattr(kind, name):
+            setattr(kind, name, entry if isinstance(entry, Op) else _first_use(kind, entry))
+
+
+def _first_use(kind: type, entry: Composite) -> Callable[..., Any]:
+    """A method that is written when it is first used: that takes its time."""
+
+    def first(self: Any, *args: Any, **kwargs: Any) -> Any:
+        method = _method_of(entry)
+        setattr(kind, entry.name, method)
+        return method(self, *args, **kwargs)
+
+    first.__wrapped__ = entry.function  # type: ignore[attr-defined]  # as functools.wraps does
+    first.__doc__, first.__name__ = entry.function.__doc__, entry.name
+    return first
+
+
+def _method_of(entry: Composite) -> Callable[..., Any]:
+    """The function of `entry` as a method, which knows PyTorch's words: with them it goes the long way."""
+    parameters = inspect.signature(entry.function).parameters
+    defaults = {name: p.default for name, p in parameters.items() if p.default is not p.empty}
+    by_name = {name for name, p in parameters.items() if p.kind is p.KEYWORD_ONLY}
+
+    def in_words(given: tuple[Any, ...], words: dict[str, Any]) -> Any:
+        named = dict(zip(parameters, given, strict=True))
+        box = named.pop(next(iter(parameters)))
+        return entry(box, **{n: v for n, v in named.items() if n not in defaults or v is not defaults[n]}, **words)
+
+    declared = [f"{name}=default_{name}" if name in defaults else name for name in parameters]
+    if by_name:
+        declared.insert(len(parameters) - len(by_name), "*")
+    passed = ", ".join(f"{name}={name}" if name in by_name else name for name in parameters)
+    text = (
+        f"def {entry.name}({', '.join(declared)}, **words):\n"
+        f"    if words:\n"
+        f"        return in_words(({', '.join(parameters)},), words)\n"
+        f"    return function({passed})\n"
+    )
+    scope = {"function": entry.function, "in_words": in_words} | {f"default_{n}": d for n, d in defaults.items()}
+    method: Callable[..., Any] = defined(text, entry.name, scope, entry.name)
+    method.__wrapped__, method.__doc__ = entry.function, entry.function.__doc__  # type: ignore[attr-defined]  # as above
+    method.__qualname__ = f"Tensor.{entry.name}"  # Python's own messages say it
+    return method

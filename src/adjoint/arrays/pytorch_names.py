@@ -1,0 +1,358 @@
+"""PyTorch's methods under its names, for every kind of array: NumPy has them as functions, or calls them otherwise.
+
+A trailing underscore writes in place. Methods that both have (``t.sum``) take PyTorch's words too: see `core/words.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.errors import ArgumentError
+from adjoint.core.places import place_of, users_frame, warn_at
+from adjoint.core.registry import by_any_name, operation
+
+_DEVICES = frozenset(("cuda", "gpu", "hip", "meta", "mps", "tpu", "xpu"))
+_IN_PLACE = (
+    *("abs", "acos", "add", "asin", "atan", "bitwise_and", "ceil", "clamp", "cos", "cosh", "div", "exp", "floor"),
+    *("lerp", "log", "log10", "log1p", "log2", "masked_fill", "mul", "neg", "pow", "reciprocal", "relu", "round"),
+    *("rsqrt", "scatter", "scatter_add", "sigmoid", "sign", "sin", "sinh", "sqrt", "square", "sub", "tan", "tanh"),
+    *("tril", "triu", "trunc", "clip", "index_add", "nan_to_num", "addcmul", "addcdiv"),
+)
+
+
+def _unary(name: str) -> Callable[[Any], Any]:
+    def method(self: Any) -> Any:
+        return operation(name)(self)
+
+    method.__doc__ = f"``np.{name}(self)``."
+    return method
+
+
+def _binary(name: str) -> Callable[[Any, Any], Any]:
+    def method(self: Any, other: Any) -> Any:
+        return operation(name)(self, other)
+
+    method.__doc__ = f"``np.{name}(self, other)``."
+    return method
+
+
+def _question(name: str) -> Callable[[Any, Any], Any]:
+    def method(self: Any, other: Any) -> Any:
+        return self.constant(operation(name)(self, other))
+
+    method.__doc__ = f"``np.{name}(self, other)``, as a constant."
+    return method
+
+
+def _converting(dtype: Any) -> Callable[[Any], Any]:
+    def method(self: Any) -> Any:
+        return self.astype(dtype)
+
+    method.__doc__ = f"``astype(np.{dtype})``."
+    return method
+
+
+class Count(int):
+    """How many elements an array has; called, its shape: ``t.size`` is NumPy's, and ``t.size()`` PyTorch's."""
+
+    shape: tuple[int, ...]
+
+    def __call__(self, dim: int | None = None) -> Any:
+        """The shape; with `dim`, the length of that axis."""
+        return self.shape if dim is None else self.shape[dim]
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        """As an int does, which takes the other number's dtype: NumPy takes subclasses of it for int64."""
+        return getattr(ufunc, method)(*(int(x) if type(x) is Count else x for x in inputs), **kwargs)
+
+    def __reduce__(self) -> Any:
+        return int, (int(self),)
+
+
+class PyTorchNames:
+    """Methods under PyTorch's names."""
+
+    __slots__ = ()
+
+    add, sub, mul, div = _binary("add"), _binary("subtract"), _binary("multiply"), _binary("divide")
+    pow, mm, bmm, mv = _binary("power"), _binary("matmul"), _binary("matmul"), _binary("matmul")
+    maximum, minimum, fmod = _binary("maximum"), _binary("minimum"), _binary("fmod")
+    remainder, atan2, inner = _binary("remainder"), _binary("arctan2"), _binary("inner")
+    abs, neg, acos, asin, atan = (*map(_unary, ("absolute", "negative", "arccos", "arcsin", "arctan")),)
+    erf, rsqrt, inverse, det = (*map(_unary, ("erf", "rsqrt", "inv", "det")),)
+    isnan, isinf, isfinite, logical_not = (*map(_unary, ("isnan", "isinf", "isfinite", "logical_not")),)
+    eq, ne, gt = _question("equal"), _question("not_equal"), _question("greater")
+    ge, lt, le = _question("greater_equal"), _question("less"), _question("less_equal")
+    logical_and, logical_or = _question("logical_and"), _question("logical_or")
+    float, double, half = _converting("float32"), _converting("float64"), _converting("float16")
+    long, int, short, bool = (*map(_converting, ("int64", "int32", "int16", "bool")),)
+
+    # -- Shapes ---------------------------------------------------------------------------------------
+
+    def t(self: Any) -> Any:
+        """The transpose of a matrix; an array of one axis is left as it is."""
+        if self.ndim > 2:
+            raise ArgumentError(f"t() takes a matrix; this array has shape {self.shape}. t.mT, or t.transpose(…)")
+        return self.T
+
+    def view(self: Any, *shape: Any) -> Any:
+        """``t.reshape(*shape)``; without arguments, all of it."""
+        if not shape:  # NumPy's
+            return self[() if self._is_number() else ...]
+        if isinstance(shape[0], type | np.dtype | str):
+            raise ArgumentError(
+                f"t.view({shape[0]!r}) would read the memory as another type, which has no derivative. Convert the "
+                f"values (t.astype(float)), or take the parts of complex ones (t.real, t.imag)"
+            )
+        return self.reshape(*shape)
+
+    def view_as(self: Any, other: Any) -> Any:
+        """``t.reshape(other.shape)``."""
+        return self.reshape(other.shape)
+
+    def permute(self: Any, *dims: Any) -> Any:
+        """``np.transpose(t, dims)``."""
+        return operation("transpose")(self, tuple(dims[0]) if len(dims) == 1 and np.ndim(dims[0]) else dims)
+
+    def unsqueeze(self: Any, dim: Any) -> Any:
+        """``np.expand_dims(t, dim)``."""
+        return operation("expand_dims")(self, dim)
+
+    def expand(self: Any, *size: Any) -> Any:
+        """``np.broadcast_to(t, size)``, where -1 stands for the length that the axis has."""
+        size = tuple(size[0]) if len(size) == 1 and np.ndim(size[0]) else size
+        own = (1,) * (len(size) - self.ndim) + self.shape
+        return operation("broadcast_to")(self, tuple(o if n == -1 else n for o, n in zip(own, size, strict=True)))
+
+    def expand_as(self: Any, other: Any) -> Any:
+        """``np.broadcast_to(t, other.shape)``."""
+        return operation("broadcast_to")(self, other.shape)
+
+    def tile(self: Any, *dims: Any) -> Any:
+        """``np.tile(t, dims)``: what PyTorch's ``t.repeat(*dims)`` does."""
+        return operation("tile")(self, tuple(dims[0]) if len(dims) == 1 and np.ndim(dims[0]) else dims)
+
+    def movedim(self: Any, source: Any, destination: Any) -> Any:
+        """``np.moveaxis(t, source, destination)``."""
+        return operation("moveaxis")(self, source, destination)
+
+    def unflatten(self: Any, dim: Any, sizes: Any) -> Any:
+        """One axis as several, of the lengths `sizes`."""
+        return operation("unflatten")(self, dim, sizes)
+
+    def contiguous(self: Any) -> Any:
+        """A copy in C order, that passes gradients on."""
+        return operation("copy")(self, order="C")
+
+    def numel(self: Any) -> Any:
+        """How many elements there are."""
+        return int(self.size)
+
+    def dim(self: Any) -> Any:
+        """How many axes there are."""
+        return self.ndim
+
+    # -- Parts ----------------------------------------------------------------------------------------
+
+    def split(self: Any, split_size: Any, dim: Any = 0) -> Any:
+        """Parts of so many elements along an axis, or of several sizes; ``np.split`` takes how many parts."""
+        return operation("split_by")(self, split_size, dim)
+
+    def chunk(self: Any, chunks: Any, dim: Any = 0) -> Any:
+        """At most so many parts along an axis."""
+        return operation("chunk")(self, chunks, dim)
+
+    def unbind(self: Any, dim: Any = 0) -> Any:
+        """The parts along an axis, which they lose."""
+        return operation("unbind")(self, dim)
+
+    def narrow(self: Any, dim: Any, start: Any, length: Any) -> Any:
+        """`length` elements along an axis, from `start` on."""
+        return operation("narrow")(self, dim, start, length)
+
+    def select(self: Any, dim: Any, index: Any) -> Any:
+        """The part at `index` along an axis, which it loses."""
+        return self[(*(slice(None),) * (dim % self.ndim), index)]
+
+    def gather(self: Any, dim: Any, index: Any) -> Any:
+        """Along an axis, the elements at `index`; of the shape of `index`."""
+        return operation("gathered")(self, dim, index)
+
+    def scatter(self: Any, dim: Any, index: Any, src: Any) -> Any:
+        """A copy with the elements of `src` (or a number) written at `index` along an axis."""
+        return operation("scattered")(self, dim, index, src)
+
+    def scatter_add(self: Any, dim: Any, index: Any, src: Any) -> Any:
+        """A copy with the elements of `src` added at `index` along an axis."""
+        return operation("scattered_sum")(self, dim, index, src)
+
+    def scatter_reduce(self: Any, dim: Any, index: Any, src: Any, reduce: Any, include_self: Any = True) -> Any:
+        """The "sum", "prod", "mean", "amax" or "amin" of the elements of `src` that go to each place."""
+        return operation("scattered_reduction")(self, dim, index, src, reduce, include_self)
+
+    def index_select(self: Any, dim: Any, index: Any) -> Any:
+        """``np.take(t, index, dim)``."""
+        return operation("index_select")(self, dim, index)
+
+    def index_add(self: Any, dim: Any, index: Any, source: Any, alpha: Any = 1.0) -> Any:
+        """A copy with ``alpha * source`` added to the parts at `index` along an axis."""
+        return operation("index_add")(self, dim, index, source, alpha)
+
+    def masked_fill(self: Any, mask: Any, value: Any) -> Any:
+        """``np.where(mask, value, t)``."""
+        return operation("masked_fill")(self, mask, value)
+
+    def masked_select(self: Any, mask: Any) -> Any:
+        """``t[mask]``."""
+        return operation("masked_select")(self, mask)
+
+    def repeat_interleave(self: Any, repeats: Any, dim: Any = None) -> Any:
+        """``np.repeat(t, repeats, dim)``."""
+        return operation("repeat")(self, repeats, dim)
+
+    def diag(self: Any, diagonal: Any = 0) -> Any:
+        """``np.diag(t, diagonal)``."""
+        return operation("diag")(self, diagonal)
+
+    def topk(self: Any, k: Any, dim: Any = -1, largest: Any = True, sorted: Any = True) -> Any:
+        """The `k` largest (or smallest) elements along an axis, and where they are."""
+        return by_any_name("topk")(self, k, dim, largest, sorted)
+
+    def cummax(self: Any, dim: Any) -> Any:
+        """The largest element so far along an axis, and where it was."""
+        return by_any_name("cummax")(self, dim)
+
+    def cummin(self: Any, dim: Any) -> Any:
+        """The smallest element so far along an axis, and where it was."""
+        return by_any_name("cummin")(self, dim)
+
+    # -- Values ---------------------------------------------------------------------------------------
+
+    def amax(self: Any, dim: Any = None, keepdim: Any = False) -> Any:
+        """``np.max(t, dim)``."""
+        return operation("max")(self, dim, keepdims=keepdim)
+
+    def amin(self: Any, dim: Any = None, keepdim: Any = False) -> Any:
+        """``np.min(t, dim)``."""
+        return operation("min")(self, dim, keepdims=keepdim)
+
+    def clamp(self: Any, min: Any = None, max: Any = None) -> Any:
+        """``np.clip(t, min, max)``."""
+        return operation("clip")(self, min, max)
+
+    def clamp_min(self: Any, min: Any) -> Any:
+        """``np.maximum(t, min)``."""
+        return operation("clip")(self, min, None)
+
+    def clamp_max(self: Any, max: Any) -> Any:
+        """``np.minimum(t, max)``."""
+        return operation("clip")(self, None, max)
+
+    def nan_to_num(self: Any, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+        """``np.nan_to_num(t)``."""
+        return operation("nan_to_num")(self, nan=nan, posinf=posinf, neginf=neginf)
+
+    def lerp(self: Any, end: Any, weight: Any) -> Any:
+        """``t + weight * (end - t)``."""
+        return operation("lerp")(self, end, weight)
+
+    def addmm(self: Any, mat1: Any, mat2: Any, *, beta: Any = 1.0, alpha: Any = 1.0) -> Any:
+        """``beta * t + alpha * mat1 @ mat2``."""
+        return operation("addmm")(self, mat1, mat2, beta=beta, alpha=alpha)
+
+    def addcmul(self: Any, tensor1: Any, tensor2: Any, *, value: Any = 1.0) -> Any:
+        """``t + value * tensor1 * tensor2``."""
+        return operation("addcmul")(self, tensor1, tensor2, value=value)
+
+    def addcdiv(self: Any, tensor1: Any, tensor2: Any, *, value: Any = 1.0) -> Any:
+        """``t + value * tensor1 / tensor2``."""
+        return operation("addcdiv")(self, tensor1, tensor2, value=value)
+
+    def allclose(self: Any, other: Any, rtol: Any = 1e-5, atol: Any = 1e-8) -> Any:
+        """``np.allclose(t, other)``."""
+        return operation("allclose")(self, other, rtol, atol)
+
+    # -- New ones -------------------------------------------------------------------------------------
+
+    def new_full(self: Any, size: Any, fill_value: Any, dtype: Any = None) -> Any:
+        """A constant of this dtype, with `fill_value` everywhere."""
+        return self.constant(np.full(size, fill_value, dtype or self.dtype))
+
+    def new_zeros(self: Any, *size: Any, dtype: Any = None) -> Any:
+        """A constant of this dtype, with 0 everywhere."""
+        return self.new_full(size[0] if len(size) == 1 else size, 0, dtype)
+
+    def new_ones(self: Any, *size: Any, dtype: Any = None) -> Any:
+        """A constant of this dtype, with 1 everywhere."""
+        return self.new_full(size[0] if len(size) == 1 else size, 1, dtype)
+
+    def new_tensor(self: Any, data: Any, dtype: Any = None) -> Any:
+        """A constant with these numbers."""
+        return self.constant(np.array(data, dtype or self.dtype))
+
+    def type_as(self: Any, other: Any) -> Any:
+        """``t.astype(other.dtype)``."""
+        return self.astype(other.dtype)
+
+    def to(self: Any, dtype: Any = None, *rest: Any, device: Any = "cpu", copy: Any = False, **_: Any) -> Any:
+        """``astype(dtype)``; also takes the only device there is, "cpu", and an array whose dtype is meant."""
+        for given in (dtype, *rest, device):
+            if isinstance(given, str) and given != "cpu" and given.partition(":")[0] in _DEVICES:
+                raise ArgumentError(
+                    f"t.to({given!r}): adjoint computes on the CPU, so there is nothing to move: leave it out"
+                )
+        wanted = [x for x in (dtype, *rest) if x is not None and not isinstance(x, str | bool)]
+        found: Any = wanted[0] if wanted else self.dtype
+        found = found.dtype if isinstance(found, np.ndarray | PyTorchNames) else found  # type: ignore[union-attr]  # arrays
+        same = np.dtype(found) == self.dtype
+        return (self.copy() if copy else self) if same else self.astype(found)
+
+    def cpu(self: Any) -> Any:
+        """This array, which is on the CPU already."""
+        return self
+
+    # -- In place -------------------------------------------------------------------------------------
+
+    def zero_(self: Any) -> Any:
+        """Write 0 everywhere."""
+        return self.fill_(0)
+
+    def fill_(self: Any, value: Any) -> Any:
+        """Write `value` everywhere."""
+        self[...] = value
+        return self
+
+    def copy_(self: Any, other: Any) -> Any:
+        """Write `other`, broadcast to this shape."""
+        return self.fill_(other)
+
+
+def _in_place(name: str) -> Callable[..., Any]:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        self[...] = getattr(self, name)(*args, **kwargs)
+        return self
+
+    method.__doc__ = f"``t[...] = t.{name}(…)``; gives the array back."
+    return method
+
+
+for _name in _IN_PLACE:
+    setattr(PyTorchNames, f"{_name}_", _in_place(_name))
+
+
+def exchanged(box: Any, first: Any, second: Any, by_name: bool) -> Any:
+    """``t.transpose(1, 2)`` of PyTorch's, which exchanges two axes; NumPy's takes the new order of all of them."""
+    if len(box.shape) == 2 and not by_name:
+        if (first % 2, second % 2) == (0, 1):
+            warn_at(place_of(users_frame()), _NO_EXCHANGE, UserWarning)
+        return operation("transpose")(box, (first, second))
+    return operation("swapaxes")(box, first, second)
+
+
+_NO_EXCHANGE = (
+    "t.transpose(0, 1) of a matrix changes nothing, as in NumPy: it says the order of the axes. PyTorch's exchanges "
+    "two: t.T, or np.swapaxes(t, 0, 1)"
+)

@@ -1,0 +1,27 @@
+"""Saving in the words of PyTorch: what, then where."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from adjoint.io import arrays
+
+
+def save(obj: Any, path: str | os.PathLike[str]) -> None:
+    """Write a state, a tree of arrays, numbers and texts, to a safetensors file: `adjoint.io.save`, what before where.
+
+    Example:
+        >>> import os, tempfile
+        >>> import adjoint as ad
+        >>> path = os.path.join(tempfile.mkdtemp(), "net.safetensors")
+        >>> ad.save(ad.nn.Linear(2, 1, rng=0).state_dict(), path)
+        >>> sorted(ad.load(path))
+        ['bias', 'weight']
+    """
+    arrays.save(path, obj)
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """What `save` wrote, with plain arrays; see `adjoint.io.load`."""
+    return arrays.load(path)

@@ -1,0 +1,18 @@
+"""What is done to parameters from outside: clipping, one vector of all, parametrisations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from adjoint.core.elsewhere import looked_up
+from adjoint.nn.utils import parametrizations as parametrizations
+from adjoint.nn.utils import parametrize as parametrize
+from adjoint.nn.utils.vectors import clip_grad_norm_ as clip_grad_norm_
+from adjoint.nn.utils.vectors import clip_grad_value_ as clip_grad_value_
+from adjoint.nn.utils.vectors import parameters_to_vector as parameters_to_vector
+from adjoint.nn.utils.vectors import vector_to_parameters as vector_to_parameters
+
+if not TYPE_CHECKING:  # else every misspelt name would be one of Any
+
+    def __getattr__(name: str) -> Any:
+        raise looked_up("nn.utils", name)

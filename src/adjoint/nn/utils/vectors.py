@@ -1,0 +1,67 @@
+"""All parameters together: their gradients clipped, their values as one vector."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.errors import ShapeError
+from adjoint.core.late import service
+from adjoint.nn.parameter import Parameter
+from adjoint.tape import mutations
+from adjoint.tape.tensor import Tensor
+
+
+def clip_grad_norm_(
+    parameters: Tensor | Iterable[Tensor],
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+) -> float:
+    """`adjoint.optim.clip_grad_norm`, by PyTorch's name.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> w = nn.Parameter(np.zeros(2))
+        >>> w.grad = np.array([3.0, 4.0])
+        >>> nn.utils.clip_grad_norm_([w], 1.0)
+        5.0
+    """
+    norm: float = service("clipping").clip_grad_norm(parameters, max_norm, norm_type, error_if_nonfinite)
+    return norm
+
+
+def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float) -> None:
+    """`adjoint.optim.clip_grad_value`, by PyTorch's name."""
+    service("clipping").clip_grad_value(parameters, clip_value)
+
+
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Any:
+    """The elements of all parameters in one line; gradients flow through.
+
+    Example:
+        >>> from adjoint import nn
+        >>> nn.utils.parameters_to_vector(nn.Linear(3, 2, rng=0).parameters()).shape
+        (8,)
+    """
+    return np.concatenate([np.reshape(p, -1) for p in parameters])
+
+
+def vector_to_parameters(vector: Any, parameters: Iterable[Parameter]) -> None:
+    """Write a vector of all elements, as `parameters_to_vector` gives it, into parameters.
+
+    Raises:
+        ShapeError: if it has another number of elements.
+    """
+    values = vector.detach().numpy() if isinstance(vector, Tensor) else np.asarray(vector)
+    all_of_them = list(parameters)
+    sizes = [math.prod(p.shape) for p in all_of_them]
+    if values.shape != (sum(sizes),):
+        raise ShapeError(f"vector_to_parameters: the parameters have {sum(sizes)} elements; got shape {values.shape}")
+    for p, part in zip(all_of_them, np.split(values, np.cumsum(sizes)[:-1]), strict=True):
+        p.data[...] = part.reshape(p.shape)
+        mutations.note(p.data)

@@ -1,0 +1,166 @@
+"""Extremes, orders and moments as PyTorch gives them: values with the places where they were found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjoint.core.box import Box
+from adjoint.core.constructors import composite
+from adjoint.core.op import call
+from adjoint.core.places import place_of, users_frame, warn_at
+from adjoint.core.words import in_numpys_words
+
+
+def in_words(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function`, which takes PyTorch's words for its arguments too. It gives whole numbers, so it is no operation."""
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount]
+
+    @wraps(function)
+    def taking(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **in_numpys_words(kwargs, names, function.__name__))
+
+    return taking
+
+
+class Found(NamedTuple):
+    """Values along an axis, and where they were: whole numbers, which no gradient flows through."""
+
+    values: Any
+    indices: Any
+
+
+def _marked(a: Any, places: Any) -> Any:
+    """`places` as an array of the kind of `a`."""
+    return a.constant(places) if isinstance(a, Box) else places  # type: ignore[attr-defined]  # of arrays
+
+
+def _at(a: Any, places: Any, axis: int, keepdims: bool = True) -> Found:
+    values = np.take_along_axis(a, places, axis)
+    if not keepdims:
+        values, places = np.squeeze(values, axis), np.squeeze(places, axis)
+    return Found(values, _marked(a, places))
+
+
+def _descending(a: Any, axis: int) -> Any:
+    """The order of elements from the largest on; equal ones stay in theirs."""
+    order = np.flip(np.argsort(np.flip(a, axis), axis=axis, kind="stable"), axis)
+    return np.shape(a)[axis] - 1 - order
+
+
+def _order(a: Any, axis: int, descending: bool) -> Any:
+    return _descending(a, axis) if descending else np.argsort(a, axis=axis, kind="stable")
+
+
+@in_words
+def max_along(a: Any, axis: int = -1, keepdims: bool = False) -> Found:
+    """PyTorch's ``t.max(dim)``: the largest elements along an axis, and where they are; of equal ones, the first."""
+    return _at(a, np.expand_dims(np.argmax(a, axis=axis), axis), axis, keepdims)
+
+
+@in_words
+def min_along(a: Any, axis: int = -1, keepdims: bool = False) -> Found:
+    """PyTorch's ``t.min(dim)``; see `max_along`."""
+    return _at(a, np.expand_dims(np.argmin(a, axis=axis), axis), axis, keepdims)
+
+
+@in_words
+def median_along(a: Any, axis: int = -1, keepdims: bool = False) -> Found:
+    """PyTorch's ``t.median(dim)``: the lower of the two elements in the middle, and where it is."""
+    middle = (np.shape(a)[axis] - 1) // 2
+    return _at(a, np.take(np.argsort(a, axis=axis, kind="stable"), [middle], axis), axis, keepdims)
+
+
+@in_words
+def sort_along(a: Any, axis: int = -1, descending: bool = False, stable: bool = False) -> Found:
+    """PyTorch's ``t.sort(dim)``: the elements in order, and where each one was."""
+    return _at(a, _order(a, axis, descending), axis)
+
+
+@in_words
+def argsort_along(a: Any, axis: int = -1, descending: bool = False, stable: bool = False) -> Any:
+    """PyTorch's ``t.argsort(dim)``."""
+    return _marked(a, _order(a, axis, descending))
+
+
+@in_words
+def topk(a: Any, k: int, axis: int = -1, largest: bool = True, sorted: bool = True) -> Found:
+    """The `k` largest elements along an axis (with ``largest=False`` the smallest), in order, and where they are.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> ad.topk(np.array([1.0, 4.0, 3.0]), 2)
+        Found(values=array([4., 3.]), indices=array([1, 2]))
+    """
+    return _at(a, np.take(_order(a, axis, largest), range(k), axis), axis)
+
+
+def _running(a: Any, axis: int, ufunc: np.ufunc) -> Found:
+    """The extreme up to each element, and where it was; of equal ones, the last."""
+    extreme = ufunc.accumulate(_plain(a), axis=axis)
+    along = np.reshape(np.arange(np.shape(a)[axis]), (-1, *(1,) * (np.ndim(a) - 1 - axis % np.ndim(a))))
+    return _at(a, np.maximum.accumulate(np.where(np.equal(_plain(a), extreme), along, 0), axis=axis), axis)
+
+
+def _plain(a: Any) -> Any:
+    return a.detach() if isinstance(a, Box) else a  # type: ignore[attr-defined]  # every box of arrays has it
+
+
+@in_words
+def cummax(a: Any, axis: int = -1) -> Found:
+    """The largest element so far along an axis, and where it was.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> ad.cummax(np.array([1.0, 3.0, 2.0])).values
+        array([1., 3., 3.])
+    """
+    return _running(a, axis, np.maximum)
+
+
+@in_words
+def cummin(a: Any, axis: int = -1) -> Found:
+    """The smallest element so far along an axis, and where it was; see `cummax`."""
+    return _running(a, axis, np.minimum)
+
+
+def _divisor(name: str, unbiased: bool | None, correction: float | None) -> float:
+    if unbiased is None and correction is None:
+        text = (
+            f"{name} with dim= divides by n - 1, as PyTorch's does; without it, and with axis=, by n, as NumPy's. Say "
+            f"which is meant: correction=1 or correction=0"
+        )
+        warn_at(place_of(users_frame()), text, UserWarning)
+    return float(unbiased is not False) if correction is None else correction
+
+
+@composite(samples=lambda r: [call(r(3, 4), 1, unbiased=False), call(r(3, 4), correction=1, keepdims=True)])
+def sample_std(
+    a: Any,
+    axis: Any = None,
+    unbiased: bool | None = None,
+    keepdims: bool = False,
+    correction: float | None = None,
+    ddof: float | None = None,
+) -> Any:
+    """PyTorch's ``t.std(dim)``, which divides by n - 1 unless `unbiased` or `correction` says otherwise."""
+    divisor = _divisor("std", unbiased, correction if ddof is None else ddof)
+    return np.std(a, axis=axis, keepdims=keepdims, ddof=divisor)
+
+
+@composite(samples=lambda r: [call(r(3, 4), 1, unbiased=False), call(r(3, 4), correction=1, keepdims=True)])
+def sample_var(
+    a: Any,
+    axis: Any = None,
+    unbiased: bool | None = None,
+    keepdims: bool = False,
+    correction: float | None = None,
+    ddof: float | None = None,
+) -> Any:
+    """PyTorch's ``t.var(dim)``; see `sample_std`."""
+    divisor = _divisor("var", unbiased, correction if ddof is None else ddof)
+    return np.var(a, axis=axis, keepdims=keepdims, ddof=divisor)

@@ -1,0 +1,92 @@
+"""PyTorch's `torch.autograd`: gradients of results that are there already."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.elsewhere import looked_up
+from adjoint.core.errors import ArgumentError, GradientError
+from adjoint.tape import anomaly, modes
+from adjoint.tape.backward import backward
+from adjoint.tape.tensor import Tensor, wrap
+
+
+def grad(
+    outputs: Tensor | Sequence[Tensor],
+    inputs: Tensor | Sequence[Tensor],
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool = False,
+) -> tuple[Any, ...]:
+    """The gradients of the sum of `outputs` by each of `inputs`; nothing is added to their ``grad``.
+
+    Args:
+        outputs: tensors that were computed from the inputs.
+        inputs: leaves, or tensors on the way from these.
+        grad_outputs: the cotangent of each output; 1 for one of one element.
+        retain_graph: False frees the graph's saved values; they stay otherwise, other than PyTorch's.
+        create_graph: make the gradients tensors with a history.
+        allow_unused: give None for an input that no output was computed from.
+
+    Raises:
+        GradientError: for such an input otherwise, or where there is no graph.
+
+    Example:
+        >>> import adjoint as ad
+        >>> x = ad.tensor(3.0, requires_grad=True)
+        >>> ad.autograd.grad(x**2, x)
+        (tensor(6.),)
+    """
+    if callable(outputs):
+        raise ArgumentError("autograd.grad takes tensors that are computed already; of a function, ad.grad(f)(x)")
+    results = [outputs] if isinstance(outputs, Tensor) else list(outputs)
+    wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    seeds = [grad_outputs] if isinstance(outputs, Tensor) or grad_outputs is None else list(grad_outputs)
+    seeds = seeds * len(results) if grad_outputs is None else seeds
+    start: dict[Any, Any] = {}
+    for out, seed in zip(results, seeds, strict=True):
+        if out.node is None:
+            raise GradientError(
+                "autograd.grad of a tensor without a graph: nothing that it was computed from requires one"
+            )
+        cotangent = out._seed(seed)
+        if create_graph and not isinstance(cotangent, Tensor):
+            cotangent = wrap(cotangent, None, out.level)
+        start[out.node] = start[out.node] + cotangent if out.node in start else cotangent
+    seen: dict[Any, Any] = {x.node: start[x.node] for x in wanted if x.node in start}
+    between = [x for x in wanted if x.node is not None and not x.is_leaf and x.node not in start]
+    handles = [x.register_hook(partial(seen.__setitem__, x.node)) for x in between]
+    try:
+        rebox = results[0]._reboxed if create_graph else None
+        seen |= backward(start, retain_graph=retain_graph is not False, rebox=rebox, results=results)
+    finally:
+        for handle in handles:
+            handle.remove()
+    return tuple(_given(x, i, seen, allow_unused) for i, x in enumerate(wanted))
+
+
+def _given(x: Tensor, number: int, seen: dict[Any, Any], allow_unused: bool) -> Any:
+    if x.node is None:
+        raise GradientError(f"autograd.grad: input {number} requires no gradient. x.requires_grad_() before it is used")
+    g = seen.get(x.node)
+    if g is None and not allow_unused:
+        raise GradientError(
+            f"autograd.grad: no output was computed from input {number}. allow_unused=True gives None for it"
+        )
+    if g is None or (isinstance(g, Tensor) and g.level == x.level):
+        return g
+    return wrap(np.asarray(g) if isinstance(g, np.generic) else g, None, x.level)
+
+
+_OURS = {"no_grad": modes, "enable_grad": modes, "set_grad_enabled": modes, "detect_anomaly": anomaly}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _OURS:
+        return getattr(_OURS[name], name)
+    raise looked_up("autograd", name)

@@ -1,0 +1,44 @@
+"""What a PyTorch user's hand types works, with PyTorch's values, or says what to write."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from tests.habits import table
+
+VALUES = np.load(Path(__file__).parent / "torch_values.npz")
+
+
+def names(tmp_path):
+    return table.namespace(ad, tmp_path / "w.safetensors", lambda x: ad.tensor(x.copy()))
+
+
+@pytest.mark.filterwarnings("ignore:std with dim:UserWarning", "ignore:var with dim:UserWarning")
+@pytest.mark.parametrize("line", table.LINES)
+def test_a_line_gives_what_pytorch_gives(line, tmp_path):
+    found = table.leaves(table.value(line, names(tmp_path)))
+    expected = [VALUES[key] for key in VALUES.files if key.rpartition("/")[0] == line]
+    assert expected
+    assert len(found) == len(expected)
+    tolerance = 1e-6 if "clip_grad" in line else 1e-10  # PyTorch adds 1e-6 to the norm
+    for mine, theirs in zip(found, expected, strict=True):
+        assert mine.shape == theirs.shape
+        if theirs.dtype.kind in "US":
+            assert mine == theirs
+        else:
+            np.testing.assert_allclose(mine, theirs, rtol=tolerance, atol=1e-12)
+
+
+@pytest.mark.parametrize("line", table.ANSWERED)
+def test_other_lines_say_what_to_write(line, tmp_path):
+    with pytest.raises((AttributeError, ad.AdjointError, TypeError)) as raised:
+        table.value(line, names(tmp_path))
+    assert table.ANSWERED[line] in str(raised.value)
+
+
+def test_nearly_all_lines_work():
+    total = len(table.LINES) + len(table.ANSWERED)
+    assert total >= 132
+    assert len(table.LINES) >= 0.95 * total

@@ -1,0 +1,178 @@
+"""PyTorch's words in every mode, names that are elsewhere, and the sentences of errors that beginners meet."""
+
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint import nn, optim
+from adjoint.core.elsewhere import SENTENCES
+from adjoint.core.registry import placed
+from adjoint.core.words import FUNCTIONS, MEANT
+
+X = np.array([[3.0, 1.0, 2.0], [1.5, 4.0, -1.0]])
+
+PAIRS = {
+    "max": lambda x: x.max(dim=1).values,
+    "min": lambda x: x.min(dim=0, keepdim=True)[0],
+    "median": lambda x: ad.median(x, dim=1).values,
+    "sort": lambda x: x.sort(dim=1, descending=True).values,
+    "topk": lambda x: x.topk(2, dim=1).values,
+    "cummax": lambda x: x.cummax(1).values,
+    "cummin": lambda x: ad.cummin(x, dim=1).values,
+    "std": lambda x: x.std(dim=1, correction=1),
+    "sum": lambda x: x.sum(dim=1, keepdim=True) * x,
+    "flatten": lambda x: x.flatten(start_dim=0) ** 2,
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_words_in_every_mode(name):
+    def f(x):
+        y = PAIRS[name](ad.as_tensor(x))
+        total = np.sum(y * np.cos(np.arange(y.numel())).reshape(y.shape))
+        return total if ad.is_tensor(x) else total.item()
+
+    ad.testing.check_grads(f, X)
+    direction = np.sin(X)
+    slope = np.sum(ad.grad(f)(X) * direction)
+    np.testing.assert_allclose(ad.jvp(f, (X,), (direction,))[1], slope)
+    many = np.stack([X, X[::-1], -X])
+    np.testing.assert_allclose(ad.vmap(f)(many), [f(x) for x in many])
+    np.testing.assert_allclose(ad.compile(ad.grad(f), wait=True)(X), ad.grad(f)(X))
+
+
+@pytest.mark.parametrize("table", [FUNCTIONS, MEANT], ids=["functions", "meant"])
+def test_what_tables_name_is_there(table):
+    for name, place in table.items():
+        assert callable(placed(place)), name
+    assert all(callable(getattr(ad, name)) for name in FUNCTIONS)
+
+
+def test_the_first_use_of_the_other_divisor_says_so():
+    t = ad.tensor(X)
+    with pytest.warns(UserWarning, match="n - 1"):
+        found = t.std(dim=1)
+    np.testing.assert_allclose(found.numpy(), X.std(axis=1, ddof=1))
+    with warnings.catch_warnings(action="error"):
+        t.std(axis=1), t.std(dim=1, correction=0), np.std(t, 1)
+
+
+def test_a_transpose_that_changes_nothing_says_so():
+    t = ad.tensor(X)
+    with pytest.warns(UserWarning, match="t.T"):
+        assert t.transpose(0, 1).shape == (2, 3)
+    with warnings.catch_warnings(action="error"):
+        assert t.transpose(1, 0).shape == np.transpose(t, (1, 0)).shape == (3, 2)
+        assert t.transpose(dim0=0, dim1=1).shape == (3, 2)
+
+
+def test_a_size_is_a_number_that_can_be_called():
+    t = ad.tensor(X.astype(np.float32))
+    assert t.size == 6
+    assert t.size() == (2, 3)
+    assert t.size(-1) == 3
+    assert (t / t.size).dtype == (np.ones(2, np.float32) / t.size).dtype == np.float32
+    assert type(t.size + 1) is int
+    ad.grad(lambda x: np.sum(x / x.size))(X)
+
+
+def test_indices_are_constants_of_the_same_kind():
+    t = ad.tensor(X, requires_grad=True)
+    indices = t.max(dim=1).indices
+    assert isinstance(indices, ad.Tensor)
+    assert not indices.requires_grad
+    assert (t.argmax(dim=1) == indices).double().mean().item() == 1.0
+    assert isinstance(t.argmax(axis=1), np.ndarray)
+
+
+def test_several_that_go_to_one_place():
+    index = np.array([[0, 2, 0], [1, 1, 1]])
+    src, start = np.arange(1.0, 7).reshape(2, 3), np.full((2, 3), 10.0)
+    assert ad.scatter_reduce(start, 1, index, src, "prod").tolist() == [[30.0, 10, 20], [10, 1200, 10]]
+    assert ad.scatter_reduce(start, 1, index, src, "mean", include_self=False).tolist() == [[2.0, 10, 2], [10, 5, 10]]
+    assert ad.scatter_reduce(start, 1, index, src, "amax", include_self=False).tolist() == [[3.0, 10, 2], [10, 6, 10]]
+    assert ad.scatter(start, 1, index, src).tolist() == [[3.0, 10, 2], [10, 6, 10]]
+    with pytest.raises(ad.ArgumentError, match="amin"):
+        ad.scatter_reduce(start, 1, index, src, "median")
+
+
+PLACES = {"adjoint": ad, "nn": nn, "nn.functional": nn.functional, "nn.utils": nn.utils, "optim": optim}
+PLACES |= {"autograd": ad.autograd, "tensor": ad.tensor(X), "module": nn.Linear(2, 1, rng=0)}
+ELSEWHERE = [(place, name) for place, names in SENTENCES.items() for name in names]
+
+
+@pytest.mark.parametrize("place", SENTENCES)
+def test_names_that_are_elsewhere_say_what_to_write(place):
+    for name, said in SENTENCES[place].items():
+        with pytest.raises(AttributeError) as raised:
+            getattr(PLACES[place], name)
+        assert said in str(raised.value)
+        assert name not in dir(PLACES[place])
+
+
+def test_names_of_numpys_and_of_nobody():
+    with pytest.raises(AttributeError, match=r"np\.fromfile"):
+        _ = ad.fromfile
+    with pytest.raises(AttributeError, match=r"has no attribute 'no_such_thing'$"):
+        _ = ad.no_such_thing
+
+
+def test_what_the_table_answers_it_names_rightly():
+    """Each call of ours that a sentence names is there."""
+    import re
+
+    for said in itertools.chain.from_iterable(names.values() for names in SENTENCES.values()):
+        for path in re.findall(r"\b((?:ad|nn|optim)\.[\w.]*\w)", said):
+            thing = {"ad": ad, "nn": nn, "optim": optim}[path.split(".")[0]]
+            for part in path.split(".")[1:]:
+                thing = getattr(thing, part)
+
+
+def net():
+    return nn.Sequential(nn.Linear(3, 4, rng=0), nn.ReLU(), nn.Sequential(nn.Linear(5, 1, rng=1)))
+
+
+ERRORS = {
+    "grad(f, 3.0)": (lambda: ad.grad(np.sin, 3.0), r"ad\.grad\(sin\)\(3\.0\)"),
+    "argnums by name": (lambda: ad.grad(lambda x, y: x * y, argnums="y"), r"here argnums=1"),
+    "no return": (lambda: ad.grad(lambda x: None)(1.0), "`return` missing"),
+    "a tuple": (lambda: ad.grad(lambda x: (x, x))(1.0), "has_aux"),
+    "a layer of another width": (lambda: net()(np.ones((2, 3))), r"in layer '2\.0' of Sequential: Linear"),
+    "two arrays of no matrix": (lambda: ad.tensor(np.ones((2, 2, 2))).t(), "t.mT"),
+    "a device": (lambda: ad.tensor(1.0).to("cuda:0"), "CPU"),
+    "a device of new ones": (lambda: ad.zeros(2, device="cuda"), "CPU"),
+    "a word of no argument": (lambda: ad.tensor(X).sum(dim=1, unbiased=True), "unbiased"),
+    "a method without axis": (lambda: ad.tensor(X).ravel(dim=1), "dim"),
+    "parts of no size": (lambda: ad.tensor(X).split(0), "at least one"),
+    "sizes that do not fit": (lambda: ad.tensor(X).split([1, 4], dim=1), "are to make 3"),
+    "no chunks": (lambda: ad.tensor(X).chunk(0), "at least one"),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_sentences_of_errors(name):
+    call, said = ERRORS[name]
+    with pytest.raises((ad.AdjointError, TypeError), match=said):
+        call()
+
+
+def test_gradients_of_results():
+    x, y = ad.tensor(3.0, requires_grad=True), ad.tensor(2.0, requires_grad=True)
+    z = x * x
+    w = z * y
+    assert [g.item() for g in ad.autograd.grad(w, [x, y, z])] == [12.0, 9.0, 2.0]
+    assert x.grad is None
+    (slope,) = ad.autograd.grad(w, x, create_graph=True)
+    assert ad.autograd.grad(slope, x)[0].item() == 4.0
+    assert ad.autograd.grad(z, y, allow_unused=True) == (None,)
+    with pytest.raises(ad.GradientError, match="allow_unused"):
+        ad.autograd.grad(z, y)
+    with pytest.raises(ad.GradientError, match="requires no gradient"):
+        ad.autograd.grad(z, ad.tensor(1.0))
+    with pytest.raises(ad.GradientError, match="without a graph"):
+        ad.autograd.grad(ad.tensor(1.0), x)
+    with pytest.raises(ad.ArgumentError, match=r"ad\.grad\(f\)"):
+        ad.autograd.grad(np.sin, x)
