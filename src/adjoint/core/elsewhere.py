@@ -7,7 +7,7 @@ from typing import Any
 _CPU = "adjoint computes on the CPU, so there is nothing to move or to ask: leave it out"
 _RNG = "adjoint has no global random state: rng = np.random.default_rng(0), then ad.tensor({}), and rng= of layers"
 _LOW = "adjoint has no quantised, sparse or nested tensors; sparse matrices of SciPy's multiply tensors: A @ t"
-_DEVICE = "adjoint runs in one process on the CPU; independent runs go to processes of their own: multiprocessing.Pool"
+_DEVICE = "adjoint computes on the CPU; several processes work together by ad.distributed"
 _AMP = "convert what should have another precision: t.astype(np.float32), model.astype(np.float32)"
 
 
@@ -30,7 +30,7 @@ SENTENCES: dict[str, dict[str, str]] = {
         "poisson": _RNG.format("rng.poisson(t.numpy())"),
         **_each("cuda mps xpu accelerator get_default_device set_default_device device_put device_get devices", _CPU),
         **_each("autocast amp GradScaler set_default_dtype get_default_dtype set_default_tensor_type", _AMP),
-        **_each("distributed multiprocessing pmap shard_map nccl", _DEVICE),
+        **_each("multiprocessing pmap shard_map nccl", _DEVICE),
         **_each("sparse sparse_coo_tensor sparse_csr_tensor quantize_per_tensor quantization nested", _LOW),
         "func": "torch.func's transforms are ad.grad, ad.vmap, ad.vjp, ad.jvp, ad.jacrev, ad.jacfwd, ad.hessian; "
         "functional_call is nn.functional_call",
