@@ -7,7 +7,7 @@ import adjoint as ad
 from adjoint.core.op import Op, rule_of
 from adjoint.core.pullbacks import strict_cotangents
 from adjoint.testing import walk
-from adjoint.testing.cases import cases, gradients
+from adjoint.testing.cases import cases, gradients, outputs, writes
 
 # What takes a real number from a complex one, a complex one with that part, and the direction in which the part grows.
 PARTS = {
@@ -43,6 +43,53 @@ def test_cotangents_are_as_real_as_their_values(entry):
                 if s is not None:
                     scale = max(1.0, np.max(np.abs(real), initial=0.0))
                     np.testing.assert_allclose(g, real * s * direction(z), rtol=1e-6, atol=1e-7 * scale)
+
+
+def alone(case, i):
+    """The call of `case` as a function of its array `i`; the others are constants."""
+    before, after_it = case.arrays[:i], case.arrays[i + 1 :]
+    return case._replace(f=lambda x: case.f(*before, x, *after_it), arrays=[case.arrays[i]])
+
+
+@pytest.mark.parametrize("entry", list(walk()), ids=lambda e: e.name)
+def test_each_argument_alone(entry):
+    """A rule that is asked for one cotangent, or given one tangent, gives what it gives among all."""
+    rng = np.random.default_rng(0)
+    for case in cases(entry):
+        if len(case.arrays) < 2 or writes(entry):
+            continue
+        for i, together in enumerate(gradients(case, case.arrays)):
+            one = alone(case, i)
+            scale = max(1.0, np.max(np.abs(together), initial=0.0, where=np.isfinite(together)))
+            np.testing.assert_allclose(gradients(one, one.arrays)[0], together, rtol=1e-9, atol=1e-10 * scale)
+            tangent = rng.normal(size=np.shape(one.arrays[0])).astype(one.arrays[0].dtype)
+            still = [tangent if k == i else np.zeros_like(a) for k, a in enumerate(case.arrays)]
+            expected = outputs(ad.jvp(case.f, case.arrays, still)[1])
+            for x, y in zip(outputs(ad.jvp(one.f, one.arrays, [tangent])[1]), expected, strict=True):
+                scale = max(1.0, np.max(np.abs(y), initial=0.0, where=np.isfinite(y)))
+                np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-10 * scale)
+
+
+NUMBERS = (2, 0, 3, -1, 1, 0.5, 2.5, -1.5, 0.3 + 0.4j)
+TWO = [e for e in walk() if isinstance(e, Op) and e.kind == "elementwise" and len(e.inputs) == 2]
+
+
+@pytest.mark.parametrize("entry", TWO, ids=lambda e: e.name)
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_number_beside_an_array_counts_as_an_array(entry, number):
+    """A rule may take a shorter way for one of Python's numbers."""
+    for case in cases(entry)[:1]:
+        for i, a in enumerate(case.arrays if len(case.arrays) == 2 else ()):
+            for x in (a, a + 0.2j) if isinstance(number, complex) else (a,):
+                filled = np.full(np.shape(x), number)
+                one = case._replace(f=lambda x, i=i: entry(*((x, number) if i == 0 else (number, x))), arrays=[x])
+                same = case._replace(f=lambda x, i=i, y=filled: entry(*((x, y) if i == 0 else (y, x))), arrays=[x])
+                with np.errstate(all="ignore"):
+                    try:
+                        expected = gradients(same, [x])[0]
+                    except (TypeError, ValueError, ad.AdjointError):
+                        continue  # no function of such numbers
+                    np.testing.assert_allclose(gradients(one, [x])[0], expected, rtol=1e-9)
 
 
 def test_a_complex_cotangent_of_a_real_value_is_its_real_part():

@@ -56,8 +56,8 @@ def negated(x: Any) -> Any:
 
 
 def rolled(x: Any) -> Any:
-    """Every array of `x` turned by one along its last axis."""
-    return _each(x, lambda a: np.roll(a, 1, -1) if np.ndim(a) else a)
+    """Every array of `x` turned by one along its last axis; a number can not be turned."""
+    return _each(x, lambda a: np.roll(a, 1, -1), least=1)
 
 
 def moved(axis: Any) -> Any:
@@ -70,12 +70,13 @@ def moved(axis: Any) -> Any:
 met: Counter[bool] = Counter()  # how often a mutant's change met numbers, and how often it met none
 
 
-def _each(x: Any, change: Callable[[Any], Any]) -> Any:
+def _each(x: Any, change: Callable[[Any], Any], least: int = 0) -> Any:
     if type(x) in (list, tuple):
-        return type(x)(_each(part, change) for part in x)
+        return type(x)(_each(part, change, least) for part in x)
     kind = getattr(getattr(x, "dtype", None), "kind", "f" if type(x) in (int, float) else "O")
-    met[kind in "fciu"] += 1
-    return change(x) if kind in "fciu" else x
+    changes = kind in "fciu" and np.ndim(x) >= least
+    met[changes] += 1
+    return change(x) if changes else x
 
 
 # -- Functions -----------------------------------------------------------------------------------------------
@@ -391,4 +392,4 @@ def _batching(op: Op, change: Callable[[Any], Any]) -> Iterator[None]:
 
 
 def _other_samples(x: Any) -> Any:
-    return _each(x, lambda a: np.roll(a, 1, 0) if np.ndim(a) else a)
+    return _each(x, lambda a: np.roll(a, 1, 0), least=1)

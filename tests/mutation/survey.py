@@ -50,10 +50,14 @@ def score(found: list[Outcome]) -> float:
     return 100.0 * sum(outcome.found is not None for outcome in there) / max(len(there), 1)
 
 
-def survey(only: str | None = None, every: int = 1, jobs: int = 1, job: int = 0) -> Iterator[Outcome]:
-    """The outcome of each mutant of the operation `only`, or of all; those of one job of several."""
+def survey(
+    only: str | None = None, every: int = 1, jobs: int = 1, job: int = 0, names: frozenset[str] | None = None
+) -> Iterator[Outcome]:
+    """The outcome of each mutant of the operation `only`, or of all, or of `names`; those of one job of several."""
     number = -1
     for users, mutant in everything(only):
+        if names is not None and str(mutant) not in names:
+            continue
         number += 1
         if number % every or number // every % jobs != job:
             continue

@@ -136,8 +136,6 @@ def reduction(
     def cotangent(*values: Any) -> Any:
         given = dict(zip(saved, values, strict=True))
         shape, axis, keepdims = given["a_shape"], given["axis"], given["keepdims"]
-        if not callable(partial):
-            return spread(given["g"] * partial, shape, axis, keepdims)
         factor = slope(given)
         return unreduced(given["g"], shape, axis, keepdims) * (np.conj(factor) if factor.dtype.kind == "c" else factor)
 

@@ -72,7 +72,7 @@ hypot = elementwise(
 remainder = elementwise(
     np.remainder,
     partials=(1, lambda x, y: -np.floor_divide(x, y)),
-    domain=((0.1, 0.9), (1.1, 1.9)),
+    domain=((1.5, 1.9), (1.1, 1.4)),
 )
 fmod = elementwise(np.fmod, partials=(1, lambda x, y: -np.trunc(x / y)), domain=((2.1, 2.4), (1.1, 1.9)))
 copysign = elementwise(

@@ -24,8 +24,8 @@ def _function(ufunc: Any, partial: Any, low: float, high: float) -> Any:
     return elementwise(ufunc, partial=defined(partial), domain=(low, high), answers=(ufunc,))
 
 
-def _of_order(ufunc: Any, partial: Any, *orders: float, low: float, high: float) -> Any:
-    """A function of orders ``v`` (or ``a, b, c``) that are constants, and of ``x``."""
+def _of_order(ufunc: Any, partial: Any, *orders: float, low: float, high: float, also: tuple[float, ...] = ()) -> Any:
+    """A function of orders ``v`` (or ``a, b, c``) that are constants, and of ``x``; tests take orders `also`."""
     names = ("v",) if len(orders) == 1 else ("a", "b", "c")[: len(orders)]
     return elementwise(
         ufunc,
@@ -33,7 +33,11 @@ def _of_order(ufunc: Any, partial: Any, *orders: float, low: float, high: float)
         inputs=(*names, "x"),
         partials=(_BY_ORDER,) * len(orders) + (defined(partial),),
         answers=(ufunc,),
-        samples=lambda r: [call(*orders, r(3, 4, low=low, high=high)), call(*orders, r(low=low, high=high))],
+        samples=lambda r: [
+            call(*orders, r(3, 4, low=low, high=high)),
+            call(*orders, r(low=low, high=high)),
+            *(call(order, r(3, low=low, high=high)) for order in also),
+        ],
     )
 
 
@@ -68,8 +72,8 @@ i0: Any = elementwise(  # another name: `ad.i0` is NumPy's
 i1: Any = _function(special.i1, lambda x: 0.5 * (i0(x) + iv(2.0, x)), -2, 2)
 k0: Any = _function(special.k0, lambda x: -k1(x), 0.5, 4)
 k1: Any = _function(special.k1, lambda x: -0.5 * (k0(x) + kv(2.0, x)), 0.5, 4)
-i0e: Any = _function(special.i0e, lambda x, out: i1e(x) - np.sign(x) * out, 0.2, 2)
-i1e: Any = _function(special.i1e, lambda x, out: 0.5 * (i0e(x) + ive(2.0, x)) - np.sign(x) * out, 0.2, 2)
+i0e: Any = _function(special.i0e, lambda x, out: i1e(x) - np.sign(x) * out, -2, -0.2)
+i1e: Any = _function(special.i1e, lambda x, out: 0.5 * (i0e(x) + ive(2.0, x)) - np.sign(x) * out, -2, -0.2)
 k0e: Any = _function(special.k0e, lambda x, out: out - k1e(x), 0.5, 4)
 k1e: Any = _function(special.k1e, lambda x, out: out - 0.5 * (k0e(x) + kve(2.0, x)), 0.5, 4)
 
@@ -83,7 +87,7 @@ def _expn_slope(v: Any, x: Any, out: Any) -> Any:
     return np.where(np.less(n, 1), -(out + np.exp(-x)) / x, -expn(np.maximum(n, 1) - 1, x))
 
 
-expn: Any = _of_order(special.expn, _expn_slope, 3, low=0.5, high=3)
+expn: Any = _of_order(special.expn, _expn_slope, 3, low=0.5, high=3, also=(0, 1, 2))
 
 hyp0f1: Any = _of_order(special.hyp0f1, lambda v, x: hyp0f1(v + 1, x) / v, 1.5, low=-1, high=1)
 hyp1f1: Any = _of_order(special.hyp1f1, lambda a, b, x: a / b * hyp1f1(a + 1, b + 1, x), 1.5, 2.5, low=-1, high=1)

@@ -159,7 +159,12 @@ def _eigh_tangents(t: Any, out: Any, uplo: Any) -> tuple[Any, Any]:
     jvp=_eigh_tangents,
     multiple=True,
     batch="leading",
-    samples=lambda r: [call(_positive(r, 3, 3)), call(_positive(r, 2, 3, 3))],
+    samples=lambda r: [
+        call(_positive(r, 3, 3)),
+        call(_positive(r, 2, 3, 3)),
+        call(_positive(r, 3, 3) + 0.3j * np.tril(r(3, 3), -1)),
+        call(_positive(r, 3, 3) + 0.3j * np.triu(r(3, 3), 1), uplo="U"),
+    ],
     flags=("raises",),
 )
 def symmetric_eigen(a: Any, /, uplo: Any = "L", scipys: Any = None) -> Any:
@@ -250,7 +255,10 @@ def _eig_tangents(t: Any, out: Any) -> tuple[Any, Any]:
     jvp=_eig_tangents,
     multiple=True,
     batch="leading",
-    samples=lambda r: [call(r(3, 3) / 8 + np.diag([1.0, 2.0, 4.0]))],
+    samples=lambda r: [
+        call(r(3, 3) / 8 + np.diag([1.0, 2.0, 4.0])),
+        call((r(3, 3) + 1j * r(3, 3)) / 8 + np.diag([1.0, 2.0, 4.0])),
+    ],
     flags=("raises",),
 )
 def eigen(a: Any, /) -> Any:

@@ -243,7 +243,7 @@ def _kolmogorov_density(y: Any) -> Any:
     return np.where(np.less(y, 1), below, above).astype(y.dtype)
 
 
-kolmogorov = function_of("y", special.kolmogorov, lambda y: _kolmogorov_density(y), at=((0.5, 1.5),))
+kolmogorov = function_of("y", special.kolmogorov, lambda y: _kolmogorov_density(y), at=((0.3, 2.5),))
 kolmogi = function_of("p", special.kolmogi, lambda out: 1 / _kolmogorov_density(out), at=((0.2, 0.8),))
 
 # -- Box and Cox; Tukey ----------------------------------------------------------------------------------

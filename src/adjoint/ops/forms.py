@@ -65,7 +65,8 @@ def _narrowed(rule: Any) -> Any:
     assert callable(function)
 
     def narrowed(*values: Any) -> Any:
-        slope = function(*values)
+        numbers = (np.float64(value) if type(value) in (int, float) else value for value in values)
+        slope = function(*numbers)  # Python's own would raise, or give complex roots
         dtypes = [value.dtype for value in values if hasattr(value, "dtype")]
         dtype = np.result_type(*dtypes) if dtypes else slope.dtype
         return slope.astype(dtype) if slope.dtype != dtype and slope.dtype.kind == dtype.kind else slope

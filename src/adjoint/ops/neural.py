@@ -32,8 +32,7 @@ def _weight_cotangent(g: Any, x: Any) -> Any:
 def _affine_each(x: Any, w: Any, b: Any, stacked: tuple[bool, ...], n: int) -> Any:
     if not any(stacked[1:]):  # many rows through the same layer
         return affine(x, w, b)
-    rows = x[..., None, :] if np.ndim(x) - stacked[0] == 1 else x
-    rows = np.reshape(rows, (n if stacked[0] else 1, -1, rows.shape[-1]))
+    rows = np.reshape(x, (n if stacked[0] else 1, -1, x.shape[-1]))
     out = np.matmul(rows, np.swapaxes(w, -1, -2)) + b[..., None, :]
     return np.reshape(out, (n, *x.shape[stacked[0] : -1], out.shape[-1]))
 

@@ -50,6 +50,7 @@ def phase_cotangent(gv: Any, v: Any, real: Any) -> Any:
     turn = np.imag(np.sum(np.conj(gv) * v, axis=-2, keepdims=True))
     scale = np.sum(np.abs(detached(gv)) * np.abs(detached(v)), axis=-2, keepdims=True)
     depends = np.abs(detached(turn)) > 64 * np.finfo(v.dtype).eps * scale
+    depends = depends | (np.equal(scale, 0) & np.greater(size, 0))  # as a linear map, which is asked for at 0, it does
     slope = np.where(size > 0, turn / np.where(size > 0, size, 1.0), np.nan)
     return gv + np.where(np.logical_and(real, depends), 1j * at * slope, 0.0)
 

@@ -97,7 +97,12 @@ reduce_prod = reduction(
     lambda a, axis, keepdims: np.multiply.reduce(a, axis=axis, keepdims=keepdims),
     partial=_others,
     name="reduce_prod",
-    domain=(0.5, 2),
+    samples=lambda r: [
+        call(r(5, low=0.5, high=2)),
+        call(r(2, 3, 4, low=0.5, high=2), axis=(0, -1)),
+        call(np.append(r(3, 3), np.zeros((3, 1)), axis=1), axis=1),
+        call(r(low=0.5, high=2)),
+    ],
 )
 reduce_max = reduction(
     lambda a, axis, keepdims: np.maximum.reduce(a, axis=axis, keepdims=keepdims),
@@ -199,6 +204,7 @@ reduce_var = reduction(
     partial=lambda a, a_shape, axis, ddof: _centred(a, axis) * (2 / _spread(a_shape, axis, ddof)),
     name="reduce_var",
     settings={"ddof": 0},
+    samples=lambda r: [call(r(5)), call(r(2, 3, 4), axis=(0, -1)), call(r(3, 4), 1, True, ddof=1)],
 )
 
 
@@ -213,6 +219,7 @@ reduce_std = reduction(
     partial=_std_slope,
     name="reduce_std",
     settings={"ddof": 0},
+    samples=lambda r: [call(r(5)), call(r(2, 3, 4), axis=(0, -1)), call(r(3, 4), 1, True, ddof=1)],
 )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.constructors import elementwise
+from adjoint.core.op import call
 
 sin = elementwise(np.sin, partial=lambda x: np.cos(x), flags=("finite",))
 cos = elementwise(np.cos, partial=lambda x: -np.sin(x), flags=("finite",))
@@ -47,4 +48,9 @@ def _sinc_slope(x: Any) -> Any:
     return np.where(small, series, (np.cos(np.pi * away) - np.sinc(away)) / away)
 
 
-sinc = elementwise(np.sinc, partial=_sinc_slope, domain=(0.2, 2), answers=())
+sinc = elementwise(
+    np.sinc,
+    partial=_sinc_slope,
+    samples=lambda r: [call(r(3, 4, low=0.2, high=2)), call(r(low=0.2, high=2)), call(r(3, low=-0.009, high=0.009))],
+    answers=(),
+)

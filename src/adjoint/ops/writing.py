@@ -211,6 +211,8 @@ def last_writer(chosen: np.ndarray, size: int) -> np.ndarray:
     flags=("consumes", "moves", "selects"),
     samples=lambda r: [
         call(r(2), r(4), index=slice(1, 3)),
+        call(r(), r(4), index=2),
+        call(r(1, 2), r(3, 2), index=1),
         call(r(), r(3, 4), index=(1, slice(None, None, 2))),
         call(r(3), r(2, 3), index=np.array([[True, False, True], [True, False, False]])),
         call(r(2), r(3), index=np.array([0, 0]), repeats=True),

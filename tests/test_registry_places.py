@@ -1,0 +1,56 @@
+"""Elements that are read and written at places that differ between samples, or in half precision: more of the walk."""
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint.core.registry import operation
+from adjoint.testing import walk
+from adjoint.testing.cases import cases, gradients
+from tests.fuzz.programs import made
+
+R = np.random.default_rng(0)
+ROWS, ROW, NUMBER = R.normal(size=(4, 3, 5)), R.normal(size=(4, 5)), R.normal(size=4)
+PLACES = R.integers(0, 3, 4), R.integers(0, 5, 4), R.integers(0, 5, (4, 2))
+MASK, MASKS = R.random((4, 3)) < 0.6, R.random((4, 3, 5)) < 0.5
+
+
+READ = "a[i] * v; a[i, j] * c; a[:, k] ** 2; a[i, k] ** 2; a[1, k] + a[0][j]; np.take(a[0], k) * c"
+WRITTEN = "a[i] = v; a[i, j] = c; a[i, 1:4] = v[:3]; a[:, k] = c; a[1:].T[j] = v[:2]; a[i][1:3] = c; a[m] = c; a[n] = c"
+WRITTEN += "; a[n] = 0.3; a[i] = v[None, None]; a[i] += v; a[2, j] *= c"
+PROGRAMS = {text: f"def f(a, v, c, i, j, k, m, n):\n    return {text}\n" for text in READ.split("; ")}
+PROGRAMS |= {
+    text: f"def f(a, v, c, i, j, k, m, n):\n    a = a * 1.0\n    {text}\n    return a**2\n"
+    for text in WRITTEN.split("; ")
+}
+OPERATIONS = [operation(name) for name in ("getitem", "overwrite", "pick", "place_at")]
+
+
+@pytest.mark.parametrize("entry", OPERATIONS, ids=lambda e: e.name)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_places_that_differ_between_samples_are_a_loop(entry, name):
+    f, given = made(PROGRAMS[name]), (ROWS, ROW, NUMBER, *PLACES, MASK, MASKS)
+
+    def slopes(*args):
+        return ad.grad(lambda *args: np.sum(f(*args) * 0.7), (0, 1, 2))(*args)
+
+    for axes in ((0,) * 8, (0, None, None, 0, 0, 0, 0, 0)):
+        args = [x if axis == 0 else x[0] for x, axis in zip(given, axes, strict=True)]
+        each = [[x[s] if axis == 0 else x for x, axis in zip(args, axes, strict=True)] for s in range(4)]
+        np.testing.assert_allclose(ad.vmap(f, in_axes=axes)(*args), np.stack([f(*one) for one in each]), rtol=1e-12)
+        expected = zip(*(slopes(*one) for one in each), strict=True)
+        for x, column in zip(ad.vmap(slopes, in_axes=axes)(*args), expected, strict=True):
+            np.testing.assert_allclose(x, np.stack(column), rtol=1e-12, atol=1e-12)
+
+
+REDUCTIONS = [entry for entry in walk() if entry.name.startswith("reduce_")]
+
+
+@pytest.mark.parametrize("entry", REDUCTIONS, ids=lambda e: e.name)
+def test_gradients_in_half_precision(entry):
+    for case in cases(entry):
+        small = [np.asarray(a, np.float16) for a in case.arrays]
+        for found, expected in zip(gradients(case, small), gradients(case, case.arrays), strict=True):
+            assert found.dtype == np.float16
+            scale = max(1.0, np.max(np.abs(expected), initial=0.0))
+            np.testing.assert_allclose(found, expected, atol=0.02 * scale)
