@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     from adjoint.pictures.picture import show as show
     from adjoint.tape import autograd as autograd
     from adjoint.tape.anomaly import detect_anomaly as detect_anomaly
+    from adjoint.tape.asynchronous import asynchronous as asynchronous
     from adjoint.tape.checkpoint import checkpoint as checkpoint
     from adjoint.tape.checkpoint import checkpoint_sequential as checkpoint_sequential
     from adjoint.tape.creation import arange as arange
@@ -143,6 +144,7 @@ _FUNCTIONS = frozenset(
 )
 _TOOLS = {
     "adjoint_source": "adjoint.pictures.adjoint_program",
+    "asynchronous": "adjoint.tape.asynchronous",
     "capture": "adjoint.compiler.capture",
     "checkpoint": "adjoint.tape.checkpoint",
     "checkpoint_scan": "adjoint.tape.scan",

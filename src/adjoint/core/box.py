@@ -74,6 +74,18 @@ class Box:
             if name not in _FOR_OPERATIONS and (name[0] != "_" or name[:2] == "__") and not _is_elsewhere(self, name)
         ]
 
+    def arrived(self) -> Any:
+        """This box; of an array whose values are on their way, these."""
+        return self
+
+    def apart(self) -> Any:
+        """This box; one that can be written where it lies, in memory of its own."""
+        return self
+
+    def is_alone(self) -> bool:
+        """Whether nothing else shows the memory in which this box's values lie, or will lie."""
+        return False
+
     def settled(self) -> Any:
         """This box without wrappers of the same level that add nothing."""
         return self

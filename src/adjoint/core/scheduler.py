@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from adjoint.core.errors import NotRunError
 
 R = TypeVar("R")
-MOST_AHEAD = 8  # so many tasks wait or run; who hands over another one waits for the first of them
+MOST_AHEAD = 8
 FORK_PATIENCE = 30.0  # seconds; who forks waits for what is under way
 
 
@@ -173,10 +173,19 @@ class Scheduler:
     Args:
         hold, release: keep others from a thing, and let them; called in the order of the tasks.
         threads: how many workers there are at most.
+        most: so many tasks wait or run; who hands over another one waits for the first of them.
+        stops: whether what depends on a failed task is not run; else it is, and finds out itself.
     """
 
-    def __init__(self, hold: Callable[[Any], None], release: Callable[[Any], None], threads: int) -> None:
-        self.hold, self.release, self.threads = hold, release, threads
+    def __init__(
+        self,
+        hold: Callable[[Any], None],
+        release: Callable[[Any], None],
+        threads: int,
+        most: int = MOST_AHEAD,
+        stops: bool = True,
+    ) -> None:
+        self.hold, self.release, self.threads, self.most, self.stops = hold, release, threads, most, stops
         self.uses: dict[int, Use] = {}
         self.failed: dict[int, Future[Any]] = {}  # by what they should have written
         self.pending = 0
@@ -207,7 +216,7 @@ class Scheduler:
         self._start()
         try:
             with self.lock:  # itself, and not by `changed`: no signal comes between taking it and the block
-                self.changed.wait_for(lambda: self.pending < MOST_AHEAD)
+                self.changed.wait_for(lambda: self.pending < self.most)
                 entered = True
                 self.pending += 1
                 self._enter(task)
@@ -302,7 +311,7 @@ class Scheduler:
                 if use.writer is None and not use.readers:
                     del self.uses[key]
                     self.release(use.thing)
-            if error is not None:
+            if error is not None and self.stops:
                 self.failed.update(dict.fromkeys(task.writes, root))
                 for follower in task.followers:
                     follower.future.cause = root

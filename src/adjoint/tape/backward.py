@@ -317,7 +317,9 @@ def _prepared(
 
 def is_own(c: Any, g: Any) -> bool:
     """Whether a rule made `c` anew, so that it may be added to in place."""
-    return type(c) is ndarray and c is not g and c.base is None
+    if type(c) is ndarray:
+        return c is not g and c.base is None
+    return c is not g and issubclass(type(c), Box) and c.is_alone()
 
 
 def _added(total: Any, c: Any, node: Node, owned: set[Node], consumed: bool) -> Any:
@@ -331,6 +333,8 @@ def _added(total: Any, c: Any, node: Node, owned: set[Node], consumed: bool) -> 
         total, c = (c, total) if consumed else (total.dense(), c)
         owned.add(node)
     if issubclass(type(c), Lazy):
+        if node in owned and issubclass(type(total), Box):
+            total = total.arrived()
         if node in owned and isinstance(total, np.ndarray | list):
             return c.add_to(total)
         c = c.dense()
@@ -352,6 +356,8 @@ def _finished(g: Any, leaf: Any, owned: bool) -> Any:
         g, owned = fit(g, leaf.shape, leaf.dtype), False
     if not owned and issubclass(type(g), np.ndarray | np.generic):
         g = np.array(g)
+    elif not owned and isinstance(g, Box):
+        g = g.apart()
     return leaf.saved[0](g) if leaf.saved else g
 
 

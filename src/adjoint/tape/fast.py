@@ -19,7 +19,7 @@ from adjoint.core.pullbacks import NotDifferentiable, Pullback, build, dtype_of,
 from adjoint.core.registry import operation
 from adjoint.tape.foreign import private, watch
 from adjoint.tape.modes import NEVER, recording_floor
-from adjoint.tape.node import Node, as_array, next_order, observed, pull_for
+from adjoint.tape.node import Node, as_array, next_order, pull_for
 
 Way = Callable[..., Any]
 
@@ -57,19 +57,20 @@ def source_of(op: Op, symbol: str | None = None, method: bool = False, slower: s
     if slower:
         body += [f"if {slower}:", f"    {slow}"]
     forward = f"a {symbol} b" if symbol else f"forward({values}{', **settings' * bool(op.settings)})"
-    body += ["t = new(Tensor)", "t.level = level", f"t.data = out = {forward}"]
+    computed = ["t = new(Tensor)", "t.level = level", f"t.data = out = {forward}"]
     if not _is_ufunc(op):
-        body += ["if type(out) not in arrays:", "    t.data = out = as_array(out)"]
-    nodes = "".join(f"{node}, " for node in _NODES[:count])
-    body += ["if level < (floor := recording_floor()):"]
-    body += [f"    t.node = None if floor <= NEVER else observed(op, level, ({values},), ({nodes}), out, settings)"]
+        computed += ["if type(out) not in arrays:", "    t.data = out = as_array(out)"]
+    viewed = ["if out.base is not None or out is a:", "    return view(t, x, settings)"]
+    viewed = viewed if count == 1 and not _is_ufunc(op) else []
+    body += ["if level < (floor := recording_floor()):", "    if floor > NEVER:", f"        {slow}"]
+    body += _indented([*computed, "t.node = None", *viewed, "return t"])
+    body += computed
     for wanted in _choices(op):
-        body += [f"elif {' and '.join(f'{_NODES[i]} is not None' for i in wanted)}:"]
+        body += [
+            f"{'elif' if len(wanted) < count else 'if'} {' and '.join(f'{_NODES[i]} is not None' for i in wanted)}:"
+        ]
         body += _indented(_recorded(op, wanted, f"({values},)"))
-    body += ["else:", "    t.node = None"]
-    if count == 1 and not _is_ufunc(op):
-        body += ["if out.base is not None or out is a:", "    return view(t, x, settings)"]
-    body += ["return t"]
+    body += ["else:", "    t.node = None", *viewed, "return t"]
     return "\n".join([f"def short({given}):", *_indented(body), ""])
 
 
@@ -223,7 +224,6 @@ def fast_path(
         "private": private,
         "watch": watch,
         "recording_floor": recording_floor.raw,
-        "observed": observed,
         "NEVER": NEVER,
         "next_order": next_order,
         "plain": plain,

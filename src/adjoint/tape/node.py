@@ -100,8 +100,10 @@ def record(op: Op, level: int, args: Sequence[Any], settings: Any, kind: type) -
                 listed = type(arg) in (list, tuple) and op.kind != "constant"
                 arg = asarray(arg) if listed else plain_array(arg, op.name)
             values.append(arg)
-    out = apply(op, values, settings)
     mode = recording_floor.raw()
+    if mode > NEVER and "asynchronous" in recording_floor.observers():
+        values = recording_floor.observers()["asynchronous"].taken(op, values, args)  # type: ignore[attr-defined]  # see `asynchronous`
+    out = apply(op, values, settings)
     if not parents or op.kind == "constant" or (level < mode and (mode <= NEVER or level < recording_floor.get())):
         if left:
             entering(op, left, None, level)
@@ -144,15 +146,6 @@ def written(
     if is_observed:
         observe(node, values, wanted, out)
     return node
-
-
-def observed(op: Op, level: int, values: Sequence[Any], nodes: Sequence[Node | None], out: Any, settings: Any) -> Any:
-    """What a fast path does for its node while nodes are observed; None where none is to be recorded."""
-    wanted = tuple(i for i, node in enumerate(nodes) if node is not None)
-    if not wanted or level < recording_floor.get():
-        return None
-    parents = tuple(node for node in nodes if node is not None)
-    return written(op, values, wanted, parents, out, settings, recording_floor.raw())
 
 
 def observe(node: Node, values: Sequence[Any], wanted: tuple[int, ...], out: Any) -> None:

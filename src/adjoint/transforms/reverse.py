@@ -96,14 +96,19 @@ def _outputs(value: Any, level: int) -> tuple[list[Any], list[Any], Callable[[li
     leaves, rebuild = flatten(value)
     leaves = [plain(returned(x, level)) for x in leaves]
     below = [x.data if isinstance(x, Tensor) and x.level == level else x for x in leaves]
+    below = [x.arrived() if isinstance(x, Box) else x for x in below]
     return leaves, below, rebuild
 
 
 def _copied(data: Any) -> Any:
+    if issubclass(type(data), Box):
+        data = data.arrived()
     return np.array(data) if issubclass(type(data), np.ndarray) else data
 
 
 def _plain(g: Any) -> Any:
+    if issubclass(type(g), Box):
+        g = g.arrived()
     return g[()] if issubclass(type(g), np.ndarray) and g.ndim == 0 else g
 
 

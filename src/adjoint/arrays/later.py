@@ -1,0 +1,259 @@
+"""`Later`: an array whose values are on their way. Operations on it are tasks of a scheduler.
+
+Its memory is there from the beginning: shape, dtype, strides and views of it are known without waiting. A task fills
+it, when those that fill its inputs have ended. An operation whose result's shape hangs on values waits for its inputs
+and is carried out at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
+from functools import cache, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjoint.arrays.layered import Layered
+from adjoint.core.foreign import plain_array
+from adjoint.core.memory import shows
+from adjoint.core.op import Op
+from adjoint.core.registry import operation
+from adjoint.core.scheduler import Future, Scheduler, Task
+
+LEVEL = -1  # below all tensors, which record with these as with plain arrays
+LARGE = 1 << 16  # elements; an operation on fewer takes less time than to hand it over
+MOST_AHEAD = 64
+_VIEWS = frozenset(("transpose", "matrix_transpose", "swapaxes", "moveaxis", "squeeze", "expand_dims", "broadcast_to",
+                    "flip", "rot90", "real", "diagonal"))  # fmt: skip
+_ALONG_AXES = frozenset(("reduce_sum", "reduce_mean", "reduce_prod", "reduce_max", "reduce_min", "reduce_logsumexp",
+                         "reduce_var", "reduce_std"))  # fmt: skip
+_OPERANDS = (Layered, np.ndarray, np.generic, bool, int, float, complex)
+_PLAIN = (type(None), bool, int, float, str, np.dtype)
+
+
+class Block(NamedTuple):
+    """What runs the operations of a block, and what gives what says the user's line."""
+
+    scheduler: Scheduler
+    place: Callable[[], Callable[[], str]]
+
+
+# The block that is entered; operations outside of one are carried out at once.
+current: ContextVar[Block | None] = ContextVar("asynchronous", default=None)
+
+
+class Later(Layered):
+    """An array, and the future of the task that fills it; None where it is filled."""
+
+    __slots__ = ()
+
+    @property
+    def held(self) -> Any:
+        return self.value
+
+    @property
+    def value(self) -> Any:
+        """The array, filled; or the number. Raises what the operation raised."""
+        array, future = self.layers
+        if future is not None and (error := future.exception()) is not None:
+            raise error
+        return array[()] if self._is_number() else array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.layers[0].shape  # type: ignore[no-any-return]  # an array's
+
+    @property
+    def dtype(self) -> Any:
+        return self.layers[0].dtype
+
+    @property
+    def requires_grad(self) -> bool:
+        """No: this is a plain array but for the time."""
+        return False
+
+    def arrived(self) -> Any:
+        return self.value
+
+    def apart(self) -> Any:
+        return operation("copy")(self)
+
+    def is_alone(self) -> bool:
+        return self._base is None and self._layers[0].base is None and self._layers[0].ndim > 0
+
+    def lies(self) -> Any:
+        return self.layers[0]
+
+    def detach(self) -> Any:
+        """The array itself, which has no history."""
+        return self
+
+    def numpy(self) -> np.ndarray:
+        """The values."""
+        return self.value  # type: ignore[no-any-return]  # an array, or a number
+
+    def item(self, *index: int) -> Any:
+        """The value as a Python number."""
+        return self.value.item(*index)
+
+    def tolist(self) -> Any:
+        """The values as nested lists of Python numbers."""
+        return self.value.tolist()
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self.value.__reduce_ex__(protocol)
+
+    def _leaving(self, call: str) -> Any:
+        return self.value
+
+    def _is_number(self) -> bool:
+        return self._base is None and not self._layers[0].shape
+
+    def _constant(self, array: Any) -> tuple[Any, ...]:
+        return np.asarray(array), None
+
+    def process(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
+        block = current.get()
+        given = [arg if isinstance(arg, _OPERANDS) else plain_array(arg, op.name) for arg in args]
+        if op.kind == "constant" and "creates" not in op.flags and "once" in op.flags:
+            return op.forward(*(layout(x) for x in given), **settings)
+        seen = self._seen_at_once(op, given, settings)
+        if seen is not None:
+            return self.viewed(seen, op, settings)
+        waits = [x.layers[1] for x in given if isinstance(x, Later) and _is_pending(x.layers[1])]
+        large = any(np.size(layout(x)) >= LARGE for x in given)
+        if block is not None and not block.scheduler.inside and (waits or large):
+            made = _planned(op, [layout(x) for x in given], settings)
+            if made is not None:
+                return _started(block, op, given, settings, waits, *made)
+        out = op.forward(*(x.value if isinstance(x, Later) else x for x in given), **settings)
+        if not isinstance(out, np.ndarray) or out.size < LARGE or block is None:
+            return out
+        result = later(out)
+        return self.viewed(result, op, settings) if len(args) == 1 else result
+
+    def _seen_at_once(self, op: Op, given: Sequence[Any], settings: Mapping[str, Any]) -> Later | None:
+        """The result of an operation that only looks at this memory otherwise; None if it does not."""
+        if len(given) != 1:
+            return None
+        array, future = self.layers
+        views = op.name in _VIEWS
+        views = views or (op.name == "reshape" and array.flags.c_contiguous and settings.get("order", "C") == "C")
+        views = views or (op.name == "getitem" and _is_basic(settings["index"]))
+        if not views:
+            return None
+        out = op.forward(array, **settings)
+        return Later.of((out, future), LEVEL) if isinstance(out, np.ndarray) and shows(out, array) else None
+
+
+def later(array: np.ndarray) -> Later:
+    """An array that is there, as one of these."""
+    result = Later.of((array, None), LEVEL)
+    return result if array.shape else result.keep_array()
+
+
+def layout(x: Any) -> Any:
+    """The array of `x`, which may not be filled yet; a number as it is."""
+    return x.layers[0] if isinstance(x, Later) else x
+
+
+def _is_pending(future: Any) -> bool:
+    return future is not None and (not future.done() or future.exception() is not None)
+
+
+def can_wait(op: Op) -> bool:
+    """Whether `op` may be handed over: the shape of its result is known before."""
+    return op.kind == "elementwise" or op.name == "matmul" or op.name in _ALONG_AXES
+
+
+def only_looks(op: Op) -> bool:
+    """Whether `op` shows the memory of its argument otherwise, so that there is nothing to wait for."""
+    return op.name in _VIEWS or op.name == "reshape"
+
+
+def _is_basic(index: Any) -> bool:
+    parts = index if isinstance(index, tuple) else (index,)
+    return all(x is None or x is Ellipsis or type(x) in (int, slice) for x in parts)
+
+
+def _planned(op: Op, arrays: Sequence[Any], settings: Mapping[str, Any]) -> tuple[tuple[int, ...], Any] | None:
+    """Shape and dtype of the result, in C's order; None where only the operation itself can tell."""
+    if op.multiple or any(isinstance(x, np.ndarray) and not x.flags.c_contiguous for x in arrays):
+        if op.multiple or op.name != "matmul":
+            return None
+    if not all(_is_plain(value) for value in settings.values()):
+        return None
+    shapes = [np.shape(x) for x in arrays]
+    if op.name == "matmul":
+        if not all(isinstance(x, np.ndarray) and x.ndim > 1 for x in arrays) or shapes[0][-1] != shapes[1][-2]:
+            return None
+        shape = (*np.broadcast_shapes(shapes[0][:-2], shapes[1][:-2]), shapes[0][-2], shapes[1][-1])
+    elif op.kind == "elementwise" or op.name == "copy":
+        try:
+            shape = np.broadcast_shapes(*shapes)
+        except ValueError:
+            return None  # which the operation says better
+    elif op.name in _ALONG_AXES and len(arrays) == 1 and 0 not in shapes[0]:
+        axis, axes = settings["axis"], range(len(shapes[0]))
+        try:
+            over = set(axes) if axis is None else {axes[a] for a in (axis if isinstance(axis, tuple) else (axis,))}
+        except IndexError:
+            return None
+        kept = bool(settings["keepdims"])
+        shape = tuple(1 if i in over else n for i, n in enumerate(shapes[0]) if kept or i not in over)
+    else:
+        return None
+    kinds = tuple((x.dtype, x.ndim) if isinstance(x, np.ndarray) else (type(x), 0) for x in arrays)
+    dtype = _dtype(op, kinds, tuple(settings.items()))
+    return None if dtype is None else (shape, dtype)
+
+
+def _is_plain(value: Any) -> bool:
+    return all(map(_is_plain, value)) if type(value) is tuple else isinstance(value, _PLAIN)
+
+
+@cache
+def _dtype(op: Op, kinds: tuple[tuple[Any, int], ...], settings: tuple[tuple[str, Any], ...]) -> Any:
+    """The dtype of a result, as a call on arrays of one element gives it; None if that gives no array."""
+    samples = [np.ones((1,) * ndim, kind) if isinstance(kind, np.dtype) else kind(1) for kind, ndim in kinds]
+    with np.errstate(all="ignore"):
+        out = op.forward(*samples, **dict(settings))
+    return out.dtype if isinstance(out, np.ndarray | np.generic) else None
+
+
+def _started(
+    block: Block,
+    op: Op,
+    given: Sequence[Any],
+    settings: Mapping[str, Any],
+    waits: Sequence[Future[Any]],
+    shape: tuple[int, ...],
+    dtype: Any,
+) -> Later:
+    """Hand an operation over; the result, whose memory it will fill."""
+    out = np.empty(shape, dtype)
+    future: Future[Any] = Future(block.place())
+    run = partial(_filled, out, op, [layout(x) for x in given], settings, waits)
+    block.scheduler.submit(Task(run, future, waits, (future,)))
+    return Later.of((out, future), LEVEL)
+
+
+def _filled(
+    out: np.ndarray, op: Op, arrays: Sequence[Any], settings: Mapping[str, Any], waits: Sequence[Future[Any]]
+) -> None:
+    """What a task does."""
+    for future in waits:
+        if (error := future.exception()) is not None:
+            raise error
+    forward: Any = op.forward
+    if isinstance(forward, np.ufunc):
+        forward(*arrays, out=out, **settings)
+    else:
+        out[...] = forward(*arrays, **settings)
