@@ -57,6 +57,9 @@ def function_of(
     return op
 
 
+_NUMPYS: dict[type, Callable[..., Any]] = {int: np.int64, float: np.float64}
+
+
 def _narrowed(rule: Any) -> Any:
     """A rule whose result has the dtype of the arrays it names, whatever Python numbers stand beside them."""
     if not callable(rule) or isinstance(rule, NotDifferentiable):
@@ -65,8 +68,8 @@ def _narrowed(rule: Any) -> Any:
     assert callable(function)
 
     def narrowed(*values: Any) -> Any:
-        numbers = (np.float64(value) if type(value) in (int, float) else value for value in values)
-        slope = function(*numbers)  # Python's own would raise, or give complex roots
+        numpys = [_NUMPYS[type(value)](value) if type(value) in _NUMPYS else value for value in values]
+        slope = function(*numpys)  # Python's own would raise, or give complex roots
         dtypes = [value.dtype for value in values if hasattr(value, "dtype")]
         dtype = np.result_type(*dtypes) if dtypes else slope.dtype
         return slope.astype(dtype) if slope.dtype != dtype and slope.dtype.kind == dtype.kind else slope
