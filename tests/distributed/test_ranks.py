@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file
 
 import adjoint as ad
 
@@ -18,17 +19,19 @@ MPIEXEC = Path(sys.executable).parent / "mpiexec"
 needs_mpi = pytest.mark.skipif(not MPIEXEC.exists(), reason="mpiexec of the mpich wheel is not installed")
 
 
-def started(program, ranks, *args):
-    """The program on so many ranks."""
+def started(program, ranks, *args, folder=None):
+    """The program on so many ranks; "adjoint" is the command."""
     env = {name: value for name, value in os.environ.items() if not name.startswith(("PMI", "OMPI", "HYDRA"))}
-    command = [MPIEXEC, "-n", str(ranks), sys.executable, PROGRAMS / f"{program}.py", str(ranks), *args]
+    called = ["-m", "adjoint"] if program == "adjoint" else [PROGRAMS / f"{program}.py", str(ranks)]
+    command = [MPIEXEC, "-n", str(ranks), sys.executable, *called, *args]
     env["PYTHONPATH"] = str(Path(ad.__file__).parents[1])
-    return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, env=env, stdout=pipe, stderr=pipe, text=True, cwd=folder)
 
 
-def run(program, ranks, *args):
+def run(program, ranks, *args, folder=None):
     """The program, ended."""
-    process = started(program, ranks, *args)
+    process = started(program, ranks, *args, folder=folder)
     out, errors = process.communicate(timeout=240)
     return subprocess.CompletedProcess(process.args, process.returncode, out, errors)
 
@@ -165,3 +168,23 @@ def test_a_killed_rank_ends_the_run_which_goes_on_with_another_number(tmp_path):
     assert done.returncode == 0, done.stderr
     for name, value in weights(tmp_path / "a.npz").items():
         np.testing.assert_allclose(weights(tmp_path / "b.npz")[name], value, rtol=1e-9, atol=1e-12, err_msg=name)
+
+
+@needs_mpi
+@pytest.mark.parametrize(("dtype", "off"), [("float64", 1e-12), ("float32", 1e-6)])
+def test_the_command_gives_the_weights_of_one_process(tmp_path, dtype, off):
+    settings = ["train", "digits", "--batch", "64", "--dtype", dtype, "--eager", "--seed", "1"]
+    for ranks in (1, 4):
+        done = run("adjoint", ranks, *settings, "--epochs", "2", folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.count("Test accuracy") == 1
+    kept = [load_file(tmp_path / "runs" / f"digits-{n}" / "last.safetensors") for n in (1, 2)]
+    for name, value in kept[0].items():
+        np.testing.assert_allclose(kept[1][name], value, rtol=0, atol=off, err_msg=name)
+
+
+@needs_mpi
+def test_the_command_says_what_is_wrong_once(tmp_path):
+    done = run("adjoint", 2, "train", "nothing.csv", folder=tmp_path)
+    assert done.returncode != 0
+    assert done.stderr.count("adjoint: nothing.csv") == 1, done.stderr

@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 import adjoint
+from adjoint import distributed
 from adjoint.cli.grad import grad
 from adjoint.cli.predict import predict
 from adjoint.cli.train import train
@@ -29,6 +30,7 @@ class _Program(TyperGroup):
             text = "not enough memory for data or a network of this size"
         except AdjointError as error:
             text = str(error)
+        distributed.give_up(f"adjoint: {text}")
         typer.echo(f"adjoint: {text}", err=True)
         raise typer.Exit(2)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint import distributed
 from adjoint.cli.sources import parts_of
 from adjoint.core.errors import DataError
 from adjoint.data import Parts, shifted
@@ -99,6 +100,7 @@ class Run:
         (x, y), held_out = ((model.prepared(part.x), self._targets(part.y)) for part in self.parts[:2])
         widths = (model.plan.features, *model.plan.hidden, len(self.parts.train.classes) or 1)
         largest = said.batch_size * max(inputs * outputs for inputs, outputs in pairwise(widths))
+        largest = largest if distributed.size() == 1 else 0  # several ranks have a core each
         # nan and infinity are looked for in the loss; NumPy's warnings about them would only garble the display.
         with np.errstate(all="ignore"), blas_threads_for(largest):
             return fit(

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from adjoint import distributed
 from adjoint.cli.display import say
 from adjoint.cli.report import introduce, report
 from adjoint.cli.runs import Run, Settings, model_for
@@ -86,7 +87,9 @@ def train(
         ),
     ] = "mlp",
     epochs: Annotated[int, typer.Option(min=1, help="Passes over the training examples.")] = 40,
-    batch_size: Annotated[int, typer.Option(min=1, help="Examples a step.")] = 32,
+    batch_size: Annotated[
+        int, typer.Option("--batch-size", "--batch", min=1, help="Examples a step, of all ranks together.")
+    ] = 32,
     lr: Annotated[float, typer.Option(callback=_learning_rate, help="The learning rate at the start.")] = 3e-3,
     hidden: Annotated[
         str, typer.Option(callback=_widths, help="Widths of the hidden layers, as in 256,128; 0 for none.")
@@ -126,8 +129,11 @@ def train(
     adjoint train animals/ --network conv --size 32 --color
 
     adjoint train --resume runs/digits-1
+
+    mpiexec -n 4 adjoint train digits   (the same training, on four processes)
     """
-    console = Console(highlight=False)
+    first = distributed.rank() == 0  # rank 0 speaks and writes
+    console = Console(highlight=False, quiet=not first)
     if resume is not None and source:
         raise ArgumentError(f"--resume goes on with the data of the run; leave out {source[0]}")
     if resume is not None:
@@ -144,18 +150,20 @@ def train(
         raise ArgumentError("name data to learn from, as in `adjoint train digits`, or a run to --resume")
     parts = settings.parts()
     model = model_for(settings, parts)
-    run = Run(settings, parts, model, resume or new_run(out, parts.train.name))
-    if resume is None:
+    folder = resume or (new_run(out, parts.train.name) if first else None)
+    run = Run(settings, parts, model, distributed.gather_objects(folder)[0])
+    if resume is None and first:
         settings.write(run.folder)
     introduce(console, run)
     start = perf_counter()
     try:
         history = run.learn(resume=resume is not None)
     except AdjointError as error:
-        raise type(error)(f"{error}. {run.what_is_left()}") from None
+        raise type(error)(f"{error}. {run.what_is_left()}" if first else str(error)) from None
     if history.interrupted:
         say(console, f"Stopped by Ctrl-C in epoch {len(history.epochs) + 1}; saving what was learned so far.", "yellow")
-    report(console, run, history, perf_counter() - start)
+    if first:
+        report(console, run, history, perf_counter() - start)
     if history.interrupted:
         say(console, f"To go on: adjoint train --resume {run.folder}")
         raise typer.Exit(_INTERRUPTED)

@@ -15,6 +15,7 @@ from adjoint.distributed.sharded import ShardedOptimizer as ShardedOptimizer
 from adjoint.distributed.sharded import gather_objects as gather_objects
 from adjoint.distributed.world import DistributedError as DistributedError
 from adjoint.distributed.world import barrier as barrier
+from adjoint.distributed.world import give_up as give_up
 from adjoint.distributed.world import only_first as only_first
 from adjoint.distributed.world import rank as rank
 from adjoint.distributed.world import set_timeout as set_timeout

@@ -197,6 +197,19 @@ def _aborting(made: World, before: Any) -> Any:
     return hook
 
 
+def give_up(message: str) -> None:
+    """End all ranks, with a message; does nothing if there is one rank only, or if nothing has asked for ranks yet.
+
+    Where all ranks fail alike, rank 0 says so and ends them.
+    """
+    if not _WORLDS or _WORLDS[0].size == 1:
+        return
+    here = _WORLDS[0]
+    time.sleep(1.0 if here.rank else 0.0)
+    print(message if here.rank == 0 else f"{message} (rank {here.rank})", file=sys.stderr, flush=True)
+    here.comm.Abort(2)
+
+
 def rank() -> int:
     """The number of this process among those that work together; 0 alone.
 
