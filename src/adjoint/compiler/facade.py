@@ -174,10 +174,15 @@ class Compiled(Generic[P, R]):
             answer = MISS
         return function(*args, **kwargs) if answer is MISS else answer
 
-    def _by(self, specializations: Sequence[Trace], call: Call, values: list[Any] | None = None) -> Any:
-        """What the latest of `specializations` that holds gives; MISS, if none does. `values`: its outputs, if any."""
+    def _by(
+        self, specializations: Sequence[Trace], call: Call, values: list[Any] | None = None, is_new: bool = False
+    ) -> Any:
+        """What the latest of `specializations` that holds gives; MISS, if none does. `values`: its outputs, if any.
+
+        One that `is_new`, recorded with this very call, holds.
+        """
         for trace in reversed(specializations):
-            if trace.holds(call.args, call.kwargs):
+            if is_new or trace.holds(call.args, call.kwargs):
                 try:
                     answer = trace(call.leaves, call.args, call.kwargs, values)
                 except (WrongCodeError, SharedMemoryError):
@@ -266,7 +271,9 @@ class Compiled(Generic[P, R]):
         finally:
             if True in taken:
                 RECORDING.release()
-        return MISS if made is None else self._by([made], call, None if self.options.wait else values)
+        if self.options.wait and self.options.backend == "native":
+            values = None  # native code gives them, as it will at later calls
+        return MISS if made is None else self._by([made], call, values, is_new=True)
 
     def _record(self, key: Any, tried: Sequence[Trace], call: Call) -> tuple[Trace | None, list[Any] | None]:
         """A new trace for this call, and what its outputs are, where known; None if there can be none."""

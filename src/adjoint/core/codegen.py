@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 
@@ -11,5 +12,11 @@ def defined(text: str, title: str, scope: dict[str, Any], name: str) -> Any:
     Nothing of a user's is in the text: values and names of theirs are objects of `scope`.
     """
     scope.setdefault("__name__", __name__)  # the search for the user's line passes over it
-    exec(compile(text, f"<{title}>", "exec"), scope)
+    exec(_code(text, f"<{title}>"), scope)
     return scope[name]
+
+
+# A function that is recorded anew, for other shapes, say, has conditions of the same text.
+@lru_cache(maxsize=512)
+def _code(text: str, file: str) -> Any:
+    return compile(text, file, "exec")

@@ -45,7 +45,7 @@ def _affine_each(x: Any, w: Any, b: Any, stacked: tuple[bool, ...], n: int) -> A
     ),
     jvps=(lambda t, w: np.matmul(t, w.T), lambda t, x: np.matmul(x, t.T), lambda t: t),
     batch=_affine_each,
-    flags=("finite",),
+    flags=("finite", "contracts"),
     samples=lambda r: [
         call(r(3, 4), r(2, 4), r(2)),
         call(r(4), r(2, 4), r(2)),

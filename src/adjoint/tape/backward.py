@@ -22,7 +22,7 @@ from adjoint.core.errors import RuleError
 from adjoint.core.pullbacks import Pullback, fit, freed
 from adjoint.tape import mutations
 from adjoint.tape.foreign import check
-from adjoint.tape.hazards import oldest_hazard
+from adjoint.tape.hazards import oldest_hazard, program_masks
 from adjoint.tape.hooks import Packed, unpacked
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import Node, next_order
@@ -259,6 +259,8 @@ def _begun(
     """
     if way.observers and way.refuses_nan():
         return selecting(way.rule or _simply, way.observers, True), None
+    if is_recorded and isinstance(g, Box) and raw(g) is g and not program_masks([node, *waiting], last_write):
+        return None if way is _SIMPLE else way.whole(), None  # a step of training, say
     notes = Notes({**waiting, node: g}, way.rule is None and not is_recorded)
     if notes.plain and type(g) is ndarray and g.size > _LARGE:
         notes.until = oldest_hazard(notes.start or (), last_write)

@@ -199,7 +199,7 @@ def selecting(run: Run, observers: Sequence[Callable[[Run], Run]], careful: bool
         value, taken, _ = g.layers if type(g) is Selected else (g, None, None)
         if taken is None and not selects:
             return run(node, pullback, value, saved)
-        masks = careful or not pullback.finite or any(_may_be_infinite(x) for x in saved)
+        masks = careful or not pullback.finite or any(may_be_infinite(x) for x in saved)
         once = pullback.hooks is not None
         if (
             not (selects or once)
@@ -261,7 +261,7 @@ def recorded(x: Any) -> bool:
     return not isinstance(x, Layered) or x.held is x or any(map(recorded, x.layers))
 
 
-def _may_be_infinite(x: Any) -> bool:
+def may_be_infinite(x: Any) -> bool:
     """Whether a saved value, in a program, may be infinite or nan: nobody can look."""
     inner = raw(x)
     return isinstance(inner, Box) and inner.may_be_infinite
