@@ -90,7 +90,7 @@ def _op(forward: Any, vjp: Any, batch: Any, settings: dict[str, Any], *, linear:
         batch=batch,
         settings=settings,
         kind="linear" if linear else "general",
-        flags=frozenset({"raises"}),
+        flags=frozenset({"raises", "collective"}),
     )
 
 

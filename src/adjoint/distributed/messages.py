@@ -55,6 +55,7 @@ _sent = Op(
     ("x",),
     (rule_of(lambda g, x, to: _receive(x, to, _BACK)[0]),),
     settings={"to": 0, "live": False},
+    flags=frozenset({"raises", "collective"}),
 )
 
 

@@ -158,6 +158,8 @@ class Libraries(Histories):
                 Symbol.of((v, constant(v)), LEVEL) if isinstance(v, np.ndarray | np.generic | float) else v
                 for v in values
             )
+        if isinstance(g, Op) and "collective" in g.flags and not any(isinstance(v, Box) for v in values):
+            raise self.refuse(f"it calls {g.name} of an array that does not depend on its arguments, at each call anew")
         found = self.native(g, values, named)
         return self._result(found)
 
