@@ -174,12 +174,20 @@ ACTIVATIONS = [
     layer("Softmax", dim=1, x=PLAIN),
     layer("LogSoftmax", dim=0, x=PLAIN),
     layer("Softmin", dim=1, x=PLAIN),
+    function("softmin", PLAIN, dim=1),
     layer("Softmax2d", x=IMAGE),
 ]  # fmt: skip
 
 OTHERS = [
     layer("Linear", 5, 3, x=PLAIN),
     layer("Bilinear", 4, 5, 3, x=[(2, 4), (2, 5)]),
+    function("bilinear", (2, 4), (2, 5), (3, 4, 5)),
+    layer("LocalResponseNorm", 3, alpha=0.1, beta=0.5, k=2.0, x=IMAGE),
+    layer("LocalResponseNorm", 2, x=SOUND),
+    layer("ChannelShuffle", 2, x=IMAGE),
+    layer("UpsamplingBilinear2d", scale_factor=2, x=IMAGE),
+    layer("UpsamplingNearest2d", size=(5, 9), x=IMAGE),
+    layer("TripletMarginWithDistanceLoss", margin=0.5, swap=True, x=[(4, 5), (4, 5), (4, 5)]),
     layer("Embedding", 7, 3, x=labels((2, 5), 7)),
     layer("Embedding", 7, 3, padding_idx=2, x=labels((2, 9), 7)),
     layer("Embedding", 7, 3, max_norm=0.8, x=labels((2, 3), 7)),
@@ -305,6 +313,7 @@ def leaves(result):
 
 OPTIMISERS = [
     ("SGD", {"lr": 0.1, "momentum": 0.9, "nesterov": True, "weight_decay": 0.01, "maximize": True}),
+    ("SGD", {"lr": 0.1, "momentum": 0.9, "dampening": 0.3, "weight_decay": 0.01}),
     ("Adam", {"lr": 0.1}),
     ("Adam", {"lr": 0.1, "amsgrad": True, "weight_decay": 0.05}),
     ("AdamW", {"lr": 0.1, "weight_decay": 0.1, "amsgrad": True, "maximize": True}),

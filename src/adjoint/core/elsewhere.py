@@ -15,6 +15,10 @@ def _each(names: str, sentence: str) -> dict[str, str]:
     return dict.fromkeys(names.split(), sentence)
 
 
+def _as(names: str, pattern: str) -> dict[str, str]:
+    return {name: pattern.format(name) for name in names.split()}
+
+
 #: For each module or class, the sentence for each name. ``{}`` stands for the name.
 SENTENCES: dict[str, dict[str, str]] = {
     "adjoint": {
@@ -95,7 +99,34 @@ SENTENCES: dict[str, dict[str, str]] = {
         "cosine_similarity": "nn.functional.cosine_similarity",
         "pairwise_distance": "nn.functional.pairwise_distance",
         "embedding": "nn.functional.embedding",
-        "one_hot": "nn.functional.one_hot",
+        **_as("adaptive_avg_pool1d adaptive_max_pool1d avg_pool1d alpha_dropout bilinear conv1d conv3d "
+              "conv_transpose1d conv_transpose2d "
+              "conv_transpose3d cosine_embedding_loss ctc_loss embedding_bag group_norm hardshrink "
+              "hinge_embedding_loss instance_norm "
+              "margin_ranking_loss max_pool1d max_pool2d max_pool3d one_hot pixel_shuffle pixel_unshuffle "
+              "poisson_nll_loss rms_norm "
+              "rrelu threshold triplet_margin_loss binary_cross_entropy_with_logits channel_shuffle",
+              "nn.functional.{}"),
+        **_as("GRU LSTM RNN", "nn.{}"),
+        **_each("lstm gru rnn_tanh rnn_relu", "nn.LSTM, nn.GRU, nn.RNN"),
+        **_each("lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell", "nn.LSTMCell, nn.GRUCell, nn.RNNCell"),
+        **_as("clamp_min clamp_max detach frac", "t.{}(…), or np.clip and np.trunc"),
+        "std_mean": "(t.std(axis), t.mean(axis))",
+        "var_mean": "(t.var(axis), t.mean(axis))",
+        "aminmax": "(t.amin(dim), t.amax(dim))",
+        "range": "ad.arange(start, end)",
+        "trapz": "np.trapezoid",
+        "chain_matmul": "np.linalg.multi_dot",
+        "logdet": "np.linalg.slogdet(t)[1]",
+        **_each("matrix_exp", "adjoint.scipy.linalg.expm"),
+        **_each("lu lu_unpack lu_solve cholesky_solve cholesky_inverse", "adjoint.scipy.linalg has lu, lu_factor, "
+              "lu_solve, cho_solve"),
+        **_each("pinverse", "np.linalg.pinv(t)"),
+        **_each("tril_indices triu_indices", "np.tril_indices(n), np.triu_indices(n)"),
+        **_each("hann_window hamming_window blackman_window kaiser_window bartlett_window", "np.hanning, "
+              "np.hamming, np.blackman, np.kaiser"),
+        "pdist": "adjoint.scipy.spatial.distance.pdist",
+        "use_deterministic_algorithms": "adjoint's results are the same in every run: leave it out",
         "Module": "nn.Module",
         "Parameter": "nn.Parameter",
         "DataLoader": "ad.data.DataLoader",
@@ -117,6 +148,9 @@ SENTENCES: dict[str, dict[str, str]] = {
         **_each("Buffer UninitializedParameter", "self.register_buffer(name, array)"),
         **_each("LazyLinear LazyConv1d LazyConv2d LazyConv3d LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d",
                 "say the number of inputs: nn.Linear(in_features, out_features)"),
+        **_each("FractionalMaxPool2d FractionalMaxPool3d", "nn.MaxPool2d, nn.MaxPool3d"),
+        "CrossMapLRN2d": "nn.LocalResponseNorm",
+        "RNNCellBase": "nn.RNNCell, nn.LSTMCell or nn.GRUCell",
         "MultiLabelMarginLoss2d": "nn.MultiLabelMarginLoss",
         "NLLLoss2d": "nn.NLLLoss",
         "Transformer": "nn.TransformerEncoder and nn.TransformerDecoder, one after the other",
@@ -149,12 +183,12 @@ SENTENCES: dict[str, dict[str, str]] = {
         "affine_grid": "np.meshgrid and a matrix product",
         "gumbel_softmax": "ad.softmax((logits + rng.gumbel(size=logits.shape)) / tau, axis=-1)",
         "adaptive_log_softmax_with_loss": "nn.functional.cross_entropy over all classes",
-        "channel_shuffle": "x.reshape(n, groups, -1, h, w).swapaxes(1, 2).reshape(n, -1, h, w)",
         "native_channel_shuffle": "x.reshape(n, groups, -1, h, w).swapaxes(1, 2).reshape(n, -1, h, w)",
         "pdist": "adjoint.scipy.spatial.distance.pdist(x)",
     },
     "optim": {
         "SparseAdam": "optim.Adam; gradients are dense",
+        "CyclicLR": "optim.lr_scheduler.OneCycleLR, or LambdaLR with a function of the step",
         "ASGD": "optim.SGD with nn.AveragedModel",
         "Rprop": "optim.RMSprop",
         "Adafactor": "optim.Adam",
@@ -217,6 +251,45 @@ SENTENCES: dict[str, dict[str, str]] = {
         "map_": "t[...] = values",
         "apply_": "t[...] = np.vectorize(f)(t)",
         "backward_": "t.backward()",
+        **_as("angle argwhere arctan2 broadcast_to copysign corrcoef cov diagflat diff divide dsplit fix fliplr "
+              "flipud float_power "
+              "floor_divide fmax fmin frexp gcd greater greater_equal heaviside histogram hsplit hypot isclose "
+              "isneginf isposinf "
+              "isreal kron lcm ldexp less less_equal logaddexp logaddexp2 logical_xor moveaxis multiply nanmean "
+              "nanmedian "
+              "nanquantile nextafter not_equal rot90 signbit subtract vdot vsplit where bitwise_and bitwise_or "
+              "bitwise_xor", "np.{}(t, …)"),
+        **_as("cholesky eig lstsq matrix_power pinv qr slogdet solve svd", "np.linalg.{}(t, …)"),
+        **_as("digamma erfc erfinv polygamma xlogy", "scipy.special.{}(t, …), which takes tensors"),
+        "lgamma": "scipy.special.gammaln(t), which takes tensors",
+        "equal": "np.array_equal(t, u)",
+        "sgn": "np.sign(t)",
+        "true_divide": "t / u",
+        "reshape_as": "t.reshape(u.shape)",
+        "ndimension": "t.ndim",
+        "nelement": "t.numel()",
+        "is_complex": "t.dtype.kind == 'c'",
+        "is_floating_point": "t.dtype.kind == 'f'",
+        "is_nonzero": "bool(t)",
+        "mH": "t.mT.conj()",
+        "H": "t.T.conj()",
+        "adjoint": "t.mT.conj()",
+        "logdet": "np.linalg.slogdet(t)[1]",
+        "aminmax": "(t.amin(dim), t.amax(dim))",
+        "index_fill": "y = t.copy(); y[index] = value",
+        "index_copy": "y = t.copy(); y[index] = values",
+        "index_put": "y = t.copy(); y[index] = values",
+        "index_put_": "t[index] = values",
+        "masked_scatter": "y = t.copy(); y[mask] = values",
+        "diag_embed": "t[..., None] * np.eye(n)",
+        "swapdims": "t.swapaxes(a, b)",
+        "take_along_dim": "np.take_along_axis(t, index, axis)",
+        "tensor_split": "np.array_split(t, parts, axis)",
+        "split_with_sizes": "t.split(sizes, dim)",
+        "new_empty": "t.new_zeros(shape)",
+        "new": "t.new_tensor(data)",
+        "retains_grad": "t.retain_grad() before the backward pass, then t.grad",
+        "is_cpu": "True: adjoint computes on the CPU",
     },
     "module": {
         **_each("cuda xpu to_empty share_memory", _CPU),

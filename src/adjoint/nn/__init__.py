@@ -38,6 +38,8 @@ from adjoint.nn.activations import Tanhshrink as Tanhshrink
 from adjoint.nn.activations import Threshold as Threshold
 from adjoint.nn.attention import MultiheadAttention as MultiheadAttention
 from adjoint.nn.averages import AveragedModel as AveragedModel
+from adjoint.nn.channels import ChannelShuffle as ChannelShuffle
+from adjoint.nn.channels import LocalResponseNorm as LocalResponseNorm
 from adjoint.nn.containers import ModuleDict as ModuleDict
 from adjoint.nn.containers import ModuleList as ModuleList
 from adjoint.nn.containers import ParameterDict as ParameterDict
@@ -84,6 +86,7 @@ from adjoint.nn.loss_layers import PoissonNLLLoss as PoissonNLLLoss
 from adjoint.nn.loss_layers import SmoothL1Loss as SmoothL1Loss
 from adjoint.nn.loss_layers import SoftMarginLoss as SoftMarginLoss
 from adjoint.nn.loss_layers import TripletMarginLoss as TripletMarginLoss
+from adjoint.nn.loss_layers import TripletMarginWithDistanceLoss as TripletMarginWithDistanceLoss
 from adjoint.nn.losses import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
 from adjoint.nn.losses import cross_entropy as cross_entropy
 from adjoint.nn.losses import huber_loss as huber_loss
@@ -141,6 +144,8 @@ from adjoint.nn.resizing_layers import ReplicationPad2d as ReplicationPad2d
 from adjoint.nn.resizing_layers import ReplicationPad3d as ReplicationPad3d
 from adjoint.nn.resizing_layers import Unfold as Unfold
 from adjoint.nn.resizing_layers import Upsample as Upsample
+from adjoint.nn.resizing_layers import UpsamplingBilinear2d as UpsamplingBilinear2d
+from adjoint.nn.resizing_layers import UpsamplingNearest2d as UpsamplingNearest2d
 from adjoint.nn.resizing_layers import ZeroPad1d as ZeroPad1d
 from adjoint.nn.resizing_layers import ZeroPad2d as ZeroPad2d
 from adjoint.nn.resizing_layers import ZeroPad3d as ZeroPad3d

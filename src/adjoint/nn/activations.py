@@ -186,6 +186,16 @@ class RReLU(Module):
         return activation.prelu(x, self.rng.uniform(self.lower, self.upper, np.shape(x)))
 
 
+def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, *, rng: Rng = None) -> Any:
+    """What `adjoint.nn.RReLU` does, with random numbers from `rng`."""
+    return RReLU(lower, upper, rng=rng).train(training)(input)
+
+
+def softmin(input: Any, dim: int = -1) -> Any:
+    """``softmax(-input)`` along an axis."""
+    return activation.softmax(-input, axis=dim)
+
+
 class Mish(Rectifier):
     """x * tanh(softplus(x))."""
 

@@ -5,10 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from adjoint.core.elsewhere import looked_up
+from adjoint.nn.activations import (
+    rrelu,
+    softmin,
+)
 from adjoint.nn.attention import (
     rotary_positions,
     scaled_dot_product_attention,
     sinusoidal_positions,
+)
+from adjoint.nn.channels import (
+    channel_shuffle,
+    local_response_norm,
 )
 from adjoint.nn.conv_functions import (
     conv1d,
@@ -26,7 +34,12 @@ from adjoint.nn.embedding import (
     embedding_bag,
 )
 from adjoint.nn.layers import (
+    alpha_dropout,
+    bilinear,
     dropout,
+    dropout1d,
+    dropout2d,
+    dropout3d,
     linear,
 )
 from adjoint.nn.losses import (
@@ -45,6 +58,7 @@ from adjoint.nn.margin_losses import (
     multilabel_soft_margin_loss,
     soft_margin_loss,
     triplet_margin_loss,
+    triplet_margin_with_distance_loss,
 )
 from adjoint.nn.normalization import (
     batch_norm,
@@ -130,13 +144,16 @@ __all__ = [
     "adaptive_max_pool1d",
     "adaptive_max_pool2d",
     "adaptive_max_pool3d",
+    "alpha_dropout",
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool3d",
     "batch_norm",
+    "bilinear",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "celu",
+    "channel_shuffle",
     "conv1d",
     "conv2d",
     "conv3d",
@@ -148,6 +165,9 @@ __all__ = [
     "cross_entropy",
     "ctc_loss",
     "dropout",
+    "dropout1d",
+    "dropout2d",
+    "dropout3d",
     "elu",
     "embedding",
     "embedding_bag",
@@ -169,6 +189,7 @@ __all__ = [
     "layer_norm",
     "leaky_relu",
     "linear",
+    "local_response_norm",
     "log_softmax",
     "logsigmoid",
     "lp_pool1d",
@@ -199,6 +220,7 @@ __all__ = [
     "relu6",
     "rms_norm",
     "rotary_positions",
+    "rrelu",
     "scaled_dot_product_attention",
     "selu",
     "sigmoid",
@@ -208,12 +230,14 @@ __all__ = [
     "smooth_l1_loss",
     "soft_margin_loss",
     "softmax",
+    "softmin",
     "softplus",
     "softshrink",
     "softsign",
     "tanhshrink",
     "threshold",
     "triplet_margin_loss",
+    "triplet_margin_with_distance_loss",
     "unfold",
 ]
 

@@ -25,6 +25,32 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, *, rng: Rng = Non
     return Dropout(p, rng=rng).train(training)(input)
 
 
+def dropout1d(input: Any, p: float = 0.5, training: bool = True, *, rng: Rng = None) -> Any:
+    """What `adjoint.nn.Dropout1d` does, with random numbers from `rng`."""
+    return Dropout1d(p, rng=rng).train(training)(input)
+
+
+def dropout2d(input: Any, p: float = 0.5, training: bool = True, *, rng: Rng = None) -> Any:
+    """What `adjoint.nn.Dropout2d` does, with random numbers from `rng`."""
+    return Dropout2d(p, rng=rng).train(training)(input)
+
+
+def dropout3d(input: Any, p: float = 0.5, training: bool = True, *, rng: Rng = None) -> Any:
+    """What `adjoint.nn.Dropout3d` does, with random numbers from `rng`."""
+    return Dropout3d(p, rng=rng).train(training)(input)
+
+
+def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, *, rng: Rng = None) -> Any:
+    """What `adjoint.nn.AlphaDropout` does, with random numbers from `rng`."""
+    return AlphaDropout(p, rng=rng).train(training)(input)
+
+
+def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
+    """``input1 @ weight[k] @ input2 + bias[k]`` for each k: (…, in1), (…, in2) and (out, in1, in2) give (…, out)."""
+    out = np.einsum("...i,kij,...j->...k", input1, weight, input2)
+    return out if bias is None else out + bias
+
+
 class Linear(Module):
     """``x @ weight.T + bias``.
 
@@ -221,8 +247,7 @@ class Bilinear(Module):
         self.bias = Parameter(init.uniform((out_features,), rng, dtype, -bound, bound)) if bias else None
 
     def forward(self, x1: Any, x2: Any) -> Any:
-        out = np.einsum("...i,kij,...j->...k", x1, self.weight, x2)
-        return out if self.bias is None else out + self.bias
+        return bilinear(x1, x2, self.weight, self.bias)
 
 
 class Identity(Module):

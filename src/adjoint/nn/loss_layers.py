@@ -176,6 +176,22 @@ class TripletMarginLoss(_Loss):
         super().__init__(margin=margin, p=p, eps=eps, swap=swap, reduction=reduction)
 
 
+class TripletMarginWithDistanceLoss(_Loss):
+    """`nn.functional.triplet_margin_with_distance_loss` as a module."""
+
+    function = staticmethod(margin_losses.triplet_margin_with_distance_loss)
+
+    def __init__(
+        self,
+        *,
+        distance_function: Callable[[Any, Any], Any] | None = None,
+        margin: float = 1.0,
+        swap: bool = False,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(distance_function=distance_function, margin=margin, swap=swap, reduction=reduction)
+
+
 class MultiMarginLoss(_Loss):
     """`nn.functional.multi_margin_loss` as a module."""
 

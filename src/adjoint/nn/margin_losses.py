@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -99,6 +100,32 @@ def triplet_margin_loss(
     """
     near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
     far = np.minimum(far, pairwise_distance(positive, negative, p, eps)) if swap else far
+    return reduced(_positive(near - far + margin), reduction)
+
+
+def triplet_margin_with_distance_loss(
+    anchor: Any,
+    positive: Any,
+    negative: Any,
+    *,
+    distance_function: Callable[[Any, Any], Any] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Any:
+    """`triplet_margin_loss` with any distance of two arrays of vectors; `pairwise_distance` if none is given.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> a, b = np.array([[0.0, 0.0]]), np.array([[3.0, 4.0]])
+        >>> distance = lambda x, y: np.abs(x - y).sum(axis=-1)
+        >>> nn.functional.triplet_margin_with_distance_loss(a, b, a, distance_function=distance)
+        np.float64(8.0)
+    """
+    distance = distance_function or pairwise_distance
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    far = np.minimum(far, distance(positive, negative)) if swap else far
     return reduced(_positive(near - far + margin), reduction)
 
 

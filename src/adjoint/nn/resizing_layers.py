@@ -34,6 +34,20 @@ class Upsample(WithSettings):
         return interpolate(x, **self._settings)
 
 
+class UpsamplingNearest2d(Upsample):
+    """`Upsample` with ``mode="nearest"``."""
+
+    def __init__(self, size: Size | None = None, scale_factor: Any = None) -> None:
+        super().__init__(size, scale_factor)
+
+
+class UpsamplingBilinear2d(Upsample):
+    """`Upsample` with ``mode="bilinear"`` and aligned corners."""
+
+    def __init__(self, size: Size | None = None, scale_factor: Any = None) -> None:
+        super().__init__(size, scale_factor, "bilinear", align_corners=True)
+
+
 class PixelShuffle(WithSettings):
     """`nn.functional.pixel_shuffle` as a layer."""
 

@@ -12,7 +12,7 @@ from adjoint.optim.optimizer import Group, Optimizer
 
 
 class SGD(Optimizer):
-    """``p -= lr * v``, where ``v = momentum * v + g`` and ``g = grad + weight_decay * p``.
+    """``p -= lr * v``, where ``v = momentum * v + (1 - dampening) * g`` and ``g = grad + weight_decay * p``.
 
     Args:
         params: see `Optimizer`.
@@ -21,6 +21,7 @@ class SGD(Optimizer):
         weight_decay: the factor of the penalty ``weight_decay / 2 * p**2``.
         nesterov: step along ``g + momentum * v`` instead (Sutskever et al., 2013).
         maximize: whether to go up instead.
+        dampening: takes from the share of each new gradient but the first.
 
     Example:
         >>> import adjoint as ad
@@ -41,9 +42,10 @@ class SGD(Optimizer):
         nesterov: bool = False,
         *,
         maximize: bool = False,
+        dampening: float = 0.0,
     ) -> None:
         settings = {"lr": lr, "momentum": momentum, "weight_decay": weight_decay, "nesterov": nesterov,
-                    "maximize": maximize}  # fmt: skip
+                    "maximize": maximize, "dampening": dampening}  # fmt: skip
         super().__init__(params, settings)
 
     def check(self, settings: Mapping[str, Any]) -> None:
@@ -52,6 +54,8 @@ class SGD(Optimizer):
             raise ArgumentError(f"SGD: momentum is at least 0 and less than 1; got {settings['momentum']}")
         if settings["nesterov"] and not settings["momentum"]:
             raise ArgumentError("SGD: nesterov=True needs momentum, for example momentum=0.9")
+        if settings["nesterov"] and settings["dampening"]:
+            raise ArgumentError(f"SGD: nesterov=True goes with dampening=0; got {settings['dampening']}")
 
     def start(self, data: np.ndarray, group: Group) -> dict[str, np.ndarray]:
         return {"momentum": np.zeros_like(data)} if group["momentum"] else {}
@@ -68,7 +72,11 @@ class SGD(Optimizer):
             if velocity.shape != data.shape:  # momentum was switched on after the first step
                 velocity = state["momentum"] = np.zeros_like(data)
             velocity *= momentum
-            velocity += grad
+            if group["dampening"] and self.steps > 1:
+                np.multiply(grad, 1 - group["dampening"], out=scratch)
+                velocity += scratch
+            else:
+                velocity += grad
             if group["nesterov"]:
                 np.multiply(grad, lr, out=scratch)
                 data -= scratch

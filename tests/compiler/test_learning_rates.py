@@ -1,0 +1,28 @@
+"""Any float is a learning rate: steps are not recorded anew for one of another kind."""
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint import nn, optim
+
+
+@pytest.mark.parametrize("make", [optim.SGD, optim.Adam, optim.AdamW, optim.RMSprop])
+def test_rates_of_any_kind_run_in_one_specialization(make):
+    layers = [nn.Linear(3, 2, rng=0) for _ in range(2)]
+    steps, x = [make(layer.parameters(), lr=0.1) for layer in layers], np.ones((4, 3))
+
+    def step(layer, steps):
+        steps.zero_grad()
+        loss = (layer(x) ** 2).sum()
+        loss.backward()
+        steps.step()
+        return loss.item()
+
+    compiled = ad.compile(lambda: step(layers[1], steps[1]), wait=True)
+    for rate in (0.1, np.float64(0.05), np.float32(0.025), np.array(0.01)[()], 0.005):
+        for of, run in ((steps[0], lambda: step(layers[0], steps[0])), (steps[1], compiled)):
+            of.param_groups[0]["lr"] = rate
+            run()
+    np.testing.assert_allclose(layers[1].weight.numpy(), layers[0].weight.numpy(), rtol=1e-6)
+    assert "1 signature, 1 specialization" in str(compiled.explain())
