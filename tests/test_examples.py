@@ -106,6 +106,49 @@ def test_conductivity():
         assert_allclose(got, (along(at + 1e-6 * v) - along(at - 1e-6 * v)) / 2e-6, atol=1e-7)
 
 
+def test_digits_resnet():
+    result = load("digits_resnet")["main"](epochs=5)
+    assert result["accuracy"] > 0.97
+    assert sum(p.ndim > 1 for p in result["model"].parameters()) == 8 + 2  # eight layers, and two shortcuts' products
+
+
+def test_character_gpt():
+    result = load("character_gpt")["main"]()
+    assert result["history"]["accuracy"][-1] > 0.94
+    lines = result["written"].splitlines()
+    assert len(lines) > 4
+    right = sum(line in result["text"].splitlines() for line in lines[:-1])  # the last one is not whole
+    assert right >= len(lines) - 2
+
+
+def test_lstm_series():
+    errors = load("lstm_series")["main"]()["errors"]
+    assert errors["LSTM"] < 0.8 * errors["linear"] < 0.8 * errors["as before"]
+    series = load("lstm_series")["mackey_glass"](300)
+    assert 0.2 < series.min() < series.max() < 1.5
+
+
+def test_digits_vae(tmp_path):
+    result = load("digits_vae")["main"](epochs=15, path=tmp_path / "plane.png")
+    assert result["history"]["validation_loss"][-1] < 26
+    assert result["alike"] > 0.5  # of ten digits
+    assert (tmp_path / "plane.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_gan_ring(tmp_path):
+    example = load("gan_ring")
+    result = example["main"]()
+    assert result["share"] > 0.5
+    assert result["modes"] == 8
+    true, modes = example["on_the_ring"](example["clouds"](2000, np.random.default_rng(3)))
+    assert (true, modes) == (1.0, 8)
+    whole = example["main"](epochs=3)
+    for epochs in (1, 3):
+        stopped = example["main"](epochs=epochs, folder=tmp_path)
+    for name, value in whole["maker"].items():
+        np.testing.assert_array_equal(stopped["maker"][name], value)
+
+
 def differences(f, at, h=1e-6):
     """The gradient of `f` by central differences."""
     return np.array([(f(at + h * e) - f(at - h * e)) / (2 * h) for e in np.eye(len(at))])
@@ -119,4 +162,4 @@ def test_begins_with_plain_numpy(path):
     assert "np" in names
     assert "ad" not in names
     assert any(node.name == "main" for node in functions)
-    assert f"def test_{path.stem}()" in Path(__file__).read_text(encoding="utf-8")
+    assert f"def test_{path.stem}(" in Path(__file__).read_text(encoding="utf-8")
