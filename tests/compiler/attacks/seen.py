@@ -94,7 +94,7 @@ class Seen:
 
     def mapping(self, path, x):
         self.add(path, (type(x).__name__, [shown(key) for key in dict.keys(x)]))
-        self.each(path, [(f"[{ADDRESS.sub('', repr(key))}]", item) for key, item in dict.items(x)])
+        self.each(path, [(f"[{shown(key)}]", item) for key, item in dict.items(x)])
         if isinstance(x, collections.defaultdict):
             self.walk(path + ".default_factory", x.default_factory)
         self.attributes(path, x)
