@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import reduce
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -219,12 +219,13 @@ _NAMES = (
 _UNTOUCHED = frozenset(_NAMES.split())
 
 
-def table() -> Iterable[tuple[Any, Callable[..., Any]]]:
-    """NumPy's functions, those of its linear algebra and Fourier transforms, and what stands for them."""
+def table() -> Iterable[tuple[Any, Callable[[Any], Callable[..., Any]]]]:
+    """NumPy's functions, those of its linear algebra and Fourier transforms, and what makes the stand-in of each."""
     modules: tuple[ModuleType, ...] = (np, np.linalg, np.fft, np.lib.stride_tricks)
     for module in modules:
-        for name in sorted(getattr(module, "__all__", dir(module))):
-            original = getattr(module, name, None)
+        own = vars(module)  # a look at other names would load modules that nobody asked for
+        for name in sorted(set(getattr(module, "__all__", own)) & own.keys()):
+            original = own[name]
             if (
                 isinstance(original, type | ModuleType)
                 or not callable(original)
@@ -232,18 +233,17 @@ def table() -> Iterable[tuple[Any, Callable[..., Any]]]:
                 or original in _AS_IT_IS
             ):
                 continue
-            if isinstance(original, np.ufunc):
-                yield original, of_ufunc(original)
-            else:
-                yield original, carried(original)
-    yield np.poly1d, carried(np.poly1d)
-    for name in dir(np.testing):
-        original = getattr(np.testing, name)
-        if name.startswith("assert_") and callable(original):
-            yield original, _comparing(original)
+            yield original, of_ufunc if isinstance(original, np.ufunc) else carried
+    yield np.poly1d, carried
 
 
-def _comparing(original: Callable[..., Any]) -> Callable[..., Any]:
+def compares(function: Any) -> bool:
+    """Whether a function is one of ``np.testing.assert_…``."""
+    named = str(function.__module__).startswith("numpy.testing") and function.__name__.startswith("assert_")
+    return type(function) is FunctionType and named
+
+
+def comparing(original: Callable[..., Any]) -> Callable[..., Any]:
     """The stand-in of what compares values, through which nothing flows."""
 
     def stand_in(*args: Any, **kwargs: Any) -> Any:

@@ -53,17 +53,20 @@ class Tables:
 
     Attributes:
         stand_ins: what a twin calls in place of an object.
+        later: for functions of NumPy's, what makes that when it is first asked for.
         makers: for functions that take functions, what makes that.
         needed: the objects of which a plain call does not differentiate.
     """
 
     def __init__(self) -> None:
         self.stand_ins: dict[int, StandIn] = {}
+        self.later: dict[int, Callable[[Any], StandIn]] = {}
         self.makers: dict[int, mapping.Maker] = {}
         self.needed: set[int] = set()
         self._kept: list[Any] = []
-        for original, stand_in in calls.table():
-            self.put(original, stand_in)
+        for original, make in calls.table():
+            self._kept.append(original)
+            self.later[id(original)] = make
         for original, stand_in in _CONVERSIONS:
             self.put(original, stand_in, needed=True)
         for kind in (*_TYPES, *_WHOLE):
@@ -105,10 +108,14 @@ def find(original: Any) -> StandIn | None:
     found = table.stand_ins.get(id(original))
     if found is not None:
         return found
+    if (make := table.later.get(id(original))) is not None:
+        return table.stand_ins.setdefault(id(original), make(original))
     kind = type(original)
     if kind is FunctionType:
         home = original.__module__
-        if home == "statistics":
+        if calls.compares(original):
+            found = calls.comparing(original)
+        elif home == "statistics":
             found = summaries.stand_in_for(original)
         elif isinstance(home, str) and home.startswith("scipy."):
             found = scientific.stand_in_for(original)
@@ -134,7 +141,9 @@ def needed(original: Any) -> bool:
     table = _built[0] if _built else tables()
     if id(original) in table.needed:
         return True
-    if id(original) in table.stand_ins or id(original) in table.makers:
+    if any(id(original) in known for known in (table.stand_ins, table.later, table.makers)):
+        return False
+    if type(original) is FunctionType and calls.compares(original):
         return False
     if isinstance(original, np.vectorize):
         return True
