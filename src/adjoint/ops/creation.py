@@ -226,6 +226,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
 )
 def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
     """`func1d` of each row along `axis`, put together again."""
+    axis = operator.index(axis)
     last = np.moveaxis(_array(arr), axis, -1)
     shape = last.shape[:-1]
     rows = np.reshape(last, (int(np.prod(shape)), last.shape[-1]))
@@ -241,7 +242,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
 
 @composite(np.apply_over_axes, samples=lambda r: [call(np.sum, r(2, 3, 4), (0, 2))])
 def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
-    for axis in axes if np.ndim(axes) else (axes,):
+    for axis in map(operator.index, axes if np.ndim(axes) else (axes,)):
         result = func(a, axis)
         a = result if np.ndim(result) == np.ndim(a) else np.expand_dims(result, axis)
     return a

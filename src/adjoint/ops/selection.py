@@ -74,6 +74,8 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
         raise ArgumentError(f"np.choose: mode is 'raise', 'wrap' or 'clip'; got {mode!r}")
     stacked = choices
     if isinstance(choices, list | tuple):
+        if any(choice is None for choice in choices):
+            raise TypeError("np.choose: choices are arrays or numbers; got None among them")
         stacked = np.stack(np.broadcast_arrays(*choices)).astype(np.result_type(*choices), copy=False)
     a = np.broadcast_to(a, np.broadcast_shapes(np.shape(a), np.shape(stacked)[1:]))
     stacked = np.reshape(stacked, (len(stacked), *(1,) * (a.ndim + 1 - np.ndim(stacked)), *np.shape(stacked)[1:]))
@@ -109,11 +111,15 @@ clamp = elementwise(
         call(r(2, 3), r(3, low=-1, high=-0.5), None),
     ],
 )
-def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None) -> Any:
-    if (a_min is not None or a_max is not None) and (min is not None or max is not None):
+def clip(a: Any, a_min: Any = ..., a_max: Any = ..., out: Any = None, *, min: Any = ..., max: Any = ...) -> Any:
+    if a_min is ... and a_max is ...:
+        low, high = (None if bound is ... else bound for bound in (min, max))
+    elif a_min is ... or a_max is ...:
+        raise TypeError(f"clip() missing 1 required positional argument: {'a_min' if a_min is ... else 'a_max'!r}")
+    elif min is not ... or max is not ...:
         raise ArgumentError("np.clip takes either a_min and a_max, or min and max; got some of both")
-    low = min if a_min is None else a_min
-    high = max if a_max is None else a_max
+    else:
+        low, high = a_min, a_max
     if low is None or high is None:
         lowest, highest = _range(dtype_of(a))
         low, high = lowest if low is None else low, highest if high is None else high

@@ -97,7 +97,7 @@ def cov(
     if y is not None:
         x = np.concatenate([x, _variables(y, rowvar if np.ndim(y) == 2 and np.shape(y)[0] != 1 else True)], axis=0)
     x = x.astype(np.result_type(x.dtype, np.float64) if dtype is None else dtype)
-    ddof = (0 if bias else 1) if ddof is None else ddof
+    ddof = (1 if bias == 0 else 0) if ddof is None else ddof
     weights = _weights(fweights, aweights, np.shape(x)[1])
     if weights is None:
         centred = x - np.mean(x, axis=1, keepdims=True)

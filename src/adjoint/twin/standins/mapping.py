@@ -256,7 +256,7 @@ def _frompyfunc(resolve: Resolve) -> Callable[..., Any]:
 def _along_axis(resolve: Resolve) -> Callable[..., Any]:
     def call(func1d: Any, axis: Any, arr: Any, *args: Any, **kwargs: Any) -> Any:
         twin, arr = resolve(func1d), joined(arr)
-        rows = np.moveaxis(asarray(arr), axis, -1)
+        rows = np.moveaxis(asarray(arr), operator.index(axis), -1)
         results = [joined(twin(rows[i], *args, **kwargs)) for i in np.ndindex(*rows.shape[:-1])]
         if not any(map(boxed, results)):
             again = iter(results)
