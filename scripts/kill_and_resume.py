@@ -2,7 +2,8 @@
 
     python scripts/kill_and_resume.py --kills 1000
 
-Each process that trains is forked from this one, so that a kill costs no imports. Half of the runs are compiled.
+Each process that trains is forked from this one, so that a kill costs no imports. A third of the runs are compiled, and
+of a third the data are loaded by processes of their own.
 Prints how many runs and kills there were, and fails at the first difference. Needs a system that forks.
 """
 
@@ -24,7 +25,8 @@ import adjoint as ad
 from adjoint import nn, optim
 from adjoint.train.fit import CHECKPOINT
 
-KINDS = ("eager", "compiled")
+KINDS = ("eager", "compiled", "loaded")
+MOST = 10  # kills of one run
 
 
 def blurred(batch: Any, rng: np.random.Generator) -> Any:
@@ -43,7 +45,8 @@ def train(folder: str, kind: str) -> None:
         nn.Dropout(0.3, rng=2), nn.Linear(16, 2, rng=3, dtype=np.float32),
     )  # fmt: skip
     adam = optim.AdamW(model.parameters(), lr=0.02)
-    loader = ad.data.DataLoader((x[:90], y[:90]), 16, shuffle=True, seed=4, transform=blurred)
+    loader = ad.data.DataLoader((x[:90], y[:90]), 16, shuffle=True, seed=4, transform=blurred,
+                                num_workers=2 if kind == "loaded" else 0)  # fmt: skip
     ad.train.fit(
         model, loader, optimizer=adam, scheduler=optim.lr_scheduler.ExponentialLR(adam, 0.8), metrics=["accuracy"],
         validation=(x[90:], y[90:]), epochs=5, accumulate=2, clip_norm=1.0, compiled=kind == "compiled", folder=folder,
@@ -97,7 +100,7 @@ def main() -> None:
         kills = runs = 0
         while kills < options.kills:
             kind, folder = KINDS[runs % len(KINDS)], Path(name) / f"run-{runs}"
-            kills += run_killed(folder, kind, rng, longest[kind], min(options.kills - kills, 50))
+            kills += run_killed(folder, kind, rng, longest[kind], min(options.kills - kills, MOST))
             found = left_by(folder)
             for what, value in wanted[kind].items():
                 if found[what] != value:

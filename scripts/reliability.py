@@ -96,6 +96,14 @@ ROWS = (
         "{} tests pass, of hundreds of interrupts each",
     ),
     Row(
+        "kills",
+        "Trainings that are killed at random moments and go on",
+        "scripts/kill_and_resume.py --kills 1000",
+        "scripts/kill_and_resume.py --kills 30",
+        r"([\d,]+) kills in ([\d,]+) runs",
+        "{} kills in {} runs: every bit as in the run that was never killed",
+    ),
+    Row(
         "leaks",
         "Memory and objects left by a million calls",
         "scripts/soak.py",

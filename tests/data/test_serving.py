@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.data import Normalisation, batches, dataset, digits, shifted
+from adjoint.data import Normalisation, dataset, digits, shifted
 
 
 def test_digits_are_pictures_of_ten_classes() -> None:
@@ -35,34 +35,6 @@ def test_pictures_share_one_scale_and_columns_have_their_own() -> None:
     assert x.dtype == np.float32
     np.testing.assert_allclose(x.mean(axis=0), 0, atol=1e-6)
     np.testing.assert_allclose(x.std(axis=0), [1, 1, 0], atol=1e-6)
-
-
-def test_batches_hold_every_example_once_with_its_label() -> None:
-    x, y = np.arange(10) * 7, np.arange(10)
-    seen = list(batches(x, y, 4, np.random.default_rng(0)))
-    assert [len(xs) for xs, _ in seen] == [4, 4, 2]
-    order = np.concatenate([ys for _, ys in seen])
-    assert sorted(order) == list(range(10))
-    assert list(order) != list(range(10))
-    for xs, ys in seen:
-        np.testing.assert_array_equal(xs, ys * 7)
-
-
-def test_the_generator_decides_the_order() -> None:
-    def order(rng: np.random.Generator | None) -> list[int]:
-        return [int(i) for _, ys in batches(np.arange(9), np.arange(9), 2, rng) for i in ys]
-
-    assert order(np.random.default_rng(5)) == order(np.random.default_rng(5))
-    assert order(None) == list(range(9))
-    rng = np.random.default_rng(5)
-    assert order(rng) != order(rng)
-
-
-def test_batches_refuse_at_once_what_does_not_fit() -> None:
-    with pytest.raises(ad.ArgumentError, match="at least 1"):
-        batches(np.arange(3), np.arange(3), 0)
-    with pytest.raises(ad.ShapeError, match="3 examples and 2 labels"):
-        batches(np.arange(3), np.arange(2), 1)
 
 
 class Constant(np.random.Generator):

@@ -1,6 +1,5 @@
 """Data sets: reading, splitting, normalising, and serving them in batches."""
 
-from adjoint.data.batches import batches as batches
 from adjoint.data.columns import Column as Column
 from adjoint.data.columns import Columns as Columns
 from adjoint.data.dataset import Array as Array
