@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from adjoint.graph import Graph as Graph
     from adjoint.io.pytorch_names import load as load
     from adjoint.io.pytorch_names import save as save
+    from adjoint.native.call.pool import set_threads as set_threads
     from adjoint.ops.activation import elu as elu
     from adjoint.ops.activation import gelu as gelu
     from adjoint.ops.activation import hardtanh as hardtanh
@@ -179,6 +180,7 @@ _TOOLS = {
     "save_only_names": "adjoint.tape.policies",
     "saved": "adjoint.tape.saved",
     "saved_tensors_hooks": "adjoint.tape.hooks",
+    "set_threads": "adjoint.native.call.pool",
     "show": "adjoint.pictures.picture",
     "source_lines": "adjoint.tape.lines",
     "sparse_hessian": "adjoint.transforms.sparse",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
@@ -12,8 +12,10 @@ from adjoint.core.errors import ArgumentError, SharedMemoryError
 from adjoint.core.memory import overlap
 from adjoint.graph.node import Node, is_repeated
 from adjoint.native.call import array_entry as entry
+from adjoint.native.call import pool
 from adjoint.native.codegen import cpython
 from adjoint.native.codegen.jit import Kernel
+from adjoint.native.codegen.loop_nest import Split
 from adjoint.native.plan.planner import FLAG, Plan, Step, bytes_of, slots_of
 
 Call = Callable[..., Any]
@@ -86,6 +88,8 @@ class _Instance:
         block = np.array([0] * count + [c.ctypes.data for c in constants] + [start, flag.ctypes.data], np.int64)
         params = _params(plan, slots, arena_slot, segment.kernels)
         steps = np.array([*_calls(plan, segment.kernels, params), 0], np.int64)
+        if any(p.parts is not None for p in params):
+            pool.ready()
         dims = [np.array([*node.shape, 0], np.int64) for node in (*inputs, *outputs)]
         self.kinds = np.zeros((len(inputs) + 1, entry.KIND.size // 8), np.int64)
         for i, (node, d) in enumerate(zip(inputs, dims, strict=False)):
@@ -123,10 +127,14 @@ class _Instance:
 
 
 class Params(NamedTuple):
-    """What the code of a step is told: the places of its operands, and numbers; of a loop, with the table of a turn."""
+    """What the code of a step is told: the places of its operands, and numbers; of a loop, with the table of a turn.
+
+    Of a step in parts, `parts` are what each is told, and `words` say where that is.
+    """
 
     words: np.ndarray
     inside: tuple[np.ndarray, list[Params]] | None
+    parts: Any = None
 
 
 def _params(plan: Plan, slots: Mapping[Any, int], arena: int, kernels: Kernels, nested: bool = False) -> list[Params]:
@@ -144,13 +152,37 @@ def _params(plan: Plan, slots: Mapping[Any, int], arena: int, kernels: Kernels, 
             table = np.array([w for s, p in each for w in _called(s, p, kernels)] or [0], np.int64)
             inside = table, params
             numbers = [numbers[nested], numbers[1], table.ctypes.data, *numbers[3:]]
-        made.append(Params(np.array([*words, *numbers, 0], np.int64), inside))
+        parts = [] if nested or step.split is None else list(_parts(step.split, words, numbers))
+        if len(parts) > 1 and pool.supported():
+            job, kept = pool.job(kernels[step.function.key].address, parts)
+            made.append(Params(job, inside, kept))
+        else:
+            made.append(Params(np.array([*words, *numbers, 0], np.int64), inside))
     return made
 
 
+def _parts(split: Split, words: Sequence[int], numbers: Sequence[int]) -> Iterator[np.ndarray]:
+    """What each part of a step is told. How many there are hangs on the step alone, not on the number of threads."""
+    count = min(pool.PARTS, int(split.time // pool.PART), split.length // split.quantum)
+    if split.time < pool.LEAST or count < 2:
+        return
+    each = -(-split.length // (count * split.quantum)) * split.quantum
+    for start in range(0, split.length, each):
+        stop = min(start + each, split.length)
+        own, told = list(words), list(numbers)
+        for k, shift in enumerate(split.shifts):
+            own[2 * k + 1] += shift * start
+        if split.shifts:
+            told[split.at] = stop - start
+        else:
+            told[split.at : split.at + 2] = numbers[split.at] + start, numbers[split.at] + stop
+        yield np.array([*own, *told, 0], np.int64)
+
+
 def _called(step: Step, params: Params, kernels: Kernels) -> list[int]:
-    """The addresses of a step's code and of its numbers."""
-    return entry.STEP.words(kernel=kernels[step.function.key].address, numbers=params.words.ctypes.data)
+    """The addresses of a step's code and of its numbers; of one in parts, of what runs these."""
+    code = kernels[step.function.key].address if params.parts is None else pool.spread()
+    return entry.STEP.words(kernel=code, numbers=params.words.ctypes.data)
 
 
 def _calls(plan: Plan, kernels: Kernels, params: Sequence[Params]) -> list[int]:

@@ -13,13 +13,15 @@ from typing import Any, NamedTuple
 
 from adjoint.native.codegen.jit import Function
 from adjoint.native.codegen.llvm_text import REGISTER, Code, Value
-from adjoint.native.codegen.loop_nest import Spec, collapsed
+from adjoint.native.codegen.loop_nest import Spec, Split, collapsed
 from adjoint.native.codegen.memory import Access, Operand, align_of
 
 INLINED = 1 << 14  # with so many places, functions become part of the kernel instead of being called
 _AT_ONCE = 4  # so many vectors, each with sums of its own
 _LIGHT = frozenset(("add", "subtract", "multiply", "square", "negative", "absolute", "greater", "less", "equal",
                     "not_equal", "f4", "f8"))  # fmt: skip
+_QUANTUM = 1024  # so many places along the vectors are not cut
+_LIGHT_TIME, _HEAVY_TIME = 0.1, 1.0  # nanoseconds for an element, about
 _BLOCK = 256  # so many vectors are summed up before their sum is put to the others
 
 
@@ -31,6 +33,7 @@ class Written(NamedTuple):
     places: list[tuple[Any, int]]
     numbers: list[int]
     loops: int
+    split: Split | None
 
 
 def write(spec: Spec, known: dict[Hashable, Function]) -> Written:
@@ -40,7 +43,7 @@ def write(spec: Spec, known: dict[Hashable, Function]) -> Written:
     function = known.get(key)
     if function is None:
         function = known[key] = writer.written()
-    return Written(function, writer.operands, list(writer.places), writer.numbers(), len(writer.loops))
+    return Written(function, writer.operands, list(writer.places), writer.numbers(), len(writer.loops), writer.split())
 
 
 class _Writer(Access):
@@ -127,6 +130,24 @@ class _Writer(Access):
                 for value, operand, reduction in spec.stores
             ),
         )
+
+    def split(self) -> Split | None:
+        """How the outermost loop may be cut; None where its places depend on each other, or share a sum."""
+        axis = self.loops[0] if self.loops else None
+        stores = [operand for _, operand, _ in self.spec.stores]
+        apart = all(operand.positions is None and not operand.adds for operand in stores) and not self.spec.in_turn
+        if axis is None or self.reduced[axis] or not apart:
+            return None
+        shifts: dict[tuple[Any, int], int] = {}
+        for operand, strides in zip(self.operands, self.strides, strict=True):
+            shift = strides[axis] * int(operand.dtype[1])
+            if shifts.setdefault(operand.place, shift) != shift:
+                return None
+        keys = [expression.key for expression in self.spec.expressions]
+        light = sum(isinstance(key, tuple) and key[0] in _LIGHT for key in keys)
+        each = 0.1 * len(self.operands) + _LIGHT_TIME * light + _HEAVY_TIME * (len(keys) - light)
+        quantum = _QUANTUM if axis == self.vector else 1
+        return Split(self.lengths[axis], quantum, axis, tuple(shifts.values()), each * math.prod(self.lengths))
 
     def number(self) -> str:
         """The next of `numbers`, read when the kernel begins."""

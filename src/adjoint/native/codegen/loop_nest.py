@@ -52,6 +52,25 @@ class Spec(NamedTuple):
         return [expression.array for expression in self.expressions if expression.array]
 
 
+class Split(NamedTuple):
+    """How a step may be cut into parts that do not depend on each other.
+
+    Attributes:
+        length: how many places there are along the axis that is cut.
+        quantum: a part has a multiple of so many, but for the last.
+        at: the number, of those that the step is told, that is the length of a part. Of a product, the two from here
+            on are the first unit and the one after the last.
+        shifts: how many bytes further each operand of the step begins, for each place.
+        time: about how many nanoseconds the step takes.
+    """
+
+    length: int
+    quantum: int
+    at: int
+    shifts: tuple[int, ...]
+    time: float
+
+
 def collapsed(spec: Spec) -> tuple[list[int], list[bool], list[list[int]], list[list[int]]]:
     """The domain with as few axes as possible: lengths, which are reduced, and the strides of reads and stores."""
     lengths: list[int] = []

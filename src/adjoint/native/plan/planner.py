@@ -13,7 +13,7 @@ from adjoint.native.codegen import guards, turns
 from adjoint.native.codegen.jit import Function
 from adjoint.native.codegen.kernels import INLINED, write
 from adjoint.native.codegen.llvm_text import key_of
-from adjoint.native.codegen.loop_nest import Expression, Reduction, Spec, contiguous
+from adjoint.native.codegen.loop_nest import Expression, Reduction, Spec, Split, contiguous
 from adjoint.native.codegen.memory import Operand
 from adjoint.native.lower import table as lowering
 from adjoint.native.plan import arena as buffers
@@ -31,7 +31,8 @@ class Step(NamedTuple):
 
     `nodes` are what it computes, in so many nested `loops`; `label` says it in words. `read` and `written` count bytes;
     `use` is what it does to memory; `inner`, what a loop runs in each turn; `by`, who computes: a kernel, a product of
-    matrices by our own tiles or by BLAS, or a check; `sizes` are a product's rows, columns, and steps of its sums.
+    matrices by our own tiles or by BLAS, or a check; `sizes` are a product's rows, columns, and steps of its sums;
+    `split`, how it may be cut.
     """
 
     function: Function
@@ -46,6 +47,7 @@ class Step(NamedTuple):
     inner: Inner | None = None
     by: Literal["kernel", "product", "BLAS", "check"] = "kernel"
     sizes: tuple[int, ...] = ()
+    split: Split | None = None
 
 
 class Plan(NamedTuple):
@@ -313,7 +315,12 @@ class Planner:
         """Add a step of a product of matrices. It reads and writes whole values."""
         read, written = (sum(map(bytes_of, values)) for values in (use.reads, use.writes))
         label = " ".join(dict.fromkeys(n.label for n in nodes)) or "panels"
-        self.steps.append(Step(function, operands, numbers, nodes, label, 0, read, written, use, None, by, sizes))
+        units, split = numbers[1] - numbers[0], None
+        if by == "product" and units > 1:
+            split = Split(units, 1, 0, (), 0.02 * math.prod(sizes))
+        self.steps.append(
+            Step(function, operands, numbers, nodes, label, 0, read, written, use, None, by, sizes, split)
+        )
 
     def express(self, node: Node, reads: int, expressions: list[Expression], places: dict[Any, int]) -> None:
         if self.kinds[node] == "identity":
@@ -371,7 +378,8 @@ class Planner:
         use = Use(read, tuple(buffers_of[count:]), instead, together)
         label = " ".join(dict.fromkeys(n.label for n in nodes))
         self.steps.append(Step(written.function, written.places, written.numbers, nodes, f"{label} over {spec.domain}",
-                               written.loops, sum(sizes[:count]), sum(sizes[count:]), use))  # fmt: skip
+                               written.loops, sum(sizes[:count]), sum(sizes[count:]), use,
+                               split=written.split))  # fmt: skip
 
     def put_in_order(self, view: View, target: Any) -> None:
         """Put the elements of a view in order."""
