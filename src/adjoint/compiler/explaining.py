@@ -53,6 +53,7 @@ def _each(compiled: Compiled[..., Any]) -> Iterator[Compiled[..., Any]]:
 def _way(function: Callable[..., Any], key: Any, trace: Trace) -> Iterator[str]:
     """What one specialization of a function holds for, and how it is run."""
     yield from _guards(trace, leaves_of(function, key))
+    yield from trace.turns
     yield from _run(trace.runner, plan_of(function, key, trace))
     back = trace.back_runner
     if back is not None:

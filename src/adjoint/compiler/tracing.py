@@ -20,6 +20,7 @@ from adjoint.compiler.trace.effects import Assemble, Assembly, form_of, node_of,
 from adjoint.compiler.trace.guards import Guards
 from adjoint.compiler.trace.inputs import Inputs
 from adjoint.compiler.trace.outside import Again, Outside, Refuse
+from adjoint.compiler.trace.turns import Known as Loops
 from adjoint.core.commit import Write, commit
 from adjoint.core.errors import AdjointError, GraphError, GraphFreedError, InPlaceError, SharedMemoryError
 from adjoint.core.trees import NAMESPACE
@@ -53,6 +54,7 @@ class Trace:
         mutated, cleared: what it writes into arguments, and whose gradients it takes away.
         gives: what becomes of its results.
         back: the backward pass, if these go on in a graph; `op` is the operation that the program is then.
+        turns: what there is to say of its loops.
         direct: the fast path to run it, once there is native code; see `calling`.
     """
 
@@ -72,6 +74,7 @@ class Trace:
         self.graph, self.leaves, self.guards, self.state = graph, leaves, guards, state
         self.written, self.mutated, self.cleared, self.gives = written, mutated, cleared, gives
         self.back = back
+        self.turns: list[str] = []
         self.places = {len(graph.outputs) - len(written) + k: i for k, i in enumerate(written)}
         found = {cell: len(leaves) + i for i, cell in enumerate(state.cells)}
         into = {k: found[cell] for k, i in self.places.items() for cell in state.written_in_place(i) if cell in found}
@@ -221,10 +224,11 @@ def record(
     if not SILENT.issuperset(np.geterr().values()):
         return Recorded(None, ERRORS)
     paths = paths_of(args, kwargs)
+    loops = Loops()
     try:
         for _ in range(MOST_BEGINNINGS):
             with suppress(Again):
-                made, values = _recorded(f, args, kwargs, leaves, paths, varies, make, known)
+                made, values = _recorded(f, args, kwargs, leaves, paths, varies, make, known, loops)
                 return Recorded(made, "", values=values)
     except Refuse as refusal:
         line = line_of_error(refusal)
@@ -257,13 +261,16 @@ def _recorded(
     varies: Sequence[bool],
     make: Callable[..., Runner],
     known: Known,
+    loops: Loops,
 ) -> tuple[Trace, list[Any] | None]:
     arguments = Arguments(leaves, varies)
     with recording(silent=True, in_place_of_calls=True) as notes, np.errstate(all="ignore"):
         door = Door(Inputs(arguments, Guards()), paths, known, notes)
+        door.loops = loops
         try:
             assembly = Assembly(door, door.run(f, args, kwargs))
             inputs, found = door.inputs, assembly.found
+            gone_on = [None if n in assembly.replaced else x for n, x in enumerate(found)]
             outputs = [_UNREAD if n in assembly.replaced else node_of(x) for n, x in enumerate(found)]
             new = inputs.new()
             written = {i: node_of(x) for i, x in new.items()}
@@ -272,22 +279,60 @@ def _recorded(
             mutations = [(target, node_of(x)) for target, x in changed]
             door.guards.writable(arguments.arrays([target for target, _ in mutations]), paths)
             cleared = [target.number for target, x in targets if x is None]
-            sources_of = [*arguments.sources(), *inputs.sources()]
-            gone_on = [None if n in assembly.replaced else x for n, x in enumerate(found)]
-            goes_on = any(isinstance(x, Tensor) and x.node is not None for x in gone_on)
-            back = _joint(gone_on, sources_of) if goes_on else None
+            back = _joint(gone_on, [*arguments.sources(), *inputs.sources()])
             if back is not None and arguments.inside_transform and not set(back.met) <= set(arguments.inputs):
                 raise Refuse("it uses parameters, while a transform differentiates by its arguments alone")
-        except BaseException:
+        except BaseException as error:
+            again = loops.after(error, door.light)
             door.give_up()
+            if again:
+                raise Again from None
             raise
     results = [*outputs, *(node for _, node in mutations), *(back.residuals if back else ())]
     guards = needed(notes.guards, [*results, *written.values()])
     used = in_order([*results, *written.values(), *(guard.node for guard in guards)])
     inputs.rename([o.o for o in door.memo.values() if isinstance(o, Outside)])
     inputs.prune_to({*used, *(back.met + back.given if back else ())})
+    gives = _gives(found, assembly)
+    if loops.refused([*used, *(() if back is None else (*in_order(back.graph.outputs), *back.given))]):
+        door.give_up()
+        raise Again
+    door.forget()
+    kept = frozenset(used)
+    inputs.numbers = [(place, node) for place, node in inputs.numbers if node in kept]
+    given = [leaf.read(leaves) for leaf in arguments.chosen]
+    if shares_memory(given, inputs, written, [leaves[target.number] for target, _ in mutations]):
+        raise Refuse(SHARED)
+    nodes = [*arguments.inputs, *inputs.inputs, *(node for _, node in inputs.numbers)]
+    graph = Graph(nodes, [*results, *written.values()], guards=guards, name=getattr(f, "__name__", "f"))
+    _refuse_strangers(used, set(nodes))
+    if back is not None:
+        back.settle(nodes)
+    mutated = [target for target, _ in mutations]
+    made = Trace(graph, arguments.chosen, door.guards, inputs, list(written), mutated, cleared, gives, back, make)
+    made.turns = loops.said
+    if back is not None or notes.drawn:
+        return made, None
+    given_out = (*found, *(x for _, x in changed), *new.values())
+    return made, [_own(node, value_of(x)) for node, x in zip(graph.outputs, given_out, strict=True)]
+
+
+def _refuse_strangers(used: Sequence[Node], inputs: set[Node]) -> None:
+    """Refuse a program that uses other inputs than its own."""
+    strange = [node for node in used if node.op is None and node.kind == "input" and node not in inputs]
+    if strange:
+        raise Refuse(f"it uses {strange[0].value} of another trace")
+
+
+def _own(node: Node, value: Any) -> Any:
+    """What is an input or a constant is given as a copy."""
+    return np.array(value) if isinstance(value, np.ndarray) and node.kind in ("input", "constant") else value
+
+
+def _gives(found: Sequence[Any], assembly: Assembly) -> Gives:
+    """What becomes of results."""
     forms = [form_of(x) for x in found]
-    gives = Gives(
+    return Gives(
         [isinstance(x, Tensor) for x in found],
         forms,
         assembly.assemble,
@@ -295,32 +340,6 @@ def _recorded(
         assembly.single,
         assembly.effects,
     )
-    door.forget()
-    kept = frozenset(used)
-    inputs.numbers = [(place, node) for place, node in inputs.numbers if node in kept]
-    overwritten = [leaves[target.number] for target, _ in mutations]
-    given = [leaf.read(leaves) for leaf in arguments.chosen]
-    if shares_memory(given, inputs, written, overwritten):
-        raise Refuse(SHARED)
-    nodes = [*arguments.inputs, *inputs.inputs, *(node for _, node in inputs.numbers)]
-    graph = Graph(nodes, [*results, *written.values()], guards=guards, name=getattr(f, "__name__", "f"))
-    known_inputs = set(nodes)
-    strange = [node for node in used if node.op is None and node.kind == "input" and node not in known_inputs]
-    if strange:
-        raise Refuse(f"it uses {strange[0].value} of another trace")
-    if back is not None:
-        back.settle(nodes)
-    mutated = [target for target, _ in mutations]
-    made = Trace(graph, arguments.chosen, door.guards, inputs, list(written), mutated, cleared, gives, back, make)
-    if back is not None or notes.drawn:
-        return made, None
-    given_out = (*found, *(x for _, x in changed), *new.values())
-    return made, [_own(node, value_of(x)) for node, x in zip(graph.outputs, given_out, strict=True)]
-
-
-def _own(node: Node, value: Any) -> Any:
-    """What is an input or a constant is given as a copy."""
-    return np.array(value) if isinstance(value, np.ndarray) and node.kind in ("input", "constant") else value
 
 
 # The program's result where a thing that is there takes its place.
@@ -329,6 +348,8 @@ _UNREAD = constant(np.zeros(()))
 
 def _joint(found: Sequence[Any], leaves: Sequence[tuple[Node, Any]]) -> Back | None:
     """The backward pass; None if the function let go of its graph, or has then written parameters that it needs."""
+    if not any(isinstance(x, Tensor) and x.node is not None for x in found):
+        return None
     try:
         return Back(found, leaves)
     except (GraphFreedError, InPlaceError):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint.core.op import Op
+from adjoint.core.op import Op, Rule
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import Node
 
@@ -58,18 +58,31 @@ class Loop:
         buffers: how many arrays are written by turn.
         places: the windows of these.
         stacks: how many values are kept of every turn.
+        backwards: how many of these, the last ones, are written from their end.
         native: what native code knows of it.
+        reverse: how cotangents go back (`adjoint.graph.loop_gradient`), if it is to be differentiated.
+        samples: a value for each input of the body, where it is known.
+        site: the loop of the user's that it is, if it is one.
+        abreast: how many turns of that loop one of its turns is.
     """
 
-    __slots__ = ("body", "buffers", "carried", "count", "native", "places", "slices", "stacks")
+    __slots__ = (
+        *("abreast", "backwards", "body", "buffers", "carried", "count", "native", "places", "reverse", "samples"),
+        *("site", "slices", "stacks"),
+    )
 
     def __init__(
         self, body: Graph, count: int, carried: int, slices: Sequence[Window], buffers: int, places: Sequence[Place],
-        stacks: int,
+        stacks: int, backwards: int = 0,
     ) -> None:  # fmt: skip
         self.body, self.count, self.carried = body, count, carried
         self.slices, self.buffers, self.places, self.stacks = tuple(slices), buffers, tuple(places), stacks
+        self.backwards = backwards
         self.native: Any = None
+        self.reverse: Any = None
+        self.samples: Sequence[Any] = ()
+        self.site: Any = None
+        self.abreast = 1
 
     @property
     def written(self) -> list[Place]:
@@ -119,9 +132,16 @@ def repeated(*xs: Any, loop: Loop) -> tuple[Any, ...]:
         state = given[:a]
         for place, value in zip(loop.written, given[a:first], strict=True):
             buffers[place.buffer][place.window.at(turn)] = value
-        for stack, value in zip(stacks, given[first:last], strict=True):
-            stack[turn] = value
+        for k, (stack, value) in enumerate(zip(stacks, given[first:last], strict=True), loop.backwards - loop.stacks):
+            stack[turn if k < 0 else -1 - turn] = value
     return (*state, *buffers, *stacks, *given[last:])
 
 
-LOOP = Op("loop", repeated, ("*xs",), settings={"loop": None}, kind="general", multiple=True)
+def _rule(g: Any, xs: Any, out: Any, loop: Loop, needs: Any) -> list[Any]:
+    """The cotangents of a loop's arguments: another loop's results."""
+    found: list[Any] = loop.reverse.pulled(g, xs, out, loop, needs)
+    return found
+
+
+LOOP = Op("loop", repeated, ("*xs",), (Rule(_rule, ("g", "xs", "out", "loop", "needs")),), settings={"loop": None},
+          kind="general", joint=True, multiple=True)  # fmt: skip

@@ -12,9 +12,13 @@ from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from adjoint.twin.expressions import BINARY, DOOR, FRAME, door, frame, load, shape
+from adjoint.twin.loops import loop_names
 from adjoint.twin.matching import Matching
 from adjoint.twin.names import Span
 from adjoint.twin.source import Found, NoTwinError, build, find
+
+# What begins a loop, what stands at the start of a turn, and after the loop.
+Marks = tuple[Callable[[ast.expr], ast.expr], list[ast.stmt], list[ast.stmt]]
 
 _codes: dict[Any, CodeType | NoTwinError] = {}
 
@@ -168,21 +172,55 @@ class _Writer(Matching, ast.NodeTransformer):
                 raise self.refuse("a `del` of an outer name")
         return made
 
-    def visit_For(self, node: ast.For) -> ast.stmt:
-        each = door("iter", self.visit(node.iter), ast.Constant(shape(node.target)))
+    def visit_For(self, node: ast.For) -> ast.stmt | list[ast.stmt]:
+        marks = self.marks(node)
+        gone_through = self.visit(node.iter)
+        each = door("iter", gone_through, ast.Constant(shape(node.target)))
         inner = list(ast.walk(node.target))
         simple = all(self.kind(x.id) == "local" for x in inner if isinstance(x, ast.Name))
         target, first = node.target, list[ast.stmt]()
         if not simple or any(isinstance(x, ast.Attribute | ast.Subscript) for x in inner):
             name = self.temporary()
             target, first = ast.Name(name, ast.Store()), self.store(node.target, load(name))
-        return ast.For(target, each, first + self.block(node.body), self.otherwise(node.orelse))
+        if marks is None:
+            return ast.For(target, each, first + self.block(node.body), self.otherwise(node.orelse))
+        begin, turn, end = marks
+        loop = ast.For(target, begin(gone_through), [*turn, *first, *self.block(node.body)], [])
+        return [loop, *end]
+
+    def marks(self, node: ast.For | ast.While) -> Marks | None:
+        """What stands before, in and after a loop, so that the door may end it early; None where it may not."""
+        found = loop_names(node, self.functions[-1][0], self.scopes[-1]) if self.functions else None
+        if found is None:
+            return None
+        name = self.temporary()
+        stored, targets, live, lists = found
+        site = ast.Tuple([ast.Constant(node.lineno), ast.Constant(node.col_offset)], ast.Load())
+        names = [ast.Constant(each) for each in (stored, targets, live, lists)]
+
+        def begin(each: ast.expr) -> ast.expr:
+            parts = ast.Constant(shape(node.target) if isinstance(node, ast.For) else None)
+            return ast.NamedExpr(ast.Name(name, ast.Store()), door("turns", each, parts, site, *names))
+
+        def after(method: str) -> list[ast.stmt]:
+            test = ast.Call(ast.Attribute(load(name), method, ast.Load()), [], [])
+            if not stored:
+                return [ast.Expr(test)]
+            target = ast.Tuple([ast.Name(each, ast.Store()) for each in stored], ast.Store())
+            return [ast.If(test, [ast.Assign([target], ast.Attribute(load(name), "values", ast.Load()))], [])]
+
+        return begin, after("turn"), after("end")
 
     def otherwise(self, body: list[ast.stmt]) -> list[ast.stmt]:
         return self.block(body) if body else []
 
-    def visit_While(self, node: ast.While) -> ast.stmt:
-        return ast.While(self.test(node.test), self.block(node.body), self.otherwise(node.orelse))
+    def visit_While(self, node: ast.While) -> ast.stmt | list[ast.stmt]:
+        marks = self.marks(node)
+        if marks is None:
+            return ast.While(self.test(node.test), self.block(node.body), self.otherwise(node.orelse))
+        begin, turn, end = marks
+        loop = ast.While(self.test(node.test), [*turn, *self.block(node.body)], [])
+        return [ast.Expr(begin(ast.Constant(None))), loop, *end]
 
     def visit_If(self, node: ast.If) -> ast.stmt:
         return ast.If(self.test(node.test), self.block(node.body), self.otherwise(node.orelse))

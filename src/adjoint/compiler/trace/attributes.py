@@ -109,6 +109,10 @@ class Attributes(Reads):
         return Method(o, name) if callable(value) and not held else value
 
     def _of_box(self, o: Any, name: str) -> Any:
+        if self.light is not None:
+            if not hasattr(np.ndarray, name):
+                raise self.light.off(f"it uses {name} of an array")
+            o = self.now(o)
         kind: Any = type(o.value) if type(o) in (Symbol, Number) else type(o)
         if self.histories and kind is type(o) and not isinstance(o, PythonNumber):
             stand_in = box_attribute(name)

@@ -37,6 +37,7 @@ from adjoint.graph.graph import Graph
 from adjoint.graph.symbol import Number, Symbol, symbol_of
 from adjoint.optim.optimizer import Optimizer
 from adjoint.tape.custom import Gate
+from adjoint.tape.modes import recording_floor
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.everything import twin
 from adjoint.twin.expressions import DOOR
@@ -237,6 +238,8 @@ class Calls(Pythons):
                 known = list(self.keywords)
                 self.guards.text("keywords", lambda _: f"[*kwargs] == {known!r}")
             f.read[which] = made
+        if self.light is not None and recording_floor.raw() != self.light.floor:
+            raise self.light.off("recording is switched in it")
         if self.depth > DEEPEST:
             raise self.refuse("it calls itself too deeply")
         self.depth += 1
@@ -272,6 +275,7 @@ class Calls(Pythons):
         if isinstance(of, Super | DictView):
             raise self.refuse(f"it calls {name} of a {of.what}")
         if isinstance(of, Box | Drawing):
+            of = self.now(of)
             values, named = tuple(self.val(a) for a in args), {k: self.val(v) for k, v in kwargs.items()}
             if name == "item" and type(of) is Number:
                 return of

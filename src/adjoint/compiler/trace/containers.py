@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.compiler.trace.attributes import Attributes
+from adjoint.compiler.trace.carried import rows_in
 from adjoint.compiler.trace.guards import PLAIN, AttributeBinding, Binding
 from adjoint.compiler.trace.outside import MISSING, Closed, DictView, Method, Outside, is_users, lookup
 from adjoint.core.box import Box
@@ -113,6 +114,8 @@ class Containers(Attributes):
             return iter(w.value)  # which says that numbers have no elements
         if self.is_made(w):
             return self.lazy(self.call(self.special(w, w, "__iter__"), (), {}))
+        if self.loops is not None and (rows := rows_in(w)) is not None:
+            return (self.item(w, i) for i in range(rows))
         if isinstance(w, GeneratorType | Box) or kind in PLAIN or hasattr(w, "__iter__"):
             if isinstance(w, Closed):
                 raise self.refuse(f"it goes through a {w.what}")
@@ -221,7 +224,7 @@ class Containers(Attributes):
         if kind is Outside:
             return self._item_outside(o, key)
         if isinstance(o, Box):
-            return self.native(operator.getitem, (o, self.val(key)), {})
+            return self.native(operator.getitem, (self.now(o), self.val(key)), {})
         if isinstance(o, Closed):
             raise self.refuse(f"it takes items of a {o.what}")
         if self.is_made(o):
@@ -270,7 +273,7 @@ class Containers(Attributes):
         """``o[key] = value``"""
         if isinstance(o, Box):
             self.writes_into(o)
-            self.native(operator.setitem, (o, self.val(key), self.val(value)), {})
+            self.native(operator.setitem, (self.now(o), self.val(key), self.val(value)), {})
         elif type(o) is Outside:
             self._set_outside(o, key, value)
         elif isinstance(o, Closed):

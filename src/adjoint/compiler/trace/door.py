@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
+from adjoint.compiler.trace.carried import rows_in
 from adjoint.compiler.trace.inputs import Inputs
+from adjoint.compiler.trace.light import Light
 from adjoint.compiler.trace.matching import Matching
 from adjoint.compiler.trace.outside import Again, Outside, Refuse
+from adjoint.compiler.trace.turns import NoTurns, Turns
 from adjoint.graph.symbol import Record
 
 
@@ -33,6 +37,8 @@ class Door(Matching):
         self.sourceless = known.sourceless
         self.source = notes.source
         self.keywords: Sequence[str] = ()
+        self.loops: Any = None
+        self.light: Light | None = None
 
     @property
     def fills(self) -> bool:
@@ -79,10 +85,21 @@ class Door(Matching):
         call = self.with_twin if self.inputs.arguments.inside_transform else self.call
         return self.ended(call(self.known_function(f), given, named))
 
+    def turns(self, w: Any, parts: Any, site: Any, *names: Any) -> Turns | NoTurns:
+        """A loop begins; `names` are those that its turns bind, its targets', those read later, those that it reads."""
+        each = self.iter(w, parts) if w is not None else None
+        if self.loops is None:
+            return NoTurns(each)
+        code = sys._getframe(1).f_code
+        length = len(w) if type(w) in (range, list, tuple) else rows_in(w)
+        return Turns(self, each, length, (code.co_filename, code.co_qualname, *site), *names)
+
     def ended(self, found: Any) -> Any:
         """What the function gave, since the call is over."""
         if self.dead:
             raise Refuse(self.dead)
+        if self.light is not None:
+            raise self.light.off("it is left in the midst of a turn")
         for group, now, first in self.inputs.settings:
             for name, value in now.items():
                 if value is not first.get(name):

@@ -96,6 +96,8 @@ class Histories(Values):
             return value
         if value is array:
             value = Symbol.of((value, constant(value)), LEVEL)
+        if self.light is not None:
+            return value
         like = next((box for model in self.models if (box := outermost(list(self._boxes(model)))) is not None), None)
         return wrap(value, None, 0) if like is None else constant_like(like, value)
 

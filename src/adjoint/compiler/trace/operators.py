@@ -136,7 +136,7 @@ class Operators(Containers):
         """``a += b`` and the like: what `a` is afterwards."""
         if isinstance(a, Box) and type(a) is not Number:
             self.writes_into(a)
-            return self.native(getattr(operator, f"i{name}"), (a, self.val(b)), {})
+            return self.native(getattr(operator, f"i{name}"), (self.now(a), self.val(b)), {})
         if type(a) is list and name == "add":
             a += self.items(b)
             return a
@@ -176,6 +176,7 @@ class Operators(Containers):
             if not isinstance(found, types.FunctionType):
                 raise self.refuse(f"{name} of a {kind.__name__}")
             return self.call(Method(a, self.pinned(found)), (), {})
+        a = self.now(a)
         found = self.native(getattr(operator, name), (a,), {})
         return as_number(found) if type(a) is Number and type(found) is Symbol else found
 
@@ -184,7 +185,7 @@ class Operators(Containers):
     def truth(self, x: Any) -> bool:
         """Whether `x` counts as true."""
         if isinstance(x, Box):
-            return bool(self.native(bool, (x,), {}))
+            return bool(self.native(bool, (self.now(x),), {}))
         if isinstance(x, Outside):
             return self._truth_outside(x)
         if isinstance(x, DictView):

@@ -149,6 +149,8 @@ def _length(door: Pythons, x: Any) -> Any:
 
 
 def _type(door: Pythons, x: Any, *more: Any) -> Any:
+    if door.light is not None and isinstance(x, Box):
+        raise door.light.off("it asks what kind of array there is")
     if more:
         raise door.refuse("it makes a class")
     if isinstance(x, Drawing):
@@ -159,6 +161,8 @@ def _type(door: Pythons, x: Any, *more: Any) -> Any:
 
 
 def _isinstance(door: Pythons, x: Any, kinds: Any) -> bool:
+    if door.light is not None and isinstance(x, Box):
+        raise door.light.off("it asks what kind of array there is")
     if isinstance(x, Box) and door.histories and has_history(x):
         return any(_is_boxs(door, x, kinds))
     if isinstance(x, Box) and (door.ours or not isinstance(x, Symbol | Tensor)):
@@ -208,6 +212,8 @@ def _getattr(door: Pythons, o: Any, name: Any, *default: Any) -> Any:
 
 
 def _hasattr(door: Pythons, o: Any, name: Any) -> bool:
+    if door.light is not None and isinstance(o, Box):
+        raise door.light.off("it asks what an array has")
     if door.histories and has_history(o):
         return has(o, door.value(name))
     return _getattr(door, o, name, MISSING) is not MISSING

@@ -74,6 +74,12 @@ class Reads:
     tuples: dict[int, tuple[Any, Any, Any]]
     leaf_of: dict[str, int]
     ours: bool  # whether one of our functions is followed
+    loops: Any = None  # what is known of the function's loops, where these may be recorded as loops
+    light: Any = None  # the loop whose turns are recorded each for itself, if there is one
+
+    def now(self, x: Any) -> Any:
+        """What stands for the box `x` where the program is."""
+        return x if self.light is None or not isinstance(x, Box) else self.light.entered(x)
 
     def refuse(self, why: str) -> Refuse:
         """The exception to raise, which goes through whatever the function catches."""

@@ -42,7 +42,9 @@ class Values(Writes):
     def val(self, x: Any) -> Any:
         """A value as code that is known takes it."""
         kind = type(x)
-        if isinstance(x, Box) or kind in PLAIN:
+        if isinstance(x, Box):
+            return x if self.light is None else self.light.entered(x)
+        if kind in PLAIN:
             return x
         if kind is Outside:
             return self._val_outside(x)

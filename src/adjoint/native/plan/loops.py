@@ -153,8 +153,7 @@ def planned(outer: Planner, node: Node, results: dict[int, Node]) -> Steps:
         spares.append((len(places), then))
         at(now, 0)
     for k in range(first, last):
-        value = result(a + loop.buffers + k - first)
-        at(value, 0, _row_bytes(value))
+        at(*_first_row(result(a + loop.buffers + k - first), last - k <= loop.backwards))
     for k in range(last, len(found.outputs)):
         at(result(a + loop.buffers + k - first), 0)
     for constant in plan.constants:
@@ -184,6 +183,12 @@ def _written(loop: Loop, found: Native) -> list[tuple[int, Node]]:
     """Which windows are written, by their number, and what comes there."""
     numbers = [k for k, place in enumerate(loop.places) if place.written]
     return list(zip(numbers, found.outputs[loop.carried : loop.first_row], strict=True))
+
+
+def _first_row(stack: Any, backwards: bool) -> tuple[Any, int, int]:
+    """Where the first turn writes into a stack, and how far on the next one does."""
+    row = _row_bytes(stack)
+    return (stack, (stack.shape[0] - 1) * row, -row) if backwards else (stack, 0, row)
 
 
 def _row_bytes(value: Any) -> int:

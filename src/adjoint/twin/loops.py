@@ -1,0 +1,63 @@
+"""The names of a loop: which its turns bind, and which are read after it."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+Names = tuple[str, ...]
+_INSIDE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+# What ends a loop from within, or does more at its ends than to go on.
+_OTHERS = (ast.Return, ast.Yield, ast.YieldFrom, ast.Await, ast.With, ast.AsyncWith, ast.AsyncFor, ast.Delete, ast.Try,
+           ast.Global, ast.Nonlocal, ast.NamedExpr, ast.Import, ast.ImportFrom, ast.Match)  # fmt: skip
+
+
+def loop_names(loop: ast.For | ast.While, function: Any, scope: tuple[set[str], set[str]]) -> Any:
+    """Names that a turn binds, those of the loop's target, those of the first that are read later, names it reads.
+
+    None for a loop that may not end early: it has what `_OTHERS` lists, or names of other functions.
+    """
+    if loop.orelse or isinstance(function, ast.Lambda):
+        return None
+    stored, loaded = dict[str, None](), dict[str, None]()
+    pending: list[ast.AST] = list(loop.body) + ([loop.test] if isinstance(loop, ast.While) else [])
+    while pending:
+        node = pending.pop()
+        if isinstance(node, _OTHERS):
+            return None
+        if isinstance(node, _INSIDE):
+            if not isinstance(node, ast.Lambda):
+                return None
+            loaded.update(dict.fromkeys(n.id for n in ast.walk(node) if isinstance(n, ast.Name)))
+            continue
+        if isinstance(node, _COMPREHENSIONS):
+            own = {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+            if any(isinstance(n, _OTHERS) for n in ast.walk(node)):
+                return None
+            loaded.update(dict.fromkeys(n.id for n in ast.walk(node) if isinstance(n, ast.Name) and n.id not in own))
+            continue
+        if isinstance(node, ast.Name):
+            (loaded if isinstance(node.ctx, ast.Load) else stored)[node.id] = None
+        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            loaded[node.target.id] = None
+        pending += ast.iter_child_nodes(node)
+    targets = {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)} if isinstance(loop, ast.For) else set()
+    names, outer = scope
+    if not {*stored, *targets} <= names or {*stored, *targets} & outer:
+        return None
+    inside = set(map(id, ast.walk(loop)))
+    read = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
+            and id(n) not in inside}  # fmt: skip
+    around = _is_around(function, loop)
+    if around:  # what a turn of the loop around reads may come before this loop
+        read |= {*stored, *targets}
+    live = tuple(name for name in dict.fromkeys((*stored, *sorted(targets))) if name in read)
+    every = tuple(dict.fromkeys((*stored, *sorted(targets))))
+    return every, tuple(sorted(targets)), live, tuple(name for name in loaded if name not in stored)
+
+
+def _is_around(function: Any, loop: Any) -> bool:
+    """Whether a loop of `function` is around this one."""
+    return any(isinstance(n, ast.For | ast.While) and n is not loop and any(x is loop for x in ast.walk(n))
+               for n in ast.walk(function))  # fmt: skip
