@@ -112,6 +112,28 @@ LOST = {
 }
 
 
+class Remembering:
+    """Computes anew where its argument is another one than at the last call."""
+
+    def __init__(self, same, copied=np.array):
+        self.same, self.copied, self.last, self.result = same, copied, None, None
+
+    def __call__(self, x):
+        if self.last is None or not self.same(x, self.last):
+            self.last, self.result = self.copied(x), np.sum(x * x)
+        return self.result
+
+
+REMEMBERED = {
+    "np.array_equal": Remembering(np.array_equal),
+    "np.allclose": Remembering(np.allclose),
+    "np.array_equiv": Remembering(np.array_equiv),
+    "==": Remembering(lambda x, last: (x == last).all()),
+    "np.all": Remembering(lambda x, last: np.all(np.equal(x, last))),
+    "bytes": Remembering(lambda x, last: x.tobytes() == last, lambda x: x.tobytes()),
+}
+
+
 def stored(x):
     out = np.zeros_like(x, shape=2)
     out[0] = x.item()

@@ -16,6 +16,7 @@ from tests.tape.leaking import (
     KEPT,
     LEAKS,
     LEGITIMATE,
+    REMEMBERED,
     collected,
     compared_only,
     examining,
@@ -125,6 +126,22 @@ def test_numpy_does_not_swallow_a_refusal():
         call(x)
     with pytest.raises(ad.LeavesGraphError):
         np.testing.assert_array_equal([x, x], [x, x + 1])
+
+
+@pytest.mark.parametrize("name", REMEMBERED)
+def test_what_was_kept_for_an_equal_plain_array_is_reported(name):
+    f, x = REMEMBERED[name], np.array([1.0, 2.0])
+    f(x)
+    for transform in (lambda: ad.grad(f)(x), lambda: ad.jvp(f, (x,), (x,))[1]):
+        found, reports = quietly(transform)
+        assert np.all(found == 0)
+        assert ["equal" in str(w.message) or "tobytes" in str(w.message) for w in reports] == [True]
+
+
+def test_what_is_compared_and_then_used_is_not_reported():
+    x = np.array([1.0, 2.0])
+    assert quietly(lambda: ad.grad(lambda t: np.sum(t) if np.array_equal(t, x) else 0.0)(x))[1] == []
+    assert quietly(lambda: ad.grad(lambda t, u: np.sum(u * (t == x).all()), (0, 1))(x, x))[1] == []
 
 
 # -- Legitimate programs ----------------------------------------------------------------------------------------------

@@ -79,6 +79,8 @@ class Note:
         #: The nodes of operations that took it as a constant; None for one that has no node.
         self.entered: list[tuple[Any, CodePlace]] = []
         self.seen = self.converted = self.reported = False
+        #: Whether it was found equal to a plain array, so that what was kept for that may be taken for its own.
+        self.found_equal = False
         #: The numbers that were written as text or bytes, and the thread that did it.
         self.written: list[Any] = []
         self.thread = 0
@@ -111,7 +113,10 @@ class Ledger:
         for note in list(self.notes.values()):
             if note.reported:
                 continue
-            why = _refusal(note, reach) if note.refused else _loss(note, reach, note in returned)
+            if note.found_equal:
+                why = _taken_for_another(note, reach)
+            else:
+                why = _refusal(note, reach) if note.refused else _loss(note, reach, note in returned)
             if why:
                 for other in self.notes.values():
                     other.reported = other.reported or other.place[:2] == note.place[:2]
@@ -127,6 +132,10 @@ class Reach:
     def missed(self, box: Any) -> str:
         """The name of an argument that `box` depends on and the result does not; empty if there is none."""
         return "" if self.varies else "any argument"
+
+    def is_constant(self) -> bool:
+        """Whether the result depends on no argument."""
+        return not self.varies
 
     def uses(self, box: Any) -> bool:
         """Whether the result depends on `box`."""
@@ -256,6 +265,26 @@ def refused(box: Any, call: str, floor: int) -> None:
         _noted(call, users_frame(), box, levels, refused=True)
 
 
+# Questions whether arrays are equal.
+EQUALITIES = frozenset(("equal", "array_equal", "array_equiv", "allclose"))
+
+
+def compared(op: Op, args: Sequence[Any], out: Any, floor: int) -> None:
+    """Note that the question `op` found an array that is differentiated equal to a plain one.
+
+    ``if np.array_equal(x, self.last): return self.result`` gives what was computed of the other one.
+    """
+    if not _RUNNING or type(out) not in (bool, np.bool_, np.ndarray):
+        return
+    boxes = [x for x in args if isinstance(x, Box)]
+    if len(boxes) != 1 or not np.all(out) or (op.name == "equal" and not (np.ndim(out) and np.size(out))):
+        return
+    levels = _levels(boxes[0], floor)[:1]
+    # The innermost: a transform around it asks the same of what is inside, and a derivative may well be a constant.
+    if levels and levels[0] == max(_RUNNING) and _mode.get() != "ignore":
+        _noted(f"np.{op.name}", users_frame(), boxes[0], levels, refused=True).found_equal = True
+
+
 def missing(box: Any, other: Any) -> tuple[int, ...]:
     """The levels of derivatives that `box` has and `other` has not."""
     mine, others = ({*_levels(x, 0), *_recorded(x)} for x in (box, other))
@@ -290,6 +319,12 @@ def kept(x: Any) -> None:
         _say(place, f"{_line(place)}: a value that was kept from an earlier derivative is used again, as a constant")
 
 
+def _taken_for_another(note: Note, reach: Reach) -> str:
+    """Nothing where something varies: an argument may be compared, and have no part in what follows."""
+    said = f"{note.call} found a value that is differentiated equal to one that is not, and the result does not depend"
+    return f"{said} on any argument; what was kept for the one is not the other's" if reach.is_constant() else ""
+
+
 def _refusal(note: Note, reach: Reach) -> str:
     lost = reach.missed(note.box) or ("" if reach.uses(note.box) else "that value")
     said = f"{note.call} was refused, and the error was swallowed; the result does not depend on "
@@ -312,6 +347,8 @@ def _loss(note: Note, reach: Reach, is_result: bool) -> str:
     if kind == "kept" or (kind == "unknown" and not note.seen):
         lost = reach.missed(note.box)
         return said + f"the result does not depend on {lost}" if lost else ""
+    if note.call == "t.tobytes()" and reach.is_constant():  # a key of what was kept
+        return said + "the result does not depend on any argument"
     return ""
 
 

@@ -12,7 +12,7 @@ from adjoint.arrays.layered import is_number
 from adjoint.core.box import TRACKED, Box, apply, settled
 from adjoint.core.errors import LeavesGraphError
 from adjoint.core.foreign import PLAIN, plain_array
-from adjoint.core.leaks import entering, left, matters, plain, refused
+from adjoint.core.leaks import EQUALITIES, compared, entering, left, matters, plain, refused
 from adjoint.core.op import Op
 from adjoint.forward.fast import fast_path
 from adjoint.forward.push import build, shaped
@@ -62,6 +62,8 @@ class Dual(WithFastPaths):
             values.append(arg)
         out = apply(op, values, settings)
         if op.kind == "constant":
+            if op.name in EQUALITIES:
+                compared(op, args, out, recording_floor.get())
             return Dual.of((out, None), level) if "creates" in op.flags else out
         if not wanted:
             if op.multiple:

@@ -27,6 +27,9 @@ class GraphReach(Reach):
         """Those that lead to the result."""
         return {node for x in flatten(self.value)[0] for node in self._behind(x)}
 
+    def is_constant(self) -> bool:
+        return not self.nodes
+
     def missed(self, box: Any) -> str:
         behind = self._behind(box)
         for number, tensors in self.arguments.items():

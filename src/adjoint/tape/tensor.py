@@ -15,6 +15,7 @@ from adjoint.core.box import Box, apply, outermost
 from adjoint.core.cotangents import Projection, as_cotangent
 from adjoint.core.errors import DTypeError, GradientError, ShapeError
 from adjoint.core.foreign import ForeignArrayError, asking
+from adjoint.core.leaks import EQUALITIES, compared
 from adjoint.core.locks import COLLECTING
 from adjoint.core.memory import copy_as_it_lies, shows
 from adjoint.core.op import Op
@@ -107,6 +108,8 @@ class Tensor(Leaving, Writable, Observable, TensorMethods):
         level = self.level
         out, node = record(op, level, args, settings, Tensor)
         if op.kind == "constant":
+            if level > 0 and op.name in EQUALITIES:
+                compared(op, args, out, recording_floor.get())
             return wrap(out, None, level) if "creates" in op.flags else out
         if op.multiple:
             return outputs(out, node, level)

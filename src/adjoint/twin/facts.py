@@ -32,7 +32,7 @@ class Facts:
         if len(sys.modules) == len(self._modules):
             return False
         before = len(self.methods), len(self.attributes)
-        for name, module in list(sys.modules.items()):
+        for name, module in sys.modules.copy().items():  # at once: another thread may import
             if name not in self._modules:
                 self._modules.add(name)
                 if self.follows[name] and not name.startswith(WITHIN) and isinstance(module, ModuleType):
