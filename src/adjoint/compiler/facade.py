@@ -36,6 +36,7 @@ from adjoint.twin.follow import callee
 if TYPE_CHECKING:
     from adjoint.core.scheduler import Future
     from adjoint.native.report.listing import Listing
+    from adjoint.native.report.schedule import Schedule
 
 # So many specializations of a function of one signature: beyond them it is run as it is.
 MOST_SPECIALIZATIONS = 16
@@ -348,6 +349,12 @@ class Compiled(Generic[P, R]):
                 f"there is no native code: {runner.reason or 'it is being made; compile with wait=True'}"
             )
         return runner.native
+
+    def schedule(self) -> Schedule:
+        """A measured run of the program that was recorded last, on arrays made up for it: see `adjoint.show`."""
+        from adjoint.native.report.schedule import measured
+
+        return measured(self._native())
 
     def explain(self) -> str:
         """What was recorded: signatures, specializations, what runs natively, and why something does not."""

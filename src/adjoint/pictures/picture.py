@@ -22,12 +22,14 @@ from adjoint.pictures.from_tape import diagram_of_tape
 from adjoint.pictures.plan import plan_scene
 from adjoint.pictures.png import png
 from adjoint.pictures.scene import Scene, scene
+from adjoint.pictures.schedule import schedule_scene
 from adjoint.pictures.svg import svg
 from adjoint.pictures.tree import text
 from adjoint.tape.tensor import Tensor
 
 if TYPE_CHECKING:
     from adjoint.native.report.listing import Listing
+    from adjoint.native.report.schedule import Schedule
 
 FORMATS = {"svg": ".svg", "png": ".png", "dot": ".dot", "text": ".txt"}
 
@@ -126,6 +128,29 @@ class PlanPicture(Picture):
         return f"{super()._repr_html_()}{_folded('the program as a circuit', self.circuit._repr_html_())}"
 
 
+class SchedulePicture(Picture):
+    """What ``show(f, "schedule")`` gives of a compiled function: a measured run, a row a worker, a box a task.
+
+    Attributes:
+        schedule: the boxes, with their times.
+    """
+
+    def __init__(self, schedule: Schedule, title: str) -> None:
+        super().__init__(Diagram(title, {}, []))
+        self.schedule = schedule
+
+    @cached_property
+    def text(self) -> str:
+        return f"{self.diagram.title}\n{self.schedule}"
+
+    @cached_property
+    def scene(self) -> Scene:
+        return schedule_scene(self.schedule, self.diagram.title)
+
+    def __repr__(self) -> str:
+        return f"<picture of a run of {self.diagram.title}: {len(self.schedule.boxes)} tasks>"
+
+
 def show(
     x: Any,
     path: str | Path | None = None,
@@ -142,7 +167,8 @@ def show(
     Args:
         x: a tensor with a graph, such as a loss; a `Graph`; an expression; a compiled function, of which the plan is
             drawn; or another function, with `at`.
-        path: where to write the picture: ``.svg``, ``.png`` (by Matplotlib), ``.dot`` or ``.txt``.
+        path: where to write the picture: ``.svg``, ``.png`` (by Matplotlib), ``.dot`` or ``.txt``. Of a compiled
+            function, ``"schedule"`` draws a measured run of its native code: a row a worker, a box a task.
         format: ``"svg"``, ``"png"``, ``"dot"`` or ``"text"``, where the path does not say.
         at: arguments at which a graph, an expression or a function is evaluated, forward and backward; by name, for
             an expression.
@@ -174,6 +200,8 @@ def show(
         └─ x
     """
     compiled = hasattr(type(x), "explain") and at is None  # a compiled function, whose room is above
+    if compiled and path == "schedule":
+        return SchedulePicture(x.schedule(), x.graph.name)
     diagram = _diagram(x.graph if compiled else x, at, names, gradient)
     if fold:
         folding.fold(diagram)

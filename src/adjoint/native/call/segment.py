@@ -71,6 +71,10 @@ class Segment:
         free.trust(arrays)
         return free.run, tuple(arrays)
 
+    def instance(self) -> _Instance:
+        """A native function with memory of its own, which nobody else uses."""
+        return _Instance(self, self._slow)
+
 
 class _Instance:
     """A native function with an arena of its own."""

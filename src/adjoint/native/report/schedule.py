@@ -1,0 +1,113 @@
+"""A measured run of a native program: which worker computed what, and when."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from adjoint.native.call import array_entry as entry
+from adjoint.native.call import pool
+from adjoint.native.call.driver import NativeStep
+from adjoint.native.call.segment import Segment
+from adjoint.native.plan.planner import Step
+
+if TYPE_CHECKING:
+    from adjoint.native.program import Program
+
+RUNS = 5  # of which the shortest is shown
+_Call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+
+
+class Box(NamedTuple):
+    """A task: the number of its step, what that is, by what it is computed, the worker, and when, in microseconds."""
+
+    step: int
+    label: str
+    by: str
+    worker: int
+    begun: float
+    over: float
+
+
+class Schedule(NamedTuple):
+    """What a run did: tasks, the number of workers besides the caller, which is worker 0, and its microseconds."""
+
+    boxes: list[Box]
+    workers: int
+    time: float
+
+    def busy(self, worker: int) -> float:
+        """The share of the time in which a worker computed."""
+        return sum(box.over - box.begun for box in self.boxes if box.worker == worker) / self.time
+
+    def __str__(self) -> str:
+        lines = [f"{self.time:.0f} us, {len(self.boxes)} tasks"]
+        for worker in range(self.workers + 1):
+            count = sum(box.worker == worker for box in self.boxes)
+            name = f"worker {worker}" if worker else "the caller"
+            lines.append(f"  {name:<10}  {count:>4} tasks, busy {self.busy(worker):.0%}")
+        return "\n".join(lines)
+
+
+def measured(program: Program) -> Schedule:
+    """Run the native segments of `program` on made-up arrays, which no state belongs to, and say who did what.
+
+    What NumPy computes in between is left out.
+    """
+    segments = [step.segment for step in program._steps if isinstance(step, NativeStep)]
+    best: tuple[int, list[tuple[int, Step, int, int, int]]] | None = None
+    ready = [_Run(segment) for segment in segments]
+    for _ in range(RUNS + 1):  # the first one warms up
+        found: list[tuple[int, Step, int, int, int]] = []
+        begun = perf_counter_ns()
+        for run in ready:
+            found += run.timed()
+        time = perf_counter_ns() - begun
+        if best is None or time < best[0]:
+            best = time, [(k, step, who, start - begun, stop - begun) for k, step, who, start, stop in found]
+    assert best is not None
+    time, tasks = best
+    boxes = [Box(k, step.label, step.by, who, start / 1e3, stop / 1e3) for k, step, who, start, stop in tasks]
+    return Schedule(boxes, max((box.worker for box in boxes), default=0), time / 1e3)
+
+
+class _Run:
+    """A segment with memory of its own, to be run step by step."""
+
+    def __init__(self, segment: Segment) -> None:
+        self.instance = segment.instance()
+        self.program: Any = entry.PROGRAM.at(self.instance.words.ctypes.data)
+        self.arrays = [_made_up(node) for node in (*segment.inputs, *segment.outputs)]
+        block = (ctypes.c_size_t * len(self.arrays)).from_address(self.program.block)
+        block[:] = [array.ctypes.data for array in self.arrays]
+        calls = (entry.STEP.at(self.program.table + k * entry.STEP.size) for k in range(self.program.steps))
+        self.calls = [(_Call(call.kernel), call.numbers) for call in calls if call.kernel]
+        self.steps = list(_repeated(segment.plan.steps))
+
+    def timed(self) -> list[tuple[int, Step, int, int, int]]:
+        """The tasks of one run: number, step, worker, beginning and end."""
+        spans, tasks = [], list[tuple[int, Step, int, int, int]]()
+        with pool.logged(len(self.calls) * pool.PARTS) as parts:
+            for call, numbers in self.calls:
+                begun = perf_counter_ns()
+                call(self.program.block, numbers)
+                spans.append((begun, perf_counter_ns()))
+        for k, (step, (begun, over)) in enumerate(zip(self.steps, spans, strict=True), 1):
+            own = [(who, start, stop) for who, start, stop in parts if begun <= start and stop <= over]
+            tasks += [(k, step, *part) for part in (own or [(0, begun, over)])]
+        return tasks
+
+
+def _repeated(steps: list[Step]) -> Iterator[Step]:
+    for step in steps:
+        for _ in range(1 if step.inner is None else -(-step.numbers[1] // step.numbers[0])):
+            yield step
+
+
+def _made_up(node: Any) -> np.ndarray:
+    """An array for which any program runs: positions are inside, and logarithms finite."""
+    return np.full(node.shape, 0.5 if node.dtype.kind in "fc" else 0, node.dtype)
