@@ -16,9 +16,10 @@ from adjoint.native.codegen.loop_nest import Reduction
 from adjoint.native.lower import table as lowering
 from adjoint.native.plan import assembly, loops
 from adjoint.native.plan.assembly import ASSEMBLED
+from adjoint.native.plan.convolution import TAPS
 from adjoint.native.plan.decompose import REDUCED
 from adjoint.native.plan.fusion import axes_reduced
-from adjoint.native.plan.indexing import GATHER, PUT, SCATTER
+from adjoint.native.plan.indexing import GATHER, PUT, SCATTER, SLIDE
 from adjoint.native.plan.piecewise import ASSEMBLE
 from adjoint.native.plan.views import VIEWS, plain, through
 
@@ -42,6 +43,8 @@ def kind_of(node: Node) -> tuple[str, str]:
     unfit = [reason for n in everything if (reason := _unfit(n.shape, n.dtype))]
     if unfit:
         return "numpy", min(unfit)[1]
+    if node.op in (SLIDE, TAPS):
+        return node.op.name, ""
     if node.op in (GATHER, SCATTER, PUT, ASSEMBLE):
         return ("gather" if node.op is GATHER else "assemble"), ""
     name = node.op.name

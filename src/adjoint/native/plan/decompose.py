@@ -20,7 +20,7 @@ from adjoint.graph.on_symbols import on_symbols
 from adjoint.graph.rewrite import converted, op_named, with_args
 from adjoint.graph.symbol import still
 from adjoint.native.lower.table import TABLE
-from adjoint.native.plan import decompositions
+from adjoint.native.plan import convolution, decompositions, pooled
 from adjoint.native.plan.assembly import ASSEMBLED
 from adjoint.native.plan.indexing import FROM_INDEX, by_positions
 from adjoint.native.plan.products import written_out
@@ -85,6 +85,7 @@ INSTEAD: dict[str, Callable[..., Any]] = {
     "reduce_var": _variance,
     "reduce_std": _deviation,
     **decompositions.INSTEAD,
+    **pooled.INSTEAD,
 }
 
 
@@ -109,6 +110,10 @@ def _taken_apart(node: Node, args: tuple[Node, ...]) -> Node:
     if node.op.name == "matmul" and node.dtype is not None:
         args = tuple(converted(arg, node.dtype, node.place) for arg in args)
         return written_out(node, args) or with_args(node, args)
+    if node.op.name in convolution.NAMES and (made := convolution.taken_apart(node, args)):
+        return made
+    if node.op.name == "window_put" and (made := pooled.put(node, args, _taken_apart)):
+        return made
     if node.op.name in ("any", "all") and len(args) == 2 and args[1].kind == "constant":
         return call(
             node.op, args[:1], {**node.settings, "axis": args[1].value}, node.shape, node.dtype, lambda: node.place

@@ -21,7 +21,14 @@ from adjoint.native.plan.multiply import fits
 from adjoint.native.plan.views import View
 from adjoint.ops.reductions import axes_of
 
-BARRIERS = ("matmul", "assemble", "loop", "result")  # what reads its arguments as wholes, in a step of its own
+BARRIERS = (
+    "matmul",
+    "slide",
+    "taps",
+    "assemble",
+    "loop",
+    "result",
+)  # what reads its arguments as wholes, in a step of its own
 PLACEWISE = ("elementwise", "gather")  # what is computed place by place
 LARGEST = 64  # nodes a kernel: more would not fit into the processor's registers
 LARGEST_OF_NUMBERS = 128  # which are stored and read by an instruction each
@@ -184,7 +191,7 @@ def _product_of(group: Group, scope: Scope, stage: dict[Node, int], taken: set[N
         return None
     read = dict.fromkeys(arg for node in group.nodes for arg in node.args if arg not in inside)
     for product in read:
-        if scope.kinds.get(product) != "matmul" or product not in scope.inside or product in taken:
+        if scope.kinds.get(product) not in ("matmul", "slide") or product not in scope.inside or product in taken:
             continue
         others = [arg for arg in read if arg is not product]
         waits = any(scope.base(arg) is product or stage.get(scope.base(arg), -1) > stage[product] for arg in others)

@@ -30,6 +30,8 @@ def never(*args: Any, **settings: Any) -> Any:
 GATHER = Op("gather", never, ("a", "positions"))
 SCATTER = Op("scatter", never, ("value", "positions"))
 PUT = Op("put", never, ("value", "positions", "a"))
+# x (n, groups * c, *room, phases, row), w (groups, rows, c * prod(kernel)) -> (n, groups * rows, *count)
+SLIDE = Op("slide", never, ("x", "w"), settings={"kernel": (), "step": (), "dilation": (), "count": (), "inside": ()})
 FROM_INDEX = ("getitem", "pick", "scatter_add", "place_at", "overwrite", "last_writer")
 
 
@@ -236,7 +238,7 @@ def _reshaped(node: Node, shape: tuple[int, ...]) -> Node:
 
 
 def checks(nodes: Iterable[Node]) -> list[Node]:
-    """Whether all index arrays of `nodes` name elements that are there: at most one node, which is true if so."""
+    """Whether all index arrays of `nodes` name elements that are there, and what else is asked: at most one node."""
     every = list(dict.fromkeys(c for n in nodes for c in _settings(n).get("inside", ())))
     if not every:
         return []
@@ -247,4 +249,4 @@ def checks(nodes: Iterable[Node]) -> list[Node]:
 
 
 def _settings(node: Node) -> Mapping[str, Any]:
-    return node.settings if node.op in (GATHER, SCATTER, PUT) else {}
+    return node.settings if node.op in (GATHER, SCATTER, PUT, SLIDE) else {}

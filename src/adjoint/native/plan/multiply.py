@@ -16,6 +16,7 @@ from adjoint.native.codegen import machine, panels
 from adjoint.native.codegen.loop_nest import contiguous
 from adjoint.native.codegen.machine import Vectors
 from adjoint.native.codegen.matrix_product import Tiles
+from adjoint.native.plan.indexing import SLIDE
 from adjoint.native.plan.views import View, plain
 
 LONGEST = 768  # steps of a sum at a time; twice as many are not worth a second time
@@ -115,7 +116,7 @@ def cut(found: Sides, dtype: str, vectors: Vectors) -> Cut:
     size = int(dtype[1])
     width = vectors.bytes // size
     large = found.rows * found.inner * size > 2 * CACHE
-    rows, columns = _tile(found.rows, found.columns, width, vectors.registers, WHOLE if large else 1)
+    rows, columns = tile(found.rows, found.columns, width, vectors.registers, WHOLE if large else 1)
     full, left = divmod(found.columns, columns * width)
     wide = 0 if not full else -(-left // width)
     times = -(-found.rows // rows)
@@ -135,7 +136,7 @@ def cut(found: Sides, dtype: str, vectors: Vectors) -> Cut:
     return Cut(tiles, block, steps, packed, packed_left)
 
 
-def _tile(m: int, n: int, width: int, registers: int, least: int) -> tuple[int, int]:
+def tile(m: int, n: int, width: int, registers: int, least: int = 1) -> tuple[int, int]:
     """Rows, not fewer than `least` if there are as many, and vectors of a tile for which C takes the least time."""
     vectors = -(-n // width)
 
@@ -161,7 +162,11 @@ def by_blas(x: View, y: View) -> bool:
 
 def fits(product: Node, others: Sequence[Node], views: Mapping[Node, View]) -> bool:
     """Whether our code computes `product`, and what is computed of its elements and those of `others` with it."""
-    x, y = (views.get(arg) or plain(arg) for arg in product.args)
+    x, y, *shown = (views.get(arg) or plain(arg) for arg in (*product.args, *others))
+    if product.op is SLIDE:
+        return all(
+            (views.get(arg) or plain(arg)).read(arg.dtype, product.shape).strides[-1] in (0, 1) for arg in others
+        )
     if by_blas(x, y) or x.shape[-1] > 2 * LONGEST:
         return False
     shown = [views.get(arg) or plain(arg) for arg in others]
@@ -208,8 +213,8 @@ def placed(strides: tuple[int, ...], found: Sides, domain: tuple[int, ...]) -> t
     return None if stack is None else (strides[-2], strides[-1], stack)
 
 
-def numbers(found: Sides, how: Cut, part: tuple[int, int], units: tuple[int, int], stored: int) -> list[int]:
-    """What the kernel is told: so many steps of the sum for some units; an element of C that is `stored` has bytes."""
+def numbers(found: Sides, how: Cut, part: tuple[int, int], units: tuple[int, int]) -> list[int]:
+    """What the kernel is told of so many steps of the sum for some units."""
     width, size = machine.vectors().bytes, int(how.tiles.dtype[1])
     tiles, columns = how.tiles, how.tiles.columns * width
     (a_row, a_inner, a_stack), (b_inner, _, b_stack) = found.a, found.b
@@ -226,8 +231,7 @@ def numbers(found: Sides, how: Cut, part: tuple[int, int], units: tuple[int, int
         ]
     full = found.rows // tiles.rows
     return [*units, units_of(found, how), min(how.block, full), full, max(1, found.columns * size // columns),
-            part[1] - part[0], found.columns % (width // size), *a, *b,
-            found.columns * stored, found.rows * found.columns * stored]  # fmt: skip
+            part[1] - part[0], found.columns % (width // size), *a, *b]  # fmt: skip
 
 
 def units_of(found: Sides, how: Cut) -> int:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from adjoint.native.plan.planner import Planner
 
 
-class _End(NamedTuple):
+class End(NamedTuple):
     """What is done with a product's elements: the views that are read there, the code, the nodes that are stored."""
 
     reads: list[View]
@@ -54,7 +54,7 @@ def multiply(planner: Planner, node: Node, group: Group | None = None, needed: s
     found = sides(x, y, node.shape)
     for k in found if isinstance(found, list) else ():
         x, y = _put_in_rows(planner, node, x, y, k)
-    end = _end(planner, node, group, needed or set())
+    end = end_of(planner, node, group, needed or set())
     form = arranged(x, y, node.shape, [view.read(view.base.dtype, node.shape).strides for view in end.reads])
     assert form is not None, (x, y, end)
     _by_tiles(planner, node, (x, y), form, end, group)
@@ -71,9 +71,9 @@ def _put_in_rows(planner: Planner, node: Node, x: View, y: View, k: int) -> tupl
     return (moved, y) if k == 0 else (x, moved)
 
 
-def _end(planner: Planner, node: Node, group: Group | None, needed: set[Node]) -> _End:
+def end_of(planner: Planner, node: Node, group: Group | None, needed: set[Node]) -> End:
     if group is None:
-        return _End([], [], [(0, node)])
+        return End([], [], [(0, node)])
     inside, places = set(group.nodes), {node: 0}
     outside = dict.fromkeys(arg for n in group.nodes for arg in n.args if arg not in inside and arg is not node)
     read = [arg for arg in outside if not is_number(arg)]
@@ -82,37 +82,27 @@ def _end(planner: Planner, node: Node, group: Group | None, needed: set[Node]) -
     for n in group.nodes:
         planner.express(n, 1 + len(read), expressions, places)
     stores = [(places[n], n) for n in (node, *group.nodes) if n in needed]
-    return _End([planner.view(arg) for arg in read], expressions, stores)
+    return End([planner.view(arg) for arg in read], expressions, stores)
 
 
 def _by_tiles(
-    planner: Planner, node: Node, xy: tuple[View, View], form: tuple[Sides, list[tuple[int, int, int]]], end: _End,
+    planner: Planner, node: Node, xy: tuple[View, View], form: tuple[Sides, list[tuple[int, int, int]]], end: End,
     group: Group | None,
 ) -> None:  # fmt: skip
     (x, y), (found, places), dtype = xy, form, key_of(node.dtype)
     how, size = cut(found, dtype, machine.vectors()), node.dtype.itemsize
     right: tuple[Any, int] = (y.base, y.offset * size)
-    for view in (x, y, *end.reads):
+    for view in (x, y):
         planner.hold(view.base)
     if how.packed:
         right = _packed(planner, node, y, found, how), 0
-    reads = [
-        Read(key_of(v.base.dtype), p[0] != 0 or p[2] != 0, p[1] != 0) for v, p in zip(end.reads, places, strict=True)
-    ]
-    after = None
-    if group is not None:
-        stores = tuple((k, key_of(n.dtype)) for k, n in end.stores)
-        after = After(tuple(reads), tuple(end.expressions), stores)
-    own = [(view.base, view.offset * view.base.dtype.itemsize) for view in end.reads]
-    own += [(n, 0) for _, n in end.stores]
     moves: list[int] = []
-    for view, (row, _, stack) in zip(end.reads, places, strict=True):
+    for (row, _, stack), view in zip(places, end.reads, strict=True):
         moves += (row * view.base.dtype.itemsize, stack * view.base.dtype.itemsize)
-    for _, n in end.stores[1:]:
+    for _, n in end.stores:
         moves += (found.columns * n.dtype.itemsize, found.rows * found.columns * n.dtype.itemsize)
-    written = tuple(n for _, n in end.stores)
-    use = Use(tuple(dict.fromkeys((x.base, right[0], *(v.base for v in end.reads)))), written,
-              _instead(end, {x.base, y.base, right[0]}, node.shape))  # fmt: skip
+    own = operands_of(planner, end)
+    use = use_of(end, (x.base, right[0]), node.shape, y.base)
     nodes = tuple(group.members) if group else (node,)
     scratch = None
     if how.packed_left:
@@ -121,7 +111,7 @@ def _by_tiles(
         use = use._replace(reads=(scratch, *use.reads))
     for units, part in _parts(found, how):
         kernel = how.tiles._replace(resumes=part[0] > 0)
-        told = numbers(found, how, part, units, end.stores[0][1].dtype.itemsize)
+        told = numbers(found, how, part, units)
         left: tuple[Any, int] = (x.base, (x.offset + part[0] * found.a[1]) * size)
         if scratch is not None:
             said, start, before = left_packing(found, how, part, units[0])
@@ -132,20 +122,47 @@ def _by_tiles(
             left = scratch, -before
         further = part[0] * (line_bytes(found, how) if how.packed else found.b[0] * size)
         operands = [left, (right[0], right[1] + further), *own]
-        function = _function(planner, kernel, after)
+        function = kernel_of(planner, kernel, end, group)
         rows = min(how.block * how.tiles.rows * (units[1] - units[0]), found.stack * found.rows)
         done = rows, found.columns, part[1] - part[0]
         planner.multiplied(function, operands, [*told, *moves], nodes, use, "product", done)
 
 
-def _function(planner: Planner, tiles: matrix_product.Tiles, after: After | None) -> Function:
+def kernel_of(planner: Planner, tiles: matrix_product.Tiles, end: End, group: Group | None) -> Function:
     """The kernel; that of an equal product, if there was one."""
     key: Hashable = tiles
-    if after is not None:
-        key = tiles, after.reads, tuple((e.key, e.args) for e in after.expressions), after.stores
+    after = None
+    if group is not None:
+        reads = tuple(Read(key_of(view.base.dtype), bool(along[-1])) for view, along in
+                      zip(end.reads, _reads(end, group.domain), strict=True))  # fmt: skip
+        after = After(reads, tuple(end.expressions), tuple((k, key_of(n.dtype)) for k, n in end.stores))
+        key = tiles, reads, tuple((e.key, e.args) for e in end.expressions), after.stores
     if key not in planner.known:
         planner.known[key] = matrix_product.write(tiles, machine.vectors(), after)
     return planner.known[key]
+
+
+def strides_of(end: End, shape: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], int]]:
+    """For each array that is read or stored where the product is: its strides there, and the bytes of an element."""
+    yield from zip(_reads(end, shape), (view.base.dtype.itemsize for view in end.reads), strict=True)
+    for _, node in end.stores:
+        yield contiguous(shape), node.dtype.itemsize
+
+
+def _reads(end: End, shape: tuple[int, ...]) -> list[tuple[int, ...]]:
+    return [view.read(view.base.dtype, shape).strides for view in end.reads]
+
+
+def operands_of(planner: Planner, end: End) -> list[tuple[Any, int]]:
+    """Where the arrays lie that are read or stored where the product is."""
+    read = [(planner.hold(view.base), view.offset * view.base.dtype.itemsize) for view in end.reads]
+    return read + [(node, 0) for _, node in end.stores]
+
+
+def use_of(end: End, sides: tuple[Any, ...], shape: tuple[int, ...], *others: Any) -> Use:
+    """What the step does to memory that reads these sides of a product; `others` are read for it, too."""
+    reads = dict.fromkeys((*sides, *(view.base for view in end.reads)))
+    return Use(tuple(reads), tuple(node for _, node in end.stores), _instead(end, {*sides, *others}, shape))
 
 
 def _parts(found: Sides, how: Cut) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
@@ -159,7 +176,7 @@ def _parts(found: Sides, how: Cut) -> Iterator[tuple[tuple[int, int], tuple[int,
             yield (unit, unit + 1), (start, min(start + how.steps, found.inner))
 
 
-def _instead(end: _End, sides: set[Any], shape: tuple[int, ...]) -> dict[Any, tuple[Any, ...]]:
+def _instead(end: End, sides: set[Any], shape: tuple[int, ...]) -> dict[Any, tuple[Any, ...]]:
     """For each array that is written, those whose places it may take: read once, element by element in its order."""
     bases = [view.base for view in end.reads]
     whole = contiguous(shape)

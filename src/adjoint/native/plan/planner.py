@@ -17,7 +17,7 @@ from adjoint.native.codegen.loop_nest import Expression, Reduction, Spec, Split,
 from adjoint.native.codegen.memory import Operand
 from adjoint.native.lower import table as lowering
 from adjoint.native.plan import arena as buffers
-from adjoint.native.plan import assembly, loops, multiplying
+from adjoint.native.plan import assembly, loops, multiplying, sliding
 from adjoint.native.plan.arena import Arena, Use
 from adjoint.native.plan.assembly import is_number, number_as
 from adjoint.native.plan.classify import reduction_of
@@ -192,12 +192,13 @@ class Planner:
 
     def _step(self, group: Group | Node, needed: set[Node]) -> None:
         if isinstance(group, Node):
-            if self.kinds[group] == "matmul":
-                multiplying.multiply(self, group)
-            elif self.kinds[group] in (made := {"assemble": self._assemble, "loop": self._turn}):
-                made[self.kinds[group]](group)
+            made = {"matmul": multiplying.multiply, "slide": sliding.slide, "taps": sliding.taps,
+                    "assemble": Planner._assemble, "loop": Planner._turn}  # fmt: skip
+            if self.kinds[group] in made:
+                made[self.kinds[group]](self, group)
         elif group.product:
-            multiplying.multiply(self, group.product, group, needed)
+            after = multiplying.multiply if self.kinds[group.product] == "matmul" else sliding.slide
+            after(self, group.product, group, needed)
         else:
             self._compute(group, needed)
 
