@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN := $(BIN)/python -m
 
-.PHONY: help demo test test-pythons check bench conformance docs clean
+.PHONY: help demo test test-pythons check bench roofline conformance docs clean
 
 help:
 	@echo "make demo   train a network to read handwritten digits; results go to runs/"
@@ -14,6 +14,7 @@ help:
 	@echo "make docs   run every code block of README, docs and docstrings"
 	@echo "make conformance   differentiate 40 packages of other people, and write what became of them"
 	@echo "make bench  measure adjoint beside other libraries"
+	@echo "make roofline  measure this machine's limits, and what compiled functions take of them"
 	@echo "make clean  remove .venv, runs and builds"
 
 demo: $(VENV)/ready
@@ -41,6 +42,9 @@ conformance: $(VENV)/ready
 bench: $(VENV)/ready-bench
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.readme
+
+roofline: $(VENV)/ready
+	$(BIN)/python -m benchmarks.roofline
 
 $(VENV)/ready: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

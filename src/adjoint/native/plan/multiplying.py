@@ -186,7 +186,10 @@ def _instead(end: End, sides: set[Any], shape: tuple[int, ...]) -> dict[Any, tup
 
 
 def _packed(planner: Planner, node: Node, y: View, found: Sides, how: Cut) -> Any:
-    """B's panels, which a step of its own makes."""
+    """B's panels, which a step of its own makes, unless there are some already."""
+    known = planner.copied.get((y, how.packed, how.tiles.columns, found.stack, found.b))
+    if known is not None:
+        return known
     size, turned = node.dtype.itemsize, found.b[1] != 1
     matrices = found.stack if found.b[2] else 1
     scratch = planner.scratch(node, (matrices * packed_bytes(found, how) // size,))
@@ -194,6 +197,7 @@ def _packed(planner: Planner, node: Node, y: View, found: Sides, how: Cut) -> An
     function = _panels(planner, how.tiles.dtype, columns, turned, machine.vectors())
     operands = [(y.base, y.offset * size), (scratch, 0)]
     planner.multiplied(function, operands, told, (), Use((y.base,), (scratch,), {}), "kernel")
+    planner.copied[y, how.packed, how.tiles.columns, found.stack, found.b] = scratch
     return scratch
 
 

@@ -131,6 +131,7 @@ class Planner:
         self.constants: list[Node] = []
         self.known: dict[Hashable, Function] = {}
         self.steps: list[Step] = []
+        self.copied: dict[Hashable, Copy] = {}  # what sides of products have been copied to
 
     def view(self, node: Node) -> View:
         """Where the elements of `node` lie."""
