@@ -206,6 +206,42 @@ def test_an_error_of_the_data_set_arrives_as_it_is(workers: int) -> None:
     loader.close()
 
 
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_pass_after_an_error_is_whole(tmp_path: Path, workers: int) -> None:
+    class Once(Squares):
+        """Fails at one item, until a file says that this is over."""
+
+        def __getitem__(self, i: int) -> tuple[np.ndarray, int]:
+            if i == 5 and not (tmp_path / "over").exists():
+                raise ZeroDivisionError("five")
+            return super().__getitem__(i)
+
+    loader = DataLoader(Once(), 4, num_workers=workers)
+    with pytest.raises(ZeroDivisionError, match="five"):
+        list(loader)
+    (tmp_path / "over").touch()
+    for _ in range(2):
+        assert np.concatenate(numbers(loader)).tolist() == [i * i for i in range(20)]
+    loader.close()
+
+
+def test_batches_are_loaded_before_they_are_asked_for(tmp_path: Path) -> None:
+    class Marking(Squares):
+        def __getitem__(self, i: int) -> tuple[np.ndarray, int]:
+            (tmp_path / str(i)).touch()
+            return super().__getitem__(i)
+
+    loader = DataLoader(Marking(), 1, num_workers=2, prefetch_factor=3)
+    batches = iter(loader)
+    for asked in (1, 2):
+        next(batches)
+        deadline = time.monotonic() + 60
+        while len(list(tmp_path.iterdir())) < asked + 6 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert len(list(tmp_path.iterdir())) == asked + 6
+    loader.close()
+
+
 class Dying(Squares):
     def __getitem__(self, i: int) -> tuple[np.ndarray, int]:
         if i == 13:

@@ -428,6 +428,16 @@ def test_a_finished_run_is_gone_on_with_and_not_overwritten(tmp_path: Path) -> N
     assert (tmp_path / "checkpoint.safetensors").read_bytes() == before
 
 
+def test_a_run_that_a_callback_stopped_stays_stopped(tmp_path: Path) -> None:
+    stop = Hear(lambda step: step.done == 8)
+    first = learn(noisy(), folder=tmp_path, callbacks=[stop])
+    again = learn(noisy(), folder=tmp_path, resume=True)
+    assert first.stopped
+    assert again.stopped
+    for name, value in first.last_state.items():
+        np.testing.assert_array_equal(again.last_state[name], value)
+
+
 def test_callbacks_are_gone_on_with(tmp_path: Path) -> None:
     class Count(Callback):
         steps = 0

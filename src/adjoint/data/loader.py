@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -158,16 +159,17 @@ class DataLoader:
 
     def _by_workers(self, work: _Work, tasks: Iterator[Any]) -> Iterator[Any]:
         pool, self._pool = self._pool, None  # another iterator over this loader takes processes of its own
+        first: list[Any] = []
         if pool is None:
-            for task in tasks:  # the first batch says how much memory is to be shared
+            for task in islice(tasks, 1):  # the first batch says how much memory is to be shared
                 with _restored():
-                    first = work.seeded(*task)
-                pool = Pool(work.seeded, self.num_workers, self.prefetch_factor, room_of(first), self._method)
-                yield first
-                break
+                    first.append(work.seeded(*task))
+                pool = Pool(work.seeded, self.num_workers, self.prefetch_factor, room_of(first[0]), self._method)
         if pool is not None:
             try:
-                yield from pool.run(tasks)
+                results = pool.run(tasks)
+                yield from first
+                yield from results
             finally:
                 self._pool = pool if pool.close.alive else None
 

@@ -64,24 +64,25 @@ class Pool:
             self._pipes.append(ours)
             self._processes.append(process)
             self._memories.append(np.frombuffer(memory, np.uint8))
-        self._sent, self._stale = [0] * workers, [0] * workers
+        self._sent, self._stale = [0] * workers, [0] * workers  # tasks; results that nobody wants any more
+        self._waiting: deque[int] = deque()  # whose results are wanted, in order
         self.close = weakref.finalize(self, _close, os.getpid(), self._pipes, self._processes)
 
     def run(self, tasks: Iterator[Task]) -> Iterator[Any]:
-        """The results of `tasks`, in their order."""
-        waiting: deque[int] = deque()
-        try:
-            for k, task in enumerate(islice(tasks, len(self._pipes) * self._ahead)):
-                waiting.append(self._send(k % len(self._pipes), task))
-            while waiting:
-                result = self._receive(waiting[0])
-                worker = waiting.popleft()
-                for task in islice(tasks, 1):
-                    waiting.append(self._send(worker, task))
-                yield result
-        finally:
-            for worker in waiting:
-                self._stale[worker] += 1
+        """Begin with `tasks`, at once; gives their results in order. What nobody has taken before is dropped."""
+        for worker in self._waiting:
+            self._stale[worker] += 1
+        first = islice(tasks, len(self._pipes) * self._ahead)
+        self._waiting = deque(self._send(k % len(self._pipes), task) for k, task in enumerate(first))
+        return self._results(tasks, self._waiting)
+
+    def _results(self, tasks: Iterator[Task], waiting: deque[int]) -> Iterator[Any]:
+        while waiting:
+            worker = waiting.popleft()
+            result = self._receive(worker)
+            for task in islice(tasks, 1):
+                waiting.append(self._send(worker, task))
+            yield result
 
     def _send(self, worker: int, task: Task) -> int:
         try:
@@ -92,7 +93,7 @@ class Pool:
         return worker
 
     def _receive(self, worker: int) -> Any:
-        """The next result of a process that nobody has left behind."""
+        """The next result of a process that is still wanted."""
         try:
             while self._stale[worker]:
                 self._pipes[worker].recv()
@@ -100,6 +101,9 @@ class Pool:
             place, sizes, packed, failed = self._pipes[worker].recv()
         except (EOFError, OSError):
             raise self._died(worker) from None
+        except BaseException:  # Ctrl-C: half a message may be read
+            self.close()
+            raise
         if failed:
             error = pickle.loads(packed)
             error.add_note(failed)

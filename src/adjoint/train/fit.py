@@ -273,7 +273,7 @@ class _Run:
             except KeyboardInterrupt:
                 self.asked = True
             history.interrupted = self.asked
-        if self.asked and self.whole:
+        if (self.asked or history.stopped) and self.whole:
             self.save()
         history.last_state = self.model.state_dict()
         history.best_state = history.best_state or history.last_state
@@ -339,6 +339,8 @@ class _Run:
         self.whole = True
 
     def tell(self) -> None:
+        if not self.listeners:
+            return
         total = None if self.steps is None else self.epochs * self.steps
         step = Step(len(self.history.epochs) + 1, self.done, total, self.means.examples, self.means.figures())
         for callback in self.listeners:
