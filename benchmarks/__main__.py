@@ -13,6 +13,7 @@ NAMES = (
     "chain",
     "fanout",
     "gru",
+    "layers",
     "mlp",
     "hessian",
     "expr",

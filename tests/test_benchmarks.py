@@ -14,7 +14,20 @@ from benchmarks import __main__ as command
 from benchmarks import report
 from benchmarks.harness import Budget, Case, Row, interleaved, plain
 from benchmarks.peers import PEERS, installed
-from benchmarks.workloads import checkpoint, deep, equations, expr, forward, graph, linalg, memory, native, sparse, vmap
+from benchmarks.workloads import (
+    checkpoint,
+    deep,
+    equations,
+    expr,
+    forward,
+    graph,
+    layers,
+    linalg,
+    memory,
+    native,
+    sparse,
+    vmap,
+)
 from benchmarks.workloads import compile as compiling
 
 # What the peers warn about when they are imported is their own affair.
@@ -50,6 +63,14 @@ def test_adjoint_and_numpy_are_always_there(name: str) -> None:
         assert {budget.peer for budget in case.budgets} <= PEERS.keys()
         assert case.per >= 1
     assert {"adjoint", "NumPy"} <= import_module(f"benchmarks.workloads.{name}").EVERYONE.keys()
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in layers.cases(small=True)])
+def test_layers_are_the_same_by_every_peer(case: Case) -> None:
+    found = {peer: plain(program()) for peer, program in case.build().items()}
+    for peer, gradients in found.items():
+        for g, e in zip(gradients, found["adjoint"], strict=True):
+            np.testing.assert_allclose(g, e, rtol=1e-4, atol=1e-4, err_msg=peer)
 
 
 def test_expressions_have_the_same_gradients_everywhere() -> None:

@@ -134,7 +134,7 @@ SENTENCES: dict[str, dict[str, str]] = {
     "autograd": {
         "Function": "a function with a derivative of its own is @ad.custom_vjp, or ad.op (docs/howto/own_rules.md)",
         "Variable": "ad.tensor(x, requires_grad=True)",
-        "functional": "ad.jacobian(f)(x), ad.hessian(f)(x), ad.jvp(f, (x,), (v,)), ad.vjp(f, x), ad.hvp(f, (x,), (v,))",
+        "functional": "ad.jacobian(f)(x), ad.hessian(f)(x), ad.jvp(f, (x,), (v,)), ad.vjp(f, x), ad.hvp(f, x, v)",
         "gradcheck": "ad.testing.check_grads(f, x)",
         "gradgradcheck": "ad.testing.check_grads(f, x, order=2)",
         "graph": "ad.saved_tensors_hooks, ad.save_on_disk",

@@ -16,12 +16,20 @@ from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
 from adjoint.ops.activation import relu, sigmoid
 from adjoint.ops.neural import affine
+from adjoint.ops.recurrence import lstm_steps
+from adjoint.tape.tensor import Tensor
 
 State = tuple[Any, ...]
 
 
 def _product(x: Any, weight: Any, bias: Any) -> Any:
     return np.matmul(x, weight.T) if bias is None else affine(x, weight, bias)
+
+
+def _are_plain(*xs: Any) -> bool:
+    """Whether all are arrays of one dtype, or tensors of these: then their steps need no graph each."""
+    held = [x.data if isinstance(x, Tensor) else x for x in xs]
+    return all(type(x) is np.ndarray for x in held) and len({x.dtype for x in held}) == 1
 
 
 def _rnn(activation: Callable[[Any], Any]) -> Callable[..., State]:
@@ -58,6 +66,8 @@ class _Cells(Module):
     states: ClassVar[int] = 1
     gates: ClassVar[int] = 1
     nonlinearity: str = "tanh"
+    #: All steps of a layer as one operation, if there is one.
+    together: ClassVar[Callable[..., Any] | None] = None
 
     def _step(self) -> Callable[..., State]:
         raise NotImplementedError
@@ -85,7 +95,7 @@ class _Plain(_Cells):
 
 
 class _Lstm(_Cells):
-    states, gates = 2, 4
+    states, gates, together = 2, 4, lstm_steps
 
     def _step(self) -> Callable[..., State]:
         return _lstm
@@ -273,7 +283,12 @@ class _Recurrent(_Cells):
         """One layer in one direction: all results, and the last state."""
         weight = getattr(self, "weight_hh" + suffix)
         biases = [getattr(self, name + suffix) if self.bias else None for name in ("bias_ih", "bias_hh")]
-        given = _product(x, getattr(self, "weight_ih" + suffix), biases[0])
+        inputs = getattr(self, "weight_ih" + suffix)
+        if here is None and self.together is not None and _are_plain(x, *state, weight, inputs):
+            bias = [] if biases[0] is None else [biases[0] + biases[1]]
+            hs, cs, _ = type(self).together(x[::-1] if backward else x, *state, inputs, weight, *bias)  # type: ignore[misc]  # not None
+            return hs[::-1] if backward else hs, (hs[-1], cs[-1])
+        given = _product(x, inputs, biases[0])
         step, found = self._step(), []
         order = range(x.shape[0])
         for t in reversed(order) if backward else order:

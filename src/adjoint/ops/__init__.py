@@ -73,6 +73,7 @@ _RARER = {
     ),
     "polynomials": "poly polydiv polyfit roots trim_zeros",
     "pooling": "window_pick window_put window_spread window_sum",
+    "recurrence": "lstm_steps",
     "sets": "intersect1d setdiff1d setxor1d union1d unique unique_all unique_counts unique_inverse unique_values",
     "statistics": "average corrcoef cov",
 }

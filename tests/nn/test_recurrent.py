@@ -1,0 +1,65 @@
+"""All steps of an LSTM as one operation, beside the loop that other transforms and compiled programs follow."""
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint import nn
+from adjoint.nn import recurrent
+
+X = np.random.default_rng(0).normal(size=(5, 2, 3))
+
+
+@pytest.fixture(params=[True, False], ids=["bias", "no bias"])
+def layer(request):
+    return nn.LSTM(3, 4, num_layers=2, bidirectional=True, bias=request.param, rng=0)
+
+
+def loss(layer, parameters, x):
+    out, (h, c) = nn.functional_call(layer, parameters, x)
+    return np.sum(np.sin(out)) + np.sum(h * c)
+
+
+def test_both_ways_agree_to_second_order(layer, monkeypatch):
+    p = layer.state_dict()
+    direction = {name: np.cos(np.arange(v.size)).reshape(v.shape) for name, v in p.items()}
+
+    def first(q):
+        return ad.value_and_grad(lambda q: loss(layer, q, X))(q)
+
+    def second(q):
+        return ad.grad(lambda q: sum(np.sum(g * direction[n]) for n, g in first(q)[1].items()))(q)
+
+    one = first(p), second(p)
+    monkeypatch.setattr(recurrent._Lstm, "together", None)
+    steps = first(p), second(p)
+    np.testing.assert_allclose(one[0][0], steps[0][0], rtol=1e-12)
+    for found, expected in ((one[0][1], steps[0][1]), (one[1], steps[1])):
+        for name in p:
+            np.testing.assert_allclose(found[name], expected[name], rtol=1e-9, atol=1e-11)
+
+
+def test_other_modes_agree(layer):
+    p = layer.state_dict()
+    f = lambda q: loss(layer, q, X)
+    direction = {name: np.sin(v) for name, v in p.items()}
+    slopes = ad.grad(f)(p)
+    np.testing.assert_allclose(
+        ad.jvp(f, (p,), (direction,))[1], sum(np.sum(slopes[n] * direction[n]) for n in p), rtol=1e-10
+    )
+    np.testing.assert_allclose(
+        ad.vmap(lambda x: loss(layer, p, x))(np.stack([X, 2 * X])), [f(p), loss(layer, p, 2 * X)], rtol=1e-10
+    )
+    compiled = ad.compile(ad.grad(f), wait=True)(p)
+    for name in p:
+        np.testing.assert_allclose(compiled[name], slopes[name], rtol=1e-9, atol=1e-12)
+
+
+def test_gates_that_are_shut_stay_finite_in_single_precision():
+    layer = nn.LSTM(3, 4, rng=0, dtype=np.float32)
+    layer.bias_ih_l0.data[...] = -200
+    x = ad.tensor(X.astype(np.float32), requires_grad=True)
+    out, _ = layer(x)
+    out.sum().backward()
+    assert out.dtype == np.float32
+    assert np.isfinite(x.grad.numpy()).all()
