@@ -21,6 +21,7 @@ from adjoint.compiler.kinds import first_sight, signature_of, without_numbers
 from adjoint.compiler.methods import Methods, methods_of
 from adjoint.compiler.trace.door import Known
 from adjoint.compiler.tracing import Trace, record
+from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, SharedMemoryError, WrongCodeError
 from adjoint.core.late import service
 from adjoint.core.locks import RECORDING
@@ -31,7 +32,7 @@ from adjoint.graph.graph import Graph
 from adjoint.graph.node import frozen
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.tensor import Tensor
-from adjoint.twin.follow import callee
+from adjoint.twin.follow import callee, follow
 
 if TYPE_CHECKING:
     from adjoint.core.scheduler import Future
@@ -156,6 +157,9 @@ class Compiled(Generic[P, R]):
         if recording_floor.observers():  # who wants to see each operation: detect_anomaly, trace_backward, hooks
             return self.function(*args, **kwargs)
         function = self.function
+        if any(issubclass(type(x), Box) and x.level > 0 and not issubclass(type(x), Tensor) for x in args):  # jvp, vmap
+            function = follow(function, args)
+            return function(*args, **kwargs)
         try:
             function = callee(function, args, kwargs)  # inside a transform, its twin
             leaves, rebuild = flatten((args, kwargs))

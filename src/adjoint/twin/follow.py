@@ -49,7 +49,7 @@ def follow(f: Any, args: Sequence[Any] = ()) -> Any:
     if not callable(f):
         raise ArgumentError(f"a transform takes a function; got {f!r}")
     home = _home(f)
-    if home.startswith("adjoint."):
+    if home.startswith("adjoint.") or type(f).__module__.startswith("adjoint."):  # a compiled function, which follows
         return f
     twins = twins_for(f)
     twin = twins.resolve(f) if isinstance(f, FunctionType | MethodType) or twins.matters(f) else f
