@@ -185,7 +185,7 @@ class Writer:
         call, after = self.run(native, names)
         lines = [
             *self.opening(args, kwargs),
-            "held = []",
+            *(["held = []"] if any("held" in line for line in (*call, *after)) else []),
             *(["drawn = False"] if draws else []),
             "try:",
             *(f"    {line}" for line in self.asked()),
@@ -227,10 +227,11 @@ class Writer:
         # Draws are taken back where the program turns out to be another one, or is interrupted.
         undo = "".join(f"{self.name(source.set)}(d{i}); " for i, source in enumerate(trace.draws))
         if_drawn = [f"    if drawn: {undo}"] if undo else []
-        call, unpacked = self._call(native, names, undo)
+        keeps = bool(writes or arrays or cleared or trace.gives.effects)
+        call, unpacked = self._call(native, names, undo, keeps)
         unpack = [*([f"{', '.join(value.values())}, = {unpacked}"] if value else []), *self._node(names, value)]
         result, effects = self._given(value), trace.gives.effects
-        if writes or arrays or cleared or effects:
+        if keeps:
             call += unpack
             call += [w.statement() for w in writes] + [f"{node}.grad = None" for node in cleared]
             call += [f"note(({', '.join(arrays)},))"] if arrays else []
@@ -251,11 +252,12 @@ class Writer:
         given = "result" if effects else result if trace.gives.single else result % "()" + "[0]"
         return call, [*after, f"return {given}"]
 
-    def _call(self, native: Any, names: Sequence[str], undo: str) -> tuple[list[str], str]:
-        """The lines that call the program, and the expression for its results."""
+    def _call(self, native: Any, names: Sequence[str], undo: str, keeps: bool) -> tuple[list[str], str]:
+        """The lines that call the program, and the expression for its results; which are held if something `keeps`."""
         none, given = f"if results is None: {undo}return MISS", ", ".join(names)
         if not native.into:  # nothing is written yet
-            return [f"results = {self.name(native.run)}({given})", none, "held = [results]"], "results"
+            hold = ["held = [results]"] if keeps else []
+            return [f"results = {self.name(native.run)}({given})", none, *hold], "results"
         if native.whole:
             return [f"results = {self.name(native.held)}(held, {given})", none], "results"
         first, last, count, places = native.parted
