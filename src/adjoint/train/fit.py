@@ -185,7 +185,9 @@ class _Run:
         if self.learn is None:
             self.loss = self.loss or loss_for(target)
             clip_norm, clip_value, storage, compiled = self.settings
-            self.learn = learner(self.optimizer, self.loss, clip_norm, clip_value, storage, bool(self.metrics))
+            self.learn = learner(
+                self.learning, self.optimizer, self.loss, clip_norm, clip_value, storage, bool(self.metrics)
+            )
             if compiled and self.ranks.alone:  # a step that waits for others is not recorded
                 self.learn = compile(self.learn, wait=True)  # to change over in mid-stream: no two runs were alike
         return self.learn
@@ -322,7 +324,7 @@ class _Run:
             share, last = examples[k] / sum(examples), k == len(parts) - 1
             with self.ranks.part(inputs, target) as (rows, wanted, weight):
                 scale = None if share == weight == 1 else share * weight
-                loss, answers = self.learned(target)(self.learning, rows, wanted, scale, k == 0, last)
+                loss, answers = self.learned(target)(rows, wanted, scale, k == 0, last)
                 figures = self.ranks.mean(weight, [loss.item(), *figures_of(self.metrics, answers, wanted)])
             value = figures[0]
             self.first = value if self.done == 0 and k == 0 else self.first

@@ -45,6 +45,7 @@ def loss_for(target: Any) -> Loss:
 
 
 def learner(
+    model: Module,
     optimizer: Optimizer,
     loss: Loss,
     clip_norm: float | None,
@@ -55,22 +56,23 @@ def learner(
     """The function that learns from a batch: it gives the loss, and the answers if they are wanted.
 
     Of several batches that make one step, the first one forgets the old gradients, each adds its share, and the last
-    one steps. A batch that is a step by itself has no share.
+    one steps. A batch that is a step by itself has no share. Model and optimizer are closed over: where modules are
+    arguments, a compiled function has to look at them in Python at each call.
     """
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
 
-    def plainly(model: Module, inputs: Any, target: Any) -> tuple[Any, Any]:
+    def plainly(inputs: Any, target: Any) -> tuple[Any, Any]:
         answers = model(*inputs)
         return answers, scalar(loss(answers, target))
 
-    def stored(model: Module, inputs: Any, target: Any) -> tuple[Any, Any]:
+    def stored(inputs: Any, target: Any) -> tuple[Any, Any]:
         with save_as(storage):
-            return plainly(model, inputs, target)
+            return plainly(inputs, target)
 
     forward = plainly if storage is None else stored
 
-    def learn(model: Module, inputs: Any, target: Any, share: float | None, first: bool, last: bool) -> tuple[Any, Any]:
-        answers, value = forward(model, inputs, target)
+    def learn(inputs: Any, target: Any, share: float | None, first: bool, last: bool) -> tuple[Any, Any]:
+        answers, value = forward(inputs, target)
         if first:
             optimizer.zero_grad()
         (value if share is None else value * share).backward(retain_graph=False)
