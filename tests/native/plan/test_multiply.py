@@ -36,6 +36,8 @@ def how(request, monkeypatch):
         monkeypatch.setattr(multiply, "LONGEST", 7)
         monkeypatch.setattr(multiply, "CACHE", 500)
         monkeypatch.setattr(multiply, "PAGE", 8)
+        monkeypatch.setattr(multiply, "UNIT", 100)
+        monkeypatch.setattr(multiply, "FEW", 1)
     yield request.param
     multiply.cut.cache_clear()
 

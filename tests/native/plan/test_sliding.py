@@ -70,6 +70,12 @@ def test_what_follows_a_convolution_is_computed_with_it(vectors):
     natively(lambda x, w, b: conv(x[..., ::2, :9], w, **options) + np.sum(b), x, w, b)
 
 
+def test_long_sums_over_places_are_right_in_parts(vectors):
+    x, y = R.normal(size=(16, 2, 32, 32)), R.normal(size=(16, 9, 28, 28))
+    options = {"stride": (1, 1), "padding": ((0, 0), (0, 0)), "dilation": (1, 1)}
+    natively(lambda x, y: conv_weight(x, y, kernel=(5, 5), **options), x, y)
+
+
 def test_gradients_of_two_convolutions(vectors):
     x, w, v = R.normal(size=(3, 2, 10, 10)), R.normal(size=(4, 2, 3, 3)), R.normal(size=(6, 4, 3, 3))
     first = {"stride": (1, 1), "padding": ((1, 1), (1, 1)), "dilation": (1, 1)}

@@ -39,16 +39,16 @@ class Sums(NamedTuple):
     levels: int
 
 
-NUMBERS = ("first", "last", "samples", "few", "tiles", "vectors", "lanes", "y_row", "y_sample", "x_sample",
+NUMBERS = ("first", "last", "samples", "few", "tiles", "full", "vectors", "lanes", "y_row", "y_sample", "x_sample",
            "c_row")  # fmt: skip
 
 
 def write(sums: Sums, vectors: Vectors) -> Function:
     """The code for sums cut so. Called with y, x, the table of bytes for the elements of a window, C, and NUMBERS.
 
-    A `few` of the `samples` at a time; so many full `tiles` of rows; full tiles of taps from `first` to before `last`,
-    one after another, and at the end of them what is left; so many full `vectors` along the places, and `lanes` in
-    one more. Then come for each level its length, and the bytes that y and x go on by.
+    A `few` of the `samples` at a time; so many full `tiles` of rows; tiles of taps from `first` to before `last`, of
+    which so many are `full`, and one has what is left; so many full `vectors` along the places, and `lanes` in one
+    more. Then come for each level its length, and the bytes that y and x go on by.
     """
     return _Writer(sums, vectors).written()
 
@@ -93,9 +93,19 @@ class _Writer(Nest):
         for _ in range(rows - 1):
             ys.append(self.moved(ys[-1], ("1", n["y_row"])))
         c = self.moved(self.c, (row, n["c_row"]))
-        self.loop("tap", n["first"], n["last"], lambda tap: self._tile(tap, sums.taps, ys, c, samples))
-        if sums.taps_left:
-            self._tile(n["last"], sums.taps_left, ys, c, samples)
+        if not sums.taps_left:
+            self.loop("tap", n["first"], n["last"], lambda tap: self._tile(tap, sums.taps, ys, c, samples))
+            return
+        all_full = code.name(f"icmp sle i64 {n['last']}, {n['full']}")
+        end = code.name(f"select i1 {all_full}, i64 {n['last']}, i64 {n['full']}")
+        self.loop("tap", n["first"], end, lambda tap: self._tile(tap, sums.taps, ys, c, samples))
+        label = code.fresh("rest")[1:]
+        code.line(f"br i1 {all_full}, label %out.{label}, label %do.{label}")
+        code.label(f"do.{label}")
+        with code.inner():
+            self._tile(n["full"], sums.taps_left, ys, c, samples)
+        code.line(f"br label %out.{label}")
+        code.label(f"out.{label}")
 
     def _tile(self, tile: str, taps: int, ys: list[str], c: str, samples: tuple[str, str, str]) -> None:
         code, n = self.code, self.n

@@ -22,6 +22,9 @@ from adjoint.native.plan.views import View, plain
 LONGEST = 768  # steps of a sum at a time; twice as many are not worth a second time
 CACHE = 1 << 18  # bytes of A at a time, which stay in the second cache; twice as many are not worth a second time
 WHOLE = 8  # rows of a tile, at most
+UNIT = 1 << 21  # products that a unit should have at least: about 20 microseconds
+FEW = 4  # tiles that a unit should have at least, which read the same panel one after another
+LARGE = 1 << 30  # products of a matrix, from which on BLAS is as fast, and has threads of its own
 PAGE = 1 << 12  # bytes: rows that lie so far apart share a place in the first cache
 OFTEN = 12  # tiles that read a panel, from which on it pays to copy it
 SMALL = 1 << 14  # bytes of B that a tile reads which stay in the first cache however they lie
@@ -100,7 +103,7 @@ class Cut(NamedTuple):
     """How a product is cut: into tiles, of how many rows at once (in tiles), and sums of how many steps at once.
 
     With `packed`, B is copied first: to ``"panels"``, or ``"rows"`` of whole vectors, which are as good while they are
-    few. With `packed_left`, A is copied to panels, block by block.
+    few. With `packed_left`, A is copied to panels.
     """
 
     tiles: Tiles
@@ -132,7 +135,10 @@ def cut(found: Sides, dtype: str, vectors: Vectors) -> Cut:
     odd = found.a[1] != 1 or found.a[0] * size % PAGE == 0
     packed_left = large and odd and rows == WHOLE and full >= 4 and found.inner >= panels.LEAST
     tiles = Tiles(dtype, rows, found.rows % rows, columns, wide, left % width != 0, packed_left or found.a[1] != 1)
-    block = max(1, CACHE // (steps * size * rows)) if large else 1 << 30
+    block = max(1, CACHE // (steps * size * rows)) if large else found.rows
+    apart = found.stack * found.rows * found.columns * found.inner // (UNIT * found.stack)
+    if apart > 1:  # so that several threads have something to do; how many there are is not asked
+        block = min(block, max(FEW, -(-(found.rows // rows) // apart)))
     return Cut(tiles, block, steps, packed, packed_left)
 
 
@@ -156,8 +162,15 @@ def _time(rows: int, columns: int) -> float:
 
 
 def by_blas(x: View, y: View) -> bool:
-    """Whether BLAS computes ``x @ y``: with a vector on one side, which takes as long as reading the matrix does."""
-    return len(x.shape) == 1 or len(y.shape) == 1 or x.shape[-2] == 1 or y.shape[-1] == 1
+    """Whether BLAS computes ``x @ y``, where it is faster, as measured.
+
+    It is with a vector on one side, which takes as long as reading the matrix does; for many rows and few columns,
+    which are a small part of a vector of ours; and for very large matrices.
+    """
+    if len(x.shape) == 1 or len(y.shape) == 1 or x.shape[-2] == 1 or y.shape[-1] == 1:
+        return True
+    (rows, inner), columns = x.shape[-2:], y.shape[-1]
+    return (columns < 4 and rows >= 64 and y.strides[-1] == 1) or rows * inner * columns >= LARGE
 
 
 def fits(product: Node, others: Sequence[Node], views: Mapping[Node, View]) -> bool:
@@ -213,14 +226,15 @@ def placed(strides: tuple[int, ...], found: Sides, domain: tuple[int, ...]) -> t
     return None if stack is None else (strides[-2], strides[-1], stack)
 
 
-def numbers(found: Sides, how: Cut, part: tuple[int, int], units: tuple[int, int]) -> list[int]:
-    """What the kernel is told of so many steps of the sum for some units."""
+def numbers(found: Sides, how: Cut, part: tuple[int, int]) -> list[int]:
+    """What the kernel is told of so many steps of the sum."""
     width, size = machine.vectors().bytes, int(how.tiles.dtype[1])
     tiles, columns = how.tiles, how.tiles.columns * width
     (a_row, a_inner, a_stack), (b_inner, _, b_stack) = found.a, found.b
     a = [size if tiles.by_columns else a_row * size, a_inner * size, a_stack * size]
     if how.packed_left:
-        a = [(part[1] - part[0]) * size, tiles.rows * size, 0]
+        panel = (part[1] - part[0]) * tiles.rows * size
+        a = [(part[1] - part[0]) * size, tiles.rows * size, -(-found.rows // tiles.rows) * panel * (a_stack != 0)]
     b = [columns, b_inner * size, b_stack * size]
     if how.packed:
         line = line_bytes(found, how)
@@ -230,7 +244,8 @@ def numbers(found: Sides, how: Cut, part: tuple[int, int], units: tuple[int, int
             packed_bytes(found, how) * (b_stack != 0),
         ]
     full = found.rows // tiles.rows
-    return [*units, units_of(found, how), min(how.block, full), full, max(1, found.columns * size // columns),
+    units = units_of(found, how)
+    return [0, found.stack * units, units, min(how.block, full), full, max(1, found.columns * size // columns),
             part[1] - part[0], found.columns % (width // size), *a, *b]  # fmt: skip
 
 
@@ -253,17 +268,13 @@ def packed_bytes(found: Sides, how: Cut) -> int:
     return line * found.inner * (-(-found.columns * size // line))
 
 
-def left_packing(found: Sides, how: Cut, part: tuple[int, int], unit: int) -> tuple[list[int], int, int]:
-    """What the code is told that makes a unit's panels of A; where it begins to read, and how many bytes it writes."""
-    size = int(how.tiles.dtype[1])
-    matrix, block = divmod(unit, units_of(found, how))
-    (row, inner, stack), rows = found.a, how.tiles.rows
-    first = block * min(how.block, found.rows // rows) * rows
-    last = found.rows if block + 1 == units_of(found, how) else first + how.block * rows
-    count, steps = -(-(last - first) // rows), part[1] - part[0]
-    told = [0, count, count, steps, last - first, row * size, inner * size, 0, steps * rows * size, rows * size, 0]
-    start = (matrix * stack + first * row + part[0] * inner) * size
-    return told, start, first * steps * size
+def left_packing(found: Sides, how: Cut, part: tuple[int, int]) -> list[int]:
+    """What the code is told that makes panels of so many steps of A."""
+    size, rows, steps = int(how.tiles.dtype[1]), how.tiles.rows, part[1] - part[0]
+    (row, inner, stack), count = found.a, -(-found.rows // rows)
+    line, panel = rows * size, steps * rows * size
+    return [0, count * (found.stack if stack else 1), count, steps, found.rows, row * size, inner * size, stack * size,
+            panel, line, count * panel]  # fmt: skip
 
 
 def packing(found: Sides, how: Cut) -> tuple[int, list[int]]:

@@ -29,7 +29,6 @@ from adjoint.native.plan.multiply import (
     packed_bytes,
     packing,
     sides,
-    units_of,
 )
 from adjoint.native.plan.views import View
 
@@ -106,25 +105,24 @@ def _by_tiles(
     nodes = tuple(group.members) if group else (node,)
     scratch = None
     if how.packed_left:
-        count = how.tiles.rows * min(how.block + 1, -(-found.rows // how.tiles.rows))
-        scratch = planner.scratch(node, (count * min(how.steps, found.inner),))
+        panels_of = -(-found.rows // how.tiles.rows) * (found.stack if found.a[2] else 1)
+        scratch = planner.scratch(node, (panels_of * how.tiles.rows * min(how.steps, found.inner),))
         use = use._replace(reads=(scratch, *use.reads))
-    for units, part in _parts(found, how):
-        kernel = how.tiles._replace(resumes=part[0] > 0)
-        told = numbers(found, how, part, units)
-        left: tuple[Any, int] = (x.base, (x.offset + part[0] * found.a[1]) * size)
+    for start in range(0, found.inner, how.steps):
+        part = start, min(start + how.steps, found.inner)
+        kernel = how.tiles._replace(resumes=start > 0)
+        told = numbers(found, how, part)
+        left: tuple[Any, int] = (x.base, (x.offset + start * found.a[1]) * size)
         if scratch is not None:
-            said, start, before = left_packing(found, how, part, units[0])
             narrow = machine.vectors()._replace(bytes=how.tiles.rows * size)
             function = _panels(planner, dtype, 1, found.a[1] == 1, narrow)
-            packed = [(x.base, x.offset * size + start), (scratch, 0)]
-            planner.multiplied(function, packed, said, (), Use((x.base,), (scratch,), {}), "kernel")
-            left = scratch, -before
+            told_first = left_packing(found, how, part)
+            planner.multiplied(function, [left, (scratch, 0)], told_first, (), Use((x.base,), (scratch,), {}), "kernel")
+            left = scratch, 0
         further = part[0] * (line_bytes(found, how) if how.packed else found.b[0] * size)
         operands = [left, (right[0], right[1] + further), *own]
         function = kernel_of(planner, kernel, end, group)
-        rows = min(how.block * how.tiles.rows * (units[1] - units[0]), found.stack * found.rows)
-        done = rows, found.columns, part[1] - part[0]
+        done = found.stack * found.rows, found.columns, part[1] - part[0]
         planner.multiplied(function, operands, [*told, *moves], nodes, use, "product", done)
 
 
@@ -163,17 +161,6 @@ def use_of(end: End, sides: tuple[Any, ...], shape: tuple[int, ...], *others: An
     """What the step does to memory that reads these sides of a product; `others` are read for it, too."""
     reads = dict.fromkeys((*sides, *(view.base for view in end.reads)))
     return Use(tuple(reads), tuple(node for _, node in end.stores), _instead(end, {*sides, *others}, shape))
-
-
-def _parts(found: Sides, how: Cut) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-    """Which units are computed with which steps of the sum, in order."""
-    count = found.stack * units_of(found, how)
-    if how.steps >= found.inner and not how.packed_left:
-        yield (0, count), (0, found.inner)
-        return
-    for unit in range(count):
-        for start in range(0, found.inner, how.steps):
-            yield (unit, unit + 1), (start, min(start + how.steps, found.inner))
 
 
 def _instead(end: End, sides: set[Any], shape: tuple[int, ...]) -> dict[Any, tuple[Any, ...]]:

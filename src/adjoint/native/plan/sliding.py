@@ -88,7 +88,7 @@ def taps(planner: Planner, node: Node) -> None:
     )
     few = max(1, SAMPLES // (size * high * prod(y.shape[2:])))
     table = planner.hold(constant(size * _offsets(x, settings, x.shape[1] // groups)))
-    told = [0, inner // wide, x.shape[0], few, rows // high, across // width, across % width,
+    told = [0, -(-inner // wide), x.shape[0], few, rows // high, inner // wide, across // width, across % width,
             y.strides[1] * size, y.strides[0] * size, x.strides[0] * size, inner * size]  # fmt: skip
     for n, y_step, x_step in zip(lead, y.strides[2:-1], steps, strict=True):
         told += (n, y_step * size, x_step * size)
