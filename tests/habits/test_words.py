@@ -159,6 +159,19 @@ def test_sentences_of_errors(name):
         call()
 
 
+@pytest.mark.parametrize("wrap", [np.asarray, ad.tensor])
+def test_double_data_in_a_single_net_is_said(wrap):
+    single = {"rng": 0, "dtype": np.float32}
+    net = nn.Sequential(nn.Linear(3, 4, **single), nn.ReLU(), nn.Linear(4, 2, **single))
+    with pytest.warns(UserWarning, match="float64 goes into a layer of float32") as said:
+        net(wrap(X))
+    assert len(said) == 1
+    assert said[0].filename == __file__
+    with warnings.catch_warnings(action="error"):
+        net(wrap(X.astype(np.float32)))
+        nn.Linear(3, 1, rng=0)(wrap(X))
+
+
 def test_gradients_of_results():
     x, y = ad.tensor(3.0, requires_grad=True), ad.tensor(2.0, requires_grad=True)
     z = x * x

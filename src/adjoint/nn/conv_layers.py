@@ -13,6 +13,7 @@ from adjoint.nn.conv_functions import Size, batch, each, finished, pairs, transp
 from adjoint.nn.init import Rng
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
+from adjoint.nn.precision import notice
 from adjoint.ops.conv import conv
 
 MODES = {"zeros": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
@@ -59,6 +60,7 @@ class _Convolution(Module):
         self.bias = Parameter(init.uniform((out_channels,), rng, dtype, -bound, bound)) if bias else None
 
     def forward(self, x: Any) -> Any:
+        notice(x, self.weight)
         around = self._around
         if self.padding_mode != "zeros":
             x = np.pad(x, [(0, 0)] * (np.ndim(x) - self.axes) + list(around), mode=MODES[self.padding_mode])  # type: ignore[call-overload]  # a mode's name

@@ -12,6 +12,7 @@ from adjoint.nn import init
 from adjoint.nn.init import Initializer, Rng
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
+from adjoint.nn.precision import notice
 from adjoint.ops.neural import affine, kept, standardize
 
 
@@ -95,9 +96,9 @@ class Linear(Module):
         self.bias = Parameter(init.uniform((out_features,), rng, dtype, -bound, bound)) if bias else None
 
     def forward(self, x: Any) -> Any:
-        if self.bias is not None:
-            return affine(x, self.weight, self.bias)
-        return np.matmul(x, self.weight.T)
+        bias, weight = self.bias, self.weight
+        notice(x, weight)
+        return np.matmul(x, weight.T) if bias is None else affine(x, weight, bias)
 
     def extra_repr(self) -> str:
         out_features, in_features = self.weight.shape

@@ -14,6 +14,7 @@ from adjoint.nn.init import Rng
 from adjoint.nn.layers import dropout
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
+from adjoint.nn.precision import notice
 from adjoint.ops.activation import relu, sigmoid
 from adjoint.ops.neural import affine
 from adjoint.ops.recurrence import lstm_steps
@@ -237,8 +238,10 @@ class _Recurrent(_Cells):
     def forward(self, x: Any, state: Any = None, *, lengths: Any = None) -> Any:
         x = x if hasattr(x, "shape") else np.asarray(x)
         if x.ndim not in (2, 3) or x.shape[-1] != self.input_size:
-            first, size = "n, steps" if self.batch_first else "steps, n", self.input_size
-            raise ShapeError(f"{type(self).__name__} takes ({first}, {size}) or (steps, {size}); got {x.shape}")
+            axes, size = "n, steps" if self.batch_first else "steps, n", self.input_size
+            raise ShapeError(f"{type(self).__name__} takes ({axes}, {size}) or (steps, {size}); got {x.shape}")
+        first = "weight_ih_l0"
+        notice(x, getattr(self, first))
         alone = x.ndim == 2
         x = x[:, None] if alone else np.swapaxes(x, 0, 1) if self.batch_first else x
         begins = self._begins(x, state, alone)

@@ -1,0 +1,23 @@
+"""Data of double precision that goes into a network of single precision: said, for it makes all of it slower."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.places import place_of, users_frame, warn_at
+from adjoint.tape.tensor import Tensor
+
+_DOUBLE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)
+
+
+def notice(x: Any, weight: Any) -> None:
+    """Warn, once a line, where `x` is data of float64 and `weight` of float32: results are float64 then."""
+    held = x.data if type(x) is Tensor and x.node is None else x
+    if type(held) is np.ndarray and held.dtype is _DOUBLE and weight.dtype is _SINGLE:
+        text = (
+            "data of float64 goes into a layer of float32, so everything behind it is computed in float64, at half the "
+            "speed. Convert the data: x.astype(np.float32); or the network: model.astype(np.float64)"
+        )
+        warn_at(place_of(users_frame()), text, UserWarning)
