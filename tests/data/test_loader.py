@@ -141,7 +141,7 @@ def test_a_position_in_a_stream_and_of_a_sampler_with_a_memory() -> None:
 
 
 def test_a_pass_that_is_left_is_not_gone_on_with() -> None:
-    loader = DataLoader(np.arange(8), 2, True, seed=0, num_workers=1)
+    loader = DataLoader(np.arange(8), 2, True, seed=0, num_workers=1, pin_memory=True, persistent_workers=True)
     for _ in loader:
         break
     whole = DataLoader(np.arange(8), 2, True, seed=0)

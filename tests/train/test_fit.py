@@ -257,6 +257,10 @@ def test_wrong_data_are_told() -> None:
         fit(nn.Linear(2, 2), DataLoader((x, y), 4), batch_size=8)
     with pytest.raises(ad.ArgumentError, match="these are <U1"):
         fit(nn.Linear(2, 2), (x, np.where(y, "a", "b")))
+    with pytest.raises(ad.ArgumentError, match=r"these are bool. Give y.astype\(int\)"):
+        fit(nn.Linear(2, 2), (x, y > 0))
+    with pytest.raises(ad.ArgumentError, match=r"as in adjoint.optim.SGD\(model.parameters\(\), lr=0.1\); got <class"):
+        fit(nn.Linear(2, 2), (x, y), optimizer=optim.SGD)
     other = optim.SGD(nn.Linear(2, 2).parameters())
     with pytest.raises(ad.ArgumentError, match="changes another optimizer"):
         fit(nn.Linear(2, 2), (x, y), scheduler=optim.lr_scheduler.StepLR(other, 1))

@@ -42,7 +42,7 @@ class DataLoader:
         seed: of the order and of `transform`; None takes a new one.
         multiprocessing_context: how processes start: "fork" (as on Linux by default), "spawn", "forkserver". With the
             last two, data and functions are pickled, and a script needs ``if __name__ == "__main__":``.
-        pin_memory: nothing; PyTorch has it.
+        pin_memory, persistent_workers: nothing; PyTorch has them. Processes always stay until the loader goes.
 
     Attributes:
         epoch: the number of the epoch, from 0.
@@ -78,6 +78,7 @@ class DataLoader:
         seed: int | None = None,
         multiprocessing_context: str | None = None,
         pin_memory: bool = False,
+        persistent_workers: bool = True,
     ) -> None:
         if batch_size < 1 or num_workers < 0 or prefetch_factor < 1:
             raise ArgumentError(

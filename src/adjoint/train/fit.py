@@ -121,6 +121,9 @@ def fit(
         raise ArgumentError("fit: a compiled step plans its own memory; give compiled=True or storage, not both")
     if resume and folder is None:
         raise ArgumentError('fit: resume=True needs the folder of the run: fit(..., folder="runs/x", resume=True)')
+    if optimizer is not None and not isinstance(optimizer, Optimizer):
+        raise ArgumentError(f"fit: the optimizer is an object that knows the parameters, as in "
+                            f"adjoint.optim.SGD(model.parameters(), lr=0.1); got {optimizer!r}")  # fmt: skip
     loader = loader_of(data, batch_size, seed, transform)
     held_out = None if validation is None else validation_of(validation, loader.batch_size)
     optimizer = optimizer or AdamW(model.parameters())

@@ -41,7 +41,10 @@ def loss_for(target: Any) -> Loss:
         return cross_entropy
     if kind == "f":
         return mse_loss
-    raise ArgumentError(f"fit: targets are numbers of classes or real numbers; these are {np.asarray(target).dtype}")
+    hint = ". Give y.astype(int)" if kind == "b" else ""
+    raise ArgumentError(
+        f"fit: targets are numbers of classes or real numbers; these are {np.asarray(target).dtype}{hint}"
+    )
 
 
 def learner(
