@@ -98,6 +98,29 @@ def test_any_number_of_threads_gives_the_same_bits(dtype, smallest):
         np.testing.assert_allclose(got, right, rtol=1e-4 if dtype is np.float32 else 1e-11, atol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("rows", [8, 37, 64, 128, 200])
+def test_products_in_parts_give_the_same_bits(dtype, rows, monkeypatch):
+    rng = np.random.default_rng(0)
+    x, y, b = (rng.normal(size=shape).astype(dtype) for shape in ((rows, 50), (50, 70), (70,)))
+    z, s = rng.normal(size=(rows, 70)).astype(dtype), rng.normal(size=(6, rows, 50)).astype(dtype)
+
+    def products(x, y, b, z, s):
+        return np.tanh(x @ y + b) * z, x.T @ z, z @ y.T, s @ y, (s @ y) * z + b, s @ np.swapaxes(s, 1, 2)
+
+    whole = program_of(products, x, y, b, z, s)
+    few = sum(parts_of(whole))
+    for name, value in (("LEAST", 0), ("PART", 1e-9)):
+        monkeypatch.setattr(pool, name, value)
+    cut = program_of(products, x, y, b, z, s)
+    assert sum(parts_of(cut)) > few
+    expected = [a.tobytes() for a in whole(x, y, b, z, s)]
+    for threads in (1, 2, 3):
+        ad.set_threads(threads)
+        for _ in range(20):
+            assert [a.tobytes() for a in cut(x, y, b, z, s)] == expected
+
+
 def test_large_steps_are_cut_and_small_ones_are_not():
     f = lambda x: np.sin(x) * np.exp(x)
     assert parts_of(program_of(f, np.zeros(300))) == [1]

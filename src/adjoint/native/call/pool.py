@@ -7,7 +7,8 @@ step is cut does not depend on the number of workers, and no part reads what ano
 There is one job at a time. Who comes while there is one does his alone, and so does who has no workers: with one
 thread, after a fork, or where this has no futex. A worker looks for work for some microseconds, and then sleeps: it
 announces that, looks once more, and waits for `epoch` to change. Workers are pinned, one to a core, and who wakes them
-leaves the one of his own core asleep: it would wait for him.
+leaves the one of his own core asleep: it would wait for him. Where other programs keep a worker from its core, a job
+waits for the part that it has taken; so after such a wait it is done alone for some times, twice as many each time.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ PART = 20_000  # of a part, at least
 PARTS = 32  # so many at most
 
 # A job: the function, how many parts, and a table of the addresses of their numbers.
-JOB = Layout("job", {"function": "ptr", "count": "i64", "parts": "ptr"})
+# After it had to wait long, so many next times it is done alone; and how often that still is so.
+JOB = Layout("job", {"function": "ptr", "count": "i64", "parts": "ptr", "backoff": "i64", "skip": "i64"})
 
 _TEXT = """
 declare i64 {syscall}(i64, ...)
@@ -132,13 +134,23 @@ define void @spread(ptr %block, ptr %job) {{
   %threads.at = getelementptr i8, ptr {pool}, i64 264
   %threads = load atomic i64, ptr %threads.at monotonic, align 8
   %several = icmp sgt i64 %threads, 1
-  br i1 %several, label %take, label %alone
+  br i1 %several, label %ask, label %alone
+ask:
+  %skip.at = getelementptr i64, ptr %job, i64 4
+  %skip = load i64, ptr %skip.at
+  %skips = icmp sgt i64 %skip, 0
+  br i1 %skips, label %skipped, label %take
+skipped:
+  %skip.left = sub i64 %skip, 1
+  store i64 %skip.left, ptr %skip.at
+  br label %alone
 take:
   %lock = getelementptr i8, ptr {pool}, i64 256
   %pair = cmpxchg ptr %lock, i32 0, i32 1 acquire monotonic
   %taken = extractvalue {{i32, i1}} %pair, 1
   br i1 %taken, label %offer, label %alone
 offer:
+  %first = call i64 @adjoint.now()
   %f = getelementptr i8, ptr {pool}, i64 272
   store ptr %function, ptr %f
   %b = getelementptr i8, ptr {pool}, i64 280
@@ -170,9 +182,12 @@ wake:
   br label %work
 work:
   %more = call i1 @adjoint.part(i64 0)
-  br i1 %more, label %work, label %wait
+  br i1 %more, label %work, label %rest
+rest:
+  %then = call i64 @adjoint.now()
+  br label %wait
 wait:
-  %n = phi i64 [ 0, %work ], [ %n.next, %pause ]
+  %n = phi i64 [ 0, %rest ], [ %n.next, %pause ]
   %undone = load atomic i32, ptr %undone.at acquire, align 4
   %over = icmp eq i32 %undone, 0
   br i1 %over, label %end, label %spin
@@ -192,10 +207,27 @@ futex:
   %r = call i64 (i64, ...) {syscall}(i64 {futex}, ptr %undone.at, i32 128, i32 %still, ptr null, ptr null, i32 0)
   br label %sleep
 end:
+  %last = call i64 @adjoint.now()
+  %took = sub i64 %then, %first
+  %waited = sub i64 %last, %then
+  %half = lshr i64 %took, 1
+  %fair = add i64 %half, {fair}
+  %late = icmp sgt i64 %waited, %fair
+  %backoff.at = getelementptr i64, ptr %job, i64 3
+  %backoff = load i64, ptr %backoff.at
+  %doubled = shl i64 %backoff, 1
+  %longer = or i64 %doubled, 1
+  %most = icmp ugt i64 %longer, {longest}
+  %capped = select i1 %most, i64 {longest}, i64 %longer
+  %shorter = lshr i64 %backoff, 1
+  %next.backoff = select i1 %late, i64 %capped, i64 %shorter
+  %next.skip = select i1 %late, i64 %capped, i64 0
+  store i64 %next.backoff, ptr %backoff.at
+  store i64 %next.skip, ptr %skip.at
   store atomic i32 0, ptr %lock release, align 4
   ret void
 alone:
-  %i = phi i64 [ 0, %0 ], [ 0, %take ], [ %i.next, %alone ]
+  %i = phi i64 [ 0, %0 ], [ 0, %take ], [ 0, %skipped ], [ %i.next, %alone ]
   %numbers.at = getelementptr ptr, ptr %parts, i64 %i
   %numbers = load ptr, ptr %numbers.at
   call void %function(ptr %block, ptr %numbers)
@@ -241,6 +273,9 @@ up:
 }}
 """
 
+_PATIENCE = 200  # so many times somebody looks again before he sleeps
+_FAIR = 50_000  # nanoseconds, and half of the time of a job, that its caller may wait for parts that others have
+_LONGEST = 255  # so many jobs at most are done alone after one that waited longer
 _THREADS, _LOG = 33, 38  # words of what workers share
 _lock = threading.Lock()
 _workers: list[int] = []  # the cores of those that were started in this process
@@ -266,7 +301,8 @@ def _code() -> Module:
     pause = _PAUSE[machine]
     text = _TEXT.format(
         **names, pool=external("pool", _memory().ctypes.data), pause=pause, pause_name=pause.replace("i32 15", "i32"),
-        futex=_SYSCALL[machine], patience=200,
+        futex=_SYSCALL[machine], patience=_PATIENCE, fair=_FAIR,
+        longest=_LONGEST,
     )  # fmt: skip
     return module(text)
 
@@ -391,5 +427,5 @@ if hasattr(os, "register_at_fork"):
 def job(function: int, parts: list[np.ndarray]) -> tuple[np.ndarray, Any]:
     """The numbers of a step that runs `function` for each of `parts`, and what must live as long."""
     addresses = np.array([part.ctypes.data for part in parts], np.int64)
-    words = JOB.words(function=function, count=len(parts), parts=addresses.ctypes.data)
+    words = JOB.words(function=function, count=len(parts), parts=addresses.ctypes.data, backoff=0, skip=0)
     return np.array(words, np.int64), (addresses, parts)

@@ -176,10 +176,11 @@ def _parts(split: Split, words: Sequence[int], numbers: Sequence[int]) -> Iterat
         own, told = list(words), list(numbers)
         for k, shift in enumerate(split.shifts):
             own[2 * k + 1] += shift * start
-        if split.shifts:
-            told[split.at] = stop - start
-        else:
-            told[split.at : split.at + 2] = numbers[split.at] + start, numbers[split.at] + stop
+        first = split.at[0]
+        for at in split.at:
+            told[at] = stop - start
+        if not split.shifts:
+            told[first : first + 2] = numbers[first] + start, numbers[first] + stop
         yield np.array([*own, *told, 0], np.int64)
 
 

@@ -147,7 +147,7 @@ class _Writer(Access):
         light = sum(isinstance(key, tuple) and key[0] in _LIGHT for key in keys)
         each = 0.1 * len(self.operands) + _LIGHT_TIME * light + _HEAVY_TIME * (len(keys) - light)
         quantum = _QUANTUM if axis == self.vector else 1
-        return Split(self.lengths[axis], quantum, axis, tuple(shifts.values()), each * math.prod(self.lengths))
+        return Split(self.lengths[axis], quantum, (axis,), tuple(shifts.values()), each * math.prod(self.lengths))
 
     def number(self) -> str:
         """The next of `numbers`, read when the kernel begins."""

@@ -58,15 +58,15 @@ class Split(NamedTuple):
     Attributes:
         length: how many places there are along the axis that is cut.
         quantum: a part has a multiple of so many, but for the last.
-        at: the number, of those that the step is told, that is the length of a part. Of a product, the two from here
-            on are the first unit and the one after the last.
-        shifts: how many bytes further each operand of the step begins, for each place.
+        at: which of the numbers that the step is told are the length of a part.
+        shifts: how many bytes further each operand of the step begins, for each place. Without, the first number of
+            `at` and the one after it are the first place, and the one after the last.
         time: about how many nanoseconds the step takes.
     """
 
     length: int
     quantum: int
-    at: int
+    at: tuple[int, ...]
     shifts: tuple[int, ...]
     time: float
 

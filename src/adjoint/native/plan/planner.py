@@ -70,6 +70,7 @@ class Plan(NamedTuple):
     final: int
 
 
+_PRODUCT = 0.01  # nanoseconds for a product of two numbers, about
 # About so many bytes a loop moves, or computes as long, before it is asked whether the user wants to stop.
 AT_ONCE = 1 << 26
 FLAG = "flag"  # stands for the word that is set if a check fails
@@ -319,7 +320,7 @@ class Planner:
         label = " ".join(dict.fromkeys(n.label for n in nodes)) or "panels"
         units, split = numbers[1] - numbers[0], None
         if by == "product" and units > 1:
-            split = Split(units, 1, 0, (), 0.02 * math.prod(sizes))
+            split = Split(units, 1, (0,), (), _PRODUCT * math.prod(sizes))
         self.steps.append(
             Step(function, operands, numbers, nodes, label, 0, read, written, use, None, by, sizes, split)
         )
