@@ -13,6 +13,8 @@ import scipy
 
 from adjoint.testing.coverage import Coverage, Status, namespaces, place_of
 from adjoint.testing.natively import Compiled, compiled_as
+from adjoint.testing.samples import walk
+from adjoint.testing.walk_backend import WITHOUT
 
 PAGE = Path(__file__).parent.parent / "docs" / "coverage.md"
 HEAD = """# Coverage
@@ -52,6 +54,15 @@ WAYS = {
     Compiled.FIXED: "its answer does not depend on values, and is part of the program",
     Compiled.REFUSED: "a function that calls it with values is not compiled, and runs as it is",
 }
+ELSEWHERE = """
+## Arrays of other libraries
+
+{runs} of the {total} operations that have a derivative run on arrays that answer NumPy's protocols and that nobody can
+look at: value, pullback, tangent, second order and `vmap`, tested on a strict stand-in. These do not, and raise:
+
+| operation | why |
+|---|---|
+{rows}"""
 TITLES = {"scipy.special": "scipy.special, universal functions"}
 
 
@@ -79,7 +90,17 @@ def page() -> str:
         for name, function in functions.items():
             names.setdefault(id(function), []).append(f"`{name}`")
         text += "".join(row(same, places[i], ways[i]) for i, same in names.items())
-    return text
+    return text + elsewhere()
+
+
+def elsewhere() -> str:
+    """What runs on other libraries' arrays, and what does not."""
+    reasons: dict[str, list[str]] = {}
+    for name, why in sorted(WITHOUT.items()):
+        reasons.setdefault(why, []).append(f"`{name}`")
+    entries = [entry.name for entry in walk()]
+    rows = "".join(f"| {', '.join(names)} | {why} |\n" for why, names in reasons.items())
+    return ELSEWHERE.format(runs=len(entries) - len(WITHOUT), total=len(entries), rows=rows)
 
 
 def row(names: list[str], place: Coverage | None, way: Compiled) -> str:

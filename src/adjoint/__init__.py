@@ -19,6 +19,7 @@ from adjoint.core.errors import AnomalyError as AnomalyError
 from adjoint.core.errors import ArgumentError as ArgumentError
 from adjoint.core.errors import BatchedValueError as BatchedValueError
 from adjoint.core.errors import DataError as DataError
+from adjoint.core.errors import DeviceError as DeviceError
 from adjoint.core.errors import DivergedError as DivergedError
 from adjoint.core.errors import DTypeError as DTypeError
 from adjoint.core.errors import ExprError as ExprError
@@ -217,6 +218,8 @@ _provide(
     {
         "array namespace": "adjoint.xp",
         "clipping": "adjoint.optim.clip",
+        "arrays of cupy": "adjoint.arrays.cupy:BACKEND",
+        "arrays of dask": "adjoint.arrays.dask:BACKEND",
         "compiled page": "adjoint.pictures:compiled_page",
         "page": "adjoint.pictures:page",
         "scipy": "adjoint.scipy",

@@ -15,9 +15,10 @@ from adjoint.arrays.flat import Flat
 from adjoint.arrays.like import CONVERSIONS, CREATIONS, make_like
 from adjoint.arrays.methods import adopt
 from adjoint.arrays.pytorch_names import PyTorchNames, exchanged
+from adjoint.core.backend import alone, backend_of
 from adjoint.core.box import Box, raw, stays_in_index, varies
 from adjoint.core.elsewhere import answer_names
-from adjoint.core.errors import ArgumentError, DTypeError, LeavesGraphError
+from adjoint.core.errors import ArgumentError, DeviceError, DTypeError, LeavesGraphError
 from adjoint.core.foreign import ForeignArrayError, asking
 from adjoint.core.keys import hash_of, looked_up
 from adjoint.core.late import service
@@ -43,7 +44,7 @@ def _operator(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
     op = operation(name)
 
     def method(self: Any, other: Any) -> Any:
-        if not isinstance(other, _OPERANDS):
+        if not isinstance(other, _OPERANDS) and backend_of(other) is None:
             found = _numbers_of(other)
             if found is NotImplemented:
                 return _no_operand(name, other)
@@ -151,7 +152,7 @@ def plain_index(index: Any) -> Any:
                 f"an index must be made of integers or truth values; got a tensor of {index.dtype}. "  # type: ignore[attr-defined]  # as above
                 f"Convert it: t.detach().numpy().astype(int)"
             )
-        index = index.numpy()  # type: ignore[attr-defined]  # every box has numpy()
+        index = alone(index)
     return kept(index)
 
 
@@ -268,6 +269,12 @@ class ArrayBox(PyTorchNames, Box):
         if held is not None:
             return held
         values = self._leaving("np.asarray(t)")
+        backend = backend_of(values)
+        if backend is not None:
+            raise DeviceError(
+                f"np.asarray(t) would fetch all values of an array of {backend.name}'s, unasked. If that is meant, say "
+                f"so: t.numpy()"
+            )
         if dtype is not None and loses_imaginary(values, dtype):
             values, copy = real_part(values), True
         return np.array(values, dtype=dtype, copy=copy)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,16 @@ if TYPE_CHECKING:
 _levels = count(1)
 #: The classes of values that left a transform, once there are any (`core/left.py`).
 TRACKED: set[type] = set()
+#: The classes of other libraries' arrays that were met, each with what raises if they met another one's
+#: (`core/backend.py`).
+ELSEWHERE: dict[type, Callable[[str, Sequence[Any]], None]] = {}
+
+
+def report_mix(name: str, args: Sequence[Any]) -> None:
+    """Raise if `args` of the operation `name`, whose call failed, are arrays of two libraries."""
+    for x in args:
+        if type(raw(x)) in ELSEWHERE:
+            ELSEWHERE[type(raw(x))](name, args)
 
 
 def new_level() -> int:
@@ -150,15 +160,22 @@ def apply(op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
     for arg in args:
         if isinstance(arg, Box) and (top is None or arg.level > top.level):
             top = arg
-    if top is None:
+    if top is not None:
+        return top.process(op, args, settings)
+    try:
         return op.forward(*args, **settings)
-    return top.process(op, args, settings)
+    except TypeError:
+        report_mix(op.name, args)
+        raise
 
 
 def goes_back(*args: Any) -> bool:
-    """Whether a call with `args` is recorded, so that its gradient rule may run later."""
+    """Whether a call with `args` is recorded, so that its gradient rule may use what it keeps of its work later.
+
+    Of arrays of other libraries nothing is kept: their functions give results alone.
+    """
     top = outermost(args)
-    return top is not None and top.goes_back
+    return top is not None and top.goes_back and not any(type(raw(x)) in ELSEWHERE for x in args)
 
 
 def outermost(args: Sequence[Any]) -> Box | None:

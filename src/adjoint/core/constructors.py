@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from adjoint.core.backend import alone
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, NotSupportedError
 from adjoint.core.memory import AS_MADE, NEW, NEW_K, Memory, keeping
@@ -393,7 +394,7 @@ def _on_values(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _values(x: Any) -> Any:
-    return x.numpy() if isinstance(x, Box) else x  # type: ignore[attr-defined]  # every box has numpy()
+    return alone(x)
 
 
 def not_differentiable(function: Callable[..., Any], why: str) -> Op:

@@ -6,16 +6,29 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.backend import backend_of, beside, is_foreign, refuse_mix, zeros
+from adjoint.core.box import raw
 from adjoint.core.errors import DTypeError
+from adjoint.core.pullbacks import dtype_of, shape_of
 
 
-def as_cotangent(c: Any, dtype: Any, call: str) -> np.ndarray:
-    """The array `c` as a cotangent of a value of `dtype`, given to `call`.
+def one_like(x: Any) -> Any:
+    """The cotangent 1 for the value `x`: where the numbers of its innermost array are."""
+    shape, dtype = shape_of(x), dtype_of(x)
+    inner = raw(x)
+    if backend_of(inner) is not None:
+        return np.ones_like(inner, dtype=dtype, shape=shape)
+    return np.ones(shape, dtype) if shape else dtype.type(1)
+
+
+def as_cotangent(c: Any, value: Any, call: str) -> Any:
+    """The array `c` as a cotangent of `value`, given to `call`.
 
     Raises:
         DTypeError: if it is complex and the value is real.
+        DeviceError: if it is an array of another library's than the value.
     """
-    given = np.asarray(c)
+    given, dtype = c if is_foreign(c) else np.asarray(c), dtype_of(value)
     if given.dtype.kind == "c" and dtype.kind != "c":
         raise DTypeError(
             f"{call}: the value is of {dtype}, which is real, and so is its cotangent; got one of {given.dtype}. "
@@ -23,7 +36,9 @@ def as_cotangent(c: Any, dtype: Any, call: str) -> np.ndarray:
         )
     if given.dtype.kind not in "biufc":
         raise DTypeError(f"{call}: a cotangent is made of numbers; got an array of {given.dtype}")
-    return np.asarray(given, dtype)
+    if np.ndim(given):
+        refuse_mix(call, (value, given))
+    return given.astype(dtype) if given.dtype != dtype else beside(value, given)
 
 
 class Lazy:
@@ -52,14 +67,26 @@ class Scattered(Lazy):
         self.value, self.index, self.shape, self.dtype, self.repeats = value, index, shape, dtype, repeats
 
     def dense(self) -> Any:
-        return self.add_to(np.zeros(self.shape, self.dtype))
+        return self.add_to(zeros(self.value, self.shape, self.dtype))
 
     def add_to(self, total: Any) -> Any:
         if self.repeats:
-            np.add.at(total, self.index, self.value)
-        else:
-            total[self.index] += self.value
+            return _each_added(total, self.index, self.value)
+        total[self.index] += self.value
         return total
+
+
+def _each_added(total: Any, index: Any, value: Any) -> Any:
+    """``total[index] += value``, where `index` may name an element several times."""
+    if not is_foreign(total):
+        np.add.at(total, index, value)
+        return total
+    places = beside(total, np.arange(total.size).reshape(total.shape))[index]
+    weights = np.broadcast_to(value, places.shape).reshape(-1)
+    parts = [np.real(weights), np.imag(weights)] if total.dtype.kind == "c" else [weights]
+    sums = [np.bincount(places.reshape(-1), part, total.size) for part in parts]
+    added = sums[0] if len(sums) == 1 else sums[0] + 1j * sums[1]
+    return total + added.reshape(total.shape).astype(total.dtype)
 
 
 class Projection(Lazy):
@@ -74,7 +101,7 @@ class Projection(Lazy):
         self.i, self.value, self.likes = i, value, likes
 
     def dense(self) -> list[Any]:
-        return [self.value if k == self.i else np.zeros(*like) for k, like in enumerate(self.likes)]
+        return [self.value if k == self.i else zeros(self.value, *like) for k, like in enumerate(self.likes)]
 
     def add_to(self, total: list[Any]) -> list[Any]:
         total[self.i] = total[self.i] + self.value

@@ -14,6 +14,7 @@ AdjointError
 ├── RuleError               (ValueError)    a gradient rule returned something unusable
 ├── ShapeError              (ValueError)    arguments whose shapes do not fit
 ├── DTypeError              (TypeError)     a dtype that cannot be used here
+├── DeviceError             (TypeError)     arrays of two libraries or devices in one call, or values wanted of one
 ├── ArgumentError           (ValueError)    any other unusable argument
 │   └── ExprError                           … an expression's text, or the values given to it
 ├── GradientMismatchError   (AssertionError) a gradient differs from what its function's values say
@@ -108,6 +109,10 @@ class ShapeError(AdjointError, ValueError):
 
 class DTypeError(AdjointError, TypeError):
     """A dtype that cannot be used here."""
+
+
+class DeviceError(AdjointError, TypeError):
+    """Arrays of two libraries or devices met, or a call needs values of one that are elsewhere."""
 
 
 class ArgumentError(AdjointError, ValueError):

@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
+from adjoint.core.backend import is_foreign, shares
 from adjoint.core.box import Box
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -50,6 +51,8 @@ def shows(out: Any, data: Any) -> bool:
     """Whether the array `out`, made from `data`, lies in its memory, or is `data` itself."""
     if issubclass(type(out), np.ndarray):
         return issubclass(type(data), np.ndarray) and owner(out) is owner(data)
+    if is_foreign(out):
+        return shares(out, data)
     return isinstance(out, Box) and isinstance(data, Box) and out is not data and _root(out) is _root(data)
 
 
@@ -63,6 +66,8 @@ def axes_by(order: Order, model: np.ndarray) -> tuple[int, ...]:
     if isinstance(order, tuple):
         return order
     axes = range(model.ndim)
+    if not isinstance(model, np.ndarray):  # of another library, which says nothing of its memory
+        return tuple(axes)
     if order == "K":
         return tuple(sorted(axes, key=lambda i: -abs(model.strides[i])))
     return tuple(reversed(axes)) if order == "F" or (order == "A" and model.flags.fnc) else tuple(axes)
@@ -90,9 +95,11 @@ def is_laid_out(model: Any, axes: Sequence[int]) -> bool:
 
 def in_order(x: Any, order: Order) -> Any:
     """A copy of `x` with its axes in this order, which may be their numbers, the outermost first."""
+    if is_foreign(x):
+        return x.copy()
     if isinstance(x, Box) or not isinstance(order, tuple):
         return np.copy(x, order=order)  # type: ignore[call-overload]  # ours takes axes, too
-    return np.transpose(np.copy(np.transpose(x, order), order="C"), np.argsort(order))
+    return np.transpose(np.copy(np.transpose(x, order), order="C"), tuple(np.argsort(order)))
 
 
 def ordered(x: Any, order: str | None, copy: bool | None = None) -> Any:

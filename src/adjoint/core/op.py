@@ -8,6 +8,7 @@ from inspect import signature
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
+from adjoint.core.backend import alone
 from adjoint.core.box import Box, apply, outermost, varies
 from adjoint.core.errors import ArgumentError, BatchedValueError, NotDifferentiableError
 from adjoint.core.memory import NEW_K, Memory
@@ -220,7 +221,7 @@ class Op:
                 f"{self.name} has no derivative with respect to `{name}`: it is a setting. Take it out of the graph "
                 f"first: {name}.detach()"
             )
-        return value.numpy()
+        return alone(value)
 
     def _reject(self, unknown: set[str]) -> None:
         if unknown:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.backend import is_foreign
 from adjoint.core.box import Box
 
 NAMESPACE = "adjoint"
@@ -16,7 +17,7 @@ _known: set[type] = set()
 
 def is_leaf(tree: Any) -> bool:
     """Whether `tree` is one array or number, so that optree need not be loaded."""
-    return isinstance(tree, _PLAIN)
+    return isinstance(tree, _PLAIN) or is_foreign(tree)
 
 
 def flatten(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:

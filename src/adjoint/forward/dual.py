@@ -9,6 +9,7 @@ import numpy as np
 
 from adjoint.arrays.fast_path import FastPath, WithFastPaths
 from adjoint.arrays.layered import is_number
+from adjoint.core.backend import to_host
 from adjoint.core.box import TRACKED, Box, apply, settled
 from adjoint.core.errors import LeavesGraphError
 from adjoint.core.foreign import PLAIN, plain_array
@@ -73,7 +74,8 @@ class Dual(WithFastPaths):
         real = True
         for x in (*tangents, *out) if op.multiple else (*tangents, out):
             real = real and x.dtype.kind != "c"
-        given = values if len(wanted) == len(values) else [x if hasattr(x, "dtype") else np.asarray(x) for x in values]
+        whole = len(wanted) == len(values)
+        given = values if whole else [x if hasattr(x, "dtype") else np.asarray(x)[()] for x in values]
         tangent = build(op, tuple(wanted), real)(given, out, settings, *tangents)
         if op.multiple:
             return tuple(dual(x, t, level) for x, t in zip(out, tangent, strict=True))
@@ -115,7 +117,7 @@ class Dual(WithFastPaths):
 
     def _values(self) -> np.ndarray:
         primal = self.primal
-        return primal.numpy() if isinstance(primal, Box) else np.asarray(primal)  # type: ignore[attr-defined]  # every box has numpy()
+        return primal.numpy() if isinstance(primal, Box) else to_host(primal)  # type: ignore[attr-defined]  # every box has numpy()
 
     def _left(self, value: Any, call: str) -> Any:
         return left(value, self, call, recording_floor.get())

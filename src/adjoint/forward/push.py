@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.box import apply, new_level, raw
+from adjoint.core.backend import surely_any
+from adjoint.core.box import apply, new_level
 from adjoint.core.codegen import defined
 from adjoint.core.errors import LeavesGraphError, NotDifferentiableError
 from adjoint.core.leaks import begin, over
@@ -149,7 +150,7 @@ def transposed(op: Op, i: int, args: Sequence[Any], out: Any, settings: Mapping[
         begin(level, level)
         outs = out if op.multiple else (out,)
         cotangents = [wrap(np.zeros_like(x), leaf(shape_of(x), dtype_of(x)), level) for x in outs]
-        values = [x if hasattr(x, "dtype") else np.asarray(x) for x in args]
+        values = [x if hasattr(x, "dtype") else np.asarray(x)[()] for x in args]
         pullback = pull_for(op, (i,), values, out)
         saved = pullback.save(values, out, {**settings, "needs": (i,)} if op.joint else settings)
         try:
@@ -161,7 +162,7 @@ def transposed(op: Op, i: int, args: Sequence[Any], out: Any, settings: Mapping[
         else:  # then it must be 0, whatever the cotangent is
             ones = [np.ones_like(x) for x in outs]
             share, found = pullback.run(ones if op.multiple else ones[0], saved)[0], {}
-            if share is not None and np.any(raw(share)):
+            if share is not None and surely_any(share):
                 raise _opaque(op)
     finally:
         recording_floor.restore(before)

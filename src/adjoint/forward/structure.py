@@ -15,6 +15,7 @@ import numpy as np
 
 from adjoint.arrays.layered import Layered
 from adjoint.batch.batched import Batched
+from adjoint.core.backend import maybe_any
 from adjoint.core.box import Box, apply, new_level, raw, settled
 from adjoint.core.cotangents import Lazy
 from adjoint.core.errors import NotSupportedError
@@ -50,7 +51,7 @@ class Diagonal(Layered):
         mine = [isinstance(x, Diagonal) for x in args]
         if op.name in _ADDING:  # what is added must have this structure itself, or be 0
             added = [k for k in range(len(args)) if k or op.name != "choose_either"]
-            fits = all(mine[k] or (not isinstance(args[k], Box) and not np.any(args[k])) for k in added)
+            fits = all(mine[k] or (not isinstance(args[k], Box) and not maybe_any(args[k])) for k in added)
         else:
             fits = op.name in _SCALING and sum(mine) == 1 and (mine[0] or op.name == "multiply")
         if not fits:

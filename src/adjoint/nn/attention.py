@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.backend import surely_all
 from adjoint.core.box import raw
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.nn import init
@@ -73,7 +74,7 @@ def scaled_dot_product_attention(
     if seen is not None:
         scores = np.where(seen, scores, -np.inf)
     weights = softmax(scores)
-    if seen is not None and not np.all(np.any(raw(seen), axis=-1)):
+    if seen is not None and not surely_all(np.any(raw(seen), axis=-1)):
         weights = np.where(np.any(seen, axis=-1, keepdims=True), weights, 0.0)
     weights = dropped(weights, dropout_p, rng=rng) if dropout_p else weights
     return np.matmul(weights, value)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.backend import as_array, surely_all
 from adjoint.core.choosing import where_positive, where_true
 from adjoint.core.constructors import composite, elementwise, general
 from adjoint.core.errors import ArgumentError
@@ -181,7 +182,7 @@ def shifted(a: np.ndarray, axis: Any) -> np.ndarray:
     if a.size == 0:
         return a
     top = np.maximum.reduce(a, axis=axis, keepdims=True)
-    if np.isfinite(top).all():
+    if surely_all(np.isfinite(top)):
         return a - top
     with np.errstate(invalid="ignore"):
         return np.where(np.equal(a, np.inf), 0, a - top)
@@ -197,7 +198,7 @@ def shifted(a: np.ndarray, axis: Any) -> np.ndarray:
 )
 def softmax(a: Any, /, axis: Any = -1) -> Any:
     """exp(a) / sum(exp(a)) along `axis`, for numbers of any size."""
-    e = np.exp(shifted(np.asarray(a), axis))
+    e = np.exp(shifted(as_array(a), axis))
     return e / np.add.reduce(e, axis=axis, keepdims=True)
 
 
@@ -211,5 +212,5 @@ def softmax(a: Any, /, axis: Any = -1) -> Any:
 )
 def log_softmax(a: Any, /, axis: Any = -1) -> Any:
     """log(softmax(a)) along `axis`, without the loss of digits of the two steps."""
-    s = shifted(np.asarray(a), axis)
+    s = shifted(as_array(a), axis)
     return s - np.log(np.add.reduce(np.exp(s), axis=axis, keepdims=True))

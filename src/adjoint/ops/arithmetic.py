@@ -36,7 +36,7 @@ cbrt = elementwise(np.cbrt, partial=lambda out: 1 / (3 * np.square(out)), domain
 
 def _by_base(x: Any, y: Any) -> Any:
     """y x**(y-1), and exactly 0 where y is 0."""
-    if isinstance(y, int | float):
+    if isinstance(y, int | float | np.integer):
         if y == 2:  # by far the most frequent power, and x**1 is one operation more
             return y * x
         return np.zeros_like(x) if y == 0 else y * x ** (y - 1)

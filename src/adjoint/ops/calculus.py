@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
+from adjoint.core.backend import as_beside
 from adjoint.core.constructors import composite
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.core.memory import NEW_C, NEW_K
@@ -46,7 +47,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = np._NoValue, append:
     given = [x for x in (prepend, a, append) if x is not np._NoValue]
     if len(given) > 1:
         single = tuple(1 if i == axis % a.ndim else k for i, k in enumerate(a.shape))
-        given = [np.broadcast_to(x, single) if np.ndim(x) == 0 else x for x in given]
+        given = [np.broadcast_to(as_beside(a, x), single) if np.ndim(x) == 0 else x for x in given]
         a = np.concatenate(given, axis=axis)
     after, before = _part(axis, a.ndim, 1, None), _part(axis, a.ndim, None, -1)
     for _ in range(n):
@@ -58,7 +59,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = np._NoValue, append:
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     flat = np.ravel(ary)
     parts = [to_begin, flat[1:] - flat[:-1], to_end]
-    given = [np.ravel(_array(p)) for p in parts if p is not None]
+    given = [np.ravel(as_beside(flat, p)) for p in parts if p is not None]
     if any(not np.can_cast(p.dtype, flat.dtype, "same_kind") for p in given):
         raise TypeError(f"np.ediff1d: to_begin and to_end must fit the array's dtype, {flat.dtype}; convert them first")
     return np.concatenate([p.astype(flat.dtype) for p in given])

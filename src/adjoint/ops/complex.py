@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.backend import surely_all
 from adjoint.core.box import Box, raw
 from adjoint.core.constructors import composite, elementwise, general, linear
 from adjoint.core.errors import InPlaceError
@@ -71,7 +72,7 @@ def real_if_close(a: Any, tol: float = 100) -> Any:
     if not np.iscomplexobj(a):
         return a
     within = tol * np.finfo(a.dtype).eps if tol > 1 else tol
-    return np.real(a) if np.all(np.abs(np.imag(raw(a))) < within) else a
+    return np.real(a) if surely_all(np.abs(np.imag(raw(a))) < within) else a
 
 
 @composite(

@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from adjoint.core.backend import as_array, empty, is_foreign, zeros
 from adjoint.core.constructors import general, linear
 from adjoint.core.errors import ShapeError
-from adjoint.core.memory import NEW_C
+from adjoint.core.memory import NEW_C, in_order
 from adjoint.core.op import call
 
 Pairs = tuple[tuple[int, int], ...]
@@ -53,13 +54,13 @@ def fits(name: str, places: Sizes, size: Sizes, kernel: Sizes, stride: Sizes, pa
         raise ShapeError(f"{name}: windows {kernel} over {size} have {count} places; got {places}")
 
 
-def padded(x: np.ndarray, padding: Pairs, value: float = 0.0) -> np.ndarray:
+def padded(x: Any, padding: Pairs, value: float = 0.0) -> Any:
     """`x` with `value` around its last axes; `x` itself, if there is no padding."""
     if not any(map(any, padding)):
         return x
     lead = x.ndim - len(padding)
     size = [n + before + after for n, (before, after) in zip(x.shape[lead:], padding, strict=True)]
-    out: np.ndarray = np.full((*x.shape[:lead], *size), value, x.dtype)
+    out: Any = np.full_like(x, value, shape=(*x.shape[:lead], *size))
     inner(out, x.shape[lead:], padding)[...] = x
     return out
 
@@ -69,9 +70,12 @@ def inner(x: Any, size: Sequence[int], padding: Pairs) -> Any:
     return x[(..., *(slice(before, before + n) for n, (before, _) in zip(size, padding, strict=True)))]
 
 
-def windows(x: np.ndarray, kernel: Sizes, count: Sizes, stride: Sizes, dilation: Sizes) -> np.ndarray:
+def windows(x: Any, kernel: Sizes, count: Sizes, stride: Sizes, dilation: Sizes) -> np.ndarray:
     """Views of a padded array: (…, *kernel, *count), an element of the window and a place of it."""
     lead = x.ndim - len(kernel)
+    if is_foreign(x):  # which says nothing of its memory
+        each = [part for _, part in parts(x, kernel, count, stride, dilation)]
+        return np.stack(each, axis=lead).reshape((*x.shape[:lead], *kernel, *count))
     last = x.strides[lead:]
     steps = [s * d for s, d in zip(last, dilation, strict=True)] + [s * n for s, n in zip(last, stride, strict=True)]
     return as_strided(x, (*x.shape[:lead], *kernel, *count), (*x.strides[:lead], *steps), writeable=False)
@@ -90,10 +94,10 @@ def _batches(n: int, each: int) -> Iterator[slice]:
     return (slice(i, min(i + step, n)) for i in range(0, n, step))
 
 
-def _columns(x: np.ndarray, kernel: Sizes, count: Sizes, stride: Sizes, dilation: Sizes, groups: int) -> Any:
+def _columns(x: Any, kernel: Sizes, count: Sizes, stride: Sizes, dilation: Sizes, groups: int) -> Any:
     """The windows of a few samples as columns of matrices: (n, groups, channels a group * kernel, places)."""
     shape = (len(x), groups, x.shape[1] // groups * prod(kernel), prod(count))
-    if prod(kernel) == 1 and prod(stride) == 1 and x.flags.c_contiguous:
+    if prod(kernel) == 1 and prod(stride) == 1 and (is_foreign(x) or x.flags.c_contiguous):
         return x.reshape(shape)
     return windows(x, kernel, count, stride, dilation).reshape(shape)
 
@@ -164,7 +168,7 @@ def _samples_apart(x: Any, n: int) -> Any:
 )
 def conv(x: Any, w: Any, /, stride: Sizes = (), padding: Pairs = (), dilation: Sizes = (), groups: int = 1) -> Any:
     """Sums of products of `x` (n, channels, …) with windows `w` (out, channels / groups, …), as networks convolve."""
-    x, w = np.asarray(x), np.asarray(w)
+    x, w = as_array(x), as_array(w)
     kernel = w.shape[2:]
     if x.ndim != w.ndim or x.shape[1] != w.shape[1] * groups or w.shape[0] % groups:
         raise ShapeError(
@@ -173,7 +177,7 @@ def conv(x: Any, w: Any, /, stride: Sizes = (), padding: Pairs = (), dilation: S
         )
     count = counts(x.shape[2:], kernel, stride, padding, dilation)
     n, dtype = len(x), np.result_type(x, w)
-    out: np.ndarray = np.empty((n, groups, len(w) // groups, prod(count)), dtype)
+    out: Any = empty(x, (n, groups, len(w) // groups, prod(count)), dtype)
     matrix = w.reshape(groups, len(w) // groups, w.shape[1] * prod(kernel))
     for some in _batches(n, x.shape[1] * prod(kernel) * prod(count) * dtype.itemsize):
         columns = _columns(padded(x[some], padding), kernel, count, stride, dilation, groups)
@@ -222,7 +226,7 @@ def conv_input(
     y: Any, w: Any, /, size: Sizes = (), stride: Sizes = (), padding: Pairs = (), dilation: Sizes = (), groups: int = 1
 ) -> Any:
     """What `conv` of an array of `size` with `w` asks of the array, where `y` is asked of the result: its transpose."""
-    y, w = np.asarray(y), np.asarray(w)
+    y, w = as_array(y), as_array(w)
     kernel, count = w.shape[2:], y.shape[2:]
     if y.ndim != w.ndim or y.shape[1] != len(w) or len(w) % groups:
         raise ShapeError(
@@ -232,14 +236,14 @@ def conv_input(
     fits("a transposed convolution", count, size, kernel, stride, padding, dilation)
     n, channels, dtype = len(y), w.shape[1] * groups, np.result_type(y, w)
     room = [k + before + after for k, (before, after) in zip(size, padding, strict=True)]
-    out: np.ndarray = np.zeros((n, channels, *size), dtype)
+    out: Any = zeros(y, (n, channels, *size), dtype)
     matrix = np.swapaxes(w.reshape(groups, len(w) // groups, w.shape[1] * prod(kernel)), 1, 2)
     rows = y.reshape(n, groups, len(w) // groups, prod(count))
     whole = not any(map(any, padding))
     for some in _batches(n, channels * prod(kernel) * prod(count) * dtype.itemsize):
         columns = np.matmul(matrix, rows[some])
         columns = columns.reshape(len(columns), channels, *kernel, *count)
-        total = out[some] if whole else np.zeros((len(columns), channels, *room), dtype)
+        total = out[some] if whole else zeros(y, (len(columns), channels, *room), dtype)
         for at, part in parts(total, kernel, count, stride, dilation):
             part += columns[(slice(None), slice(None), *at)]
         if not whole:
@@ -291,11 +295,11 @@ def conv_weight(
     groups: int = 1,
 ) -> Any:
     """What `conv` of `x` with weights of windows `kernel` asks of the weights, where `y` is asked of the result."""
-    x, y = np.asarray(x), np.asarray(y)
+    x, y = as_array(x), as_array(y)
     kernel, count = tuple(kernel), y.shape[2:]
     fits("the weights of a convolution", count, x.shape[2:], kernel, stride, padding, dilation)
     n, channels, dtype = len(x), x.shape[1], np.result_type(x, y)
-    total: np.ndarray = np.zeros((groups, y.shape[1] // groups, channels // groups * prod(kernel)), dtype)
+    total: Any = zeros(x, (groups, y.shape[1] // groups, channels // groups * prod(kernel)), dtype)
     rows = y.reshape(n, groups, y.shape[1] // groups, prod(count))
     for some in _batches(n, channels * prod(kernel) * prod(count) * dtype.itemsize):
         columns = _columns(padded(x[some], padding), kernel, count, stride, dilation, groups)
@@ -324,7 +328,7 @@ def _folded(g: Any, x_shape: Any, kernel: Any, stride: Any, padding: Any, dilati
 def unfold(x: Any, /, kernel: Sizes = (), stride: Sizes = (), padding: Pairs = (), dilation: Sizes = ()) -> Any:
     """The windows over the last axes of `x`: (…, *kernel, *places)."""
     count = counts(x.shape[x.ndim - len(kernel) :], kernel, stride, padding, dilation)
-    return np.array(windows(padded(x, padding), kernel, count, stride, dilation), order="C")
+    return in_order(windows(padded(x, padding), kernel, count, stride, dilation), "C")
 
 
 @linear(
@@ -347,7 +351,7 @@ def fold(
     lead, count = y.shape[: y.ndim - 2 * axes], y.shape[y.ndim - axes :]
     fits("fold", count, tuple(size), tuple(kernel), stride, padding, dilation)
     room = [k + before + after for k, (before, after) in zip(size, padding, strict=True)]
-    total = np.zeros((*lead, *room), y.dtype)
+    total = zeros(y, (*lead, *room), y.dtype)
     for at, part in parts(total, kernel, count, stride, dilation):
         part += y[(..., *at, *(slice(None),) * axes)]
-    return np.ascontiguousarray(inner(total, size, padding))
+    return in_order(inner(total, size, padding), "C")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.lib.stride_tricks import sliding_window_view as windows_of
 
+from adjoint.core.backend import beside, zeros
 from adjoint.core.constructors import composite, general, linear
 from adjoint.core.errors import ArgumentError
 from adjoint.core.memory import LOCKED_VIEW
@@ -97,7 +98,7 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
 )
 def overlap_add(windows: Any, /, shape: Any = (), window_shape: Any = (), axis: Any = ()) -> Any:
     """Zeros of `shape` with each window added in its place: the transpose of `sliding_window_view`."""
-    total = np.zeros(shape, windows.dtype)
+    total = zeros(windows, shape, windows.dtype)
     places = [slice(0, n) for n in windows.shape[: len(shape)]]
     for offset in product(*map(range, window_shape)):
         index = list(places)
@@ -199,9 +200,9 @@ def _as_long(a1: Any, a2: Any) -> tuple[Any, Any]:
     a1, a2 = np.atleast_1d(a1), np.atleast_1d(a2)
     missing = a2.shape[0] - a1.shape[0]
     if missing > 0:
-        a1 = np.concatenate([np.zeros(missing, a1.dtype), a1])
+        a1 = np.concatenate([zeros(a1, missing, a1.dtype), a1])
     elif missing < 0:
-        a2 = np.concatenate([np.zeros(-missing, a2.dtype), a2])
+        a2 = np.concatenate([zeros(a2, -missing, a2.dtype), a2])
     return a1, a2
 
 
@@ -211,7 +212,7 @@ def polyder(p: Any, m: int = 1) -> Any:
         raise ArgumentError(f"np.polyder: m must not be negative; got {m}. np.polyint is the other way round")
     for _ in range(m):
         n = np.shape(p)[0] - 1
-        p = p[:-1] * np.arange(n, 0, -1)
+        p = p[:-1] * beside(p, np.arange(n, 0, -1))
     return p
 
 
@@ -222,5 +223,5 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     constants = [0.0] * m if k is None else [k] * m if np.ndim(k) == 0 else list(k)
     for i in range(m):
         n = np.shape(p)[0]
-        p = np.append(p / np.arange(n, 0, -1), constants[i])
+        p = np.append(p / beside(p, np.arange(n, 0, -1)), beside(p, np.asarray(constants[i])))
     return p

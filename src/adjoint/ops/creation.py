@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
+from adjoint.core.backend import as_beside, beside, surely_any
 from adjoint.core.box import Box, raw, varies
 from adjoint.core.constructors import composite, constant
 from adjoint.core.errors import ArgumentError, BatchedValueError, NotSupportedError
@@ -94,7 +95,7 @@ def linspace(
     weights = np.arange(num) / max(intervals, 1)
     ends = start, stop
     start, width = start * 1.0, stop * 1.0 - start
-    weights = weights.astype(np.result_type(width))
+    weights = beside(width, weights.astype(np.result_type(width)))
     values = start + np.reshape(weights, (-1,) + (1,) * np.ndim(width)) * width
     if endpoint and num > 1:  # `stop` itself, not what rounding makes of it
         values = np.concatenate([values[:-1], np.broadcast_to(stop * 1.0, (1, *np.shape(width)))])
@@ -129,7 +130,7 @@ def logspace(
     errors=lambda r: [call(0.0, r(), 3)],
 )
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
-    if np.any(np.equal(raw(start), 0)) or np.any(np.equal(raw(stop), 0)):
+    if surely_any(np.equal(raw(start), 0)) or surely_any(np.equal(raw(stop), 0)):
         raise ArgumentError("np.geomspace: neither end may be 0, since each value is a multiple of the one before")
     dtype_of_values = np.result_type(start, stop, float)
     start, stop = _array(start).astype(dtype_of_values), _array(stop).astype(dtype_of_values)
@@ -173,7 +174,8 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     errors=lambda r: [call(r(3), 7, 1.0)],
 )
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
-    arr, values = _array(arr), _array(values)
+    arr = _array(arr)
+    values = as_beside(arr, values)
     if axis is None:
         arr, axis = np.ravel(arr), 0
     axis = normalize_axis_index(axis, arr.ndim)

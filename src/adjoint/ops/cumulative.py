@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.backend import beside, maybe_any
 from adjoint.core.box import raw
 from adjoint.core.constructors import composite, general, linear
 from adjoint.core.op import call
@@ -31,7 +32,7 @@ def running_sum(a: Any, /, axis: int = -1) -> Any:
 
 def _product_cotangent(g: Any, a: Any, out: Any, axis: int) -> Any:
     """sum over j >= i of g[j] times the product of a[0..j] without a[i]."""
-    if not np.any(raw(a) == 0):
+    if not maybe_any(raw(a) == 0):
         return _to_end(g * np.conj(out), axis) / np.conj(a)
     products = _products_without_one(np.moveaxis(a, axis, -1))
     products = np.conj(products) if products.dtype.kind == "c" else products
@@ -41,12 +42,12 @@ def _product_cotangent(g: Any, a: Any, out: Any, axis: int) -> Any:
 def _products_without_one(a: Any) -> Any:
     """The product of a[0..j] without a[i]. With a zero about, dividing it out would lose the other factors."""
     n = a.shape[-1]
-    without = np.where(np.eye(n, dtype=bool), np.ones_like(a[..., :1, None]), a[..., None, :])
-    return np.where(np.tri(n, dtype=bool).T, np.cumprod(without, axis=-1), 0)
+    without = np.where(beside(a, np.eye(n, dtype=bool)), np.ones_like(a[..., :1, None]), a[..., None, :])
+    return np.where(beside(a, np.tri(n, dtype=bool).T), np.cumprod(without, axis=-1), 0)
 
 
 def _product_tangent(t: Any, a: Any, out: Any, axis: int) -> Any:
-    if not np.any(raw(a) == 0):
+    if not maybe_any(raw(a) == 0):
         return out * np.cumsum(t / a, axis=axis)
     products = _products_without_one(np.moveaxis(a, axis, -1))
     return np.moveaxis(np.sum(np.moveaxis(t, axis, -1)[..., :, None] * products, axis=-2), -1, axis)
@@ -67,7 +68,7 @@ def _extreme(ufunc: np.ufunc, name: str) -> Any:
         # Where the running extreme stands: the latest element that equals it.
         shape = [1] * np.ndim(a)
         shape[axis] = -1
-        here = np.where(np.equal(a, out), np.reshape(np.arange(np.shape(a)[axis]), shape), 0)
+        here = np.where(np.equal(a, out), beside(a, np.reshape(np.arange(np.shape(a)[axis]), shape)), 0)
         return np.maximum.accumulate(here, axis=axis)
 
     def vjp(g: Any, a: Any, out: Any, axis: int) -> Any:
@@ -100,7 +101,7 @@ def _shares(a: Any, out: Any) -> Any:
     first = np.zeros((n, n), bool)
     first[:1, :1] = True
     shares = np.exp(a[..., :, None] - out[..., None, :])
-    return np.where(first, 1.0, np.where(np.tri(n, dtype=bool).T, shares, 0))
+    return np.where(beside(a, first), 1.0, np.where(beside(a, np.tri(n, dtype=bool).T), shares, 0))
 
 
 def _logsumexp_cotangent(g: Any, a: Any, out: Any, axis: int) -> Any:
@@ -167,8 +168,8 @@ def _cumulative(f: Any, x: Any, axis: Any, dtype: Any, out: Any, initial: bool, 
     result = f(x, axis=axis, dtype=dtype)
     axis = axis % np.ndim(x)
     if initial:
-        start = np.full((*np.shape(x)[:axis], 1, *np.shape(x)[axis:][1:]), first)
-        result = np.concatenate([start.astype(result.dtype), result], axis=axis)
+        start = np.full((*np.shape(x)[:axis], 1, *np.shape(x)[axis:][1:]), first).astype(result.dtype)
+        result = np.concatenate([beside(result, start), result], axis=axis)
     return store(result, out)
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adjoint.core.backend import beside, maybe_all, surely_all
 from adjoint.core.box import Box, goes_back, raw
 from adjoint.core.constructors import composite, general
 from adjoint.core.errors import ArgumentError, NotSupportedError
@@ -82,14 +83,14 @@ def _triangle(name: str, a: Any, uplo: str = "L") -> Any:
 
 def _diagonal(x: Any) -> Any:
     """A matrix with `x` on its diagonal, for each row of a stack."""
-    return x[..., None] * np.eye(np.shape(x)[-1], dtype=x.dtype)
+    return x[..., None] * beside(x, np.eye(np.shape(x)[-1], dtype=x.dtype))
 
 
 def _gaps(values: Any) -> Any:
     """values[j] - values[i], with nan where two are equal, and 1 on the diagonal."""
     n = np.shape(values)[-1]
     apart = values[..., None, :] - values[..., :, None]
-    return np.where(np.eye(n, dtype=bool), 1.0, np.where(np.equal(apart, 0), np.nan, apart))
+    return np.where(beside(values, np.eye(n, dtype=bool)), 1.0, np.where(np.equal(apart, 0), np.nan, apart))
 
 
 # -- Cholesky ---------------------------------------------------------------------------------------
@@ -138,7 +139,7 @@ def _eigh_cotangent(g: Any, out: Any, uplo: Any) -> Any:
     if unused(gv):
         return np.matmul(v * gw[..., None, :], hermitian(v))
     gv = phase_cotangent(gv, v, real_in_eigh(v, uplo))
-    eye = np.eye(np.shape(w)[-1], dtype=bool)
+    eye = beside(w, np.eye(np.shape(w)[-1], dtype=bool))
     inner = _diagonal(gw) + np.where(eye, 0.0, np.matmul(hermitian(v), gv)) / _gaps(w)
     return _symmetric(np.matmul(np.matmul(v, inner), hermitian(v)))
 
@@ -150,7 +151,7 @@ def _on_diagonal(x: Any) -> Any:
 def _eigh_tangents(t: Any, out: Any, uplo: Any) -> tuple[Any, Any]:
     w, v = out
     inner = np.matmul(np.matmul(hermitian(v), _symmetric(t)), v)
-    apart = np.where(np.eye(np.shape(w)[-1], dtype=bool), 0.0, inner) / _gaps(w)
+    apart = np.where(beside(w, np.eye(np.shape(w)[-1], dtype=bool)), 0.0, inner) / _gaps(w)
     return np.real(_on_diagonal(inner)), phase_tangent(np.matmul(v, apart), v, real_in_eigh(v, uplo))
 
 
@@ -238,14 +239,14 @@ def _eig_cotangent(g: Any, out: Any) -> Any:
         along = np.real(np.sum(np.conj(v) * gv, axis=-2))
         turned = np.matmul(vh, gv) - np.matmul(vh, v) * along[..., None, :]
         gaps = np.conj(_gaps(w)) if w.dtype.kind == "c" else _gaps(w)
-        inner = inner + np.where(np.eye(n, dtype=bool), 0.0, turned) / gaps
+        inner = inner + np.where(beside(w, np.eye(n, dtype=bool)), 0.0, turned) / gaps
     return np.linalg.solve(vh, np.matmul(inner, vh))
 
 
 def _eig_tangents(t: Any, out: Any) -> tuple[Any, Any]:
     w, v = out
     inner = np.linalg.solve(v, np.matmul(t, v))
-    turned = np.matmul(v, np.where(np.eye(np.shape(w)[-1], dtype=bool), 0.0, inner) / _gaps(w))
+    turned = np.matmul(v, np.where(beside(w, np.eye(np.shape(w)[-1], dtype=bool)), 0.0, inner) / _gaps(w))
     along = np.real(np.sum(np.conj(v) * turned, axis=-2, keepdims=True))  # the length stays 1
     return _on_diagonal(inner), phase_tangent(turned - v * along, v, real_in_eig(v))
 
@@ -290,7 +291,7 @@ def _qr_cotangent(g: Any, out: Any) -> Any:
     below = np.tril(m, -1)
     middle = below + hermitian(below) + _diagonal(np.real(np.diagonal(m, axis1=-2, axis2=-1)))
     independent = np.all(np.diagonal(r, axis1=-2, axis2=-1), axis=-1)[..., None, None]
-    r = np.where(independent, r, np.eye(np.shape(r)[-1]).astype(r.dtype))
+    r = np.where(independent, r, beside(r, np.eye(np.shape(r)[-1]).astype(r.dtype)))
     return np.where(independent, hermitian(np.linalg.solve(r, hermitian(gq + np.matmul(q, middle)))), np.nan)
 
 
@@ -353,11 +354,11 @@ def svd_cotangent(g: Any, out: Any) -> Any:
     total = 0.0
     gv = hermitian(gvh)
     gaps = _gaps(s) * (s[..., None, :] + s[..., :, None]) if np.shape(s)[-1] > 1 else np.ones_like(inner)
-    gaps = np.where(np.eye(np.shape(s)[-1], dtype=bool), 1.0, gaps)
+    gaps = np.where(beside(s, np.eye(np.shape(s)[-1], dtype=bool)), 1.0, gaps)
     ju, jv = np.matmul(uh, gu), np.matmul(vh, gv)
     ku, kv = (ju - hermitian(ju)) / gaps, (jv - hermitian(jv)) / gaps
     off = ku * s[..., None, :] + s[..., :, None] * kv
-    off = np.where(np.eye(np.shape(s)[-1], dtype=bool), 0.0, off)
+    off = np.where(beside(s, np.eye(np.shape(s)[-1], dtype=bool)), 0.0, off)
     inner = inner + off
     if u.dtype.kind == "c":
         inner = inner + _diagonal(1j * np.imag(np.diagonal(ju, axis1=-2, axis2=-1)) / s)
@@ -374,7 +375,7 @@ def svd_tangents(t: Any, out: Any) -> tuple[Any, Any, Any]:
     uh, v, k = hermitian(u), hermitian(vh), np.shape(s)[-1]
     tv, thu = np.matmul(t, v), np.matmul(hermitian(t), u)
     inner = np.matmul(uh, tv)
-    turned, eye = hermitian(inner), np.eye(k, dtype=bool)
+    turned, eye = hermitian(inner), beside(s, np.eye(k, dtype=bool))
     gaps = np.where(eye, 1.0, _gaps(s) * (s[..., None, :] + s[..., :, None]))
     left = np.where(eye, 0.0, inner * s[..., None, :] + s[..., :, None] * turned) / gaps
     right = np.where(eye, 0.0, s[..., :, None] * inner + turned * s[..., None, :]) / gaps
@@ -397,7 +398,7 @@ def svd_tangents(t: Any, out: Any) -> tuple[Any, Any, Any]:
     flags=("raises",),
 )
 def thin_svd(a: Any, /) -> Any:
-    if not np.all(np.isfinite(a)):  # which LAPACK may never return from
+    if not maybe_all(np.isfinite(a)):  # which LAPACK may never return from
         raise np.linalg.LinAlgError("SVD did not converge: there are infinities or NaN in the matrix")
     return tuple(np.linalg.svd(a, full_matrices=False))
 
@@ -433,7 +434,7 @@ def svdvals(x: Any, /) -> Any:
     """`numpy.linalg.svdvals`; where some are equal, the gradient is still finite."""
     if np.ndim(x) < 2:
         raise np.linalg.LinAlgError(f"np.linalg.svdvals takes matrices, alone or in a stack; got shape {np.shape(x)}")
-    return thin_svd(x)[1] if goes_back(x) and np.all(raw(np.isfinite(x))) else singular_values(x)
+    return thin_svd(x)[1] if goes_back(x) and surely_all(np.isfinite(x)) else singular_values(x)
 
 
 @composite(

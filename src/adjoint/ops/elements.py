@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.backend import as_array, as_beside, beside, is_foreign, maybe_any
 from adjoint.core.box import Box
 from adjoint.core.constructors import composite
 from adjoint.core.errors import ArgumentError
@@ -22,7 +23,7 @@ def _whole(index: Any) -> Any:
 
 
 def _index(index: Any) -> Any:
-    return detached(index) if isinstance(index, Box) else kept(np.asarray(index))
+    return detached(index) if isinstance(index, Box) else kept(as_array(index))
 
 
 def _corner(a: Any, shape: tuple[int, ...], axis: int | None = None) -> Any:
@@ -41,7 +42,11 @@ def gathered(a: Any, axis: int, index: Any) -> Any:
 def _into(a: Any, axis: int, index: Any, source: Any, repeats: bool = True) -> Any:
     """Zeros of the shape of `a`, with the elements of `source` added at `index` along `axis`."""
     shape, index = np.shape(a), _index(index)
-    source = _corner(source, np.shape(index)) if np.ndim(source) else np.broadcast_to(source, np.shape(index))
+    source = (
+        _corner(source, np.shape(index))
+        if np.ndim(source)
+        else np.broadcast_to(as_beside(index, source), np.shape(index))
+    )
     return put_along_axis(source, index, shape, axis)
 
 
@@ -65,8 +70,8 @@ def scattered(a: Any, axis: int, index: Any, src: Any) -> Any:
     Of several elements that go to one place, the last is taken.
     """
     index = _index(index)
-    source = np.broadcast_to(src, np.shape(index)) if not np.ndim(src) else _corner(src, np.shape(index))
-    if np.max(_count(a, axis, index), initial=0) > 1:
+    source = np.broadcast_to(as_beside(a, src), np.shape(index)) if not np.ndim(src) else _corner(src, np.shape(index))
+    if maybe_any(_count(a, axis, index) > 1):
         source = np.where(np.equal(_ranks(index, axis), _into_places(a, axis, index)), source, 0.0)
     return np.where(_count(a, axis, index) > 0, put_along_axis(source, index, np.shape(a), axis), a)
 
@@ -80,7 +85,7 @@ def _ranks(index: Any, axis: int) -> Any:
     """How many elements before each one go to the same place."""
     along = np.moveaxis(index, axis, -1)
     same = np.equal(along[..., :, None], along[..., None, :])
-    earlier = np.tri(np.shape(along)[-1], k=-1, dtype=bool)
+    earlier = beside(along, np.tri(np.shape(along)[-1], k=-1, dtype=bool))
     return np.moveaxis(np.sum(np.logical_and(same, earlier), axis=-1), -1, axis)
 
 
@@ -147,7 +152,7 @@ def _extremes(a: Any, axis: int, index: Any, src: Any, larger: np.ufunc) -> Any:
 def masked_fill(a: Any, mask: Any, value: Any) -> Any:
     """`a`, with `value` where `mask` is true."""
     dtype = np.result_type(a)
-    value = value if isinstance(value, Box) else np.asarray(value, dtype)
+    value = value if isinstance(value, Box) or is_foreign(value) else np.asarray(value, dtype)[()]
     return np.where(mask, value, a)
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adjoint.core.backend import beside
 from adjoint.core.box import Box
 from adjoint.core.constructors import composite
 from adjoint.core.op import call
@@ -102,7 +103,8 @@ def topk(a: Any, k: int, axis: int = -1, largest: bool = True, sorted: bool = Tr
 def _running(a: Any, axis: int, ufunc: np.ufunc) -> Found:
     """The extreme up to each element, and where it was; of equal ones, the last."""
     extreme = ufunc.accumulate(_plain(a), axis=axis)
-    along = np.reshape(np.arange(np.shape(a)[axis]), (-1, *(1,) * (np.ndim(a) - 1 - axis % np.ndim(a))))
+    rest = (1,) * (np.ndim(a) - 1 - axis % np.ndim(a))
+    along = beside(a, np.reshape(np.arange(np.shape(a)[axis]), (-1, *rest)))
     return _at(a, np.maximum.accumulate(np.where(np.equal(_plain(a), extreme), along, 0), axis=axis), axis)
 
 

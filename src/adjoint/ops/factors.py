@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.backend import beside, is_foreign, maybe_all
 from adjoint.core.box import raw
 from adjoint.core.constructors import general
 from adjoint.core.op import call
@@ -92,6 +93,14 @@ def _ones(n: int, lower: bool, k: int) -> Any:
     return ones if lower else ones.T
 
 
+def _by_elimination(a: Any, b: Any, trans: int, lower: bool, unit_diagonal: bool) -> Any:
+    """A triangle's equation by the general solver, which other libraries have."""
+    a = np.tril(a, -unit_diagonal) if lower else np.triu(a, unit_diagonal)
+    if unit_diagonal:
+        a = a + beside(a, np.eye(a.shape[-1], dtype=a.dtype))
+    return np.linalg.solve((a, np.swapaxes(a, -1, -2), hermitian(a))[trans], b)
+
+
 def _triangular_cotangents(
     g: Any, arrays: Any, out: Any, needs: Any, trans: int, lower: bool, unit_diagonal: bool
 ) -> list[Any]:
@@ -142,8 +151,10 @@ def triangular_solve(*arrays: Any, trans: int = 0, lower: bool = False, unit_dia
     if a.shape[-2] != n or b.shape[-2] != n:
         raise np.linalg.LinAlgError(f"expected a triangle (..., n, n) and a right side (..., n, k); got {a.shape} and "
                                     f"{b.shape}")  # fmt: skip
-    if not unit_diagonal and not np.diagonal(a, axis1=-2, axis2=-1).all():
+    if not unit_diagonal and not maybe_all(np.diagonal(a, axis1=-2, axis2=-1)):
         raise np.linalg.LinAlgError("singular matrix: a triangle with a zero on its diagonal")
+    if is_foreign(a) or is_foreign(b):
+        return _by_elimination(a, b, trans, lower, unit_diagonal)
     if a.ndim == b.ndim == 2:
         return _one_triangle(a, b, trans, lower, unit_diagonal) if b.size else np.zeros(b.shape, common(a, b))
     if math.prod(a.shape[:-2]) < n:
@@ -389,12 +400,18 @@ def cholesky_solved(*arrays: Any, lower: bool = False) -> Any:
     return triangular_solve(c, half, trans=2 if lower else 0, lower=lower)
 
 
+def _on_diagonal(inner: Any, out: Any) -> Any:
+    """`inner` without what is not on its diagonal."""
+    eye = np.eye(out.shape[-1], dtype=out.dtype)
+    return np.diagonal(inner, axis1=-2, axis2=-1)[..., None] * beside(out, eye)
+
+
 def cholesky_cotangent(g: Any, out: Any) -> Any:
     """I. Murray, Differentiation of the Cholesky decomposition, 2016: equation 8, and for large factors by blocks."""
     if type(g) is type(out) is np.ndarray and out.shape[-1] > 1:
         return _by_blocks(g, out)
     inner = np.tril(np.matmul(hermitian(out), g))
-    inner = inner - np.diagonal(inner, axis1=-2, axis2=-1)[..., None] * np.eye(out.shape[-1], dtype=out.dtype) / 2
+    inner = inner - _on_diagonal(inner, out) / 2
     inner = hermitian(triangular_solve(out, inner, trans=2, lower=True))
     inner = triangular_solve(out, inner, trans=2, lower=True)
     return (inner + hermitian(inner)) / 2
@@ -404,7 +421,7 @@ def cholesky_tangent(t: Any, out: Any) -> Any:
     """Equation 4 there: L times the lower half of ``L^-1 da L^-H``."""
     inner = triangular_solve(out, (t + hermitian(t)) / 2, lower=True)
     inner = hermitian(triangular_solve(out, hermitian(inner), lower=True))
-    half = np.tril(inner, -1) + np.diagonal(inner, axis1=-2, axis2=-1)[..., None] * np.eye(out.shape[-1]) / 2
+    half = np.tril(inner, -1) + _on_diagonal(inner, out) / 2
     return np.matmul(out, half)
 
 

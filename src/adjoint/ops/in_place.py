@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.backend import as_beside
 from adjoint.core.box import Box, varies
 from adjoint.core.constructors import in_place
 from adjoint.core.errors import ArgumentError, BatchedValueError, LeavesGraphError, ShapeError
@@ -73,7 +74,7 @@ def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
     if not np.size(v):
         return
     places = np.unravel_index(np.arange(a.size).take(ind, mode=mode), a.shape)
-    a[places] = np.resize(v, ind.shape)
+    a[places] = np.resize(as_beside(a, v), ind.shape)
 
 
 @in_place(np.place, samples=lambda r: [call(r(4), np.array([True, False, True, True]), r(2))])
@@ -84,7 +85,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     at = np.nonzero(np.reshape(mask, arr.shape))
     if not np.size(vals) and at[0].size:
         raise ArgumentError("np.place: there are places to fill, and no values to fill them with")
-    arr[at] = np.resize(vals, at[0].shape)
+    arr[at] = np.resize(as_beside(arr, vals), at[0].shape)
 
 
 @in_place(np.putmask, samples=lambda r: [call(r(2, 2), np.array([[True, False], [True, True]]), r(2))])
@@ -129,7 +130,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     at = np.nonzero(numbers)
     if not np.size(val):
         return
-    a[at] = np.resize(val, at[0].shape)
+    a[at] = np.resize(as_beside(a, val), at[0].shape)
 
 
 def accumulate_at(a: Any, ufunc: np.ufunc, index: Any, value: Any) -> None:

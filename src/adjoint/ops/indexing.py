@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from adjoint.core.backend import as_array, beside, is_elsewhere, known_in
 from adjoint.core.box import Box, apply, stays_in_index
 from adjoint.core.constructors import composite, general, linear
 from adjoint.core.cotangents import Scattered
@@ -38,7 +39,7 @@ def kept(index: Any) -> Any:
 
 def numbers_at(shape: tuple[int, ...], index: Any) -> Any:
     """Which elements of an array of `shape`, counted in C order, `index` names."""
-    return np.arange(math.prod(shape)).reshape(shape)[index]
+    return beside(known_in(index), np.arange(math.prod(shape)).reshape(shape))[index]
 
 
 def is_basic(index: Any) -> bool:
@@ -181,11 +182,11 @@ def chosen_each(
 
 
 def _numbers(shape: tuple[int, ...], form: tuple[Any, ...], places: Sequence[Any]) -> Any:
-    return read(np.arange(math.prod(shape)).reshape(shape), together(form, places))
+    return read(beside(known_in(tuple(places)), np.arange(math.prod(shape)).reshape(shape)), together(form, places))
 
 
 def _rows(chosen: Any, n: int) -> Any:
-    return np.arange(n).reshape(n, *(1,) * (np.ndim(chosen) - 1))
+    return beside(chosen, np.arange(n).reshape(n, *(1,) * (np.ndim(chosen) - 1)))
 
 
 def _pick_each(xs: Sequence[Any], form: Any, stacked: tuple[bool, ...], n: int) -> Any:
@@ -282,7 +283,7 @@ def getitem(a: Any, /, index: Any = (), repeats: bool = False) -> Any:
 def put_along_axis(g: Any, index: Any, shape: tuple[int, ...], axis: int) -> Any:
     """Zeros of `shape` with `g` added along `axis` at `index`: the transpose of `numpy.take_along_axis`."""
     places = np.indices(index.shape, sparse=True)
-    where = tuple(index if i == axis % len(shape) else place for i, place in enumerate(places))
+    where = tuple(index if i == axis % len(shape) else beside(index, place) for i, place in enumerate(places))
     return scatter(g, where, shape)
 
 
@@ -301,7 +302,8 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     shape[axis] = 1
     indices = kept(np.broadcast_to(indices, np.broadcast_shapes(np.shape(indices), tuple(shape))))
     places = np.indices(tuple(shape), sparse=True)
-    return read(arr, tuple(indices if i == axis % len(shape) else place for i, place in enumerate(places)))
+    along = axis % len(shape)
+    return read(arr, tuple(indices if i == along else beside(indices, place) for i, place in enumerate(places)))
 
 
 @composite(
@@ -322,12 +324,12 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
         raise ArgumentError(f"np.take: mode is 'raise', 'wrap' or 'clip'; got {mode!r}")
     n = np.shape(a)[axis]
     if not isinstance(indices, Box):
-        indices = np.asarray(kept(indices))
+        indices = as_array(kept(indices))
     if indices.dtype.kind not in "iub":
         raise DTypeError(f"np.take: indices must be whole numbers; got {indices.dtype}")
     if mode == "wrap":
         indices = indices % n
     elif mode == "clip":
         indices = np.clip(indices, 0, n - 1)
-    index = indices if indices.ndim or stays_in_index(indices) else int(indices)
+    index = indices if indices.ndim or stays_in_index(indices) or is_elsewhere(indices) else int(indices)
     return read(a, (slice(None),) * (axis % np.ndim(a)) + (index,))

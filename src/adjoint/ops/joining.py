@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.backend import as_beside
 from adjoint.core.constructors import composite, general
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.memory import axes_by, in_order, lies
@@ -55,6 +56,18 @@ def pile(*xs: Any, axis: int = 0) -> Any:
     return out if out.dtype.kind != "O" else np.stack(xs, axis=axis)  # which refuses dates beside numbers
 
 
+def _alike(arrays: Sequence[Any]) -> list[Any]:
+    """Numbers and lists among `arrays` as arrays, where the others are."""
+    arrays = list(arrays)
+    model = next((a for a in arrays if hasattr(a, "shape")), None)
+    return [as_beside(model, a) for a in arrays]
+
+
+def _lies_in_c(a: Any) -> bool:
+    model = lies(a)
+    return not isinstance(model, np.ndarray | np.generic) or model.flags.c_contiguous
+
+
 @composite(
     np.concatenate,
     samples=lambda r: [
@@ -67,7 +80,7 @@ def pile(*xs: Any, axis: int = 0) -> Any:
 def concatenate(
     arrays: Sequence[Any], /, axis: int | None = 0, out: Any = None, *, dtype: Any = None, casting: Any = None
 ) -> Any:
-    arrays = [a if hasattr(a, "shape") else np.asarray(a) for a in arrays]
+    arrays = _alike(arrays)
     if axis is None:
         arrays, axis = [np.ravel(a) for a in arrays], 0
     shapes = [np.shape(a) for a in arrays]
@@ -86,11 +99,11 @@ def concatenate(
     errors=lambda r: [call([r(2), r(3)])],
 )
 def stack(arrays: Sequence[Any], axis: int = 0, out: Any = None, *, dtype: Any = None, casting: Any = None) -> Any:
-    arrays = [a if hasattr(a, "shape") else np.asarray(a) for a in arrays]
+    arrays = _alike(arrays)
     if len({a.shape for a in arrays}) > 1:
         raise ShapeError(f"stack: all arrays must have one shape; got {', '.join(str(np.shape(a)) for a in arrays)}")
     result = pile(*arrays, axis=axis)
-    if result.ndim > 2 and not all(lies(a).flags.c_contiguous for a in arrays):
+    if result.ndim > 2 and not all(_lies_in_c(a) for a in arrays):
         few = [x[(slice(2),) * x.ndim] for x in map(lies, arrays)]  # enough to show how NumPy's result lies
         result = in_order(result, axes_by("K", np.stack(few, axis)))
     return store(result if dtype is None else result.astype(dtype), out)
@@ -128,10 +141,11 @@ def block(arrays: Any) -> Any:
 
     levels = depth(arrays)
     ndim = max([levels, *(np.ndim(x) for x in leaves(arrays))])
+    model = next((x for x in leaves(arrays) if hasattr(x, "shape")), None)
 
     def built(x: Any, level: int) -> Any:
         if not isinstance(x, list):
-            return np.reshape(x, (1,) * (ndim - np.ndim(x)) + np.shape(x))
+            return np.reshape(as_beside(model, x), (1,) * (ndim - np.ndim(x)) + np.shape(x))
         return np.concatenate([built(item, level + 1) for item in x], axis=ndim - levels + level)
 
     return built(arrays, 0) if levels else np.copy(arrays)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.backend import beside, surely_all
 from adjoint.core.box import raw
 from adjoint.core.constructors import composite, general
 from adjoint.core.errors import ShapeError
@@ -74,7 +75,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
 
 def _drops(a: Any, rcond: Any) -> bool:
     """Whether `rcond` counts singular values of `a` as 0 that are more than noise: then its rank is not that of `a`."""
-    if not np.size(a) or not np.any(raw(np.greater(rcond, NOISE))) or not np.all(raw(np.isfinite(a))):
+    if not np.size(a) or not np.any(raw(np.greater(rcond, NOISE))) or not surely_all(np.isfinite(a)):
         return False
     s = np.linalg.svdvals(detached(a))
     largest = s[..., :1]
@@ -83,7 +84,7 @@ def _drops(a: Any, rcond: Any) -> bool:
 
 def _reciprocals(s: Any, rcond: Any) -> Any:
     """One over each singular value that counts."""
-    kept = s > np.asarray(rcond)[..., None] * s[..., :1]
+    kept = s > beside(s, np.asarray(rcond)[..., None]) * s[..., :1]
     return np.where(kept, 1 / np.where(kept, s, 1), 0).astype(s.dtype)
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adjoint.core.backend import beside, maybe_any, surely_any
 from adjoint.core.box import Box, goes_back, raw, varies
 from adjoint.core.constructors import composite, constant, general
 from adjoint.core.errors import ArgumentError, ShapeError
@@ -184,12 +185,12 @@ def _cofactors(a: Any) -> Any:
     for i in range(n):
         left = a[..., others[i], :]
         minors = np.stack([np.linalg.det(left[..., others[j]]) for j in range(n)], axis=-1)
-        rows.append(minors * (-1.0) ** np.arange(i, i + n))
+        rows.append(minors * beside(a, (-1.0) ** np.arange(i, i + n)))
     return np.stack(rows, axis=-2)
 
 
 def _det_cotangent(g: Any, a: Any, out: Any) -> Any:
-    if np.any(raw(out) == 0):
+    if surely_any(raw(out) == 0):
         return g[..., None, None] * conj(_cofactors(a)).astype(a.dtype)
     return (g * conj(out))[..., None, None] * hermitian(np.linalg.inv(a))
 
@@ -199,7 +200,7 @@ def _sum_of_products(a: Any, t: Any) -> Any:
 
 
 def _det_tangent(t: Any, a: Any, out: Any) -> Any:
-    if np.any(raw(out) == 0):
+    if surely_any(raw(out) == 0):
         return _sum_of_products(_cofactors(a), t)
     return out * _sum_of_products(np.matrix_transpose(np.linalg.inv(a)), t)
 
@@ -353,22 +354,22 @@ def cond(x: Any, p: Any = None) -> Any:
     axes = (-2, -1)
     if p is None or p in (2, -2):
         lost = np.logical_not(np.all(np.isfinite(x), axis=axes))
-        if np.any(raw(lost)):
+        if surely_any(lost):
             np.linalg.cond(raw(x), p)  # which raises for nan before NumPy 2.5
-        s = np.linalg.svdvals(np.where(lost[..., None, None], 1.0, x) if np.any(raw(lost)) else x)
+        s = np.linalg.svdvals(np.where(lost[..., None, None], 1.0, x) if maybe_any(lost) else x)
         result = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
-        result = np.where(lost, np.nan, 1.0) * result if np.any(raw(lost)) else result
+        result = np.where(lost, np.nan, 1.0) * result if maybe_any(lost) else result
     else:
         result = np.linalg.norm(x, p, axis=axes) * np.linalg.norm(_inverse_or_nan(x), p, axis=axes)
     hopeless = np.logical_and(np.isnan(result), ~np.any(np.isnan(x), axis=axes))  # singular, or infinite
-    return np.where(hopeless, np.inf, result) if np.any(raw(hopeless)) else result
+    return np.where(hopeless, np.inf, result) if maybe_any(hopeless) else result
 
 
 def _inverse_or_nan(x: Any) -> Any:
     singular = np.equal(detached(np.linalg.slogdet(x)[0]), 0)[..., None, None]
-    if not np.any(raw(singular)):
+    if not maybe_any(singular):
         return np.linalg.inv(x)
-    return np.where(singular, np.nan, np.linalg.inv(np.where(singular, np.eye(np.shape(x)[-1]), x)))
+    return np.where(singular, np.nan, np.linalg.inv(np.where(singular, beside(x, np.eye(np.shape(x)[-1])), x)))
 
 
 @composite(
@@ -383,7 +384,8 @@ def matrix_power(a: Any, n: int) -> Any:
     if not isinstance(n, int | np.integer):
         raise TypeError(f"np.linalg.matrix_power: the power must be a whole number; got {n!r}")
     if n == 0:
-        return in_order((a * 0 + np.eye(np.shape(a)[-1], dtype=a.dtype)).astype(a.dtype), axes_by("K", lies(a)))
+        eye = beside(a, np.eye(np.shape(a)[-1], dtype=a.dtype))
+        return in_order((a * 0 + eye).astype(a.dtype), axes_by("K", lies(a)))
     a = np.linalg.inv(a) if n < 0 else a
     result: Any = None
     n, dtype = abs(n), a.dtype

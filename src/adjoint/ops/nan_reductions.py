@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.backend import is_elsewhere, maybe_all, maybe_any
 from adjoint.core.box import raw
 from adjoint.core.constructors import composite
 from adjoint.core.memory import NEW_K, settled_as
@@ -75,7 +76,7 @@ def nanprod(
 def _counted(a: Any, axis: Any, keepdims: bool, where: Any) -> Any:
     """How many elements are there; 0 gives nan, with NumPy's warning."""
     count = np.sum(np.logical_and(~np.isnan(a), where), axis=axis, keepdims=keepdims)
-    if not np.all(raw(count)):
+    if not maybe_all(raw(count)):
         warnings.warn("Mean of empty slice", RuntimeWarning, stacklevel=4)
     return np.where(count == 0, np.nan, count)
 
@@ -152,8 +153,9 @@ def _extreme(reduce: Any, fill: float, a: Any, axis: Any, keepdims: Any, initial
         return reduce(a, axis=axis, keepdims=keepdims, **options)
     empty = np.all(np.isnan(a), axis=axis, keepdims=keepdims)
     result = reduce(_filled(a, fill), axis=axis, keepdims=keepdims, **options)
-    if np.any(raw(empty)):
-        warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=4)
+    if maybe_any(empty):
+        if not is_elsewhere(empty):
+            warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=4)
         result = np.where(empty, np.nan, result)
     return result
 

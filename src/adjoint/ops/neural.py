@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.backend import as_array, beside
 from adjoint.core.constructors import elementwise, general
 from adjoint.core.errors import ShapeError
 from adjoint.core.op import Op, call
@@ -55,13 +56,13 @@ def _affine_each(x: Any, w: Any, b: Any, stacked: tuple[bool, ...], n: int) -> A
 )
 def affine(x: Any, w: Any, b: Any, /) -> Any:
     """``x @ w.T + b``: rows of `x` (…, in) through weights (out, in) and biases (out,)."""
-    x = np.asarray(x)
+    x = as_array(x)
     if x.shape[-1:] != w.shape[1:] or b.shape != w.shape[:1]:
         raise ShapeError(
             f"a linear layer takes x (…, in), weight (out, in), bias (out,); got {x.shape}, {w.shape}, {b.shape}"
         )
     out = np.matmul(x, w.T)
-    return np.add(out, b, out=out) if out.dtype == b.dtype else out + b
+    return np.add(out, b, out=out) if out.dtype == b.dtype and type(out) is np.ndarray else out + b
 
 
 def _standardized(g: Any, a: Any, out: Any, axis: Any, eps: float) -> Any:
@@ -86,8 +87,8 @@ def standardize(a: Any, /, axis: Any = -1, eps: float = 1e-5) -> Any:
 def _at(labels: Any) -> tuple[Any, ...]:
     """The index of each row's label."""
     if labels.ndim == 1:
-        return np.arange(len(labels)), labels
-    return *np.indices(labels.shape, sparse=True), labels
+        return beside(labels, np.arange(len(labels))), labels
+    return *(beside(labels, i) for i in np.indices(labels.shape, sparse=True)), labels
 
 
 def _likelihood_cotangent(g: Any, a: Any, labels: Any, mean: bool) -> Any:
@@ -98,7 +99,7 @@ def _likelihood_cotangent(g: Any, a: Any, labels: Any, mean: bool) -> Any:
         p[_at(labels)] -= 1
         p *= g
         return p
-    return (p - np.equal(labels[..., None], np.arange(a.shape[-1]))) * g
+    return (p - np.equal(labels[..., None], beside(a, np.arange(a.shape[-1])))) * g
 
 
 def _likelihood_each(a: Any, labels: Any, mean: bool) -> Any:
@@ -126,13 +127,13 @@ def _likelihood_tangent(t: Any, a: Any, labels: Any, mean: bool) -> Any:
 )
 def negative_log_likelihood(a: Any, labels: Any, /, mean: bool = False) -> Any:
     """Minus the log-softmax of logits `a` (…, classes) at `labels` (…): whole numbers from 0; or the mean of these."""
-    s = shifted(np.asarray(a), -1)
+    s = shifted(as_array(a), -1)
     loss = np.log(np.add.reduce(np.exp(s), axis=-1)) - s[_at(labels)]
     return reduce_mean(loss) if mean else loss
 
 
 def _keep_mask(x: Any, /, p: float, rng: np.random.Generator) -> Any:
-    return drawn(np.shape(x), lambda shape: rng.random(shape, dtype=np.float32)) >= p
+    return beside(x, drawn(np.shape(x), lambda shape: rng.random(shape, dtype=np.float32)) >= p)
 
 
 # True with probability 1 - p, for each element of each sample.

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.backend import is_foreign
 from adjoint.core.constructors import composite, general, unreduced
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import call
@@ -43,6 +44,8 @@ def _product(a: Any, t: Any, axis: Any, keepdims: bool) -> Any:
 def euclidean_norm(a: Any, /, axis: Any = None, keepdims: bool = False) -> Any:
     if axis is None and not keepdims:
         return np.linalg.norm(a)
+    if is_foreign(a):  # of all axes, where NumPy's `norm` is for vectors and matrices
+        return np.sqrt(np.sum(np.real(a * np.conj(a)), axis=axis, keepdims=keepdims))
     return np.linalg.vector_norm(a, axis=axis, keepdims=keepdims)
 
 
@@ -67,6 +70,8 @@ def _p_direction(g: Any, a: Any, out: Any, ord: float, axis: Any, keepdims: bool
     ],
 )
 def p_norm(a: Any, /, ord: float = 2, axis: Any = None, keepdims: bool = False) -> Any:
+    if is_foreign(a):
+        return np.sum(np.abs(a) ** ord, axis=axis, keepdims=keepdims) ** (1.0 / ord)
     return np.linalg.vector_norm(a, axis=axis, keepdims=keepdims, ord=ord)
 
 

@@ -10,6 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
+from adjoint.core.backend import (
+    alone,
+    as_array,
+    beside,
+    is_elsewhere,
+    is_foreign,
+    maybe_all,
+    maybe_any,
+    surely_all,
+    surely_any,
+)
 from adjoint.core.box import Box, apply, raw, varies
 from adjoint.core.constructors import composite, general
 from adjoint.core.errors import ArgumentError, NotSupportedError
@@ -20,9 +31,9 @@ from adjoint.ops.indexing import scatter
 from adjoint.ops.reductions import axes_of, shared
 
 
-def values_of(x: Any) -> np.ndarray:
+def values_of(x: Any) -> Any:
     """The numbers alone, of any array or box."""
-    return x.numpy() if isinstance(x, Box) else np.asarray(x)  # type: ignore[attr-defined]  # every box has numpy()
+    return alone(x) if isinstance(x, Box) else as_array(x)
 
 
 def on_values(function: Callable[..., Any], *xs: Any) -> Any:
@@ -214,10 +225,10 @@ def _as_fraction(q: Any, dtype: Any, scale: float = 1.0) -> Any:
         raise TypeError("a quantile is of real numbers; got complex ones, which have no order. Take np.abs of them")
     if type(q) in (int, float) and dtype.kind == "f":  # which does not promote
         q = float(q)
-    elif not isinstance(q, Box):
+    elif not (isinstance(q, Box) or is_foreign(q)):
         q = np.asarray(q)
     q = q / scale if scale != 1 else q
-    if np.any(raw(q) < 0) or np.any(raw(q) > 1):
+    if surely_any(raw(q) < 0) or surely_any(raw(q) > 1):
         raise ValueError(f"quantiles lie in [0, {int(scale)}]; got {detached(q * scale)}")
     return q
 
@@ -234,14 +245,15 @@ def _interpolated(rows: Any, position: Any, last: Any = None, fixed: bool = Fals
     high = np.minimum(low + 1, np.shape(rows)[-1] - 1 if last is None else last)
     k = low.shape[-1]
     both = np.concatenate([low, high], axis=-1)
-    if low.ndim == 1 and not varies(both):
+    if low.ndim == 1 and not (varies(both) or is_elsewhere(both)):
         found = order_statistics(rows, ranks=tuple(values_of(both).tolist()))
     else:
-        found = statistics_of_rows(rows, np.broadcast_to(both, (*np.shape(rows)[:-1], 2 * k)))
+        found = statistics_of_rows(rows, np.broadcast_to(beside(rows, both), (*np.shape(rows)[:-1], 2 * k)))
     start = found[..., :k]
-    if (fixed or not isinstance(position, Box)) and np.array_equal(raw(where), raw(whole)):
+    if (fixed or not isinstance(position, Box)) and surely_all(raw(where) == raw(whole)):
         return start
-    stop, part = found[..., k:], position - whole
+    stop, part = found[..., k:], beside(rows, position - whole)
+    where, whole = beside(rows, where), beside(rows, whole)
     part = part.astype(rows.dtype) if weak else part
     # From the nearer side, as NumPy does: exact at both ends, and right next to an infinity.
     return np.where(where - whole < 0.5, start + (stop - start) * part, stop - (stop - start) * (1 - part))
@@ -268,7 +280,7 @@ def _quantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, weights: A
         result = _promoted(_interpolated(rows, _position(n, flat, method), weak=type(q) is float), q, method)
     else:
         result = _weighted(rows, flat, _rows(_like(weights, a, axis), axis)[0], method)
-    if rows.dtype.kind in "fc" and np.any(np.isnan(raw(rows))):
+    if rows.dtype.kind in "fc" and maybe_any(np.isnan(raw(rows))):
         result = np.where(np.isnan(rows).any(axis=-1)[..., None], np.nan, result)
     return _finished(result, q, kept, keepdims)
 
@@ -296,7 +308,7 @@ def _weighted(rows: Any, q: Any, weights: Any, method: str) -> Any:
     q = _constant(q, method)
 
     def steps(ranks: Any, weights: Any) -> Any:
-        return np.quantile(ranks, q, axis=-1, weights=weights, method=method)  # type: ignore[call-overload]  # any str
+        return np.quantile(ranks, beside(ranks, q), axis=-1, weights=weights, method=method)  # type: ignore[call-overload]  # any str
 
     found: Any = on_values(steps, ranks, weights)  # a step function of the weights
     return np.take_along_axis(rows, np.take_along_axis(order, np.moveaxis(found, 0, -1).astype(int), -1), -1)
@@ -352,7 +364,7 @@ def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
         return store(np.mean(a, axis=axis, keepdims=keepdims), out)
     ranks = (n // 2,) if n % 2 else (n // 2 - 1, n // 2)
     result = np.mean(order_statistics(rows, ranks=ranks), axis=-1)
-    if rows.dtype.kind in "fc" and np.any(np.isnan(raw(rows))):
+    if rows.dtype.kind in "fc" and maybe_any(np.isnan(raw(rows))):
         result = np.where(np.isnan(rows).any(axis=-1), np.nan, result)
     return store(np.reshape(result, kept) if keepdims else result, out)
 
@@ -411,7 +423,7 @@ def _nanquantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, weights
     if not np.shape(rows)[-1]:
         rows = np.full((*np.shape(rows)[:-1], 1), np.nan, np.result_type(rows))
     counts = np.sum(~np.isnan(rows), axis=-1)
-    if not np.all(raw(counts)):
+    if not maybe_all(raw(counts)):
         warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=3)
     flat = np.reshape(q, -1)
     position = flat * 0.0

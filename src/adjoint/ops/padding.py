@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.backend import as_beside, beside, zeros
 from adjoint.core.box import Box
 from adjoint.core.constructors import composite, linear
 from adjoint.core.errors import ArgumentError, NotSupportedError
@@ -113,7 +114,7 @@ def _border(a: Any, axis: int, width: int, mode: str, option: Any, last: bool) -
     """What is put before `a`, or after it if `last`: `width` long."""
     shape = (*np.shape(a)[:axis], width, *np.shape(a)[axis + 1 :])
     if mode == "constant":
-        return np.broadcast_to(option if option is not None else np.zeros((), a.dtype), shape)
+        return np.broadcast_to(zeros(a, (), a.dtype) if option is None else as_beside(a, option), shape)
     if mode == "linear_ramp":
         length, option = 1, 0.0 if option is None else option
     else:
@@ -122,7 +123,7 @@ def _border(a: Any, axis: int, width: int, mode: str, option: Any, last: bool) -
     if mode != "linear_ramp":
         value = _STATISTICS[mode](chunk, axis=axis, keepdims=True)
         return np.broadcast_to(np.rint(value) if a.dtype.kind in "iu" else value, shape)
-    steps = np.reshape(np.arange(width) / max(width, 1), (-1,) + (1,) * (np.ndim(a) - 1 - axis))
+    steps = beside(a, np.reshape(np.arange(width) / max(width, 1), (-1,) + (1,) * (np.ndim(a) - 1 - axis)))
     ramp = option + (chunk - option) * (steps[::-1] if last else steps)
     return np.floor(ramp) if a.dtype.kind in "iu" else ramp
 
@@ -144,10 +145,10 @@ def _mirrored_odd(a: Any, axis: int, width: tuple[int, int], mode: str) -> Any:
     back = rest >= n
 
     def along(x: Any) -> Any:
-        return np.reshape(x, (-1,) + (1,) * (np.ndim(a) - 1 - axis)).astype(a.dtype)
+        return beside(a, np.reshape(x, (-1,) + (1,) * (np.ndim(a) - 1 - axis)).astype(a.dtype))
 
     def times(count: Any, end: Any) -> Any:
-        return np.where(along(count) == 0, np.zeros((), a.dtype), along(count) * end)  # not 0 * nan
+        return np.where(along(count) == 0, a.dtype.type(0), along(count) * end)  # not 0 * nan
 
     inner = np.take(a, np.where(back, 2 * period - rest - twice, rest), axis=axis) * along(np.where(back, -1, 1))
     first, last = np.take(a, [0], axis=axis), np.take(a, [-1], axis=axis)

@@ -11,22 +11,23 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.backend import beside
 from adjoint.core.protocol import detached
 
 
 def real_in_eigh(v: Any, uplo: str) -> Any:
     """Where the vectors in the columns of `v` have the component that is real."""
     n = np.shape(v)[-1]
-    return np.broadcast_to(np.arange(n)[:, None] == (0 if uplo.upper() == "L" else n - 1), np.shape(v))
+    return np.broadcast_to(beside(v, np.arange(n)[:, None] == (0 if uplo.upper() == "L" else n - 1)), np.shape(v))
 
 
 def real_in_eig(v: Any) -> Any:
     """The same for vectors of any matrix."""
     if v.dtype.kind != "c" or not v.shape[-1]:
-        return np.zeros(np.shape(v), bool)
+        return beside(v, np.zeros(np.shape(v), bool))
     v = detached(v)
     largest = np.argmax(np.abs(v) * (1.0 + np.equal(np.imag(v), 0.0)), axis=-2)  # of two as large, the real one
-    return np.equal(np.arange(np.shape(v)[-1])[:, None], largest[..., None, :])
+    return np.equal(beside(v, np.arange(np.shape(v)[-1])[:, None]), largest[..., None, :])
 
 
 def phase_tangent(tv: Any, v: Any, real: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.backend import beside
 from adjoint.core.box import raw
 from adjoint.core.constructors import composite
 from adjoint.core.errors import ArgumentError, BatchedValueError, NotSupportedError
@@ -33,10 +34,10 @@ def poly(seq_of_zeros: Any) -> Any:
     elif zeros.ndim != 1:
         raise ArgumentError(f"np.poly takes roots, or a square matrix; got an array of shape {zeros.shape}")
     zeros = zeros.astype(np.mintypecode(zeros.dtype.char))
-    result = np.ones((1,), zeros.dtype)
+    result = beside(zeros, np.ones((1,), zeros.dtype))
     for i in range(zeros.shape[0]):
-        shifted = np.concatenate([result, np.zeros((1,), zeros.dtype)])
-        result = shifted - np.concatenate([np.zeros((1,), zeros.dtype), result * zeros[i]])
+        nothing = beside(zeros, np.zeros((1,), zeros.dtype))
+        result = np.concatenate([result, nothing]) - np.concatenate([nothing, result * zeros[i]])
     plain = raw(zeros)
     paired = plain.dtype.kind == "c" and np.array_equal(np.sort(plain), np.sort(plain.conjugate()))
     return np.real(result) if paired else result

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.backend import as_array, beside, zeros
 from adjoint.core.constructors import general, linear
 from adjoint.core.errors import ShapeError
-from adjoint.core.memory import NEW_C
+from adjoint.core.memory import NEW_C, in_order
 from adjoint.core.op import Op, call
 from adjoint.ops.conv import Pairs, Sizes, counts, fits, inner, padded, parts
 
@@ -33,7 +34,7 @@ def window_sum(x: Any, /, kernel: Sizes = (), stride: Sizes = (), padding: Pairs
     count = counts(x.shape[x.ndim - len(kernel) :], kernel, stride, padding, dilation)
     total: Any = None
     for _, part in parts(padded(x, padding), kernel, count, stride, dilation):
-        total = np.array(part, order="C") if total is None else np.add(total, part, out=total)
+        total = in_order(part, "C") if total is None else np.add(total, part, out=total)
     return total
 
 
@@ -55,24 +56,24 @@ def window_spread(
     lead, count = y.shape[: y.ndim - len(kernel)], y.shape[y.ndim - len(kernel) :]
     fits("window_spread", count, tuple(size), tuple(kernel), stride, padding, dilation)
     room = [k + before + after for k, (before, after) in zip(size, padding, strict=True)]
-    total = np.zeros((*lead, *room), y.dtype)
+    total = zeros(y, (*lead, *room), y.dtype)
     for _, part in parts(total, kernel, count, stride, dilation):
         part += y
-    return np.ascontiguousarray(inner(total, size, padding))
+    return in_order(inner(total, size, padding), "C")
 
 
 def _window_number(x: Any, /, kernel: Sizes = (), stride: Sizes = (), padding: Pairs = (), dilation: Sizes = ()) -> Any:
     """The number in each window of its largest element, over the last axes of `x`; the first of equal ones."""
-    x = np.asarray(x)
+    x = as_array(x)
     count = counts(x.shape[x.ndim - len(kernel) :], kernel, stride, padding, dilation)
     least = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min if x.dtype.kind in "iu" else False
     best: Any = None
     number: Any = None
     # A later element that is larger has a larger number: the largest number so far is that of the largest element.
     for k, (_, part) in enumerate(parts(padded(x, padding, least), kernel, count, stride, dilation)):
-        part = np.array(part, order="C")
+        part = in_order(part, "C")
         if best is None:
-            best, number = part, np.zeros(part.shape, np.min_scalar_type(prod(kernel)))
+            best, number = part, zeros(part, part.shape, np.min_scalar_type(prod(kernel)))
             continue
         better = part > best
         if x.dtype.kind == "f":
@@ -125,20 +126,21 @@ def window_put(
     dilation: Sizes = (),
 ) -> Any:
     """Zeros of `size` with each element of `y` added to the element of its window with this `number`."""
-    y = np.asarray(y)
+    y = as_array(y)
     lead, count = y.shape[: y.ndim - len(kernel)], y.shape[y.ndim - len(kernel) :]
     fits("window_put", count, tuple(size), tuple(kernel), stride, padding, dilation)
     room = [k + before + after for k, (before, after) in zip(size, padding, strict=True)]
-    where = _flat(np.asarray(number), lead, room, kernel, stride, dilation)
+    where = _flat(as_array(number), lead, room, kernel, stride, dilation)
     if all(s >= d * (k - 1) + 1 for k, s, d in zip(kernel, stride, dilation, strict=True)):  # windows lie apart
-        total = np.zeros((*lead, *room), y.dtype)
+        total = zeros(y, (*lead, *room), y.dtype)
         total.reshape(-1)[where] = y
     elif y.dtype.kind == "f":
-        total = np.bincount(where.ravel(), y.ravel(), prod(lead) * prod(room)).astype(y.dtype).reshape(*lead, *room)
+        sums = np.bincount(where.reshape(-1), y.reshape(-1), minlength=prod(lead) * prod(room))
+        total = sums.astype(y.dtype).reshape(*lead, *room)
     else:
-        total = np.zeros((*lead, *room), y.dtype)
+        total = zeros(y, (*lead, *room), y.dtype)
         np.add.at(total.reshape(-1), where, y)
-    return np.ascontiguousarray(inner(total, size, padding))
+    return in_order(inner(total, size, padding), "C")
 
 
 def _flat(number: Any, lead: Sizes, room: Any, kernel: Sizes, stride: Sizes, dilation: Sizes) -> Any:
@@ -151,7 +153,7 @@ def _flat(number: Any, lead: Sizes, room: Any, kernel: Sizes, stride: Sizes, dil
     begins = np.arange(prod(lead))[:, None] * prod(room)
     for c, s, step in zip(count, stride, steps, strict=True):
         begins = np.add.outer(begins, np.arange(c) * s * step)
-    return np.take(inside, number) + begins.reshape(number.shape)
+    return np.take(beside(number, inside), number) + beside(number, begins.reshape(number.shape))
 
 
 def _alike(y: Any, number: Any, stacked: Any, n: int) -> tuple[Any, Any]:
@@ -190,13 +192,13 @@ def window_pick(
     x: Any, number: Any, /, kernel: Sizes = (), stride: Sizes = (), padding: Pairs = (), dilation: Sizes = ()
 ) -> Any:
     """The element with this `number` of each window over the last axes of `x`; 0 in the padding."""
-    x = np.asarray(x)
+    x = as_array(x)
     count = counts(x.shape[x.ndim - len(kernel) :], kernel, stride, padding, dilation)
     lead = x.shape[: x.ndim - len(kernel)]
     if np.shape(number) != (*lead, *count):
         raise ShapeError(f"window_pick: there are {(*lead, *count)} windows; got numbers of {np.shape(number)}")
     around = padded(x, padding)
-    where = _flat(np.asarray(number), lead, around.shape[x.ndim - len(kernel) :], kernel, stride, dilation)
+    where = _flat(as_array(number), lead, around.shape[x.ndim - len(kernel) :], kernel, stride, dilation)
     return np.take(around, where)
 
 
@@ -211,6 +213,6 @@ def places(number: Any, size: Sizes, kernel: Sizes, stride: Sizes, padding: Pair
         left = left // k
     spans = zip(reversed(found), size, count, stride, padding, dilation, strict=True)
     for axis, (i, n, c, s, (before, _), d) in enumerate(spans):
-        begins = np.reshape(np.arange(c) * s - before, (c, *(1,) * (len(size) - 1 - axis)))
+        begins = beside(number, np.reshape(np.arange(c) * s - before, (c, *(1,) * (len(size) - 1 - axis))))
         total = total * n + np.clip(begins + i.astype(np.int64) * d, 0, n - 1)
     return total

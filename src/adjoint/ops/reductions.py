@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from adjoint.core.backend import as_array, backend_of, beside, maybe_any
 from adjoint.core.box import Box, raw
 from adjoint.core.constructors import composite, linear, reduction, spread, unreduced
 from adjoint.core.errors import ArgumentError
@@ -72,7 +73,7 @@ def _of_extreme(t: Any, a: Any, out: Any, axis: Any, keepdims: Any) -> Any:
 
 def _others(a: Any, out: Any, axis: Any) -> Any:
     """For each element the product of all others along `axis`."""
-    if not np.any(raw(a) == 0):
+    if not maybe_any(raw(a) == 0):
         return out / a
     if not np.ndim(a):  # an axis of a number is its only element
         return np.ones_like(a)
@@ -224,7 +225,7 @@ reduce_std = reduction(
 
 
 def _like(number: Any, dtype: Any) -> Any:
-    return cast(Any, number if isinstance(number, Box) else np.asarray(number)).astype(dtype)
+    return cast(Any, number if isinstance(number, Box) else as_array(number)).astype(dtype)[()]
 
 
 def _reduced(op: Any, combine: Any, identity: Any, a: Any, options: dict[str, Any]) -> Any:
@@ -327,7 +328,8 @@ def _wide(a: Any, dtype: Any) -> Any:
 
 def _number_of(where: Any, a: Any, axis: Any, keepdims: Any, dtype: Any) -> Any:
     """How many elements `where` takes, as real numbers of the precision of `dtype`."""
-    count = np.add.reduce(np.broadcast_to(where, np.shape(a)), axis=axis, keepdims=keepdims)
+    where = where if backend_of(where) else beside(a, where)
+    count = np.sum(np.broadcast_to(where, np.shape(a)), axis=axis, keepdims=keepdims)
     return count.astype(np.zeros(0, dtype).real.dtype)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.backend import is_foreign
 from adjoint.core.constructors import linear
 from adjoint.core.errors import ArgumentError
 from adjoint.core.memory import Memory, lies
@@ -38,7 +39,7 @@ def _each(x: Any, shape: Ints, strides: Ints, of: Ints) -> Any:
 def at_strides(x: Any, /, shape: Any = (), strides: Any = (), of: Any = (), writeable: bool = True) -> Any:
     """`as_strided` of an array with the strides `of`; of one that lies otherwise, a copy of the same elements."""
     places = _places(x.shape, shape, strides, of)
-    if x.strides == of:
+    if not is_foreign(x) and x.strides == of:
         return np.lib.stride_tricks.as_strided(x, shape, strides, writeable=writeable)
     return np.ravel(x)[places]
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.backend import as_array, beside
 from adjoint.core.constructors import composite, linear
 from adjoint.core.errors import ArgumentError, DTypeError
 from adjoint.core.memory import (
@@ -319,18 +320,22 @@ def _unrepeat(g: Any, a_shape: tuple[int, ...], repeats: Any, axis: Any) -> Any:
     return np.reshape(np.moveaxis(summed, 0, along), a_shape)
 
 
+def _counts(a: Any, repeats: Any) -> Any:
+    return repeats if np.ndim(repeats) == 0 else beside(a, as_array(repeats))
+
+
 @linear(
     transpose=_unrepeat,
     batch=lambda a, repeats, axis: (
-        np.repeat(np.reshape(a, (a.shape[0], -1)), repeats, 1)
+        np.repeat(np.reshape(a, (a.shape[0], -1)), _counts(a, repeats), 1)
         if axis is None
-        else np.repeat(a, repeats, counted_from_one(axis))
+        else np.repeat(a, _counts(a, repeats), counted_from_one(axis))
     ),
     flags=("moves", "selects"),
     samples=lambda r: [call(r(3), 2), call(r(2, 3), [1, 2, 0], axis=1), call(r(2, 3), 2)],
 )
 def repeat_each(a: Any, /, repeats: Any = 1, axis: Any = None) -> Any:
-    return np.repeat(a, repeats, axis)
+    return np.repeat(a, _counts(a, repeats), axis)
 
 
 @composite(np.repeat, samples=lambda r: [call(r(3), 2), call(r(2, 3), [1, 2, 0], axis=1), call(r(2, 3), repeats=2)])

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from adjoint.core.box import raw
+from adjoint.core.backend import as_array, surely_any
 from adjoint.core.constructors import composite, constant, elementwise
 from adjoint.core.errors import ArgumentError
 from adjoint.core.memory import NEW_C
@@ -69,7 +69,7 @@ log_expit = _ufunc(special.log_expit, partial=lambda x: expit(-x))
 
 def _zeta(x: Any, q: Any) -> Any:
     """Hurwitz's zeta, in the dtype of its arguments: SciPy's is written in Python, and gives float64."""
-    return np.asarray(special.zeta(x, q)).astype(_floating(np.result_type(x, q)), copy=False)[()]
+    return as_array(special.zeta(x, q)).astype(_floating(np.result_type(x, q)), copy=False)[()]
 
 
 def _floating(dtype: Any) -> Any:
@@ -176,7 +176,7 @@ def polygamma(n: int, x: Any) -> Any:
 @composite(special.multigammaln, memory=NEW_C, samples=lambda r: [call(r(3, 4, low=2.5, high=4), 3)])
 def multigammaln(a: Any, d: int) -> Any:
     """The logarithm of the multivariate gamma function of dimension `d`, as SciPy's."""
-    if np.any(raw(np.less_equal(a, (d - 1) / 2))):
+    if surely_any(np.less_equal(a, (d - 1) / 2)):
         raise ArgumentError(
             f"scipy.special.multigammaln: every element of `a` must be above (d - 1) / 2 = {(d - 1) / 2}"
         )

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.backend import as_beside, beside, surely_any
 from adjoint.core.box import raw
 from adjoint.core.constructors import composite
 from adjoint.core.errors import ArgumentError, ShapeError
@@ -36,7 +37,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     dtype = np.result_type(a, weights.dtype, *[float] * bool(whole))
     weights = weights if weights.dtype == dtype else weights.astype(dtype)
     total = np.sum(weights, axis=axis, keepdims=keepdims)
-    if np.any(raw(total) == 0):
+    if surely_any(raw(total) == 0):
         raise ZeroDivisionError("np.average: the weights sum to 0 along the chosen axis, so they cannot be normalised")
     result = np.sum(a * weights, axis=axis, keepdims=keepdims) / total
     return (result, np.broadcast_to(total, np.shape(result))) if returned else result
@@ -44,7 +45,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
 
 def _aligned(weights: Any, a: Any, axis: Any) -> Any:
     """`weights` with the dimensions of `a`."""
-    weights = weights if hasattr(weights, "shape") else np.asarray(weights)
+    weights = weights if hasattr(weights, "shape") else beside(a, np.asarray(weights))
     shape = np.shape(a)
     if np.shape(weights) == shape:
         return weights
@@ -98,6 +99,7 @@ def cov(
         x = np.concatenate([x, _variables(y, rowvar if np.ndim(y) == 2 and np.shape(y)[0] != 1 else True)], axis=0)
     x = x.astype(np.result_type(x.dtype, np.float64) if dtype is None else dtype)
     ddof = (1 if bias == 0 else 0) if ddof is None else ddof
+    fweights, aweights = (w if w is None else as_beside(x, w) for w in (fweights, aweights))
     weights = _weights(fweights, aweights, np.shape(x)[1])
     if weights is None:
         centred = x - np.mean(x, axis=1, keepdims=True)
@@ -109,7 +111,7 @@ def cov(
         twice = np.sum(weights * aweights) if aweights is not None else total
         scale = total - ddof * twice / total if ddof else total
         product = np.matmul(centred * weights, np.conj(centred).T)
-    if np.any(np.less_equal(raw(scale), 0)):
+    if surely_any(np.less_equal(raw(scale), 0)):
         raise ArgumentError(
             f"np.cov: {np.shape(x)[1]} observations with ddof={ddof} leave no degree of freedom; pass ddof=0"
         )
@@ -127,11 +129,11 @@ def _variables(m: Any, rowvar: bool) -> Any:
 
 def _weights(fweights: Any, aweights: Any, n: int) -> Any:
     for name, w in (("fweights", fweights), ("aweights", aweights)):
-        if w is not None and (np.shape(w) != (n,) or np.any(np.less(raw(w), 0))):
+        if w is not None and (np.shape(w) != (n,) or surely_any(np.less(raw(w), 0))):
             raise ShapeError(f"np.cov: {name} must be {n} numbers that are not negative; got shape {np.shape(w)}")
     if fweights is None or aweights is None:
-        return aweights if fweights is None else np.asarray(fweights, float)
-    return np.asarray(fweights, float) * (np.asarray(aweights) if isinstance(aweights, list | tuple) else aweights)
+        return aweights if fweights is None else fweights.astype(float)
+    return fweights.astype(float) * aweights
 
 
 @composite(np.corrcoef, samples=lambda r: [call(r(3, 5)), call(r(5), r(5)), call(r(5, 2), rowvar=False)])

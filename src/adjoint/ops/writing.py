@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.backend import as_array, beside, is_foreign, known_in, shares, zeros
 from adjoint.core.box import Box
 from adjoint.core.constructors import constant, general
 from adjoint.core.memory import axes_by, lies, with_strides
@@ -72,7 +73,9 @@ def set_region(a: np.ndarray, path: Path, index: Any, value: Any) -> None:
         view = op.forward(view, **settings)
     if loses_imaginary(value, view.dtype):
         value = real_part(value)
-    if path and view.size and not np.may_share_memory(view, a):
+    if is_foreign(a) and isinstance(value, np.ndarray) and not value.ndim:
+        value = value[()]
+    if path and view.size and not (shares(view, a) if is_foreign(a) else np.may_share_memory(view, a)):
         # In this layout some step of the path copies: find the elements by their numbers instead.
         part, places = part_of(path), np.unravel_index(numbered(a.shape, path)[index], a.shape)
         (a if part is None else getattr(a, part))[places] = value
@@ -92,8 +95,9 @@ def warns(op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> bool:
 
 def _last_writes(shape: tuple[int, ...], index: Any, count: tuple[int, ...]) -> Any:
     """Which of the written values stay: where an index names an element twice, the last one does."""
-    numbers = np.arange(int(np.prod(count))).reshape(count)
-    last = written(np.zeros(shape, int), (), index, numbers)
+    model = known_in(index)
+    numbers = beside(model, np.arange(int(np.prod(count))).reshape(count))
+    last = written(beside(model, np.zeros(shape, int)), (), index, numbers)
     return np.equal(read(last, index), numbers)
 
 
@@ -119,7 +123,7 @@ def _of_value(g: Any, value_shape: tuple[int, ...], path: Path, index: Any, repe
         return np.sum(np.where(mask, region, np.zeros_like(region)))
     c = read(region, index)
     if repeats:
-        c = np.where(_last_writes(region.shape, index, c.shape), c, np.zeros_like(c))
+        c = np.where(beside(c, _last_writes(region.shape, index, c.shape)), c, np.zeros_like(c))
     # A copy: the other rule writes zeros into g.
     return unbroadcast(np.copy(c), value_shape)
 
@@ -131,7 +135,7 @@ def _of_array(g: Any, path: Path, index: Any) -> Any:
     if isinstance(g, np.ndarray) and (type(index) is int or _is_plain(index)):
         set_region(g, path, index, 0)  # g is this rule's own: see "consumes"
         return g
-    zero = np.zeros((), g.dtype)
+    zero = zeros(g, (), g.dtype)
     return written(g, path, index, zero if part_of(path) is None else zero.real)
 
 
@@ -147,7 +151,7 @@ def _overwrite_each(
         parts = {"real": np.real(a), "imag": np.imag(a)}
         parts[part] = _overwrite_each(value, parts[part], rest, index, repeats, (stacked[0], True), n)
         return parts["real"] + 1j * parts["imag"]
-    chosen = np.asarray(numbered(a.shape[1:], path)[index])
+    chosen = as_array(beside(known_in(index), numbered(a.shape[1:], path))[index])
     if stacked[0]:  # lined up with the elements, from the right
         own = value.shape[1:]
         own = own[max(len(own) - chosen.ndim, 0) :]
@@ -224,7 +228,7 @@ def overwrite(value: Any, a: Any, /, path: Any = (), index: Any = ..., repeats: 
     The rule of `a` writes zeros into the cotangent that it is given; ``consumes`` tells the backward pass
     to hand it one that nobody else needs. So a loop of small writes costs small writes on the backward pass too.
     """
-    out = with_strides(np.array(a), np.asarray(a).strides)
+    out = a.copy() if is_foreign(a) else with_strides(np.array(a), np.asarray(a).strides)
     set_region(out, path, index, value)
     return out
 

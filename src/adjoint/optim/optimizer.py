@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.backend import is_foreign
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, GradientError, ShapeError
 from adjoint.tape import mutations
@@ -66,7 +67,7 @@ class Optimizer:
             raise ArgumentError(f"{self._name} got a group without parameters")
         known_ids = {id(p) for g in self.param_groups for p in g["params"]}
         for i, p in enumerate(params):
-            if not isinstance(p, Tensor) or not p.is_leaf or not isinstance(p.data, np.ndarray):
+            if not isinstance(p, Tensor) or not p.is_leaf or not (isinstance(p.data, np.ndarray) or is_foreign(p.data)):
                 raise ArgumentError(f"{self._name} optimises leaf tensors; number {i} is {type(p).__name__}: {p!r}")
             if id(p) in known_ids:
                 raise ArgumentError(f"{self._name} got a parameter of shape {p.shape} twice; each may be there once")
@@ -113,12 +114,15 @@ class Optimizer:
                         f"{self._name} needs gradients that are plain arrays; this one is {type(grad.data).__name__}. "
                         f"Step outside of grad, vjp and the like"
                     )
+                if is_foreign(data):  # a graph may have saved it, or a view that does not say whose it is
+                    data = p.data = data.copy()
                 state = self._state.get(id(p))
                 if state is None:
                     state = self._state[id(p)] = self.start(data, group)
                 g = -grad.data if group.get("maximize") else grad.data
                 self.update(data, g, state, group, self._scratch_for(p, data))
-                mutations.note(data)
+                if isinstance(data, np.ndarray | Box):
+                    mutations.note(data)
 
     def start(self, data: np.ndarray, group: Group) -> dict[str, np.ndarray]:
         """The state of a parameter before its first step."""

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from adjoint.core.backend import is_elsewhere, is_foreign
 from adjoint.core.box import Box, raw
 from adjoint.core.cotangents import Lazy
 from adjoint.core.errors import RuleError
@@ -279,9 +280,9 @@ def _begun(
 def _is_recorded(results: Sequence[Any], cotangents: dict[Node, Any]) -> bool:
     """Whether a pass from these results, with these cotangents, is part of another derivative or of a program."""
     for x in results:
-        if isinstance(x, Box) and issubclass(type(held := x.held), Box) and recorded(held):
+        if isinstance(x, Box) and (is_elsewhere(x) or (issubclass(type(held := x.held), Box) and recorded(held))):
             return True
-    return any(issubclass(type(c), Box) and recorded(c) for c in cotangents.values())
+    return any(recorded(c) for c in cotangents.values() if not issubclass(type(c), Lazy))
 
 
 def _free(nodes: Sequence[Node]) -> None:
@@ -360,6 +361,8 @@ def _finished(g: Any, leaf: Any, owned: bool) -> Any:
         g = np.array(g)
     elif not owned and isinstance(g, Box):
         g = g.apart()
+    elif not owned and is_foreign(g):
+        g = g.copy()
     return leaf.saved[0](g) if leaf.saved else g
 
 

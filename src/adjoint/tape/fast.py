@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.box import report_mix
 from adjoint.core.codegen import defined
 from adjoint.core.op import Op
 from adjoint.core.pullbacks import NotDifferentiable, Pullback, build, dtype_of, shape_of, where
@@ -57,7 +58,8 @@ def source_of(op: Op, symbol: str | None = None, method: bool = False, slower: s
     if slower:
         body += [f"if {slower}:", f"    {slow}"]
     forward = f"a {symbol} b" if symbol else f"forward({values}{', **settings' * bool(op.settings)})"
-    computed = ["t = new(Tensor)", "t.level = level", f"t.data = out = {forward}"]
+    computed = ["t = new(Tensor)", "t.level = level", "try:", f"    t.data = out = {forward}"]
+    computed += ["except TypeError:", f"    report_mix(op.name, ({values},))", "    raise"]
     if not _is_ufunc(op):
         computed += ["if type(out) not in arrays:", "    t.data = out = as_array(out)"]
     viewed = ["if out.base is not None or out is a:", "    return view(t, x, settings)"]
@@ -223,6 +225,7 @@ def fast_path(
         "view": view,
         "private": private,
         "watch": watch,
+        "report_mix": report_mix,
         "recording_floor": recording_floor.raw,
         "NEVER": NEVER,
         "next_order": next_order,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
+from adjoint.core.backend import is_foreign, taken
 from adjoint.core.errors import InPlaceError
 from adjoint.core.memory import without_repeats
 from adjoint.core.pullbacks import Pullback, watching
@@ -187,6 +188,8 @@ def watch_parts(node: Node, k: int, parts: Sequence[int]) -> None:
 
 def _kept(array: Any) -> Any:
     """A copy of the user's array, which belongs to the node; None if its fingerprint is kept instead."""
+    if is_foreign(array):
+        return taken(array)
     if not isinstance(array, np.ndarray):
         return array.snapshot()
     kept = private(array)

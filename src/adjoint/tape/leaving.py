@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.arrays.array_box import ArrayBox, held_out
+from adjoint.core.backend import alone, to_host
 from adjoint.core.box import Box
 from adjoint.core.errors import LeavesGraphError
 from adjoint.core.leaks import left, matters, refused
@@ -46,7 +47,7 @@ class Leaving(ArrayBox):
     def numpy(self) -> np.ndarray:
         """The values as a NumPy array; read-only where a graph holds them."""
         data = self.data
-        array: np.ndarray = data.numpy() if isinstance(data, Box) else np.asarray(data)  # type: ignore[attr-defined]  # every box has numpy()
+        array: np.ndarray = data.numpy() if isinstance(data, Box) else to_host(data)  # type: ignore[attr-defined]  # every box has numpy()
         if self.node is not None and array.flags.writeable:
             array = array.view()
             array.flags.writeable = False
@@ -61,24 +62,24 @@ class Leaving(ArrayBox):
         """The values as nested lists of Python numbers."""
         return self._left(self.numpy().tolist(), "t.tolist()")
 
-    def _leaving(self, call: str) -> np.ndarray:
+    def _leaving(self, call: str) -> Any:
         if matters(self):
             asker = sys._getframe(2)
             if asker.f_code.co_name in _COMPARING and asker.f_globals["__name__"].startswith("numpy."):
-                return self.numpy()
+                return alone(self)
             refused(self, call, recording_floor.get())
             raise LeavesGraphError(
                 f"{call} would silently drop this tensor's history, and with it its gradient. If that is meant, say "
                 f"so: t.detach(), t.numpy() or t.item()",
                 conversion=True,
             )
-        return self.numpy()
+        return alone(self)
 
     def __dlpack__(self, **options: Any) -> Any:
         return self._leaving("__dlpack__").__dlpack__(**options)
 
     def __dlpack_device__(self) -> Any:
-        return np.asarray(self.numpy()).__dlpack_device__()
+        return alone(self).__dlpack_device__()
 
     def __buffer__(self, flags: int) -> memoryview:
         if held_out(self, sys._getframe(1)) is not None:

@@ -9,6 +9,7 @@ from typing import Any
 from numpy import asarray, ndarray
 
 from adjoint.arrays.layered import Writable
+from adjoint.core.backend import is_foreign
 from adjoint.core.box import TRACKED, apply, settled
 from adjoint.core.foreign import PLAIN, plain_array
 from adjoint.core.leaks import entering, plain
@@ -133,7 +134,7 @@ def written(
     node.saved = pullback.save(values, out, settings)
     if len(wanted) < len(values):
         on_tape, together = frozenset(wanted), op.inputs[0][0] == "*"
-        given = [i for i, x in enumerate(values) if i not in on_tape and isinstance(x, ndarray | Writable)]
+        given = [i for i, x in enumerate(values) if i not in on_tape and _may_be_written(x)]
         if not together:
             for i in given:
                 if op.inputs[i] in pullback.names:
@@ -141,11 +142,16 @@ def written(
         elif given and op.inputs[0][1:] in pullback.names:
             watch_parts(node, pullback.names.index(op.inputs[0][1:]), given)
     for name, value in settings.items():
-        if isinstance(value, ndarray | Writable) and name in pullback.names:
+        if name in pullback.names and _may_be_written(value):
             watch(node, pullback.names.index(name))
     if is_observed:
         observe(node, values, wanted, out)
     return node
+
+
+def _may_be_written(x: Any) -> bool:
+    """Whether `x` is an array, whose owner may write into it."""
+    return isinstance(x, ndarray | Writable) or is_foreign(x)
 
 
 def observe(node: Node, values: Sequence[Any], wanted: tuple[int, ...], out: Any) -> None:

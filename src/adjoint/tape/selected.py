@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.arrays.layered import Layered, as_now, is_number
+from adjoint.core.backend import backend_of, beside, is_elsewhere, maybe_any, zeros
 from adjoint.core.box import Box, apply, new_level, raw
 from adjoint.core.cotangents import Lazy
 from adjoint.core.errors import LeavesGraphError, NotSupportedError
@@ -70,7 +71,7 @@ class Selected(Layered):
         values = [x if m is None else m.layers[0] for x, m in zip(args, mine, strict=True)]
         out = apply(op, values, settings)
         if op.kind == "constant":
-            return self._made(out, np.zeros(np.shape(out), bool)) if op.name == "zeros_like" else out
+            return self._made(out, _nowhere(out)) if op.name == "zeros_like" else out
         if op.multiple:
             return tuple(self._made(x, None) for x in out)
         taken = [m.layers[1] if m is not None else False for m in mine]
@@ -83,7 +84,7 @@ class Selected(Layered):
             return self._made(out, _moved(op, values, mine, settings))
         if "multilinear" in op.flags and sum(m is not None for m in mine) == 1:
             return self._product(op, values, mine, settings, out)
-        return self._made(out, None if any(t is None or np.any(raw(t)) for t in taken) else _nowhere(out))
+        return self._made(out, None if any(t is None or maybe_any(t) for t in taken) else _nowhere(out))
 
     def _made(self, value: Any, taken: Any) -> Selected:
         return Selected.of((value, taken, self.layers[2]), self.level)
@@ -95,7 +96,7 @@ class Selected(Layered):
         for x, m in zip(values, mine, strict=True):
             if m is not None:
                 taken = _either(taken, m.layers[1])
-            elif whole and (isinstance(x, Box) or np.any(x)):  # something that is no 0 is added
+            elif whole and (isinstance(x, Box) or maybe_any(x)):  # something that is no 0 is added
                 taken = None
         if "selects" in op.flags:
             ones = [x if m is None else np.ones_like(x) for x, m in zip(values, mine, strict=True)]
@@ -118,7 +119,7 @@ class Selected(Layered):
         if op.name == "matmul" and min(map(np.ndim, values)) > 1:  # which is that of whole rows, or columns
             found = np.broadcast_to(np.any(taken, axis=-1 if k == 0 else -2, keepdims=True), out.shape)
         else:
-            weights = [np.ones(np.shape(x)) if i != k else taken.astype(float) for i, x in enumerate(values)]
+            weights = [_ones(x) if i != k else taken.astype(float) for i, x in enumerate(values)]
             found = np.not_equal(apply(op, weights, settings), 0)
         if not self.layers[2] or any(map(is_symbolic, values)):
             return self._made(out, found)
@@ -155,6 +156,7 @@ def _chosen(condition: Any, x: Any, y: Any, out: Any) -> Any:
         chosen = condition if x is None else np.logical_not(condition)
     else:
         chosen = np.where(condition, True if x is None else x, True if y is None else y)
+    chosen = beside(out, chosen)
     return np.broadcast_to(chosen, out.shape) if np.shape(chosen) != out.shape else chosen
 
 
@@ -165,7 +167,11 @@ def _either(a: Any, b: Any) -> Any:
 
 
 def _nowhere(x: Any) -> Any:
-    return np.zeros(np.shape(x), bool)
+    return zeros(x, np.shape(x), bool)
+
+
+def _ones(x: Any) -> Any:
+    return np.ones(np.shape(x)) if backend_of(x) is None else np.ones_like(raw(x), dtype=float)
 
 
 def _moved(op: Op, values: Sequence[Any], mine: Sequence[Any], settings: Mapping[str, Any]) -> Any:
@@ -178,7 +184,7 @@ def _moved(op: Op, values: Sequence[Any], mine: Sequence[Any], settings: Mapping
     taken = []
     for x, m, place in zip(values, mine, places, strict=True):
         known = _nowhere(x) if m is None else m.layers[1]
-        known = np.ones(np.shape(x), bool) if known is None else known
+        known = np.logical_not(_nowhere(x)) if known is None else known
         taken.append(x if place else known * (1 + 1j) if dtype_of(x).kind == "c" else known)  # of either part
     return np.not_equal(apply(op, taken, settings), 0)
 
@@ -255,21 +261,21 @@ def bare(g: Any) -> Any:
 
 
 def recorded(x: Any) -> bool:
-    """Whether `x` is part of a derivative, or of a program, whose own zeros are yet to come."""
+    """Whether `x` is part of a derivative, or of a program, whose own zeros are yet to come; or elsewhere."""
     if not isinstance(x, Box):
-        return False
+        return is_elsewhere(x)
     return not isinstance(x, Layered) or x.held is x or any(map(recorded, x.layers))
 
 
 def may_be_infinite(x: Any) -> bool:
     """Whether a saved value, in a program, may be infinite or nan: nobody can look."""
     inner = raw(x)
-    return isinstance(inner, Box) and inner.may_be_infinite
+    return is_elsewhere(inner) or (isinstance(inner, Box) and inner.may_be_infinite)
 
 
 def is_symbolic(x: Any) -> bool:
-    """Whether `x` is part of a program, so that nobody can look whether it is nan."""
-    return isinstance(x, Box) and isinstance(raw(x), Box)
+    """Whether `x` is part of a program, or elsewhere, so that nobody can look whether it is nan."""
+    return is_elsewhere(x) or (isinstance(x, Box) and isinstance(raw(x), Box))
 
 
 def has_nan(values: Iterable[Any]) -> bool:

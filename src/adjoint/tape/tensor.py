@@ -11,8 +11,9 @@ import numpy as np
 from adjoint.arrays.array_box import ArrayBox
 from adjoint.arrays.layered import Writable, is_number, memory_of
 from adjoint.arrays.pytorch_names import Count
+from adjoint.core.backend import is_foreign, taken
 from adjoint.core.box import Box, apply, outermost
-from adjoint.core.cotangents import Projection, as_cotangent
+from adjoint.core.cotangents import Projection, as_cotangent, one_like
 from adjoint.core.errors import DTypeError, GradientError, ShapeError
 from adjoint.core.foreign import ForeignArrayError, asking
 from adjoint.core.leaks import EQUALITIES, compared
@@ -81,7 +82,7 @@ class Tensor(Leaving, Writable, Observable, TensorMethods):
             return
         if isinstance(data, Tensor):  # two tensors may share memory: what is written through either is noted
             self.node = self._new_leaf()
-        elif self.data is data and data.base is None and data.flags.writeable:
+        elif self.data is data and type(data) is np.ndarray and data.base is None and data.flags.writeable:
             self._lock(data)
         else:
             self.requires_grad_()
@@ -297,10 +298,10 @@ class Tensor(Leaving, Writable, Observable, TensorMethods):
                     "backward() of a complex number needs the cotangent to start from: t.backward(1.0) for that of its "
                     "real part; or take np.real, np.imag or np.abs of it"
                 )
-            return np.ones_like(self.data) if self.shape else self.dtype.type(1)
+            return np.ones_like(self.data) if self.shape else one_like(self.data)
         if isinstance(gradient, Tensor) and gradient.level == self.level and gradient.node is None:
             gradient = gradient.data
-        gradient = gradient if isinstance(gradient, Box) else as_cotangent(gradient, self.dtype, "backward")
+        gradient = gradient if isinstance(gradient, Box) else as_cotangent(gradient, self.data, "backward")
         if gradient.shape != self.shape:
             raise ShapeError(f"backward(gradient): the gradient must have the tensor's shape {self.shape}; "
                              f"got {gradient.shape}")  # fmt: skip
@@ -446,6 +447,8 @@ def _view(data: Any, node: Node | None, of: Tensor, op: Op, settings: Mapping[st
 
 
 def _array(data: Any) -> Any:
+    if is_foreign(data):  # no library but NumPy makes an array read-only for others
+        return taken(data)
     array = np.asarray(data)
     if array.dtype == object:
         raise DTypeError(
@@ -525,6 +528,8 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     values: Any = data.data if isinstance(data, Tensor) else data
     if isinstance(values, Box) and values.held is values:  # a symbol
         made = wrap(cast(Any, np.copy)(values) if dtype is None else cast(Any, values).astype(dtype), None, 0)
+    elif is_foreign(values):
+        made = Tensor(values, dtype=dtype)
     else:
         made = Tensor(np.array(data.numpy() if isinstance(data, Tensor) else data, dtype=dtype))
     return made.requires_grad_() if requires_grad else made

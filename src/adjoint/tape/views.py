@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adjoint.arrays.layered import memory_of, refuse_locked, refuse_repeated
+from adjoint.core.backend import is_foreign
 from adjoint.core.box import Box
 from adjoint.core.errors import DTypeError, InPlaceError
 from adjoint.core.foreign import plain_array
@@ -69,7 +70,7 @@ def write(tensor: Tensor, index: Any, value: Any) -> None:
         )
     changes = recording and (root.node is not None or value_node is not None)
     node = _node(root, path, index, value, value_node) if changes else None
-    if isinstance(root.data, Box) or isinstance(value, Box):
+    if isinstance(root.data, Box) or isinstance(value, Box) or is_foreign(root.data):  # a fresh array
         new = written(root.data, path, index, value)
         root.data = new if new.shape else memory_of(new)
     else:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.backend import is_foreign
 from adjoint.core.errors import ArgumentError
 
 
@@ -59,5 +60,7 @@ def all_of(argnums: Any, args: Sequence[Any]) -> tuple[int, ...]:
 
 def number(x: Any) -> Any:
     """A number as NumPy's; what is none, as an array of objects, which has a dtype to speak of."""
+    if is_foreign(x):
+        return x
     array = np.asarray(x)
     return array if array.dtype.kind == "O" else array[()]

@@ -11,6 +11,7 @@ import numpy as np
 from adjoint.arrays.layered import as_now, own
 from adjoint.batch.batched import Batched
 from adjoint.batch.memory import as_given
+from adjoint.core.backend import is_foreign, taken
 from adjoint.core.box import Box, new_level, returned
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.leaks import Reach, begin, over
@@ -100,7 +101,7 @@ def _boxed(tree: Any, axes: Any, level: int, name: str, sizes: dict[int, str]) -
     for k, (leaf, axis) in enumerate(zip(leaves, chosen, strict=True)):
         x: Any = leaf
         if axis is not None:
-            x = x if isinstance(x, Box) else np.asarray(x)
+            x = x if isinstance(x, Box) or is_foreign(x) else np.asarray(x)
             if not isinstance(axis, int):
                 raise ArgumentError(f"vmap: in_axes of {name} must be a number, None, or a tree of these; got {axis!r}")
             if not -x.ndim <= axis < x.ndim:
@@ -110,7 +111,7 @@ def _boxed(tree: Any, axes: Any, level: int, name: str, sizes: dict[int, str]) -
                 sizes[x.shape[axis]] = f"axis {axis} of {name}{paths(tree)[k]}"
             x = np.moveaxis(x, axis, 0) if axis else x
             # A copy: whoever else has the argument may write into it while a gradient waits for it.
-            x = Batched.of((as_now(as_given(x)), True), level)
+            x = Batched.of((taken(x) if is_foreign(x) else as_now(as_given(x)), True), level)
         boxed.append(x)
     return rebuild(boxed)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from adjoint.arrays.layered import as_now, own
 from adjoint.arrays.python_number import passed_on
+from adjoint.core.backend import is_foreign, taken
 from adjoint.core.box import Box, new_level, returned
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.core.leaks import Reach, begin, over, plain
@@ -118,6 +119,8 @@ def _carrying(primal: Any, tangent: Any, level: int, i: int, knowing: int | None
 
 def _own(x: Any) -> Any:
     """`x`, in memory that the function which is differentiated cannot write by another name."""
+    if is_foreign(x):
+        return taken(x)
     return copy_as_it_lies(x) if type(x) is np.ndarray else as_now(x)
 
 

@@ -13,7 +13,8 @@ import numpy as np
 
 from adjoint.arrays.layered import own
 from adjoint.batch.batched import Batched
-from adjoint.core.box import Box, new_level, settled
+from adjoint.core.backend import backend_of, beside
+from adjoint.core.box import Box, new_level, raw, settled
 from adjoint.core.errors import ArgumentError, DTypeError
 from adjoint.core.pullbacks import dtype_of
 from adjoint.core.trees import flatten
@@ -185,18 +186,19 @@ def _from_diagonal(f: Function, like: Any) -> list[Any]:
     """The same for one array: what stays diagonal on the way is not written out before the end."""
     level = new_level()
     results = []
-    for x in f(Diagonal.of((np.ones(np.shape(like), dtype_of(like)),), level)):
+    ones = np.ones(np.shape(like), dtype_of(like)) if backend_of(like) is None else np.ones_like(raw(like))
+    for x in f(Diagonal.of((ones,), level)):
         x = settled(x, level)
         mine = isinstance(x, Batched) and x.level == level
         results.append(x.layers[0] if mine else np.broadcast_to(x, (_size(like), *np.shape(x))))
     return [own(x) for x in results]
 
 
-def _units(likes: list[Any], start: int, count: int) -> Iterator[np.ndarray]:
+def _units(likes: list[Any], start: int, count: int) -> Iterator[Any]:
     """`count` unit vectors of the space of `likes` from number `start` on: one stack a leaf."""
     for x in likes:
         size = _size(x)
-        yield np.eye(count, size, start, dtype_of(x)).reshape(count, *np.shape(x))
+        yield beside(x, np.eye(count, size, start, dtype_of(x)).reshape(count, *np.shape(x)))
         start -= size
 
 

@@ -15,9 +15,10 @@ import numpy as np
 
 from adjoint.arrays.layered import as_now
 from adjoint.arrays.python_number import passed_on
+from adjoint.core.backend import is_foreign, taken
 from adjoint.core.box import Box, new_level, returned
 from adjoint.core.collector import fewer_full
-from adjoint.core.cotangents import as_cotangent
+from adjoint.core.cotangents import as_cotangent, one_like
 from adjoint.core.errors import ArgumentError, DTypeError, GradientError, ShapeError
 from adjoint.core.leaks import begin, is_over, kept, over, plain
 from adjoint.core.memory import copy_as_it_lies
@@ -70,13 +71,17 @@ def _inputs(tree: Any, level: int, what: str) -> tuple[list[Tensor], Callable[[l
             copy = copy if copy.strides == x.strides else copy_as_it_lies(x)
             tensors.append(wrap(copy, leaf(copy.shape, copy.dtype), level))
             continue
-        data: Any = as_now(x.as_array()) if isinstance(x, Box) else copy_as_it_lies(np.asarray(x))
+        data: Any
+        if isinstance(x, Box):
+            data = as_now(x.as_array())
+        else:
+            data = taken(x) if is_foreign(x) else copy_as_it_lies(np.asarray(x))
         if data.dtype.kind not in "fc":
             raise DTypeError(
                 f"{what}{paths(tree)[i]} has dtype {data.dtype}; a derivative is taken with respect to real "
                 f"or complex numbers. Pass floats ({x!r} → {_as_float(x)}), or choose other argnums"
             )
-        if not isinstance(x, Box | np.ndarray):  # a number: ``x += 1`` makes another one
+        if not (isinstance(x, Box | np.ndarray) or is_foreign(x)):  # a number: ``x += 1`` makes another one
             data = data[()]
         tensors.append(passed_on(wrap(data, leaf(data.shape, data.dtype), level), x))
     return tensors, rebuild
@@ -166,7 +171,7 @@ def vjp(f: Function, *args: Any, has_aux: bool = False) -> Any:
             )
         cotangents = []
         for c, out in zip(given, below, strict=True):
-            c = cast(Any, c) if isinstance(c, Box) else as_cotangent(c, dtype_of(out), "pullback")
+            c = cast(Any, c) if isinstance(c, Box) else as_cotangent(c, out, "pullback")
             if c.shape != shape_of(out):
                 raise ShapeError(f"pullback: the value has shape {np.shape(out)}; the cotangent {c.shape}")
             cotangents.append(c)
@@ -277,7 +282,7 @@ def _scalar(value: Any) -> Any:
         raise DTypeError("grad needs a real value; this function gave a complex one. Take np.abs, .real or .imag of it")
     if dtype.kind not in "f":
         raise GradientError(f"grad needs a real value; this function gave {dtype}, which does not vary smoothly")
-    return np.ones(shape, dtype) if shape else dtype.type(1)
+    return one_like(value)
 
 
 @overload

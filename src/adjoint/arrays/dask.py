@@ -1,0 +1,97 @@
+"""Dask's arrays: lazy, in chunks, on threads, processes or a cluster. What is done with them grows a graph.
+
+Dask answers a function that it does not have by fetching all values, and warns. Called from a rule, that is refused
+by name: the functions that it lacks get an entry in its table of answers, which asks who called.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import dask.array
+import numpy as np
+from dask.array import core as dask_core
+
+from adjoint.core.backend import Backend
+from adjoint.core.errors import NotSupportedError, ShapeError
+from adjoint.core.places import is_of
+from adjoint.core.registry import ANSWERS, entries
+
+da: Any = dask.array  # without types
+
+
+def _known_shape(a: Any) -> None:
+    if any(isinstance(n, float) for n in a.shape):
+        raise ShapeError(
+            f"a Dask array of unknown chunk sizes has no shape to take a derivative by; got {a.shape}. Let Dask count "
+            f"them first: x.compute_chunk_sizes()"
+        )
+
+
+def _lacks(function: Any) -> bool:
+    """Whether Dask does not have this function of NumPy's, and answers it by fetching all values."""
+    if isinstance(function, np.ufunc):
+        return function.nout > 1 and not hasattr(da, function.__name__)
+    if dask_core._HANDLED_FUNCTIONS.get(function) not in (None, _REFUSED.get(function)):
+        return False
+    room: Any = da
+    for name in function.__module__.split(".")[1:]:
+        room = getattr(room, name, None)
+    return getattr(room, function.__name__, function) is function
+
+
+def _answer(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """What Dask does for a `function` that it lacks; refused where one of our rules asks."""
+    frame = sys._getframe(2)  # past Dask's
+    if is_of(frame, "adjoint"):
+        name = f"{function.__module__}.{function.__name__}"
+        raise NotSupportedError(
+            f"{name} of a Dask array: Dask does not have it, and would fetch all values. Fetch them yourself if they "
+            f"are few, x.compute(), or work by chunks, x.map_blocks(…)"
+        )
+    return _fetched(function, args, kwargs)
+
+
+def _fetched(function: Any, args: Any, kwargs: Any) -> Any:
+    """Dask's own way: a warning, and all values fetched."""
+    warnings.warn(
+        f"The `{function.__module__}.{function.__name__}` function is not implemented by Dask array. You may want to "
+        f"use the da.map_blocks function or something similar to silence this warning. Your code may stop working in "
+        f"a future release.",
+        FutureWarning,
+        stacklevel=4,
+    )
+    args, kwargs = da.compute(args, kwargs)
+    return function(*args, **kwargs)
+
+
+_REFUSED: dict[Any, Any] = {}
+
+
+def _refuse_first() -> None:
+    """Put what Dask lacks of what we answer into its table."""
+    entries()
+    for function in tuple(ANSWERS):
+        dispatched = hasattr(function, "_implementation") and function.__module__.startswith("numpy")
+        if dispatched and function not in dask_core._HANDLED_FUNCTIONS and _lacks(function):
+            _REFUSED[function] = partial(_answer, function)
+            dask_core._HANDLED_FUNCTIONS[function] = _REFUSED[function]
+
+
+_refuse_first()
+
+BACKEND = Backend(
+    name="Dask",
+    like=lambda model, values: da.asarray(values),
+    to_host=lambda a: np.asarray(a.compute()),
+    shares=lambda a, b: False,  # a write makes Dask's array another one, and no other array with it
+    fingerprint=lambda a: a.name,
+    lacks=_lacks,
+    mixes_with_numpy=True,
+    known_shape=_known_shape,
+    move="make it lazy: dask.array.asarray(a)",
+)

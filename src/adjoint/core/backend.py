@@ -1,0 +1,208 @@
+"""Arrays of other libraries than NumPy: what a rule may ask of them, as one record a library.
+
+An array that answers NumPy's protocols computes by itself. What NumPy says of its own arrays and others do not (where
+they lie, whether they share memory) is said by a `Backend`. NumPy's own arrays have none, so nothing is asked there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjoint.core.box import ELSEWHERE, Box, raw, varies
+from adjoint.core.errors import DeviceError
+from adjoint.core.late import service
+
+
+class Backend(NamedTuple):
+    """What is to be known of a library's arrays.
+
+    Attributes:
+        name: what messages call them.
+        like: ``like(model, values)``: NumPy's `values` as an array of the library, where the array `model` is.
+        to_host: the values as an array of NumPy's; the one way out, which is asked for by name.
+        shares: ``shares(a, b)``: whether both show the same memory, so that a write to one is seen in the other.
+        fingerprint: tells without a look at the values whether an array was overwritten since; None if it can not.
+        lacks: whether the library does not have this function of NumPy's, or answers it by fetching all values.
+        elsewhere: whether looking at a value makes the program wait: for a device, or for a computation.
+        mixes_with_numpy: whether arrays of NumPy's may stand beside the library's in one call.
+        known_shape: raises for an array whose shape is not known, with the call that makes it known.
+        move: the call that makes one of these of an array of NumPy's, for messages.
+    """
+
+    name: str
+    like: Callable[[Any, Any], Any]
+    to_host: Callable[[Any], np.ndarray]
+    shares: Callable[[Any, Any], bool]
+    fingerprint: Callable[[Any], Any] = lambda a: None
+    lacks: Callable[[Any], bool] = lambda function: False
+    elsewhere: bool = True
+    mixes_with_numpy: bool = False
+    known_shape: Callable[[Any], None] = lambda a: None
+    move: str = "move it: np.asarray(a, like=x)"
+
+
+#: The records known so far, by class; None for a class that has none.
+_KNOWN: dict[type, Backend | None] = {}
+#: The libraries whose records are known, by the first part of their arrays' module.
+_LIBRARIES = frozenset(("cupy", "dask"))
+_OURS = frozenset((np.ndarray, np.float64, np.float32, np.bool_, np.int64, float, int, bool, complex))
+
+
+def register(kind: type, backend: Backend) -> None:
+    """Let arrays of the class `kind` be those of `backend`."""
+    _KNOWN[kind] = backend
+    ELSEWHERE[kind] = refuse_mix
+
+
+def backend_of(x: Any) -> Backend | None:
+    """The record of the innermost array of `x`; None where that is NumPy's, a number, or no array."""
+    if isinstance(x, Box):
+        x = raw(x)
+    kind = type(x)
+    if kind in _OURS:
+        return None
+    try:
+        return _KNOWN[kind]
+    except KeyError:
+        return _found(kind)
+
+
+def _found(kind: type) -> Backend | None:
+    """The record of a class that was not met before."""
+    for base in kind.__mro__:
+        library = base.__module__.partition(".")[0]
+        if library in _LIBRARIES and hasattr(base, "__array_function__"):
+            register(kind, service(f"arrays of {library}"))
+            return _KNOWN[kind]
+        known = _KNOWN.get(base)
+        if known is not None:
+            register(kind, known)
+            return known
+    _KNOWN[kind] = None
+    return None
+
+
+def is_foreign(x: Any) -> bool:
+    """Whether `x` itself is an array of another library's, and no box."""
+    return type(x) not in _OURS and not isinstance(x, Box) and backend_of(x) is not None
+
+
+def is_elsewhere(x: Any) -> bool:
+    """Whether looking at the values of `x`, an array or a box, would make the program wait."""
+    backend = backend_of(x)
+    return backend is not None and backend.elsewhere
+
+
+def beside(model: Any, values: Any) -> Any:
+    """`values`, an array of NumPy's that a rule made, where the numbers of `model` are."""
+    backend = backend_of(model)
+    if backend is None or backend.mixes_with_numpy or backend_of(values) is not None:
+        return values
+    return backend.like(raw(model), values)
+
+
+def refuse_mix(name: str, args: Iterable[Any]) -> None:
+    """Raise if `args` of the operation `name` are arrays of two libraries, of which one does not take the other's.
+
+    Raises:
+        DeviceError: if they are.
+    """
+    held = [raw(x) for x in args]
+    backends = {backend.name: backend for x in held if (backend := backend_of(x)) is not None}
+    strict = any(not backend.mixes_with_numpy for backend in backends.values())
+    alone = strict and any(isinstance(x, np.ndarray) for x in held)
+    if alone or len(backends) > 1:
+        names = [*backends, *["NumPy"] * alone]
+        move = next(iter(backends.values())).move
+        raise DeviceError(
+            f"{name} of arrays of {' and '.join(names)}: nothing is moved between libraries or devices unasked; {move}"
+        ) from None
+
+
+def zeros(model: Any, shape: Any, dtype: Any) -> Any:
+    """Zeros to write into, where the numbers of `model` are."""
+    backend = backend_of(model)
+    return np.zeros(shape, dtype) if backend is None else np.zeros_like(raw(model), dtype=dtype, shape=shape)
+
+
+def empty(model: Any, shape: Any, dtype: Any) -> Any:
+    """An array to write all of, where the numbers of `model` are."""
+    backend = backend_of(model)
+    return np.empty(shape, dtype) if backend is None else np.empty_like(raw(model), dtype=dtype, shape=shape)
+
+
+def known_in(index: Any) -> Any:
+    """The first array of another library's in an index; None if there is none."""
+    for part in index if isinstance(index, tuple) else (index,):
+        if backend_of(part) is not None:
+            return raw(part)
+    return None
+
+
+# What a rule asks of values, to go a shorter way. Nobody looks at what is elsewhere: the answer is the cautious one.
+
+
+def maybe_any(x: Any) -> bool:
+    """Whether any of `x` is true, or may be."""
+    x = raw(x)
+    return is_elsewhere(x) or bool(np.any(x))
+
+
+def surely_any(x: Any) -> bool:
+    """Whether any of `x` is known to be true."""
+    x = raw(x)
+    return not is_elsewhere(x) and bool(np.any(x))
+
+
+def surely_all(x: Any) -> bool:
+    """Whether all of `x` are known to be true."""
+    x = raw(x)
+    return not is_elsewhere(x) and bool(np.all(x))
+
+
+def maybe_all(x: Any) -> bool:
+    """Whether all of `x` are true, or may be."""
+    x = raw(x)
+    return is_elsewhere(x) or bool(np.all(x))
+
+
+def taken(x: Any) -> Any:
+    """A copy of the user's array `x`, of another library, whose owner may write into it."""
+    backend = backend_of(x)
+    if backend is not None:
+        backend.known_shape(x)
+    return x.copy()
+
+
+def to_host(x: Any) -> np.ndarray:
+    """The values of the array `x`, of whatever library, as an array of NumPy's."""
+    backend = backend_of(x)
+    return np.asarray(x) if backend is None else backend.to_host(x)
+
+
+def as_array(x: Any) -> Any:
+    """`x` itself if it is an array of whatever library; else an array of NumPy's."""
+    return x if is_foreign(x) else np.asarray(x)
+
+
+def alone(x: Any) -> Any:
+    """The numbers of the box `x` without history, where they are; anything else as it is."""
+    if not isinstance(x, Box):
+        return x
+    if backend_of(x) is not None and not varies(x):
+        return raw(x)
+    return x.numpy()  # type: ignore[attr-defined]  # every box has numpy()
+
+
+def shares(a: Any, b: Any) -> bool:
+    """Whether two arrays of another library show the same memory."""
+    backend = backend_of(a)
+    return backend is not None and (a is b or backend.shares(a, b))
+
+
+def as_beside(model: Any, x: Any) -> Any:
+    """`x` itself if it is an array or a box; numbers as an array where those of `model` are."""
+    return x if hasattr(x, "shape") and not isinstance(x, np.generic) else beside(model, np.asarray(x))

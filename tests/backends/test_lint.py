@@ -1,0 +1,88 @@
+"""Rules make nothing on the host that meets arrays from elsewhere, and look at no values: read from their source."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import adjoint as ad
+
+OPS = Path(ad.__file__).parent / "ops"
+FILES = sorted(OPS.glob("*.py"))
+MADE = {"eye", "identity", "tri", "arange", "linspace", "zeros", "ones", "full", "empty"}
+LOOKS = {"any", "all", "count_nonzero", "array_equal", "allclose"}
+#: The functions that may: what they make is of shapes or places alone, and they look at what lies here. A new one goes
+#: through `beside`, `maybe_any` and their like (`core/backend.py`), or belongs here for one of these reasons.
+MAY = {
+    "calculus.py": "interp",
+    "complex.py": "_filling modf nan_to_num",
+    "convolution.py": "vander _leading",
+    "creation.py": "linspace logspace geomspace insert delete piecewise",
+    "cumulative.py": "_shares _cumulative",
+    "decompositions.py": "_positive _complex_positive _symmetric _triangle",
+    "einsum.py": "_on_diagonals",
+    "factors.py": "well_posed _each _ones triangular_solve lu_of lu_cotangent lu_tangent _on_diagonal _lower_half",
+    "histograms.py": "_ends _histogram",
+    "in_place.py": "put fill_diagonal accumulate_at",
+    "indexing.py": "with_rows",
+    "least_squares.py": "lstsq _drops",
+    "linalg.py": "_sign_of det_keeping_factors _slogdet_keeping",
+    "nan_reductions.py": "_gaps _real",
+    "order.py": "_position nanmedian _nanquantile",
+    "padding.py": "_mirrored _mirrored_odd",
+    "polynomials.py": "roots polydiv _extent",
+    "pooling.py": "_flat",
+    "reductions.py": "_number_of _logaddexp_reduced shared",
+    "restrided.py": "_offsets",
+    "selection.py": "_places _on_diagonal diag",
+    "sets.py": "setxor1d",
+    "shape.py": "_reshape_each rollaxis squeeze _unrepeat resize _of_each <module>",
+    "statistics.py": "average",
+    "writing.py": "numbered written last_writer",
+}
+
+
+def calls(tree, names):
+    """The calls of NumPy's functions `names`, each with the nodes around it, the outermost first."""
+
+    def visit(node, around):
+        function = getattr(node, "func", None)
+        if isinstance(function, ast.Attribute) and function.attr in names and ast.unparse(function.value) == "np":
+            yield node, around
+        for child in ast.iter_child_nodes(node):
+            yield from visit(child, [*around, node])
+
+    yield from visit(tree, [])
+
+
+def is_moved(around):
+    """Whether what is made goes to where the operand is, or into a sample of the tests."""
+    names = [ast.unparse(n.func) for n in around if isinstance(n, ast.Call)]
+    samples = any(isinstance(n, ast.keyword) and n.arg in ("samples", "errors") for n in around)
+    return samples or not {"beside", "as_beside"}.isdisjoint(names)
+
+
+def decides(node, around):
+    """Whether a branch is taken by what `node` gives."""
+    branches = [n for n in around if isinstance(n, ast.If | ast.IfExp | ast.While)]
+    return any(node is part for n in branches for part in ast.walk(n.test))
+
+
+def offenders(text):
+    """The functions in which something is made on the host, or looked at."""
+    tree = ast.parse(text)
+    places = [around for _, around in calls(tree, MADE) if not is_moved(around)]
+    places += [around for node, around in calls(tree, LOOKS) if decides(node, around)]
+    return {next((n.name for n in reversed(p) if isinstance(n, ast.FunctionDef)), "<module>") for p in places}
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_rules_make_and_ask_nothing_here(file):
+    assert offenders(file.read_text(encoding="utf-8")) == set(MAY.get(file.name, "").split())
+
+
+def test_an_offender_is_found():
+    assert offenders("def f(x):\n    return x + np.eye(3)") == {"f"}
+    assert offenders("def f(x):\n    return x + beside(x, np.eye(3))") == set()
+    assert offenders("def f(x):\n    if np.any(x):\n        return x") == {"f"}
+    assert offenders("def f(x):\n    return np.any(x)") == set()
