@@ -46,8 +46,12 @@ def _lacks(function: Any) -> bool:
 
 def _answer(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """What Dask does for a `function` that it lacks; refused where one of our rules asks."""
-    frame = sys._getframe(2)  # past Dask's
-    if is_of(frame, "adjoint"):
+    frame: Any = sys._getframe(1)
+    while frame is not None and is_of(frame, "dask"):
+        frame = frame.f_back
+    if frame is not None and is_of(frame, "adjoint"):
+        if function in _FREE:
+            return _FREE[function](*args, **kwargs)
         name = f"{function.__module__}.{function.__name__}"
         raise NotSupportedError(
             f"{name} of a Dask array: Dask does not have it, and would fetch all values. Fetch them yourself if they "
@@ -70,6 +74,11 @@ def _fetched(function: Any, args: Any, kwargs: Any) -> Any:
 
 
 _REFUSED: dict[Any, Any] = {}
+#: What Dask does not have although it needs no values.
+_FREE: dict[Any, Callable[..., Any]] = {
+    np.size: lambda a, axis=None: a.size if axis is None else a.shape[axis],
+    np.copy: lambda a, **_: a.copy(),
+}
 
 
 def _refuse_first() -> None:

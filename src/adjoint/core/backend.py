@@ -99,7 +99,7 @@ def is_elsewhere(x: Any) -> bool:
 def beside(model: Any, values: Any) -> Any:
     """`values`, an array of NumPy's that a rule made, where the numbers of `model` are."""
     backend = backend_of(model)
-    if backend is None or backend.mixes_with_numpy or backend_of(values) is not None:
+    if backend is None or backend_of(values) is not None or (backend.mixes_with_numpy and not np.ndim(values)):
         return values
     return backend.like(raw(model), values)
 

@@ -72,8 +72,20 @@ class Scattered(Lazy):
     def add_to(self, total: Any) -> Any:
         if self.repeats:
             return _each_added(total, self.index, self.value)
-        total[self.index] += self.value
+        if is_foreign(total):
+            index, value = _without_new_axes(self.index, self.value, self.shape)
+            total[index] += value
+        else:
+            total[self.index] += self.value
         return total
+
+
+def _without_new_axes(index: Any, value: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
+    """The same place of an array of `shape` without None in the index, which not every library writes by."""
+    if not isinstance(index, tuple) or not any(part is None for part in index):
+        return index, value
+    index = tuple(part for part in index if part is not None)
+    return index, np.reshape(value, np.broadcast_to(np.empty(()), shape)[index].shape)
 
 
 def _each_added(total: Any, index: Any, value: Any) -> Any:

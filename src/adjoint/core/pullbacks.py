@@ -329,7 +329,7 @@ def unbroadcast(c: Any, shape: tuple[int, ...]) -> Any:
         return c.reshape(shape)
     axes = tuple(range(extra)) + tuple(i + extra for i, n in enumerate(shape) if n == 1 and c.shape[i + extra] != 1)
     if axes:
-        c = np.add.reduce(c, axis=axes)
+        c = (np.add.reduce if type(c) is np.ndarray else np.sum)(c, axis=axes)
     if c.shape != shape and c.size == math.prod(shape):
         c = c.reshape(shape)
     return c if c.shape == shape else np.broadcast_to(c, shape)

@@ -172,7 +172,13 @@ between = elementwise(
 )
 
 
-def shifted(a: np.ndarray, axis: Any) -> np.ndarray:
+def total(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The sum along `axis`; by the shorter way for NumPy's arrays."""
+    reduce: Any = np.add.reduce if type(a) is np.ndarray else np.sum
+    return reduce(a, axis=axis, keepdims=keepdims)
+
+
+def shifted(a: Any, axis: Any) -> Any:
     """`a` less its largest element along `axis`, so that no exponential overflows.
 
     An infinite element leaves 0 for itself and -inf for the rest: all of the probability is its own.
@@ -181,7 +187,8 @@ def shifted(a: np.ndarray, axis: Any) -> np.ndarray:
     a = a.astype(float) if a.dtype.kind in "iub" else a  # differences of whole numbers wrap
     if a.size == 0:
         return a
-    top = np.maximum.reduce(a, axis=axis, keepdims=True)
+    reduce: Any = np.maximum.reduce if type(a) is np.ndarray else np.max
+    top = reduce(a, axis=axis, keepdims=True)
     if surely_all(np.isfinite(top)):
         return a - top
     with np.errstate(invalid="ignore"):
@@ -189,8 +196,8 @@ def shifted(a: np.ndarray, axis: Any) -> np.ndarray:
 
 
 @general(
-    vjp=lambda g, out, axis: out * (g - np.add.reduce(g * out, axis=axis, keepdims=True)),
-    jvp=lambda t, out, axis: out * (t - np.add.reduce(t * out, axis=axis, keepdims=True)),
+    vjp=lambda g, out, axis: out * (g - total(g * out, axis=axis, keepdims=True)),
+    jvp=lambda t, out, axis: out * (t - total(t * out, axis=axis, keepdims=True)),
     batch="axes",
     samples=lambda r: [call(r(5)), call(r(3, 4)), call(r(3, 4), axis=0), call(r(2, 3, 4), (0, 2))],
     errors=lambda r: [call(r(3), axis=1)],
@@ -199,12 +206,12 @@ def shifted(a: np.ndarray, axis: Any) -> np.ndarray:
 def softmax(a: Any, /, axis: Any = -1) -> Any:
     """exp(a) / sum(exp(a)) along `axis`, for numbers of any size."""
     e = np.exp(shifted(as_array(a), axis))
-    return e / np.add.reduce(e, axis=axis, keepdims=True)
+    return e / total(e, axis=axis, keepdims=True)
 
 
 @general(
-    vjp=lambda g, out, axis: g - np.exp(out) * np.add.reduce(g, axis=axis, keepdims=True),
-    jvp=lambda t, out, axis: t - np.add.reduce(np.exp(out) * t, axis=axis, keepdims=True),
+    vjp=lambda g, out, axis: g - np.exp(out) * total(g, axis=axis, keepdims=True),
+    jvp=lambda t, out, axis: t - total(np.exp(out) * t, axis=axis, keepdims=True),
     batch="axes",
     samples=lambda r: [call(r(5)), call(r(3, 4)), call(r(3, 4), axis=0), call(r(2, 3, 4), (0, 2))],
     errors=lambda r: [call(r(3), axis=1)],
@@ -213,4 +220,4 @@ def softmax(a: Any, /, axis: Any = -1) -> Any:
 def log_softmax(a: Any, /, axis: Any = -1) -> Any:
     """log(softmax(a)) along `axis`, without the loss of digits of the two steps."""
     s = shifted(as_array(a), axis)
-    return s - np.log(np.add.reduce(np.exp(s), axis=axis, keepdims=True))
+    return s - np.log(total(np.exp(s), axis=axis, keepdims=True))

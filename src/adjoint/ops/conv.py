@@ -11,6 +11,7 @@ deep learning, 2016, has the shapes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import product
 from math import prod
 from typing import Any
@@ -61,13 +62,28 @@ def padded(x: Any, padding: Pairs, value: float = 0.0) -> Any:
     lead = x.ndim - len(padding)
     size = [n + before + after for n, (before, after) in zip(x.shape[lead:], padding, strict=True)]
     out: Any = np.full_like(x, value, shape=(*x.shape[:lead], *size))
-    inner(out, x.shape[lead:], padding)[...] = x
+    out[within(x.shape[lead:], padding)] = x
     return out
+
+
+def within(size: Sequence[int], padding: Pairs) -> Any:
+    """The index of that."""
+    return (..., *(slice(before, before + n) for n, (before, _) in zip(size, padding, strict=True)))
+
+
+def add_windows(total: Any, rows: Any, kernel: Sizes, count: Sizes, stride: Sizes, dilation: Sizes) -> None:
+    """Add to each element of each window of `total` what ``rows(at)`` gives for its place `at` in the window."""
+    if not is_foreign(total):
+        for at, part in parts(total, kernel, count, stride, dilation):
+            part += rows(at)
+        return
+    for at in product(*map(range, kernel)):  # whose parts may be no views
+        total[_places(at, count, stride, dilation)] += rows(at)
 
 
 def inner(x: Any, size: Sequence[int], padding: Pairs) -> Any:
     """What of a padded array is no padding."""
-    return x[(..., *(slice(before, before + n) for n, (before, _) in zip(size, padding, strict=True)))]
+    return x[within(size, padding)]
 
 
 def windows(x: Any, kernel: Sizes, count: Sizes, stride: Sizes, dilation: Sizes) -> np.ndarray:
@@ -84,8 +100,13 @@ def windows(x: Any, kernel: Sizes, count: Sizes, stride: Sizes, dilation: Sizes)
 def parts(x: Any, kernel: Sizes, count: Sizes, stride: Sizes, dilation: Sizes) -> Iterator[tuple[Sizes, Any]]:
     """For each element of a window, where it lies in the window, and these elements of all windows."""
     for at in product(*map(range, kernel)):
-        yield at, x[(..., *(slice(i * d, i * d + s * (n - 1) + 1, s)
-                            for i, d, s, n in zip(at, dilation, stride, count, strict=True)))]  # fmt: skip
+        yield at, x[_places(at, count, stride, dilation)]
+
+
+def _places(at: Sizes, count: Sizes, stride: Sizes, dilation: Sizes) -> Any:
+    """The index of the elements `at` this place of all windows."""
+    spans = zip(at, dilation, stride, count, strict=True)
+    return (..., *(slice(i * d, i * d + s * (n - 1) + 1, s) for i, d, s, n in spans))
 
 
 def _batches(n: int, each: int) -> Iterator[slice]:
@@ -181,8 +202,15 @@ def conv(x: Any, w: Any, /, stride: Sizes = (), padding: Pairs = (), dilation: S
     matrix = w.reshape(groups, len(w) // groups, w.shape[1] * prod(kernel))
     for some in _batches(n, x.shape[1] * prod(kernel) * prod(count) * dtype.itemsize):
         columns = _columns(padded(x[some], padding), kernel, count, stride, dilation, groups)
-        np.matmul(matrix, columns, out=out[some])
+        if is_foreign(out):
+            out[some] = np.matmul(matrix, columns)
+        else:
+            np.matmul(matrix, columns, out=out[some])
     return out.reshape(n, len(w), *count)
+
+
+def _of_columns(columns: Any, at: Sizes) -> Any:
+    return columns[(slice(None), slice(None), *at)]
 
 
 def _input_each(y: Any, w: Any, stacked: Any, n: int, size: Any, stride: Any, padding: Any, dilation: Any,
@@ -239,13 +267,12 @@ def conv_input(
     out: Any = zeros(y, (n, channels, *size), dtype)
     matrix = np.swapaxes(w.reshape(groups, len(w) // groups, w.shape[1] * prod(kernel)), 1, 2)
     rows = y.reshape(n, groups, len(w) // groups, prod(count))
-    whole = not any(map(any, padding))
+    whole = not (any(map(any, padding)) or is_foreign(out))
     for some in _batches(n, channels * prod(kernel) * prod(count) * dtype.itemsize):
         columns = np.matmul(matrix, rows[some])
         columns = columns.reshape(len(columns), channels, *kernel, *count)
         total = out[some] if whole else zeros(y, (len(columns), channels, *room), dtype)
-        for at, part in parts(total, kernel, count, stride, dilation):
-            part += columns[(slice(None), slice(None), *at)]
+        add_windows(total, partial(_of_columns, columns), kernel, count, stride, dilation)
         if not whole:
             out[some] = inner(total, size, padding)
     return out
@@ -352,6 +379,5 @@ def fold(
     fits("fold", count, tuple(size), tuple(kernel), stride, padding, dilation)
     room = [k + before + after for k, (before, after) in zip(size, padding, strict=True)]
     total = zeros(y, (*lead, *room), y.dtype)
-    for at, part in parts(total, kernel, count, stride, dilation):
-        part += y[(..., *at, *(slice(None),) * axes)]
+    add_windows(total, lambda at: y[(..., *at, *(slice(None),) * axes)], kernel, count, stride, dilation)
     return in_order(inner(total, size, padding), "C")

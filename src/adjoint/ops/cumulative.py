@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.backend import beside, maybe_any
+from adjoint.core.backend import beside, is_foreign, maybe_any
 from adjoint.core.box import raw
 from adjoint.core.constructors import composite, general, linear
 from adjoint.core.op import call
@@ -27,7 +27,7 @@ def _to_end(g: Any, axis: int) -> Any:
     samples=lambda r: [call(r(5)), call(r(3, 4), axis=0)],
 )
 def running_sum(a: Any, /, axis: int = -1) -> Any:
-    return np.add.accumulate(a, axis=axis)
+    return np.cumsum(a, axis=axis) if is_foreign(a) else np.add.accumulate(a, axis=axis)
 
 
 def _product_cotangent(g: Any, a: Any, out: Any, axis: int) -> Any:
@@ -60,7 +60,7 @@ def _product_tangent(t: Any, a: Any, out: Any, axis: int) -> Any:
     samples=lambda r: [call(r(5)), call(r(3, 4), axis=0), call(np.array([2.0, 0.0, 3.0, 0.0, 1.0]))],
 )
 def running_product(a: Any, /, axis: int = -1) -> Any:
-    return np.multiply.accumulate(a, axis=axis)
+    return np.cumprod(a, axis=axis) if is_foreign(a) else np.multiply.accumulate(a, axis=axis)
 
 
 def _extreme(ufunc: np.ufunc, name: str) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.backend import as_array, as_beside, beside, is_foreign, maybe_any
+from adjoint.core.backend import as_array, as_beside, beside, is_foreign
 from adjoint.core.box import Box
 from adjoint.core.constructors import composite
 from adjoint.core.errors import ArgumentError
@@ -71,7 +71,7 @@ def scattered(a: Any, axis: int, index: Any, src: Any) -> Any:
     """
     index = _index(index)
     source = np.broadcast_to(as_beside(a, src), np.shape(index)) if not np.ndim(src) else _corner(src, np.shape(index))
-    if maybe_any(_count(a, axis, index) > 1):
+    if np.max(_count(a, axis, index), initial=0) > 1:
         source = np.where(np.equal(_ranks(index, axis), _into_places(a, axis, index)), source, 0.0)
     return np.where(_count(a, axis, index) > 0, put_along_axis(source, index, np.shape(a), axis), a)
 

@@ -10,8 +10,7 @@ from adjoint.core.backend import as_array, beside
 from adjoint.core.constructors import elementwise, general
 from adjoint.core.errors import ShapeError
 from adjoint.core.op import Op, call
-from adjoint.core.rows import drawn
-from adjoint.ops.activation import shifted, sigmoid, softmax
+    return beside(x, drawn(np.shape(x), lambda shape: rng.random(shape, dtype=np.float32)) >= p)
 from adjoint.ops.reductions import reduce_mean
 
 
@@ -42,7 +41,7 @@ def _affine_each(x: Any, w: Any, b: Any, stacked: tuple[bool, ...], n: int) -> A
     vjps=(
         lambda g, w: g @ _conjugate(w),
         _weight_cotangent,
-        lambda g: g if g.ndim == 1 else np.add.reduce(_rows(g), axis=0),
+        lambda g: g if g.ndim == 1 else total(_rows(g), axis=0),
     ),
     jvps=(lambda t, w: np.matmul(t, w.T), lambda t, x: np.matmul(x, t.T), lambda t: t),
     batch=_affine_each,
@@ -128,7 +127,7 @@ def _likelihood_tangent(t: Any, a: Any, labels: Any, mean: bool) -> Any:
 def negative_log_likelihood(a: Any, labels: Any, /, mean: bool = False) -> Any:
     """Minus the log-softmax of logits `a` (…, classes) at `labels` (…): whole numbers from 0; or the mean of these."""
     s = shifted(as_array(a), -1)
-    loss = np.log(np.add.reduce(np.exp(s), axis=-1)) - s[_at(labels)]
+    loss = np.log(total(np.exp(s), axis=-1)) - s[_at(labels)]
     return reduce_mean(loss) if mean else loss
 
 

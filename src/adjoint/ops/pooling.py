@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.backend import as_array, beside, zeros
+from adjoint.core.backend import as_array, beside, is_foreign, zeros
 from adjoint.core.constructors import general, linear
 from adjoint.core.errors import ShapeError
 from adjoint.core.memory import NEW_C, in_order
 from adjoint.core.op import Op, call
-from adjoint.ops.conv import Pairs, Sizes, counts, fits, inner, padded, parts
+from adjoint.ops.conv import Pairs, Sizes, add_windows, counts, fits, inner, padded, parts
 
 
 def _spread(g: Any, x_shape: Any, kernel: Any, stride: Any, padding: Any, dilation: Any) -> Any:
@@ -34,7 +34,10 @@ def window_sum(x: Any, /, kernel: Sizes = (), stride: Sizes = (), padding: Pairs
     count = counts(x.shape[x.ndim - len(kernel) :], kernel, stride, padding, dilation)
     total: Any = None
     for _, part in parts(padded(x, padding), kernel, count, stride, dilation):
-        total = in_order(part, "C") if total is None else np.add(total, part, out=total)
+        if total is None or is_foreign(x):
+            total = in_order(part, "C") if total is None else total + part
+        else:
+            np.add(total, part, out=total)
     return total
 
 
@@ -57,8 +60,7 @@ def window_spread(
     fits("window_spread", count, tuple(size), tuple(kernel), stride, padding, dilation)
     room = [k + before + after for k, (before, after) in zip(size, padding, strict=True)]
     total = zeros(y, (*lead, *room), y.dtype)
-    for _, part in parts(total, kernel, count, stride, dilation):
-        part += y
+    add_windows(total, lambda at: y, kernel, count, stride, dilation)
     return in_order(inner(total, size, padding), "C")
 
 

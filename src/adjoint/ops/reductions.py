@@ -88,14 +88,25 @@ def _others(a: Any, out: Any, axis: Any) -> Any:
     return np.transpose(np.reshape(before * after, moved.shape), inverse)
 
 
+def _reducing(ufunc: np.ufunc, function: Any) -> Any:
+    """`ufunc.reduce`; NumPy's `function` of the same meaning for other libraries' arrays."""
+
+    def forward(a: Any, axis: Any, keepdims: Any) -> Any:
+        if type(a) is np.ndarray:
+            return ufunc.reduce(a, axis=axis, keepdims=keepdims)
+        return function(a, axis=axis, keepdims=keepdims)
+
+    return forward
+
+
 reduce_sum = reduction(
-    lambda a, axis, keepdims: np.add.reduce(a, axis=axis, keepdims=keepdims),
+    _reducing(np.add, np.sum),
     partial=1,
     name="reduce_sum",
     flags=("moves",),
 )
 reduce_prod = reduction(
-    lambda a, axis, keepdims: np.multiply.reduce(a, axis=axis, keepdims=keepdims),
+    _reducing(np.multiply, np.prod),
     partial=_others,
     name="reduce_prod",
     samples=lambda r: [
@@ -106,14 +117,14 @@ reduce_prod = reduction(
     ],
 )
 reduce_max = reduction(
-    lambda a, axis, keepdims: np.maximum.reduce(a, axis=axis, keepdims=keepdims),
+    _reducing(np.maximum, np.max),
     vjp=_to_extreme,
     jvp=_of_extreme,
     name="reduce_max",
     flags=("selects", "finite"),
 )
 reduce_min = reduction(
-    lambda a, axis, keepdims: np.minimum.reduce(a, axis=axis, keepdims=keepdims),
+    _reducing(np.minimum, np.min),
     vjp=_to_extreme,
     jvp=_of_extreme,
     name="reduce_min",
@@ -121,15 +132,18 @@ reduce_min = reduction(
 )
 
 
+_total, _most = _reducing(np.add, np.sum), _reducing(np.maximum, np.max)
+
+
 def _logsumexp(a: Any, axis: Any, keepdims: Any) -> Any:
     """log(sum(exp(a))) with the largest element taken out first, so that nothing overflows."""
     if a.size == 0:
         return np.logaddexp.reduce(a, axis=axis, keepdims=keepdims)
-    top = np.maximum.reduce(a, axis=axis, keepdims=True)
+    top = _most(a, axis, True)
     top = np.where(np.isfinite(top), top, 0).astype(a.dtype)
     with np.errstate(divide="ignore"):
-        out = np.log(np.add.reduce(np.exp(a - top), axis=axis, keepdims=True)) + top
-    return out if keepdims else np.reshape(out, np.add.reduce(a, axis=axis).shape)[()]
+        out = np.log(_total(np.exp(a - top), axis, True)) + top
+    return out if keepdims else np.reshape(out, _total(a, axis, False).shape)[()]
 
 
 reduce_logsumexp = reduction(_logsumexp, partial=lambda a, out: np.exp(a - out), name="reduce_logsumexp")
@@ -185,7 +199,7 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, r
 )
 def reduce_mean(a: Any, /, axis: Any = None, keepdims: Any = False) -> Any:
     if a.dtype.kind == "f" and a.dtype.itemsize > 2 and a.size and (a.shape or axis is None):
-        total = np.add.reduce(a, axis=axis, keepdims=keepdims)
+        total = _total(a, axis, keepdims)
         return total / (a.size // total.size)
     return np.mean(a, axis=axis, keepdims=keepdims)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.backend import as_array, beside
+from adjoint.core.backend import as_array, beside, is_foreign
 from adjoint.core.constructors import composite, linear
 from adjoint.core.errors import ArgumentError, DTypeError
 from adjoint.core.memory import (
@@ -64,9 +64,18 @@ def _reshape_each(a: Any, shape: Any, order: Any) -> Any:
     return np.reshape(a, (a.shape[0], *shape), order=order)
 
 
+def _backwards(shape: Any) -> tuple[int, ...]:
+    return tuple(shape)[::-1] if np.ndim(shape) else (shape,)
+
+
+def _unreshaped(g: Any, a_shape: tuple[int, ...], order: Any) -> Any:
+    back: Any = reshape
+    return back(g, shape=a_shape, order=order)
+
+
 @linear(
     np.reshape,
-    transpose=lambda g, a_shape, order: np.reshape(g, a_shape, order=order),
+    transpose=lambda g, a_shape, order: _unreshaped(g, a_shape, order),
     batch=lambda a, shape, order: _reshape_each(a, shape, order),
     memory=Memory("perhaps", "C"),
     flags=("moves",),
@@ -76,6 +85,8 @@ def _reshape_each(a: Any, shape: Any, order: Any) -> Any:
 def reshape(a: Any, /, shape: Any = None, order: Any = "C", copy: Any = None) -> Any:
     if order == "A":  # a cotangent may lie otherwise in memory
         raise ArgumentError("np.reshape of a tensor takes order 'C' or 'F'; got 'A'. Say which of them is meant")
+    if is_foreign(a):  # whose memory is its own affair
+        return a.reshape(shape) if order == "C" else np.transpose(np.transpose(a).reshape(_backwards(shape)))
     return np.reshape(a, shape, order=order, copy=copy)
 
 
@@ -411,7 +422,7 @@ def _astype_each(x: Any, dtype: Any, copy: bool, order: Order) -> Any:
 
 @linear(
     np.copy,
-    transpose=lambda g: np.copy(g),
+    transpose=lambda g: in_order(g, "K"),
     batch=lambda a, order: _copy_each(a, order),
     memory=NEW,
     flags=("moves",),
@@ -433,5 +444,5 @@ def astype(x: Any, /, dtype: Any = None, copy: bool = True, device: Any = None, 
     if loses_imaginary(x, dtype):
         x, copy = real_part(x), True
     if not isinstance(order, tuple):
-        return x.astype(dtype, order, copy=copy)
+        return x.astype(dtype, copy=copy) if is_foreign(x) else x.astype(dtype, order, copy=copy)
     return x.astype(dtype, copy=False) if not copy and is_laid_out(x, order) else in_order(x.astype(dtype), order)
