@@ -10,7 +10,8 @@ from adjoint.core.backend import as_array, beside
 from adjoint.core.constructors import elementwise, general
 from adjoint.core.errors import ShapeError
 from adjoint.core.op import Op, call
-    return beside(x, drawn(np.shape(x), lambda shape: rng.random(shape, dtype=np.float32)) >= p)
+from adjoint.core.rows import drawn
+from adjoint.ops.activation import shifted, sigmoid, softmax, total
 from adjoint.ops.reductions import reduce_mean
 
 
