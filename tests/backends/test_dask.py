@@ -1,0 +1,125 @@
+"""NumPy code over Dask's arrays: lazy gradients, nothing fetched unasked, what Dask lacks refused by name."""
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+
+da = pytest.importorskip("dask.array")
+dask = pytest.importorskip("dask")
+
+RNG = np.random.default_rng(0)
+X, Y, W = RNG.normal(size=(60, 3)), RNG.integers(0, 2, 60).astype(float), RNG.normal(size=3)
+
+
+class FetchedError(RuntimeError):
+    """A chunk was computed."""
+
+
+def never(*_, **__):
+    raise FetchedError
+
+
+def lazily(go):
+    """What `go` gives where no chunk may be computed, and its values after that."""
+    with dask.config.set(scheduler=never):
+        found = go()
+    parts = found if isinstance(found, tuple) else (found,)
+    assert all(isinstance(part, da.Array) for part in parts)
+    with dask.config.set(scheduler="synchronous"):
+        values = dask.compute(*parts)
+    return values if isinstance(found, tuple) else values[0]
+
+
+def logistic(w, x, y):
+    z = x @ w
+    return np.mean(np.logaddexp(0.0, z) - y * z)
+
+
+def mixture(parameters, x):
+    apart = x[:, None, :] - parameters["means"]
+    logs = parameters["weights"] - 0.5 * np.sum(apart**2, axis=-1)
+    top = np.max(logs, axis=1, keepdims=True)
+    return -np.mean(np.log(np.sum(np.exp(logs - top), axis=1)) + top[:, 0])
+
+
+def chunked(a, n=20):
+    return da.from_array(a, chunks=(n, *a.shape[1:]))
+
+
+def test_numpy_parameters_with_dask_data_have_lazy_gradients():
+    x, y = chunked(X), chunked(Y)
+    same = np.testing.assert_allclose
+    same(lazily(lambda: ad.grad(logistic)(W, x, y)), ad.grad(logistic)(W, X, Y), rtol=1e-12)
+    value, gradient = lazily(lambda: ad.value_and_grad(logistic)(W, x, y))
+    same(value, logistic(W, X, Y), rtol=1e-12)
+    same(gradient, ad.grad(logistic)(W, X, Y), rtol=1e-12)
+    pushed = lazily(lambda: ad.jvp(lambda w: logistic(w, x, y), (W,), (W,)))
+    same(pushed[1], ad.jvp(lambda w: logistic(w, X, Y), (W,), (W,))[1], rtol=1e-12)
+    product = lazily(lambda: ad.hvp(lambda w: logistic(w, x, y), W, W))
+    same(product, ad.hvp(lambda w: logistic(w, X, Y), W, W), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sum(np.tanh(x) ** 2),
+        lambda x: np.mean(np.where(x > 0, np.sqrt(np.abs(x)), x)),
+        lambda x: np.sum(np.max(x, axis=1) * np.min(x, axis=0)[0]),
+        lambda x: np.sum(np.exp(x - np.log(np.sum(np.exp(x), axis=1, keepdims=True)))[:, 0]),
+        lambda x: np.sum(x[1:] * x[:-1]) + np.std(x),
+        lambda x: np.sum(np.concatenate([x, 2 * x], axis=1).reshape(-1) ** 3),
+        lambda x: np.sum(np.cumsum(x, axis=0) * x) + np.sum(x.T @ x),
+    ],
+)
+def test_gradients_by_dask_arrays(f):
+    found = lazily(lambda: ad.grad(f)(chunked(X)))
+    np.testing.assert_allclose(found, ad.grad(f)(X), rtol=1e-10, atol=1e-12)
+
+
+def test_tensors():
+    t = ad.tensor(chunked(X), requires_grad=True)
+
+    def go():
+        np.sum(np.sin(t)).backward()
+        return t.grad.data
+
+    np.testing.assert_allclose(lazily(go), np.cos(X))
+
+
+def test_what_the_owner_overwrites_changes_no_gradient():
+    a = chunked(X)
+    t = ad.tensor(np.ones((60, 3)), requires_grad=True)
+    loss = np.sum(t * a)
+    a[...] = 100.0
+    loss.backward()
+    np.testing.assert_array_equal(t.grad.data.compute(scheduler="synchronous"), X)
+
+
+@pytest.mark.parametrize(
+    "f", [np.sort, np.median, lambda x: np.linalg.eigvalsh(x.T @ x), lambda x: np.linalg.slogdet(x.T @ x)[1]]
+)
+def test_what_dask_lacks_is_refused_by_name(f):
+    with (
+        dask.config.set(scheduler=never),
+        pytest.raises(ad.NotSupportedError, match=r"numpy\.\w+.*Dask does not have it"),
+    ):
+        ad.grad(lambda x: np.sum(f(x)))(chunked(X))
+
+
+def test_dask_answers_others_as_before():
+    ad.grad(lambda x: np.sum(x))(chunked(X))
+    with pytest.warns(FutureWarning, match="not implemented by Dask"):
+        np.testing.assert_array_equal(np.sort(chunked(X)), np.sort(X))
+
+
+@pytest.mark.parametrize("go", [lambda x: ad.grad(np.sum)(x), ad.tensor, lambda x: ad.jvp(np.sum, (x,), (x,))])
+def test_unknown_chunk_sizes_are_refused(go):
+    x = chunked(X[:, 0])
+    with pytest.raises(ad.ShapeError, match="compute_chunk_sizes"):
+        go(x[x > 0])
+
+
+def test_nothing_is_fetched_by_asking_for_an_array():
+    with dask.config.set(scheduler=never), pytest.raises(ad.DeviceError, match=r"t\.numpy\(\)"):
+        np.asarray(ad.tensor(chunked(X)))
