@@ -32,6 +32,7 @@ MAY = {
     "padding.py": "_mirrored _mirrored_odd",
     "polynomials.py": "roots polydiv _extent",
     "pooling.py": "_flat",
+    "recurrence.py": "_back_in_place _turned lstm_steps",
     "reductions.py": "_number_of _logaddexp_reduced shared",
     "restrided.py": "_offsets",
     "selection.py": "_places _on_diagonal diag",

@@ -136,7 +136,7 @@ def window_put(
     if all(s >= d * (k - 1) + 1 for k, s, d in zip(kernel, stride, dilation, strict=True)):  # windows lie apart
         total = zeros(y, (*lead, *room), y.dtype)
         total.reshape(-1)[where] = y
-    elif y.dtype.kind == "f":
+    elif y.dtype.kind == "f" or (is_foreign(y) and y.dtype.kind != "c"):
         sums = np.bincount(where.reshape(-1), y.reshape(-1), minlength=prod(lead) * prod(room))
         total = sums.astype(y.dtype).reshape(*lead, *room)
     else:

@@ -35,6 +35,7 @@ WITHOUT: dict[str, str] = {
             "det_keeping_factors packed_lu slogdet_keeping_factors lu_solved solve_keeping_factors",
             "keeps LAPACK's factors; other libraries' arrays go the way without them",
         ),
+        ("lstm_steps", "all steps are written into buffers of NumPy's; `nn.LSTMCell` runs a step at a time"),
         (
             "banded_solve convolution discrete_lyapunov frechet_of_exponential frechet_of_logarithm lyapunov "
             "matrix_exponential matrix_logarithm matrix_root rational_filter solve_assuming sparse_product "
