@@ -22,6 +22,7 @@ NAMES = (
     "vmap",
     "linalg",
     "equations",
+    "loops",
     "deep",
     "graph",
     "native",

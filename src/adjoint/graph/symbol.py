@@ -52,10 +52,12 @@ class Record:
         silent: whether it is known that errors of numbers are not raised; else each operation asks NumPy.
         in_place_of_calls: whether the program runs where the function is called, so that a warning would come from
             another line than the function's.
+        placeless: whether nodes need not say where they were made, since they will be dropped.
     """
 
     def __init__(self, silent: bool = False, in_place_of_calls: bool = False) -> None:
         self.silent, self.in_place_of_calls = silent, in_place_of_calls
+        self.placeless = False
         self.guards: list[Guard] = []
         self.draws: dict[Any, Node] = {}
         self._generators: dict[int, tuple[Any, Any]] = {}
@@ -177,7 +179,8 @@ class Symbol(Layered):
             return tuple(Symbol.of((x, part(whole, i)), LEVEL) for i, x in enumerate(out))
         if not isinstance(out, _ARRAYS):
             out = np.asarray(out)[()]
-        node = call(op, given, settings, out.shape, out.dtype, users_place)
+        place = None if record is not None and record.placeless else users_place
+        node = call(op, given, settings, out.shape, out.dtype, place)
         _note(op, node)
         result = Symbol.of((out, node), LEVEL)
         return self.viewed(result, op, settings) if len(args) == 1 else result

@@ -136,6 +136,7 @@ class Light:
             raise self.differ("its operations differ")
         self.answers.append([guard.answer for guard in asked])
         self._final = leaves, added, shape
+        notes.placeless = True
 
     def _untouched(self, leaves: list[Any], added: list[Any]) -> None:
         """Refuse writes in place that others might see."""
@@ -175,6 +176,7 @@ class Light:
         """What the names are after the turns."""
         self.door.light, template, (leaves, added, shape) = None, self.template, self._final
         assert template is not None
+        self.door.notes.placeless = False
         a, b, _ = self._count
         if self.turns.targets & self.turns.live and any(isinstance(space[name], Box) for name in self.turns.targets):
             raise self.off("what it goes through is used after it")

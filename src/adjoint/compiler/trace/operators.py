@@ -26,6 +26,7 @@ from adjoint.graph.symbol import LEVEL, Number, Symbol
 from adjoint.tape.tensor import Tensor
 
 _NUMBERS = (int, float, complex, bool)
+_SIMPLE = frozenset((Symbol, float, int))
 _VALUES = (int, float, complex, str, bytes, tuple)
 
 
@@ -36,6 +37,8 @@ class Operators(Containers):
 
     def op(self, name: str, a: Any, b: Any) -> Any:
         """``a + b`` and the like."""
+        if type(a) is Symbol and type(b) in _SIMPLE:  # which needs none of the questions below
+            return self.native(_function(name), (self.val(a), self.val(b)), {})
         if name == "mod" and type(a) in (str, bytes):
             return self.native(operator.mod, (a, self.shown(b)), {})
         if type(_beside(a, b)) in _NO_NUMBERS:  # a list, say: Python's number repeats it, or has no such operator
