@@ -16,8 +16,8 @@ from benchmarks.workloads.compile import cache_at
 TITLE = "Users' programs: loops"
 ABOUT = (
     "Gradients through loops over NumPy arrays, written as a plain `for`, in double precision. JAX has `lax.scan`, "
-    "whose body is compiled once. `eager` is adjoint without `ad.compile`. Native code is ready when the first call that "
-    "waits for it returns: processor time, against JAX's tracing, lowering and compiling."
+    "whose body is compiled once. `eager` is adjoint without `ad.compile`. Native code is ready when the first call "
+    "that waits for it returns: processor time, against JAX's tracing, lowering and compiling."
 )
 
 

@@ -218,8 +218,8 @@ class Light:
         if any(template.carried[i] in keep_used for i in range(a) if i not in keep):
             raise RollingError("a value of an earlier turn takes part")
         program = wanted.program(self.boxes)
-        size = max(1, len(program.graph.nodes))
-        most = max(1, min(ABREAST // (3 * size), turns // (2 * FEWEST)))
+        size = max(1, sum(bool(node.args) for node in program.graph.nodes))
+        most = max(1, min(ABREAST // (2 * size), turns // (2 * FEWEST)))
         abreast = next(k for k in range(most, 0, -1) if k <= most // 2 + 1 or turns % k == 0)
         body = several(program, abreast) if abreast > 1 else program.graph
         count = turns // abreast
