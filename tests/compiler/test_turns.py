@@ -92,7 +92,7 @@ def test_size_does_not_grow_with_the_turns():
         step = ad.compile(orbit(n), wait=True)
         step(np.ones(2))
         lengths.append(len(step.plan.rows))
-    assert lengths[0] == lengths[1]
+    assert lengths[1] <= lengths[0] + 32  # turns that are left over, where several are taken as one
 
 
 def test_a_number_of_the_users_stays_one():

@@ -7,6 +7,7 @@ each turn, and gives those of rows as stacks.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -27,10 +28,18 @@ from adjoint.tape.selected import bare
 from adjoint.tape.tensor import Tensor, wrap
 
 LATEST = Window(0, 1)
+LARGE = 64  # elements of an array whose cotangent is one product of stacks, and not summed up turn by turn
 
 
 class LoopError(BaseException):
     """A loop has no gradient that is a loop."""
+
+
+class Stack(NamedTuple):
+    """Values of all turns: output `number` of the loop that goes forward, or else of the one that goes back."""
+
+    forward: bool
+    number: int
 
 
 class Reverse(NamedTuple):
@@ -44,6 +53,7 @@ class Reverse(NamedTuple):
         carried: inputs whose cotangents are carried.
         fixed: inputs whose cotangents are added up.
         rows: inputs that are read by turn, and have a cotangent.
+        products: inputs whose cotangents are products of stacks: the stacks of each product, whose sum is wanted.
         kept: for each row that the second loop reads, the number of the first one's output; or of its input, below 0.
         given: inputs that are the same in each turn, and are needed.
         careful: whether a partial derivative may be infinite: where the cotangent is 0, that would be nan.
@@ -56,6 +66,7 @@ class Reverse(NamedTuple):
     carried: list[int]
     fixed: list[int]
     rows: list[int]
+    products: dict[int, list[tuple[Stack, Stack]]]
     kept: list[int]
     given: list[int]
     careful: bool
@@ -89,6 +100,10 @@ class Reverse(NamedTuple):
         args += [xs[i] for i in reverse.given]
         found = run(reverse.loop, args)
         cotangents: list[Any] = [None] * len(xs)
+        for i, products in reverse.products.items():
+            pairs = [[_flat((left if x.forward else found)[x.number]) for x in pair] for pair in products]
+            each = [np.matmul(np.transpose(x), y) for x, y in pairs]
+            cotangents[i] = functools.reduce(np.add, each)
         for i, c in zip([*reverse.carried, *reverse.fixed, *reverse.rows], found, strict=False):
             cotangents[i] = c if not a <= i < b else _spread(c, loop.slices[i - a], loop.count, xs[i])
         if reverse.careful and any(
@@ -206,6 +221,42 @@ def _differentiated(
     return seeds, {i: cotangent(i) for i in {*varying, *(i for i in alive if i < loop.carried)}}
 
 
+def _products(node: Node) -> list[tuple[Node, Node]]:
+    """The factors x and y of which `node` is the sum of products xᵀ y, if these are worth to be taken all at once."""
+    found, pending = list[tuple[Node, Node]](), [node]
+    while pending and math.prod(node.shape) >= LARGE:
+        each = pending.pop()
+        name = each.label
+        if name == "add" and all(arg.shape == node.shape for arg in each.args):
+            pending += each.args[::-1]
+            continue
+        if name not in ("matmul", "multiply") or each.shape != node.shape or len(node.shape) != 2:
+            return []
+        x, y = each.args
+        if name == "matmul":
+            if x.label != "transpose" or len(x.shape) != 2 or x.settings["axes"] not in (None, (1, 0)):
+                return []
+            found.append((x.args[0], y))
+        else:
+            column, row = _with_an_axis(x), _with_an_axis(y)
+            if x.shape != (node.shape[0], 1) or column.shape != node.shape[:1] or row.shape != node.shape[1:]:
+                return []
+            found.append((column, row))
+    return found if all(x.dtype == y.dtype == node.dtype for x, y in found) else []
+
+
+def _with_an_axis(node: Node) -> Node:
+    """The vector of which `node` is a column or a row; `node` itself, if it is none."""
+    index = node.settings["index"] if node.label == "getitem" else None
+    new = isinstance(index, tuple) and all(part is None or part is Ellipsis or part == slice(None) for part in index)
+    return node.args[0] if new and len(node.args[0].shape) == 1 else node
+
+
+def _flat(stack: Any) -> Any:
+    """The rows of all turns one after another."""
+    return stack if len(stack.shape) == 2 else np.reshape(stack, (-1, stack.shape[-1]))
+
+
 def _needed(results: Sequence[Node], given: Sequence[Node]) -> tuple[set[Node], set[Node]]:
     """Which nodes depend on what is `given`, or are views to be made anew; and what these need of the others."""
     depends, ordered = set(given), in_order(results)
@@ -234,13 +285,18 @@ def reversed_loop(loop: Loop, needs: Sequence[int], outputs: Sequence[int]) -> R
     inputs = body.inputs
     alive, varying = _reached(loop, needs, outputs)
     seeds, cotangents = _differentiated(loop, alive, varying)
+    whole = Graph([*inputs, *seeds.values()], [*body.outputs, *cotangents.values()]).rewritten(EXACT).outputs
+    values = whole[: len(body.outputs)]
+    cotangents = dict(zip(cotangents, whole[len(values) :], strict=True))
     carried = [i for i in alive if i < a]
-    rows, fixed = [i for i in varying if a <= i < b], [i for i in varying if i >= b]
+    rows, factors = [i for i in varying if a <= i < b], {i: _products(cotangents[i]) for i in varying if i >= b}
+    fixed = [i for i, pairs in factors.items() if not pairs]
+    pairs = [(i, *pair) for i, each in factors.items() for pair in each]
     totals = [placeholder("sum", inputs[i].shape, inputs[i].dtype) for i in fixed]
     sums = [made_call(op_named("add"), (total, cotangents[i])) for total, i in zip(totals, fixed, strict=True)]
-    gone = [*(cotangents[i] for i in carried), *sums, *(cotangents[i] for i in rows)]
-    both = Graph([*inputs, *seeds.values(), *totals], [*body.outputs, *gone]).rewritten(EXACT).outputs
-    values, results = both[: len(body.outputs)], both[len(body.outputs) :]
+    results = [*(cotangents[i] for i in carried), *sums, *(cotangents[i] for i in rows)]
+    own = len(results)
+    results += dict.fromkeys(node for _, *pair in pairs for node in pair)
     depends, used = _needed(results, [*seeds.values(), *totals])
     read, given = (tuple([i for i in span if inputs[i] in used]) for span in (range(a, b), range(b, len(inputs))))
     others = {inputs[i] for i in (*read, *given)}
@@ -250,6 +306,13 @@ def reversed_loop(loop: Loop, needs: Sequence[int], outputs: Sequence[int]) -> R
     forward.backwards = forward.stacks if turned else 0
     forward.samples, forward.site, forward.abreast = loop.samples, loop.site, loop.abreast
 
+    where = {node: Stack(True, len(values) + k) for k, node in enumerate(kept)}
+    later = list(dict.fromkeys(node for node in results[own:] if node not in where))
+    stack_of = where | {node: Stack(False, own + k) for k, node in enumerate(later)}
+    products: dict[int, list[tuple[Stack, Stack]]] = {}
+    for i, x, y in pairs:
+        products.setdefault(i, []).append((stack_of[x], stack_of[y]))
+    results = [*results[:own], *later]
     sources = [*kept, *(inputs[i] for i in read)]
     made = {node: placeholder("kept", node.shape, node.dtype) for node in (*sources, *(inputs[i] for i in given))}
     for node in in_order(results):
@@ -262,14 +325,14 @@ def reversed_loop(loop: Loop, needs: Sequence[int], outputs: Sequence[int]) -> R
     stack = LATEST if turned else from_end
     windows = [stack] * len(kept) + [_turned(loop.slices[i - a], loop.count) for i in read] + [stack] * len(stacks)
     gives = [made.get(node, node) for node in results]
-    back = Loop(Graph(takes, gives, name="body"), loop.count, len(carried) + len(fixed), windows, 0, (), len(rows),
-                len(rows))  # fmt: skip
+    back = Loop(Graph(takes, gives, name="body"), loop.count, len(carried) + len(fixed), windows, 0, (),
+                len(rows) + len(later), len(rows) + len(later))  # fmt: skip
     back.site, back.abreast = loop.site, loop.abreast
     known = {made[node]: value for node, value in zip(inputs, loop.samples, strict=True) if node in made}
     back.samples = [known.get(node, np.ones(node.shape, node.dtype)[()]) for node in takes]
     careful = not all(node.op is None or node.op.kind == "constant" or is_finite(node.op) for node in in_order(values))
     numbers = [*range(len(values), len(values) + len(kept)), *(~i for i in read)]
-    return Reverse(forward, back, tuple(needs), alive, carried, fixed, rows, numbers, list(given), careful)
+    return Reverse(forward, back, tuple(needs), alive, carried, fixed, rows, products, numbers, list(given), careful)
 
 
 def _turned(window: Window, count: int) -> Window:
