@@ -39,8 +39,9 @@ class View(NamedTuple):
         return self.offset == 0 and self.is_contiguous and self.size == int(np.prod(self.base.shape))
 
     def read(self, dtype: Any, domain: tuple[int, ...]) -> Operand:
-        """How a kernel over `domain` reads these elements, broadcast to it."""
-        strides = broadcast_strides(self.strides, self.shape, domain)
+        """How a kernel over `domain` reads these elements, broadcast to it; ones in front of more axes are left out."""
+        more = max(len(self.shape) - len(domain), 0)
+        strides = broadcast_strides(self.strides[more:], self.shape[more:], domain)
         return Operand(self.base, key_of(dtype), strides, self.offset * np.dtype(dtype).itemsize)
 
     @property
