@@ -38,9 +38,10 @@ def logistic(w, x, y):
 
 def mixture(parameters, x):
     apart = x[:, None, :] - parameters["means"]
-    logs = parameters["weights"] - 0.5 * np.sum(apart**2, axis=-1)
+    weights = parameters["weights"]
+    logs = weights - np.log(np.sum(np.exp(weights))) - 0.5 * np.sum(apart**2, axis=-1)
     top = np.max(logs, axis=1, keepdims=True)
-    return -np.mean(np.log(np.sum(np.exp(logs - top), axis=1)) + top[:, 0])
+    return np.sum(weights**2) - np.mean(np.log(np.sum(np.exp(logs - top), axis=1)) + top[:, 0])
 
 
 def chunked(a, n=20):
@@ -123,3 +124,36 @@ def test_unknown_chunk_sizes_are_refused(go):
 def test_nothing_is_fetched_by_asking_for_an_array():
     with dask.config.set(scheduler=never), pytest.raises(ad.DeviceError, match=r"t\.numpy\(\)"):
         np.asarray(ad.tensor(chunked(X)))
+
+
+@pytest.mark.parametrize(
+    ("f", "start"),
+    [
+        (lambda w, x: logistic(w, x, YS[type(x)]), np.zeros(3)),
+        (mixture, {"means": np.array([[-1.0, 0.0, 0.0], [1.0, 0.5, 0.0]]), "weights": np.zeros(2)}),
+    ],
+    ids=["logistic", "mixture"],
+)
+def test_fits_equal_those_in_memory_and_submit_each_evaluation_once(f, start):
+    from adjoint.scipy.optimize import minimize
+
+    submitted = []
+
+    def counting(graph, keys, **options):
+        submitted.append(keys)
+        return dask.local.get_sync(graph, keys, **options)
+
+    options = {"method": "L-BFGS-B", "tol": 1e-13, "options": {"maxiter": 300, "ftol": 1e-15, "gtol": 1e-10}}
+    here = minimize(f, start, (X,), **options)
+    with dask.config.set(scheduler=counting):
+        there = minimize(f, start, (chunked(X),), **options)
+    assert len(submitted) == there.nfev
+    for a, b in zip(leaves(there.x), leaves(here.x), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-7, atol=1e-8)
+
+
+YS = {np.ndarray: Y, da.Array: chunked(Y)}
+
+
+def leaves(tree):
+    return list(tree.values()) if isinstance(tree, dict) else [tree]

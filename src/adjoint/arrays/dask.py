@@ -102,5 +102,6 @@ BACKEND = Backend(
     lacks=_lacks,
     mixes_with_numpy=True,
     known_shape=_known_shape,
+    together=lambda arrays: da.compute(*arrays),  # one graph, so what they share is computed once
     move="make it lazy: dask.array.asarray(a)",
 )

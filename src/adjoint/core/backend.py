@@ -6,7 +6,7 @@ they lie, whether they share memory) is said by a `Backend`. NumPy's own arrays 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +29,7 @@ class Backend(NamedTuple):
         elsewhere: whether looking at a value makes the program wait: for a device, or for a computation.
         mixes_with_numpy: whether arrays of NumPy's may stand beside the library's in one call.
         known_shape: raises for an array whose shape is not known, with the call that makes it known.
+        together: the values of several arrays at once, where that is less work than one after another; else None.
         move: the call that makes one of these of an array of NumPy's, for messages.
     """
 
@@ -41,6 +42,7 @@ class Backend(NamedTuple):
     elsewhere: bool = True
     mixes_with_numpy: bool = False
     known_shape: Callable[[Any], None] = lambda a: None
+    together: Callable[[Sequence[Any]], Sequence[Any]] | None = None
     move: str = "move it: np.asarray(a, like=x)"
 
 
@@ -186,6 +188,13 @@ def to_host(x: Any) -> np.ndarray:
 def as_array(x: Any) -> Any:
     """`x` itself if it is an array of whatever library; else an array of NumPy's."""
     return x if is_foreign(x) else np.asarray(x)
+
+
+def fetched(*arrays: Any) -> list[np.ndarray]:
+    """The values of `arrays`, of whatever libraries, as arrays of NumPy's; in one go where the library can."""
+    held = [raw(x) for x in arrays]
+    together = next((b.together for x in held if (b := backend_of(x)) is not None and b.together is not None), None)
+    return list(map(to_host, held if together is None else together(held)))
 
 
 def alone(x: Any) -> Any:

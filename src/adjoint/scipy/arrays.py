@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from adjoint.core.backend import to_host
 from adjoint.core.box import Box, varies
 from adjoint.core.errors import ShapeError
 from adjoint.core.protocol import detached
@@ -19,7 +20,7 @@ def array(x: Any) -> Any:
 
 def plain(x: Any) -> Any:
     """The numbers alone, as NumPy's."""
-    return cast(Any, x).numpy() if isinstance(x, Box) else np.asarray(x)
+    return cast(Any, x).numpy() if isinstance(x, Box) else to_host(x)
 
 
 def constants(x: Any) -> Any:

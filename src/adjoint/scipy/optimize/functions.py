@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.backend import as_array, fetched, is_elsewhere
 from adjoint.core.box import Box
 from adjoint.core.errors import DTypeError, GradientError, LeavesGraphError, ShapeError
 from adjoint.core.protocol import in_graph
@@ -69,7 +70,7 @@ class Posed:
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _real(self, value: Any, path: str) -> Any:
-        value = value if isinstance(value, Box) else np.asarray(value)
+        value = value if isinstance(value, Box) else as_array(value)
         dtype = dtype_of(value)
         if dtype.kind not in "fiub":
             hint = " (np.abs(z) ** 2; np.stack([z.real, z.imag]))" if dtype.kind == "c" else ""
@@ -124,6 +125,7 @@ class Kept:
                     f"{self.name} uses a tensor that is none of its arguments, and its gradient would be lost. Pass it "
                     f"as one, args=(…,), or if it is a constant here, t.detach()"
                 )
+            value = self._here(key, value, pullback)
             self._value, self._pull = plain(value)[()], pullback
             first, self.is_start = self.is_start, False
             if first and not np.all(np.isfinite(self._value)):
@@ -132,6 +134,10 @@ class Kept:
                 )
             self._key = key
         return self._value, self._pull
+
+    def _here(self, key: bytes, value: Any, pullback: Any) -> Any:
+        """`value`, fetched if it is elsewhere."""
+        return value
 
     def once(self, what: str, x: Any, compute: Callable[[Any], Any]) -> Any:
         """``compute(x)``, kept until another point is asked for."""
@@ -166,6 +172,15 @@ class Objective(Kept):
 
     def fun(self, x: Any) -> float:
         return float(self.value(x))
+
+    def _here(self, key: bytes, value: Any, pullback: Any) -> Any:
+        """Together with the gradient, which the solver asks for next: what both are made of is computed once."""
+        if pullback is None or not is_elsewhere(value):
+            return value
+        self.counts.backward += 1
+        value, gradient = fetched(value, pullback(np.float64(1.0)))
+        self._known["gradient"] = key, self.finite(gradient, value)
+        return value
 
     def jac(self, x: Any) -> Any:
         """The gradient, through the graph of the value."""
