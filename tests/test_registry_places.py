@@ -1,11 +1,13 @@
 """Elements that are read and written at places that differ between samples, or in half precision: more of the walk."""
 
+import math
+
 import numpy as np
 import pytest
 
 import adjoint as ad
 from adjoint.core.registry import operation
-from adjoint.testing import walk
+from adjoint.testing import check_grads, walk
 from adjoint.testing.cases import cases, gradients
 from tests.fuzz.programs import made
 
@@ -54,3 +56,20 @@ def test_gradients_in_half_precision(entry):
             assert found.dtype == np.float16
             scale = max(1.0, np.max(np.abs(expected), initial=0.0))
             np.testing.assert_allclose(found, expected, atol=0.02 * scale)
+
+
+ELLIPTIC = [entry for entry in walk() if entry.name.startswith("ellipr")]
+
+
+@pytest.mark.parametrize("entry", ELLIPTIC, ids=lambda e: e.name)
+def test_slopes_where_arguments_are_equal(entry):
+    """Where a quotient of a rule would be 0 / 0. Second derivatives are not right there."""
+    points = np.array([(1.2, 0.7, 1.2), (0.7, 1.2, 1.2), (0.8, 0.8, 1.3), (1.1, 1.1, 1.1)]).T
+    check_grads(entry, [*points, *points[:1] * 1.7][: len(entry.inputs)], order=1)
+
+
+@pytest.mark.parametrize("entry", [operation("sinc")], ids=lambda e: e.name)
+def test_the_slope_of_sinc_near_0_is_its_series(entry):
+    x = np.linspace(-0.0099, 0.0099, 50)
+    terms = [(-1) ** k * 2 * k * np.pi ** (2 * k) * x ** (2 * k - 1) / math.factorial(2 * k + 1) for k in range(1, 8)]
+    np.testing.assert_allclose(ad.grad(lambda x: np.sum(np.sinc(x)))(x), sum(terms[::-1]), rtol=1e-13)

@@ -24,6 +24,7 @@ from adjoint.core.op import Op, Rule
 from adjoint.core.pullbacks import NotDifferentiable
 from adjoint.core.registry import entries
 from adjoint.forward import push
+from adjoint.native.lower.table import TABLE
 
 SMALL = 1.001  # what a mutant scales by
 HELP = "_mutation"  # what a mutant's text calls this module's functions by
@@ -85,12 +86,21 @@ def _each(x: Any, change: Callable[[Any], Any], least: int = 0) -> Any:
 def functions(op: Op) -> list[FunctionType]:
     """The functions that are the rules of `op`, and those of the operations' rooms that they call."""
     rules = [*op.rules, *(rule for rule in op.jvps if rule is not None)]
-    waiting = [rule.function for rule in rules] + [op.batch]
+    return _reached([rule.function for rule in rules] + [op.batch], ROOMS)
+
+
+def lowerings(op: Op) -> list[FunctionType]:
+    """The functions that write native code for `op`."""
+    return _reached([TABLE[op.name].function] if op.name in TABLE else [], ("adjoint.native.lower.",))
+
+
+def _reached(waiting: list[Any], rooms: tuple[str, ...]) -> list[FunctionType]:
+    """The functions that wait, and those that they call, as far as they are of `rooms`."""
     found: dict[FunctionType, None] = {}
     others = _answers()
     while waiting:
         f = waiting.pop(0)
-        if not isinstance(f, FunctionType) or f in found or f in others or not f.__module__.startswith(ROOMS):
+        if not isinstance(f, FunctionType) or f in found or f in others or not f.__module__.startswith(rooms):
             continue
         found[f] = None
         waiting += [f.__globals__.get(name) for name in _names(f.__code__)]

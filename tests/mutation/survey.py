@@ -15,11 +15,13 @@ import adjoint.scipy.linalg
 import adjoint.scipy.signal
 import adjoint.scipy.sparse  # noqa: F401 - their operations are walked too
 from adjoint.core.op import Op
+from adjoint.native import lower
 from adjoint.testing import walk
-from tests.mutation.mutants import Mutant, functions, met, mutants_of, mutants_of_record
+from tests.mutation.mutants import Mutant, functions, lowerings, met, mutants_of, mutants_of_record
 from tests.mutation.walk import checks, failure
 
 EQUIVALENT = Path(__file__).with_name("equivalent.txt")
+NATIVE = frozenset(path.name for path in Path(str(lower.__file__)).parent.glob("*.py"))  # files that write native code
 
 
 class Outcome(NamedTuple):
@@ -51,11 +53,19 @@ def score(found: list[Outcome]) -> float:
 
 
 def survey(
-    only: str | None = None, every: int = 1, jobs: int = 1, job: int = 0, names: frozenset[str] | None = None
+    only: str | None = None,
+    every: int = 1,
+    jobs: int = 1,
+    job: int = 0,
+    names: frozenset[str] | None = None,
+    native: bool = False,
 ) -> Iterator[Outcome]:
-    """The outcome of each mutant of the operation `only`, or of all, or of `names`; those of one job of several."""
+    """The outcome of each mutant of the operation `only`, or of all, or of `names`; those of one job of several.
+
+    Of the rules, or, with `native`, of what writes native code.
+    """
     number = -1
-    for users, mutant in everything(only):
+    for users, mutant in everything(only, native):
         if names is not None and str(mutant) not in names:
             continue
         number += 1
@@ -67,19 +77,19 @@ def survey(
             yield Outcome(str(mutant), _kind(mutant), tuple(op.name for op in users), found)
 
 
-def everything(only: str | None = None) -> Iterator[tuple[list[Op], Mutant]]:
+def everything(only: str | None = None, native: bool = False) -> Iterator[tuple[list[Op], Mutant]]:
     """All mutants, each with the operations whose rules it is part of."""
     ops = [entry for entry in walk() if isinstance(entry, Op)]
     made: dict[CodeType, list[FunctionType]] = {}  # of one code: what a factory makes
     users: dict[CodeType, list[Op]] = {}
     for op in ops:
-        for f in functions(op):
+        for f in lowerings(op) if native else functions(op):
             if f not in made.setdefault(f.__code__, []):
                 made[f.__code__].append(f)
             if op not in users.setdefault(f.__code__, []):
                 users[f.__code__].append(op)
     for op in ops:
-        if only in (None, op.name):
+        if only in (None, op.name) and not native:
             yield from (([op], mutant) for mutant in mutants_of_record(op))
     for code, using in users.items():
         if only is None or only in (op.name for op in using):
@@ -89,11 +99,12 @@ def everything(only: str | None = None) -> Iterator[tuple[list[Op], Mutant]]:
 
 def walked(users: list[Op], mutant: Mutant) -> str | None:
     """The test that finds the mutant, by way of one of the operations that use it."""
+    native = any(mutant.where.startswith(f"{name}:") for name in NATIVE)
     with mutant.inside():
         _forget()
         try:
             for op in users:
-                for check in _checks(op):
+                for check in _native_checks(op) if native else _checks(op):
                     found = failure(check)
                     if found:
                         return f"{op.name}, {found}"
@@ -105,6 +116,11 @@ def walked(users: list[Op], mutant: Mutant) -> str | None:
 @functools.cache
 def _checks(op: Op) -> list:
     return checks(op)
+
+
+@functools.cache
+def _native_checks(op: Op) -> list:
+    return [check for check in _checks(op) if check.name.startswith("test_natively")]
 
 
 @functools.cache
