@@ -104,6 +104,22 @@ ROWS = (
         "{} kills in {} runs: every bit as in the run that was never killed",
     ),
     Row(
+        "exits",
+        "Programs interrupted while native code is made beside them, and while they end",
+        "scripts/interrupted_exits.py --runs 100",
+        "scripts/interrupted_exits.py --runs 3",
+        r"(?s)(.*)",
+        "{}",
+    ),
+    Row(
+        "mutation_native",
+        "Mutants of what writes native code that the compiled walk finds",
+        "scripts/mutate.py --native --jobs 2",
+        "scripts/mutate.py --native --every 60",
+        r"(?s)all +([\d,]+) +([\d,]+) .*mutation score: ([\d.]+ %)",
+        "{} mutants, {} found: {} of those that can be",
+    ),
+    Row(
         "leaks",
         "Memory and objects left by a million calls",
         "scripts/soak.py",

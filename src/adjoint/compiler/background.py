@@ -15,6 +15,7 @@ from adjoint.core.locks import COMPILING, WAITING
 
 _jobs: deque[tuple[Callable[[], Callable[..., None] | None], tuple[Any, ...]]] = deque()
 _threads: list[threading.Thread] = []
+_working = [threading.Lock()]  # held by the worker, of which there is one
 
 
 def later(find: Callable[[], Callable[..., None] | None], *args: Any) -> None:
@@ -33,25 +34,45 @@ def _start() -> None:
 
 
 def _work() -> None:
-    while True:
-        with WAITING:
-            if not _jobs:
-                _threads.clear()
-                return
-            find, args = _jobs[0]
-        try:
-            if (call := find()) is not None:
-                call(*args)
-        finally:
-            call = None
-            with WAITING:  # only now: the child of a process that forks meanwhile does it again
-                _jobs.popleft()
+    if not _working[0].acquire(blocking=False):
+        return  # an interrupt hid from `_start` that it had started one
+    try:
+        while True:
+            with WAITING:
+                if not _jobs:
+                    _threads.clear()
+                    _working[0].release()
+                    return
+                find, args = _jobs[0]
+            try:
+                _carried_out(find, args)
+            finally:
+                with WAITING:  # only now: the child of a process that forks meanwhile does it again
+                    _jobs.popleft()
+    except BaseException:
+        _working[0].release()
+        raise
+
+
+def _carried_out(find: Callable[[], Callable[..., None] | None], args: tuple[Any, ...]) -> None:
+    """Call what `find` gives, and keep nothing of it."""
+    if (call := find()) is not None:
+        call(*args)
+
+
+def _wait() -> None:
+    """Wait for the program that is being made. No interrupt ends that: the interpreter ends already."""
+    waiting = True
+    while waiting:
+        with suppress(KeyboardInterrupt):
+            waiting = not COMPILING.acquire()
 
 
 def _go_on() -> None:
     """In a forked process, in which there are no threads."""
     with WAITING:
         _threads.clear()
+        _working[0] = threading.Lock()
         if _jobs:
             _start()
 
@@ -59,4 +80,4 @@ def _go_on() -> None:
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_go_on)  # after the locks', which were registered before
 # LLVM is not left in the midst of something: the interpreter waits for one program, and no other is begun.
-atexit.register(COMPILING.acquire)
+atexit.register(_wait)
