@@ -252,8 +252,17 @@ def place_at(*xs: Any, form: Any = (), shape: Any = ()) -> Any:
     return Scattered(value, together(form, places), shape, np.result_type(value), True).dense()
 
 
+def _is_whole(part: Any) -> bool:
+    """Whether `part` of an index leaves nothing out."""
+    if type(part) is slice:
+        return part.start is part.stop is part.step is None
+    return part is None or part is ...
+
+
 def scattered(g: Any, a_shape: tuple[int, ...], index: Any, repeats: bool) -> Any:
     """The transpose of `getitem`: zeros of `a_shape` with `g` added at `index`."""
+    if type(index) is tuple and index and all(map(_is_whole, index)):
+        return np.reshape(g, a_shape)  # nothing was left out
     if issubclass(type(g), np.ndarray | np.generic):  # added in place, straight into the cotangent of `a`
         return Scattered(g, index, a_shape, g.dtype, repeats)
     return scatter_add(g, index=index, shape=a_shape, repeats=repeats)
