@@ -157,3 +157,20 @@ YS = {np.ndarray: Y, da.Array: chunked(Y)}
 
 def leaves(tree):
     return list(tree.values()) if isinstance(tree, dict) else [tree]
+
+
+def test_data_larger_than_the_memory_that_is_used():
+    """Chunks come and go: 64 MB of generated data, in chunks of 0.8 MB."""
+    import tracemalloc
+
+    x = da.random.default_rng(0).normal(size=(8_000_000,), chunks=100_000)
+    gradient = ad.grad(lambda w: np.mean(np.tanh(w * x) ** 2))(0.5)
+    assert isinstance(gradient, da.Array)
+    tracemalloc.start()
+    try:
+        value = gradient.compute(scheduler="synchronous")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert 0.1 < value < 1.0
+    assert peak < x.nbytes / 4

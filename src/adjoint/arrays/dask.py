@@ -81,6 +81,28 @@ _FREE: dict[Any, Callable[..., Any]] = {
 }
 
 
+class ChunkedShape(tuple[int, ...]):
+    """The shape of an array, with its chunks."""
+
+    chunks: Any
+
+
+def _shape(a: Any) -> ChunkedShape:
+    shape = ChunkedShape(a.shape)
+    shape.chunks = a.chunks
+    return shape
+
+
+def _spread(value: Any, shape: tuple[int, ...]) -> Any:
+    """`numpy.broadcast_to`, in the chunks of the array of this shape, so that no chunk is as large as all of them."""
+    chunks = getattr(shape, "chunks", None)
+    if chunks is None:
+        return da.broadcast_to(value, shape)
+    mine = dict(enumerate(chunks[len(shape) - value.ndim :]))
+    value = value.rechunk({axis: mine[axis] for axis, n in enumerate(value.shape) if n > 1})
+    return da.broadcast_to(value, tuple(shape), chunks=chunks)
+
+
 def _refuse_first() -> None:
     """Put what Dask lacks of what we answer into its table."""
     entries()
@@ -103,5 +125,7 @@ BACKEND = Backend(
     mixes_with_numpy=True,
     known_shape=_known_shape,
     together=lambda arrays: da.compute(*arrays),  # one graph, so what they share is computed once
+    shape=_shape,
+    spread=_spread,
     move="make it lazy: dask.array.asarray(a)",
 )

@@ -30,6 +30,8 @@ class Backend(NamedTuple):
         mixes_with_numpy: whether arrays of NumPy's may stand beside the library's in one call.
         known_shape: raises for an array whose shape is not known, with the call that makes it known.
         together: the values of several arrays at once, where that is less work than one after another; else None.
+        shape: the shape of an array, which may know more: how it lies in chunks; None for the plain one.
+        spread: ``spread(value, shape)``: `numpy.broadcast_to`, for such a shape.
         move: the call that makes one of these of an array of NumPy's, for messages.
     """
 
@@ -43,6 +45,8 @@ class Backend(NamedTuple):
     mixes_with_numpy: bool = False
     known_shape: Callable[[Any], None] = lambda a: None
     together: Callable[[Sequence[Any]], Sequence[Any]] | None = None
+    shape: Callable[[Any], tuple[int, ...]] | None = None
+    spread: Callable[[Any, tuple[int, ...]], Any] = np.broadcast_to
     move: str = "move it: np.asarray(a, like=x)"
 
 
@@ -188,6 +192,21 @@ def to_host(x: Any) -> np.ndarray:
 def as_array(x: Any) -> Any:
     """`x` itself if it is an array of whatever library; else an array of NumPy's."""
     return x if is_foreign(x) else np.asarray(x)
+
+
+def shape_and_layout(x: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The `shape` of `x`; of an array that lies in chunks, one that knows these."""
+    backend = backend_of(x)
+    if backend is None or backend.shape is None:
+        return shape
+    found = backend.shape(raw(x))
+    return found if found == shape else shape
+
+
+def spread_to(value: Any, shape: tuple[int, ...]) -> Any:
+    """`numpy.broadcast_to`; in the chunks that the shape knows."""
+    backend = backend_of(value) if is_foreign(value) else None
+    return np.broadcast_to(value, shape) if backend is None else backend.spread(value, shape)
 
 
 def fetched(*arrays: Any) -> list[np.ndarray]:

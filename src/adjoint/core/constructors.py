@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from adjoint.core.backend import alone
+from adjoint.core.backend import alone, spread_to
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, NotSupportedError
 from adjoint.core.memory import AS_MADE, NEW, NEW_K, Memory, keeping
@@ -174,7 +174,7 @@ def spread(g: Any, shape: tuple[int, ...], axis: Any, keepdims: bool) -> Any:
         c: np.ndarray = np.empty(shape, g.dtype)
         c[...] = g if axis is None else unreduced(g, shape, axis, keepdims)
         return c
-    return np.broadcast_to(unreduced(g, shape, axis, keepdims), shape)
+    return spread_to(unreduced(g, shape, axis, keepdims), shape)
 
 
 def unreduced(g: Any, shape: tuple[int, ...], axis: Any, keepdims: bool) -> Any:

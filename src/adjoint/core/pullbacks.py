@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.backend import shape_and_layout
+from adjoint.core.box import ELSEWHERE
 from adjoint.core.codegen import defined
 from adjoint.core.errors import (
     DTypeError,
@@ -273,9 +275,10 @@ def dtype_of(x: Any) -> Any:
 def shape_of(x: Any) -> Any:
     """The shape of any array, box or Python number."""
     try:
-        return x.shape
+        shape = x.shape
     except AttributeError:
         return np.shape(x)
+    return shape_and_layout(x, shape) if ELSEWHERE else shape
 
 
 def fit(c: Any, shape: tuple[int, ...], dtype: Any) -> Any:

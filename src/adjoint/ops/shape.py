@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.backend import as_array, beside, is_foreign
+from adjoint.core.backend import as_array, beside, is_foreign, spread_to
 from adjoint.core.constructors import composite, linear
 from adjoint.core.errors import ArgumentError, DTypeError
 from adjoint.core.memory import (
@@ -235,7 +235,7 @@ def _broadcast_each(array: Any, shape: Any) -> Any:
     errors=lambda r: [call(r(3), (2,))],
 )
 def broadcast_to(array: Any, /, shape: Any = None, subok: bool = False) -> Any:
-    return np.broadcast_to(array, shape)
+    return spread_to(array, shape)
 
 
 @composite(np.broadcast_arrays, samples=lambda r: [call(r(3, 1), r(1, 4))])
