@@ -61,7 +61,7 @@ conj = elementwise(
 def angle(z: Any, deg: bool = False) -> Any:
     if not np.iscomplexobj(z):
         z = z.astype(float) if np.result_type(z).kind == "b" else z
-        return np.arctan2(np.zeros((), np.result_type(z)), z) * (180 / math.pi if deg else 1.0)
+        return np.arctan2(np.zeros_like(z, shape=()), z) * (180 / math.pi if deg else 1.0)
     turn = np.arctan2(np.imag(z), np.real(z))
     return turn * (180 / math.pi) if deg else turn
 
