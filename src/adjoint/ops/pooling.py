@@ -109,7 +109,7 @@ def _put_each(
     jvps=(_put_tangent, None),
     batch=_put_each,
     memory=NEW_C,
-    flags=("finite", "moves", "pads"),
+    flags=("finite", "moves", "pads", "selects"),
     samples=lambda r: [
         call(r(2, 3), np.array([[1, 0, 1], [0, 1, 1]]), size=(5,), kernel=(2,), stride=(2,), padding=((1, 0),),
              dilation=(1,)),
@@ -183,7 +183,7 @@ def _pick_each(x: Any, number: Any, stacked: Any, n: int, kernel: Any, stride: A
     jvps=(_pick_tangent, None),
     batch=_pick_each,
     memory=NEW_C,
-    flags=("finite", "moves", "pads"),
+    flags=("finite", "moves", "pads", "selects"),
     samples=lambda r: [
         call(r(2, 5), np.array([[1, 0, 1], [0, 1, 1]]), kernel=(2,), stride=(2,), padding=((1, 0),), dilation=(1,)),
         call(r(3, 3), np.array([[3, 0], [2, 1]]), kernel=(2, 2), stride=(1, 1), padding=((0, 0), (0, 0)),
