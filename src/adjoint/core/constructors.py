@@ -303,7 +303,8 @@ def composite(
 ) -> Callable[[F], F]:
     """Decorate a function that is written in NumPy calls adjoint understands already.
 
-    With the flag ``number``, a result without axes is a number, as NumPy's is, and no array that can be written.
+    With the flag ``constant``, the result has no derivative. With ``number``, a result without axes is a number, as
+    NumPy's is, and no array that can be written.
 
     Args:
         memory: where NumPy's result lies, if what it is made of here would put it elsewhere.

@@ -41,7 +41,7 @@ def ranks(*xs: Any, **settings: Any) -> Any:
 (_ranks,) = constant(ranks, batch=lambda xs, settings: ranks(*xs, **settings))
 
 
-@composite(np.linalg.matrix_rank, samples=lambda r: [call(r(3, 3)), call(r(3))])
+@composite(np.linalg.matrix_rank, samples=lambda r: [call(r(3, 3)), call(r(3))], flags=("constant",))
 def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:  # noqa: N803 - NumPy's name
     if np.ndim(A) > 1:
         given = {"tol": tol, "hermitian": hermitian or None, "rtol": rtol}

@@ -83,5 +83,7 @@ def walk() -> Iterator[Entry]:
 def differentiable(entry: Entry) -> bool:
     """Whether `entry` has a gradient by some argument. A composite with error samples alone only ever refuses."""
     if isinstance(entry, Composite):
-        return "not_supported" not in entry.flags and (entry.samples is not None or entry.errors is None)
+        return entry.flags.isdisjoint(("constant", "not_supported")) and (
+            entry.samples is not None or entry.errors is None
+        )
     return entry.kind != "constant" and any(not isinstance(rule.function, NotDifferentiable) for rule in entry.rules)
