@@ -77,6 +77,11 @@ class Arguments:
             if first != k:
                 self.boxed[k] = self.boxed[first]
             elif isinstance(x, Tensor):
+                if is_changed(x):
+                    raise NotSupportedError(
+                        f"an argument is a leaf made of {made_of(x)}, and has got data of another kind, {x.shape} of "
+                        f"{x.dtype}: make a new one, ad.tensor(x.data, requires_grad=True)"
+                    )
                 node = None if x.node is None else leaf(x.shape, x.dtype)
                 self.boxed[k] = shadow = wrap(symbol, node, 0)
                 if type(x) not in (Tensor, View):
@@ -151,6 +156,11 @@ class Arguments:
 def is_own(tensor: Tensor) -> bool:
     """Whether a tensor is a leaf of the user's, and not what a transform or an operation made."""
     return tensor.is_leaf and tensor.level == 0
+
+
+def made_of(tensor: Tensor) -> str:
+    """Shape and dtype that a leaf was made with."""
+    return f"{tensor.node.shape} of {tensor.node.dtype}" if isinstance(tensor.node, Leaf) else ""
 
 
 def is_changed(tensor: Tensor) -> bool:
