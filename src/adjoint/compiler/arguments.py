@@ -16,7 +16,7 @@ from adjoint.graph.node import Node, placeholder
 from adjoint.graph.state import State
 from adjoint.graph.symbol import Symbol, symbol_of
 from adjoint.tape.mutations import noting
-from adjoint.tape.node import Leaf, leaf
+from adjoint.tape.node import leaf
 from adjoint.tape.tensor import Tensor, View, wrap
 
 
@@ -77,11 +77,6 @@ class Arguments:
             if first != k:
                 self.boxed[k] = self.boxed[first]
             elif isinstance(x, Tensor):
-                if is_changed(x):
-                    raise NotSupportedError(
-                        f"an argument is a leaf made of {made_of(x)}, and has got data of another kind, {x.shape} of "
-                        f"{x.dtype}: make a new one, ad.tensor(x.data, requires_grad=True)"
-                    )
                 node = None if x.node is None else leaf(x.shape, x.dtype)
                 self.boxed[k] = shadow = wrap(symbol, node, 0)
                 if type(x) not in (Tensor, View):
@@ -156,17 +151,6 @@ class Arguments:
 def is_own(tensor: Tensor) -> bool:
     """Whether a tensor is a leaf of the user's, and not what a transform or an operation made."""
     return tensor.is_leaf and tensor.level == 0
-
-
-def made_of(tensor: Tensor) -> str:
-    """Shape and dtype that a leaf was made with."""
-    return f"{tensor.node.shape} of {tensor.node.dtype}" if isinstance(tensor.node, Leaf) else ""
-
-
-def is_changed(tensor: Tensor) -> bool:
-    """Whether a leaf has got data of another kind since it was made: its gradient is of the kind that it had."""
-    made = tensor.node
-    return isinstance(made, Leaf) and (made.shape, made.dtype) != (tensor.shape, tensor.dtype)
 
 
 def _is_number(x: Any) -> bool:

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.compiler.arguments import is_changed, is_own
+from adjoint.compiler.arguments import is_own
 from adjoint.core.box import Box
+from adjoint.graph.signature import is_changed
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.tensor import Tensor
 

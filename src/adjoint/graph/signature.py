@@ -16,7 +16,7 @@ from adjoint.core.trees import flatten, paths
 from adjoint.graph.drawing import Drawing
 from adjoint.graph.node import Node, NumberName, constant, placeholder
 from adjoint.graph.symbol import Symbol, symbol_of
-from adjoint.tape.node import leaf
+from adjoint.tape.node import Leaf, leaf
 from adjoint.tape.tensor import Tensor, wrap
 
 
@@ -91,10 +91,21 @@ def _varies(x: Any) -> bool:
     return isinstance(x, np.ndarray | np.generic | Tensor) or type(x) in (float, complex)
 
 
+def is_changed(tensor: Tensor) -> bool:
+    """Whether a leaf has got data of another kind since it was made: its gradient is of the kind that it had."""
+    made = tensor.node
+    return isinstance(made, Leaf) and (made.shape, made.dtype) != (tensor.shape, tensor.dtype)
+
+
 def _like(x: Any, symbol: Symbol) -> Any:
     """`symbol` as an argument like `x`: as a tensor, if that is one. Those of transforms are theirs to make."""
     if not isinstance(x, Tensor) or x.level > 0:
         return symbol
+    if is_changed(x):
+        raise NotSupportedError(
+            f"an argument of capture is a leaf that has got data of another kind since it was made, {x.shape} of "
+            f"{x.dtype}: make a new one, ad.tensor(x.data, requires_grad=True)"
+        )
     return wrap(symbol, None if x.node is None else leaf(x.shape, x.dtype), x.level)
 
 

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.compiler.arguments import Arguments, is_changed
+from adjoint.compiler.arguments import Arguments
 from adjoint.compiler.trace.guards import Binding, Guards
 from adjoint.compiler.trace.outside import MISSING, Refuse, root_of
 from adjoint.core.commit import Write
 from adjoint.graph.drawing import Drawing
 from adjoint.graph.node import Node, placeholder
+from adjoint.graph.signature import is_changed
 from adjoint.graph.state import DATA, GRAD, SLOT, Cell, Looked, State, Untouched, names_of
 from adjoint.graph.symbol import Symbol, symbol_of
 from adjoint.optim.optimizer import Optimizer
