@@ -25,6 +25,7 @@ from adjoint.core.late import service
 from adjoint.core.protocol import array_function, array_ufunc, detached, store
 from adjoint.core.refusals import RARE, STUMBLED, numpys
 from adjoint.core.registry import ANSWERS, Composite, operation, placed
+from adjoint.core.types import Array, Axis, DType, Function, Index, ShapeLike
 from adjoint.core.words import MEANT, has_words
 from adjoint.ops.indexing import SIMPLE, getitem, kept, read
 from adjoint.ops.shape import astype as cast
@@ -43,7 +44,7 @@ _OPERANDS = (Box, np.ndarray, np.generic, int, float, complex, list, tuple)
 def _operator(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
     op = operation(name)
 
-    def method(self: Any, other: Any) -> Any:
+    def method(self: Any, other: Array) -> Array:
         if not isinstance(other, _OPERANDS) and backend_of(other) is None:
             found = _numbers_of(other)
             if found is NotImplemented:
@@ -58,7 +59,7 @@ def _operator(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
     return method
 
 
-def _numbers_of(other: Any) -> Any:
+def _numbers_of(other: Array) -> Array:
     """A fraction as a float, a table or series of pandas as an array; anything else is no operand."""
     if isinstance(other, Rational):
         return float(other)
@@ -71,7 +72,7 @@ _REFLECTED |= {"power": "pow", "bitwise_and": "and", "bitwise_or": "or", "bitwis
 _REFLECTED |= {"left_shift": "lshift", "right_shift": "rshift"}
 
 
-def _no_operand(name: str, other: Any) -> Any:
+def _no_operand(name: str, other: Array) -> Array:
     """NotImplemented, if Python can ask `other`; else an error: Python's own would say what class of box this is."""
     asked = not isinstance(other, _ANSWERS_NONE) and hasattr(other, f"__r{_REFLECTED.get(name, name)}__")
     if name in _COMPARED or asked:
@@ -86,7 +87,7 @@ def _question(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
     """An operator whose answer no gradient flows through: an array of the same kind, as the array API asks."""
     operator = _operator(name, reflected)
 
-    def method(self: Any, other: Any) -> Any:
+    def method(self: Any, other: Array) -> Array:
         answer = operator(self, other)
         return answer if answer is NotImplemented else self.constant(answer)
 
@@ -97,7 +98,7 @@ def _times(reflected: bool = False) -> Callable[[Any, Any], Any]:
     """``t * u``; a list is repeated by a whole number, as NumPy's do."""
     operator = _operator("multiply", reflected)
 
-    def method(self: Any, other: Any) -> Any:
+    def method(self: Any, other: Array) -> Array:
         if isinstance(other, _SEQUENCES) and self.dtype.kind in "iufc" and self._is_number():
             if self.dtype.kind in "fc":
                 raise TypeError(f"can't multiply sequence by non-int of type '{self.dtype}'")
@@ -114,7 +115,7 @@ def _product(reflected: bool = False) -> Callable[[Any, Any], Any]:
     """``t @ u``, also where ``u`` is a sparse matrix of SciPy's."""
     dense = _operator("matmul", reflected)
 
-    def method(self: Any, other: Any) -> Any:
+    def method(self: Any, other: Array) -> Array:
         if is_scipy_sparse(type(other).__module__):
             product = service("scipy").sparse.matmul
             return product(other, self) if reflected else product(self, other)
@@ -140,7 +141,7 @@ def held_out(box: Any, asker: FrameType) -> np.ndarray | None:
     return held
 
 
-def plain_index(index: Any) -> Any:
+def plain_index(index: Index) -> Any:
     """An index with boxes of whole numbers or truth values made plain."""
     if isinstance(index, tuple):
         return tuple(plain_index(i) for i in index)
@@ -184,11 +185,11 @@ class ArrayBox(PyTorchNames, Box):
     def __class__(self, kind: Any) -> None:
         _CLASS.__set__(self, kind)
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Array, **kwargs: Any) -> Array:
         return asking(array_ufunc, ufunc, method, inputs, kwargs)
 
     def __array_function__(
-        self, function: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+        self, function: Function, types: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Any:
         if (function is np.shape or function is np.ndim) and args and args[0] is self:  # rules ask all the time
             return self.shape if function is np.shape else len(self.shape)
@@ -228,7 +229,7 @@ class ArrayBox(PyTorchNames, Box):
     __lshift__, __rlshift__ = _question("left_shift"), _question("left_shift", True)
     __rshift__, __rrshift__ = _question("right_shift"), _question("right_shift", True)
 
-    def __eq__(self, other: Any) -> Any:
+    def __eq__(self, other: Array) -> Array:
         if self._is_number():
             looked_up(self, other)
         return _equal(self, other)
@@ -245,16 +246,16 @@ class ArrayBox(PyTorchNames, Box):
     def __invert__(self) -> Any:
         return self.constant(operation("invert")(self))
 
-    def __divmod__(self, other: Any) -> Any:
+    def __divmod__(self, other: Array) -> Array:
         return self // other, self % other
 
-    def __rdivmod__(self, other: Any) -> Any:
+    def __rdivmod__(self, other: Array) -> Array:
         return other // self, other % self
 
     def __round__(self, ndigits: int = 0) -> Any:
         return operation("round")(self, ndigits)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Index) -> Any:
         kind = type(index)
         if kind in SIMPLE or (kind is tuple and SIMPLE.issuperset(map(type, index))):
             return self.process(getitem, (self,), {"index": index, "repeats": False})
@@ -264,7 +265,7 @@ class ArrayBox(PyTorchNames, Box):
         """The plain values, for `call`; raises where that would lose what this kind of array carries."""
         raise LeavesGraphError(f"{call} of a {type(self).__name__} array, which holds more than values")
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    def __array__(self, dtype: DType = None, copy: bool | None = None) -> np.ndarray:
         held = held_out(self, sys._getframe(1))
         if held is not None:
             return held
@@ -309,7 +310,7 @@ class ArrayBox(PyTorchNames, Box):
             raise TypeError("iteration over a 0-d tensor; t.item() gives its number")
         return (self[i] for i in range(self.shape[0]))
 
-    def __contains__(self, value: Any) -> bool:
+    def __contains__(self, value: Array) -> bool:
         return bool(np.any(self == value))
 
     @property
@@ -349,7 +350,7 @@ class ArrayBox(PyTorchNames, Box):
         return operation("real")(self)
 
     @real.setter
-    def real(self, value: Any) -> None:
+    def real(self, value: Array) -> None:
         self.real[...] = value
 
     @property
@@ -357,7 +358,7 @@ class ArrayBox(PyTorchNames, Box):
         return operation("imag")(self)
 
     @imag.setter
-    def imag(self, value: Any) -> None:
+    def imag(self, value: Array) -> None:
         self.imag[...] = value
 
     @property
@@ -365,7 +366,7 @@ class ArrayBox(PyTorchNames, Box):
         return Flat(self)
 
     @flat.setter
-    def flat(self, value: Any) -> None:
+    def flat(self, value: Array) -> None:
         self.flat[:] = value
 
     def conj(self) -> Any:
@@ -373,17 +374,17 @@ class ArrayBox(PyTorchNames, Box):
 
     conjugate = conj
 
-    def reshape(self, *shape: Any, order: Any = "C", copy: Any = None) -> Any:
+    def reshape(self, *shape: ShapeLike, order: Any = "C", copy: Any = None) -> Any:
         return operation("reshape")(self, shape[0] if len(shape) == 1 else shape, order=order, copy=copy)
 
-    def transpose(self, *axes: Any, dim0: int | None = None, dim1: int | None = None) -> Any:
+    def transpose(self, *axes: Axis, dim0: int | None = None, dim1: int | None = None) -> Any:
         pair = (dim0, dim1) if dim0 is not None else axes
         if len(pair) == 2 and isinstance(pair[0], int) and isinstance(pair[1], int):
             return exchanged(self, *pair, by_name=dim0 is not None)
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
         return operation("transpose")(self, tuple(order) if order else None)
 
-    def astype(self, dtype: Any, order: Any = "K", *_: Any, copy: bool = True, **__: Any) -> Any:
+    def astype(self, dtype: DType, order: Any = "K", *_: Any, copy: bool = True, **__: Any) -> Any:
         dtype = np.dtype(dtype)
         # Whole numbers and truth values are constants.
         return cast(self if dtype.kind in "fc" else detached(self), dtype=dtype, copy=copy, order=order)
@@ -391,13 +392,13 @@ class ArrayBox(PyTorchNames, Box):
     def copy(self, order: Any = "C") -> Any:
         return self[()] if self._is_number() else operation("copy")(self, order=order)
 
-    def dot(self, other: Any) -> Any:
+    def dot(self, other: Array) -> Array:
         return operation("dot")(self, other)
 
-    def clip(self, min: Any = None, max: Any = None, out: Any = None) -> Any:
+    def clip(self, min: Array = None, max: Array = None, out: Array = None) -> Array:
         return store(operation("clip")(self, min, max), out)
 
-    def compress(self, condition: Any, axis: Any = None, out: Any = None) -> Any:
+    def compress(self, condition: Array, axis: Axis = None, out: Array = None) -> Array:
         return store(operation("compress")(condition, self, axis), out)
 
     # The array API's.
@@ -434,17 +435,17 @@ class ArrayBox(PyTorchNames, Box):
     def partition(self, kth: Any, axis: int = -1) -> None:
         self[...] = operation("partition")(self, kth, axis)
 
-    def fill(self, value: Any) -> None:
+    def fill(self, value: Array) -> None:
         self[...] = value
 
-    def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
+    def put(self, indices: Array, values: Array, mode: str = "raise") -> None:
         operation("put")(self, indices, values, mode)
 
     def setflags(self, write: bool | None = None, align: bool | None = None, uic: bool | None = None) -> None:
         """`ndarray.setflags` of the array inside."""
         raw(self).setflags(write, align, uic)
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: Index, value: Array) -> None:
         raise NotImplementedError
 
 

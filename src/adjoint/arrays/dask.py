@@ -20,11 +20,12 @@ from adjoint.core.backend import Backend
 from adjoint.core.errors import NotSupportedError, ShapeError
 from adjoint.core.places import is_of
 from adjoint.core.registry import ANSWERS, entries
+from adjoint.core.types import Array, Function
 
 da: Any = dask.array  # without types
 
 
-def _known_shape(a: Any) -> None:
+def _known_shape(a: Array) -> None:
     if any(isinstance(n, float) for n in a.shape):
         raise ShapeError(
             f"a Dask array of unknown chunk sizes has no shape to take a derivative by; got {a.shape}. Let Dask count "
@@ -44,7 +45,7 @@ def _lacks(function: Any) -> bool:
     return getattr(room, function.__name__, function) is function
 
 
-def _answer(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def _answer(function: Function, *args: Any, **kwargs: Any) -> Any:
     """What Dask does for a `function` that it lacks; refused where one of our rules asks."""
     frame: Any = sys._getframe(1)
     while frame is not None and is_of(frame, "dask"):
@@ -87,13 +88,13 @@ class ChunkedShape(tuple[int, ...]):
     chunks: Any
 
 
-def _shape(a: Any) -> ChunkedShape:
+def _shape(a: Array) -> ChunkedShape:
     shape = ChunkedShape(a.shape)
     shape.chunks = a.chunks
     return shape
 
 
-def _spread(value: Any, shape: tuple[int, ...]) -> Any:
+def _spread(value: Array, shape: tuple[int, ...]) -> Array:
     """`numpy.broadcast_to`, in the chunks of the array of this shape, so that no chunk is as large as all of them."""
     chunks = getattr(shape, "chunks", None)
     if chunks is None:

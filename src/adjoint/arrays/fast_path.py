@@ -5,7 +5,7 @@ A kind says what its fast path of an operation is. Operators, ufuncs, methods an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from adjoint.core.op import NO_SETTINGS, Op
 from adjoint.core.protocol import array_ufunc
 from adjoint.core.pullbacks import NotDifferentiable
 from adjoint.core.registry import ANSWERS, operation
+from adjoint.core.types import Array, Settings
 
 FastPath = Callable[..., Any]
 
@@ -44,17 +45,17 @@ class WithFastPaths(Layered):
         """The fast path of `op`, if it has one; what it does not take, it hands to `otherwise`."""
         raise NotImplementedError
 
-    def process(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
+    def process(self, op: Op, args: Sequence[Any], settings: Settings) -> Any:
         short = op.pullbacks.get(type(self), _MISSING)
         if short is _MISSING:
             short = _made(type(self), op)
         return self.processed(op, args, settings) if short is None else short(*args)
 
-    def processed(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
+    def processed(self, op: Op, args: Sequence[Any], settings: Settings) -> Any:
         """What `process` does, for any operation and any arguments."""
         raise NotImplementedError
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Array, **kwargs: Any) -> Array:
         if not kwargs and method == "__call__":
             op = ANSWERS.get(ufunc)
             short = op.pullbacks.get(type(self)) if type(op) is Op else None
@@ -97,14 +98,14 @@ def _first_use(kind: type[WithFastPaths], method: str, name: str) -> FastPath:
     """An operator that looks its fast path up when it is first used."""
     slow = getattr(kind, method)
 
-    def first(self: Any, other: Any) -> Any:
+    def first(self: Any, other: Array) -> Array:
         op: Any = operation(name)
         short: Any = _made(kind, op)
 
-        def forward(self: Any, other: Any) -> Any:
+        def forward(self: Any, other: Array) -> Array:
             return short(self, other) if type(other) is kind or type(other) in PLAIN else slow(self, other)
 
-        def reflected(self: Any, other: Any) -> Any:
+        def reflected(self: Any, other: Array) -> Array:
             return short(other, self) if type(other) in PLAIN else slow(self, other)
 
         setattr(kind, method, reflected if method.startswith("__r") else forward)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from adjoint.core.types import Array, Index
+
 if TYPE_CHECKING:
     from adjoint.arrays.array_box import ArrayBox
 
@@ -23,11 +25,11 @@ class Flat:
     def __iter__(self) -> Iterator[Any]:
         return (self.base[i] for i in np.ndindex(self.base.shape))  # each when asked: a loop may write meanwhile
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Index) -> Any:
         found = self.base.flatten()[index]
         return np.copy(found) if isinstance(index, slice) else found  # without gaps
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: Index, value: Array) -> None:
         places = np.arange(self.base.size)[index]
         if np.size(places) and np.size(value):
             into = self.base if self.base.shape else np.reshape(self.base, 1)

@@ -7,7 +7,7 @@ and is carried out at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from functools import cache, partial
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ from adjoint.core.memory import shows
 from adjoint.core.op import Op
 from adjoint.core.registry import operation
 from adjoint.core.scheduler import Future, Scheduler, Task
+from adjoint.core.types import Array, DType, Index, Settings
 
 LEVEL = -1  # below all tensors, which record with these as with plain arrays
 LARGE = 1 << 16  # elements; an operation on fewer takes less time than to hand it over
@@ -116,10 +117,10 @@ class Later(Layered):
     def _is_number(self) -> bool:
         return self._base is None and not self._layers[0].shape
 
-    def _constant(self, array: Any) -> tuple[Any, ...]:
+    def _constant(self, array: Array) -> tuple[Array, ...]:
         return np.asarray(array), None
 
-    def process(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
+    def process(self, op: Op, args: Sequence[Any], settings: Settings) -> Any:
         block = current.get()
         given = [arg if isinstance(arg, _OPERANDS) else plain_array(arg, op.name) for arg in args]
         if op.kind == "constant" and "creates" not in op.flags and "once" in op.flags:
@@ -139,7 +140,7 @@ class Later(Layered):
         result = later(out)
         return self.viewed(result, op, settings) if len(args) == 1 else result
 
-    def _seen_at_once(self, op: Op, given: Sequence[Any], settings: Mapping[str, Any]) -> Later | None:
+    def _seen_at_once(self, op: Op, given: Sequence[Any], settings: Settings) -> Later | None:
         """The result of an operation that only looks at this memory otherwise; None if it does not."""
         if len(given) != 1:
             return None
@@ -159,7 +160,7 @@ def later(array: np.ndarray) -> Later:
     return result if array.shape else result.keep_array()
 
 
-def layout(x: Any) -> Any:
+def layout(x: Array) -> Array:
     """The array of `x`, which may not be filled yet; a number as it is."""
     return x.layers[0] if isinstance(x, Later) else x
 
@@ -178,12 +179,12 @@ def only_looks(op: Op) -> bool:
     return op.name in _VIEWS or op.name == "reshape"
 
 
-def _is_basic(index: Any) -> bool:
+def _is_basic(index: Index) -> bool:
     parts = index if isinstance(index, tuple) else (index,)
     return all(x is None or x is Ellipsis or type(x) in (int, slice) for x in parts)
 
 
-def _planned(op: Op, arrays: Sequence[Any], settings: Mapping[str, Any]) -> tuple[tuple[int, ...], Any] | None:
+def _planned(op: Op, arrays: Sequence[Array], settings: Settings) -> tuple[tuple[int, ...], Any] | None:
     """Shape and dtype of the result, in C's order; None where only the operation itself can tell."""
     if op.multiple or any(isinstance(x, np.ndarray) and not x.flags.c_contiguous for x in arrays):
         if op.multiple or op.name != "matmul":
@@ -215,7 +216,7 @@ def _planned(op: Op, arrays: Sequence[Any], settings: Mapping[str, Any]) -> tupl
     return None if dtype is None else (shape, dtype)
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: Array) -> bool:
     return all(map(_is_plain, value)) if type(value) is tuple else isinstance(value, _PLAIN)
 
 
@@ -232,10 +233,10 @@ def _started(
     block: Block,
     op: Op,
     given: Sequence[Any],
-    settings: Mapping[str, Any],
+    settings: Settings,
     waits: Sequence[Future[Any]],
     shape: tuple[int, ...],
-    dtype: Any,
+    dtype: DType,
 ) -> Later:
     """Hand an operation over; the result, whose memory it will fill."""
     out = np.empty(shape, dtype)
@@ -245,9 +246,7 @@ def _started(
     return Later.of((out, future), LEVEL)
 
 
-def _filled(
-    out: np.ndarray, op: Op, arrays: Sequence[Any], settings: Mapping[str, Any], waits: Sequence[Future[Any]]
-) -> None:
+def _filled(out: np.ndarray, op: Op, arrays: Sequence[Array], settings: Settings, waits: Sequence[Future[Any]]) -> None:
     """What a task does."""
     for future in waits:
         if (error := future.exception()) is not None:

@@ -13,11 +13,12 @@ from adjoint.core.box import Box
 from adjoint.core.errors import DTypeError, InPlaceError, LeavesGraphError, ReadOnlyError, ShapeError
 from adjoint.core.memory import lies, owner, shows
 from adjoint.core.op import Op
+from adjoint.core.types import Array, Index
 from adjoint.ops.writing import Path, extended, numbered, written
 
 
 def _in_place(ufunc: np.ufunc) -> Callable[[Any, Any], Any]:
-    def method(self: Any, other: Any) -> Any:
+    def method(self: Any, other: Array) -> Array:
         return self._update(ufunc, other)
 
     return method
@@ -32,7 +33,7 @@ class Writable(ArrayBox):
         """A number as an array without axes, which can be written."""
         raise NotImplementedError
 
-    def _write(self, index: Any, value: Any) -> None:
+    def _write(self, index: Index, value: Array) -> None:
         """``self[index] = value``: the history of `value` becomes part of this array's."""
         raise NotImplementedError
 
@@ -40,12 +41,12 @@ class Writable(ArrayBox):
         """The array as it is now, with its history, whatever is written into this one later."""
         raise NotImplementedError
 
-    def assign(self, value: Any, index: Any = ...) -> Any:
+    def assign(self, value: Array, index: Index = ...) -> Array:
         """``t[index] = value``, as an expression."""
         self[index] = value
         return self
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: Index, value: Array) -> None:
         if type(value) in (list, tuple) and _holds_boxes(value):
             value = np.array(value, like=self)
         self._write(plain_index(index), value)
@@ -55,7 +56,7 @@ class Writable(ArrayBox):
     __ifloordiv__, __imod__ = _in_place(np.floor_divide), _in_place(np.remainder)
     __ipow__, __imatmul__ = _in_place(np.power), _in_place(np.matmul)
 
-    def _update(self, ufunc: np.ufunc, other: Any) -> Any:
+    def _update(self, ufunc: np.ufunc, other: Array) -> Array:
         value = ufunc(self, other)
         if self._is_number():  # the name moves on to a new one
             return value
@@ -125,12 +126,12 @@ class Layered(Writable):
             result._base, result._seen = (root, extended(self.path, op, settings, root.shape)), root._layers
         return result
 
-    def seen_each(self, out: Any, op: Op, settings: Any) -> Any:
+    def seen_each(self, out: Array, op: Op, settings: Any) -> Array:
         if type(out) is type(self) and out._base is None:
             out._base, out._seen = (self.root, (*self.path, (op, settings))), self.root._layers
         return out
 
-    def _write(self, index: Any, value: Any) -> None:
+    def _write(self, index: Index, value: Array) -> None:
         root = self.root
         if self.path:
             refuse_repeated(root.shape, self.path, index)
@@ -165,7 +166,7 @@ class Layered(Writable):
         now = self.of(self.layers, self.level)
         return now if now.shape else now.keep_array()
 
-    def _constant(self, array: Any) -> tuple[Any, ...]:
+    def _constant(self, array: Array) -> tuple[Array, ...]:
         """The layers of an array of this kind that is the constant `array`."""
         raise NotImplementedError
 
@@ -193,19 +194,19 @@ class Layered(Writable):
         return self.copy()
 
 
-def as_now(x: Any) -> Any:
+def as_now(x: Array) -> Array:
     """The box `x` as it is now, whatever is written into it later."""
     return x.snapshot() if isinstance(x, Writable) else x
 
 
-def memory_of(x: Any) -> Any:
+def memory_of(x: Array) -> Array:
     """The array `x`, or a new one without axes that holds the number `x`."""
     if isinstance(x, Writable):
         return x.as_memory() if x._is_number() else x
     return np.asarray(x) if isinstance(x, np.generic) else x
 
 
-def is_number(x: Any) -> bool:
+def is_number(x: Array) -> bool:
     """Whether `x` is a number, as NumPy's are, at the bottom of all levels: one that cannot be written."""
     return x._is_number() if isinstance(x, Writable) else isinstance(x, np.generic)
 
@@ -224,7 +225,7 @@ def refuse_locked(path: Path, model: Any) -> None:
         )
 
 
-def refuse_repeated(shape: tuple[int, ...], path: Path, index: Any) -> None:
+def refuse_repeated(shape: tuple[int, ...], path: Path, index: Index) -> None:
     """Refuse to write to a view, at the end of `path`, in which an element of the array of `shape` stands twice.
 
     Raises:
@@ -240,7 +241,7 @@ def refuse_repeated(shape: tuple[int, ...], path: Path, index: Any) -> None:
         )
 
 
-def own(x: Any, given: Sequence[Any] = ()) -> Any:
+def own(x: Array, given: Sequence[Any] = ()) -> Array:
     """`x` as a result that the caller may write: a copy, if it is read-only or shows memory of the arrays `given`."""
     if not issubclass(type(x), np.ndarray):
         return x
@@ -249,5 +250,5 @@ def own(x: Any, given: Sequence[Any] = ()) -> Any:
     return np.array(x) if shared or not x.flags.writeable else x
 
 
-def _holds_boxes(values: Sequence[Any]) -> bool:
+def _holds_boxes(values: Sequence[Array]) -> bool:
     return any(isinstance(v, Box) or (type(v) in (list, tuple) and _holds_boxes(v)) for v in values)

@@ -5,7 +5,7 @@ Without ``like=`` these functions know nothing of tensors, and make plain arrays
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from adjoint.core.box import Box
 from adjoint.core.memory import ordered, required
 from adjoint.core.trees import flatten
+from adjoint.core.types import Array, DType, Function, ShapeLike
 from adjoint.ops.writing import created_like
 
 CONVERSIONS = frozenset({np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.require})
@@ -22,7 +23,7 @@ CREATIONS = frozenset(
 )
 
 
-def make_like(model: Any, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+def make_like(model: Any, function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """Answer ``function(*args, **kwargs, like=model)``."""
     if function in CONVERSIONS and any(isinstance(x, Box) for x in flatten(args[:1])[0]):
         return _converted(function, *args, **kwargs)
@@ -34,21 +35,21 @@ def make_like(model: Any, function: Callable[..., Any], args: tuple[Any, ...], k
     return created_like(model, made if made.flags.writeable else made.copy())
 
 
-def _full(fill: Any, shape: Any, fill_value: Any = None, dtype: Any = None, **_: Any) -> Any:
+def _full(fill: Any, shape: ShapeLike, fill_value: Array = None, dtype: DType = None, **_: Any) -> Array:
     return np.full_like(fill, fill, dtype=dtype, shape=shape)
 
 
 def _converted(
-    function: Callable[..., Any],
-    a: Any,
-    dtype: Any = None,
+    function: Function,
+    a: Array,
+    dtype: DType = None,
     order: Any = None,
     *_: Any,
     copy: bool | None = None,
     ndmin: int = 0,
     requirements: Any = None,
     **__: Any,
-) -> Any:
+) -> Array:
     a = _stacked(a)
     copy = True if function is np.array and copy is None else copy
     if function is np.require:
@@ -62,7 +63,7 @@ def _converted(
     return np.reshape(a, (1,) * (ndmin - a.ndim) + a.shape) if a.ndim < ndmin else a
 
 
-def _stacked(a: Any) -> Any:
+def _stacked(a: Array) -> Array:
     """Nested sequences of numbers and tensors as one tensor."""
     if isinstance(a, list | tuple):
         return np.stack([_stacked(x) for x in a])

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from typing import Any
 
 from adjoint.core.codegen import defined
 from adjoint.core.op import Op
 from adjoint.core.registry import ENTRIES, Composite
+from adjoint.core.types import Function
 
 _METHODS = frozenset(
     (
@@ -28,7 +28,7 @@ def adopt(kind: type) -> None:
             setattr(kind, name, entry if isinstance(entry, Op) else _first_use(kind, entry))
 
 
-def _first_use(kind: type, entry: Composite) -> Callable[..., Any]:
+def _first_use(kind: type, entry: Composite) -> Function:
     """A method that is written when it is first used: that takes its time."""
 
     def first(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -41,7 +41,7 @@ def _first_use(kind: type, entry: Composite) -> Callable[..., Any]:
     return first
 
 
-def _method_of(entry: Composite) -> Callable[..., Any]:
+def _method_of(entry: Composite) -> Function:
     """The function of `entry` as a method, which knows PyTorch's words: with them it goes the long way."""
     parameters = inspect.signature(entry.function).parameters
     defaults = {name: p.default for name, p in parameters.items() if p.default is not p.empty}
@@ -63,7 +63,7 @@ def _method_of(entry: Composite) -> Callable[..., Any]:
         f"    return function({passed})\n"
     )
     scope = {"function": entry.function, "in_words": in_words} | {f"default_{n}": d for n, d in defaults.items()}
-    method: Callable[..., Any] = defined(text, entry.name, scope, entry.name)
+    method: Function = defined(text, entry.name, scope, entry.name)
     method.__wrapped__, method.__doc__ = entry.function, entry.function.__doc__  # type: ignore[attr-defined]  # as above
     method.__qualname__ = f"Tensor.{entry.name}"  # Python's own messages say it
     return method

@@ -19,6 +19,7 @@ from adjoint.arrays.samples import checked_samples, widened
 from adjoint.core.box import Box, raw, varies
 from adjoint.core.codegen import defined
 from adjoint.core.keys import looked_up
+from adjoint.core.types import Array, Index
 
 Operator = Callable[..., Any]
 
@@ -42,14 +43,14 @@ _FIXED = "the parts of a number can not be set"
 _LIBRARIES: dict[str, bool] = {}
 
 
-def is_python(x: Any) -> bool:
+def is_python(x: Array) -> bool:
     """Whether `x` is, or stands for, one of Python's numbers."""
     if isinstance(x, Box):
         return x.is_python
     return isinstance(x, float | int | complex) and not isinstance(x, np.generic)
 
 
-def as_python(x: Any) -> Any:
+def as_python(x: Array) -> Array:
     """The box `x` of one element as one of Python's numbers; `x` itself if its kind has none.
 
     A whole number or truth value that is the same for all samples is one of Python's own: it has no history.
@@ -71,7 +72,7 @@ def as_python(x: Any) -> Any:
 _WIDE = {"f": np.dtype(float), "c": np.dtype(complex), "i": np.dtype(np.int64), "u": np.dtype(np.int64)}
 
 
-def as_numpy(x: Any) -> Any:
+def as_numpy(x: Array) -> Array:
     """The same number as one of NumPy's, if `x` is a box that stands for one of Python's."""
     return x.as_array() if isinstance(x, PythonNumber) else x
 
@@ -82,12 +83,12 @@ def passed_on(box: Any, given: Any) -> Any:
     return as_python(box) if python and isinstance(box, Box) else box
 
 
-def _is_open(x: Any) -> bool:
+def _is_open(x: Array) -> bool:
     """Whether a program sees one value of `x`, which is there to be looked at."""
     return not isinstance(x, Box) or not (varies(x) or isinstance(raw(x), Box))
 
 
-def _value(x: Any) -> Any:
+def _value(x: Array) -> Array:
     """The number of Python's that `x` stands for; what `_HIDDEN` is, if a program does not see one value."""
     while isinstance(x, Box):
         held = x.held
@@ -134,14 +135,14 @@ def _between(name: str, plain: Operator, args: tuple[Any, ...]) -> Any:
     return as_python(found)
 
 
-def _kind(x: Any) -> type:
+def _kind(x: Array) -> type:
     """The type of a number of Python's in the plain program."""
     if isinstance(x, PythonNumber):
         return x.python_type
     return _PYTHONS[x.dtype.kind] if isinstance(x, ArrayBox) else type(x)
 
 
-def _beside(dunder: str, number: Any, other: Any) -> Any:
+def _beside(dunder: str, number: Any, other: Array) -> Array:
     """An operator of NumPy's number, or of an array, and one of Python's, which promotes less."""
     mine = lessened(number, (other,))
     return getattr(type(mine), dunder)(mine, other)
@@ -161,7 +162,7 @@ def _binary(name: str, reflected: bool = False) -> Operator:
     plain, middle = getattr(operator, name), name.rstrip("_")
     dunder = f"__r{middle}__" if reflected else f"__{middle}__"
 
-    def method(self: Any, other: Any, *modulus: Any) -> Any:
+    def method(self: Any, other: Array, *modulus: Any) -> Array:
         if is_python(other):
             return _between(name, plain, (other, self) if reflected else (self, other))
         if isinstance(other, _SEQUENCES) or modulus:
@@ -179,7 +180,7 @@ def _binary(name: str, reflected: bool = False) -> Operator:
 def _comparison(name: str) -> Operator:
     plain, dunder, mirrored = getattr(operator, name), f"__{name}__", f"__{MIRRORED.get(name, name)}__"
 
-    def method(self: Any, other: Any) -> Any:
+    def method(self: Any, other: Array) -> Array:
         if is_python(other):
             return _between(name, plain, (self, other))
         if isinstance(other, ArrayBox):  # as Python does, which asks the array
@@ -252,7 +253,7 @@ class PythonNumber(ArrayBox):
     def _is_number(self) -> bool:
         return True
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Array, **kwargs: Any) -> Array:
         if len(inputs) == 1:
             number = self.as_array()
             return number.__array_ufunc__(ufunc, method, number, **kwargs)
@@ -261,7 +262,7 @@ class PythonNumber(ArrayBox):
 
     __hash__ = ArrayBox.__hash__
 
-    def __eq__(self, other: Any) -> Any:
+    def __eq__(self, other: Array) -> Array:
         looked_up(self, other)
         return _equal(self, other)
 
@@ -270,10 +271,10 @@ class PythonNumber(ArrayBox):
             return super().__index__()
         raise TypeError(f"'{self.python_type.__name__}' object cannot be interpreted as an integer")
 
-    def __divmod__(self, other: Any) -> Any:
+    def __divmod__(self, other: Array) -> Array:
         return self // other, self % other
 
-    def __rdivmod__(self, other: Any) -> Any:
+    def __rdivmod__(self, other: Array) -> Array:
         return other // self, other % self
 
     def __round__(self, ndigits: Any = None) -> Any:
@@ -300,7 +301,7 @@ class PythonNumber(ArrayBox):
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         return self
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Index) -> Any:
         if asked_inside():
             return super().__getitem__(index)
         raise TypeError(f"'{self.python_type.__name__}' object is not subscriptable")
@@ -310,7 +311,7 @@ class PythonNumber(ArrayBox):
         return as_python(np.real(self.as_array()))
 
     @real.setter
-    def real(self, value: Any) -> None:
+    def real(self, value: Array) -> None:
         raise AttributeError(_FIXED)
 
     @property
@@ -318,7 +319,7 @@ class PythonNumber(ArrayBox):
         return as_python(np.imag(self.as_array()))
 
     @imag.setter
-    def imag(self, value: Any) -> None:
+    def imag(self, value: Array) -> None:
         raise AttributeError(_FIXED)
 
     def conjugate(self) -> Any:
@@ -353,7 +354,7 @@ def add_fast_comparisons(kind: type, value: str) -> None:
 def _first_comparison(kind: type, value: str, name: str, sign: str) -> Operator:
     """A comparison that is written when it is first used."""
 
-    def first(self: Any, other: Any) -> Any:
+    def first(self: Any, other: Array) -> Array:
         scope = {"own": kind, "real": REAL, "float64": np.float64, "slow": getattr(PythonNumber, f"__{name}__")}
         text = f"""def compare(self, other):
     kind = type(other)

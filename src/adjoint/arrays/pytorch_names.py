@@ -13,6 +13,7 @@ import numpy as np
 from adjoint.core.errors import ArgumentError
 from adjoint.core.places import place_of, users_frame, warn_at
 from adjoint.core.registry import by_any_name, operation
+from adjoint.core.types import Array, DType, Function, Index, ShapeLike
 
 _DEVICES = frozenset(("cuda", "gpu", "hip", "meta", "mps", "tpu", "xpu"))
 _IN_PLACE = (
@@ -32,7 +33,7 @@ def _unary(name: str) -> Callable[[Any], Any]:
 
 
 def _binary(name: str) -> Callable[[Any, Any], Any]:
-    def method(self: Any, other: Any) -> Any:
+    def method(self: Any, other: Array) -> Array:
         return operation(name)(self, other)
 
     method.__doc__ = f"``np.{name}(self, other)``."
@@ -40,14 +41,14 @@ def _binary(name: str) -> Callable[[Any, Any], Any]:
 
 
 def _question(name: str) -> Callable[[Any, Any], Any]:
-    def method(self: Any, other: Any) -> Any:
+    def method(self: Any, other: Array) -> Array:
         return self.constant(operation(name)(self, other))
 
     method.__doc__ = f"``np.{name}(self, other)``, as a constant."
     return method
 
 
-def _converting(dtype: Any) -> Callable[[Any], Any]:
+def _converting(dtype: DType) -> Callable[[Any], Any]:
     def method(self: Any) -> Any:
         return self.astype(dtype)
 
@@ -64,7 +65,7 @@ class Count(int):
         """The shape; with `dim`, the length of that axis."""
         return self.shape if dim is None else self.shape[dim]
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Array, **kwargs: Any) -> Array:
         """As an int does, which takes the other number's dtype: NumPy takes subclasses of it for int64."""
         return getattr(ufunc, method)(*(int(x) if type(x) is Count else x for x in inputs), **kwargs)
 
@@ -98,7 +99,7 @@ class PyTorchNames:
             raise ArgumentError(f"t() takes a matrix; this array has shape {self.shape}. t.mT, or t.transpose(…)")
         return self.T
 
-    def view(self: Any, *shape: Any) -> Any:
+    def view(self: Any, *shape: ShapeLike) -> Any:
         """``t.reshape(*shape)``; without arguments, all of it."""
         if not shape:  # NumPy's
             return self[() if self._is_number() else ...]
@@ -109,7 +110,7 @@ class PyTorchNames:
             )
         return self.reshape(*shape)
 
-    def view_as(self: Any, other: Any) -> Any:
+    def view_as(self: Any, other: Array) -> Array:
         """``t.reshape(other.shape)``."""
         return self.reshape(other.shape)
 
@@ -127,7 +128,7 @@ class PyTorchNames:
         own = (1,) * (len(size) - self.ndim) + self.shape
         return operation("broadcast_to")(self, tuple(o if n == -1 else n for o, n in zip(own, size, strict=True)))
 
-    def expand_as(self: Any, other: Any) -> Any:
+    def expand_as(self: Any, other: Array) -> Array:
         """``np.broadcast_to(t, other.shape)``."""
         return operation("broadcast_to")(self, other.shape)
 
@@ -173,39 +174,39 @@ class PyTorchNames:
         """`length` elements along an axis, from `start` on."""
         return operation("narrow")(self, dim, start, length)
 
-    def select(self: Any, dim: Any, index: Any) -> Any:
+    def select(self: Any, dim: Any, index: Index) -> Any:
         """The part at `index` along an axis, which it loses."""
         return self[(*(slice(None),) * (dim % self.ndim), index)]
 
-    def gather(self: Any, dim: Any, index: Any) -> Any:
+    def gather(self: Any, dim: Any, index: Index) -> Any:
         """Along an axis, the elements at `index`; of the shape of `index`."""
         return operation("gathered")(self, dim, index)
 
-    def scatter(self: Any, dim: Any, index: Any, src: Any) -> Any:
+    def scatter(self: Any, dim: Any, index: Index, src: Array) -> Array:
         """A copy with the elements of `src` (or a number) written at `index` along an axis."""
         return operation("scattered")(self, dim, index, src)
 
-    def scatter_add(self: Any, dim: Any, index: Any, src: Any) -> Any:
+    def scatter_add(self: Any, dim: Any, index: Index, src: Array) -> Array:
         """A copy with the elements of `src` added at `index` along an axis."""
         return operation("scattered_sum")(self, dim, index, src)
 
-    def scatter_reduce(self: Any, dim: Any, index: Any, src: Any, reduce: Any, include_self: Any = True) -> Any:
+    def scatter_reduce(self: Any, dim: Any, index: Index, src: Array, reduce: Any, include_self: Any = True) -> Array:
         """The "sum", "prod", "mean", "amax" or "amin" of the elements of `src` that go to each place."""
         return operation("scattered_reduction")(self, dim, index, src, reduce, include_self)
 
-    def index_select(self: Any, dim: Any, index: Any) -> Any:
+    def index_select(self: Any, dim: Any, index: Index) -> Any:
         """``np.take(t, index, dim)``."""
         return operation("index_select")(self, dim, index)
 
-    def index_add(self: Any, dim: Any, index: Any, source: Any, alpha: Any = 1.0) -> Any:
+    def index_add(self: Any, dim: Any, index: Index, source: Any, alpha: Array = 1.0) -> Array:
         """A copy with ``alpha * source`` added to the parts at `index` along an axis."""
         return operation("index_add")(self, dim, index, source, alpha)
 
-    def masked_fill(self: Any, mask: Any, value: Any) -> Any:
+    def masked_fill(self: Any, mask: Array, value: Array) -> Array:
         """``np.where(mask, value, t)``."""
         return operation("masked_fill")(self, mask, value)
 
-    def masked_select(self: Any, mask: Any) -> Any:
+    def masked_select(self: Any, mask: Array) -> Array:
         """``t[mask]``."""
         return operation("masked_select")(self, mask)
 
@@ -213,7 +214,7 @@ class PyTorchNames:
         """``np.repeat(t, repeats, dim)``."""
         return operation("repeat")(self, repeats, dim)
 
-    def diag(self: Any, diagonal: Any = 0) -> Any:
+    def diag(self: Any, diagonal: Array = 0) -> Array:
         """``np.diag(t, diagonal)``."""
         return operation("diag")(self, diagonal)
 
@@ -239,15 +240,15 @@ class PyTorchNames:
         """``np.min(t, dim)``."""
         return operation("min")(self, dim, keepdims=keepdim)
 
-    def clamp(self: Any, min: Any = None, max: Any = None) -> Any:
+    def clamp(self: Any, min: Array = None, max: Array = None) -> Array:
         """``np.clip(t, min, max)``."""
         return operation("clip")(self, min, max)
 
-    def clamp_min(self: Any, min: Any) -> Any:
+    def clamp_min(self: Any, min: Array) -> Array:
         """``np.maximum(t, min)``."""
         return operation("clip")(self, min, None)
 
-    def clamp_max(self: Any, max: Any) -> Any:
+    def clamp_max(self: Any, max: Array) -> Array:
         """``np.minimum(t, max)``."""
         return operation("clip")(self, None, max)
 
@@ -255,49 +256,49 @@ class PyTorchNames:
         """``np.nan_to_num(t)``."""
         return operation("nan_to_num")(self, nan=nan, posinf=posinf, neginf=neginf)
 
-    def lerp(self: Any, end: Any, weight: Any) -> Any:
+    def lerp(self: Any, end: Any, weight: Array) -> Array:
         """``t + weight * (end - t)``."""
         return operation("lerp")(self, end, weight)
 
-    def addmm(self: Any, mat1: Any, mat2: Any, *, beta: Any = 1.0, alpha: Any = 1.0) -> Any:
+    def addmm(self: Any, mat1: Any, mat2: Any, *, beta: Array = 1.0, alpha: Array = 1.0) -> Array:
         """``beta * t + alpha * mat1 @ mat2``."""
         return operation("addmm")(self, mat1, mat2, beta=beta, alpha=alpha)
 
-    def addcmul(self: Any, tensor1: Any, tensor2: Any, *, value: Any = 1.0) -> Any:
+    def addcmul(self: Any, tensor1: Any, tensor2: Any, *, value: Array = 1.0) -> Array:
         """``t + value * tensor1 * tensor2``."""
         return operation("addcmul")(self, tensor1, tensor2, value=value)
 
-    def addcdiv(self: Any, tensor1: Any, tensor2: Any, *, value: Any = 1.0) -> Any:
+    def addcdiv(self: Any, tensor1: Any, tensor2: Any, *, value: Array = 1.0) -> Array:
         """``t + value * tensor1 / tensor2``."""
         return operation("addcdiv")(self, tensor1, tensor2, value=value)
 
-    def allclose(self: Any, other: Any, rtol: Any = 1e-5, atol: Any = 1e-8) -> Any:
+    def allclose(self: Any, other: Array, rtol: Any = 1e-5, atol: Any = 1e-8) -> Array:
         """``np.allclose(t, other)``."""
         return operation("allclose")(self, other, rtol, atol)
 
     # -- New ones -------------------------------------------------------------------------------------
 
-    def new_full(self: Any, size: Any, fill_value: Any, dtype: Any = None) -> Any:
+    def new_full(self: Any, size: Any, fill_value: Array, dtype: DType = None) -> Array:
         """A constant of this dtype, with `fill_value` everywhere."""
         return self.constant(np.full(size, fill_value, dtype or self.dtype))
 
-    def new_zeros(self: Any, *size: Any, dtype: Any = None) -> Any:
+    def new_zeros(self: Any, *size: Any, dtype: DType = None) -> Any:
         """A constant of this dtype, with 0 everywhere."""
         return self.new_full(size[0] if len(size) == 1 else size, 0, dtype)
 
-    def new_ones(self: Any, *size: Any, dtype: Any = None) -> Any:
+    def new_ones(self: Any, *size: Any, dtype: DType = None) -> Any:
         """A constant of this dtype, with 1 everywhere."""
         return self.new_full(size[0] if len(size) == 1 else size, 1, dtype)
 
-    def new_tensor(self: Any, data: Any, dtype: Any = None) -> Any:
+    def new_tensor(self: Any, data: Array, dtype: DType = None) -> Array:
         """A constant with these numbers."""
         return self.constant(np.array(data, dtype or self.dtype))
 
-    def type_as(self: Any, other: Any) -> Any:
+    def type_as(self: Any, other: Array) -> Array:
         """``t.astype(other.dtype)``."""
         return self.astype(other.dtype)
 
-    def to(self: Any, dtype: Any = None, *rest: Any, device: Any = "cpu", copy: Any = False, **_: Any) -> Any:
+    def to(self: Any, dtype: DType = None, *rest: Any, device: Any = "cpu", copy: Any = False, **_: Any) -> Any:
         """``astype(dtype)``; also takes the only device there is, "cpu", and an array whose dtype is meant."""
         for given in (dtype, *rest, device):
             if isinstance(given, str) and given != "cpu" and given.partition(":")[0] in _DEVICES:
@@ -320,17 +321,17 @@ class PyTorchNames:
         """Write 0 everywhere."""
         return self.fill_(0)
 
-    def fill_(self: Any, value: Any) -> Any:
+    def fill_(self: Any, value: Array) -> Array:
         """Write `value` everywhere."""
         self[...] = value
         return self
 
-    def copy_(self: Any, other: Any) -> Any:
+    def copy_(self: Any, other: Array) -> Array:
         """Write `other`, broadcast to this shape."""
         return self.fill_(other)
 
 
-def _in_place(name: str) -> Callable[..., Any]:
+def _in_place(name: str) -> Function:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         self[...] = getattr(self, name)(*args, **kwargs)
         return self

@@ -9,6 +9,7 @@ import numpy as np
 from adjoint.core.box import raw
 from adjoint.core.errors import BatchedValueError
 from adjoint.core.protocol import detached
+from adjoint.core.types import Array, DType
 
 _DIVIDING = ("truediv", "floordiv", "mod")
 _GROWING = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "pow": np.power}
@@ -36,11 +37,11 @@ def widened(name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
     return args
 
 
-def _kind(x: Any) -> str:
+def _kind(x: Array) -> str:
     return str(x.dtype.kind) if hasattr(x, "dtype") else np.result_type(x).kind
 
 
-def _as(x: Any, dtype: Any) -> Any:
+def _as(x: Array, dtype: DType) -> Array:
     return x.astype(dtype) if hasattr(x, "astype") else np.dtype(dtype).type(x).item()
 
 
@@ -72,7 +73,7 @@ def checked_samples(name: str, args: tuple[Any, ...], found: Any) -> None:
             )
 
 
-def _raises(name: str, where: Any, error: Exception) -> None:
+def _raises(name: str, where: Array, error: Exception) -> None:
     found = raw(where)
     if not np.any(found):
         return
@@ -80,7 +81,7 @@ def _raises(name: str, where: Any, error: Exception) -> None:
     raise error
 
 
-def _for_all(name: str, where: Any, what: str) -> None:
+def _for_all(name: str, where: Array, what: str) -> None:
     if not np.all(raw(where)):
         raise BatchedValueError(
             f"{_SYMBOLS[name]} of Python's numbers {what} for some of the samples of a vmap, and not for others. Use "

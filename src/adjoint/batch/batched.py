@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -19,6 +19,7 @@ from adjoint.core.foreign import plain_array
 from adjoint.core.leaks import refused
 from adjoint.core.memory import axes_by, is_laid_out, lies, shows
 from adjoint.core.op import Op
+from adjoint.core.types import Array, Index, Settings
 from adjoint.ops.shape import copy
 from adjoint.ops.writing import extended, follow
 
@@ -38,9 +39,9 @@ class Batched(WithFastPaths):
     def fast_path(cls, op: Op, otherwise: FastPath) -> FastPath | None:
         return None if op.batch else fast_path(op, cls, otherwise)
 
-    def processed(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
+    def processed(self, op: Op, args: Sequence[Array], settings: Settings) -> Array:
         level = self.level
-        values: list[Any] = []
+        values: list[Array] = []
         stacked: list[bool] = []
         n = 0
         for arg in args:
@@ -76,7 +77,7 @@ class Batched(WithFastPaths):
         shows_it = op.memory.view != "never" and len(args) == 1 and isinstance(out, Batched)
         return self.viewed(out, op, settings) if shows_it else out
 
-    def _constant(self, array: Any) -> tuple[Any, ...]:
+    def _constant(self, array: Array) -> tuple[Array, ...]:
         return array, False
 
     def constant(self, answer: Any) -> Any:
@@ -189,7 +190,7 @@ _ARRAYS = frozenset(
 _AS_GIVEN = frozenset(("reshape", "astype", "imag"))
 
 
-def _is_array(op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> bool:
+def _is_array(op: Op, args: Sequence[Array], settings: Settings) -> bool:
     """Whether a result of `op` without axes is an array, as NumPy's would be, and no number."""
     if op.name in _AS_GIVEN:
         return not is_number(args[0])
@@ -203,11 +204,11 @@ def _any_one(stack: Any) -> Any:
     return stack[0] if stack.shape[0] else np.zeros_like(stack, shape=stack.shape[1:])
 
 
-def _has_ellipsis(index: Any) -> bool:
+def _has_ellipsis(index: Index) -> bool:
     return any(part is ... for part in (index if isinstance(index, tuple) else (index,)))
 
 
-def _wrapped(op: Op, out: Any, is_stacked: bool, level: int) -> Any:
+def _wrapped(op: Op, out: Array, is_stacked: bool, level: int) -> Array:
     if op.multiple or isinstance(out, tuple | list):
         return tuple(Batched.of((x, is_stacked), level) for x in out)
     return Batched.of((out if hasattr(out, "dtype") else np.asarray(out), is_stacked), level)

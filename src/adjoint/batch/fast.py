@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from adjoint.arrays.fast_path import PLAIN, FastPath
 from adjoint.core.op import Op
+from adjoint.core.types import Array, Function
 
 
 def fast_path(op: Op, kind: Any, otherwise: FastPath) -> FastPath:
@@ -16,10 +16,10 @@ def fast_path(op: Op, kind: Any, otherwise: FastPath) -> FastPath:
     return (_of_one if len(op.inputs) == 1 else _of_two)(op.forward, kind, otherwise)
 
 
-def _of_one(forward: Callable[..., Any], kind: Any, otherwise: FastPath) -> FastPath:
+def _of_one(forward: Function, kind: Any, otherwise: FastPath) -> FastPath:
     new = object.__new__
 
-    def short(x: Any) -> Any:
+    def short(x: Array) -> Array:
         if type(x) is not kind:
             return otherwise(x)
         p, stacked = x._layers if x._base is None else x.layers
@@ -32,10 +32,10 @@ def _of_one(forward: Callable[..., Any], kind: Any, otherwise: FastPath) -> Fast
     return short
 
 
-def _of_two(forward: Callable[..., Any], kind: Any, otherwise: FastPath) -> FastPath:
+def _of_two(forward: Function, kind: Any, otherwise: FastPath) -> FastPath:
     new = object.__new__
 
-    def short(x: Any, y: Any) -> Any:
+    def short(x: Array, y: Array) -> Array:
         p, q, rank, level = x, y, -1, 0
         if type(x) is kind:
             level = x.level

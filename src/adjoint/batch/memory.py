@@ -6,7 +6,7 @@ So the strides of a stack say what of one sample is a view, and what a write rea
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,11 @@ import numpy as np
 from adjoint.core.box import Box
 from adjoint.core.memory import axes_by, is_laid_out, lies, without_repeats
 from adjoint.core.op import Op
+from adjoint.core.types import Array, Settings
 from adjoint.ops.shape import copy
 
 
-def as_given(x: Any) -> Any:
+def as_given(x: Array) -> Array:
     """A copy of the argument `x`, a stack, whose samples have strides in the proportions that they have in `x`.
 
     Elements with gaps between them keep some, since `ravel` and its like copy such.
@@ -59,7 +60,7 @@ def is_by_sample(stack: np.ndarray) -> bool:
     return stack.flags.c_contiguous or abs(stack.strides[0]) >= max(map(abs, stack.strides))
 
 
-def settled(op: Op, out: Any, args: Sequence[Any], stacked: Sequence[bool], settings: Mapping[str, Any]) -> Any:
+def settled(op: Op, out: Array, args: Sequence[Array], stacked: Sequence[bool], settings: Settings) -> Array:
     """The stack `out`, which `op` made of `args`, with its samples as NumPy's result for one of them lies."""
     model = out if type(out) is np.ndarray else lies(out)
     if not isinstance(model, np.ndarray) or model.ndim < 2 or not model.flags.writeable:
@@ -84,14 +85,14 @@ def _broadcasts(op: Op) -> bool:
     return elementwise or "keepdims" in op.settings
 
 
-def _sample(x: Any, is_stacked: bool) -> np.ndarray | None:
+def _sample(x: Array, is_stacked: bool) -> np.ndarray | None:
     model = lies(x)
     if not isinstance(model, np.ndarray):
         return None
     return model if not is_stacked else model[0, ...] if len(model) else np.empty(model.shape[1:])
 
 
-def shown(op: Op, model: np.ndarray, settings: Mapping[str, Any]) -> np.ndarray | None:
+def shown(op: Op, model: np.ndarray, settings: Settings) -> np.ndarray | None:
     """What `op` gives for one sample that lies as `model` does; None if that is no array."""
     out = op.forward(model, **settings)
     return out if isinstance(out, np.ndarray) else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from adjoint.arrays.python_number import PythonNumber, as_numpy
 from adjoint.batch.batched import Batched
 from adjoint.core.box import raw
 from adjoint.core.op import Op
+from adjoint.core.types import Array, Settings
 
 
 class BatchedNumber(PythonNumber, Batched):
@@ -31,7 +32,7 @@ class BatchedNumber(PythonNumber, Batched):
     def as_array(self) -> Any:
         return Batched.of(self._layers, self.level)
 
-    def process(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
+    def process(self, op: Op, args: Sequence[Array], settings: Settings) -> Array:
         return self.as_array().process(op, tuple(map(as_numpy, args)), settings)
 
 

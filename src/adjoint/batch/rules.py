@@ -24,6 +24,7 @@ import numpy as np
 from adjoint.core.box import apply
 from adjoint.core.errors import BatchedValueError
 from adjoint.core.op import Op, parameters
+from adjoint.core.types import Array, Function, Settings
 from adjoint.ops.shape import counted_from_one, lined_up
 
 Rule = Callable[[Op, Sequence[Any], Mapping[str, Any], tuple[bool, ...], int], Any]
@@ -31,7 +32,7 @@ _AXES = ("axis", "axes", "axis1", "axis2", "source", "destination")
 _DEFAULT = {"argsort": -1, "argpartition": -1}
 
 
-def stacked_result(op: Op, args: Sequence[Any], settings: Mapping[str, Any], stacked: tuple[bool, ...], n: int) -> Any:
+def stacked_result(op: Op, args: Sequence[Array], settings: Settings, stacked: tuple[bool, ...], n: int) -> Array:
     """The results of `op` for `n` samples, stacked along a first axis."""
     return rule_of(op)(op, args, settings, stacked, n)
 
@@ -57,11 +58,11 @@ def _chosen(op: Op) -> Rule:
     return {"leading": leading, "columns": columns}.get(str(op.batch), one_by_one)
 
 
-def _stated(function: Callable[..., Any]) -> Rule:
+def _stated(function: Function) -> Rule:
     """The rule that an operation's own block states."""
     names = parameters(function)
 
-    def rule(op: Op, args: Sequence[Any], settings: Mapping[str, Any], stacked: tuple[bool, ...], n: int) -> Any:
+    def rule(op: Op, args: Sequence[Array], settings: Settings, stacked: tuple[bool, ...], n: int) -> Array:
         if "stacked" not in names:
             args = [everywhere(x, is_stacked, n) for x, is_stacked in zip(args, stacked, strict=True)]
             stacked = (True,) * len(args)
@@ -73,17 +74,17 @@ def _stated(function: Callable[..., Any]) -> Rule:
     return rule
 
 
-def everywhere(x: Any, is_stacked: bool, n: int) -> Any:
+def everywhere(x: Array, is_stacked: bool, n: int) -> Array:
     """`x` stacked: repeated, without a copy, if it is one and the same for all samples."""
     return x if is_stacked else np.broadcast_to(x, (n, *np.shape(x)))
 
 
-def elementwise(op: Op, args: Sequence[Any], settings: Mapping[str, Any], stacked: tuple[bool, ...], n: int) -> Any:
+def elementwise(op: Op, args: Sequence[Array], settings: Settings, stacked: tuple[bool, ...], n: int) -> Array:
     """Line up the samples' own axes from the right, with the axis of the samples in front of all."""
     return apply(op, lined_up(args, stacked), settings)
 
 
-def along_axes(op: Op, args: Sequence[Any], settings: Mapping[str, Any], stacked: tuple[bool, ...], n: int) -> Any:
+def along_axes(op: Op, args: Sequence[Array], settings: Settings, stacked: tuple[bool, ...], n: int) -> Array:
     """Count axes from 1. No axis at all means all but the first."""
     (a,) = args
     ndim = a.ndim if type(a) is np.ndarray else np.ndim(a)
@@ -99,7 +100,7 @@ def along_axes(op: Op, args: Sequence[Any], settings: Mapping[str, Any], stacked
     return apply(op, (a,), moved)
 
 
-def created(op: Op, args: Sequence[Any], settings: Mapping[str, Any], stacked: tuple[bool, ...], n: int) -> Any:
+def created(op: Op, args: Sequence[Array], settings: Settings, stacked: tuple[bool, ...], n: int) -> Array:
     """An array to write into, one a sample."""
     model, *rest = args
     if stacked[0] and settings.get("shape") is None:
@@ -108,14 +109,14 @@ def created(op: Op, args: Sequence[Any], settings: Mapping[str, Any], stacked: t
     return np.copy(np.broadcast_to(sample, (n, *np.shape(sample))))
 
 
-def leading(op: Op, args: Sequence[Any], settings: Mapping[str, Any], stacked: tuple[bool, ...], n: int) -> Any:
+def leading(op: Op, args: Sequence[Array], settings: Settings, stacked: tuple[bool, ...], n: int) -> Array:
     """The function takes stacks as it is; of numbers, a stack would be a vector."""
     if any(is_stacked and np.ndim(x) == 1 for x, is_stacked in zip(args, stacked, strict=True)):
         return one_by_one(op, args, settings, stacked, n)
     return apply(op, [everywhere(x, s, n) for x, s in zip(args, stacked, strict=True)], settings)
 
 
-def columns(op: Op, args: Sequence[Any], settings: Mapping[str, Any], stacked: tuple[bool, ...], n: int) -> Any:
+def columns(op: Op, args: Sequence[Array], settings: Settings, stacked: tuple[bool, ...], n: int) -> Array:
     """The columns of all samples as those of one matrix."""
     *same, x = args
     if any(stacked[:-1]) or max(map(np.ndim, same)) > 2 or np.ndim(x) > 3:
@@ -125,7 +126,7 @@ def columns(op: Op, args: Sequence[Any], settings: Mapping[str, Any], stacked: t
     return np.moveaxis(np.reshape(out, (out.shape[0], n, *x.shape[2:])), 1, 0)
 
 
-def one_by_one(op: Op, args: Sequence[Any], settings: Mapping[str, Any], stacked: tuple[bool, ...], n: int) -> Any:
+def one_by_one(op: Op, args: Sequence[Array], settings: Settings, stacked: tuple[bool, ...], n: int) -> Array:
     """A loop over the samples."""
     if not n:
         raise BatchedValueError(

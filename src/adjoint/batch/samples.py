@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from adjoint.batch.batched import Batched
 from adjoint.core.box import outermost, settled
 from adjoint.core.errors import BatchedValueError
 from adjoint.core.trees import flatten
+from adjoint.core.types import Array, Function
 
 
 class PerSample:
@@ -20,7 +21,7 @@ class PerSample:
         self.items, self.level = items, level
 
 
-def each_sample(function: Callable[..., Any], *args: Any) -> Any:
+def each_sample(function: Function, *args: Any) -> Any:
     """``function(*args)`` of trees: for all samples at once, or if it can not do that, for one after another.
 
     What it gives are trees too: arrays, and anything else.
@@ -47,7 +48,7 @@ def _count(leaves: Sequence[Any], level: int) -> int:
                             "of its arguments does")  # fmt: skip
 
 
-def _sample(x: Any, i: int, level: int) -> Any:
+def _sample(x: Array, i: int, level: int) -> Array:
     """What `x` is for sample number `i`."""
     x = settled(x, level)
     if isinstance(x, PerSample) and x.level == level:

@@ -14,6 +14,7 @@ import numpy as np
 from adjoint.core.box import ELSEWHERE, Box, raw, varies
 from adjoint.core.errors import DeviceError
 from adjoint.core.late import service
+from adjoint.core.types import Array, DType, Index, ShapeLike
 
 
 class Backend(NamedTuple):
@@ -63,7 +64,7 @@ def register(kind: type, backend: Backend) -> None:
     ELSEWHERE[kind] = refuse_mix
 
 
-def backend_of(x: Any) -> Backend | None:
+def backend_of(x: Array) -> Backend | None:
     """The record of the innermost array of `x`; None where that is NumPy's, a number, or no array."""
     if isinstance(x, Box):
         x = raw(x)
@@ -91,12 +92,12 @@ def _found(kind: type) -> Backend | None:
     return None
 
 
-def is_foreign(x: Any) -> bool:
+def is_foreign(x: Array) -> bool:
     """Whether `x` itself is an array of another library's, and no box."""
     return type(x) not in _OURS and not isinstance(x, Box) and backend_of(x) is not None
 
 
-def is_elsewhere(x: Any) -> bool:
+def is_elsewhere(x: Array) -> bool:
     """Whether looking at the values of `x`, an array or a box, would make the program wait."""
     backend = backend_of(x)
     return backend is not None and backend.elsewhere
@@ -128,19 +129,19 @@ def refuse_mix(name: str, args: Iterable[Any]) -> None:
         ) from None
 
 
-def zeros(model: Any, shape: Any, dtype: Any) -> Any:
+def zeros(model: Any, shape: ShapeLike, dtype: DType) -> Any:
     """Zeros to write into, where the numbers of `model` are."""
     backend = backend_of(model)
     return np.zeros(shape, dtype) if backend is None else np.zeros_like(raw(model), dtype=dtype, shape=shape)
 
 
-def empty(model: Any, shape: Any, dtype: Any) -> Any:
+def empty(model: Any, shape: ShapeLike, dtype: DType) -> Any:
     """An array to write all of, where the numbers of `model` are."""
     backend = backend_of(model)
     return np.empty(shape, dtype) if backend is None else np.empty_like(raw(model), dtype=dtype, shape=shape)
 
 
-def known_in(index: Any) -> Any:
+def known_in(index: Index) -> Any:
     """The first array of another library's in an index; None if there is none."""
     for part in index if isinstance(index, tuple) else (index,):
         if backend_of(part) is not None:
@@ -151,31 +152,31 @@ def known_in(index: Any) -> Any:
 # What a rule asks of values, to go a shorter way. Nobody looks at what is elsewhere: the answer is the cautious one.
 
 
-def maybe_any(x: Any) -> bool:
+def maybe_any(x: Array) -> bool:
     """Whether any of `x` is true, or may be."""
     x = raw(x)
     return is_elsewhere(x) or bool(np.any(x))
 
 
-def surely_any(x: Any) -> bool:
+def surely_any(x: Array) -> bool:
     """Whether any of `x` is known to be true."""
     x = raw(x)
     return not is_elsewhere(x) and bool(np.any(x))
 
 
-def surely_all(x: Any) -> bool:
+def surely_all(x: Array) -> bool:
     """Whether all of `x` are known to be true."""
     x = raw(x)
     return not is_elsewhere(x) and bool(np.all(x))
 
 
-def maybe_all(x: Any) -> bool:
+def maybe_all(x: Array) -> bool:
     """Whether all of `x` are true, or may be."""
     x = raw(x)
     return is_elsewhere(x) or bool(np.all(x))
 
 
-def taken(x: Any) -> Any:
+def taken(x: Array) -> Any:
     """A copy of the user's array `x`, of another library, whose owner may write into it."""
     backend = backend_of(x)
     if backend is not None:
@@ -183,18 +184,18 @@ def taken(x: Any) -> Any:
     return x.copy()
 
 
-def to_host(x: Any) -> np.ndarray:
+def to_host(x: Array) -> np.ndarray:
     """The values of the array `x`, of whatever library, as an array of NumPy's."""
     backend = backend_of(x)
     return np.asarray(x) if backend is None else backend.to_host(x)
 
 
-def as_array(x: Any) -> Any:
+def as_array(x: Array) -> Any:
     """`x` itself if it is an array of whatever library; else an array of NumPy's."""
     return x if is_foreign(x) else np.asarray(x)
 
 
-def shape_and_layout(x: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+def shape_and_layout(x: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
     """The `shape` of `x`; of an array that lies in chunks, one that knows these."""
     backend = backend_of(x)
     if backend is None or backend.shape is None:
@@ -209,14 +210,14 @@ def spread_to(value: Any, shape: tuple[int, ...]) -> Any:
     return np.broadcast_to(value, shape) if backend is None else backend.spread(value, shape)
 
 
-def fetched(*arrays: Any) -> list[np.ndarray]:
+def fetched(*arrays: Array) -> list[np.ndarray]:
     """The values of `arrays`, of whatever libraries, as arrays of NumPy's; in one go where the library can."""
     held = [raw(x) for x in arrays]
     together = next((b.together for x in held if (b := backend_of(x)) is not None and b.together is not None), None)
     return list(map(to_host, held if together is None else together(held)))
 
 
-def alone(x: Any) -> Any:
+def alone(x: Array) -> Any:
     """The numbers of the box `x` without history, where they are; anything else as it is."""
     if not isinstance(x, Box):
         return x
@@ -225,12 +226,12 @@ def alone(x: Any) -> Any:
     return x.numpy()  # type: ignore[attr-defined]  # every box has numpy()
 
 
-def shares(a: Any, b: Any) -> bool:
+def shares(a: Array, b: Array) -> bool:
     """Whether two arrays of another library show the same memory."""
     backend = backend_of(a)
     return backend is not None and (a is b or backend.shares(a, b))
 
 
-def as_beside(model: Any, x: Any) -> Any:
+def as_beside(model: Any, x: Array) -> Any:
     """`x` itself if it is an array or a box; numbers as an array where those of `model` are."""
     return x if hasattr(x, "shape") and not isinstance(x, np.generic) else beside(model, np.asarray(x))

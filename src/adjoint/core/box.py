@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from adjoint.core.elsewhere import Elsewhere
 from adjoint.core.errors import BatchedValueError
+from adjoint.core.types import Array, Settings
 
 if TYPE_CHECKING:
     from adjoint.core.op import Op
@@ -54,7 +55,7 @@ class Box:
         """Whether this level's transform needs this box's history, not only its values."""
         return False
 
-    def process(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
+    def process(self, op: Op, args: Sequence[Any], settings: Settings) -> Any:
         """Carry out `op`, where this box has the highest level among `args`."""
         raise NotImplementedError
 
@@ -68,7 +69,7 @@ class Box:
         held = self.held
         return held.lies() if isinstance(held, Box) else held
 
-    def seen_each(self, out: Any, op: Op, settings: Mapping[str, Any]) -> Any:
+    def seen_each(self, out: Array, op: Op, settings: Settings) -> Any:
         """`out`, which in each sample shows this box's memory at a place of its own, where the path `op` would lead."""
         return out
 
@@ -114,7 +115,7 @@ def settled(arg: Any, level: int) -> Any:
     return arg.settled() if isinstance(arg, Box) and arg.level == level else arg
 
 
-def returned(x: Any, level: int) -> Any:
+def returned(x: Array, level: int) -> Any:
     """`x` as the value of the function of a transform of `level`: without those inside of it, which are over.
 
     Their arrays are still there if the function kept them: in an outer array that it wrote into, say.
@@ -129,7 +130,7 @@ def returned(x: Any, level: int) -> Any:
     return settled(x, level)
 
 
-def varies(x: Any) -> bool:
+def varies(x: Array) -> bool:
     """Whether `x` is a value for each of many samples, at whatever level."""
     while isinstance(x, Box):
         if x.per_sample:
@@ -138,7 +139,7 @@ def varies(x: Any) -> bool:
     return False
 
 
-def stays_in_index(x: Any) -> bool:
+def stays_in_index(x: Array) -> bool:
     """Whether `x` may stand in an index as it is: its values differ between samples, or between calls."""
     while isinstance(x, Box):
         if x.in_index:
@@ -147,14 +148,14 @@ def stays_in_index(x: Any) -> bool:
     return False
 
 
-def raw(x: Any) -> Any:
+def raw(x: Array) -> Any:
     """The numbers of any array or box; of all samples, inside vmap. For questions such as whether any is 0."""
     while isinstance(x, Box) and (held := x.held) is not x:
         x = held
     return x
 
 
-def apply(op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
+def apply(op: Op, args: Sequence[Any], settings: Settings) -> Any:
     """Carry out `op`: by the outermost box among `args`, or by NumPy if there is none."""
     top: Box | None = None
     for arg in args:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from adjoint.core.late import service
 from adjoint.core.places import is_of, short_name
+from adjoint.core.types import Function
 
 _LIBRARIES = ("numpy", "scipy")
 _LONGEST = 60
@@ -111,7 +112,7 @@ def _ours(function: Any, name: str) -> str:
     return f"{scipy.__name__}.{room}.{top}" if hasattr(getattr(scipy, room), top) else ""
 
 
-def _has_array_api(function: Callable[..., Any]) -> bool:
+def _has_array_api(function: Function) -> bool:
     """Whether SciPy says that `function` takes other libraries' arrays, and is not told to yet."""
     known: Any = sys.modules.get("scipy._lib._array_api")
     says = getattr(known, "xp_capabilities_table", {}).get(function)

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.types import Array
+
 # Whole numbers that have the bits of a floating-point number.
 _WORDS: dict[Any, Any] = {np.dtype(float): np.dtype(np.int64), np.dtype(np.float32): np.dtype(np.int32)}
 _BOOL = np.dtype(bool)
@@ -14,24 +16,24 @@ _MANY = 512
 _BLOCK = 1 << 16
 
 
-def where_true(condition: Any, g: Any) -> Any:
+def where_true(condition: Array, g: Array) -> Any:
     """``np.where(condition, g, 0.0)``. Of many numbers the bits are masked, which needs no branch an element."""
     if _fits(condition, g) and condition.dtype is _BOOL:
         return _masked(condition, g, 1)
     return np.where(condition, g, 0.0)
 
 
-def where_false(condition: Any, g: Any) -> Any:
+def where_false(condition: Array, g: Array) -> Any:
     """``np.where(condition, 0.0, g)``, in the same way."""
     return _masked(condition, g, 0) if _fits(condition, g) and condition.dtype is _BOOL else np.where(condition, 0.0, g)
 
 
-def where_positive(x: Any, g: Any) -> Any:
+def where_positive(x: Array, g: Array) -> Any:
     """``np.where(x > 0, g, 0.0)``, in the same way."""
     return _masked(x, g, None) if _fits(x, g) else np.where(np.greater(x, 0), g, 0.0)
 
 
-def _fits(x: Any, g: Any) -> bool:
+def _fits(x: Array, g: Array) -> bool:
     kind = np.ndarray
     return type(g) is kind and type(x) is kind and g.size > _MANY and x.shape == g.shape and g.dtype in _WORDS
 

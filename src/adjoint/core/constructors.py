@@ -19,6 +19,7 @@ from adjoint.core.protocol import in_graph
 from adjoint.core.pullbacks import NO_RULE, NotDifferentiable
 from adjoint.core.registry import Composite, register
 from adjoint.core.trees import flatten, map_tree
+from adjoint.core.types import Array, Axis, Function
 
 RuleLike = Callable[..., Any] | float | NotDifferentiable | None
 F = TypeVar("F", bound=Callable[..., Any])
@@ -26,7 +27,7 @@ Domain = tuple[float, float]
 
 
 def elementwise(
-    forward: Callable[..., Any],
+    forward: Function,
     *,
     partial: RuleLike = None,
     partials: Sequence[RuleLike] = (),
@@ -90,7 +91,7 @@ def elementwise(
 def _broadcasting(domains: Sequence[Any]) -> Samples:
     """Samples for any elementwise operation: equal shapes, scalars, and broadcasting."""
 
-    def samples(r: Callable[..., Any]) -> list[Call]:
+    def samples(r: Function) -> list[Call]:
         shapes: list[Any] = [[(3, 4)] * len(domains), [()] * len(domains)]
         if len(domains) > 1:
             shapes += [[(3, 1), (4,), (2, 1, 1)][: len(domains)], [(2, 3)] + [()] * (len(domains) - 1)]
@@ -102,7 +103,7 @@ def _broadcasting(domains: Sequence[Any]) -> Samples:
 
 
 def reduction(
-    forward: Callable[..., Any],
+    forward: Function,
     *,
     partial: RuleLike = None,
     vjp: Callable[..., Any] | None = None,
@@ -168,7 +169,7 @@ def reduction(
     )
 
 
-def spread(g: Any, shape: tuple[int, ...], axis: Any, keepdims: bool) -> Any:
+def spread(g: Array, shape: tuple[int, ...], axis: Axis, keepdims: bool) -> Any:
     """The cotangent of a sum along `axis`, at each of its terms: an array of `shape`."""
     if isinstance(g, np.ndarray | np.generic) and math.prod(shape) <= 4096:  # several times as fast as broadcast_to
         c: np.ndarray = np.empty(shape, g.dtype)
@@ -177,7 +178,7 @@ def spread(g: Any, shape: tuple[int, ...], axis: Any, keepdims: bool) -> Any:
     return spread_to(unreduced(g, shape, axis, keepdims), shape)
 
 
-def unreduced(g: Any, shape: tuple[int, ...], axis: Any, keepdims: bool) -> Any:
+def unreduced(g: Array, shape: tuple[int, ...], axis: Axis, keepdims: bool) -> Any:
     """Give a reduced array back the axes that it lost, with length 1."""
     if keepdims or not shape:
         return g
@@ -190,7 +191,7 @@ def unreduced(g: Any, shape: tuple[int, ...], axis: Any, keepdims: bool) -> Any:
 def _along_axes(domain: Domain) -> Samples:
     low, high = domain
 
-    def samples(r: Callable[..., Any]) -> list[Call]:
+    def samples(r: Function) -> list[Call]:
         def a(*shape: int) -> Any:
             return r(*shape, low=low, high=high)
 
@@ -206,7 +207,7 @@ def _along_axes(domain: Domain) -> Samples:
 
 
 def general(
-    *answers: Callable[..., Any],
+    *answers: Function,
     vjp: RuleLike = None,
     vjps: Sequence[RuleLike] = (),
     jvp: Callable[..., Any] | None = None,
@@ -238,7 +239,7 @@ def general(
             each result is looked at.
     """
 
-    def decorate(forward: Callable[..., Any]) -> Op:
+    def decorate(forward: Function) -> Op:
         arrays, many, settings = _arguments(forward)
         return _made(
             Op(
@@ -279,7 +280,7 @@ def _arguments(forward: Any) -> tuple[tuple[str, ...], tuple[str, ...], dict[str
 
 
 def linear(
-    *answers: Callable[..., Any],
+    *answers: Function,
     transpose: RuleLike,
     batch: Callable[..., Any] | str | None = None,
     flags: Sequence[str] = (),
@@ -294,7 +295,7 @@ def linear(
 
 
 def composite(
-    *answers: Callable[..., Any],
+    *answers: Function,
     samples: Samples | None = None,
     errors: Samples | None = None,
     flags: Sequence[str] = (),
@@ -325,22 +326,20 @@ def composite(
 def _giving_numbers(function: F) -> F:
     @wraps(function)
     def numbers(*args: Any, **kwargs: Any) -> Any:
-        out: Any = function(*args, **kwargs)
+        out: Array = function(*args, **kwargs)
         is_array = isinstance(out, Box | np.ndarray) and "out" not in kwargs
         return cast(Any, out)[()] if is_array and not np.shape(cast(Any, out)) else out
 
     return cast(F, numbers)
 
 
-def in_place(
-    *answers: Callable[..., Any], samples: Samples | None = None, errors: Samples | None = None
-) -> Callable[[F], F]:
+def in_place(*answers: Function, samples: Samples | None = None, errors: Samples | None = None) -> Callable[[F], F]:
     """Decorate a function that writes into its first argument, and gives nothing back."""
     return composite(*answers, samples=samples, errors=errors, flags=("in_place",))
 
 
 def constant(
-    *functions: Callable[..., Any],
+    *functions: Function,
     flags: Sequence[str] = (),
     batch: Callable[..., Any] | str | None = None,
     like: Callable[..., Any] | None = None,
@@ -375,7 +374,7 @@ def constant(
 _COMPUTED_WITH = {"rtol", "atol"}  # though they have defaults
 
 
-def _order(function: Callable[..., Any]) -> tuple[str, ...]:
+def _order(function: Function) -> tuple[str, ...]:
     """The names of a function's settings, each at its place; "" at those of arrays. None, if it takes any number."""
     code, defaults = getattr(function, "__code__", None), getattr(function, "__defaults__", None) or ()
     names = code.co_varnames[: code.co_argcount] if code else ()
@@ -383,7 +382,7 @@ def _order(function: Callable[..., Any]) -> tuple[str, ...]:
     return tuple(name if k >= required and name not in _COMPUTED_WITH else "" for k, name in enumerate(names))
 
 
-def _on_values(function: Callable[..., Any]) -> Callable[..., Any]:
+def _on_values(function: Function) -> Function:
     """`function` of values alone: boxes in lists, and those that were given by name, are made plain."""
 
     def forward(*args: Any, **kwargs: Any) -> Any:
@@ -394,11 +393,11 @@ def _on_values(function: Callable[..., Any]) -> Callable[..., Any]:
     return forward
 
 
-def _values(x: Any) -> Any:
+def _values(x: Array) -> Any:
     return alone(x)
 
 
-def not_differentiable(function: Callable[..., Any], why: str) -> Op:
+def not_differentiable(function: Function, why: str) -> Op:
     """A function that works on constants, and refuses tensors in a graph with the reason."""
     names = ("x", "y", "z", "w", "v", "u")[: getattr(function, "nin", 1)]
     rules = tuple(Rule(NotDifferentiable(why)) for _ in names)
@@ -408,13 +407,13 @@ def not_differentiable(function: Callable[..., Any], why: str) -> Op:
     )
 
 
-def not_supported(*functions: Callable[..., Any], use: str) -> None:
+def not_supported(*functions: Function, use: str) -> None:
     """Functions that work on constants, and answer a tensor in a graph with the call to `use` instead."""
     for function in functions:
         _refuse(function, use)
 
 
-def _refuse(function: Callable[..., Any], use: str) -> None:
+def _refuse(function: Function, use: str) -> None:
     def refuse(*args: Any, **kwargs: Any) -> Any:
         leaves, rebuild = flatten((args, kwargs))
         if any(map(in_graph, leaves)):

@@ -10,9 +10,10 @@ from adjoint.core.backend import backend_of, beside, is_foreign, refuse_mix, zer
 from adjoint.core.box import raw
 from adjoint.core.errors import DTypeError
 from adjoint.core.pullbacks import dtype_of, shape_of
+from adjoint.core.types import Array, DType, Index
 
 
-def one_like(x: Any) -> Any:
+def one_like(x: Array) -> Any:
     """The cotangent 1 for the value `x`: where the numbers of its innermost array are."""
     shape, dtype = shape_of(x), dtype_of(x)
     inner = raw(x)
@@ -50,7 +51,7 @@ class Lazy:
         """The same cotangent as an array that nothing else refers to."""
         raise NotImplementedError
 
-    def add_to(self, total: Any) -> Any:
+    def add_to(self, total: Array) -> Any:
         """Add to `total` in place."""
         raise NotImplementedError
 
@@ -63,13 +64,13 @@ class Scattered(Lazy):
 
     __slots__ = ("dtype", "index", "repeats", "shape", "value")
 
-    def __init__(self, value: Any, index: Any, shape: tuple[int, ...], dtype: Any, repeats: bool) -> None:
+    def __init__(self, value: Any, index: Index, shape: tuple[int, ...], dtype: DType, repeats: bool) -> None:
         self.value, self.index, self.shape, self.dtype, self.repeats = value, index, shape, dtype, repeats
 
     def dense(self) -> Any:
         return self.add_to(zeros(self.value, self.shape, self.dtype))
 
-    def add_to(self, total: Any) -> Any:
+    def add_to(self, total: Array) -> Any:
         if self.repeats:
             return _each_added(total, self.index, self.value)
         if is_foreign(total):
@@ -80,7 +81,7 @@ class Scattered(Lazy):
         return total
 
 
-def _without_new_axes(index: Any, value: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
+def _without_new_axes(index: Index, value: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
     """The same place of an array of `shape` without None in the index, which not every library writes by."""
     if not isinstance(index, tuple) or not any(part is None for part in index):
         return index, value
@@ -88,7 +89,7 @@ def _without_new_axes(index: Any, value: Any, shape: tuple[int, ...]) -> tuple[A
     return index, np.reshape(value, np.broadcast_to(np.empty(()), shape)[index].shape)
 
 
-def _each_added(total: Any, index: Any, value: Any) -> Any:
+def _each_added(total: Array, index: Index, value: Any) -> Any:
     """``total[index] += value``, where `index` may name an element several times."""
     if not is_foreign(total):
         np.add.at(total, index, value)

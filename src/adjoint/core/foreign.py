@@ -7,7 +7,6 @@ than adjoint would compute. It is asked, where it answers NumPy's protocols, and
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, cast
 
@@ -17,6 +16,7 @@ from adjoint.core.box import TRACKED, Box
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.leaks import plain
 from adjoint.core.refusals import STUMBLED, numpys
+from adjoint.core.types import Array, Function
 
 #: What most arguments are, and what needs no look.
 PLAIN = frozenset((np.ndarray, np.float64, np.float32, float, int, complex, bool))
@@ -50,7 +50,7 @@ class ForeignArrayError(NotSupportedError):
         return _differs(self.kind, protocol)
 
 
-def plain_array(x: Any, name: str) -> Any:
+def plain_array(x: Array, name: str) -> Any:
     """The argument `x` of the operation `name`: one of NumPy's own arrays, if it is an array of a class that derives.
 
     Raises:
@@ -68,7 +68,7 @@ def plain_array(x: Any, name: str) -> Any:
     return np.asarray(x)
 
 
-def asking(call: Callable[..., Any], *args: Any, protocol: str = "__array_ufunc__") -> Any:
+def asking(call: Function, *args: Any, protocol: str = "__array_ufunc__") -> Any:
     """``call(*args)``, as an answer to `protocol`: NotImplemented where a class is to be asked that answers it too."""
     try:
         return call(*args)

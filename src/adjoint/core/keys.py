@@ -18,6 +18,7 @@ from adjoint.core.box import Box, raw, varies
 from adjoint.core.errors import BatchedValueError
 from adjoint.core.leaks import lost_in_a_container, missing
 from adjoint.core.places import is_of
+from adjoint.core.types import Array, Axis
 
 # What compares, or puts in: no value is taken out.
 _ASKING = frozenset(
@@ -51,13 +52,13 @@ def hash_of(number: Any) -> int:
     return hash(values[0] if values.size else 0.0)
 
 
-def looked_up(a: Any, b: Any) -> None:
+def looked_up(a: Array, b: Array) -> None:
     """Report it if ``a == b`` is asked by a container, of a number and a key that lacks derivatives that it has.
 
     A container compares what it keeps with what is looked up, in this order; a plain number passes the question on.
     """
     number, kept = (b, a) if isinstance(a, Box) and isinstance(b, Box) else (a, b) if isinstance(a, Box) else (b, a)
-    axes: Any = getattr(kept, "shape", ())
+    axes: Axis = getattr(kept, "shape", ())
     if axes or not isinstance(kept, _NUMBERS) or varies(number) or varies(kept):
         return
     levels = missing(number, kept)

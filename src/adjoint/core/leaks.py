@@ -20,6 +20,7 @@ from adjoint.core.errors import ArgumentError, LeakWarning, LeavesGraphError
 from adjoint.core.places import CodePlace, is_of, line_number, place_of, short_name, users_frame, warn_at
 from adjoint.core.switches import Giving
 from adjoint.core.trees import flatten
+from adjoint.core.types import Array
 
 if TYPE_CHECKING:
     from adjoint.core.op import Op
@@ -221,7 +222,7 @@ def seen_again(value: Any) -> Any:
         return value
     from adjoint.core.left import tracked  # classes that only what leaves needs
 
-    def known(x: Any) -> Any:
+    def known(x: Array) -> Any:
         if isinstance(x, dict):
             return {key: known(part) for key, part in x.items()}
         if type(x) in (list, tuple):
@@ -242,7 +243,7 @@ def matters(box: Any) -> bool:
     return False
 
 
-def plain(x: Any) -> Any:
+def plain(x: Array) -> Any:
     """`x`, without the memory of where it came from."""
     return x.plain() if type(x) in TRACKED else x
 
@@ -269,7 +270,7 @@ def refused(box: Any, call: str, floor: int) -> None:
 EQUALITIES = frozenset(("equal", "array_equal", "array_equiv", "allclose"))
 
 
-def compared(op: Op, args: Sequence[Any], out: Any, floor: int) -> None:
+def compared(op: Op, args: Sequence[Any], out: Array, floor: int) -> None:
     """Note that the question `op` found an array that is differentiated equal to a plain one.
 
     ``if np.array_equal(x, self.last): return self.result`` gives what was computed of the other one.
@@ -307,12 +308,12 @@ def lost_in_a_container(box: Any, levels: tuple[int, ...], frame: FrameType) -> 
     _report(Note("a look-up", frame, box, levels, refused=True), why)
 
 
-def is_over(x: Any) -> bool:
+def is_over(x: Array) -> bool:
     """Whether `x` is a value with a history in a transform that is over: it was kept, and is used again."""
     return isinstance(x, Box) and x.level > 0 and x.carries and x.level not in _RUNNING
 
 
-def kept(x: Any) -> None:
+def kept(x: Array) -> None:
     """Report `x`, a value of a transform that is over, which another one takes for its own."""
     place = place_of(users_frame())
     if _mode.get() != "ignore":

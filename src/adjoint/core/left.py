@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from types import FrameType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from adjoint.core.box import TRACKED, Box
 from adjoint.core.places import is_of
+from adjoint.core.types import Array, Function, Index
 
 if TYPE_CHECKING:
     from adjoint.core.leaks import Note
@@ -32,7 +33,7 @@ _SIGHTS = ("lt", "le", "gt", "ge", "eq", "ne", "bool", "int", "str", "repr", "fo
 _WRITING = frozenset((np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal))
 
 
-def notes_of(x: Any) -> Notes:
+def notes_of(x: Array) -> Notes:
     """The notes of a value, or of those in a list or tuple."""
     if type(x) in TRACKED:
         return cast("Notes", x.notes)
@@ -41,7 +42,7 @@ def notes_of(x: Any) -> Notes:
     return ()
 
 
-def plain(x: Any) -> Any:
+def plain(x: Array) -> Any:
     """The value as any other; of a list or tuple, its values."""
     if type(x) in TRACKED:
         return x.plain()
@@ -51,7 +52,7 @@ def plain(x: Any) -> Any:
     return x
 
 
-def tracked(x: Any, notes: Notes) -> Any:
+def tracked(x: Array, notes: Notes) -> Any:
     """`x` with `notes`, if it holds numbers that vary and a transform that it left still runs."""
     if not notes or not any(note.running for note in notes):
         return x
@@ -68,7 +69,7 @@ def tracked(x: Any, notes: Notes) -> Any:
     return made
 
 
-def _arithmetic(base: type, name: str) -> Callable[..., Any]:
+def _arithmetic(base: type, name: str) -> Function:
     method = getattr(base, name)
 
     def tracking(self: Any, *others: Any) -> Any:
@@ -80,7 +81,7 @@ def _arithmetic(base: type, name: str) -> Callable[..., Any]:
     return tracking
 
 
-def _sight(base: type, name: str) -> Callable[..., Any]:
+def _sight(base: type, name: str) -> Function:
     method = getattr(base, name)
 
     def seen(self: Any, *others: Any) -> Any:
@@ -123,7 +124,7 @@ def _computed(result: Any, notes: Notes, asker: FrameType) -> Any:
     return result
 
 
-def _varies(x: Any) -> bool:
+def _varies(x: Array) -> bool:
     if isinstance(x, list | tuple):
         return any(map(_varies, x))
     return isinstance(x, float | complex) or (hasattr(x, "dtype") and x.dtype.kind in "fc")
@@ -142,7 +143,7 @@ def _converted(self: Any) -> float:
     return float(plain(self))
 
 
-def _digits(base: type, name: str) -> Callable[..., Any]:
+def _digits(base: type, name: str) -> Function:
     method = getattr(base, name)
 
     def read(self: Any) -> Any:
@@ -189,7 +190,7 @@ class LeftArray(np.ndarray):
     def __array_finalize__(self, like: Any) -> None:
         self.notes = getattr(like, "notes", ())
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Index) -> Any:
         return tracked(plain(self)[plain(index)], self.notes)
 
     def __iter__(self) -> Iterator[Any]:
@@ -198,7 +199,7 @@ class LeftArray(np.ndarray):
     def plain(self) -> np.ndarray:
         return self.view(np.ndarray)
 
-    def item(self, *index: Any) -> Any:
+    def item(self, *index: Index) -> Any:
         return tracked(plain(self).item(*index), self.notes)
 
     def tolist(self) -> Any:

@@ -14,6 +14,7 @@ import numpy as np
 
 from adjoint.core.backend import is_foreign, shares
 from adjoint.core.box import Box
+from adjoint.core.types import Array, Function
 
 F = TypeVar("F", bound=Callable[..., Any])
 Order = str | tuple[int, ...]
@@ -40,14 +41,14 @@ AS_MADE = Memory("perhaps")
 NEW, NEW_C, NEW_A, NEW_K = (Memory("never", order) for order in ("", "C", "A", "K"))
 
 
-def owner(array: Any) -> Any:
+def owner(array: Array) -> Any:
     """The object that owns an array's memory; `numpy.lib.stride_tricks` puts one of its own in between."""
     while (base := getattr(array, "base", None)) is not None:
         array = base
     return array
 
 
-def shows(out: Any, data: Any) -> bool:
+def shows(out: Array, data: Any) -> bool:
     """Whether the array `out`, made from `data`, lies in its memory, or is `data` itself."""
     if issubclass(type(out), np.ndarray):
         return issubclass(type(data), np.ndarray) and owner(out) is owner(data)
@@ -56,7 +57,7 @@ def shows(out: Any, data: Any) -> bool:
     return isinstance(out, Box) and isinstance(data, Box) and out is not data and _root(out) is _root(data)
 
 
-def lies(x: Any) -> Any:
+def lies(x: Array) -> Any:
     """A plain array that lies as `x` does: of one sample, inside vmap. What is no array is given back."""
     return x.lies() if isinstance(x, Box) else x
 
@@ -93,7 +94,7 @@ def is_laid_out(model: Any, axes: Sequence[int]) -> bool:
     return bool(np.transpose(model, axes).flags.c_contiguous)
 
 
-def in_order(x: Any, order: Order) -> Any:
+def in_order(x: Array, order: Order) -> Any:
     """A copy of `x` with its axes in this order, which may be their numbers, the outermost first."""
     if is_foreign(x):
         return x.copy()
@@ -102,7 +103,7 @@ def in_order(x: Any, order: Order) -> Any:
     return np.transpose(np.copy(np.transpose(x, order), order="C"), tuple(np.argsort(order)))
 
 
-def ordered(x: Any, order: str | None, copy: bool | None = None) -> Any:
+def ordered(x: Array, order: str | None, copy: bool | None = None) -> Any:
     """`x` in the order that `np.array(x, order=order, copy=copy)` gives: itself, unless it has to be copied."""
     if copy:
         return in_order(x, order or "K")
@@ -112,7 +113,7 @@ def ordered(x: Any, order: str | None, copy: bool | None = None) -> Any:
     return x if is_laid_out(model, axes_by(order, model)) else in_order(x, order)
 
 
-def lying_as(made: Any, by_numpy: Callable[..., Any], *arrays: Any) -> Any:
+def lying_as(made: Any, by_numpy: Function, *arrays: Array) -> Any:
     """`made`, which lies in memory as NumPy's result for `arrays` does."""
     there, *models = map(lies, (made, *arrays))
     if there.ndim < 2 or not all(isinstance(x, np.ndarray | np.generic) for x in (there, *models)):
@@ -166,7 +167,7 @@ def with_strides(array: np.ndarray, strides: tuple[int, ...]) -> np.ndarray:
     return copy
 
 
-def settled_as(memory: Memory, out: Any, given: Sequence[Any]) -> Any:
+def settled_as(memory: Memory, out: Array, given: Sequence[Any]) -> Any:
     """`out`, made from the arrays `given`, where `memory` says: copied, if it lies elsewhere."""
     model = lies(out)
     if not isinstance(model, np.ndarray):

@@ -12,6 +12,7 @@ from adjoint.core.backend import alone
 from adjoint.core.box import Box, apply, outermost, varies
 from adjoint.core.errors import ArgumentError, BatchedValueError, NotDifferentiableError
 from adjoint.core.memory import NEW_K, Memory
+from adjoint.core.types import Function
 from adjoint.core.words import MEANT, function_at, has_words, in_numpys_words
 
 Kind = Literal["elementwise", "reduction", "linear", "general", "constant"]
@@ -52,7 +53,7 @@ def rule_of(function: Callable[..., Any] | float | Rule) -> Rule:
     return Rule(function, parameters(function))
 
 
-def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
+def parameters(function: Function) -> tuple[str, ...]:
     """The parameter names of a plain Python function."""
     code = getattr(function, "__code__", None)
     if code is None:
@@ -107,7 +108,7 @@ class Op:
     def __init__(
         self,
         name: str,
-        forward: Callable[..., Any],
+        forward: Function,
         inputs: tuple[str, ...],
         rules: tuple[Rule, ...] = (),
         jvps: tuple[Rule | None, ...] = (),

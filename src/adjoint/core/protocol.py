@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any, cast
 
@@ -15,6 +15,7 @@ from adjoint.core.leaks import refused
 from adjoint.core.memory import as_walked, in_order, lies, lying_as
 from adjoint.core.registry import ANSWERS, REDUCTIONS, answer, entries
 from adjoint.core.trees import flatten
+from adjoint.core.types import Array, DType, Function
 
 
 def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -53,17 +54,17 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
     return store(_cast(ours(*inputs), dtype), out)
 
 
-def _single(out: Any) -> Any:
+def _single(out: Array) -> Any:
     return out[0] if isinstance(out, tuple) and len(out) == 1 else out
 
 
-def _cast(value: Any, dtype: Any) -> Any:
+def _cast(value: Any, dtype: DType) -> Any:
     if isinstance(value, tuple):
         return tuple(_cast(x, dtype) for x in value)
     return value if dtype is None else value.astype(dtype)
 
 
-def _of_loop(ufunc: np.ufunc, inputs: tuple[Any, ...], dtype: Any, casting: Any) -> tuple[Any, ...]:
+def _of_loop(ufunc: np.ufunc, inputs: tuple[Any, ...], dtype: DType, casting: Any) -> tuple[Any, ...]:
     """`inputs` in the dtypes in which NumPy computes results of `dtype`."""
     given = [x.dtype if hasattr(x, "dtype") else type(x) for x in inputs]
     wanted = (*(None,) * ufunc.nin, *(np.dtype(dtype),) * ufunc.nout)
@@ -73,7 +74,7 @@ def _of_loop(ufunc: np.ufunc, inputs: tuple[Any, ...], dtype: Any, casting: Any)
     )
 
 
-def _converted(x: Any, dtype: Any) -> Any:
+def _converted(x: Array, dtype: DType) -> Any:
     """`x` in this dtype; what is repeated along an axis in the order in which it is gone through, as by NumPy."""
     model = lies(x)
     repeated = isinstance(model, np.ndarray) and 0 in model.strides
@@ -86,9 +87,7 @@ def _only(function: Any, kwargs: Mapping[str, Any], **harmless: tuple[Any, ...])
             raise NotSupportedError(f"np.{function.__name__} on a tensor does not take {name}={value!r}; leave it out")
 
 
-def _masked(
-    ours: Callable[..., Any], ufunc: np.ufunc, inputs: tuple[Any, ...], out: Any, where: Any, dtype: Any
-) -> Any:
+def _masked(ours: Function, ufunc: np.ufunc, inputs: tuple[Any, ...], out: Array, where: Any, dtype: DType) -> Any:
     """``ufunc(..., out=out, where=mask)``: elements outside the mask keep what `out` has, and its gradient."""
     if out is None:
         raise ArgumentError(
@@ -106,7 +105,7 @@ def _masked(
 for_a_rule: ContextVar[bool] = ContextVar("for_a_rule", default=False)
 
 
-def detached(x: Any) -> Any:
+def detached(x: Array) -> Any:
     """The same values without their history, for a rule whose derivative by them is 0."""
     if not isinstance(x, Box):
         return x
@@ -119,7 +118,9 @@ def detached(x: Any) -> Any:
     return value
 
 
-def _reduced_at(ufunc: np.ufunc, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+def _reduced_at(
+    ufunc: np.ufunc, array: Array, indices: Array, axis: int = 0, dtype: DType = None, out: Array = None
+) -> Any:
     """``ufunc.reduceat``: a reduction for each two indices that follow each other."""
     rows, starts = np.moveaxis(_cast(array, dtype), axis, 0), np.asarray(detached(indices)).tolist()
     stops = [*starts[1:], rows.shape[0]]
@@ -151,7 +152,7 @@ def _by_method(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: di
     return store(result if dtype is None or result.dtype == dtype else result.astype(dtype), out)
 
 
-def store(result: Any, out: Any) -> Any:
+def store(result: Any, out: Array) -> Any:
     """Put `result` into `out`, as ``out=`` does, and give `out` back; without `out`, the result."""
     if out is None:
         return result
@@ -171,7 +172,7 @@ def store(result: Any, out: Any) -> Any:
     return out
 
 
-def _put(result: Any, out: Any, function: Callable[..., Any]) -> Any:
+def _put(result: Any, out: Array, function: Function) -> Any:
     """`store`, into what has the shape of the result: only ufuncs broadcast into `out`."""
     if out is not None and not isinstance(out, Box | np.ndarray):
         raise TypeError(f"np.{function.__name__}: out= must be an array; got {type(out).__name__}")
@@ -184,12 +185,12 @@ def _put(result: Any, out: Any, function: Callable[..., Any]) -> Any:
     return store(result, out)
 
 
-def in_graph(x: Any) -> bool:
+def in_graph(x: Array) -> bool:
     """Whether `x` is a box whose history matters."""
     return isinstance(x, Box) and bool(getattr(x, "requires_grad", True))
 
 
-def array_function(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+def array_function(function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """Answer any NumPy function that is not a ufunc."""
     ours = answer(function)
     if ours is None:

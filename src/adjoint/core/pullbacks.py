@@ -32,6 +32,7 @@ from adjoint.core.errors import (
 )
 from adjoint.core.op import Op, Rule
 from adjoint.core.switches import Setting
+from adjoint.core.types import Array, DType
 
 
 class NotDifferentiable:
@@ -264,7 +265,7 @@ def where(op: Op, name: str) -> str:
     )
 
 
-def dtype_of(x: Any) -> Any:
+def dtype_of(x: Array) -> Any:
     """The dtype of any array, box or Python number."""
     try:
         return x.dtype
@@ -272,7 +273,7 @@ def dtype_of(x: Any) -> Any:
         return np.asarray(x).dtype
 
 
-def shape_of(x: Any) -> Any:
+def shape_of(x: Array) -> Any:
     """The shape of any array, box or Python number."""
     try:
         shape = x.shape
@@ -281,7 +282,7 @@ def shape_of(x: Any) -> Any:
     return shape_and_layout(x, shape) if ELSEWHERE else shape
 
 
-def fit(c: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+def fit(c: Any, shape: tuple[int, ...], dtype: DType) -> Any:
     """Bring cotangent `c` back to an input's `shape` and `dtype`: undo broadcasting and promotion."""
     if c is None:
         return c
@@ -305,7 +306,7 @@ def strict_cotangents() -> Setting:
 def _like(op: Op) -> Callable[[Any, Any], Any]:
     """What brings a cotangent `c` of `op` to the dtype of `g`, which is the value's: of a real value, its real part."""
 
-    def like(c: Any, g: Any) -> Any:
+    def like(c: Any, g: Array) -> Any:
         if c is None or c.dtype == g.dtype:
             return c
         if c.dtype.kind == "c" and g.dtype.kind != "c":

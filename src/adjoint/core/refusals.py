@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from opcode import opmap
 from types import TracebackType
 from typing import Any
@@ -14,6 +14,7 @@ from adjoint.core.box import Box, raw
 from adjoint.core.errors import ArgumentError
 from adjoint.core.places import is_of
 from adjoint.core.trees import flatten
+from adjoint.core.types import Array, DType, Function, Settings
 
 #: What Python and NumPy raise where an argument is of no use. Ours are subclasses, and say themselves what is wrong.
 STUMBLED = (
@@ -44,7 +45,7 @@ _USUAL: dict[str, frozenset[type]] = {
 RARE = frozenset(_USUAL)
 
 
-def numpys(error: Exception, function: Callable[..., Any], args: Any, kwargs: Mapping[str, Any]) -> Exception:
+def numpys(error: Exception, function: Function, args: Any, kwargs: Mapping[str, Any]) -> Exception:
     """What is raised where an answer to ``function(*args, **kwargs)`` ended with `error`.
 
     That is NumPy's error for the same call by plain numbers, if `error` came from our code, and NumPy raises one.
@@ -56,7 +57,7 @@ def numpys(error: Exception, function: Callable[..., Any], args: Any, kwargs: Ma
     return found
 
 
-def _in_words(error: Exception, function: Callable[..., Any], args: Any) -> Exception:
+def _in_words(error: Exception, function: Function, args: Any) -> Exception:
     """What NumPy takes, or does not know: a slip of our code says nothing to who called."""
     if isinstance(error, TypeError | ValueError | IndexError):
         return error
@@ -64,7 +65,7 @@ def _in_words(error: Exception, function: Callable[..., Any], args: Any) -> Exce
     return ArgumentError(f"{getattr(function, '__name__', function)} takes arrays and numbers; got ({kinds})")
 
 
-def unusual(settings: Mapping[str, Any]) -> bool:
+def unusual(settings: Settings) -> bool:
     """Whether a keyword argument has a value that NumPy may refuse and our code may not."""
     for name, value in settings.items():
         usual = _USUAL.get(name)
@@ -73,14 +74,14 @@ def unusual(settings: Mapping[str, Any]) -> bool:
     return False
 
 
-def refuse(function: Callable[..., Any], args: Any, kwargs: Mapping[str, Any]) -> None:
+def refuse(function: Function, args: Any, kwargs: Mapping[str, Any]) -> None:
     """Raise what NumPy raises for the same call by plain numbers, if it raises."""
     error = _raised(function, args, kwargs)
     if error is not None:
         raise error
 
 
-def _raised(function: Callable[..., Any], args: Any, kwargs: Mapping[str, Any]) -> Exception | None:
+def _raised(function: Function, args: Any, kwargs: Mapping[str, Any]) -> Exception | None:
     leaves, rebuild = flatten((args, dict(kwargs)))
     given, named = rebuild([_numbers(x) for x in leaves])
     try:
@@ -91,7 +92,7 @@ def _raised(function: Callable[..., Any], args: Any, kwargs: Mapping[str, Any]) 
     return None
 
 
-def _numbers(x: Any) -> Any:
+def _numbers(x: Array) -> Any:
     """Numbers of the shape and dtype of a box, its own where it is one array; of an array, a copy."""
     if isinstance(x, np.ndarray):
         return x.copy()
@@ -113,7 +114,7 @@ def _is_slip(traceback: TracebackType | None) -> bool:
     return not (raised and is_of(traceback.tb_frame, "adjoint"))
 
 
-def _is_inexact(dtype: Any) -> bool:
+def _is_inexact(dtype: DType) -> bool:
     try:
         return np.dtype(dtype).kind in "fc"
     except TypeError:

@@ -14,6 +14,7 @@ from adjoint.core.errors import ArgumentError
 from adjoint.core.memory import AS_MADE, Memory
 from adjoint.core.op import Op, Samples
 from adjoint.core.refusals import RARE, STUMBLED, numpys, refuse, unusual
+from adjoint.core.types import Function
 from adjoint.core.words import ARGUMENTS, FUNCTIONS, MEANT, function_at, has_words, in_numpys_words
 
 #: Names of arguments that need a second look.
@@ -32,7 +33,7 @@ class Composite:
     def __init__(
         self,
         name: str,
-        function: Callable[..., Any],
+        function: Function,
         answers: tuple[Callable[..., Any], ...] = (),
         samples: Samples | None = None,
         errors: Samples | None = None,
@@ -118,12 +119,12 @@ def operation(name: str) -> Entry:
     return ENTRIES[name]
 
 
-def by_any_name(name: str) -> Callable[..., Any]:
+def by_any_name(name: str) -> Function:
     """The operation called `name` here, or in PyTorch."""
     return placed(FUNCTIONS.get(name, name))
 
 
-def placed(name: str) -> Callable[..., Any]:
+def placed(name: str) -> Function:
     """The operation of this name, or the function ``module:name``."""
     return function_at(name) if ":" in name else operation(name)
 

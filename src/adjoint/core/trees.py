@@ -9,18 +9,19 @@ import numpy as np
 
 from adjoint.core.backend import is_foreign
 from adjoint.core.box import Box
+from adjoint.core.types import Tree
 
 NAMESPACE = "adjoint"
 _PLAIN = (Box, np.ndarray, np.generic, float, int, complex)
 _known: set[type] = set()
 
 
-def is_leaf(tree: Any) -> bool:
+def is_leaf(tree: Tree) -> bool:
     """Whether `tree` is one array or number, so that optree need not be loaded."""
     return isinstance(tree, _PLAIN) or is_foreign(tree)
 
 
-def flatten(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
+def flatten(tree: Tree) -> tuple[list[Any], Callable[[list[Any]], Any]]:
     """The leaves of `tree`, and the function that puts leaves back into its shape.
 
     Example:
@@ -65,13 +66,13 @@ def _register(kind: type) -> None:
     )
 
 
-def map_tree(function: Callable[[Any], Any], tree: Any) -> Any:
+def map_tree(function: Callable[[Any], Any], tree: Tree) -> Any:
     """Apply `function` to each leaf of `tree`."""
     leaves, rebuild = flatten(tree)
     return rebuild([function(leaf) for leaf in leaves])
 
 
-def paths(tree: Any) -> list[str]:
+def paths(tree: Tree) -> list[str]:
     """A readable name for each leaf, as in ``params['w'][0]``."""
     if is_leaf(tree):
         return [""]
@@ -82,7 +83,7 @@ def paths(tree: Any) -> list[str]:
     return ["".join(f"[{key!r}]" for key in path) for path in found]
 
 
-def matched(tree: Any, like: Any) -> list[Any]:
+def matched(tree: Tree, like: Any) -> list[Any]:
     """The leaves of `tree`, one for each of `like`; None where `tree` has None for a leaf or for a whole branch.
 
     Raises:
@@ -110,7 +111,7 @@ def matched(tree: Any, like: Any) -> list[Any]:
     return found
 
 
-def _shown(tree: Any) -> str:
+def _shown(tree: Tree) -> str:
     import optree
 
     return str(optree.tree_map(lambda _: "*", tree, namespace=NAMESPACE)).replace("'*'", "*")

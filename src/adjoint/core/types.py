@@ -1,11 +1,26 @@
-"""Type aliases for functions that transforms take and return, for editors and type checkers."""
+"""Names for what annotations mean. A type checker sees through most of them; a reader sees what is expected."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
-Function = Callable[..., Any]
+#: What NumPy takes as an array: an array, a number, or a box of one (a tensor, a dual, a batch, a symbol). Its
+#: methods are found at run time, through NumPy's protocols, so that a checker cannot know them.
+Array: TypeAlias = Any
+#: Lists, tuples and dictionaries, nested at will, with arrays as leaves.
+Tree: TypeAlias = Any
+#: What stands between brackets: numbers, slices, ``None``, ``...``, arrays, and tuples of these.
+Index: TypeAlias = Any
+#: The lengths of axes, or of the only one.
+ShapeLike: TypeAlias = Any
+#: Numbers of axes; None for all of them.
+Axis: TypeAlias = Any
+#: A NumPy dtype, or what names one: ``float``, ``"float32"``.
+DType: TypeAlias = Any
+#: The arguments of an operation that are no arrays, by name.
+Settings: TypeAlias = Mapping[str, Any]
+Function: TypeAlias = Callable[..., Any]
 #: The parameters of a function that is given; what is given back has the same.
 P = ParamSpec("P")
 #: The parameters of a method, after the instance.

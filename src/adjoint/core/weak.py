@@ -7,11 +7,11 @@ printed and lost. So callbacks here are functions of C, which also get the refer
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
 from functools import partial
 from typing import Any, Generic, TypeVar
 
 from adjoint.core.locks import WRITES
+from adjoint.core.types import Function
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -20,7 +20,7 @@ _held: list[weakref.ref[Any]] = []
 _limit = [64]  # how many references there may be before those to what is gone are dropped
 
 
-def at_end(thing: Any, function: Callable[..., Any]) -> None:
+def at_end(thing: Any, function: Function) -> None:
     """Call `function`, which is C's and takes a reference, when `thing` goes."""
     with WRITES:
         _held.append(weakref.ref(thing, function))

@@ -5,9 +5,11 @@ An argument that a function has by that name is its own. Other words are looked 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from importlib import import_module
 from typing import Any
+
+from adjoint.core.types import Function
 
 #: PyTorch's name of an argument, and NumPy's: the first of these that a function has.
 ARGUMENTS: dict[str, tuple[str, ...]] = {
@@ -91,10 +93,10 @@ def has_words(kwargs: Mapping[str, Any]) -> bool:
     return not ARGUMENTS.keys().isdisjoint(kwargs)
 
 
-def function_at(place: str) -> Callable[..., Any]:
+def function_at(place: str) -> Function:
     """The function ``module:name``."""
     module, _, name = place.rpartition(":")
-    found: Callable[..., Any] = getattr(import_module(module), name)
+    found: Function = getattr(import_module(module), name)
     return found
 
 

@@ -14,13 +14,14 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.core.op import Op, rule_of
+from adjoint.core.types import Array
 from adjoint.distributed import exchange
 from adjoint.distributed.world import Exchange, World, world
 
 _UFUNCS = {"sum": np.add, "max": np.maximum, "min": np.minimum}
 
 
-def _together(call: str, x: Any, steps: Callable[[World, np.ndarray], Exchange]) -> Any:
+def _together(call: str, x: Array, steps: Callable[[World, np.ndarray], Exchange]) -> Array:
     """Say what is called, then do it."""
     here, array = world(), np.asarray(x, order="C")
     if array.dtype.kind not in "biufc":
@@ -35,16 +36,16 @@ def _together(call: str, x: Any, steps: Callable[[World, np.ndarray], Exchange])
         return here.run(what, both())
 
 
-def _all_reduce(x: Any, /, op: str = "sum") -> Any:
+def _all_reduce(x: Array, /, op: str = "sum") -> Array:
     out = _together(f"all_reduce(op={op!r})", x, lambda here, a: exchange.reduce(here, a, _UFUNCS[op]))
     return out[()] if not isinstance(x, np.ndarray) else out
 
 
-def _all_gather(x: Any, /) -> Any:
+def _all_gather(x: Array, /) -> Array:
     return _together("all_gather", x, exchange.gather)
 
 
-def _reduce_scatter(x: Any, /) -> Any:
+def _reduce_scatter(x: Array, /) -> Array:
     def steps(here: World, a: np.ndarray) -> Exchange:
         size = a[0].size
         bounds = [i * size for i in range(here.size + 1)]
@@ -54,18 +55,18 @@ def _reduce_scatter(x: Any, /) -> Any:
     return _together("reduce_scatter", x, steps)
 
 
-def _broadcast(x: Any, /, root: int = 0) -> Any:
+def _broadcast(x: Array, /, root: int = 0) -> Array:
     out = _together(f"broadcast(root={root})", x, lambda here, a: exchange.broadcast(here, a, root))
     return np.array(out) if isinstance(x, np.ndarray) else out[()]
 
 
-def _reduce_to(x: Any, /, root: int = 0) -> Any:
+def _reduce_to(x: Array, /, root: int = 0) -> Array:
     """The sum of all ranks' arrays on `root`; zeros elsewhere."""
     total = _together(f"the sum at rank {root}", x, lambda here, a: exchange.reduce(here, a, np.add))
     return total if world().rank == root else np.zeros_like(total)
 
 
-def _shift(x: Any, /, by: int = 1) -> Any:
+def _shift(x: Array, /, by: int = 1) -> Array:
     def steps(here: World, a: np.ndarray) -> Exchange:
         out = np.empty_like(a)
         to, source = (here.rank + by) % here.size, (here.rank - by) % here.size
@@ -106,7 +107,7 @@ _collect: Op = _op(
 _moved: Op = _op(_shift, lambda g, by: _moved(g, by=-by), lambda x, by: _moved(x, by=by), {"by": 1}, linear=True)
 
 
-def _share(x: Any, out: Any) -> Any:
+def _share(x: Array, out: Array) -> Array:
     """The part of an extreme that each rank's element has: all of it, or as much as its equals."""
     there = np.equal(x, out).astype(out.dtype)
     return there / _sum(there)
@@ -122,7 +123,7 @@ _extreme: Op = _op(
 )
 
 
-def all_reduce(x: Any, op: str = "sum") -> Any:
+def all_reduce(x: Array, op: str = "sum") -> Array:
     """The arrays of all ranks, joined element by element: the same bits on every rank, at every run.
 
     Args:
@@ -148,7 +149,7 @@ def all_reduce(x: Any, op: str = "sum") -> Any:
     return _sum(x, op="sum") if op == "sum" else _extreme(x, op=op)
 
 
-def all_gather(x: Any) -> Any:
+def all_gather(x: Array) -> Array:
     """The arrays of all ranks, stacked: of shape (ranks, *x.shape), on every rank.
 
     Raises:
@@ -162,7 +163,7 @@ def all_gather(x: Any) -> Any:
     return _gather(x)
 
 
-def reduce_scatter(x: Any) -> Any:
+def reduce_scatter(x: Array) -> Array:
     """The sum over all ranks of ``x[rank]``, for the `rank` of this process: an array of shape ``x.shape[1:]``.
 
     Args:
@@ -184,7 +185,7 @@ def reduce_scatter(x: Any) -> Any:
     return _scatter(x)
 
 
-def broadcast(x: Any, root: int = 0) -> Any:
+def broadcast(x: Array, root: int = 0) -> Array:
     """The array of rank `root`, on every rank.
 
     Args:
@@ -203,7 +204,7 @@ def broadcast(x: Any, root: int = 0) -> Any:
     return _spread(x, root=_rank("broadcast", root))
 
 
-def shift(x: Any, by: int = 1) -> Any:
+def shift(x: Array, by: int = 1) -> Array:
     """The array of the rank `by` places before this one, the ranks forming a ring.
 
     Every rank sends and receives, so this is how neighbours exchange the edges of their parts.

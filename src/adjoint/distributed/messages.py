@@ -9,6 +9,7 @@ import numpy as np
 from adjoint.core.box import Box, raw
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import Op, rule_of
+from adjoint.core.types import Array
 from adjoint.distributed import exchange
 from adjoint.distributed.world import HEADER, DistributedError, Exchange, World, line, told, world
 from adjoint.tape.tensor import Tensor
@@ -18,7 +19,7 @@ _FORTH, _BACK = 1, 2
 _LIVE = ", which has a gradient"
 
 
-def _send(call: str, x: Any, to: int, channel: int) -> None:
+def _send(call: str, x: Array, to: int, channel: int) -> None:
     here, array = world(), np.asarray(x, order="C")
 
     def steps() -> Exchange:
@@ -44,7 +45,7 @@ def _receive(like: Any, source: int, channel: int) -> tuple[np.ndarray, str]:
     return out, told(said)
 
 
-def _going(x: Any, to: int, live: bool) -> Any:
+def _going(x: Array, to: int, live: bool) -> Array:
     _send(_LIVE if live else "", x, to, _FORTH)
     return np.float64(0.0)
 
@@ -59,7 +60,7 @@ _sent = Op(
 )
 
 
-def _taken_back(g: Any, source: int) -> Any:
+def _taken_back(g: Array, source: int) -> Array:
     _send("", raw(g), source, _BACK)
     return np.zeros_like(g)
 
@@ -69,7 +70,7 @@ _received = Op(
 )
 
 
-def send(x: Any, to: int) -> Any:
+def send(x: Array, to: int) -> Array:
     """Send an array to rank `to`, which takes it by `recv`.
 
     Returns:

@@ -22,6 +22,7 @@ import numpy as np
 from adjoint.core.op import Op
 from adjoint.core.pullbacks import Pullback
 from adjoint.core.trees import flatten
+from adjoint.core.types import Array
 from adjoint.distributed import exchange
 from adjoint.distributed.collectives import all_reduce
 from adjoint.distributed.world import Exchange, Pending, World, world
@@ -61,7 +62,7 @@ class Bucket:
         steps = exchange.reduce(here, self.flat, np.add, self.channel)
         self.pending = Pending(here, "the mean of gradients in DataParallel", steps)
 
-    def state(self, i: int, g: Any) -> int:
+    def state(self, i: int, g: Array) -> int:
         """What is known here of the gradient `g` of parameter number `i`."""
         if g is None:
             return _ABSENT
@@ -155,7 +156,7 @@ class DataParallel(Module):
                 p.node = leaf
 
     def _gate(self, bucket: Bucket, i: int, leaf: Node) -> Node:
-        def run(g: Any, saved: Any) -> Sequence[Any]:
+        def run(g: Array, saved: Any) -> Sequence[Any]:
             if type(g) is np.ndarray:
                 bucket.put(world(), i, g)
                 for other in self._buckets:
@@ -290,7 +291,7 @@ def weighted(loss: Any, examples: int) -> Any:
     return loss if factor == 1 else loss * factor
 
 
-def shard(*arrays: Any) -> Any:
+def shard(*arrays: Array) -> Array:
     """This rank's rows of the examples of all ranks: the ranks' parts follow one another, and differ by 1 at most.
 
     Args:

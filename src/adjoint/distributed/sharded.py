@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.errors import ArgumentError
+from adjoint.core.types import Array
 from adjoint.distributed import exchange
 from adjoint.distributed.world import world
 from adjoint.optim import LBFGS, Optimizer
@@ -77,7 +78,7 @@ class ShardedOptimizer(Optimizer):
             mine = [p.data.reshape(-1) for p in ranks[here.rank]]
             piece = np.concatenate(mine) if mine else np.empty(0, dtype)
 
-            def steps(piece: Any = piece, out: Any = out, bounds: Any = bounds) -> Any:
+            def steps(piece: Any = piece, out: Array = out, bounds: Any = bounds) -> Array:
                 yield from here.agreed(f"ShardedOptimizer.step() of {bounds}", 0)
                 yield from exchange.gather_pieces(here, piece, out, bounds)
 

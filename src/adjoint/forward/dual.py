@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from adjoint.core.errors import LeavesGraphError
 from adjoint.core.foreign import PLAIN, plain_array
 from adjoint.core.leaks import EQUALITIES, compared, entering, left, matters, plain, refused
 from adjoint.core.op import Op
+from adjoint.core.types import Array, Settings
 from adjoint.forward.fast import fast_path
 from adjoint.forward.push import build, shaped
 from adjoint.tape.modes import recording_floor
@@ -41,10 +42,10 @@ class Dual(WithFastPaths):
     def fast_path(cls, op: Op, otherwise: FastPath) -> FastPath:
         return fast_path(op, cls, otherwise)
 
-    def processed(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
+    def processed(self, op: Op, args: Sequence[Array], settings: Settings) -> Array:
         level = self.level
-        values: list[Any] = []
-        tangents: list[Any] = []
+        values: list[Array] = []
+        tangents: list[Array] = []
         wanted: list[int] = []
         for i, arg in enumerate(args):
             if isinstance(arg, Box):
@@ -82,7 +83,7 @@ class Dual(WithFastPaths):
         result = dual(out, tangent, level)
         return self.viewed(result, op, settings) if len(args) == 1 else result
 
-    def _constant(self, array: Any) -> tuple[Any, ...]:
+    def _constant(self, array: Array) -> tuple[Array, ...]:
         return array, None
 
     def _is_number(self) -> bool:
@@ -119,7 +120,7 @@ class Dual(WithFastPaths):
         primal = self.primal
         return primal.numpy() if isinstance(primal, Box) else to_host(primal)  # type: ignore[attr-defined]  # every box has numpy()
 
-    def _left(self, value: Any, call: str) -> Any:
+    def _left(self, value: Array, call: str) -> Array:
         return left(value, self, call, recording_floor.get())
 
     def item(self, *index: int) -> Any:
@@ -147,7 +148,7 @@ class Dual(WithFastPaths):
         return f"dual({self.primal!r}, tangent={self.tangent!r})"
 
 
-def dual(primal: Any, tangent: Any, level: int) -> Dual:
+def dual(primal: Array, tangent: Array, level: int) -> Dual:
     """`primal` with its `tangent` (None for a constant) in its shape and dtype; whole numbers carry none."""
     if not hasattr(primal, "dtype"):
         primal = np.asarray(primal)[()]

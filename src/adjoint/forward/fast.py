@@ -12,6 +12,7 @@ import numpy as np
 
 from adjoint.arrays.fast_path import ARRAYS, PLAIN, FastPath
 from adjoint.core.op import NO_SETTINGS, Op
+from adjoint.core.types import Array
 from adjoint.forward.push import build, shaped
 
 _FLOATS = frozenset((np.dtype(np.float64), np.dtype(np.float32)))
@@ -25,7 +26,7 @@ def fast_path(op: Op, kind: Any, otherwise: FastPath) -> FastPath:
 def _of_one(op: Op, kind: Any, otherwise: FastPath) -> FastPath:
     forward, new, push = op.forward, object.__new__, build(op, (0,), True)
 
-    def short(x: Any) -> Any:
+    def short(x: Array) -> Array:
         if type(x) is not kind:
             return otherwise(x)
         p, t = x._layers if x._base is None else x.layers
@@ -50,7 +51,7 @@ def _of_two(op: Op, kind: Any, otherwise: FastPath) -> FastPath:
     forward, new = op.forward, object.__new__
     first, second, both = (build(op, wanted, True) for wanted in ((0,), (1,), (0, 1)))
 
-    def short(x: Any, y: Any) -> Any:
+    def short(x: Array, y: Array) -> Array:
         p, q, t, u, level = x, y, None, None, 0
         if type(x) is kind:
             level = x.level

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from adjoint.arrays.python_number import FAST_OPERATORS, REAL, REFLECTED, Python
 from adjoint.core.codegen import defined
 from adjoint.core.op import Op
 from adjoint.core.registry import operation
+from adjoint.core.types import Array, Settings
 from adjoint.forward.dual import Dual
 from adjoint.forward.fast import fast_path
 
@@ -28,7 +29,7 @@ class DualNumber(PythonNumber, Dual):
     def as_array(self) -> Any:
         return Dual.of(self._layers, self.level)
 
-    def process(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
+    def process(self, op: Op, args: Sequence[Array], settings: Settings) -> Array:
         return self.as_array().process(op, tuple(map(as_numpy, args)), settings)
 
 
@@ -40,18 +41,18 @@ def _first_use(name: str, op: str, slower: str) -> Callable[[Any, Any], Any]:
     slow = getattr(PythonNumber, f"__{name}__")
     reflected = name in REFLECTED
 
-    def first(self: Any, other: Any) -> Any:
+    def first(self: Any, other: Array) -> Array:
         found: Any = operation(op)
         text = f"def fits(a, b): return not ({slower or 'False'})"
         fits: Callable[[Any, Any], bool] = defined(text, f"values of {name}", {"real": REAL}, "fits")
         short = fast_path(found, DualNumber, (lambda a, b: slow(b, a)) if reflected else slow)
 
-        def method(self: Any, other: Any) -> Any:
+        def method(self: Any, other: Array) -> Array:
             kind = type(other)
             b = other._layers[0] if kind is DualNumber else other if kind is float or kind is int else None
             return short(self, other) if type(b) in REAL and fits(self._layers[0], b) else slow(self, other)
 
-        def back(self: Any, other: Any) -> Any:
+        def back(self: Any, other: Array) -> Array:
             kind, b = type(other), self._layers[0]
             fit = (kind is float or kind is int) and type(b) in REAL and fits(other, b)
             return short(other, self) if fit else slow(self, other)

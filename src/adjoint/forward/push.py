@@ -24,6 +24,7 @@ from adjoint.core.errors import LeavesGraphError, NotDifferentiableError
 from adjoint.core.leaks import begin, over
 from adjoint.core.op import Op
 from adjoint.core.pullbacks import NO_RULE, NotDifferentiable, dtype_of, refuse_complex, shape_of, where
+from adjoint.core.types import Array, Settings
 from adjoint.tape.backward import backward
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import leaf, pull_for
@@ -105,25 +106,25 @@ def _explicit(op: Op, i: int, t: str, scope: dict[str, Any]) -> str:
     return f"rule{i}({', '.join(t if name == 't' else where(op, name) for name in rule.names)})"
 
 
-def _every(args: Sequence[Any], tangents: Mapping[int, Any]) -> list[Any]:
+def _every(args: Sequence[Array], tangents: Mapping[int, Any]) -> list[Array]:
     """The tangents of all `args`: None for those that do not vary."""
     return [tangents.get(i) for i in range(len(args))]
 
 
-def _zeros(args: Sequence[Any], tangents: Mapping[int, Any]) -> list[Any]:
+def _zeros(args: Sequence[Array], tangents: Mapping[int, Any]) -> list[Array]:
     """The tangents of all `args`: zeros for those that do not vary."""
     return [tangents[i] if i in tangents else np.zeros_like(x) for i, x in enumerate(args)]
 
 
-def _at(args: Sequence[Any], i: int, t: Any) -> list[Any]:
+def _at(args: Sequence[Array], i: int, t: Array) -> list[Array]:
     return [t if k == i else x for k, x in enumerate(args)]
 
 
-def _added(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
+def _added(a: Sequence[Array], b: Sequence[Array]) -> list[Array]:
     return [x + y for x, y in zip(a, b, strict=True)]
 
 
-def _along(rule: Callable[[Any], Any], t: Any, out: Any) -> Any:
+def _along(rule: Callable[[Any], Any], t: Array, out: Array) -> Array:
     """The tangent of an elementwise function of a complex number from its gradient rule.
 
     With f_z and f_z̄ the derivatives by z and by its conjugate, the rule takes g to ``conj(f_z) g + f_z̄ conj(g)``,
@@ -138,7 +139,7 @@ def _along(rule: Callable[[Any], Any], t: Any, out: Any) -> Any:
     return (np.conj(one - 1j * i) * t + (one + 1j * i) * np.conj(t)) / 2.0
 
 
-def transposed(op: Op, i: int, args: Sequence[Any], out: Any, settings: Mapping[str, Any], t: Any) -> Any:
+def transposed(op: Op, i: int, args: Sequence[Array], out: Array, settings: Settings, t: Array) -> Array:
     """The tangent of the result for tangent `t` of input `i`: the transpose of the gradient rule.
 
     The rule is recorded on a cotangent of zeros, and the record gone through backward from `t`.
@@ -179,7 +180,7 @@ def _opaque(op: Op) -> NotDifferentiableError:
     )
 
 
-def shaped(t: Any, out: Any) -> Any:
+def shaped(t: Array, out: Array) -> Array:
     """Tangent `t` in the shape and dtype of the result, where an input was repeated or promoted."""
     if shape_of(t) != out.shape:
         t = np.broadcast_to(t, out.shape)

@@ -8,7 +8,7 @@ each element is scaled by itself, and becomes a stack of dense tangents when it 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from adjoint.core.errors import NotSupportedError
 from adjoint.core.leaks import Reach, begin, over
 from adjoint.core.op import Op
 from adjoint.core.pullbacks import shape_of
+from adjoint.core.types import Array, Axis, Function, Settings
 from adjoint.forward.dual import Dual
 from adjoint.ops.writing import part_of
 from adjoint.tape.modes import recording_floor
@@ -37,7 +38,7 @@ class Diagonal(Layered):
     __slots__ = ()
     per_sample = True
 
-    def process(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
+    def process(self, op: Op, args: Sequence[Array], settings: Settings) -> Array:
         if op.kind == "constant":
             values = [x.layers[0] if isinstance(x, Diagonal) else x for x in args]
             return apply(op, values, settings)
@@ -46,7 +47,7 @@ class Diagonal(Layered):
             return Diagonal.of((apply(op, values, settings),), self.level)
         return apply(op, [x.stack() if isinstance(x, Diagonal) else x for x in args], settings)
 
-    def _stays(self, op: Op, args: Sequence[Any]) -> bool:
+    def _stays(self, op: Op, args: Sequence[Array]) -> bool:
         """Whether `op` does to each element something that depends on its place alone."""
         mine = [isinstance(x, Diagonal) for x in args]
         if op.name in _ADDING:  # what is added must have this structure itself, or be 0
@@ -78,7 +79,7 @@ class Diagonal(Layered):
         rows[np.arange(n), np.arange(n)] = np.reshape(elements, -1)
         return Batched.of((np.reshape(rows, (n, *elements.shape)), True), self.level)
 
-    def _constant(self, array: Any) -> tuple[Any, ...]:
+    def _constant(self, array: Array) -> tuple[Array, ...]:
         raise NotSupportedError("a diagonal tangent can not become another array")
 
     @property
@@ -106,7 +107,7 @@ class Pattern(Layered):
     def dtype(self) -> Any:
         return np.dtype(float)
 
-    def process(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
+    def process(self, op: Op, args: Sequence[Array], settings: Settings) -> Array:
         if op.kind == "constant":
             return apply(op, [np.zeros(x.shape) if isinstance(x, Pattern) else x for x in args], settings)
         if op.name in ("astype", "copy", "real", "imag"):
@@ -124,10 +125,10 @@ class Pattern(Layered):
         rows = [self.mixed(np.shape(x), args, op.batch == "leading") for x in (out if op.multiple else (out,))]
         return tuple(rows) if op.multiple else rows[0]
 
-    def _made(self, rows: Any, shape: tuple[int, ...]) -> Pattern:
+    def _made(self, rows: Array, shape: tuple[int, ...]) -> Pattern:
         return Pattern.of((rows, shape), self.level)
 
-    def _union(self, shape: tuple[int, ...], args: Sequence[Any]) -> Pattern:
+    def _union(self, shape: tuple[int, ...], args: Sequence[Array]) -> Pattern:
         """Each element depends on what the elements at its place do."""
         rows = None
         for x in args:
@@ -138,7 +139,7 @@ class Pattern(Layered):
                 rows = own if rows is None else rows + own
         return self._made(rows, shape)
 
-    def _product(self, x: Any, y: Any) -> Any:
+    def _product(self, x: Array, y: Array) -> Array:
         """A product of matrices: all of a row, or of a column, comes together."""
         shape = np.matmul(np.empty(np.shape(x)), np.empty(np.shape(y))).shape
         terms: list[Any] = []
@@ -152,7 +153,7 @@ class Pattern(Layered):
                     terms.append(summed if other > 1 else np.squeeze(summed, axis))
         return np.broadcast_to(terms[0] if len(terms) == 1 else terms[0] + terms[1], shape)
 
-    def mixed(self, shape: tuple[int, ...], args: Sequence[Any], stacks: bool = False) -> Any:
+    def mixed(self, shape: tuple[int, ...], args: Sequence[Array], stacks: bool = False) -> Array:
         """Each element depends on all that goes in; where matrices are stacked, on its own matrix alone."""
         import scipy.sparse as sp
 
@@ -164,7 +165,7 @@ class Pattern(Layered):
         together = sum(sp.csr_array(x.layers[0].sum(axis=0, dtype=bool).reshape(1, -1)) for x in given)
         return self._made(sp.csr_array(np.ones((math.prod(shape), 1), bool)) @ together, shape)
 
-    def _moved(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
+    def _moved(self, op: Op, args: Sequence[Array], settings: Settings) -> Array:
         """A linear operation: see where numbers go that are unlike any others, and unlike their sums."""
         import scipy.sparse as sp
 
@@ -175,7 +176,7 @@ class Pattern(Layered):
             if isinstance(x, Pattern):
                 values[i] = marks[start : start + x.size].reshape(x.shape)
                 start += x.size
-        out: Any = apply(op, values, settings)
+        out: Array = apply(op, values, settings)
         found = _positions(out, marks)
         if found is not None:  # each element comes from one, or from none
             return self._made(
@@ -194,13 +195,13 @@ class Pattern(Layered):
                 return self._made(into @ rows, out.shape)
         return self.mixed(out.shape, args)
 
-    def _part_written(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Pattern:
+    def _part_written(self, op: Op, args: Sequence[Array], settings: Settings) -> Pattern:
         """The real or the imaginary part of numbers is written: the other one stays."""
         path = tuple(step for step in settings["path"] if step[0].name not in ("real", "imag"))
         return self._union(np.shape(args[1]), [self._moved(op, args, {**settings, "path": path}), args[1]])
 
 
-def _total(x: Any, axis: Any, keepdims: bool = False) -> Any:
+def _total(x: Array, axis: Axis, keepdims: bool = False) -> Array:
     return np.sum(x, axis=axis, keepdims=keepdims)
 
 
@@ -210,7 +211,7 @@ def _marks(count: int) -> np.ndarray:
     return rng.permutation(count) + rng.uniform(0.25, 0.75, count)
 
 
-def _positions(values: Any, marks: np.ndarray) -> np.ndarray | None:
+def _positions(values: Array, marks: np.ndarray) -> np.ndarray | None:
     """Which of `marks` each value is, -1 where it is 0; None if some value is neither."""
     values = np.ravel(values)
     if not marks.size:
@@ -221,7 +222,7 @@ def _positions(values: Any, marks: np.ndarray) -> np.ndarray | None:
     return np.where(same, at, -1) if np.all(same | (values == 0)) else None
 
 
-def pattern_of(f: Callable[..., Any], x: np.ndarray) -> Any:
+def pattern_of(f: Function, x: np.ndarray) -> Any:
     """Which elements of ``f(x)`` depend on which elements of `x`: a sparse matrix of truth values."""
     import scipy.sparse as sp
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from adjoint.core.types import Array, DType
 from adjoint.nn import units
 from adjoint.nn.init import Rng
 from adjoint.nn.module import Module
@@ -24,35 +23,35 @@ class Rectifier(Module):
 class ReLU(Rectifier):
     """The larger of x and 0; its slope at 0 is 0."""
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return activation.relu(x)
 
 
 class Tanh(Module):
     """The hyperbolic tangent."""
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return np.tanh(x)
 
 
 class Sigmoid(Module):
     """1 / (1 + exp(-x)), for x of any size."""
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return activation.sigmoid(x)
 
 
 class SiLU(Rectifier):
     """x * sigmoid(x)."""
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return activation.silu(x)
 
 
 class Softplus(Module):
     """log(1 + exp(x)), for x of any size."""
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return activation.softplus(x)
 
 
@@ -62,7 +61,7 @@ class GELU(Module):
     def __init__(self, approximate: str = "none") -> None:
         self.approximate = approximate
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return activation.gelu(x, self.approximate)
 
     def extra_repr(self) -> str:
@@ -75,7 +74,7 @@ class LeakyReLU(Module):
     def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
         self.negative_slope = negative_slope
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return activation.leaky_relu(x, self.negative_slope)
 
     def extra_repr(self) -> str:
@@ -88,7 +87,7 @@ class ELU(Module):
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         self.alpha = alpha
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return activation.elu(x, self.alpha)
 
     def extra_repr(self) -> str:
@@ -101,7 +100,7 @@ class Softmax(Module):
     def __init__(self, dim: int = -1) -> None:
         self.dim = dim
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return activation.softmax(x, axis=self.dim)
 
     def extra_repr(self) -> str:
@@ -111,35 +110,35 @@ class Softmax(Module):
 class LogSoftmax(Softmax):
     """log(softmax(x)) along axis `dim`."""
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return activation.log_softmax(x, axis=self.dim)
 
 
 class Softmin(Softmax):
     """softmax(-x) along axis `dim`."""
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return activation.softmax(-x, axis=self.dim)
 
 
 class Softmax2d(Module):
     """softmax over the channels of (n, channels, height, width) or (channels, height, width)."""
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return activation.softmax(x, axis=-3)
 
 
 class Softsign(Module):
     """x / (1 + abs(x))."""
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return activation.softsign(x)
 
 
 class ReLU6(Rectifier):
     """x, held between 0 and 6."""
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return activation.relu6(x)
 
 
@@ -149,7 +148,7 @@ class Hardtanh(WithSettings):
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
         super().__init__(min_val=min_val, max_val=max_val)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return activation.hardtanh(x, **self._settings)
 
 
@@ -162,10 +161,10 @@ class PReLU(Module):
         dtype: of the weights.
     """
 
-    def __init__(self, num_parameters: int = 1, init: float = 0.25, *, dtype: Any = np.float64) -> None:
+    def __init__(self, num_parameters: int = 1, init: float = 0.25, *, dtype: DType = np.float64) -> None:
         self.weight = Parameter(np.full(num_parameters, init, dtype))
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         axes = np.ndim(x)
         weight = self.weight if self.weight.size == 1 else np.reshape(self.weight, (-1,) + (1,) * max(axes - 2, 0))
         return activation.prelu(x, weight)
@@ -180,18 +179,20 @@ class RReLU(Module):
     def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3, inplace: bool = False, *, rng: Rng = None) -> None:
         self.lower, self.upper, self.rng = lower, upper, np.random.default_rng(rng)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         if not self.training:
             return activation.leaky_relu(x, (self.lower + self.upper) / 2)
         return activation.prelu(x, self.rng.uniform(self.lower, self.upper, np.shape(x)))
 
 
-def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, *, rng: Rng = None) -> Any:
+def rrelu(
+    input: Array, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, *, rng: Rng = None
+) -> Array:
     """What `adjoint.nn.RReLU` does, with random numbers from `rng`."""
     return RReLU(lower, upper, rng=rng).train(training)(input)
 
 
-def softmin(input: Any, dim: int = -1) -> Any:
+def softmin(input: Array, dim: int = -1) -> Array:
     """``softmax(-input)`` along an axis."""
     return activation.softmax(-input, axis=dim)
 
@@ -199,42 +200,42 @@ def softmin(input: Any, dim: int = -1) -> Any:
 class Mish(Rectifier):
     """x * tanh(softplus(x))."""
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return units.mish(x)
 
 
 class Hardsigmoid(Rectifier):
     """(x + 3) / 6, held between 0 and 1."""
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return units.hardsigmoid(x)
 
 
 class Hardswish(Rectifier):
     """x * hardsigmoid(x)."""
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return units.hardswish(x)
 
 
 class LogSigmoid(Module):
     """log(sigmoid(x)), for x of any size."""
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return units.logsigmoid(x)
 
 
 class SELU(Rectifier):
     """The scaled ELU that keeps mean 0 and variance 1 (Klambauer et al., 2017)."""
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return units.selu(x)
 
 
 class Tanhshrink(Module):
     """x - tanh(x)."""
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return units.tanhshrink(x)
 
 
@@ -244,7 +245,7 @@ class CELU(WithSettings):
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__(alpha=alpha)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return units.celu(x, **self._settings)
 
 
@@ -254,7 +255,7 @@ class GLU(WithSettings):
     def __init__(self, dim: int = -1) -> None:
         super().__init__(dim=dim)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return units.glu(x, **self._settings)
 
 
@@ -264,7 +265,7 @@ class Hardshrink(WithSettings):
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__(lambd=lambd)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return units.hardshrink(x, **self._settings)
 
 
@@ -274,7 +275,7 @@ class Softshrink(WithSettings):
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__(lambd=lambd)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return units.softshrink(x, **self._settings)
 
 
@@ -284,5 +285,5 @@ class Threshold(WithSettings):
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__(threshold=threshold, value=value)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return units.threshold(x, **self._settings)

@@ -10,6 +10,7 @@ import numpy as np
 from adjoint.core.backend import surely_all
 from adjoint.core.box import raw
 from adjoint.core.errors import ArgumentError, ShapeError
+from adjoint.core.types import Array, DType
 from adjoint.nn import init
 from adjoint.nn.init import Rng
 from adjoint.nn.layers import Linear, linear
@@ -20,16 +21,16 @@ from adjoint.ops.activation import softmax
 
 
 def scaled_dot_product_attention(
-    query: Any,
+    query: Array,
     key: Any,
-    value: Any,
-    attn_mask: Any = None,
+    value: Array,
+    attn_mask: Array = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
     scale: float | None = None,
     *,
     rng: Rng = None,
-) -> Any:
+) -> Array:
     """``softmax(query @ key.T * scale + mask) @ value``.
 
     Args:
@@ -129,7 +130,7 @@ class MultiheadAttention(Module):
         batch_first: bool = False,
         *,
         rng: Rng = None,
-        dtype: Any = np.float64,
+        dtype: DType = np.float64,
     ) -> None:
         if num_heads < 1 or embed_dim % num_heads:
             raise ArgumentError(
@@ -152,7 +153,7 @@ class MultiheadAttention(Module):
         if self.out_proj.bias is not None:
             self.out_proj.bias.data[...] = 0.0
 
-    def _projected(self, arrays: list[Any]) -> list[Any]:
+    def _projected(self, arrays: list[Array]) -> list[Array]:
         d = self.embed_dim
         found = []
         for k, x in enumerate(arrays):
@@ -163,15 +164,15 @@ class MultiheadAttention(Module):
 
     def forward(
         self,
-        query: Any,
+        query: Array,
         key: Any,
-        value: Any,
-        key_padding_mask: Any = None,
+        value: Array,
+        key_padding_mask: Array = None,
         need_weights: bool = True,
-        attn_mask: Any = None,
+        attn_mask: Array = None,
         average_attn_weights: bool = True,
         is_causal: bool = False,
-    ) -> tuple[Any, Any]:
+    ) -> tuple[Array, Array]:
         arrays = [x if hasattr(x, "shape") else np.asarray(x) for x in (query, key, value)]
         alone = arrays[0].ndim == 2
         if alone:
@@ -198,10 +199,10 @@ class MultiheadAttention(Module):
             shown = shown[0] if alone else shown
         return (out[0] if alone else out if self.batch_first else np.swapaxes(out, 0, 1)), shown
 
-    def _mask(self, attn_mask: Any, padding: Any, causal: bool, sizes: tuple[int, int, int], dtype: Any) -> Any:
+    def _mask(self, attn_mask: Array, padding: Any, causal: bool, sizes: tuple[int, int, int], dtype: DType) -> Array:
         """What is added to scores of (n, heads, m, size)."""
         n, m, size = sizes
-        mask: Any = None
+        mask: Array = None
         if attn_mask is not None:
             mask = _added(attn_mask, dtype)
             if mask.shape not in ((m, size), (n * self.num_heads, m, size)):
@@ -223,7 +224,7 @@ class MultiheadAttention(Module):
         return f"{self.embed_dim}, {self.num_heads}, dropout={self.dropout}, batch_first={self.batch_first}"
 
 
-def _added(mask: Any, dtype: Any) -> Any:
+def _added(mask: Array, dtype: DType) -> Array:
     """A mask as numbers to be added: -inf where it is True."""
     mask = mask if hasattr(mask, "dtype") else np.asarray(mask)
     return np.where(mask, np.asarray(-np.inf, dtype), np.asarray(0.0, dtype)) if mask.dtype == bool else mask
@@ -232,7 +233,7 @@ def _added(mask: Any, dtype: Any) -> Any:
 # -- Positions ----------------------------------------------------------------------------------------
 
 
-def sinusoidal_positions(length: int, width: int, dtype: Any = np.float64, base: float = 10000.0) -> np.ndarray:
+def sinusoidal_positions(length: int, width: int, dtype: DType = np.float64, base: float = 10000.0) -> np.ndarray:
     """Sines and cosines of positions, in turn, (length, width): ``sin(t / base**(2 i / width))``, then its cosine.
 
     Example:
@@ -247,7 +248,7 @@ def sinusoidal_positions(length: int, width: int, dtype: Any = np.float64, base:
     return out
 
 
-def rotary_positions(x: Any, base: float = 10000.0, start: int = 0) -> Any:
+def rotary_positions(x: Array, base: float = 10000.0, start: int = 0) -> Array:
     """Turn pairs of numbers of each position by angles that grow with it (Su et al., RoFormer, 2021).
 
     Args:

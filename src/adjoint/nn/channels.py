@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
+from adjoint.core.types import Array
 from adjoint.nn.settings import WithSettings
 
 
-def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
+def local_response_norm(input: Array, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Array:
     """``x / (k + alpha * mean(x**2))**beta``, the mean over `size` neighbouring channels (Krizhevsky et al., 2012).
 
     Args:
@@ -33,7 +32,7 @@ def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float 
     return input / (total * (alpha / size) + k) ** beta
 
 
-def channel_shuffle(input: Any, groups: int) -> Any:
+def channel_shuffle(input: Array, groups: int) -> Array:
     """Channels (n, channels, …) of `groups` groups, taken from each group in turn (Zhang et al., 2018).
 
     Example:
@@ -55,7 +54,7 @@ class LocalResponseNorm(WithSettings):
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
         super().__init__(size=size, alpha=alpha, beta=beta, k=k)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return local_response_norm(x, **self._settings)
 
 
@@ -65,5 +64,5 @@ class ChannelShuffle(WithSettings):
     def __init__(self, groups: int) -> None:
         super().__init__(groups=groups)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return channel_shuffle(x, **self._settings)

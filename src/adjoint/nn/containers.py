@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from adjoint.core.errors import ArgumentError
+from adjoint.core.types import Array, Index
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
 
@@ -50,7 +51,7 @@ class ModuleList(Module):
     def __iter__(self) -> Iterator[Module]:
         return (getattr(self, str(i)) for i in range(self._count))
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Index) -> Any:
         if isinstance(index, slice):
             return type(self)._of(list(self)[index])
         return getattr(self, str(range(self._count)[index]))
@@ -77,7 +78,7 @@ class Sequential(ModuleList):
     def __init__(self, *modules: Module) -> None:
         super().__init__(modules)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         for module in self:
             x = module(x)
         return x
@@ -165,7 +166,7 @@ class ParameterList(Module):
         for value in values:
             self.append(value)
 
-    def append(self, value: Any) -> None:
+    def append(self, value: Array) -> None:
         """Put a parameter at the end."""
         setattr(self, str(self._count), value if isinstance(value, Parameter) else Parameter(value))
         self._count += 1
@@ -184,7 +185,7 @@ class ParameterList(Module):
     def __getitem__(self, index: int) -> Any:
         return getattr(self, str(range(self._count)[index]))
 
-    def __setitem__(self, index: int, value: Any) -> None:
+    def __setitem__(self, index: int, value: Array) -> None:
         setattr(self, str(range(self._count)[index]), value if isinstance(value, Parameter) else Parameter(value))
 
 
@@ -198,7 +199,7 @@ class ParameterDict(ModuleDict):
         ['a', 'b']
     """
 
-    def __setitem__(self, name: str, value: Any) -> None:
+    def __setitem__(self, name: str, value: Array) -> None:
         if name not in self._keys:
             self._keys.append(name)
         setattr(self, name, value if isinstance(value, Parameter) else Parameter(value))

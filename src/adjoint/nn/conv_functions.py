@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
+from adjoint.core.types import Array
 from adjoint.ops.conv import conv, conv_input
 
 Size = int | Sequence[int]
 
 
-def each(name: str, value: Any, axes: int, least: int = 1) -> tuple[int, ...]:
+def each(name: str, value: Array, axes: int, least: int = 1) -> tuple[int, ...]:
     """A whole number for each axis, from one for all or from a sequence.
 
     Raises:
@@ -42,8 +43,8 @@ def pairs(padding: Any, axes: int, kernel: Sequence[int], stride: Sequence[int],
 
 
 def convolved(
-    name: str, axes: int, x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int
-) -> Any:
+    name: str, axes: int, x: Array, weight: Array, bias: Array, stride: Any, padding: Any, dilation: Any, groups: int
+) -> Array:
     stride, dilation = each("stride", stride, axes), each("dilation", dilation, axes)
     x, alone = batch(name, x, axes, np.shape(weight)[1] * groups)
     around = pairs(padding, axes, np.shape(weight)[2:], stride, dilation)
@@ -51,7 +52,7 @@ def convolved(
     return finished(out, bias, axes, alone)
 
 
-def batch(name: str, x: Any, axes: int, channels: int) -> tuple[Any, bool]:
+def batch(name: str, x: Array, axes: int, channels: int) -> tuple[Any, bool]:
     """`x` with an axis of samples, and whether it had none."""
     x = x if hasattr(x, "shape") else np.asarray(x)
     if x.ndim not in (axes + 1, axes + 2) or x.shape[-axes - 1] != channels:
@@ -60,21 +61,21 @@ def batch(name: str, x: Any, axes: int, channels: int) -> tuple[Any, bool]:
     return (x[None], True) if x.ndim == axes + 1 else (x, False)
 
 
-def finished(out: Any, bias: Any, axes: int, alone: bool) -> Any:
+def finished(out: Array, bias: Array, axes: int, alone: bool) -> Array:
     """The result with its biases; without the axis of samples, if there was none."""
     out = out if bias is None else out + np.reshape(bias, (-1,) + (1,) * axes)
     return out[0] if alone else out
 
 
 def conv1d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
+    input: Array,
+    weight: Array,
+    bias: Array = None,
     stride: Size = 1,
     padding: Any = 0,
     dilation: Size = 1,
     groups: int = 1,
-) -> Any:
+) -> Array:
     """Sums of products with windows over the last axis, as `conv2d` has them over two.
 
     Args:
@@ -91,14 +92,14 @@ def conv1d(
 
 
 def conv2d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
+    input: Array,
+    weight: Array,
+    bias: Array = None,
     stride: Size = 1,
     padding: Any = 0,
     dilation: Size = 1,
     groups: int = 1,
-) -> Any:
+) -> Array:
     """``out[n, o, i, j] = bias[o] + sum(weight[o] * window(i, j))``: cross-correlation, as networks convolve.
 
     Args:
@@ -127,14 +128,14 @@ def conv2d(
 
 
 def conv3d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
+    input: Array,
+    weight: Array,
+    bias: Array = None,
     stride: Size = 1,
     padding: Any = 0,
     dilation: Size = 1,
     groups: int = 1,
-) -> Any:
+) -> Array:
     """`conv2d` over three axes: input (n, in, depth, height, width), weight (out, in / groups, k1, k2, k3).
 
     Example:
@@ -149,15 +150,15 @@ def conv3d(
 def transposed(
     name: str,
     axes: int,
-    x: Any,
-    weight: Any,
-    bias: Any,
+    x: Array,
+    weight: Array,
+    bias: Array,
     stride: Any,
     padding: Any,
     output_padding: Any,
     groups: int,
     dilation: Any,
-) -> Any:
+) -> Array:
     """The transposed convolution over `axes` axes, for the function or layer `name`."""
     stride, dilation = each("stride", stride, axes), each("dilation", dilation, axes)
     around, more = each("padding", padding, axes, 0), each("output_padding", output_padding, axes, 0)
@@ -182,15 +183,15 @@ def transposed(
 
 
 def conv_transpose1d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
+    input: Array,
+    weight: Array,
+    bias: Array = None,
     stride: Size = 1,
     padding: Size = 0,
     output_padding: Size = 0,
     groups: int = 1,
     dilation: Size = 1,
-) -> Any:
+) -> Array:
     """`conv_transpose2d` over one axis: input (n, in, length), weight (in, out / groups, k).
 
     Example:
@@ -203,15 +204,15 @@ def conv_transpose1d(
 
 
 def conv_transpose2d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
+    input: Array,
+    weight: Array,
+    bias: Array = None,
     stride: Size = 1,
     padding: Size = 0,
     output_padding: Size = 0,
     groups: int = 1,
     dilation: Size = 1,
-) -> Any:
+) -> Array:
     """The transpose of `conv2d`: each element of `input` adds its multiple of the window to the result.
 
     Args:
@@ -241,15 +242,15 @@ def conv_transpose2d(
 
 
 def conv_transpose3d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
+    input: Array,
+    weight: Array,
+    bias: Array = None,
     stride: Size = 1,
     padding: Size = 0,
     output_padding: Size = 0,
     groups: int = 1,
     dilation: Size = 1,
-) -> Any:
+) -> Array:
     """`conv_transpose2d` over three axes.
 
     Example:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from adjoint.core.errors import ArgumentError
+from adjoint.core.types import Array, DType
 from adjoint.nn import init
 from adjoint.nn.conv_functions import Size, batch, each, finished, pairs, transposed
 from adjoint.nn.init import Rng
@@ -37,7 +38,7 @@ class _Convolution(Module):
         bias: bool,
         padding_mode: str,
         rng: Rng,
-        dtype: Any,
+        dtype: DType,
     ) -> None:
         name = type(self).__name__
         if groups < 1 or in_channels < 1 or out_channels < 1 or in_channels % groups or out_channels % groups:
@@ -59,7 +60,7 @@ class _Convolution(Module):
         self.weight = Parameter(init.uniform(shape, rng, dtype, -bound, bound))
         self.bias = Parameter(init.uniform((out_channels,), rng, dtype, -bound, bound)) if bias else None
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         notice(x, self.weight)
         around = self._around
         if self.padding_mode != "zeros":
@@ -117,7 +118,7 @@ class Conv2d(_Convolution):
         padding_mode: str = "zeros",
         *,
         rng: Rng = None,
-        dtype: Any = np.float64,
+        dtype: DType = np.float64,
     ) -> None:
         super().__init__(
             in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, rng, dtype
@@ -189,7 +190,7 @@ class ConvTranspose2d(_Convolution):
         padding_mode: str = "zeros",
         *,
         rng: Rng = None,
-        dtype: Any = np.float64,
+        dtype: DType = np.float64,
     ) -> None:
         if padding_mode != "zeros" or isinstance(padding, str):
             raise ArgumentError(
@@ -201,7 +202,7 @@ class ConvTranspose2d(_Convolution):
         )
         self.output_padding = each("output_padding", output_padding, self.axes, 0)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return transposed(
             type(self).__name__, self.axes, x, self.weight, self.bias, self.stride, self.padding, self.output_padding,
             self.groups, self.dilation,

@@ -8,20 +8,21 @@ import numpy as np
 
 from adjoint.core.box import raw
 from adjoint.core.errors import ShapeError
+from adjoint.core.types import Array
 from adjoint.nn.losses import array, reduced
 
 _NEVER = -1e30
 
 
 def ctc_loss(
-    log_probs: Any,
+    log_probs: Array,
     targets: Any,
     input_lengths: Any,
     target_lengths: Any,
     blank: int = 0,
     reduction: str = "mean",
     zero_infinity: bool = False,
-) -> Any:
+) -> Array:
     """Minus the log-probability of label sequences, over all their alignments (Graves et al., 2006).
 
     Args:

@@ -8,6 +8,7 @@ import numpy as np
 
 from adjoint.core.box import Box, raw, varies
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
+from adjoint.core.types import Array, DType
 from adjoint.nn import init
 from adjoint.nn.init import Rng
 from adjoint.nn.module import Module
@@ -16,7 +17,7 @@ from adjoint.ops.indexing import take
 from adjoint.tape import mutations
 
 
-def _checked(x: Any, count: int) -> Any:
+def _checked(x: Array, count: int) -> Array:
     """The numbers of symbols."""
     numbers: Any = raw(x)
     numbers = numbers if isinstance(numbers, Box) else np.asarray(numbers)  # a box, while it is captured
@@ -30,12 +31,12 @@ def _checked(x: Any, count: int) -> Any:
 
 
 def embedding(
-    input: Any,
-    weight: Any,
+    input: Array,
+    weight: Array,
     padding_idx: int | None = None,
     max_norm: float | None = None,
     norm_type: float = 2.0,
-) -> Any:
+) -> Array:
     """The rows of `weight` (symbols, width) at whole numbers `input` (…): (…, width).
 
     Args:
@@ -66,7 +67,7 @@ def embedding(
     return np.where(np.expand_dims(learned, -1), found, found.detach())
 
 
-def _shorten(weight: Any, numbers: Any, most: float, norm_type: float) -> None:
+def _shorten(weight: Array, numbers: Any, most: float, norm_type: float) -> None:
     data = weight.data if isinstance(weight, Parameter) else weight
     rows = np.unique(numbers)
     norms = np.linalg.norm(data[rows], ord=norm_type, axis=1)
@@ -105,7 +106,7 @@ class Embedding(Module):
         norm_type: float = 2.0,
         *,
         rng: Rng = None,
-        dtype: Any = np.float64,
+        dtype: DType = np.float64,
     ) -> None:
         self.padding_idx, self.max_norm, self.norm_type = padding_idx, max_norm, norm_type
         if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
@@ -114,7 +115,7 @@ class Embedding(Module):
         if padding_idx is not None:
             self.weight.data[padding_idx] = 0.0
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return embedding(x, self.weight, self.padding_idx, self.max_norm, self.norm_type)
 
     def extra_repr(self) -> str:
@@ -123,13 +124,13 @@ class Embedding(Module):
 
 
 def embedding_bag(
-    input: Any,
-    weight: Any,
+    input: Array,
+    weight: Array,
     offsets: Any = None,
     mode: str = "mean",
     per_sample_weights: Any = None,
     padding_idx: int | None = None,
-) -> Any:
+) -> Array:
     """Sums, means or maxima of rows of `weight` (symbols, width) over bags of symbols: (bags, width).
 
     Args:
@@ -205,14 +206,14 @@ class EmbeddingBag(Module):
         padding_idx: int | None = None,
         *,
         rng: Rng = None,
-        dtype: Any = np.float64,
+        dtype: DType = np.float64,
     ) -> None:
         self.mode, self.padding_idx = mode, padding_idx
         self.weight = Parameter(init.normal((num_embeddings, embedding_dim), rng, dtype))
         if padding_idx is not None:
             self.weight.data[padding_idx] = 0.0
 
-    def forward(self, input: Any, offsets: Any = None, per_sample_weights: Any = None) -> Any:
+    def forward(self, input: Array, offsets: Any = None, per_sample_weights: Any = None) -> Array:
         return embedding_bag(input, self.weight, offsets, self.mode, per_sample_weights, self.padding_idx)
 
     def extra_repr(self) -> str:

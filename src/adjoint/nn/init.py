@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
+from adjoint.core.types import DType, Function
 from adjoint.tape import mutations
 
 Shape = tuple[int, ...]
@@ -60,28 +61,30 @@ def fans(shape: Shape) -> tuple[int, int]:
     return shape[1] * field, shape[0] * field
 
 
-def zeros(shape: Shape, rng: Rng = None, dtype: Any = np.float64) -> np.ndarray:
+def zeros(shape: Shape, rng: Rng = None, dtype: DType = np.float64) -> np.ndarray:
     """All 0."""
     return np.zeros(shape, dtype)
 
 
-def ones(shape: Shape, rng: Rng = None, dtype: Any = np.float64) -> np.ndarray:
+def ones(shape: Shape, rng: Rng = None, dtype: DType = np.float64) -> np.ndarray:
     """All 1."""
     return np.ones(shape, dtype)
 
 
-def uniform(shape: Shape, rng: Rng = None, dtype: Any = np.float64, low: float = 0.0, high: float = 1.0) -> np.ndarray:
+def uniform(
+    shape: Shape, rng: Rng = None, dtype: DType = np.float64, low: float = 0.0, high: float = 1.0
+) -> np.ndarray:
     """Evenly from `low` to `high`."""
     return np.asarray(np.random.default_rng(rng).uniform(low, high, shape), dtype)
 
 
-def normal(shape: Shape, rng: Rng = None, dtype: Any = np.float64, mean: float = 0.0, std: float = 1.0) -> np.ndarray:
+def normal(shape: Shape, rng: Rng = None, dtype: DType = np.float64, mean: float = 0.0, std: float = 1.0) -> np.ndarray:
     """From the normal distribution."""
     return np.asarray(np.random.default_rng(rng).normal(mean, std, shape), dtype)
 
 
 def truncated_normal(
-    shape: Shape, rng: Rng = None, dtype: Any = np.float64, mean: float = 0.0, std: float = 1.0, bound: float = 2.0
+    shape: Shape, rng: Rng = None, dtype: DType = np.float64, mean: float = 0.0, std: float = 1.0, bound: float = 2.0
 ) -> np.ndarray:
     """From the normal distribution, drawn again where farther than `bound` standard deviations from the mean."""
     rng = np.random.default_rng(rng)
@@ -91,29 +94,29 @@ def truncated_normal(
     return np.asarray(mean + std * values, dtype)
 
 
-def _even(shape: Shape, rng: Rng, dtype: Any, std: float) -> np.ndarray:
+def _even(shape: Shape, rng: Rng, dtype: DType, std: float) -> np.ndarray:
     return uniform(shape, rng, dtype, -math.sqrt(3) * std, math.sqrt(3) * std)
 
 
-def xavier_uniform(shape: Shape, rng: Rng = None, dtype: Any = np.float64, gain: float = 1.0) -> np.ndarray:
+def xavier_uniform(shape: Shape, rng: Rng = None, dtype: DType = np.float64, gain: float = 1.0) -> np.ndarray:
     """Even, with variance ``gain**2 * 2 / (fan_in + fan_out)`` (Glorot and Bengio, 2010)."""
     return _even(shape, rng, dtype, gain * math.sqrt(2 / sum(fans(shape))))
 
 
-def xavier_normal(shape: Shape, rng: Rng = None, dtype: Any = np.float64, gain: float = 1.0) -> np.ndarray:
+def xavier_normal(shape: Shape, rng: Rng = None, dtype: DType = np.float64, gain: float = 1.0) -> np.ndarray:
     """Normal, with variance ``gain**2 * 2 / (fan_in + fan_out)`` (Glorot and Bengio, 2010)."""
     return normal(shape, rng, dtype, std=gain * math.sqrt(2 / sum(fans(shape))))
 
 
 def kaiming_uniform(
-    shape: Shape, rng: Rng = None, dtype: Any = np.float64, nonlinearity: str = "relu", mode: str = "fan_in"
+    shape: Shape, rng: Rng = None, dtype: DType = np.float64, nonlinearity: str = "relu", mode: str = "fan_in"
 ) -> np.ndarray:
     """Even, with variance ``gain**2 / fan`` (He et al., Delving Deep into Rectifiers, 2015)."""
     return _even(shape, rng, dtype, _kaiming(shape, nonlinearity, mode))
 
 
 def kaiming_normal(
-    shape: Shape, rng: Rng = None, dtype: Any = np.float64, nonlinearity: str = "relu", mode: str = "fan_in"
+    shape: Shape, rng: Rng = None, dtype: DType = np.float64, nonlinearity: str = "relu", mode: str = "fan_in"
 ) -> np.ndarray:
     """Normal, with variance ``gain**2 / fan`` (He et al., Delving Deep into Rectifiers, 2015)."""
     return normal(shape, rng, dtype, std=_kaiming(shape, nonlinearity, mode))
@@ -125,7 +128,7 @@ def _kaiming(shape: Shape, nonlinearity: str, mode: str) -> float:
     return gain(nonlinearity) / math.sqrt(fans(shape)[mode == "fan_out"])
 
 
-def orthogonal(shape: Shape, rng: Rng = None, dtype: Any = np.float64, gain: float = 1.0) -> np.ndarray:
+def orthogonal(shape: Shape, rng: Rng = None, dtype: DType = np.float64, gain: float = 1.0) -> np.ndarray:
     """Rows (or columns, if they are fewer) at right angles and of length `gain` (Saxe et al., 2013)."""
     fans(shape)
     rows, columns = shape[0], math.prod(shape[1:])
@@ -158,7 +161,7 @@ def _written(parameter: Any, values: np.ndarray) -> Any:
     return parameter
 
 
-def _in_place(initializer: Initializer) -> Callable[..., Any]:
+def _in_place(initializer: Initializer) -> Function:
     def write(parameter: Any, *args: Any, rng: Rng = None, **settings: Any) -> Any:
         names = list(signature(initializer).parameters)[3:]
         settings = {_WORDS.get(name, name): x for name, x in settings.items()}

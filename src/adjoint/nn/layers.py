@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
+from adjoint.core.types import Array, DType
 from adjoint.nn import init
 from adjoint.nn.init import Initializer, Rng
 from adjoint.nn.module import Module
@@ -16,37 +17,37 @@ from adjoint.nn.precision import notice
 from adjoint.ops.neural import affine, kept, standardize
 
 
-def linear(input: Any, weight: Any, bias: Any = None) -> Any:
+def linear(input: Array, weight: Array, bias: Array = None) -> Array:
     """``input @ weight.T + bias``: input (…, in), weight (out, in), bias (out,) or None; the result is (…, out)."""
     return np.matmul(input, np.transpose(weight)) if bias is None else affine(input, weight, bias)
 
 
-def dropout(input: Any, p: float = 0.5, training: bool = True, *, rng: Rng = None) -> Any:
+def dropout(input: Array, p: float = 0.5, training: bool = True, *, rng: Rng = None) -> Array:
     """What `adjoint.nn.Dropout` does, with random numbers from `rng`."""
     return Dropout(p, rng=rng).train(training)(input)
 
 
-def dropout1d(input: Any, p: float = 0.5, training: bool = True, *, rng: Rng = None) -> Any:
+def dropout1d(input: Array, p: float = 0.5, training: bool = True, *, rng: Rng = None) -> Array:
     """What `adjoint.nn.Dropout1d` does, with random numbers from `rng`."""
     return Dropout1d(p, rng=rng).train(training)(input)
 
 
-def dropout2d(input: Any, p: float = 0.5, training: bool = True, *, rng: Rng = None) -> Any:
+def dropout2d(input: Array, p: float = 0.5, training: bool = True, *, rng: Rng = None) -> Array:
     """What `adjoint.nn.Dropout2d` does, with random numbers from `rng`."""
     return Dropout2d(p, rng=rng).train(training)(input)
 
 
-def dropout3d(input: Any, p: float = 0.5, training: bool = True, *, rng: Rng = None) -> Any:
+def dropout3d(input: Array, p: float = 0.5, training: bool = True, *, rng: Rng = None) -> Array:
     """What `adjoint.nn.Dropout3d` does, with random numbers from `rng`."""
     return Dropout3d(p, rng=rng).train(training)(input)
 
 
-def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, *, rng: Rng = None) -> Any:
+def alpha_dropout(input: Array, p: float = 0.5, training: bool = False, *, rng: Rng = None) -> Array:
     """What `adjoint.nn.AlphaDropout` does, with random numbers from `rng`."""
     return AlphaDropout(p, rng=rng).train(training)(input)
 
 
-def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
+def bilinear(input1: Any, input2: Any, weight: Array, bias: Array = None) -> Array:
     """``input1 @ weight[k] @ input2 + bias[k]`` for each k: (…, in1), (…, in2) and (out, in1, in2) give (…, out)."""
     out = np.einsum("...i,kij,...j->...k", input1, weight, input2)
     return out if bias is None else out + bias
@@ -81,7 +82,7 @@ class Linear(Module):
         bias: bool = True,
         *,
         rng: Rng = None,
-        dtype: Any = np.float64,
+        dtype: DType = np.float64,
         weight_init: str | Initializer | None = None,
     ) -> None:
         if in_features < 1 or out_features < 1:
@@ -95,7 +96,7 @@ class Linear(Module):
             bound = 0.0
         self.bias = Parameter(init.uniform((out_features,), rng, dtype, -bound, bound)) if bias else None
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         bias, weight = self.bias, self.weight
         notice(x, weight)
         return np.matmul(x, weight.T) if bias is None else affine(x, weight, bias)
@@ -129,14 +130,14 @@ class LayerNorm(Module):
         elementwise_affine: bool = True,
         bias: bool = True,
         *,
-        dtype: Any = np.float64,
+        dtype: DType = np.float64,
     ) -> None:
         shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
         self.normalized_shape, self.eps = shape, eps
         self.weight = Parameter(np.ones(shape, dtype)) if elementwise_affine else None
         self.bias = Parameter(np.zeros(shape, dtype)) if elementwise_affine and bias else None
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         count = len(self.normalized_shape)
         if np.shape(x)[-count:] != self.normalized_shape:
             raise ShapeError(f"LayerNorm over {self.normalized_shape} got x of shape {np.shape(x)}")
@@ -169,7 +170,7 @@ class Dropout(Module):
             raise ArgumentError(f"Dropout's p is a probability, from 0 to 1; got {p}")
         self.p, self.rng = p, np.random.default_rng(rng)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         if not self.training or self.p == 0:
             return x
         keep = kept(x, p=self.p, rng=self.rng)
@@ -184,7 +185,7 @@ class _ChannelDropout(Dropout):
 
     axes: ClassVar[int]
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         if not self.training or self.p == 0:
             return x
         if np.ndim(x) not in (self.axes + 1, self.axes + 2):
@@ -215,7 +216,7 @@ class Dropout3d(_ChannelDropout):
 class AlphaDropout(Dropout):
     """Dropout that keeps mean 0 and variance 1, for `SELU` (Klambauer et al., 2017)."""
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         if not self.training or self.p == 0:
             return x
         low, keep = -1.7580993408473766, 1 - self.p  # what SELU tends to: -scale * alpha
@@ -240,14 +241,14 @@ class Bilinear(Module):
 
     def __init__(
         self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, *, rng: Rng = None,
-        dtype: Any = np.float64,
+        dtype: DType = np.float64,
     ) -> None:  # fmt: skip
         rng = np.random.default_rng(rng)
         bound = 1 / math.sqrt(in1_features)
         self.weight = Parameter(init.uniform((out_features, in1_features, in2_features), rng, dtype, -bound, bound))
         self.bias = Parameter(init.uniform((out_features,), rng, dtype, -bound, bound)) if bias else None
 
-    def forward(self, x1: Any, x2: Any) -> Any:
+    def forward(self, x1: Array, x2: Array) -> Array:
         return bilinear(x1, x2, self.weight, self.bias)
 
 
@@ -257,7 +258,7 @@ class Identity(Module):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         pass
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return x
 
 
@@ -274,7 +275,7 @@ class Flatten(Module):
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         self.start_dim, self.end_dim = start_dim, end_dim
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         shape = np.shape(x)
         start, end = self.start_dim % len(shape), self.end_dim % len(shape)
         return np.reshape(x, (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :]))
@@ -296,7 +297,7 @@ class Unflatten(Module):
     def __init__(self, dim: int, unflattened_size: tuple[int, ...]) -> None:
         self.dim, self.unflattened_size = dim, tuple(unflattened_size)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         shape = np.shape(x)
         at = self.dim % len(shape)
         return np.reshape(x, (*shape[:at], *self.unflattened_size, *shape[at + 1 :]))

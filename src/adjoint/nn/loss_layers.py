@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from adjoint.core.types import Array
 from adjoint.nn import ctc, losses, margin_losses, probability_losses, units
 from adjoint.nn.settings import WithSettings
 
@@ -23,7 +24,7 @@ class _Loss(WithSettings):
                 self._weights = (*self._weights, name)
         super().__init__(**settings)
 
-    def forward(self, *arrays: Any) -> Any:
+    def forward(self, *arrays: Array) -> Array:
         weights = {name: getattr(self, name) for name in self._weights}
         return type(self).function(*arrays, **self._settings, **weights)
 
@@ -70,7 +71,7 @@ class CrossEntropyLoss(_Loss):
     function = staticmethod(losses.cross_entropy)
 
     def __init__(
-        self, weight: Any = None, ignore_index: int = -100, reduction: str = "mean", label_smoothing: float = 0.0
+        self, weight: Array = None, ignore_index: int = -100, reduction: str = "mean", label_smoothing: float = 0.0
     ) -> None:
         super().__init__(weight=weight, ignore_index=ignore_index, reduction=reduction, label_smoothing=label_smoothing)
 
@@ -80,7 +81,7 @@ class NLLLoss(_Loss):
 
     function = staticmethod(probability_losses.nll_loss)
 
-    def __init__(self, weight: Any = None, ignore_index: int = -100, reduction: str = "mean") -> None:
+    def __init__(self, weight: Array = None, ignore_index: int = -100, reduction: str = "mean") -> None:
         super().__init__(weight=weight, ignore_index=ignore_index, reduction=reduction)
 
 
@@ -89,7 +90,7 @@ class BCELoss(_Loss):
 
     function = staticmethod(probability_losses.binary_cross_entropy)
 
-    def __init__(self, weight: Any = None, reduction: str = "mean") -> None:
+    def __init__(self, weight: Array = None, reduction: str = "mean") -> None:
         super().__init__(weight=weight, reduction=reduction)
 
 
@@ -98,7 +99,7 @@ class BCEWithLogitsLoss(_Loss):
 
     function = staticmethod(losses.binary_cross_entropy_with_logits)
 
-    def __init__(self, weight: Any = None, reduction: str = "mean", pos_weight: Any = None) -> None:
+    def __init__(self, weight: Array = None, reduction: str = "mean", pos_weight: Any = None) -> None:
         super().__init__(weight=weight, reduction=reduction, pos_weight=pos_weight)
 
 
@@ -197,7 +198,7 @@ class MultiMarginLoss(_Loss):
 
     function = staticmethod(margin_losses.multi_margin_loss)
 
-    def __init__(self, p: int = 1, margin: float = 1.0, weight: Any = None, reduction: str = "mean") -> None:
+    def __init__(self, p: int = 1, margin: float = 1.0, weight: Array = None, reduction: str = "mean") -> None:
         super().__init__(p=p, margin=margin, weight=weight, reduction=reduction)
 
 
@@ -215,7 +216,7 @@ class MultiLabelSoftMarginLoss(_Loss):
 
     function = staticmethod(margin_losses.multilabel_soft_margin_loss)
 
-    def __init__(self, weight: Any = None, reduction: str = "mean") -> None:
+    def __init__(self, weight: Array = None, reduction: str = "mean") -> None:
         super().__init__(weight=weight, reduction=reduction)
 
 

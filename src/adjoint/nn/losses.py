@@ -12,12 +12,13 @@ import numpy as np
 from adjoint.core.backend import as_array, beside, is_elsewhere
 from adjoint.core.box import Box, raw
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
+from adjoint.core.types import Array
 from adjoint.ops.activation import log_softmax, softplus
 from adjoint.ops.neural import huber_cost, logit_cross_entropy, negative_log_likelihood
 from adjoint.ops.reductions import reduce_mean
 
 
-def out_of_range(labels: Any, classes: int) -> bool:
+def out_of_range(labels: Array, classes: int) -> bool:
     """Whether a class number is negative or too large; a negative one, read without its sign, is very large."""
     held = raw(labels)
     if is_elsewhere(held):  # nobody looks
@@ -38,12 +39,12 @@ def reduced(loss: Any, reduction: str) -> Any:
     raise ArgumentError(f'reduction is "mean", "sum" or "none"; got {reduction!r}')
 
 
-def array(x: Any) -> Any:
+def array(x: Array) -> Array:
     """`x` as an array of any kind."""
     return x if isinstance(x, Box) else as_array(x)
 
 
-def alike(name: str, first: Any, target: Any) -> tuple[Any, Any]:
+def alike(name: str, first: Any, target: Array) -> tuple[Array, Array]:
     """Both as arrays, which must be of one shape."""
     first, target = array(first), array(target)
     # Broadcasting (n, 1) against (n,) would give n * n errors, and a loss that trains nothing.
@@ -55,7 +56,7 @@ def alike(name: str, first: Any, target: Any) -> tuple[Any, Any]:
     return first, target
 
 
-def mse_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
+def mse_loss(input: Array, target: Array, reduction: str = "mean") -> Array:
     """The squared error.
 
     Args:
@@ -75,7 +76,7 @@ def mse_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
     return reduced(np.square(input - target), reduction)
 
 
-def l1_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
+def l1_loss(input: Array, target: Array, reduction: str = "mean") -> Array:
     """The absolute error. Arguments as for `mse_loss`.
 
     Example:
@@ -88,7 +89,7 @@ def l1_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
     return reduced(np.abs(input - target), reduction)
 
 
-def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0) -> Any:
+def huber_loss(input: Array, target: Array, reduction: str = "mean", delta: float = 1.0) -> Array:
     """Half the squared error up to `delta`, a straight line beyond (Huber, 1964). Arguments as for `mse_loss`.
 
     Raises:
@@ -107,8 +108,8 @@ def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 
 
 
 def binary_cross_entropy_with_logits(
-    input: Any, target: Any, reduction: str = "mean", *, weight: Any = None, pos_weight: Any = None
-) -> Any:
+    input: Array, target: Array, reduction: str = "mean", *, weight: Array = None, pos_weight: Any = None
+) -> Array:
     """``-target * log(sigmoid(input)) - (1 - target) * log(1 - sigmoid(input))``, for logits of any size.
 
     Args:
@@ -137,13 +138,13 @@ def binary_cross_entropy_with_logits(
 
 
 def cross_entropy(
-    input: Any,
-    target: Any,
-    weight: Any = None,
+    input: Array,
+    target: Array,
+    weight: Array = None,
     ignore_index: int = -100,
     reduction: str = "mean",
     label_smoothing: float = 0.0,
-) -> Any:
+) -> Array:
     """Minus the log-softmax of logits at the right class.
 
     A logit of -inf rules a class out: its gradient is 0. A logit of inf makes its class certain.
@@ -197,15 +198,15 @@ def cross_entropy(
     return np.sum(loss) / max(loss.size, 1) if reduction == "mean" else reduced(loss, reduction)
 
 
-def _expected(log_p: Any, target: Any) -> Any:
+def _expected(log_p: Any, target: Array) -> Array:
     """-sum(target * log_p) over classes, where a class ruled out and never right costs nothing."""
     never = np.logical_and(np.equal(target, 0), np.isneginf(log_p))
     return 0.0 - np.sum(target * np.where(never, 0.0, log_p), axis=-1)
 
 
 def _from_labels(
-    logits: Any, labels: Any, weight: Any, ignore_index: int, reduction: str, label_smoothing: float
-) -> Any:
+    logits: Array, labels: Array, weight: Array, ignore_index: int, reduction: str, label_smoothing: float
+) -> Array:
     labels = array(labels)
     classes = logits.shape[-1]
     if labels.shape != logits.shape[:-1]:

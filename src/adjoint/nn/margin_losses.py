@@ -8,17 +8,18 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.box import raw
+from adjoint.core.types import Array
 from adjoint.nn.losses import alike, array, reduced
 from adjoint.nn.units import pairwise_distance
 from adjoint.ops.activation import softplus
 from adjoint.ops.neural import logit_cross_entropy
 
 
-def _positive(x: Any) -> Any:
+def _positive(x: Array) -> Array:
     return np.maximum(x, 0.0)
 
 
-def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, reduction: str = "mean") -> Any:
+def hinge_embedding_loss(input: Array, target: Array, margin: float = 1.0, reduction: str = "mean") -> Array:
     """`input` where `target` is 1, ``max(0, margin - input)`` where it is -1.
 
     Example:
@@ -32,7 +33,7 @@ def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, reduction
     return reduced(near + np.where(np.equal(target, -1), _positive(margin - input), 0.0), reduction)
 
 
-def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: str = "mean") -> Any:
+def margin_ranking_loss(input1: Any, input2: Any, target: Array, margin: float = 0.0, reduction: str = "mean") -> Array:
     """``max(0, margin - target * (input1 - input2))``: with `target` 1 the first one should be larger.
 
     Example:
@@ -44,7 +45,7 @@ def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0
     return reduced(_positive(margin - target * (input1 - input2)), reduction)
 
 
-def soft_margin_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
+def soft_margin_loss(input: Array, target: Array, reduction: str = "mean") -> Array:
     """``log(1 + exp(-target * input))``, with `target` 1 or -1.
 
     Example:
@@ -56,7 +57,9 @@ def soft_margin_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
     return reduced(softplus(-target * array(input)), reduction)
 
 
-def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: str = "mean") -> Any:
+def cosine_embedding_loss(
+    input1: Any, input2: Any, target: Array, margin: float = 0.0, reduction: str = "mean"
+) -> Array:
     """``1 - cos`` of vectors (n, d) or (d,) where `target` is 1, ``max(0, cos - margin)`` where it is -1.
 
     Example:
@@ -130,8 +133,8 @@ def triplet_margin_with_distance_loss(
 
 
 def multi_margin_loss(
-    input: Any, target: Any, p: int = 1, margin: float = 1.0, weight: Any = None, reduction: str = "mean"
-) -> Any:
+    input: Array, target: Array, p: int = 1, margin: float = 1.0, weight: Array = None, reduction: str = "mean"
+) -> Array:
     """``sum(max(0, margin - input[y] + input[k])**p for k != y) / classes``.
 
     Args:
@@ -153,7 +156,7 @@ def multi_margin_loss(
     return reduced(np.sum(np.where(others, cost, 0.0), axis=-1) / scores.shape[-1], reduction)
 
 
-def multilabel_soft_margin_loss(input: Any, target: Any, weight: Any = None, reduction: str = "mean") -> Any:
+def multilabel_soft_margin_loss(input: Array, target: Array, weight: Array = None, reduction: str = "mean") -> Array:
     """The mean over classes of `binary_cross_entropy_with_logits`.
 
     Example:
@@ -167,7 +170,7 @@ def multilabel_soft_margin_loss(input: Any, target: Any, weight: Any = None, red
     return reduced(np.mean(loss if weight is None else loss * weight, axis=-1), reduction)
 
 
-def multilabel_margin_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
+def multilabel_margin_loss(input: Array, target: Array, reduction: str = "mean") -> Array:
     """``sum(max(0, 1 - input[y] + input[k]) for y in target, k not in target) / classes``.
 
     Args:

@@ -9,6 +9,7 @@ import numpy as np
 
 from adjoint.core.elsewhere import Elsewhere, answer_names
 from adjoint.core.errors import ArgumentError, ShapeError
+from adjoint.core.types import Array, DType
 from adjoint.nn.parameter import Parameter
 from adjoint.tape import mutations
 from adjoint.tape.node import leaf
@@ -121,7 +122,7 @@ class Module:
         """All parameters; a shared one once."""
         return (parameter for _, parameter in self.named_parameters())
 
-    def register_buffer(self, name: str, value: Any, persistent: bool = True) -> None:
+    def register_buffer(self, name: str, value: Array, persistent: bool = True) -> None:
         """Set ``self.name`` to values that belong to the module's state and are not learned.
 
         Args:
@@ -177,7 +178,7 @@ class Module:
             function(module)
         return self
 
-    def astype(self: Self, dtype: Any) -> Self:
+    def astype(self: Self, dtype: DType) -> Self:
         """Convert all parameters and real buffers to `dtype`. Do so before making an optimiser.
 
         The parameters stay the same objects; their gradients are forgotten.
@@ -200,7 +201,7 @@ class Module:
         """This module, which is on the CPU already."""
         return self
 
-    def to(self: Self, dtype: Any = None, *, device: Any = "cpu") -> Self:
+    def to(self: Self, dtype: DType = None, *, device: Any = "cpu") -> Self:
         """``astype(dtype)``; also takes the only device there is, "cpu".
 
         Raises:
@@ -346,7 +347,7 @@ def _located(error: ShapeError, module: Module) -> None:
     error.args = (f"{message} (in layer {path!r} of {type(module).__name__}: {inner!r})" if path else message,)
 
 
-def _wrapped(value: Any) -> Any:
+def _wrapped(value: Array) -> Array:
     """The module in a compiled one."""
     return getattr(value, "__wrapped__", None)
 

@@ -8,32 +8,33 @@ from typing import Any, ClassVar
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
+from adjoint.core.types import Array, DType
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
 from adjoint.ops.neural import standardize
 from adjoint.tape.modes import no_grad
 
 
-def _by_channel(values: Any, axes: int) -> Any:
+def _by_channel(values: Array, axes: int) -> Array:
     """One value a channel, against (n, channels, …)."""
     return values if values is None else np.reshape(values, (-1,) + (1,) * (axes - 2))
 
 
-def _scaled(x: Any, weight: Any, bias: Any) -> Any:
+def _scaled(x: Array, weight: Array, bias: Array) -> Array:
     x = x if weight is None else x * weight
     return x if bias is None else x + bias
 
 
 def batch_norm(
-    input: Any,
+    input: Array,
     running_mean: Any,
     running_var: Any,
-    weight: Any = None,
-    bias: Any = None,
+    weight: Array = None,
+    bias: Array = None,
     training: bool = False,
     momentum: float = 0.1,
     eps: float = 1e-5,
-) -> Any:
+) -> Array:
     """``(x - mean) / sqrt(var + eps) * weight + bias`` for each channel (Ioffe and Szegedy, 2015).
 
     Args:
@@ -110,7 +111,7 @@ class BatchNorm2d(Module):
         affine: bool = True,
         track_running_stats: bool = True,
         *,
-        dtype: Any = np.float64,
+        dtype: DType = np.float64,
     ) -> None:
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.weight = Parameter(np.ones(num_features, dtype)) if affine else None
@@ -121,17 +122,17 @@ class BatchNorm2d(Module):
             self.register_buffer("running_var", np.ones(num_features, dtype))
             self.register_buffer("num_batches_tracked", np.zeros((), np.int64))
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         x = x if hasattr(x, "shape") else np.asarray(x)
         self._check(x)
-        share: Any = self.momentum
+        share: Array = self.momentum
         if self.training and self.num_batches_tracked is not None:
             self.num_batches_tracked += 1
             share = 1 / self.num_batches_tracked.data if share is None else share
         batch = self.training or self.running_mean is None
         return batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, batch, share, self.eps)
 
-    def _check(self, x: Any) -> None:
+    def _check(self, x: Array) -> None:
         name = type(self).__name__
         if x.ndim not in self.ranks or x.shape[1] != self.num_features:
             ranks = " or ".join(map(str, self.ranks))
@@ -158,15 +159,15 @@ class BatchNorm3d(BatchNorm2d):
 
 
 def instance_norm(
-    input: Any,
+    input: Array,
     running_mean: Any = None,
     running_var: Any = None,
-    weight: Any = None,
-    bias: Any = None,
+    weight: Array = None,
+    bias: Array = None,
     use_input_stats: bool = True,
     momentum: float = 0.1,
     eps: float = 1e-5,
-) -> Any:
+) -> Array:
     """Each channel of each sample by its own mean and variance (Ulyanov et al., 2016). Arguments as `batch_norm`.
 
     Example:
@@ -220,11 +221,11 @@ class InstanceNorm2d(BatchNorm2d):
         affine: bool = False,
         track_running_stats: bool = False,
         *,
-        dtype: Any = np.float64,
+        dtype: DType = np.float64,
     ) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, dtype=dtype)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         x = x if hasattr(x, "shape") else np.asarray(x)
         alone = x.ndim == self.ranks[0]
         x = x[None] if alone else x
@@ -232,7 +233,7 @@ class InstanceNorm2d(BatchNorm2d):
         if self.training and self.num_batches_tracked is not None:
             self.num_batches_tracked += 1
         own = self.training or self.running_mean is None
-        share: Any = self.momentum
+        share: Array = self.momentum
         out = instance_norm(x, self.running_mean, self.running_var, self.weight, self.bias, own, share, self.eps)
         return out[0] if alone else out
 
@@ -249,7 +250,7 @@ class InstanceNorm3d(InstanceNorm2d):
     ranks = (4, 5)
 
 
-def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+def group_norm(input: Array, num_groups: int, weight: Array = None, bias: Array = None, eps: float = 1e-5) -> Array:
     """Each group of channels of a sample by its own mean and variance (Wu and He, 2018).
 
     Args:
@@ -294,7 +295,7 @@ class GroupNorm(Module):
     """
 
     def __init__(
-        self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, *, dtype: Any = np.float64
+        self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, *, dtype: DType = np.float64
     ) -> None:
         if num_groups < 1 or num_channels % num_groups:
             raise ArgumentError(f"GroupNorm: channels are a multiple of the groups; got {num_channels}, {num_groups}")
@@ -302,7 +303,7 @@ class GroupNorm(Module):
         self.weight = Parameter(np.ones(num_channels, dtype)) if affine else None
         self.bias = Parameter(np.zeros(num_channels, dtype)) if affine else None
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return group_norm(x, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
@@ -310,8 +311,8 @@ class GroupNorm(Module):
 
 
 def layer_norm(
-    input: Any, normalized_shape: Sequence[int] | int, weight: Any = None, bias: Any = None, eps: float = 1e-5
-) -> Any:
+    input: Array, normalized_shape: Sequence[int] | int, weight: Array = None, bias: Array = None, eps: float = 1e-5
+) -> Array:
     """Over the last axes by their mean and variance (Ba et al., 2016).
 
     Args:
@@ -331,14 +332,16 @@ def layer_norm(
     return _scaled(standardize(input, axis=axes, eps=eps), weight, bias)
 
 
-def _last_axes(name: str, x: Any, normalized_shape: Any) -> tuple[int, ...]:
+def _last_axes(name: str, x: Array, normalized_shape: Any) -> tuple[int, ...]:
     shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
     if np.shape(x)[-len(shape) :] != shape:
         raise ShapeError(f"{name}: the last axes are {shape}; got {np.shape(x)}")
     return tuple(range(-len(shape), 0))
 
 
-def rms_norm(input: Any, normalized_shape: Sequence[int] | int, weight: Any = None, eps: float | None = None) -> Any:
+def rms_norm(
+    input: Array, normalized_shape: Sequence[int] | int, weight: Array = None, eps: float | None = None
+) -> Array:
     """Over the last axes by their root mean square (Zhang and Sennrich, 2019).
 
     Args:
@@ -383,13 +386,13 @@ class RMSNorm(Module):
         eps: float | None = None,
         elementwise_affine: bool = True,
         *,
-        dtype: Any = np.float64,
+        dtype: DType = np.float64,
     ) -> None:
         self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
         self.eps = eps
         self.weight = Parameter(np.ones(self.normalized_shape, dtype)) if elementwise_affine else None
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from adjoint.core.types import Array
 from adjoint.tape.tensor import Tensor
 
 
@@ -29,7 +28,7 @@ class Parameter(Tensor):
 
     __slots__ = ()
 
-    def __init__(self, data: Any, requires_grad: bool = True) -> None:
+    def __init__(self, data: Array, requires_grad: bool = True) -> None:
         super().__init__(data, requires_grad=requires_grad)
 
     def __repr__(self) -> str:

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
+from adjoint.core.types import Array
 from adjoint.nn.conv_functions import Size, each
 from adjoint.ops.pooling import places, window_number, window_pick, window_sum
 
 Pairs = tuple[tuple[int, int], ...]
 
 
-def _batched(name: str, x: Any, axes: int) -> Any:
+def _batched(name: str, x: Array, axes: int) -> Array:
     x = x if hasattr(x, "shape") else np.asarray(x)
     if x.ndim not in (axes + 1, axes + 2):
         raise ShapeError(f"{name} takes (n, channels, …) or (channels, …) with {axes} axes behind; got {x.shape}")
@@ -24,7 +25,7 @@ def _batched(name: str, x: Any, axes: int) -> Any:
 
 
 def _layout(
-    name: str, x: Any, axes: int, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
+    name: str, x: Array, axes: int, kernel: Array, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
 ) -> tuple[tuple[int, ...], tuple[int, ...], Pairs, tuple[int, ...]]:
     """Kernel, stride, padding and dilation for each axis; with `ceil_mode`, one more window where elements are left."""
     kernel = each("kernel_size", kernel, axes)
@@ -46,14 +47,14 @@ def _layout(
 
 def max_pool(
     axes: int,
-    x: Any,
+    x: Array,
     kernel_size: Size,
     stride: Size | None = None,
     padding: Size = 0,
     dilation: Size = 1,
     ceil_mode: bool = False,
     return_indices: bool = False,
-) -> Any:
+) -> Array:
     """`max_pool2d` over the last `axes` axes."""
     name = f"max_pool{axes}d"
     x = _batched(name, x, axes)
@@ -64,9 +65,9 @@ def max_pool(
 
 
 def max_pool1d(
-    input: Any, kernel_size: Size, stride: Size | None = None, padding: Size = 0, dilation: Size = 1,
+    input: Array, kernel_size: Size, stride: Size | None = None, padding: Size = 0, dilation: Size = 1,
     ceil_mode: bool = False, return_indices: bool = False,
-) -> Any:  # fmt: skip
+) -> Array:  # fmt: skip
     """`max_pool2d` over one axis.
 
     Example:
@@ -79,9 +80,9 @@ def max_pool1d(
 
 
 def max_pool2d(
-    input: Any, kernel_size: Size, stride: Size | None = None, padding: Size = 0, dilation: Size = 1,
+    input: Array, kernel_size: Size, stride: Size | None = None, padding: Size = 0, dilation: Size = 1,
     ceil_mode: bool = False, return_indices: bool = False,
-) -> Any:  # fmt: skip
+) -> Array:  # fmt: skip
     """The largest element of each window; its gradient goes to the first of equal ones.
 
     Args:
@@ -108,9 +109,9 @@ def max_pool2d(
 
 
 def max_pool3d(
-    input: Any, kernel_size: Size, stride: Size | None = None, padding: Size = 0, dilation: Size = 1,
+    input: Array, kernel_size: Size, stride: Size | None = None, padding: Size = 0, dilation: Size = 1,
     ceil_mode: bool = False, return_indices: bool = False,
-) -> Any:  # fmt: skip
+) -> Array:  # fmt: skip
     """`max_pool2d` over three axes.
 
     Example:
@@ -124,14 +125,14 @@ def max_pool3d(
 
 def avg_pool(
     axes: int,
-    x: Any,
+    x: Array,
     kernel_size: Size,
     stride: Size | None = None,
     padding: Size = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
-) -> Any:
+) -> Array:
     """`avg_pool2d` over the last `axes` axes."""
     name = f"avg_pool{axes}d"
     x = _batched(name, x, axes)
@@ -153,9 +154,9 @@ def avg_pool(
 
 
 def avg_pool1d(
-    input: Any, kernel_size: Size, stride: Size | None = None, padding: Size = 0, ceil_mode: bool = False,
+    input: Array, kernel_size: Size, stride: Size | None = None, padding: Size = 0, ceil_mode: bool = False,
     count_include_pad: bool = True,
-) -> Any:  # fmt: skip
+) -> Array:  # fmt: skip
     """`avg_pool2d` over one axis.
 
     Example:
@@ -168,9 +169,9 @@ def avg_pool1d(
 
 
 def avg_pool2d(
-    input: Any, kernel_size: Size, stride: Size | None = None, padding: Size = 0, ceil_mode: bool = False,
+    input: Array, kernel_size: Size, stride: Size | None = None, padding: Size = 0, ceil_mode: bool = False,
     count_include_pad: bool = True, divisor_override: int | None = None,
-) -> Any:  # fmt: skip
+) -> Array:  # fmt: skip
     """The mean of each window.
 
     Args:
@@ -194,9 +195,9 @@ def avg_pool2d(
 
 
 def avg_pool3d(
-    input: Any, kernel_size: Size, stride: Size | None = None, padding: Size = 0, ceil_mode: bool = False,
+    input: Array, kernel_size: Size, stride: Size | None = None, padding: Size = 0, ceil_mode: bool = False,
     count_include_pad: bool = True, divisor_override: int | None = None,
-) -> Any:  # fmt: skip
+) -> Array:  # fmt: skip
     """`avg_pool2d` over three axes.
 
     Example:
@@ -209,8 +210,8 @@ def avg_pool3d(
 
 
 def lp_pool(
-    axes: int, x: Any, norm_type: float, kernel_size: Size, stride: Size | None = None, ceil_mode: bool = False
-) -> Any:
+    axes: int, x: Array, norm_type: float, kernel_size: Size, stride: Size | None = None, ceil_mode: bool = False
+) -> Array:
     """``sum(x**p)**(1/p)`` of each window over the last `axes` axes, as PyTorch has it: of -1 and p=3 it is 0."""
     name = f"lp_pool{axes}d"
     x = _batched(name, x, axes)
@@ -228,14 +229,14 @@ def _bounds(n: int, count: int) -> list[tuple[int, int]]:
     return [(i * n // count, -(-(i + 1) * n // count)) for i in range(count)]
 
 
-def _sizes(name: str, x: Any, axes: int, output_size: Any) -> tuple[int, ...]:
+def _sizes(name: str, x: Array, axes: int, output_size: Any) -> tuple[int, ...]:
     wanted = tuple(output_size) if isinstance(output_size, Sequence) else (output_size,) * axes
     if len(wanted) != axes:
         raise ArgumentError(f"{name}: output_size is a number, or {axes} of them or None; got {output_size!r}")
     return each("output_size", [n if w is None else w for n, w in zip(x.shape[-axes:], wanted, strict=True)], axes)
 
 
-def adaptive_avg_pool(axes: int, x: Any, output_size: Any) -> Any:
+def adaptive_avg_pool(axes: int, x: Array, output_size: Any) -> Array:
     """The means of windows that cover the input, as many along each axis as `output_size` says.
 
     Window i of m over n elements is ``floor(i n / m)`` to ``ceil((i + 1) n / m)``. None keeps an axis.
@@ -261,7 +262,7 @@ def adaptive_avg_pool(axes: int, x: Any, output_size: Any) -> Any:
     return x
 
 
-def adaptive_max_pool(axes: int, x: Any, output_size: Any, return_indices: bool = False) -> Any:
+def adaptive_max_pool(axes: int, x: Array, output_size: Any, return_indices: bool = False) -> Array:
     """The largest elements of the windows of `adaptive_avg_pool`.
 
     Example:
@@ -296,9 +297,9 @@ def adaptive_max_pool(axes: int, x: Any, output_size: Any, return_indices: bool 
 
 
 def max_unpool(
-    axes: int, x: Any, indices: Any, kernel_size: Size, stride: Size | None = None, padding: Size = 0,
+    axes: int, x: Array, indices: Array, kernel_size: Size, stride: Size | None = None, padding: Size = 0,
     output_size: Sequence[int] | None = None,
-) -> Any:  # fmt: skip
+) -> Array:  # fmt: skip
     """Zeros with the elements of `x` where `max_pool` with ``return_indices=True`` found them.
 
     Example:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from adjoint.core.types import Array
 from adjoint.nn import pooling
 from adjoint.nn.conv_functions import Size
 from adjoint.nn.settings import WithSettings
@@ -38,7 +39,7 @@ class MaxPool2d(_Pooling):
         super().__init__(kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation,
                          return_indices=return_indices, ceil_mode=ceil_mode)  # fmt: skip
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return pooling.max_pool(self.axes, x, **self._settings)
 
 
@@ -79,7 +80,7 @@ class AvgPool2d(_Pooling):
         super().__init__(kernel_size=kernel_size, stride=stride, padding=padding, ceil_mode=ceil_mode,
                          count_include_pad=count_include_pad, divisor_override=divisor_override)  # fmt: skip
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return pooling.avg_pool(self.axes, x, **self._settings)
 
 
@@ -114,7 +115,7 @@ class LPPool2d(_Pooling):
     ) -> None:
         super().__init__(norm_type=norm_type, kernel_size=kernel_size, stride=stride, ceil_mode=ceil_mode)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return pooling.lp_pool(self.axes, x, **self._settings)
 
 
@@ -143,7 +144,7 @@ class AdaptiveAvgPool2d(_Pooling):
     def __init__(self, output_size: Any) -> None:
         super().__init__(output_size=output_size)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return pooling.adaptive_avg_pool(self.axes, x, **self._settings)
 
 
@@ -172,7 +173,7 @@ class AdaptiveMaxPool2d(_Pooling):
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
         super().__init__(output_size=output_size, return_indices=return_indices)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return pooling.adaptive_max_pool(self.axes, x, **self._settings)
 
 
@@ -203,7 +204,7 @@ class MaxUnpool2d(_Pooling):
     def __init__(self, kernel_size: Size, stride: Size | None = None, padding: Size = 0) -> None:
         super().__init__(kernel_size=kernel_size, stride=stride, padding=padding)
 
-    def forward(self, x: Any, indices: Any, output_size: Any = None) -> Any:
+    def forward(self, x: Array, indices: Array, output_size: Any = None) -> Array:
         return pooling.max_unpool(self.axes, x, indices, **self._settings, output_size=output_size)
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.core.places import place_of, users_frame, warn_at
+from adjoint.core.types import Array
 from adjoint.tape.tensor import Tensor
 
 _DOUBLE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 
 
-def notice(x: Any, weight: Any) -> None:
+def notice(x: Array, weight: Array) -> None:
     """Warn, once a line, where `x` is data of float64 and `weight` of float32: results are float64 then."""
     held = x.data if type(x) is Tensor and x.node is None else x
     if type(held) is np.ndarray and held.dtype is _DOUBLE and weight.dtype is _SINGLE:

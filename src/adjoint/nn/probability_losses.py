@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.box import raw
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
+from adjoint.core.types import Array
 from adjoint.nn.losses import alike, array, out_of_range, reduced
 from adjoint.ops.activation import sigmoid
 from adjoint.ops.neural import logit_cross_entropy
 
 
-def nll_loss(input: Any, target: Any, weight: Any = None, ignore_index: int = -100, reduction: str = "mean") -> Any:
+def nll_loss(
+    input: Array, target: Array, weight: Array = None, ignore_index: int = -100, reduction: str = "mean"
+) -> Array:
     """Minus the log-probability of the right class. Of logits, use `cross_entropy`.
 
     Args:
@@ -55,7 +57,7 @@ def nll_loss(input: Any, target: Any, weight: Any = None, ignore_index: int = -1
     return np.sum(loss) / np.sum(shares) if reduction == "mean" else reduced(loss, reduction)
 
 
-def kl_div(input: Any, target: Any, reduction: str = "mean", log_target: bool = False) -> Any:
+def kl_div(input: Array, target: Array, reduction: str = "mean", log_target: bool = False) -> Array:
     """``target * (log(target) - input)``: Kullback and Leibler's divergence of `input`, which is a logarithm.
 
     Args:
@@ -78,7 +80,7 @@ def kl_div(input: Any, target: Any, reduction: str = "mean", log_target: bool = 
     return np.sum(loss) / input.shape[0] if reduction == "batchmean" else reduced(loss, reduction)
 
 
-def binary_cross_entropy(input: Any, target: Any, weight: Any = None, reduction: str = "mean") -> Any:
+def binary_cross_entropy(input: Array, target: Array, weight: Array = None, reduction: str = "mean") -> Array:
     """``-target * log(input) - (1 - target) * log(1 - input)``; logarithms are held above -100, as in PyTorch.
 
     Args:
@@ -108,13 +110,13 @@ def binary_cross_entropy(input: Any, target: Any, weight: Any = None, reduction:
     return reduced(loss if weight is None else loss * weight, reduction)
 
 
-def _log(p: Any, least: float = -100.0) -> Any:
+def _log(p: Array, least: float = -100.0) -> Array:
     """The logarithm, held above `least`."""
     enough = np.greater(p, math.exp(least))
     return np.where(enough, np.log(np.where(enough, p, 1.0)), least)
 
 
-def smooth_l1_loss(input: Any, target: Any, reduction: str = "mean", beta: float = 1.0) -> Any:
+def smooth_l1_loss(input: Array, target: Array, reduction: str = "mean", beta: float = 1.0) -> Array:
     """``huber_loss(delta=beta) / beta``; with `beta` 0 the absolute error (Girshick, Fast R-CNN, 2015).
 
     Raises:
@@ -137,8 +139,8 @@ def smooth_l1_loss(input: Any, target: Any, reduction: str = "mean", beta: float
 
 
 def poisson_nll_loss(
-    input: Any, target: Any, log_input: bool = True, full: bool = False, eps: float = 1e-8, reduction: str = "mean"
-) -> Any:
+    input: Array, target: Array, log_input: bool = True, full: bool = False, eps: float = 1e-8, reduction: str = "mean"
+) -> Array:
     """Minus the log-likelihood of counts under Poisson's distribution, without what does not depend on `input`.
 
     Args:
@@ -164,8 +166,8 @@ def poisson_nll_loss(
 
 
 def gaussian_nll_loss(
-    input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
-) -> Any:
+    input: Array, target: Array, var: Array, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> Array:
     """``(log(var) + (input - target)**2 / var) / 2``; the variance is at least `eps`, with no gradient below.
 
     Args:
@@ -193,8 +195,8 @@ def gaussian_nll_loss(
 
 
 def sigmoid_focal_loss(
-    input: Any, target: Any, alpha: float = 0.25, gamma: float = 2.0, reduction: str = "none"
-) -> Any:
+    input: Array, target: Array, alpha: float = 0.25, gamma: float = 2.0, reduction: str = "none"
+) -> Array:
     """Binary cross-entropy of logits, less where the answer is right (Lin et al., Focal Loss, 2017).
 
     Args:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
+from adjoint.core.types import Array, DType
 from adjoint.nn import init
 from adjoint.nn.init import Rng
 from adjoint.nn.layers import dropout
@@ -23,24 +24,24 @@ from adjoint.tape.tensor import Tensor
 State = tuple[Any, ...]
 
 
-def _product(x: Any, weight: Any, bias: Any) -> Any:
+def _product(x: Array, weight: Array, bias: Array) -> Array:
     return np.matmul(x, weight.T) if bias is None else affine(x, weight, bias)
 
 
-def _are_plain(*xs: Any) -> bool:
+def _are_plain(*xs: Array) -> bool:
     """Whether all are arrays of one dtype, or tensors of these: then their steps need no graph each."""
     held = [x.data if isinstance(x, Tensor) else x for x in xs]
     return all(type(x) is np.ndarray for x in held) and len({x.dtype for x in held}) == 1
 
 
 def _rnn(activation: Callable[[Any], Any]) -> Callable[..., State]:
-    def step(given: Any, state: State, weight: Any, bias: Any) -> State:
+    def step(given: Any, state: State, weight: Array, bias: Array) -> State:
         return (activation(given + _product(state[0], weight, bias)),)
 
     return step
 
 
-def _lstm(given: Any, state: State, weight: Any, bias: Any) -> State:
+def _lstm(given: Any, state: State, weight: Array, bias: Array) -> State:
     """Hochreiter and Schmidhuber, 1997; with forget gates (Gers et al., 2000)."""
     h, c = state
     gates = given + _product(h, weight, bias)
@@ -50,7 +51,7 @@ def _lstm(given: Any, state: State, weight: Any, bias: Any) -> State:
     return sigmoid(out) * np.tanh(c), c
 
 
-def _gru(given: Any, state: State, weight: Any, bias: Any) -> State:
+def _gru(given: Any, state: State, weight: Array, bias: Array) -> State:
     """Cho et al., 2014; the reset gate is applied behind the product."""
     (h,) = state
     n = h.shape[-1]
@@ -73,7 +74,9 @@ class _Cells(Module):
     def _step(self) -> Callable[..., State]:
         raise NotImplementedError
 
-    def _weights(self, inputs: int, hidden: int, bias: bool, suffix: str, rng: np.random.Generator, dtype: Any) -> None:
+    def _weights(
+        self, inputs: int, hidden: int, bias: bool, suffix: str, rng: np.random.Generator, dtype: DType
+    ) -> None:
         bound = 1 / math.sqrt(hidden)
         shapes: dict[str, tuple[int, ...]] = {
             "weight_ih": (self.gates * hidden, inputs),
@@ -121,12 +124,12 @@ class _Cell(_Cells):
     bias_hh: Parameter | None = None
 
     def __init__(
-        self, input_size: int, hidden_size: int, bias: bool = True, *, rng: Rng = None, dtype: Any = np.float64
+        self, input_size: int, hidden_size: int, bias: bool = True, *, rng: Rng = None, dtype: DType = np.float64
     ) -> None:
         self.input_size, self.hidden_size = input_size, hidden_size
         self._weights(input_size, hidden_size, bias, "", np.random.default_rng(rng), dtype)
 
-    def forward(self, x: Any, state: Any = None) -> Any:
+    def forward(self, x: Array, state: Array = None) -> Array:
         x = x if hasattr(x, "shape") else np.asarray(x)
         if x.ndim not in (1, 2) or x.shape[-1] != self.input_size:
             raise ShapeError(
@@ -166,7 +169,7 @@ class RNNCell(_Cell, _Plain):
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh", *, rng: Rng = None,
-        dtype: Any = np.float64,
+        dtype: DType = np.float64,
     ) -> None:  # fmt: skip
         super().__init__(input_size, hidden_size, bias, rng=rng, dtype=dtype)
         self.nonlinearity = self._checked(nonlinearity)
@@ -218,7 +221,7 @@ class _Recurrent(_Cells):
         bidirectional: bool = False,
         *,
         rng: Rng = None,
-        dtype: Any = np.float64,
+        dtype: DType = np.float64,
     ) -> None:
         name = type(self).__name__
         if min(input_size, hidden_size, num_layers) < 1:
@@ -235,7 +238,7 @@ class _Recurrent(_Cells):
             for suffix in ("", "_reverse")[: 1 + bidirectional]:
                 self._weights(width, hidden_size, bias, f"_l{layer}{suffix}", self.rng, dtype)
 
-    def forward(self, x: Any, state: Any = None, *, lengths: Any = None) -> Any:
+    def forward(self, x: Array, state: Array = None, *, lengths: Any = None) -> Array:
         x = x if hasattr(x, "shape") else np.asarray(x)
         if x.ndim not in (2, 3) or x.shape[-1] != self.input_size:
             axes, size = "n, steps" if self.batch_first else "steps, n", self.input_size
@@ -262,7 +265,7 @@ class _Recurrent(_Cells):
         x = x[:, 0] if alone else np.swapaxes(x, 0, 1) if self.batch_first else x
         return x, finals if self.states > 1 else finals[0]
 
-    def _begins(self, x: Any, state: Any, alone: bool) -> list[State]:
+    def _begins(self, x: Array, state: Array, alone: bool) -> list[State]:
         """The states before the first step, one a layer and direction."""
         count = self.num_layers * (1 + self.bidirectional)
         if state is None:
@@ -282,7 +285,7 @@ class _Recurrent(_Cells):
         here: np.ndarray = np.arange(steps)[:, None, None] < lengths[:, None]
         return here
 
-    def _over(self, x: Any, state: State, suffix: str, backward: bool, here: np.ndarray | None) -> tuple[Any, State]:
+    def _over(self, x: Array, state: State, suffix: str, backward: bool, here: np.ndarray | None) -> tuple[Any, State]:
         """One layer in one direction: all results, and the last state."""
         weight = getattr(self, "weight_hh" + suffix)
         biases = [getattr(self, name + suffix) if self.bias else None for name in ("bias_ih", "bias_hh")]
@@ -350,7 +353,7 @@ class RNN(_Recurrent, _Plain):
         bidirectional: bool = False,
         *,
         rng: Rng = None,
-        dtype: Any = np.float64,
+        dtype: DType = np.float64,
     ) -> None:
         super().__init__(
             input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, rng=rng, dtype=dtype

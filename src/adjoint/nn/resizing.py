@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
+from adjoint.core.types import Array
 from adjoint.nn import pooling
 from adjoint.nn.conv_functions import Size, each
 from adjoint.ops.conv import counts
@@ -20,13 +20,13 @@ MODES = {"nearest": None, "nearest-exact": None, "linear": 1, "bilinear": 2, "bi
 
 
 def interpolate(
-    input: Any,
+    input: Array,
     size: Size | None = None,
     scale_factor: float | Sequence[float] | None = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None,
-) -> Any:
+) -> Array:
     """`input` at more or fewer places along its last axes.
 
     Args:
@@ -105,16 +105,16 @@ def _weights(n: int, m: int, step: float, mode: str, align: bool) -> np.ndarray:
 def _cubic(t: np.ndarray, a: float = -0.75) -> list[np.ndarray]:
     """Weights of four neighbours (Keys, Cubic convolution interpolation, 1981)."""
 
-    def near(x: Any) -> Any:
+    def near(x: Array) -> Array:
         return ((a + 2) * x - (a + 3)) * x * x + 1
 
-    def far(x: Any) -> Any:
+    def far(x: Array) -> Array:
         return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
 
     return [far(t + 1), near(t), near(1 - t), far(2 - t)]
 
 
-def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
+def pixel_shuffle(input: Array, upscale_factor: int) -> Array:
     """Channels as pixels: (…, c * r**2, h, w) becomes (…, c, h * r, w * r) (Shi et al., 2016).
 
     Example:
@@ -134,7 +134,7 @@ def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
     return np.reshape(x, (*lead, c // (r * r), h * r, w * r))
 
 
-def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
+def pixel_unshuffle(input: Array, downscale_factor: int) -> Array:
     """The inverse of `pixel_shuffle`: (…, c, h * r, w * r) becomes (…, c * r**2, h, w).
 
     Example:
@@ -153,7 +153,7 @@ def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
     return np.reshape(x, (*lead, c * r * r, h // r, w // r))
 
 
-def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: float = 0.0) -> Any:
+def pad(input: Array, pad: Sequence[int], mode: str = "constant", value: float = 0.0) -> Array:
     """`input` with more elements around.
 
     Args:
@@ -188,7 +188,7 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: float = 0
     return np.pad(x, around, mode=names[mode])  # type: ignore[call-overload]  # a mode's name
 
 
-def unfold(input: Any, kernel_size: Size, dilation: Size = 1, padding: Size = 0, stride: Size = 1) -> Any:
+def unfold(input: Array, kernel_size: Size, dilation: Size = 1, padding: Size = 0, stride: Size = 1) -> Array:
     """The windows of (n, channels, height, width) as columns: (n, channels * k1 * k2, places).
 
     Example:
@@ -208,8 +208,8 @@ def unfold(input: Any, kernel_size: Size, dilation: Size = 1, padding: Size = 0,
 
 
 def fold(
-    input: Any, output_size: Size, kernel_size: Size, dilation: Size = 1, padding: Size = 0, stride: Size = 1
-) -> Any:
+    input: Array, output_size: Size, kernel_size: Size, dilation: Size = 1, padding: Size = 0, stride: Size = 1
+) -> Array:
     """The sum of columns (n, channels * k1 * k2, places) in their places: the transpose of `unfold`.
 
     Example:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from adjoint.core.types import Array
 from adjoint.nn.conv_functions import Size, each
 from adjoint.nn.resizing import fold, interpolate, pad, pixel_shuffle, pixel_unshuffle, unfold
 from adjoint.nn.settings import WithSettings
@@ -30,7 +31,7 @@ class Upsample(WithSettings):
         super().__init__(size=size, scale_factor=scale_factor, mode=mode, align_corners=align_corners,
                          recompute_scale_factor=recompute_scale_factor)  # fmt: skip
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return interpolate(x, **self._settings)
 
 
@@ -54,7 +55,7 @@ class PixelShuffle(WithSettings):
     def __init__(self, upscale_factor: int) -> None:
         super().__init__(upscale_factor=upscale_factor)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return pixel_shuffle(x, **self._settings)
 
 
@@ -64,7 +65,7 @@ class PixelUnshuffle(WithSettings):
     def __init__(self, downscale_factor: int) -> None:
         super().__init__(downscale_factor=downscale_factor)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return pixel_unshuffle(x, **self._settings)
 
 
@@ -74,7 +75,7 @@ class Unfold(WithSettings):
     def __init__(self, kernel_size: Size, dilation: Size = 1, padding: Size = 0, stride: Size = 1) -> None:
         super().__init__(kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return unfold(x, **self._settings)
 
 
@@ -88,7 +89,7 @@ class Fold(WithSettings):
             output_size=output_size, kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride
         )
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return fold(x, **self._settings)
 
 
@@ -99,7 +100,7 @@ class _Padding(WithSettings):
     def __init__(self, padding: Size) -> None:
         super().__init__(padding=each("padding", padding, 2 * self.axes, -(1 << 30)))
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return pad(x, self._settings["padding"], self.mode)
 
 
@@ -110,7 +111,7 @@ class _Constant(_Padding):
         super().__init__(padding)
         self._settings["value"] = value
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Array:
         return pad(x, self._settings["padding"], "constant", self._settings["value"])
 
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from adjoint.core.errors import ArgumentError
+from adjoint.core.types import Array, DType
 from adjoint.nn.attention import MultiheadAttention
 from adjoint.nn.containers import ModuleList
 from adjoint.nn.init import Rng
@@ -42,7 +43,7 @@ class _Block(Module):
         bias: bool = True,
         *,
         rng: Rng = None,
-        dtype: Any = np.float64,
+        dtype: DType = np.float64,
     ) -> None:
         rng = np.random.default_rng(rng)
         options: dict[str, Any] = {"bias": bias, "rng": rng, "dtype": dtype}
@@ -61,7 +62,7 @@ class _Block(Module):
         for k in parts:
             setattr(self, f"dropout{k}", Dropout(dropout, rng=rng))
 
-    def _feed_forward(self, x: Any, last: Dropout) -> Any:
+    def _feed_forward(self, x: Array, last: Dropout) -> Array:
         return last(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
 
@@ -89,8 +90,10 @@ class TransformerEncoderLayer(_Block):
         (2, 5, 8)
     """
 
-    def forward(self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False) -> Any:
-        def attend(x: Any) -> Any:
+    def forward(
+        self, src: Array, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False
+    ) -> Array:
+        def attend(x: Array) -> Array:
             out, _ = self.self_attn(
                 x, x, x, src_key_padding_mask, need_weights=False, attn_mask=src_mask, is_causal=is_causal
             )
@@ -128,22 +131,22 @@ class TransformerDecoderLayer(_Block):
 
     def forward(
         self,
-        tgt: Any,
-        memory: Any,
+        tgt: Array,
+        memory: Array,
         tgt_mask: Any = None,
         memory_mask: Any = None,
         tgt_key_padding_mask: Any = None,
         memory_key_padding_mask: Any = None,
         tgt_is_causal: bool = False,
         memory_is_causal: bool = False,
-    ) -> Any:
-        def attend(x: Any) -> Any:
+    ) -> Array:
+        def attend(x: Array) -> Array:
             out, _ = self.self_attn(
                 x, x, x, tgt_key_padding_mask, need_weights=False, attn_mask=tgt_mask, is_causal=tgt_is_causal
             )
             return self.dropout1(out)
 
-        def look(x: Any) -> Any:
+        def look(x: Array) -> Array:
             out, _ = self.multihead_attn(
                 x, memory, memory, memory_key_padding_mask, need_weights=False, attn_mask=memory_mask,
                 is_causal=memory_is_causal,
@@ -180,7 +183,9 @@ class TransformerEncoder(Module):
     def __init__(self, encoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         self.layers, self.norm = ModuleList([deepcopy(encoder_layer) for _ in range(num_layers)]), norm
 
-    def forward(self, src: Any, mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False) -> Any:
+    def forward(
+        self, src: Array, mask: Array = None, src_key_padding_mask: Any = None, is_causal: bool = False
+    ) -> Array:
         for layer in self.layers:
             src = layer(src, mask, src_key_padding_mask, is_causal)
         return src if self.norm is None else self.norm(src)
@@ -202,7 +207,7 @@ class TransformerDecoder(Module):
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         self.layers, self.norm = ModuleList([deepcopy(decoder_layer) for _ in range(num_layers)]), norm
 
-    def forward(self, tgt: Any, memory: Any, *masks: Any, **named: Any) -> Any:
+    def forward(self, tgt: Array, memory: Array, *masks: Any, **named: Any) -> Array:
         for layer in self.layers:
             tgt = layer(tgt, memory, *masks, **named)
         return tgt if self.norm is None else self.norm(tgt)

@@ -8,37 +8,38 @@ import numpy as np
 
 from adjoint.core.box import raw
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
+from adjoint.core.types import Array
 from adjoint.ops.activation import elu, relu6, sigmoid, softplus
 
 _ALPHA, _SCALE = 1.6732632423543772, 1.0507009873554805
 
 
-def hardsigmoid(input: Any) -> Any:
+def hardsigmoid(input: Array) -> Array:
     """(x + 3) / 6, held between 0 and 1 (Courbariaux et al., 2015)."""
     return relu6(input + 3.0) / 6.0
 
 
-def hardswish(input: Any) -> Any:
+def hardswish(input: Array) -> Array:
     """x * hardsigmoid(x) (Howard et al., Searching for MobileNetV3, 2019)."""
     return input * hardsigmoid(input)
 
 
-def mish(input: Any) -> Any:
+def mish(input: Array) -> Array:
     """x * tanh(softplus(x)) (Misra, 2019)."""
     return input * np.tanh(softplus(input))
 
 
-def celu(input: Any, alpha: float = 1.0) -> Any:
+def celu(input: Array, alpha: float = 1.0) -> Array:
     """x where it is positive, ``alpha * (exp(x / alpha) - 1)`` elsewhere (Barron, 2017)."""
     return elu(input / alpha) * alpha
 
 
-def selu(input: Any) -> Any:
+def selu(input: Array) -> Array:
     """The scaled ELU that keeps mean 0 and variance 1 (Klambauer et al., 2017)."""
     return elu(input, _ALPHA) * _SCALE
 
 
-def glu(input: Any, dim: int = -1) -> Any:
+def glu(input: Array, dim: int = -1) -> Array:
     """The first half of axis `dim` times the sigmoid of the second half (Dauphin et al., 2017).
 
     Raises:
@@ -57,33 +58,33 @@ def glu(input: Any, dim: int = -1) -> Any:
     return first * sigmoid(second)
 
 
-def logsigmoid(input: Any) -> Any:
+def logsigmoid(input: Array) -> Array:
     """log(sigmoid(x)), for x of any size."""
     return -softplus(-input)
 
 
-def tanhshrink(input: Any) -> Any:
+def tanhshrink(input: Array) -> Array:
     """x - tanh(x)."""
     return input - np.tanh(input)
 
 
-def hardshrink(input: Any, lambd: float = 0.5) -> Any:
+def hardshrink(input: Array, lambd: float = 0.5) -> Array:
     """x where its size is above `lambd`, 0 elsewhere."""
     return np.where(np.greater(np.abs(input), lambd), input, 0.0)
 
 
-def softshrink(input: Any, lambd: float = 0.5) -> Any:
+def softshrink(input: Array, lambd: float = 0.5) -> Array:
     """x moved by `lambd` towards 0, and 0 in between."""
     below = np.where(np.less(input, -lambd), input + lambd, 0.0)
     return np.where(np.greater(input, lambd), input - lambd, below)
 
 
-def threshold(input: Any, threshold: float, value: float) -> Any:
+def threshold(input: Array, threshold: float, value: float) -> Array:
     """x where it is above `threshold`, `value` elsewhere."""
     return np.where(np.greater(input, threshold), input, value)
 
 
-def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Any:
+def normalize(input: Array, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Array:
     """`input` by its p-norm along `dim`, which is at least `eps`.
 
     Example:
@@ -96,7 +97,7 @@ def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> A
     return input / np.maximum(norm, eps)
 
 
-def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
+def cosine_similarity(x1: Array, x2: Array, dim: int = 1, eps: float = 1e-8) -> Array:
     """The cosine of the angle between `x1` and `x2` along `dim`; norms are at least `eps`.
 
     Example:
@@ -110,7 +111,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     return np.sum(x1 * x2, axis=dim) / (first * second)
 
 
-def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
+def pairwise_distance(x1: Array, x2: Array, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Array:
     """The p-norm of ``x1 - x2 + eps`` along the last axis."""
     return np.linalg.norm(x1 - x2 + eps, ord=p, axis=-1, keepdims=keepdim)
 

@@ -15,9 +15,10 @@ from adjoint.core.choosing import where_positive, where_true
 from adjoint.core.constructors import composite, elementwise, general
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import Op, call
+from adjoint.core.types import Array, Axis
 
 
-def _gate(x: Any, y: Any) -> Any:
+def _gate(x: Array, y: Array) -> Array:
     """x where y is positive, 0 elsewhere: chosen, not multiplied, so that nothing infinite leaks through."""
     return where_positive(y, x)
 
@@ -39,7 +40,7 @@ relu6 = elementwise(
 )
 
 
-def _sigmoid(x: Any) -> Any:
+def _sigmoid(x: Array) -> Array:
     return np.exp(np.minimum(x, 0.0)) / (1 + np.exp(0.0 - np.abs(x)))  # no exponential above 1: nothing overflows
 
 
@@ -61,7 +62,7 @@ softsign = elementwise(
 )
 
 
-def _normal_cdf(x: Any) -> Any:
+def _normal_cdf(x: Array) -> Array:
     from scipy.special import ndtr
 
     return ndtr(x)
@@ -77,7 +78,7 @@ gelu_exact = elementwise(
 _SCALE, _CUBIC = math.sqrt(2 / math.pi), 0.044715
 
 
-def _gelu_tanh_slope(x: Any) -> Any:
+def _gelu_tanh_slope(x: Array) -> Array:
     t = np.tanh(_SCALE * (x + _CUBIC * x * x * x))
     return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * (_SCALE * (1 + 3 * _CUBIC * x * x))
 
@@ -91,7 +92,7 @@ gelu_tanh = elementwise(
 
 
 @composite(samples=lambda r: [call(r(3, 4)), call(r(3), approximate="tanh")], errors=lambda r: [call(r(3), "erf")])
-def gelu(x: Any, approximate: str = "none") -> Any:
+def gelu(x: Array, approximate: str = "none") -> Array:
     """The Gaussian error linear unit, x times the normal distribution's cdf (Hendrycks and Gimpel, 2016).
 
     Args:
@@ -122,7 +123,7 @@ prelu = elementwise(
 
 
 @composite(samples=lambda r: [call(r(3, 4)), call(r(3), 0.2)])
-def leaky_relu(x: Any, negative_slope: Any = 0.01) -> Any:
+def leaky_relu(x: Array, negative_slope: Any = 0.01) -> Array:
     """x where it is positive, ``negative_slope * x`` elsewhere; the slope at 0 is `negative_slope`."""
     return prelu(x, negative_slope)
 
@@ -141,13 +142,13 @@ exponential_unit = elementwise(
 
 
 @composite(samples=lambda r: [call(r(3, 4)), call(r(3), 0.5)])
-def elu(x: Any, alpha: Any = 1.0) -> Any:
+def elu(x: Array, alpha: Array = 1.0) -> Array:
     """x where it is positive, ``alpha * (exp(x) - 1)`` elsewhere (Clevert et al., 2015)."""
     return exponential_unit(x, alpha)
 
 
 @composite(samples=lambda r: [call(r(3, 4)), call(r(3), -0.5, 0.7)], errors=lambda r: [call(r(3), 1.0, -1.0)])
-def hardtanh(x: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
+def hardtanh(x: Array, min_val: float = -1.0, max_val: float = 1.0) -> Array:
     """x, held between two bounds; the slope at both is 0 (`numpy.clip` passes gradients there).
 
     Raises:
@@ -172,13 +173,13 @@ between = elementwise(
 )
 
 
-def total(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def total(a: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     """The sum along `axis`; by the shorter way for NumPy's arrays."""
     reduce: Any = np.add.reduce if type(a) is np.ndarray else np.sum
     return reduce(a, axis=axis, keepdims=keepdims)
 
 
-def shifted(a: Any, axis: Any) -> Any:
+def shifted(a: Array, axis: Axis) -> Array:
     """`a` less its largest element along `axis`, so that no exponential overflows.
 
     An infinite element leaves 0 for itself and -inf for the rest: all of the probability is its own.
@@ -203,7 +204,7 @@ def shifted(a: Any, axis: Any) -> Any:
     errors=lambda r: [call(r(3), axis=1)],
     flags=("real", "finite"),
 )
-def softmax(a: Any, /, axis: Any = -1) -> Any:
+def softmax(a: Array, /, axis: Axis = -1) -> Array:
     """exp(a) / sum(exp(a)) along `axis`, for numbers of any size."""
     e = np.exp(shifted(as_array(a), axis))
     return e / total(e, axis=axis, keepdims=True)
@@ -217,7 +218,7 @@ def softmax(a: Any, /, axis: Any = -1) -> Any:
     errors=lambda r: [call(r(3), axis=1)],
     flags=("real", "finite"),
 )
-def log_softmax(a: Any, /, axis: Any = -1) -> Any:
+def log_softmax(a: Array, /, axis: Axis = -1) -> Array:
     """log(softmax(a)) along `axis`, without the loss of digits of the two steps."""
     s = shifted(as_array(a), axis)
     return s - np.log(total(np.exp(s), axis=axis, keepdims=True))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import cmath
 import math
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.constructors import composite, constant, elementwise, not_differentiable
 from adjoint.core.op import call
+from adjoint.core.types import Array
 
 add = elementwise(np.add, partials=(1, 1), flags=("commutative", "finite"))
 subtract = elementwise(np.subtract, partials=(1, -1), flags=("finite",))
@@ -18,7 +18,7 @@ positive = elementwise(np.positive, partial=1, flags=("finite",))
 multiply = elementwise(np.multiply, partials=(lambda y: y, lambda x: x), flags=("commutative", "finite"))
 
 
-def _inverse(y: Any) -> Any:
+def _inverse(y: Array) -> Array:
     """1 / y, and an infinity of its sign for a Python 0, which Python itself refuses to divide by."""
     return math.copysign(math.inf, y) if isinstance(y, int | float) and y == 0 else 1 / y
 
@@ -34,7 +34,7 @@ sqrt = elementwise(np.sqrt, partial=lambda out: 0.5 / out, domain=(0.3, 3))
 cbrt = elementwise(np.cbrt, partial=lambda out: 1 / (3 * np.square(out)), domain=(0.3, 3))
 
 
-def _by_base(x: Any, y: Any) -> Any:
+def _by_base(x: Array, y: Array) -> Array:
     """y x**(y-1), and exactly 0 where y is 0."""
     if isinstance(y, int | float | np.integer):
         if y == 2:  # by far the most frequent power, and x**1 is one operation more
@@ -43,7 +43,7 @@ def _by_base(x: Any, y: Any) -> Any:
     return np.where(y == 0, 0.0, y * x ** np.where(y == 0, 1.0, y - 1))
 
 
-def _by_exponent(x: Any, y: Any, out: Any) -> Any:
+def _by_exponent(x: Array, y: Array, out: Array) -> Array:
     """x**y log(x), with its limit 0 where x is 0 and y is not negative."""
     if isinstance(x, int | float | complex):
         if np.real(x) > 0:
@@ -97,7 +97,7 @@ heaviside = elementwise(
 # Steps: flat wherever they have a derivative.
 
 
-def _turn(g: Any, x: Any, out: Any) -> Any:
+def _turn(g: Array, x: Array, out: Array) -> Array:
     """Real signs are flat; a complex one, x / |x|, turns as x moves across it."""
     if x.dtype.kind != "c":
         return np.zeros_like(g)
@@ -105,7 +105,7 @@ def _turn(g: Any, x: Any, out: Any) -> Any:
     return across / np.where(np.equal(x, 0), 1.0, np.abs(x))
 
 
-def _between_steps(r: Any) -> list[Any]:
+def _between_steps(r: Array) -> list[Array]:
     """Numbers on several steps, away from where they jump."""
     return [call(np.round(r(3, 4, low=-3, high=3)) + r(3, 4, low=0.1, high=0.4)), call(r(low=1.1, high=1.4))]
 
@@ -125,7 +125,7 @@ degrees = elementwise(np.degrees, partial=180 / math.pi, flags=("finite",))
 constant(np.signbit, np.gcd, np.lcm)
 
 
-def exponents(x: Any) -> Any:
+def exponents(x: Array) -> Array:
     """The second result of `numpy.frexp`."""
     return np.frexp(x)[1]
 
@@ -134,7 +134,7 @@ def exponents(x: Any) -> Any:
 
 
 @composite(np.frexp, samples=lambda r: [call(r(3, 4, low=0.6, high=0.9)), call(r(3, low=-7.9, high=-4.1))])
-def frexp(x: Any, /) -> Any:
+def frexp(x: Array, /) -> Array:
     """`numpy.frexp`: the mantissa is differentiable, the exponent is constant."""
     exponent = _exponents(x)
     return np.ldexp(x, np.negative(exponent)), exponent

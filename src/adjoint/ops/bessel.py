@@ -15,6 +15,7 @@ from scipy import special
 from adjoint.core.constructors import elementwise
 from adjoint.core.op import call
 from adjoint.core.pullbacks import NotDifferentiable
+from adjoint.core.types import Array
 from adjoint.ops.forms import defined, real
 
 _BY_ORDER = NotDifferentiable("its derivative by the order has no closed form")
@@ -64,7 +65,7 @@ kve: Any = _of_order(special.kve, lambda v, x, out: out - 0.5 * (kve(v - 1, x) +
 
 j0: Any = _function(special.j0, lambda x: -j1(x), -4, 4)
 j1: Any = _function(special.j1, lambda x: 0.5 * (j0(x) - jv(2.0, x)), -4, 4)
-y0: Any = _function(special.y0, lambda x: -y1(x), 0.5, 4)
+y0: Array = _function(special.y0, lambda x: -y1(x), 0.5, 4)
 y1: Any = _function(special.y1, lambda x: 0.5 * (y0(x) - yv(2.0, x)), 0.5, 4)
 i0: Any = elementwise(  # another name: `ad.i0` is NumPy's
     special.i0, name="bessel_i0", partial=lambda x: i1(x), answers=(special.i0,)
@@ -81,7 +82,7 @@ expi: Any = _function(special.expi, lambda x: np.exp(x) / x, 0.3, 3)
 exp1: Any = _function(special.exp1, lambda x: -np.exp(-x) / x, 0.3, 3)
 
 
-def _expn_slope(v: Any, x: Any, out: Any) -> Any:
+def _expn_slope(v: Array, x: Array, out: Array) -> Array:
     """The derivative of E_n is -E_(n-1), n being cut to a whole number; E_(-1) comes from E_0."""
     n = np.trunc(v)
     return np.where(np.less(n, 1), -(out + np.exp(-x)) / x, -expn(np.maximum(n, 1) - 1, x))
@@ -97,7 +98,7 @@ hyp2f1: Any = _of_order(
 
 
 # All derivatives without the loss of digits near 0 of the forms that divide by x.
-def exprel_slope(x: Any) -> Any:
+def exprel_slope(x: Array) -> Array:
     """Half of 1F1(2, 3, x); at infinity by hand, where SciPy's 1F1 does not return."""
     far = np.isinf(x)
     return np.where(far, np.maximum(x, 0.0), 0.5 * hyp1f1(2.0, 3.0, np.where(far, 0.0, x)))

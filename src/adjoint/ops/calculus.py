@@ -13,6 +13,7 @@ from adjoint.core.constructors import composite
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.core.memory import NEW_C, NEW_K
 from adjoint.core.op import call
+from adjoint.core.types import Array, Axis
 from adjoint.ops.indexing import read
 from adjoint.ops.order import on_values
 from adjoint.ops.reductions import axes_of
@@ -22,7 +23,7 @@ def _part(axis: int, ndim: int, start: int | None, stop: int | None) -> tuple[sl
     return (*(slice(None),) * normalize_axis_index(axis, ndim), slice(start, stop))
 
 
-def _array(x: Any) -> Any:
+def _array(x: Array) -> Array:
     return x if hasattr(x, "shape") else np.asarray(x)
 
 
@@ -36,7 +37,7 @@ def _array(x: Any) -> Any:
     ],
     errors=lambda r: [call(r(3), n=-1), call(r())],
 )
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = np._NoValue, append: Any = np._NoValue) -> Any:
+def diff(a: Array, n: int = 1, axis: int = -1, prepend: Any = np._NoValue, append: Any = np._NoValue) -> Array:
     if n < 0:
         raise ArgumentError(f"np.diff: the order n must not be negative; got {n}")
     if n == 0:
@@ -75,7 +76,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
         call(r(3, 4), r(3, 4), axis=0),
     ],
 )
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+def trapezoid(y: Array, x: Array = None, dx: Array = 1.0, axis: int = -1) -> Array:
     """The integral of `y` by the trapezium rule; differentiable in `y`, `x` and `dx`."""
     y = _array(y)
     if x is not None:
@@ -105,7 +106,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     ],
     errors=lambda r: [call(r(1)), call(r(5), 1.0, 2.0), call(r(5), r(4)), call(r(2), edge_order=2)],
 )
-def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+def gradient(f: Any, *varargs: Any, axis: Axis = None, edge_order: int = 1) -> Any:
     """`numpy.gradient`; differentiable in the values and in the spacing."""
     f = _array(f)
     if f.dtype.kind == "b":
@@ -158,7 +159,7 @@ def _slopes(f: Any, h: Any, axis: int, edge_order: int) -> Any:
     return np.moveaxis(np.concatenate([left, inner, right], axis=-1), -1, axis)
 
 
-def _edge(y0: Any, y1: Any, y2: Any, h1: Any, h2: Any) -> Any:
+def _edge(y0: Array, y1: Any, y2: Any, h1: Any, h2: Any) -> Array:
     """The slope at the end of the parabola through three points, `h1` and then `h2` apart."""
     total = h1 + h2
     return y1 * (total / (h1 * h2)) - y0 * ((h1 + total) / (h1 * total)) - y2 * (h1 / (h2 * total))
@@ -177,7 +178,7 @@ def _edge(y0: Any, y1: Any, y2: Any, h1: Any, h2: Any) -> Any:
     ],
     errors=lambda r: [call(r(3), r(3), r(4)), call(r(3), r(0), r(0))],
 )
-def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+def interp(x: Array, xp: Any, fp: Array, left: Array = None, right: Array = None, period: Array = None) -> Array:
     """Linear interpolation; differentiable in `x`, `xp`, `fp`, `left` and `right`."""
     if np.iscomplexobj(x) or np.iscomplexobj(xp):
         raise TypeError("np.interp: x and xp must be real numbers; got complex ones. Take np.real or np.abs of them")
@@ -214,10 +215,10 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
 
 
 @composite(np.unwrap, samples=lambda r: [call(r(5) * 5), call(r(2, 4) * 5, axis=0), call(r(5) * 5, period=2.5)])
-def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 2 * math.pi) -> Any:
+def unwrap(p: Array, discont: Any = None, axis: int = -1, *, period: float = 2 * math.pi) -> Array:
     """`numpy.unwrap`: whole periods are added, so the gradient is that of `p`."""
 
-    def unwrap(p: Any) -> Any:
+    def unwrap(p: Array) -> Array:
         return np.unwrap(p, discont, axis, period=period) - p
 
     return p + on_values(unwrap, p)

@@ -18,9 +18,10 @@ from adjoint.core.errors import InPlaceError
 from adjoint.core.memory import AS_MADE, NEW_A, NEW_K, VIEW
 from adjoint.core.op import call
 from adjoint.core.protocol import detached, store
+from adjoint.core.types import Array, DType
 
 
-def _z(r: Any, *shape: int) -> Any:
+def _z(r: Array, *shape: int) -> Array:
     return r(*shape) + 1j * r(*shape)
 
 
@@ -58,7 +59,7 @@ conj = elementwise(
 
 
 @composite(np.angle, samples=lambda r: [call(_z(r, 3)), call(_z(r, 2, 2), deg=True), call(r(3))])
-def angle(z: Any, deg: bool = False) -> Any:
+def angle(z: Array, deg: bool = False) -> Array:
     if not np.iscomplexobj(z):
         z = z.astype(float) if np.result_type(z).kind == "b" else z
         return np.arctan2(np.zeros_like(z, shape=()), z) * (180 / math.pi if deg else 1.0)
@@ -67,7 +68,7 @@ def angle(z: Any, deg: bool = False) -> Any:
 
 
 @composite(np.real_if_close, samples=lambda r: [call(r(3)), call(_z(r, 3))])
-def real_if_close(a: Any, tol: float = 100) -> Any:
+def real_if_close(a: Array, tol: float = 100) -> Array:
     a = a if np.ndim(a) else a[...]
     if not np.iscomplexobj(a):
         return a
@@ -86,8 +87,8 @@ def real_if_close(a: Any, tol: float = 100) -> Any:
     ],
 )
 def nan_to_num(
-    x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
-) -> Any:
+    x: Array, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+) -> Array:
     """`numpy.nan_to_num`; what is replaced gets no gradient."""
     np.array(np.empty(0), copy=copy)  # refuses what NumPy refuses
     if not copy:
@@ -104,7 +105,7 @@ def nan_to_num(
     return np.where(np.isneginf(x), limits.min if neginf is None else _filling(neginf, dtype), x)
 
 
-def _filling(value: Any, dtype: Any) -> Any:
+def _filling(value: Array, dtype: DType) -> Array:
     """`value` in the `dtype` of the array that it is written into, if NumPy casts it so."""
     if isinstance(value, Box):
         return value.astype(dtype)  # type: ignore[attr-defined]  # every box has it
@@ -120,25 +121,25 @@ def _filling(value: Any, dtype: Any) -> Any:
     flags=("selects", "finite"),
     samples=lambda r: [call(np.round(r(3, 4, low=-3, high=3)) + r(3, 4, low=0.1, high=0.4))],
 )
-def rounded(a: Any, /, decimals: int = 0) -> Any:
+def rounded(a: Array, /, decimals: int = 0) -> Array:
     return np.round(a, decimals)
 
 
 @composite(
     np.round, np.around, samples=lambda r: [call(r(3, 4, low=0.1, high=0.4)), call(r(3, low=0.01, high=0.04), 1)]
 )
-def round_(a: Any, decimals: int = 0, out: Any = None) -> Any:
+def round_(a: Array, decimals: int = 0, out: Array = None) -> Array:
     whole = decimals == 0 and np.result_type(a).kind == "f"
     return store(np.rint(a) if whole else rounded(a, decimals=decimals), out)
 
 
 @composite(np.fix, samples=lambda r: [call(r(3, 4, low=0.1, high=0.9))])
-def fix(x: Any, out: Any = None) -> Any:
+def fix(x: Array, out: Array = None) -> Array:
     return store(np.trunc(x), out)
 
 
 @composite(np.modf, samples=lambda r: [call(r(3, 4, low=0.1, high=0.9))])
-def modf(x: Any, /) -> Any:
+def modf(x: Array, /) -> Array:
     x = x.astype(np.sqrt(np.zeros(0, x.dtype)).dtype) if np.result_type(x).kind in "iub" else x
     part = np.fmod(np.where(np.isinf(x), 0.0, x), 1.0)  # with the sign of x, also where it is 0
     return np.where(np.isinf(x), np.copysign(0.0, detached(x)), part)[()], np.trunc(x)
@@ -149,5 +150,5 @@ def modf(x: Any, /) -> Any:
     samples=lambda r: [call(r(3, 4, low=0.1, high=0.9), r(4, low=1.1, high=1.9))],
     errors=lambda r: [call(r(3), r(4))],
 )
-def divmod_(x: Any, y: Any, /) -> Any:
+def divmod_(x: Array, y: Array, /) -> Array:
     return np.floor_divide(x, y), np.remainder(x, y)

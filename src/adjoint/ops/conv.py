@@ -24,6 +24,7 @@ from adjoint.core.constructors import general, linear
 from adjoint.core.errors import ShapeError
 from adjoint.core.memory import NEW_C, in_order
 from adjoint.core.op import call
+from adjoint.core.types import Array
 
 Pairs = tuple[tuple[int, int], ...]
 Sizes = tuple[int, ...]
@@ -55,13 +56,13 @@ def fits(name: str, places: Sizes, size: Sizes, kernel: Sizes, stride: Sizes, pa
         raise ShapeError(f"{name}: windows {kernel} over {size} have {count} places; got {places}")
 
 
-def padded(x: Any, padding: Pairs, value: float = 0.0) -> Any:
+def padded(x: Array, padding: Pairs, value: float = 0.0) -> Array:
     """`x` with `value` around its last axes; `x` itself, if there is no padding."""
     if not any(map(any, padding)):
         return x
     lead = x.ndim - len(padding)
     size = [n + before + after for n, (before, after) in zip(x.shape[lead:], padding, strict=True)]
-    out: Any = np.full_like(x, value, shape=(*x.shape[:lead], *size))
+    out: Array = np.full_like(x, value, shape=(*x.shape[:lead], *size))
     out[within(x.shape[lead:], padding)] = x
     return out
 
@@ -71,7 +72,7 @@ def within(size: Sequence[int], padding: Pairs) -> Any:
     return (..., *(slice(before, before + n) for n, (before, _) in zip(size, padding, strict=True)))
 
 
-def add_windows(total: Any, rows: Any, kernel: Sizes, count: Sizes, stride: Sizes, dilation: Sizes) -> None:
+def add_windows(total: Array, rows: Array, kernel: Sizes, count: Sizes, stride: Sizes, dilation: Sizes) -> None:
     """Add to each element of each window of `total` what ``rows(at)`` gives for its place `at` in the window."""
     if not is_foreign(total):
         for at, part in parts(total, kernel, count, stride, dilation):
@@ -81,12 +82,12 @@ def add_windows(total: Any, rows: Any, kernel: Sizes, count: Sizes, stride: Size
         total[_places(at, count, stride, dilation)] += rows(at)
 
 
-def inner(x: Any, size: Sequence[int], padding: Pairs) -> Any:
+def inner(x: Array, size: Sequence[int], padding: Pairs) -> Array:
     """What of a padded array is no padding."""
     return x[within(size, padding)]
 
 
-def windows(x: Any, kernel: Sizes, count: Sizes, stride: Sizes, dilation: Sizes) -> np.ndarray:
+def windows(x: Array, kernel: Sizes, count: Sizes, stride: Sizes, dilation: Sizes) -> np.ndarray:
     """Views of a padded array: (…, *kernel, *count), an element of the window and a place of it."""
     lead = x.ndim - len(kernel)
     if is_foreign(x):  # which says nothing of its memory
@@ -97,7 +98,7 @@ def windows(x: Any, kernel: Sizes, count: Sizes, stride: Sizes, dilation: Sizes)
     return as_strided(x, (*x.shape[:lead], *kernel, *count), (*x.strides[:lead], *steps), writeable=False)
 
 
-def parts(x: Any, kernel: Sizes, count: Sizes, stride: Sizes, dilation: Sizes) -> Iterator[tuple[Sizes, Any]]:
+def parts(x: Array, kernel: Sizes, count: Sizes, stride: Sizes, dilation: Sizes) -> Iterator[tuple[Sizes, Any]]:
     """For each element of a window, where it lies in the window, and these elements of all windows."""
     for at in product(*map(range, kernel)):
         yield at, x[_places(at, count, stride, dilation)]
@@ -115,7 +116,7 @@ def _batches(n: int, each: int) -> Iterator[slice]:
     return (slice(i, min(i + step, n)) for i in range(0, n, step))
 
 
-def _columns(x: Any, kernel: Sizes, count: Sizes, stride: Sizes, dilation: Sizes, groups: int) -> Any:
+def _columns(x: Array, kernel: Sizes, count: Sizes, stride: Sizes, dilation: Sizes, groups: int) -> Array:
     """The windows of a few samples as columns of matrices: (n, groups, channels a group * kernel, places)."""
     shape = (len(x), groups, x.shape[1] // groups * prod(kernel), prod(count))
     if prod(kernel) == 1 and prod(stride) == 1 and (is_foreign(x) or x.flags.c_contiguous):
@@ -123,19 +124,21 @@ def _columns(x: Any, kernel: Sizes, count: Sizes, stride: Sizes, dilation: Sizes
     return windows(x, kernel, count, stride, dilation).reshape(shape)
 
 
-def _weight_cotangent(g: Any, x: Any, w_shape: Any, stride: Any, padding: Any, dilation: Any, groups: Any) -> Any:
+def _weight_cotangent(g: Array, x: Array, w_shape: Any, stride: Any, padding: Any, dilation: Any, groups: Any) -> Array:
     return conv_weight(
         _conjugate(x), g, kernel=w_shape[2:], stride=stride, padding=padding, dilation=dilation, groups=groups
     )
 
 
-def _conv_input_cotangent(g: Any, w: Any, x_shape: Any, stride: Any, padding: Any, dilation: Any, groups: Any) -> Any:
+def _conv_input_cotangent(
+    g: Array, w: Array, x_shape: Any, stride: Any, padding: Any, dilation: Any, groups: Any
+) -> Array:
     return conv_input(
         g, _conjugate(w), size=x_shape[2:], stride=stride, padding=padding, dilation=dilation, groups=groups
     )
 
 
-def _conv_samples(r: Any) -> Any:
+def _conv_samples(r: Array) -> Array:
     return [
         call(r(2, 3, 6), r(4, 3, 2), stride=(1,), padding=((0, 0),), dilation=(1,)),
         call(r(2, 2, 5, 4), r(3, 2, 2, 3), stride=(2, 1), padding=((1, 0), (1, 1)), dilation=(1, 1)),
@@ -146,7 +149,9 @@ def _conv_samples(r: Any) -> Any:
     ]
 
 
-def _conv_each(x: Any, w: Any, stacked: Any, n: int, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
+def _conv_each(
+    x: Array, w: Array, stacked: Any, n: int, stride: Any, padding: Any, dilation: Any, groups: int
+) -> Array:
     options = {"stride": stride, "padding": padding, "dilation": dilation}
     if not stacked[1]:
         return _apart(conv(_merged(x), w, groups=groups, **options), n)
@@ -154,24 +159,24 @@ def _conv_each(x: Any, w: Any, stacked: Any, n: int, stride: Any, padding: Any, 
     return _samples_apart(out, n)
 
 
-def _merged(x: Any) -> Any:
+def _merged(x: Array) -> Array:
     """Samples and their first axis as one axis."""
     return np.reshape(x, (-1, *x.shape[2:]))
 
 
-def _apart(x: Any, n: int) -> Any:
+def _apart(x: Array, n: int) -> Array:
     """Samples and their first axis as two."""
     return np.reshape(x, (n, -1, *x.shape[1:]))
 
 
-def _beside(x: Any, stacked: bool, n: int) -> Any:
+def _beside(x: Array, stacked: bool, n: int) -> Array:
     """The channels of all samples beside one another: (batch, samples * channels, …)."""
     x = x if stacked else np.broadcast_to(x, (n, *x.shape))
     x = np.moveaxis(x, 0, 1)
     return np.reshape(x, (x.shape[0], -1, *x.shape[3:]))
 
 
-def _samples_apart(x: Any, n: int) -> Any:
+def _samples_apart(x: Array, n: int) -> Array:
     """What `_beside` put together."""
     return np.moveaxis(np.reshape(x, (x.shape[0], n, -1, *x.shape[2:])), 1, 0)
 
@@ -187,7 +192,9 @@ def _samples_apart(x: Any, n: int) -> Any:
     samples=_conv_samples,
     errors=lambda r: [call(r(2, 3, 6), r(4, 2, 2), stride=(1,), padding=((0, 0),), dilation=(1,))],
 )
-def conv(x: Any, w: Any, /, stride: Sizes = (), padding: Pairs = (), dilation: Sizes = (), groups: int = 1) -> Any:
+def conv(
+    x: Array, w: Array, /, stride: Sizes = (), padding: Pairs = (), dilation: Sizes = (), groups: int = 1
+) -> Array:
     """Sums of products of `x` (n, channels, …) with windows `w` (out, channels / groups, …), as networks convolve."""
     x, w = as_array(x), as_array(w)
     kernel = w.shape[2:]
@@ -198,7 +205,7 @@ def conv(x: Any, w: Any, /, stride: Sizes = (), padding: Pairs = (), dilation: S
         )
     count = counts(x.shape[2:], kernel, stride, padding, dilation)
     n, dtype = len(x), np.result_type(x, w)
-    out: Any = empty(x, (n, groups, len(w) // groups, prod(count)), dtype)
+    out: Array = empty(x, (n, groups, len(w) // groups, prod(count)), dtype)
     matrix = w.reshape(groups, len(w) // groups, w.shape[1] * prod(kernel))
     for some in _batches(n, x.shape[1] * prod(kernel) * prod(count) * dtype.itemsize):
         columns = _columns(padded(x[some], padding), kernel, count, stride, dilation, groups)
@@ -209,12 +216,12 @@ def conv(x: Any, w: Any, /, stride: Sizes = (), padding: Pairs = (), dilation: S
     return out.reshape(n, len(w), *count)
 
 
-def _of_columns(columns: Any, at: Sizes) -> Any:
+def _of_columns(columns: Array, at: Sizes) -> Array:
     return columns[(slice(None), slice(None), *at)]
 
 
-def _input_each(y: Any, w: Any, stacked: Any, n: int, size: Any, stride: Any, padding: Any, dilation: Any,
-                groups: int) -> Any:  # fmt: skip
+def _input_each(y: Array, w: Array, stacked: Any, n: int, size: Any, stride: Any, padding: Any, dilation: Any,
+                groups: int) -> Array:  # fmt: skip
     options = {"size": size, "stride": stride, "padding": padding, "dilation": dilation}
     if not stacked[1]:
         return _apart(conv_input(_merged(y), w, groups=groups, **options), n)
@@ -222,14 +229,14 @@ def _input_each(y: Any, w: Any, stacked: Any, n: int, size: Any, stride: Any, pa
 
 
 def _transposed_weight_cotangent(
-    g: Any, y: Any, w_shape: Any, stride: Any, padding: Any, dilation: Any, groups: Any
-) -> Any:
+    g: Array, y: Array, w_shape: Any, stride: Any, padding: Any, dilation: Any, groups: Any
+) -> Array:
     return conv_weight(
         g, _conjugate(y), kernel=w_shape[2:], stride=stride, padding=padding, dilation=dilation, groups=groups
     )
 
 
-def _transposed_samples(r: Any) -> Any:
+def _transposed_samples(r: Array) -> Array:
     return [
         call(r(2, 4, 5), r(4, 3, 2), size=(6,), stride=(1,), padding=((0, 0),), dilation=(1,)),
         call(r(2, 3, 3, 3), r(3, 2, 2, 3), size=(5, 4), stride=(2, 1), padding=((1, 0), (1, 0)), dilation=(1, 1)),
@@ -251,8 +258,15 @@ def _transposed_samples(r: Any) -> Any:
     samples=_transposed_samples,
 )
 def conv_input(
-    y: Any, w: Any, /, size: Sizes = (), stride: Sizes = (), padding: Pairs = (), dilation: Sizes = (), groups: int = 1
-) -> Any:
+    y: Array,
+    w: Array,
+    /,
+    size: Sizes = (),
+    stride: Sizes = (),
+    padding: Pairs = (),
+    dilation: Sizes = (),
+    groups: int = 1,
+) -> Array:
     """What `conv` of an array of `size` with `w` asks of the array, where `y` is asked of the result: its transpose."""
     y, w = as_array(y), as_array(w)
     kernel, count = w.shape[2:], y.shape[2:]
@@ -264,7 +278,7 @@ def conv_input(
     fits("a transposed convolution", count, size, kernel, stride, padding, dilation)
     n, channels, dtype = len(y), w.shape[1] * groups, np.result_type(y, w)
     room = [k + before + after for k, (before, after) in zip(size, padding, strict=True)]
-    out: Any = zeros(y, (n, channels, *size), dtype)
+    out: Array = zeros(y, (n, channels, *size), dtype)
     matrix = np.swapaxes(w.reshape(groups, len(w) // groups, w.shape[1] * prod(kernel)), 1, 2)
     rows = y.reshape(n, groups, len(w) // groups, prod(count))
     whole = not (any(map(any, padding)) or is_foreign(out))
@@ -278,8 +292,8 @@ def conv_input(
     return out
 
 
-def _weight_each(x: Any, y: Any, stacked: Any, n: int, kernel: Any, stride: Any, padding: Any, dilation: Any,
-                 groups: int) -> Any:  # fmt: skip
+def _weight_each(x: Array, y: Array, stacked: Any, n: int, kernel: Array, stride: Any, padding: Any, dilation: Any,
+                 groups: int) -> Array:  # fmt: skip
     x, y = _beside(x, stacked[0], n), _beside(y, stacked[1], n)
     options = {"kernel": kernel, "stride": stride, "padding": padding, "dilation": dilation}
     return _apart(conv_weight(x, y, groups=n * groups, **options), n)
@@ -312,21 +326,21 @@ def _weight_each(x: Any, y: Any, stacked: Any, n: int, kernel: Any, stride: Any,
     ],
 )
 def conv_weight(
-    x: Any,
-    y: Any,
+    x: Array,
+    y: Array,
     /,
     kernel: Sizes = (),
     stride: Sizes = (),
     padding: Pairs = (),
     dilation: Sizes = (),
     groups: int = 1,
-) -> Any:
+) -> Array:
     """What `conv` of `x` with weights of windows `kernel` asks of the weights, where `y` is asked of the result."""
     x, y = as_array(x), as_array(y)
     kernel, count = tuple(kernel), y.shape[2:]
     fits("the weights of a convolution", count, x.shape[2:], kernel, stride, padding, dilation)
     n, channels, dtype = len(x), x.shape[1], np.result_type(x, y)
-    total: Any = zeros(x, (groups, y.shape[1] // groups, channels // groups * prod(kernel)), dtype)
+    total: Array = zeros(x, (groups, y.shape[1] // groups, channels // groups * prod(kernel)), dtype)
     rows = y.reshape(n, groups, y.shape[1] // groups, prod(count))
     for some in _batches(n, channels * prod(kernel) * prod(count) * dtype.itemsize):
         columns = _columns(padded(x[some], padding), kernel, count, stride, dilation, groups)
@@ -334,11 +348,11 @@ def conv_weight(
     return total.reshape(y.shape[1], channels // groups, *kernel)
 
 
-def _conjugate(x: Any) -> Any:
+def _conjugate(x: Array) -> Array:
     return np.conj(x) if x.dtype.kind == "c" else x
 
 
-def _folded(g: Any, x_shape: Any, kernel: Any, stride: Any, padding: Any, dilation: Any) -> Any:
+def _folded(g: Array, x_shape: Any, kernel: Array, stride: Any, padding: Any, dilation: Any) -> Array:
     return fold(g, size=x_shape[-len(kernel) :], kernel=kernel, stride=stride, padding=padding, dilation=dilation)
 
 
@@ -352,7 +366,7 @@ def _folded(g: Any, x_shape: Any, kernel: Any, stride: Any, padding: Any, dilati
         call(r(2, 3, 5, 4), kernel=(2, 3), stride=(2, 1), padding=((1, 0), (1, 1)), dilation=(1, 1)),
     ],
 )
-def unfold(x: Any, /, kernel: Sizes = (), stride: Sizes = (), padding: Pairs = (), dilation: Sizes = ()) -> Any:
+def unfold(x: Array, /, kernel: Sizes = (), stride: Sizes = (), padding: Pairs = (), dilation: Sizes = ()) -> Array:
     """The windows over the last axes of `x`: (…, *kernel, *places)."""
     count = counts(x.shape[x.ndim - len(kernel) :], kernel, stride, padding, dilation)
     return in_order(windows(padded(x, padding), kernel, count, stride, dilation), "C")
@@ -371,8 +385,8 @@ def unfold(x: Any, /, kernel: Sizes = (), stride: Sizes = (), padding: Pairs = (
     ],
 )
 def fold(
-    y: Any, /, size: Sizes = (), kernel: Sizes = (), stride: Sizes = (), padding: Pairs = (), dilation: Sizes = ()
-) -> Any:
+    y: Array, /, size: Sizes = (), kernel: Sizes = (), stride: Sizes = (), padding: Pairs = (), dilation: Sizes = ()
+) -> Array:
     """Zeros of `size` with each window of `y` (…, *kernel, *places) added in its place: the transpose of `unfold`."""
     axes = len(kernel)
     lead, count = y.shape[: y.ndim - 2 * axes], y.shape[y.ndim - axes :]

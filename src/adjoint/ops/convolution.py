@@ -14,9 +14,10 @@ from adjoint.core.constructors import composite, general, linear
 from adjoint.core.errors import ArgumentError
 from adjoint.core.memory import LOCKED_VIEW
 from adjoint.core.op import call
+from adjoint.core.types import Array, Axis, ShapeLike
 
 
-def _convolved_each(a: Any, v: Any) -> Any:
+def _convolved_each(a: Array, v: Array) -> Array:
     """Each sample's terms as products of one matrix of windows."""
     if a.shape[1] < v.shape[1]:
         a, v = v, a
@@ -31,12 +32,12 @@ def _convolved_each(a: Any, v: Any) -> Any:
     flags=("commutative", "multilinear"),
     samples=lambda r: [call(r(5), r(3)), call(r(2), r(4)), call(r(3), r(1))],
 )
-def convolve_full(a: Any, v: Any, /) -> Any:
+def convolve_full(a: Array, v: Array, /) -> Array:
     """The convolution of two vectors, all ``len(a) + len(v) - 1`` terms."""
     return np.convolve(a, v)
 
 
-def _vectors(name: str, a: Any, v: Any, mode: Any) -> tuple[Any, Any, str]:
+def _vectors(name: str, a: Array, v: Array, mode: Any) -> tuple[Any, Any, str]:
     a, v = (x if hasattr(x, "shape") else np.asarray(x) for x in (a, v))
     a, v = np.atleast_1d(a), np.atleast_1d(v)
     if a.ndim != 1 or v.ndim != 1 or 0 in a.shape + v.shape:
@@ -61,7 +62,7 @@ def _vectors(name: str, a: Any, v: Any, mode: Any) -> tuple[Any, Any, str]:
     ],
     errors=lambda r: [call(r(0), r(2)), call(r(2, 2), r(2)), call(r(3), r(2), "some")],
 )
-def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
+def convolve(a: Array, v: Array, mode: Any = "full") -> Array:
     a, v, mode = _vectors("convolve", a, v, mode)
     full = convolve_full(a, v)
     short, long = sorted((a.shape[0], v.shape[0]))
@@ -81,7 +82,7 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
     ],
     errors=lambda r: [call(r(0), r(2)), call(r(2, 2), r(2))],
 )
-def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
+def correlate(a: Array, v: Array, mode: Any = "valid") -> Array:
     if not np.ndim(a) or not np.ndim(v):
         raise ArgumentError(f"np.correlate takes two vectors; got shapes {np.shape(a)} and {np.shape(v)}")
     a, v, mode = _vectors("correlate", a, v, mode)
@@ -96,7 +97,7 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
     flags=("moves",),
     samples=lambda r: [call(r(3, 3), shape=(5,), window_shape=(3,), axis=(0,))],
 )
-def overlap_add(windows: Any, /, shape: Any = (), window_shape: Any = (), axis: Any = ()) -> Any:
+def overlap_add(windows: Any, /, shape: ShapeLike = (), window_shape: Any = (), axis: Axis = ()) -> Any:
     """Zeros of `shape` with each window added in its place: the transpose of `sliding_window_view`."""
     total = zeros(windows, shape, windows.dtype)
     places = [slice(0, n) for n in windows.shape[: len(shape)]]
@@ -108,7 +109,7 @@ def overlap_add(windows: Any, /, shape: Any = (), window_shape: Any = (), axis: 
     return total
 
 
-def _overlap_each(windows: Any, shape: Any, window_shape: Any, axis: Any) -> Any:
+def _overlap_each(windows: Any, shape: ShapeLike, window_shape: Any, axis: Axis) -> Any:
     return overlap_add(windows, shape=shape, window_shape=window_shape, axis=tuple(i + 1 for i in axis))
 
 
@@ -121,7 +122,7 @@ def _overlap_each(windows: Any, shape: Any, window_shape: Any, axis: Any) -> Any
     flags=("moves",),
     samples=lambda r: [call(r(5), window_shape=(3,), axis=(0,)), call(r(3, 4), window_shape=(2, 2), axis=(0, 1))],
 )
-def windows(x: Any, /, window_shape: Any = (), axis: Any = ()) -> Any:
+def windows(x: Array, /, window_shape: Any = (), axis: Axis = ()) -> Array:
     return windows_of(x, window_shape, axis)
 
 
@@ -131,8 +132,8 @@ def windows(x: Any, /, window_shape: Any = (), axis: Any = ()) -> Any:
     errors=lambda r: [call(r(3), 4), call(r(3, 3), 2)],
 )
 def sliding_window_view(
-    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
-) -> Any:
+    x: Array, window_shape: Any, axis: Axis = None, *, subok: bool = False, writeable: bool = False
+) -> Array:
     """NumPy's windows over `x`. Windows overlap, so an element's gradient is the sum over its windows."""
     if writeable:
         raise ArgumentError("sliding_window_view of a tensor is read-only: its windows share elements. Copy it first")
@@ -143,7 +144,7 @@ def sliding_window_view(
 
 
 @composite(np.polyval, samples=lambda r: [call(r(4), r(3)), call(r(3), r()), call(r(2), r(2, 2))])
-def polyval(p: Any, x: Any) -> Any:
+def polyval(p: Array, x: Array) -> Array:
     """The polynomial ``p[0] x**n + … + p[n]``, by Horner's rule."""
     p = p if hasattr(p, "shape") else np.asarray(p)
     value = np.zeros_like(x)
@@ -152,12 +153,12 @@ def polyval(p: Any, x: Any) -> Any:
     return value
 
 
-def _conjugate(x: Any) -> Any:
+def _conjugate(x: Array) -> Array:
     return np.conj(x) if np.iscomplexobj(x) else x  # of truth values, NumPy's would be whole numbers
 
 
 @composite(np.vander, samples=lambda r: [call(r(3)), call(r(3), 2), call(r(3), N=4, increasing=True)])
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:  # noqa: N803 - NumPy's name
+def vander(x: Array, N: int | None = None, increasing: bool = False) -> Array:  # noqa: N803 - NumPy's name
     if np.ndim(x) != 1:
         raise ArgumentError(f"np.vander takes a vector; got {np.ndim(x)} dimensions")
     n = np.shape(x)[0] if N is None else N
@@ -178,7 +179,7 @@ def polymul(a1: Any, a2: Any) -> Any:
     return np.convolve(_leading(a1), _leading(a2))
 
 
-def _leading(a: Any) -> Any:
+def _leading(a: Array) -> Array:
     """Coefficients from the first that is not 0; one 0 if all of them are."""
     a = np.atleast_1d(a)
     trimmed = np.trim_zeros(a, "f")
@@ -207,7 +208,7 @@ def _as_long(a1: Any, a2: Any) -> tuple[Any, Any]:
 
 
 @composite(np.polyder, samples=lambda r: [call(r(4)), call(r(5), 2)])
-def polyder(p: Any, m: int = 1) -> Any:
+def polyder(p: Array, m: int = 1) -> Array:
     if m < 0:
         raise ArgumentError(f"np.polyder: m must not be negative; got {m}. np.polyint is the other way round")
     for _ in range(m):
@@ -217,7 +218,7 @@ def polyder(p: Any, m: int = 1) -> Any:
 
 
 @composite(np.polyint, samples=lambda r: [call(r(3)), call(r(3), 2, k=[0.5, 1.5])])
-def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
+def polyint(p: Array, m: int = 1, k: Any = None) -> Array:
     if m < 0:
         raise ArgumentError(f"np.polyint: m must not be negative; got {m}. np.polyder is the other way round")
     constants = [0.0] * m if k is None else [k] * m if np.ndim(k) == 0 else list(k)

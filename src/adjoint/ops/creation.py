@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from adjoint.core.errors import ArgumentError, BatchedValueError, NotSupportedEr
 from adjoint.core.memory import NEW_A, NEW_K, axes_by, in_order, lies, lying_as
 from adjoint.core.op import call
 from adjoint.core.protocol import detached, in_graph
+from adjoint.core.types import Array, Axis, DType, Function, ShapeLike
 from adjoint.ops.comparison import each_element
 from adjoint.ops.order import values_of
 from adjoint.ops.shape import as_assigned
@@ -30,7 +30,7 @@ constant(np.isin, batch=each_element(np.isin, 0))
 constant(np.array_repr, np.array_str, np.array2string)
 
 
-def _no_file_of_samples(xs: Any) -> Any:
+def _no_file_of_samples(xs: Array) -> Array:
     raise BatchedValueError(
         "inside vmap an array is a value for each of many samples, and a file would hold one. Return the values, and "
         "save what vmap gives"
@@ -40,21 +40,21 @@ def _no_file_of_samples(xs: Any) -> Any:
 constant(np.save, np.savez, np.savez_compressed, np.savetxt, batch=_no_file_of_samples)
 
 
-def _array(x: Any) -> Any:
+def _array(x: Array) -> Array:
     return x if hasattr(x, "shape") else np.asarray(x)
 
 
 @composite(np.full_like, samples=lambda r: [call(r(2, 3), r()), call(r(2, 3), r(3), shape=(4, 3))])
 def full_like(
-    a: Any,
-    fill_value: Any,
-    dtype: Any = None,
+    a: Array,
+    fill_value: Array,
+    dtype: DType = None,
     order: Any = "K",
     subok: bool = True,
-    shape: Any = None,
+    shape: ShapeLike = None,
     *,
     device: Any = None,
-) -> Any:
+) -> Array:
     """`numpy.full_like`; differentiable in `fill_value`."""
     dtype = np.result_type(a) if dtype is None else np.dtype(dtype)
     if in_graph(fill_value) and fill_value.dtype.kind in "fc" and dtype.kind not in "fc":
@@ -82,7 +82,7 @@ def linspace(
     num: int = 50,
     endpoint: bool = True,
     retstep: bool = False,
-    dtype: Any = None,
+    dtype: DType = None,
     axis: int = 0,
     *,
     device: Any = None,
@@ -113,7 +113,7 @@ def logspace(
     num: int = 50,
     endpoint: bool = True,
     base: Any = 10.0,
-    dtype: Any = None,
+    dtype: DType = None,
     axis: int = 0,
 ) -> Any:
     values = np.power(base, np.linspace(start, stop, num, endpoint, axis=axis))
@@ -129,7 +129,7 @@ def logspace(
     ],
     errors=lambda r: [call(0.0, r(), 3)],
 )
-def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
+def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: DType = None, axis: int = 0) -> Any:
     if surely_any(np.equal(raw(start), 0)) or surely_any(np.equal(raw(stop), 0)):
         raise ArgumentError("np.geomspace: neither end may be 0, since each value is a multiple of the one before")
     dtype_of_values = np.result_type(start, stop, float)
@@ -173,7 +173,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     ],
     errors=lambda r: [call(r(3), 7, 1.0)],
 )
-def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+def insert(arr: Array, obj: Any, values: Array, axis: int | None = None) -> Array:
     arr = _array(arr)
     values = as_beside(arr, values)
     if axis is None:
@@ -201,7 +201,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     samples=lambda r: [call(r(4), 1), call(r(2, 3), [0, 2], axis=1), call(r(3, 2), slice(0, 2), 0)],
     errors=lambda r: [call(r(3), 7)],
 )
-def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
+def delete(arr: Array, obj: Any, axis: int | None = None) -> Array:
     arr = _array(arr)
     if axis is None:
         arr, axis = np.ravel(arr), 0
@@ -226,7 +226,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     np.apply_along_axis,
     samples=lambda r: [call(np.sum, 0, r(3, 4)), call(np.cumsum, 1, r(2, 3)), call(np.outer, 1, r(2, 3), np.ones(2))],
 )
-def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
+def apply_along_axis(func1d: Function, axis: int, arr: Array, *args: Any, **kwargs: Any) -> Array:
     """`func1d` of each row along `axis`, put together again."""
     axis = operator.index(axis)
     last = np.moveaxis(_array(arr), axis, -1)
@@ -243,7 +243,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
 
 
 @composite(np.apply_over_axes, samples=lambda r: [call(np.sum, r(2, 3, 4), (0, 2))])
-def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
+def apply_over_axes(func: Function, a: Array, axes: Axis) -> Array:
     for axis in map(operator.index, axes if np.ndim(axes) else (axes,)):
         result = func(a, axis)
         a = result if np.ndim(result) == np.ndim(a) else np.expand_dims(result, axis)
@@ -265,7 +265,7 @@ def _over(condition: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
         call(r(2), np.array([True, False]), [np.exp, 3.0]),
     ],
 )
-def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
+def piecewise(x: Array, condlist: Array, funclist: Any, *args: Any, **kw: Any) -> Array:
     """`numpy.piecewise`; each function sees only the elements that are its own."""
     x = _array(x)
     given = (

@@ -18,6 +18,7 @@ from adjoint.core.errors import ArgumentError, NotSupportedError
 from adjoint.core.memory import NEW_C
 from adjoint.core.op import call
 from adjoint.core.protocol import detached, in_graph
+from adjoint.core.types import Array
 from adjoint.ops.factors import cholesky_cotangent, cholesky_tangent, hermitian, unused
 from adjoint.ops.order import values_of
 from adjoint.ops.phases import phase_cotangent, phase_tangent, real_in_eig, real_in_eigh
@@ -52,23 +53,23 @@ class SVDResult(NamedTuple):
     Vh: Any
 
 
-def _positive(r: Any, *shape: int) -> Any:
+def _positive(r: Array, *shape: int) -> Array:
     """A symmetric, positive definite matrix with eigenvalues apart."""
     half = r(*shape)
     return half @ half.swapaxes(-1, -2) / 4 + np.diag(np.arange(1.0, 1 + shape[-1]))
 
 
-def _complex_positive(r: Any, n: int) -> Any:
+def _complex_positive(r: Array, n: int) -> Array:
     half = r(n, n) + 1j * r(n, n)
     return half @ half.conj().T / 8 + np.diag(np.arange(1.0, 1 + n))
 
 
-def _symmetric(a: Any) -> Any:
+def _symmetric(a: Array) -> Array:
     """The Hermitian part: what a decomposition of a Hermitian matrix is a function of."""
     return a if isinstance(a, np.ndarray) and np.array_equal(a, hermitian(a)) else (a + hermitian(a)) / 2
 
 
-def _triangle(name: str, a: Any, uplo: str = "L") -> Any:
+def _triangle(name: str, a: Array, uplo: str = "L") -> Array:
     """`a`; of a matrix that is far from Hermitian, the triangle that NumPy reads, and its mirror image."""
     if uplo.upper() not in ("L", "U"):
         raise ArgumentError(f"np.linalg.{name}: UPLO is 'L' or 'U'; got {uplo!r}")
@@ -81,12 +82,12 @@ def _triangle(name: str, a: Any, uplo: str = "L") -> Any:
     return np.where(off > 0.01 * size, strict + hermitian(strict) + _diagonal(np.real(_on_diagonal(a))), a)
 
 
-def _diagonal(x: Any) -> Any:
+def _diagonal(x: Array) -> Array:
     """A matrix with `x` on its diagonal, for each row of a stack."""
     return x[..., None] * beside(x, np.eye(np.shape(x)[-1], dtype=x.dtype))
 
 
-def _gaps(values: Any) -> Any:
+def _gaps(values: Array) -> Array:
     """values[j] - values[i], with nan where two are equal, and 1 on the diagonal."""
     n = np.shape(values)[-1]
     apart = values[..., None, :] - values[..., :, None]
@@ -103,7 +104,7 @@ def _gaps(values: Any) -> Any:
     samples=lambda r: [call(_positive(r, 3, 3)), call(_positive(r, 2, 3, 3))],
     flags=("raises",),
 )
-def cholesky_factor(a: Any, /) -> Any:
+def cholesky_factor(a: Array, /) -> Array:
     return np.linalg.cholesky(_symmetric(a))
 
 
@@ -118,13 +119,13 @@ def cholesky_factor(a: Any, /) -> Any:
     ],
     errors=lambda r: [call(np.array([[1.0, 2.0], [2.0, 1.0]])), call(r(2, 3))],
 )
-def cholesky(a: Any, /, *, upper: bool = False) -> Any:
+def cholesky(a: Array, /, *, upper: bool = False) -> Array:
     """The Cholesky factor of the Hermitian part of `a`, so that the gradient is Hermitian too."""
     factor = cholesky_factor(_triangle("cholesky", a, "U" if upper else "L"))
     return hermitian(factor) if upper else factor
 
 
-def _square(name: str, a: Any) -> Any:
+def _square(name: str, a: Array) -> Array:
     shape = np.shape(a)
     if len(shape) < 2 or shape[-1] != shape[-2]:
         raise np.linalg.LinAlgError(f"np.linalg.{name} takes square matrices, alone or in a stack; got shape {shape}")
@@ -134,7 +135,7 @@ def _square(name: str, a: Any) -> Any:
 # -- Eigenvalues ------------------------------------------------------------------------------------
 
 
-def _eigh_cotangent(g: Any, out: Any, uplo: Any) -> Any:
+def _eigh_cotangent(g: Array, out: Array, uplo: Any) -> Array:
     (gw, gv), (w, v) = g, out
     if unused(gv):
         return np.matmul(v * gw[..., None, :], hermitian(v))
@@ -144,11 +145,11 @@ def _eigh_cotangent(g: Any, out: Any, uplo: Any) -> Any:
     return _symmetric(np.matmul(np.matmul(v, inner), hermitian(v)))
 
 
-def _on_diagonal(x: Any) -> Any:
+def _on_diagonal(x: Array) -> Array:
     return np.diagonal(x, axis1=-2, axis2=-1)
 
 
-def _eigh_tangents(t: Any, out: Any, uplo: Any) -> tuple[Any, Any]:
+def _eigh_tangents(t: Array, out: Array, uplo: Any) -> tuple[Array, Array]:
     w, v = out
     inner = np.matmul(np.matmul(hermitian(v), _symmetric(t)), v)
     apart = np.where(beside(w, np.eye(np.shape(w)[-1], dtype=bool)), 0.0, inner) / _gaps(w)
@@ -168,12 +169,12 @@ def _eigh_tangents(t: Any, out: Any, uplo: Any) -> tuple[Any, Any]:
     ],
     flags=("raises",),
 )
-def symmetric_eigen(a: Any, /, uplo: Any = "L", scipys: Any = None) -> Any:
+def symmetric_eigen(a: Array, /, uplo: Any = "L", scipys: Any = None) -> Array:
     w, v = np.linalg.eigh(_symmetric(a), uplo)
     return (w, v) if scipys is None else (w, _turned_as_scipys(v, a, uplo, scipys))
 
 
-def _turned_as_scipys(v: Any, a: Any, uplo: str, subset: tuple[int, ...]) -> Any:
+def _turned_as_scipys(v: Array, a: Array, uplo: str, subset: tuple[int, ...]) -> Array:
     """The eigenvectors `v` with the signs of SciPy's, whose routine is another one of LAPACK's; all, or a `subset`."""
     from scipy.linalg import eigh
 
@@ -186,12 +187,12 @@ def _turned_as_scipys(v: Any, a: Any, uplo: str, subset: tuple[int, ...]) -> Any
     return turned
 
 
-def _eigvalsh_cotangent(g: Any, a: Any) -> Any:
+def _eigvalsh_cotangent(g: Array, a: Array) -> Array:
     _, v = symmetric_eigen(a)
     return np.matmul(v * g[..., None, :], hermitian(v))
 
 
-def _eigvalsh_tangent(t: Any, a: Any) -> Any:
+def _eigvalsh_tangent(t: Array, a: Array) -> Array:
     _, v = symmetric_eigen(a)
     return np.real(np.sum(np.conj(v) * np.matmul(_symmetric(t), v), axis=-2))
 
@@ -203,7 +204,7 @@ def _eigvalsh_tangent(t: Any, a: Any) -> Any:
     samples=lambda r: [call(_positive(r, 3, 3)), call(_positive(r, 2, 3, 3))],
     flags=("raises",),
 )
-def symmetric_eigenvalues(a: Any, /, uplo: Any = "L") -> Any:
+def symmetric_eigenvalues(a: Array, /, uplo: Any = "L") -> Array:
     return np.linalg.eigvalsh(_symmetric(a), uplo)
 
 
@@ -212,7 +213,7 @@ def symmetric_eigenvalues(a: Any, /, uplo: Any = "L") -> Any:
     samples=lambda r: [call(_positive(r, 3, 3)), call(_positive(r, 2, 3, 3), "U")],
     errors=lambda r: [call(r(2, 3)), call(_positive(r, 2, 2), "X")],
 )
-def eigh(a: Any, UPLO: str = "L") -> EighResult:  # noqa: N803 - NumPy's name
+def eigh(a: Array, UPLO: str = "L") -> EighResult:  # noqa: N803 - NumPy's name
     """Eigenvalues and eigenvectors of the Hermitian part of `a`, so that the gradient is Hermitian too."""
     return EighResult(*symmetric_eigen(_triangle("eigh", a, UPLO), uplo=UPLO))
 
@@ -222,14 +223,14 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:  # noqa: N803 - NumPy's name
     samples=lambda r: [call(_positive(r, 3, 3)), call(_positive(r, 2, 3, 3)), call(_complex_positive(r, 3))],
     errors=lambda r: [call(r(2, 3))],
 )
-def eigvalsh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803 - NumPy's name
+def eigvalsh(a: Array, UPLO: str = "L") -> Array:  # noqa: N803 - NumPy's name
     """Eigenvalues of the Hermitian part of `a`; where some are equal, the gradient is still finite."""
     a = _triangle("eigvalsh", a, UPLO)
     # The gradient takes the vectors; they cost less now than later.
     return symmetric_eigen(a, uplo=UPLO)[0] if goes_back(a) else symmetric_eigenvalues(a, uplo=UPLO)
 
 
-def _eig_cotangent(g: Any, out: Any) -> Any:
+def _eig_cotangent(g: Array, out: Array) -> Array:
     """C. Boeddeker et al., On the computation of complex-valued gradients, 2017, section 4.3; columns have length 1."""
     (gw, gv), (w, v) = g, out
     vh = hermitian(v)
@@ -243,7 +244,7 @@ def _eig_cotangent(g: Any, out: Any) -> Any:
     return np.linalg.solve(vh, np.matmul(inner, vh))
 
 
-def _eig_tangents(t: Any, out: Any) -> tuple[Any, Any]:
+def _eig_tangents(t: Array, out: Array) -> tuple[Array, Array]:
     w, v = out
     inner = np.linalg.solve(v, np.matmul(t, v))
     turned = np.matmul(v, np.where(beside(w, np.eye(np.shape(w)[-1], dtype=bool)), 0.0, inner) / _gaps(w))
@@ -262,7 +263,7 @@ def _eig_tangents(t: Any, out: Any) -> tuple[Any, Any]:
     ],
     flags=("raises",),
 )
-def eigen(a: Any, /) -> Any:
+def eigen(a: Array, /) -> Array:
     return tuple(np.linalg.eig(a))
 
 
@@ -271,20 +272,20 @@ def eigen(a: Any, /) -> Any:
     samples=lambda r: [call(r(3, 3) / 8 + np.diag([1.0, 2.0, 4.0]))],
     errors=lambda r: [call(r(2, 3))],
 )
-def eig(a: Any) -> EigResult:
+def eig(a: Array) -> EigResult:
     """`numpy.linalg.eig`. Each eigenvector has length 1, and its largest component is real."""
     return EigResult(*eigen(a))
 
 
 @composite(np.linalg.eigvals, samples=lambda r: [call(r(3, 3)), call(r(2, 2, 2) + 1j * r(2, 2, 2))])
-def eigvals(a: Any) -> Any:
+def eigvals(a: Array) -> Array:
     return eigen(a)[0]
 
 
 # -- QR ---------------------------------------------------------------------------------------------
 
 
-def _qr_cotangent(g: Any, out: Any) -> Any:
+def _qr_cotangent(g: Array, out: Array) -> Array:
     """S. Walter and L. Lehmann, Algorithmic differentiation of linear algebra functions, 2010."""
     (gq, gr), (q, r) = g, out
     m = np.matmul(r, hermitian(gr)) - np.matmul(hermitian(gq), q)
@@ -295,7 +296,7 @@ def _qr_cotangent(g: Any, out: Any) -> Any:
     return np.where(independent, hermitian(np.linalg.solve(r, hermitian(gq + np.matmul(q, middle)))), np.nan)
 
 
-def _qr_tangents(t: Any, out: Any) -> tuple[Any, Any]:
+def _qr_tangents(t: Array, out: Array) -> tuple[Array, Array]:
     q, r = out
     w = hermitian(np.linalg.solve(hermitian(r), hermitian(t)))
     m = np.matmul(hermitian(q), w)
@@ -313,7 +314,7 @@ def _qr_tangents(t: Any, out: Any) -> tuple[Any, Any]:
     batch="leading",
     samples=lambda r: [call(r(4, 3)), call(r(2, 3, 3))],
 )
-def tall_qr(a: Any, /) -> Any:
+def tall_qr(a: Array, /) -> Array:
     return tuple(np.linalg.qr(a))
 
 
@@ -322,7 +323,7 @@ def tall_qr(a: Any, /) -> Any:
     samples=lambda r: [call(r(4, 3)), call(r(2, 4)), call(r(2, 3, 2)), call(r(3, 2), "r"), call(r(3, 3), "complete")],
     errors=lambda r: [call(r(3, 2), "complete"), call(r(3)), call(r(3, 2), "raw")],
 )
-def qr(a: Any, mode: str = "reduced") -> Any:
+def qr(a: Array, mode: str = "reduced") -> Array:
     """`numpy.linalg.qr`, where the first columns are independent."""
     if np.ndim(a) < 2:
         raise np.linalg.LinAlgError(f"np.linalg.qr takes matrices, alone or in a stack; got shape {np.shape(a)}")
@@ -344,7 +345,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
 # -- Singular values --------------------------------------------------------------------------------
 
 
-def svd_cotangent(g: Any, out: Any) -> Any:
+def svd_cotangent(g: Array, out: Array) -> Array:
     """J. Townsend, Differentiating the singular value decomposition, 2016; complex phases as they turn freely."""
     (gu, gs, gvh), (u, s, vh) = g, out
     uh, v = hermitian(u), hermitian(vh)
@@ -370,7 +371,7 @@ def svd_cotangent(g: Any, out: Any) -> Any:
     return total + np.matmul(np.matmul(u, inner), vh)
 
 
-def svd_tangents(t: Any, out: Any) -> tuple[Any, Any, Any]:
+def svd_tangents(t: Array, out: Array) -> tuple[Any, Any, Any]:
     u, s, vh = out
     uh, v, k = hermitian(u), hermitian(vh), np.shape(s)[-1]
     tv, thu = np.matmul(t, v), np.matmul(hermitian(t), u)
@@ -397,19 +398,19 @@ def svd_tangents(t: Any, out: Any) -> tuple[Any, Any, Any]:
     samples=lambda r: [call(r(4, 2)), call(r(2, 2, 3)), call(r(3, 3))],
     flags=("raises",),
 )
-def thin_svd(a: Any, /) -> Any:
+def thin_svd(a: Array, /) -> Array:
     if not maybe_all(np.isfinite(a)):  # which LAPACK may never return from
         raise np.linalg.LinAlgError("SVD did not converge: there are infinities or NaN in the matrix")
     return tuple(np.linalg.svd(a, full_matrices=False))
 
 
-def _svdvals_cotangent(g: Any, a: Any) -> Any:
+def _svdvals_cotangent(g: Array, a: Array) -> Array:
     finite = np.all(np.isfinite(a), axis=(-2, -1), keepdims=True)
     u, _, vh = thin_svd(np.where(finite, a, 0.0))
     return np.where(finite, np.matmul(u * g[..., None, :], vh), np.nan)
 
 
-def _svdvals_tangent(t: Any, a: Any) -> Any:
+def _svdvals_tangent(t: Array, a: Array) -> Array:
     u, _, vh = thin_svd(a)
     return np.real(np.sum(np.conj(u) * np.matmul(t, hermitian(vh)), axis=-2))
 
@@ -421,7 +422,7 @@ def _svdvals_tangent(t: Any, a: Any) -> Any:
     samples=lambda r: [call(r(3, 3)), call(r(2, 4)), call(r(3, 2) + 1j * r(3, 2))],
     flags=("raises",),
 )
-def singular_values(a: Any, /) -> Any:
+def singular_values(a: Array, /) -> Array:
     return np.linalg.svd(a, compute_uv=False)
 
 
@@ -430,7 +431,7 @@ def singular_values(a: Any, /) -> Any:
     samples=lambda r: [call(r(3, 3)), call(r(2, 4)), call(r(2, 3, 2)), call(r(3, 2) + 1j * r(3, 2))],
     errors=lambda r: [call(r(3))],
 )
-def svdvals(x: Any, /) -> Any:
+def svdvals(x: Array, /) -> Array:
     """`numpy.linalg.svdvals`; where some are equal, the gradient is still finite."""
     if np.ndim(x) < 2:
         raise np.linalg.LinAlgError(f"np.linalg.svdvals takes matrices, alone or in a stack; got shape {np.shape(x)}")
@@ -447,7 +448,7 @@ def svdvals(x: Any, /) -> Any:
     ],
     errors=lambda r: [call(r(4, 2)), call(r(3))],
 )
-def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+def svd(a: Array, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Array:
     if np.ndim(a) < 2:
         raise np.linalg.LinAlgError(f"np.linalg.svd takes matrices, alone or in a stack; got shape {np.shape(a)}")
     if not compute_uv:

@@ -14,6 +14,7 @@ import numpy as np
 from scipy import special
 
 from adjoint.core.constructors import not_differentiable, not_supported
+from adjoint.core.types import Array
 from adjoint.ops.bessel import exprel_slope, ive
 from adjoint.ops.forms import BY_COUNT, BY_SHAPE, function_of
 from adjoint.ops.special import beta_density, gamma_density, gammaln, ndtri
@@ -23,7 +24,7 @@ _SQRT_2PI, _SQRT_PI = math.sqrt(2 * math.pi), math.sqrt(math.pi)
 # -- Chi-square, gamma, Poisson: incomplete gamma functions -------------------------------------------------
 
 
-def _chi_square(v: Any, x: Any) -> Any:
+def _chi_square(v: Array, x: Array) -> Array:
     return gamma_density(v / 2, x / 2) / 2
 
 
@@ -67,7 +68,7 @@ gdtrix = function_of(
 )
 
 
-def _poisson(k: Any, m: Any) -> Any:
+def _poisson(k: Any, m: Array) -> Array:
     return gamma_density(np.floor(k) + 1, m)
 
 
@@ -95,22 +96,22 @@ betainccinv = function_of(
 )
 
 
-def _binomial(k: Any, n: Any, p: Any) -> Any:
+def _binomial(k: Any, n: Any, p: Array) -> Array:
     k, n = np.floor(k), np.trunc(n)  # counts, as SciPy takes them
     return beta_density(k + 1, n - k, p)
 
 
-def _negative_binomial(k: Any, n: Any, p: Any) -> Any:
+def _negative_binomial(k: Any, n: Any, p: Array) -> Array:
     return beta_density(np.trunc(n), np.trunc(k) + 1, p)
 
 
-def _f(m: Any, n: Any, x: Any) -> Any:
+def _f(m: Array, n: Any, x: Array) -> Array:
     """The density of F with m and n degrees of freedom."""
     share = m * x / (m * x + n)
     return beta_density(m / 2, n / 2, share) * share * (1 - share) / x
 
 
-def _t(df: Any, t: Any) -> Any:
+def _t(df: Any, t: Array) -> Array:
     scale = gammaln((df + 1) / 2) - gammaln(df / 2) - 0.5 * np.log(df * math.pi)
     return np.exp((scale - (df + 1) / 2 * np.log1p(t * t / df)).astype(t.dtype))
 
@@ -122,7 +123,7 @@ bdtr = function_of(
 )
 
 
-def _more_successes(k: Any, n: Any, p: Any) -> Any:
+def _more_successes(k: Any, n: Any, p: Array) -> Array:
     """More than a negative number of successes are certain."""
     possible = np.greater_equal(k, 0)
     return np.where(possible, _binomial(np.where(possible, k, 0.0), n, p), 0.0)
@@ -150,12 +151,12 @@ stdtrit = function_of("df p", special.stdtrit, BY_SHAPE, lambda df, out: 1 / _t(
 # -- Noncentral -----------------------------------------------------------------------------------------
 
 
-def _noncentral_chi_square(x: Any, df: Any, nc: Any) -> Any:
+def _noncentral_chi_square(x: Array, df: Any, nc: Any) -> Array:
     root = np.sqrt(nc * x)
     return 0.5 * np.exp(root - (x + nc) / 2) * (x / nc) ** (df / 4 - 0.5) * ive(df / 2 - 1, root)
 
 
-def _chndtr_by_nc(x: Any, df: Any, nc: Any, out: Any) -> Any:
+def _chndtr_by_nc(x: Array, df: Any, nc: Any, out: Array) -> Array:
     return (chndtr(x, df + 2, nc) - out) / 2
 
 
@@ -177,7 +178,7 @@ chndtrix = function_of(
 )
 
 
-def _noncentral_t(df: Any, nc: Any, t: Any, below: Any) -> Any:
+def _noncentral_t(df: Any, nc: Any, t: Array, below: Any) -> Array:
     """The density, from the probability `below` t and that with two degrees of freedom more."""
     zero = np.equal(t, 0)
     apart = np.where(zero, 1.0, t)
@@ -206,7 +207,7 @@ nctdtrit = function_of(
 # -- Normal: parameters from a probability ---------------------------------------------------------------
 
 
-def _normal_slope(p: Any, z: Any) -> Any:
+def _normal_slope(p: Array, z: Array) -> Array:
     """The derivative of `ndtri` at p, where z is its value."""
     return _SQRT_2PI * np.exp(0.5 * z * z)
 
@@ -231,7 +232,7 @@ nrdtrisd = function_of(
 # -- Kolmogorov ------------------------------------------------------------------------------------------
 
 
-def _kolmogorov_density(y: Any) -> Any:
+def _kolmogorov_density(y: Array) -> Array:
     """Minus the density, of two series that turn into each other; each converges fast on its side of 1."""
     low = np.where(np.less(y, 1), np.maximum(y, 0.04), 1.0)
     high = np.where(np.less(y, 1), 1.0, y)
@@ -284,22 +285,22 @@ inv_boxcox1p = function_of(
 )
 
 
-def _tukey_slope(lmbda: Any, p: Any) -> Any:
+def _tukey_slope(lmbda: Any, p: Array) -> Array:
     """The derivative of the quantile (p^lmbda - (1 - p)^lmbda) / lmbda."""
     return p ** (lmbda - 1) + (1 - p) ** (lmbda - 1)
 
 
-def _tukey_inside(x: Any, lmbda: Any) -> Any:
+def _tukey_inside(x: Array, lmbda: Any) -> Array:
     """Where the distribution has a density: all x for a `lmbda` up to 0, else those between -1/lmbda and 1/lmbda."""
     return np.less(np.abs(x) * lmbda, 1)
 
 
-def _tukey_by_x(x: Any, lmbda: Any, out: Any) -> Any:
+def _tukey_by_x(x: Array, lmbda: Any, out: Array) -> Array:
     inside = _tukey_inside(x, lmbda)
     return np.where(inside, 1 / _tukey_slope(lmbda, np.where(inside, out, 0.5)), 0.0)
 
 
-def _tukey_by_lambda(x: Any, lmbda: Any, out: Any) -> Any:
+def _tukey_by_lambda(x: Array, lmbda: Any, out: Array) -> Array:
     inside = _tukey_inside(x, lmbda)
     p = np.where(inside, out, 0.5)
     change = _by_lambda(np.log1p(-p), lmbda) - _by_lambda(np.log(p), lmbda)
@@ -319,22 +320,22 @@ tklmbda = function_of(
 wofz = function_of("z", special.wofz, lambda z, out: 2j / _SQRT_PI - 2 * z * out, at=((-2.0, 2.0),))
 
 
-def _voigt_point(x: Any, sigma: Any, gamma: Any) -> tuple[Any, Any]:
+def _voigt_point(x: Array, sigma: Array, gamma: Array) -> tuple[Array, Array]:
     """Where Voigt's profile reads the Faddeeva function, and that function's slope there, in the profile's scale."""
     z = (x + 1j * gamma) / (sigma * math.sqrt(2))
     return z, (2j / _SQRT_PI - 2 * z * wofz(z)) / (sigma * _SQRT_2PI)
 
 
-def _voigt_by_x(x: Any, sigma: Any, gamma: Any) -> Any:
+def _voigt_by_x(x: Array, sigma: Array, gamma: Array) -> Array:
     return np.real(_voigt_point(x, sigma, gamma)[1]) / (sigma * math.sqrt(2))
 
 
-def _voigt_by_sigma(x: Any, sigma: Any, gamma: Any, out: Any) -> Any:
+def _voigt_by_sigma(x: Array, sigma: Array, gamma: Array, out: Array) -> Array:
     z, slope = _voigt_point(x, sigma, gamma)
     return -(out + np.real(slope * z)) / sigma
 
 
-def _voigt_by_gamma(x: Any, sigma: Any, gamma: Any) -> Any:
+def _voigt_by_gamma(x: Array, sigma: Array, gamma: Array) -> Array:
     return -np.imag(_voigt_point(x, sigma, gamma)[1]) / (sigma * math.sqrt(2))
 
 

@@ -14,6 +14,7 @@ from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.memory import VIEW, axes_by, in_order, is_laid_out, lies
 from adjoint.core.op import call
 from adjoint.core.protocol import store
+from adjoint.core.types import Array
 from adjoint.ops.indexing import scatter_add
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -64,7 +65,7 @@ class ContractionPlan(NamedTuple):
         call("...->", r(2, 3)),
     ],
 )
-def einsum(*operands: Any, out: Any = None, optimize: Any = False, **options: Any) -> Any:
+def einsum(*operands: Array, out: Array = None, optimize: Any = False, **options: Any) -> Array:
     """`numpy.einsum`, all forms. Contractions of two operands become matrix products."""
     if unknown := options.keys() - {"dtype", "order", "casting"}:
         raise ArgumentError(f"np.einsum has no argument {', '.join(sorted(unknown))!r}")
@@ -171,12 +172,12 @@ def _order(terms: list[str], shapes: tuple[tuple[int, ...], ...], out: str) -> t
     return tuple(steps)
 
 
-def _diagonals(a: Any, term: str) -> Any:
+def _diagonals(a: Array, term: str) -> Array:
     """Take the diagonal over indices that one operand names twice."""
     return a if len(set(term)) == len(term) else diagonals(a, term=term)
 
 
-def _on_diagonals(g: Any, a_shape: tuple[int, ...], term: str) -> Any:
+def _on_diagonals(g: Array, a_shape: tuple[int, ...], term: str) -> Array:
     """Zeros of `a_shape` with `g` where `term` names one index twice."""
     numbers = np.einsum(_diagonal_of(term), np.arange(math.prod(a_shape)).reshape(a_shape))
     return np.reshape(scatter_add(g, index=(numbers,), shape=(math.prod(a_shape),)), a_shape)
@@ -189,7 +190,7 @@ def _on_diagonals(g: Any, a_shape: tuple[int, ...], term: str) -> Any:
     flags=("moves", "selects"),
     samples=lambda r: [call(r(3, 3), term="ii"), call(r(2, 2, 3), term="iij"), call(r(2, 3, 2), term="iji")],
 )
-def diagonals(a: Any, /, term: str = "") -> Any:
+def diagonals(a: Array, /, term: str = "") -> Array:
     """What lies at equal indices of the axes that have one letter in `term`."""
     if len(set(zip(term, a.shape, strict=True))) > len(set(term)):
         raise ShapeError(f"einsum: axes with one letter in {term!r} must have one length; got shape {a.shape}")
@@ -200,7 +201,7 @@ def _diagonal_of(term: str) -> str:
     return f"{term}->{''.join(dict.fromkeys(term))}"
 
 
-def _lying(y: Any, subscripts: str, arrays: Sequence[Any], optimize: Any) -> Any:
+def _lying(y: Array, subscripts: str, arrays: Sequence[Array], optimize: Any) -> Array:
     """`y` in the order in which NumPy's result lies: which that is, it shows on two elements along each axis."""
     models = [lies(x) for x in arrays]
     if not all(isinstance(m, np.ndarray | np.generic) for m in models):  # of another library, which has its own order
@@ -218,12 +219,12 @@ def _lying(y: Any, subscripts: str, arrays: Sequence[Any], optimize: Any) -> Any
 _orders: dict[Any, tuple[int, ...]] = {}
 
 
-def _summed(a: Any, axes: tuple[int, ...]) -> Any:
+def _summed(a: Array, axes: tuple[int, ...]) -> Array:
     """A sum in the dtype of what is summed, as einsum's are: whole numbers stay as narrow as they are."""
     return np.sum(a, axis=axes) if a.dtype.kind in "fc" else np.sum(a, axis=axes, dtype=a.dtype)
 
 
-def _arrange(a: Any, term: str, out: str) -> Any:
+def _arrange(a: Array, term: str, out: str) -> Array:
     """Sum over what `out` lacks, and put the rest in its order."""
     lost = tuple(i for i, c in enumerate(term) if c not in out)
     if lost:
@@ -232,7 +233,7 @@ def _arrange(a: Any, term: str, out: str) -> Any:
     return a if term == out else np.transpose(a, [term.index(c) for c in out])
 
 
-def _contract(a: Any, ta: str, b: Any, tb: str, out: str, sizes: dict[str, int]) -> Any:
+def _contract(a: Array, ta: str, b: Array, tb: str, out: str, sizes: dict[str, int]) -> Array:
     """Two operands into one: indices of both that `out` lacks are summed by a matrix product."""
     a, ta = _lean(a, ta, tb, out, sizes)
     b, tb = _lean(b, tb, ta, out, sizes)
@@ -241,7 +242,7 @@ def _contract(a: Any, ta: str, b: Any, tb: str, out: str, sizes: dict[str, int])
     free_a = [c for c in ta if c not in tb]
     free_b = [c for c in tb if c not in ta]
 
-    def shaped(x: Any, term: str, *groups: list[str]) -> Any:
+    def shaped(x: Array, term: str, *groups: list[str]) -> Array:
         order = [term.index(c) for group in groups for c in group]
         x = x if order == list(range(len(order))) else np.transpose(x, order)
         outer = [sizes[c] for c in batch]
@@ -256,7 +257,7 @@ def _contract(a: Any, ta: str, b: Any, tb: str, out: str, sizes: dict[str, int])
     return product if letters == out else np.transpose(product, [letters.index(c) for c in out])
 
 
-def _lean(x: Any, term: str, other: str, out: str, sizes: dict[str, int]) -> tuple[Any, str]:
+def _lean(x: Array, term: str, other: str, out: str, sizes: dict[str, int]) -> tuple[Any, str]:
     """Sum out indices that only this operand has, and stretch axes of length 1 that must match."""
     x = _arrange(x, term, "".join(c for c in term if c in other or c in out))
     term = "".join(c for c in term if c in other or c in out)

@@ -12,34 +12,35 @@ from adjoint.core.constructors import composite
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import call
 from adjoint.core.protocol import detached
+from adjoint.core.types import Array, Index
 from adjoint.ops.indexing import kept, put_along_axis, scatter
 
 _TWICE = np.array([[0, 2, 1, 0], [1, 1, 1, 2]])
 
 
-def _whole(index: Any) -> Any:
+def _whole(index: Index) -> Any:
     """An index without its box, if it is the same for all samples; a number as an array of one."""
     return kept(index.numpy() if isinstance(index, Box) and index.held is not index else index)  # type: ignore[attr-defined]  # every box has numpy()
 
 
-def _index(index: Any) -> Any:
+def _index(index: Index) -> Any:
     return detached(index) if isinstance(index, Box) else kept(as_array(index))
 
 
-def _corner(a: Any, shape: tuple[int, ...], axis: int | None = None) -> Any:
+def _corner(a: Array, shape: tuple[int, ...], axis: int | None = None) -> Array:
     """The first elements of `a` along each axis, as many as `shape` has; but for `axis`, along which it has all."""
     part = tuple(slice(None) if i == axis else slice(n) for i, n in enumerate(shape))
     return a if np.shape(a) == shape else a[part]
 
 
 @composite(samples=lambda r: [call(r(3, 4), 1, np.array([[0, 3], [1, 1]])), call(r(3, 4), 0, _TWICE)])
-def gathered(a: Any, axis: int, index: Any) -> Any:
+def gathered(a: Array, axis: int, index: Index) -> Array:
     """PyTorch's ``torch.gather(a, dim, index)``: along `axis`, the elements at `index`; of the shape of `index`."""
     index = _index(index)
     return np.take_along_axis(_corner(a, np.shape(index), axis % np.ndim(a)), index, axis)
 
 
-def _into(a: Any, axis: int, index: Any, source: Any, repeats: bool = True) -> Any:
+def _into(a: Array, axis: int, index: Index, source: Any, repeats: bool = True) -> Array:
     """Zeros of the shape of `a`, with the elements of `source` added at `index` along `axis`."""
     shape, index = np.shape(a), _index(index)
     source = (
@@ -51,12 +52,12 @@ def _into(a: Any, axis: int, index: Any, source: Any, repeats: bool = True) -> A
 
 
 @composite(samples=lambda r: [call(r(3, 4), 0, _TWICE, r(2, 4)), call(r(3, 4), 1, np.array([[0, 3]]), r(3, 4))])
-def scattered_sum(a: Any, axis: int, index: Any, src: Any) -> Any:
+def scattered_sum(a: Array, axis: int, index: Index, src: Array) -> Array:
     """PyTorch's ``torch.scatter_add(a, dim, index, src)``: `a` with the elements of `src` added at `index`."""
     return a + _into(a, axis, index, src)
 
 
-def _count(a: Any, axis: int, index: Any) -> Any:
+def _count(a: Array, axis: int, index: Index) -> Array:
     """How many elements of a source go to each place."""
     return _into(a, axis, index, 1.0)
 
@@ -64,7 +65,7 @@ def _count(a: Any, axis: int, index: Any) -> Any:
 @composite(
     samples=lambda r: [call(r(3, 4), 1, np.array([[0, 3]]), r(3, 4)), call(r(3, 4), 1, np.array([[2], [0]]), 1.5)]
 )
-def scattered(a: Any, axis: int, index: Any, src: Any) -> Any:
+def scattered(a: Array, axis: int, index: Index, src: Array) -> Array:
     """PyTorch's ``torch.scatter(a, dim, index, src)``: `a` with elements of `src`, or a number, written at `index`.
 
     Of several elements that go to one place, the last is taken.
@@ -76,12 +77,12 @@ def scattered(a: Any, axis: int, index: Any, src: Any) -> Any:
     return np.where(_count(a, axis, index) > 0, put_along_axis(source, index, np.shape(a), axis), a)
 
 
-def _into_places(a: Any, axis: int, index: Any) -> Any:
+def _into_places(a: Array, axis: int, index: Index) -> Array:
     """For each element of a source the highest rank (see `_ranks`) of those that go to the same place."""
     return np.take_along_axis(_count(a, axis, index), index, axis)[tuple(map(slice, np.shape(index)))] - 1
 
 
-def _ranks(index: Any, axis: int) -> Any:
+def _ranks(index: Index, axis: int) -> Any:
     """How many elements before each one go to the same place."""
     along = np.moveaxis(index, axis, -1)
     same = np.equal(along[..., :, None], along[..., None, :])
@@ -95,7 +96,7 @@ def _ranks(index: Any, axis: int) -> Any:
         + [call(r(3, 4), 0, _TWICE, r(2, 4), reduce, include_self=False) for reduce in ("sum", "prod", "mean", "amax")]
     )
 )
-def scattered_reduction(a: Any, axis: int, index: Any, src: Any, reduce: str, include_self: bool = True) -> Any:
+def scattered_reduction(a: Array, axis: int, index: Index, src: Array, reduce: str, include_self: bool = True) -> Array:
     """PyTorch's ``torch.scatter_reduce(a, dim, index, src, reduce)``.
 
     Args:
@@ -120,7 +121,7 @@ def scattered_reduction(a: Any, axis: int, index: Any, src: Any, reduce: str, in
     return total if reduce == "sum" else total / np.maximum(count + include_self, 1)
 
 
-def _products(a: Any, axis: int, index: Any, src: Any) -> Any:
+def _products(a: Array, axis: int, index: Index, src: Array) -> Array:
     """Each element times those that go to its place: of all places at once, one element after another."""
     ranks = _ranks(index, axis)
     for rank in range(int(np.max(ranks, initial=-1)) + 1):
@@ -129,7 +130,7 @@ def _products(a: Any, axis: int, index: Any, src: Any) -> Any:
     return a
 
 
-def _extremes(a: Any, axis: int, index: Any, src: Any, larger: np.ufunc) -> Any:
+def _extremes(a: Array, axis: int, index: Index, src: Array, larger: np.ufunc) -> Array:
     ranks = _ranks(index, axis)
     best = detached(a)
     for rank in range(int(np.max(ranks, initial=-1)) + 1):
@@ -149,7 +150,7 @@ def _extremes(a: Any, axis: int, index: Any, src: Any, larger: np.ufunc) -> Any:
         call(r(3), np.array([True, False, True]), r()),
     ]
 )
-def masked_fill(a: Any, mask: Any, value: Any) -> Any:
+def masked_fill(a: Array, mask: Array, value: Array) -> Array:
     """`a`, with `value` where `mask` is true."""
     dtype = np.result_type(a)
     value = value if isinstance(value, Box) or is_foreign(value) else np.asarray(value, dtype)[()]
@@ -157,13 +158,13 @@ def masked_fill(a: Any, mask: Any, value: Any) -> Any:
 
 
 @composite(samples=lambda r: [call(r(2, 3), np.array([True, False, True]))])
-def masked_select(a: Any, mask: Any) -> Any:
+def masked_select(a: Array, mask: Array) -> Array:
     """The elements of `a` where `mask` is true, in one line."""
     return a[np.broadcast_to(_whole(mask), np.shape(a))]
 
 
 @composite(samples=lambda r: [call(r(3, 4), 1, np.array([0, 3, 3]))])
-def index_select(a: Any, axis: int, index: Any) -> Any:
+def index_select(a: Array, axis: int, index: Index) -> Array:
     """The parts of `a` at `index` along `axis`."""
     return np.take(a, _index(index), axis)
 
@@ -171,7 +172,7 @@ def index_select(a: Any, axis: int, index: Any) -> Any:
 @composite(
     samples=lambda r: [call(r(3, 4), 0, np.array([2, 2]), r(2, 4)), call(r(3, 4), 1, np.array([1]), r(3, 1), 2.0)]
 )
-def index_add(a: Any, axis: int, index: Any, source: Any, alpha: float = 1.0) -> Any:
+def index_add(a: Array, axis: int, index: Index, source: Any, alpha: float = 1.0) -> Array:
     """`a` with ``alpha * source`` added to the parts at `index` along `axis`."""
     axis, shape, index = axis % np.ndim(a), np.shape(a), _whole(index)
     added = np.broadcast_to(source * alpha, (*shape[:axis], *np.shape(index), *shape[axis + 1 :]))

@@ -13,22 +13,23 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from adjoint.core.types import Array
 from adjoint.ops.forms import function_of
 
 # -- Carlson's symmetric forms ---------------------------------------------------------------------------
 
 
-def _quotient(upper: Any, lower: Any, otherwise: Any) -> Any:
+def _quotient(upper: Array, lower: Array, otherwise: Any) -> Array:
     """upper / lower; `otherwise` where lower is 0."""
     zero = np.equal(lower, 0)
     return np.where(zero, otherwise, np.where(zero, 0.0, upper) / np.where(zero, 1.0, lower))
 
 
-def _rd_by_x(x: Any, y: Any, z: Any, out: Any) -> Any:
+def _rd_by_x(x: Array, y: Array, z: Array, out: Array) -> Array:
     return 0.5 * _quotient(elliprd(y, z, x) - out, x - z, _rd_by_equal(y, z))
 
 
-def _rd_by_equal(y: Any, z: Any) -> Any:
+def _rd_by_equal(y: Array, z: Array) -> Array:
     """Twice the derivative by x where x is z: -3/2 times the integral of (t + y)^(-1/2) (t + z)^-3, by parts."""
     root = np.sqrt(y)
     first = 2 * elliprc(y, z)
@@ -36,17 +37,17 @@ def _rd_by_equal(y: Any, z: Any) -> Any:
     return -1.5 * _quotient((root / z**2 - 1.5 * second) / 2, y - z, z**-2.5 * 2 / 5)
 
 
-def _rd_by_z(x: Any, y: Any, z: Any, out: Any) -> Any:
+def _rd_by_z(x: Array, y: Array, z: Array, out: Array) -> Array:
     """From the others, since the function is homogeneous of degree -3/2."""
     by_x = np.where(np.equal(x, 0), 0.0, x * _rd_by_x(np.where(np.equal(x, 0), 1.0, x), y, z, out))
     return -(1.5 * out + by_x + y * _rd_by_x(y, x, z, out)) / z
 
 
-def _rj_by_x(x: Any, y: Any, z: Any, p: Any, out: Any) -> Any:
+def _rj_by_x(x: Array, y: Array, z: Array, p: Array, out: Array) -> Array:
     return 0.5 * (elliprd(y, z, x) - out) / (x - p)
 
 
-def _rj_by_p(x: Any, y: Any, z: Any, p: Any, out: Any) -> Any:
+def _rj_by_p(x: Array, y: Array, z: Array, p: Array, out: Array) -> Array:
     """From the others, as for `elliprd`."""
     others = x * _rj_by_x(x, y, z, p, out) + y * _rj_by_x(y, z, x, p, out) + z * _rj_by_x(z, x, y, p, out)
     return -(1.5 * out + others) / p
@@ -87,11 +88,11 @@ elliprj = function_of(
 )
 
 
-def _rc_by_y(x: Any, y: Any, out: Any) -> Any:
+def _rc_by_y(x: Array, y: Array, out: Array) -> Array:
     return 0.5 * _quotient(out - np.sqrt(x) / y, x - y, y**-1.5 * -2 / 3).astype(out.dtype)
 
 
-def _rc_by_x(x: Any, y: Any, out: Any) -> Any:
+def _rc_by_x(x: Array, y: Array, out: Array) -> Array:
     """From the other, since the function is homogeneous of degree -1/2."""
     return -(0.5 * out + y * _rc_by_y(x, y, out)) / x
 
@@ -101,14 +102,14 @@ elliprc = function_of("x y", special.elliprc, _rc_by_x, _rc_by_y, at=((0.2, 0.8)
 # -- Legendre's ------------------------------------------------------------------------------------------
 
 
-def _turned(phi: Any, m: Any) -> tuple[Any, Any, Any]:
+def _turned(phi: Any, m: Array) -> tuple[Any, Any, Any]:
     """Half turns in `phi`, and what is left of it: its sine, and 1 - m sin^2."""
     turns = np.rint(phi / math.pi)
     sine = np.sin(phi - math.pi * turns)
     return turns, sine, 1 - m * sine * sine
 
 
-def first_by_parameter(phi: Any, m: Any) -> Any:
+def first_by_parameter(phi: Any, m: Array) -> Array:
     """The derivative of `ellipkinc` by `m`: the integral of sin^2 / (2 (1 - m sin^2)^(3/2))."""
     turns, sine, delta = _turned(phi, m)
     ones = np.ones_like(delta)
@@ -117,7 +118,7 @@ def first_by_parameter(phi: Any, m: Any) -> Any:
     return (part + np.where(np.equal(turns, 0), 0.0, whole)) / 6
 
 
-def _second_by_parameter(phi: Any, m: Any) -> Any:
+def _second_by_parameter(phi: Any, m: Array) -> Array:
     """The derivative of `ellipeinc` by `m`: the integral of -sin^2 / (2 (1 - m sin^2)^(1/2))."""
     turns, sine, delta = _turned(phi, m)
     ones = np.ones_like(delta)
@@ -147,7 +148,7 @@ ellipkm1 = function_of(
 # -- Jacobi's --------------------------------------------------------------------------------------------
 
 
-def _jacobi_by_m(m: Any, out: Any) -> tuple[Any, Any, Any, Any]:
+def _jacobi_by_m(m: Array, out: Array) -> tuple[Any, Any, Any, Any]:
     sn, cn, dn, phi = out
     turned = -dn * first_by_parameter(phi, m)
     return cn * turned, -sn * turned, -(sn * sn / 2 + m * sn * cn * turned) / dn, turned
@@ -164,7 +165,7 @@ ellipj = function_of(
 # -- The arithmetic-geometric mean -----------------------------------------------------------------------
 
 
-def _agm_by_b(a: Any, b: Any, out: Any) -> Any:
+def _agm_by_b(a: Array, b: Array, out: Array) -> Array:
     """Gauss: the mean is pi a / (2 K(1 - b^2 / a^2))."""
     ratio = b / a
     one = np.ones_like(ratio)

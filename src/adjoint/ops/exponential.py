@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.constructors import elementwise
+from adjoint.core.types import Array
 
 _LN2, _LN10 = math.log(2), math.log(10)
 
@@ -30,7 +30,7 @@ logaddexp2 = elementwise(
 )
 
 
-def _i1(x: Any) -> Any:
+def _i1(x: Array) -> Array:
     from adjoint.ops.bessel import i1
 
     return i1(x)

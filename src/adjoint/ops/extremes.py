@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import wraps
 from typing import Any, NamedTuple
 
@@ -13,10 +12,11 @@ from adjoint.core.box import Box
 from adjoint.core.constructors import composite
 from adjoint.core.op import call
 from adjoint.core.places import place_of, users_frame, warn_at
+from adjoint.core.types import Array, Axis, Function
 from adjoint.core.words import in_numpys_words
 
 
-def in_words(function: Callable[..., Any]) -> Callable[..., Any]:
+def in_words(function: Function) -> Function:
     """`function`, which takes PyTorch's words for its arguments too. It gives whole numbers, so it is no operation."""
     code = function.__code__
     names = code.co_varnames[: code.co_argcount]
@@ -31,65 +31,65 @@ def in_words(function: Callable[..., Any]) -> Callable[..., Any]:
 class Found(NamedTuple):
     """Values along an axis, and where they were: whole numbers, which no gradient flows through."""
 
-    values: Any
-    indices: Any
+    values: Array
+    indices: Array
 
 
-def _marked(a: Any, places: Any) -> Any:
+def _marked(a: Array, places: Any) -> Array:
     """`places` as an array of the kind of `a`."""
     return a.constant(places) if isinstance(a, Box) else places  # type: ignore[attr-defined]  # of arrays
 
 
-def _at(a: Any, places: Any, axis: int, keepdims: bool = True) -> Found:
+def _at(a: Array, places: Any, axis: int, keepdims: bool = True) -> Found:
     values = np.take_along_axis(a, places, axis)
     if not keepdims:
         values, places = np.squeeze(values, axis), np.squeeze(places, axis)
     return Found(values, _marked(a, places))
 
 
-def _descending(a: Any, axis: int) -> Any:
+def _descending(a: Array, axis: int) -> Array:
     """The order of elements from the largest on; equal ones stay in theirs."""
     order = np.flip(np.argsort(np.flip(a, axis), axis=axis, kind="stable"), axis)
     return np.shape(a)[axis] - 1 - order
 
 
-def _order(a: Any, axis: int, descending: bool) -> Any:
+def _order(a: Array, axis: int, descending: bool) -> Array:
     return _descending(a, axis) if descending else np.argsort(a, axis=axis, kind="stable")
 
 
 @in_words
-def max_along(a: Any, axis: int = -1, keepdims: bool = False) -> Found:
+def max_along(a: Array, axis: int = -1, keepdims: bool = False) -> Found:
     """PyTorch's ``t.max(dim)``: the largest elements along an axis, and where they are; of equal ones, the first."""
     return _at(a, np.expand_dims(np.argmax(a, axis=axis), axis), axis, keepdims)
 
 
 @in_words
-def min_along(a: Any, axis: int = -1, keepdims: bool = False) -> Found:
+def min_along(a: Array, axis: int = -1, keepdims: bool = False) -> Found:
     """PyTorch's ``t.min(dim)``; see `max_along`."""
     return _at(a, np.expand_dims(np.argmin(a, axis=axis), axis), axis, keepdims)
 
 
 @in_words
-def median_along(a: Any, axis: int = -1, keepdims: bool = False) -> Found:
+def median_along(a: Array, axis: int = -1, keepdims: bool = False) -> Found:
     """PyTorch's ``t.median(dim)``: the lower of the two elements in the middle, and where it is."""
     middle = (np.shape(a)[axis] - 1) // 2
     return _at(a, np.take(np.argsort(a, axis=axis, kind="stable"), [middle], axis), axis, keepdims)
 
 
 @in_words
-def sort_along(a: Any, axis: int = -1, descending: bool = False, stable: bool = False) -> Found:
+def sort_along(a: Array, axis: int = -1, descending: bool = False, stable: bool = False) -> Found:
     """PyTorch's ``t.sort(dim)``: the elements in order, and where each one was."""
     return _at(a, _order(a, axis, descending), axis)
 
 
 @in_words
-def argsort_along(a: Any, axis: int = -1, descending: bool = False, stable: bool = False) -> Any:
+def argsort_along(a: Array, axis: int = -1, descending: bool = False, stable: bool = False) -> Array:
     """PyTorch's ``t.argsort(dim)``."""
     return _marked(a, _order(a, axis, descending))
 
 
 @in_words
-def topk(a: Any, k: int, axis: int = -1, largest: bool = True, sorted: bool = True) -> Found:
+def topk(a: Array, k: int, axis: int = -1, largest: bool = True, sorted: bool = True) -> Found:
     """The `k` largest elements along an axis (with ``largest=False`` the smallest), in order, and where they are.
 
     Example:
@@ -100,7 +100,7 @@ def topk(a: Any, k: int, axis: int = -1, largest: bool = True, sorted: bool = Tr
     return _at(a, np.take(_order(a, axis, largest), range(k), axis), axis)
 
 
-def _running(a: Any, axis: int, ufunc: np.ufunc) -> Found:
+def _running(a: Array, axis: int, ufunc: np.ufunc) -> Found:
     """The extreme up to each element, and where it was; of equal ones, the last."""
     extreme = ufunc.accumulate(_plain(a), axis=axis)
     rest = (1,) * (np.ndim(a) - 1 - axis % np.ndim(a))
@@ -108,12 +108,12 @@ def _running(a: Any, axis: int, ufunc: np.ufunc) -> Found:
     return _at(a, np.maximum.accumulate(np.where(np.equal(_plain(a), extreme), along, 0), axis=axis), axis)
 
 
-def _plain(a: Any) -> Any:
+def _plain(a: Array) -> Array:
     return a.detach() if isinstance(a, Box) else a  # type: ignore[attr-defined]  # every box of arrays has it
 
 
 @in_words
-def cummax(a: Any, axis: int = -1) -> Found:
+def cummax(a: Array, axis: int = -1) -> Found:
     """The largest element so far along an axis, and where it was.
 
     Example:
@@ -125,7 +125,7 @@ def cummax(a: Any, axis: int = -1) -> Found:
 
 
 @in_words
-def cummin(a: Any, axis: int = -1) -> Found:
+def cummin(a: Array, axis: int = -1) -> Found:
     """The smallest element so far along an axis, and where it was; see `cummax`."""
     return _running(a, axis, np.minimum)
 
@@ -142,13 +142,13 @@ def _divisor(name: str, unbiased: bool | None, correction: float | None) -> floa
 
 @composite(samples=lambda r: [call(r(3, 4), 1, unbiased=False), call(r(3, 4), correction=1, keepdims=True)])
 def sample_std(
-    a: Any,
-    axis: Any = None,
+    a: Array,
+    axis: Axis = None,
     unbiased: bool | None = None,
     keepdims: bool = False,
     correction: float | None = None,
     ddof: float | None = None,
-) -> Any:
+) -> Array:
     """PyTorch's ``t.std(dim)``, which divides by n - 1 unless `unbiased` or `correction` says otherwise."""
     divisor = _divisor("std", unbiased, correction if ddof is None else ddof)
     return np.std(a, axis=axis, keepdims=keepdims, ddof=divisor)
@@ -156,13 +156,13 @@ def sample_std(
 
 @composite(samples=lambda r: [call(r(3, 4), 1, unbiased=False), call(r(3, 4), correction=1, keepdims=True)])
 def sample_var(
-    a: Any,
-    axis: Any = None,
+    a: Array,
+    axis: Axis = None,
     unbiased: bool | None = None,
     keepdims: bool = False,
     correction: float | None = None,
     ddof: float | None = None,
-) -> Any:
+) -> Array:
     """PyTorch's ``t.var(dim)``; see `sample_std`."""
     divisor = _divisor("var", unbiased, correction if ddof is None else ddof)
     return np.var(a, axis=axis, keepdims=keepdims, ddof=divisor)

@@ -18,35 +18,36 @@ from adjoint.core.box import raw
 from adjoint.core.constructors import general
 from adjoint.core.op import call
 from adjoint.core.pullbacks import unbroadcast
+from adjoint.core.types import Array, DType, ShapeLike
 from adjoint.ops.order import on_values
 
 
-def conj(x: Any) -> Any:
+def conj(x: Array) -> Array:
     """The complex conjugate; a real array as it is."""
     return np.conj(x) if x.dtype.kind == "c" else x
 
 
-def hermitian(x: Any) -> Any:
+def hermitian(x: Array) -> Array:
     """Transposed and, if complex, conjugated."""
     return conj(np.swapaxes(x, -1, -2))
 
 
-def well_posed(r: Any, *shape: int) -> Any:
+def well_posed(r: Array, *shape: int) -> Array:
     """A sample matrix far from singular."""
     return r(*shape) + 4 * np.eye(shape[-1])
 
 
-def unused(g: Any) -> bool:
+def unused(g: Array) -> bool:
     """Whether an output has no use: its cotangent is the plain zeros that stand for none."""
     return isinstance(g, np.ndarray) and not g.any()
 
 
-def fitted(c: Any, shape: Any) -> Any:
+def fitted(c: Array, shape: ShapeLike) -> Array:
     """`c` summed over the axes along which an array of `shape` was repeated."""
     return c if c.shape == shape else unbroadcast(c, shape)
 
 
-def routine(name: str, dtype: Any) -> Any:
+def routine(name: str, dtype: DType) -> Any:
     """The BLAS or LAPACK routine for arrays of `dtype`: ``routine("trsm", float64)`` is dtrsm."""
     if dtype.char not in "fdFD":
         raise TypeError(f"array type {dtype} is unsupported in linalg")
@@ -60,13 +61,13 @@ def _loaded(name: str) -> Any:
     return getattr(lapack, name, None) or getattr(blas, name)
 
 
-def common(*arrays: Any) -> Any:
+def common(*arrays: Array) -> Array:
     """The dtype in which LAPACK computes with `arrays`."""
     dtype = np.result_type(*arrays)
     return dtype if dtype.kind in "fc" else np.dtype(float)
 
 
-def _each(function: Any, a: Any, b: Any) -> Any:
+def _each(function: Any, a: Array, b: Array) -> Array:
     """`function` of each matrix of two stacks that broadcast."""
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     out = np.empty((*batch, *b.shape[-2:]), common(a, b))
@@ -79,7 +80,7 @@ def _each(function: Any, a: Any, b: Any) -> Any:
 # -- Triangles ----------------------------------------------------------------------------------------
 
 
-def triangle(c: Any, lower: bool, k: int = 0) -> Any:
+def triangle(c: Array, lower: bool, k: int = 0) -> Array:
     """One triangle of `c`, without its diagonal for `k` = 1; a plain array, which must be new, is changed in place."""
     if type(c) is not np.ndarray:
         return np.tril(c, -k) if lower else np.triu(c, k)
@@ -93,7 +94,7 @@ def _ones(n: int, lower: bool, k: int) -> Any:
     return ones if lower else ones.T
 
 
-def _by_elimination(a: Any, b: Any, trans: int, lower: bool, unit_diagonal: bool) -> Any:
+def _by_elimination(a: Array, b: Array, trans: int, lower: bool, unit_diagonal: bool) -> Array:
     """A triangle's equation by the general solver, which other libraries have."""
     a = np.tril(a, -unit_diagonal) if lower else np.triu(a, unit_diagonal)
     if unit_diagonal:
@@ -102,8 +103,8 @@ def _by_elimination(a: Any, b: Any, trans: int, lower: bool, unit_diagonal: bool
 
 
 def _triangular_cotangents(
-    g: Any, arrays: Any, out: Any, needs: Any, trans: int, lower: bool, unit_diagonal: bool
-) -> list[Any]:
+    g: Array, arrays: Array, out: Array, needs: Any, trans: int, lower: bool, unit_diagonal: bool
+) -> list[Array]:
     """That of the right side solves the equation with the conjugate transpose."""
     a, b = arrays
     if trans == 1:  # the conjugate of the transpose's transpose
@@ -117,7 +118,9 @@ def _triangular_cotangents(
     return [fitted(c, a.shape), fitted(h, b.shape)]
 
 
-def _triangular_tangent(t: Any, arrays: Any, out: Any, trans: int, lower: bool, unit_diagonal: bool = False) -> Any:
+def _triangular_tangent(
+    t: Array, arrays: Array, out: Array, trans: int, lower: bool, unit_diagonal: bool = False
+) -> Array:
     """From ``da x + a dx = db``."""
     (ta, tb), a = t, arrays[0]
     if ta is not None:
@@ -144,7 +147,7 @@ def _triangular_tangent(t: Any, arrays: Any, out: Any, trans: int, lower: bool, 
     ],
     errors=lambda r: [call(np.zeros((2, 2)), r(2, 1)), call(r(2, 3), r(2, 1)), call(r(3, 3), r(2, 1))],
 )
-def triangular_solve(*arrays: Any, trans: int = 0, lower: bool = False, unit_diagonal: bool = False) -> Any:
+def triangular_solve(*arrays: Array, trans: int = 0, lower: bool = False, unit_diagonal: bool = False) -> Array:
     """The `x` of ``a @ x = b`` for `arrays` a and b; `trans` 1 takes the transpose of a, 2 its conjugate."""
     a, b = arrays
     n = a.shape[-1]
@@ -164,7 +167,7 @@ def triangular_solve(*arrays: Any, trans: int = 0, lower: bool = False, unit_dia
     return _many_triangles(a, b, lower, unit_diagonal)
 
 
-def _one_triangle(a: Any, b: Any, trans: int, lower: bool, unit_diagonal: bool) -> Any:
+def _one_triangle(a: Array, b: Array, trans: int, lower: bool, unit_diagonal: bool) -> Array:
     """By BLAS, which counts columns first: the transposes of our arrays lie as it wants them."""
     dtype = common(a, b)
     a, b = np.ascontiguousarray(a, dtype), np.ascontiguousarray(b, dtype)
@@ -177,7 +180,7 @@ def _one_triangle(a: Any, b: Any, trans: int, lower: bool, unit_diagonal: bool) 
     return (np.conj(x) if flip else x)[:, None]
 
 
-def _many_triangles(a: Any, b: Any, lower: bool, unit_diagonal: bool) -> Any:
+def _many_triangles(a: Array, b: Array, lower: bool, unit_diagonal: bool) -> Array:
     """Row by row, in all matrices of a stack at once."""
     n, batch = a.shape[-1], np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     x = np.array(np.broadcast_to(b, batch + b.shape[-2:]), common(a, b))
@@ -192,7 +195,7 @@ def _many_triangles(a: Any, b: Any, lower: bool, unit_diagonal: bool) -> Any:
 # -- LU factors ---------------------------------------------------------------------------------------
 
 
-def rows_order(pivots: Any) -> Any:
+def rows_order(pivots: Array) -> Array:
     """The rows' order that a series of exchanges leads to."""
     rows = []
     for exchanges in pivots.reshape(math.prod(pivots.shape[:-1]), -1 if pivots.size else 0).tolist():
@@ -203,7 +206,7 @@ def rows_order(pivots: Any) -> Any:
     return np.array(rows, int).reshape(pivots.shape)
 
 
-def lu_of(a: Any) -> tuple[Any, Any]:
+def lu_of(a: Array) -> tuple[Array, Array]:
     """LAPACK's factors of one matrix, and the exchanges of rows as real numbers."""
     dtype = common(a)
     if not a.size:
@@ -212,7 +215,7 @@ def lu_of(a: Any) -> tuple[Any, Any]:
     return lu, pivots.astype(lu.real.dtype)
 
 
-def lu_cotangent(g: Any, lu: Any, pivots: Any) -> Any:
+def lu_cotangent(g: Array, lu: Array, pivots: Array) -> Array:
     """The cotangent of a matrix, for that of its packed factors."""
     zeros = np.equal(np.diagonal(lu, axis1=-2, axis2=-1), 0)
     if np.any(raw(zeros)):  # the factors of a singular matrix have no derivative
@@ -222,7 +225,7 @@ def lu_cotangent(g: Any, lu: Any, pivots: Any) -> Any:
     return np.take_along_axis(inner, back[..., None], axis=-2)
 
 
-def _lu_whole(g: Any, lu: Any) -> Any:
+def _lu_whole(g: Array, lu: Array) -> Array:
     """The cotangent of the matrix with its rows exchanged."""
     upper, below = np.triu(lu), np.tril(g, -1)
     inner = np.tril(below + np.matmul(hermitian(np.tril(lu, -1)), below), -1)
@@ -231,7 +234,7 @@ def _lu_whole(g: Any, lu: Any) -> Any:
     return hermitian(triangular_solve(upper, hermitian(inner)))
 
 
-def _lu_by_blocks(g: Any, lu: Any) -> Any:
+def _lu_by_blocks(g: Array, lu: Array) -> Array:
     """The same, for half of the matrix after the other: fewer operations, and most of them products."""
     n = lu.shape[-1]
     if n <= 64:
@@ -249,7 +252,7 @@ def _lu_by_blocks(g: Any, lu: Any) -> Any:
     return out
 
 
-def lu_tangent(t: Any, lu: Any, pivots: Any) -> Any:
+def lu_tangent(t: Array, lu: Array, pivots: Array) -> Array:
     """The tangent of the packed factors: the triangles of ``L^-1 da U^-1``, each times its factor."""
     zeros = np.equal(np.diagonal(lu, axis1=-2, axis2=-1), 0)
     if np.any(raw(zeros)):  # the factors of a singular matrix have no derivative
@@ -269,7 +272,7 @@ def lu_tangent(t: Any, lu: Any, pivots: Any) -> Any:
     samples=lambda r: [call(r(3, 3)), call(r(2, 2, 2)), call(r(2, 2) + 1j * r(2, 2))],
     flags=("raises",),
 )
-def packed_lu(a: Any, /) -> Any:
+def packed_lu(a: Array, /) -> Array:
     """Both factors in one matrix, and the exchanges of rows: every output of an operation is real or complex."""
     if a.ndim == 2:
         return lu_of(a)
@@ -277,7 +280,7 @@ def packed_lu(a: Any, /) -> Any:
     return tuple(np.stack(x).reshape(a.shape[:-2] + x[0].shape) for x in zip(*pairs, strict=True))
 
 
-def _lu_solved_cotangents(g: Any, arrays: Any, out: Any, needs: Any, pivots: Any, trans: int) -> list[Any]:
+def _lu_solved_cotangents(g: Array, arrays: Array, out: Array, needs: Any, pivots: Array, trans: int) -> list[Array]:
     """The cotangent of the matrix is ``-p q^H``; of its factors, parts of its products with the other factor."""
     lu, b = arrays
     h = lu_solved(conj(lu), g, pivots=pivots) if trans == 1 else lu_solved(lu, g, pivots=pivots, trans=2 - trans)
@@ -297,7 +300,7 @@ def _lu_solved_cotangents(g: Any, arrays: Any, out: Any, needs: Any, pivots: Any
     return [fitted(c, lu.shape), fitted(h_b, arrays[1].shape)]
 
 
-def _lu_solved_tangent(t: Any, arrays: Any, out: Any, pivots: Any, trans: int) -> Any:
+def _lu_solved_tangent(t: Array, arrays: Array, out: Array, pivots: Array, trans: int) -> Array:
     """With x the solution and y what stands between the factors: each factor's equation, varied."""
     (t_lu, tb), lu, x = t, arrays[0], out
     share = None if tb is None else lu_solved(lu, tb, pivots=pivots, trans=trans)
@@ -337,7 +340,7 @@ def _lu_solved_tangent(t: Any, arrays: Any, out: Any, pivots: Any, trans: int) -
         ),
     ],
 )
-def lu_solved(*arrays: Any, pivots: Any = None, trans: int = 0) -> Any:
+def lu_solved(*arrays: Array, pivots: Array = None, trans: int = 0) -> Array:
     """The `x` of ``a @ x = b`` for `arrays` lu, the packed factors of a, and b, which may be (n,); `trans` as above."""
     lu, b = arrays
     if lu.ndim == 2 and b.ndim <= 2 and b.size == len(lu) > 0:
@@ -359,7 +362,7 @@ def lu_solved(*arrays: Any, pivots: Any = None, trans: int = 0) -> Any:
 # -- Cholesky factors ---------------------------------------------------------------------------------
 
 
-def _cholesky_solved_cotangents(g: Any, arrays: Any, out: Any, needs: Any, lower: bool) -> list[Any]:
+def _cholesky_solved_cotangents(g: Array, arrays: Array, out: Array, needs: Any, lower: bool) -> list[Array]:
     """With h that of the right side, the cotangent of the matrix is ``-h x^H``; it is symmetric in h and x."""
     (c, b), first, last = arrays, 0 if lower else 2, 2 if lower else 0
     v = triangular_solve(c, g, trans=first, lower=lower)
@@ -372,7 +375,7 @@ def _cholesky_solved_cotangents(g: Any, arrays: Any, out: Any, needs: Any, lower
     return [fitted(triangle(inner, lower), c.shape), fitted(h, b.shape)]
 
 
-def _cholesky_solved_tangent(t: Any, arrays: Any, out: Any, lower: bool) -> Any:
+def _cholesky_solved_tangent(t: Array, arrays: Array, out: Array, lower: bool) -> Array:
     (c, b), (tc, tb), first, last = arrays, t, 0 if lower else 2, 2 if lower else 0
     if tc is None:
         return cholesky_solved(c, tb, lower=lower)
@@ -393,20 +396,20 @@ def _cholesky_solved_tangent(t: Any, arrays: Any, out: Any, lower: bool) -> Any:
         *(call(well_posed(r, 2, 2) + 1j * r(2, 2), r(2, 2) + 1j * r(2, 2), lower=lower) for lower in (False, True)),
     ],
 )
-def cholesky_solved(*arrays: Any, lower: bool = False) -> Any:
+def cholesky_solved(*arrays: Array, lower: bool = False) -> Array:
     """The `x` of ``a @ x = b`` for `arrays` c, the factor of a, `lower` or upper, and b. One triangle of c is read."""
     c, b = arrays
     half = triangular_solve(c, b, trans=0 if lower else 2, lower=lower)
     return triangular_solve(c, half, trans=2 if lower else 0, lower=lower)
 
 
-def _on_diagonal(inner: Any, out: Any) -> Any:
+def _on_diagonal(inner: Any, out: Array) -> Array:
     """`inner` without what is not on its diagonal."""
     eye = np.eye(out.shape[-1], dtype=out.dtype)
     return np.diagonal(inner, axis1=-2, axis2=-1)[..., None] * beside(out, eye)
 
 
-def cholesky_cotangent(g: Any, out: Any) -> Any:
+def cholesky_cotangent(g: Array, out: Array) -> Array:
     """I. Murray, Differentiation of the Cholesky decomposition, 2016: equation 8, and for large factors by blocks."""
     if type(g) is type(out) is np.ndarray and out.shape[-1] > 1:
         return _by_blocks(g, out)
@@ -417,7 +420,7 @@ def cholesky_cotangent(g: Any, out: Any) -> Any:
     return (inner + hermitian(inner)) / 2
 
 
-def cholesky_tangent(t: Any, out: Any) -> Any:
+def cholesky_tangent(t: Array, out: Array) -> Array:
     """Equation 4 there: L times the lower half of ``L^-1 da L^-H``."""
     inner = triangular_solve(out, (t + hermitian(t)) / 2, lower=True)
     inner = hermitian(triangular_solve(out, hermitian(inner), lower=True))
@@ -425,7 +428,7 @@ def cholesky_tangent(t: Any, out: Any) -> Any:
     return np.matmul(out, half)
 
 
-def _by_blocks(g: Any, factor: Any) -> Any:
+def _by_blocks(g: Array, factor: Array) -> Array:
     """The same, for half of the matrix after the other: fewer operations, and most of them products."""
     n = factor.shape[-1]
     if n <= (96 if factor.ndim == 2 else 1):
@@ -442,7 +445,7 @@ def _by_blocks(g: Any, factor: Any) -> Any:
     return out
 
 
-def _small_block(g: Any, factor: Any) -> Any:
+def _small_block(g: Array, factor: Array) -> Array:
     n = factor.shape[-1]
     if n == 1:
         return np.real(g) / (2 * np.real(factor)) + np.zeros_like(factor)
@@ -456,7 +459,7 @@ def _small_block(g: Any, factor: Any) -> Any:
 
 
 @lru_cache(8)
-def _lower_half(n: int, dtype: Any) -> Any:
+def _lower_half(n: int, dtype: DType) -> Any:
     """Ones below the diagonal, and halves on it."""
     weights = np.tri(n, dtype=dtype)
     weights.flat[:: n + 1] = 0.5

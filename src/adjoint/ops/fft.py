@@ -16,6 +16,7 @@ from adjoint.core.errors import ArgumentError
 from adjoint.core.memory import NEW_K
 from adjoint.core.op import call
 from adjoint.core.protocol import store
+from adjoint.core.types import Array, Axis
 from adjoint.ops.padding import pad_zeros
 
 _OTHER_SIDE = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
@@ -27,7 +28,7 @@ def _opposite(norm: Any) -> Any:
     return _OTHER_SIDE[norm]
 
 
-def _z(r: Any, *shape: int) -> Any:
+def _z(r: Array, *shape: int) -> Array:
     return r(*shape) + 1j * r(*shape)
 
 
@@ -36,7 +37,7 @@ def _z(r: Any, *shape: int) -> Any:
     batch="axes",
     samples=lambda r: [call(_z(r, 4)), call(r(5)), call(_z(r, 2, 3), axis=0, norm="ortho")],
 )
-def fourier(a: Any, /, axis: int = -1, norm: Any = None) -> Any:
+def fourier(a: Array, /, axis: int = -1, norm: Any = None) -> Array:
     return np.fft.fft(a, axis=axis, norm=norm)
 
 
@@ -45,11 +46,11 @@ def fourier(a: Any, /, axis: int = -1, norm: Any = None) -> Any:
     batch="axes",
     samples=lambda r: [call(_z(r, 4)), call(r(5)), call(_z(r, 2, 3), axis=0, norm="ortho")],
 )
-def inverse_fourier(a: Any, /, axis: int = -1, norm: Any = None) -> Any:
+def inverse_fourier(a: Array, /, axis: int = -1, norm: Any = None) -> Array:
     return np.fft.ifft(a, axis=axis, norm=norm)
 
 
-def _twice(g: Any, n: int, axis: int, factor: float) -> Any:
+def _twice(g: Array, n: int, axis: int, factor: float) -> Array:
     """Weight the terms of a half spectrum that stand for two: all but the first, and the last if `n` is even."""
     return weighted_half(g, n=n, axis=axis, factor=factor)
 
@@ -60,7 +61,7 @@ def _twice(g: Any, n: int, axis: int, factor: float) -> Any:
     flags=("moves",),
     samples=lambda r: [call(_z(r, 3), n=4, factor=0.5), call(_z(r, 3, 2), n=5, axis=0, factor=2.0)],
 )
-def weighted_half(a: Any, /, n: int = 1, axis: int = -1, factor: float = 1.0) -> Any:
+def weighted_half(a: Array, /, n: int = 1, axis: int = -1, factor: float = 1.0) -> Array:
     out = np.multiply(a, factor)
     for k in {0, n // 2} if n % 2 == 0 else {0}:
         place = (*(slice(None),) * (axis % a.ndim), k)
@@ -75,7 +76,7 @@ def weighted_half(a: Any, /, n: int = 1, axis: int = -1, factor: float = 1.0) ->
     batch="axes",
     samples=lambda r: [call(r(4)), call(r(5)), call(r(4, 3), axis=0, norm="forward")],
 )
-def half_spectrum(a: Any, /, axis: int = -1, norm: Any = None) -> Any:
+def half_spectrum(a: Array, /, axis: int = -1, norm: Any = None) -> Array:
     return np.fft.rfft(a, axis=axis, norm=norm)
 
 
@@ -84,11 +85,11 @@ def half_spectrum(a: Any, /, axis: int = -1, norm: Any = None) -> Any:
     batch="axes",
     samples=lambda r: [call(_z(r, 3), n=4), call(_z(r, 3), n=5), call(_z(r, 3, 2), n=4, axis=0, norm="ortho")],
 )
-def from_half_spectrum(a: Any, /, n: int = 1, axis: int = -1, norm: Any = None) -> Any:
+def from_half_spectrum(a: Array, /, n: int = 1, axis: int = -1, norm: Any = None) -> Array:
     return np.fft.irfft(a, n, axis, norm)
 
 
-def _sized(a: Any, n: int, axis: int) -> Any:
+def _sized(a: Array, n: int, axis: int) -> Array:
     """`a` cut, or padded with zeros, to length `n` along `axis`."""
     have = np.shape(a)[axis]
     if n < 1:
@@ -98,11 +99,11 @@ def _sized(a: Any, n: int, axis: int) -> Any:
     return a if n == have else a[(*(slice(None),) * (axis % np.ndim(a)), slice(n))]
 
 
-def _array(a: Any) -> Any:
+def _array(a: Array) -> Array:
     return a if hasattr(a, "shape") else np.asarray(a)
 
 
-def _transform(op: Any, a: Any, n: int | None, axis: int, norm: Any, out: Any) -> Any:
+def _transform(op: Any, a: Array, n: int | None, axis: int, norm: Any, out: Array) -> Array:
     _opposite(norm)
     a = _array(a)
     return store(op(_sized(a, np.shape(a)[axis] if n is None else n, axis), axis=axis, norm=norm), out)
@@ -132,22 +133,22 @@ _wrong = lambda r: [call(r(3), n=0), call(r(3), norm="unit")]  # noqa: E731 - as
 
 
 @composite(np.fft.fft, memory=NEW_K, samples=_complex, errors=_wrong)
-def fft(a: Any, n: int | None = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+def fft(a: Array, n: int | None = None, axis: int = -1, norm: Any = None, out: Array = None) -> Array:
     return _transform(fourier, a, n, axis, norm, out)
 
 
 @composite(np.fft.ifft, memory=NEW_K, samples=_complex, errors=_wrong)
-def ifft(a: Any, n: int | None = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+def ifft(a: Array, n: int | None = None, axis: int = -1, norm: Any = None, out: Array = None) -> Array:
     return _transform(inverse_fourier, a, n, axis, norm, out)
 
 
 @composite(np.fft.rfft, memory=NEW_K, samples=_real, errors=_wrong)
-def rfft(a: Any, n: int | None = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+def rfft(a: Array, n: int | None = None, axis: int = -1, norm: Any = None, out: Array = None) -> Array:
     return _transform(half_spectrum, a, n, axis, norm, out)
 
 
 @composite(np.fft.irfft, memory=NEW_K, samples=_half, errors=_wrong)
-def irfft(a: Any, n: int | None = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+def irfft(a: Array, n: int | None = None, axis: int = -1, norm: Any = None, out: Array = None) -> Array:
     _opposite(norm)
     a = _array(a)
     n = 2 * (np.shape(a)[axis] - 1) if n is None else n
@@ -157,16 +158,16 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: Any = None, out: A
 
 
 @composite(np.fft.hfft, samples=_half, errors=_wrong)
-def hfft(a: Any, n: int | None = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+def hfft(a: Array, n: int | None = None, axis: int = -1, norm: Any = None, out: Array = None) -> Array:
     return np.fft.irfft(np.conj(_array(a)), n, axis, _opposite(norm), out)
 
 
 @composite(np.fft.ihfft, memory=NEW_K, samples=_real, errors=_wrong)
-def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+def ihfft(a: Array, n: int | None = None, axis: int = -1, norm: Any = None, out: Array = None) -> Array:
     return store(np.conj(np.fft.rfft(a, n, axis, _opposite(norm))), out)
 
 
-def _sizes(a: Any, s: Any, axes: Any, inverse_real: bool = False) -> tuple[list[int], list[int]]:
+def _sizes(a: Array, s: Array, axes: Axis, inverse_real: bool = False) -> tuple[list[int], list[int]]:
     """The lengths and the axes of a transform over several axes."""
     shape = np.shape(a)
     if axes is None:
@@ -180,31 +181,31 @@ def _sizes(a: Any, s: Any, axes: Any, inverse_real: bool = False) -> tuple[list[
     return [shape[i] if n == -1 else int(n) for n, i in zip(lengths, axes, strict=True)], axes
 
 
-def _over_axes(f: Any, a: Any, lengths: Sequence[int], axes: Sequence[int], norm: Any) -> Any:
+def _over_axes(f: Any, a: Array, lengths: Sequence[int], axes: Sequence[int], norm: Any) -> Array:
     for n, axis in zip(reversed(lengths), reversed(axes), strict=True):
         a = f(a, n, axis, norm)
     return a
 
 
 @composite(np.fft.fftn, samples=lambda r: [call(_z(r, 2, 3)), call(r(2, 3, 2), (3, 2), (0, -1), "ortho")])
-def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
+def fftn(a: Array, s: Array = None, axes: Axis = None, norm: Any = None, out: Array = None) -> Array:
     return store(_over_axes(np.fft.fft, _array(a), *_sizes(a, s, axes), norm), out)
 
 
 @composite(np.fft.ifftn, samples=lambda r: [call(_z(r, 2, 3)), call(r(2, 3, 2), (3, 2), (0, -1), "ortho")])
-def ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
+def ifftn(a: Array, s: Array = None, axes: Axis = None, norm: Any = None, out: Array = None) -> Array:
     return store(_over_axes(np.fft.ifft, _array(a), *_sizes(a, s, axes), norm), out)
 
 
 @composite(np.fft.rfftn, samples=lambda r: [call(r(2, 3)), call(r(2, 3, 2), (3, 4), (0, -1), "ortho")])
-def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
+def rfftn(a: Array, s: Array = None, axes: Axis = None, norm: Any = None, out: Array = None) -> Array:
     lengths, axes = _sizes(a, s, axes)
     half = np.fft.rfft(a, lengths[-1], axes[-1], norm)
     return store(_over_axes(np.fft.fft, half, lengths[:-1], axes[:-1], norm), out)
 
 
 @composite(np.fft.irfftn, samples=lambda r: [call(_z(r, 2, 3)), call(_z(r, 2, 3, 2), (3, 5), (0, -1), "ortho")])
-def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
+def irfftn(a: Array, s: Array = None, axes: Axis = None, norm: Any = None, out: Array = None) -> Array:
     lengths, axes = _sizes(a, s, axes, inverse_real=True)
     for n, axis in zip(lengths[:-1], axes[:-1], strict=True):
         a = np.fft.ifft(a, n, axis, norm)
@@ -212,36 +213,36 @@ def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any =
 
 
 @composite(np.fft.fft2, samples=lambda r: [call(_z(r, 2, 3)), call(r(3, 2), (2, 4), norm="forward")])
-def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
+def fft2(a: Array, s: Array = None, axes: Axis = (-2, -1), norm: Any = None, out: Array = None) -> Array:
     return np.fft.fftn(a, s, axes, norm, out)
 
 
 @composite(np.fft.ifft2, samples=lambda r: [call(_z(r, 2, 3)), call(r(3, 2), (2, 4), norm="forward")])
-def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
+def ifft2(a: Array, s: Array = None, axes: Axis = (-2, -1), norm: Any = None, out: Array = None) -> Array:
     return np.fft.ifftn(a, s, axes, norm, out)
 
 
 @composite(np.fft.rfft2, samples=lambda r: [call(r(2, 3)), call(r(3, 2), (2, 4), norm="forward")])
-def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
+def rfft2(a: Array, s: Array = None, axes: Axis = (-2, -1), norm: Any = None, out: Array = None) -> Array:
     return np.fft.rfftn(a, s, axes, norm, out)
 
 
 @composite(np.fft.irfft2, samples=lambda r: [call(_z(r, 2, 3)), call(_z(r, 3, 2), (2, 4), norm="forward")])
-def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
+def irfft2(a: Array, s: Array = None, axes: Axis = (-2, -1), norm: Any = None, out: Array = None) -> Array:
     return np.fft.irfftn(a, s, axes, norm, out)
 
 
-def _shifted(x: Any, axes: Any, sign: int) -> Any:
+def _shifted(x: Array, axes: Axis, sign: int) -> Array:
     shape = np.shape(x)
     axes = tuple(range(len(shape))) if axes is None else tuple(axes) if np.ndim(axes) else (axes,)
     return np.roll(x, tuple(sign * (shape[i] // 2) for i in axes), axes)
 
 
 @composite(np.fft.fftshift, samples=lambda r: [call(r(5)), call(r(2, 3), axes=1), call(r(2, 3), (0, 1))])
-def fftshift(x: Any, axes: Any = None) -> Any:
+def fftshift(x: Array, axes: Axis = None) -> Array:
     return _shifted(x, axes, 1)
 
 
 @composite(np.fft.ifftshift, samples=lambda r: [call(r(5)), call(r(2, 3), axes=1), call(r(2, 3), (0, 1))])
-def ifftshift(x: Any, axes: Any = None) -> Any:
+def ifftshift(x: Array, axes: Axis = None) -> Array:
     return _shifted(x, axes, -1)

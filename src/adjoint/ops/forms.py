@@ -14,6 +14,7 @@ from adjoint.core.op import Op, Rule, Samples, call, rule_of
 from adjoint.core.protocol import detached
 from adjoint.core.pullbacks import NotDifferentiable
 from adjoint.core.registry import register
+from adjoint.core.types import Array, Function
 
 BY_SHAPE = NotDifferentiable("its derivative by a shape parameter has no closed form")
 BY_ORDER = NotDifferentiable("its derivative by the order has no closed form")
@@ -67,7 +68,7 @@ def _narrowed(rule: Any) -> Any:
     function, names = rule_of(rule)
     assert callable(function)
 
-    def narrowed(*values: Any) -> Any:
+    def narrowed(*values: Array) -> Array:
         numpys = [_NUMPYS[type(value)](value) if type(value) in _NUMPYS else value for value in values]
         slope = function(*numpys)  # Python's own would raise, or give complex roots
         dtypes = [value.dtype for value in values if hasattr(value, "dtype")]
@@ -84,8 +85,8 @@ def defined(rule: Any) -> Any:
     function, names = rule_of(rule)
     named = "out" in names
 
-    def slope(*values: Any) -> Any:
-        out: Any = values[names.index("out") if named else -1]
+    def slope(*values: Array) -> Array:
+        out: Array = values[names.index("out") if named else -1]
         given: Any = function
         if callable(function):
             given = function(*(values if named else values[:-1]))
@@ -94,7 +95,7 @@ def defined(rule: Any) -> Any:
     return Rule(slope, names if named else (*names, "out"))
 
 
-def _in_double(ufunc: Any) -> Callable[..., Any]:
+def _in_double(ufunc: Any) -> Function:
     def forward(*args: Any) -> Any:
         given = (*(x.dtype if hasattr(x, "dtype") else type(x) for x in args), *(None,) * ufunc.nout)
         narrow = ufunc.resolve_dtypes(given)[-1] == np.float32
@@ -111,7 +112,7 @@ def _through(rule: Any) -> Rule:
     slopes, names = rule_of(rule)
     assert callable(slopes)
 
-    def cotangent(g: Any, *values: Any) -> Any:
+    def cotangent(g: Array, *values: Array) -> Array:
         total = np.zeros_like(g[0])
         for g_k, slope in zip(g, slopes(*values), strict=True):
             unused = isinstance(g_k, np.ndarray | np.generic) and not np.any(g_k)
@@ -122,7 +123,7 @@ def _through(rule: Any) -> Rule:
 
 
 def _drawn(at: tuple[SamplePlace, ...]) -> Samples:
-    def samples(r: Callable[..., Any]) -> list[Any]:
+    def samples(r: Function) -> list[Any]:
         def arguments(*shape: int) -> list[Any]:
             return [r(*shape, low=p[0], high=p[1]) if isinstance(p, tuple) else p for p in at]
 
@@ -131,7 +132,7 @@ def _drawn(at: tuple[SamplePlace, ...]) -> Samples:
     return samples
 
 
-def real(x: Any, function: str) -> Any:
+def real(x: Array, function: str) -> Array:
     """`x`, unless it is complex, where `function` is scaled by absolute values and so not holomorphic."""
     if np.iscomplexobj(x):
         raise DTypeError(f"scipy.special.{function} has a derivative for real numbers only; got complex ones")

@@ -12,6 +12,7 @@ from adjoint.core.constructors import composite
 from adjoint.core.errors import ShapeError
 from adjoint.core.op import call
 from adjoint.core.protocol import detached
+from adjoint.core.types import Array
 from adjoint.ops.indexing import kept, scatter
 from adjoint.ops.order import on_values
 
@@ -21,10 +22,10 @@ from adjoint.ops.order import on_values
     samples=lambda r: [call(np.array([0, 2, 2, 1]), r(4)), call(np.array([1, 1]), r(2), minlength=5)],
     errors=lambda r: [call(np.array([0, 2]), r(3)), call(np.array([-1]), r(1))],
 )
-def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
+def bincount(x: Array, /, weights: Array = None, minlength: int = 0) -> Array:
     """`numpy.bincount`; differentiable in `weights`."""
 
-    def bincount(x: Any, weights: Any) -> Any:
+    def bincount(x: Array, weights: Array) -> Array:
         return np.bincount(x, weights, minlength)
 
     counts = on_values(bincount, x, weights)
@@ -33,11 +34,11 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     return scatter(_flat(weights).astype(float), kept(detached(x)), np.shape(counts))
 
 
-def _flat(x: Any) -> Any:
+def _flat(x: Array) -> Array:
     return np.ravel(x)
 
 
-def _ends(a: Any, bins: Any, range: Any, edges: Any) -> Any:
+def _ends(a: Array, bins: Any, range: Any, edges: Any) -> Array:
     """`edges` as what they were made from: bins that were given, or the smallest and the largest element."""
     if isinstance(bins, Box):
         return bins
@@ -50,8 +51,8 @@ def _ends(a: Any, bins: Any, range: Any, edges: Any) -> Any:
 
 
 def _histogram(
-    columns: Sequence[Any], counts: Any, edges: Sequence[Any], ends: Sequence[Any], weights: Any, density: Any
-) -> Any:
+    columns: Sequence[Array], counts: Any, edges: Sequence[Any], ends: Sequence[Any], weights: Array, density: Any
+) -> Array:
     """The histogram as a function of the weights and, as a density, of the bins' `ends`."""
     if not isinstance(weights, Box) and not (density and any(isinstance(e, Box) for e in ends)):
         return counts
@@ -81,8 +82,8 @@ def _histogram(
 @composite(
     np.histogram_bin_edges, samples=lambda r: [call(r(5), 3), call(r(2, 3), "sqrt"), call(r(3), r(1) + np.arange(3.0))]
 )
-def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
-    def histogram_bin_edges(a: Any, bins: Any, weights: Any) -> Any:
+def histogram_bin_edges(a: Array, bins: Any = 10, range: Any = None, weights: Array = None) -> Array:
+    def histogram_bin_edges(a: Array, bins: Any, weights: Array) -> Array:
         return np.histogram_bin_edges(a, bins, range, weights)
 
     return _ends(a, bins, range, on_values(histogram_bin_edges, a, bins, weights))
@@ -96,10 +97,10 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
         call(np.array([[0.1, 0.7]]), np.array([0.0, 0.5, 1.0]), weights=r(1, 2, low=0.5, high=2), density=True),
     ],
 )
-def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+def histogram(a: Array, bins: Any = 10, range: Any = None, density: Any = None, weights: Array = None) -> Array:
     """`numpy.histogram`; differentiable in `weights`, and the edges in what they were made from."""
 
-    def histogram(column: Any, bins: Any, weights: Any) -> Any:
+    def histogram(column: Any, bins: Any, weights: Array) -> Array:
         return np.histogram(column, bins, range, density, weights)
 
     if weights is not None and np.shape(weights) != np.shape(a):
@@ -117,7 +118,7 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
         call([np.array([0.1, 0.7]), np.array([0.4, 0.2])], 2, weights=r(2)),
     ],
 )
-def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+def histogramdd(sample: Array, bins: Any = 10, range: Any = None, density: Any = None, weights: Array = None) -> Array:
     """`numpy.histogramdd`; differentiable in `weights`, and the edges in what they were made from."""
     columns = list(sample) if isinstance(sample, list | tuple) or np.ndim(sample) == 1 else list(np.transpose(sample))
     columns = [np.ravel(sample)] if np.ndim(columns[0]) == 0 else columns
@@ -139,7 +140,9 @@ def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: Any = N
     np.histogram2d,
     samples=lambda r: [call(np.array([0.1, 0.7, 0.3]), np.array([0.2, 0.1, 0.9]), (2, 3), weights=r(3))],
 )
-def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+def histogram2d(
+    x: Array, y: Array, bins: Any = 10, range: Any = None, density: Any = None, weights: Array = None
+) -> Array:
     """`numpy.histogram2d`; differentiable in `weights`, and the edges in what they were made from."""
     if np.ndim(bins) and len(bins) not in (1, 2):  # one row of edges, for both
         bins = [bins, bins]

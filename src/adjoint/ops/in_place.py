@@ -12,11 +12,12 @@ from adjoint.core.constructors import in_place
 from adjoint.core.errors import ArgumentError, BatchedValueError, LeavesGraphError, ShapeError
 from adjoint.core.op import call
 from adjoint.core.registry import REDUCTIONS
+from adjoint.core.types import Array, Index
 from adjoint.ops.indexing import kept, scatter
 from adjoint.ops.shape import as_assigned
 
 
-def _target(a: Any, function: str) -> None:
+def _target(a: Array, function: str) -> None:
     """Refuse a plain array, which cannot hold the history of what is written into it."""
     if not isinstance(a, Box):
         raise LeavesGraphError(
@@ -25,7 +26,7 @@ def _target(a: Any, function: str) -> None:
         )
 
 
-def _fits(values: Any, target: Any, casting: Any, function: str) -> None:
+def _fits(values: Array, target: Array, casting: Any, function: str) -> None:
     """Refuse an array that NumPy would not convert to the dtype of `target`; numbers and lists are converted."""
     if np.ndim(values) == 0 and casting == "safe":  # float64 numbers are Python's own, too
         casting = "same_kind"
@@ -37,7 +38,7 @@ def _fits(values: Any, target: Any, casting: Any, function: str) -> None:
         )
 
 
-def _with_an_axis(a: Any) -> Any:
+def _with_an_axis(a: Array) -> Array:
     """`a`, or a view of its one element."""
     if not np.ndim(a) and varies(a):  # whose reshape is a copy
         raise BatchedValueError("writing by places into a number inside vmap: write x[...] = value instead")
@@ -49,7 +50,7 @@ def _with_an_axis(a: Any) -> Any:
     samples=lambda r: [call(r(3, 4), r(4)), call(r(2, 3), r(2, 1), where=np.array([True, False, True]))],
     errors=lambda r: [call(r(3), r(4))],
 )
-def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
+def copyto(dst: Any, src: Array, casting: Any = "same_kind", where: Array = True) -> None:
     _target(dst, "copyto")
     _fits(src, dst, casting, "copyto")
     if where is True:
@@ -68,7 +69,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     samples=lambda r: [call(r(2, 3), [0, -1], r(2)), call(r(4), [5, 1, 2], r(2), mode="wrap")],
     errors=lambda r: [call(r(3), [3], r(1))],
 )
-def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
+def put(a: Array, ind: Any, v: Array, mode: Any = "raise") -> None:
     _target(a, "put")
     a, ind = _with_an_axis(a), np.ravel(ind)
     if not np.size(v):
@@ -78,7 +79,7 @@ def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
 
 
 @in_place(np.place, samples=lambda r: [call(r(4), np.array([True, False, True, True]), r(2))])
-def place(arr: Any, mask: Any, vals: Any) -> None:
+def place(arr: Array, mask: Array, vals: Any) -> None:
     _target(arr, "place")
     _fits(vals, arr, "safe", "place")
     arr = _with_an_axis(arr)
@@ -89,7 +90,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 
 
 @in_place(np.putmask, samples=lambda r: [call(r(2, 2), np.array([[True, False], [True, True]]), r(2))])
-def putmask(a: Any, mask: Any, values: Any) -> None:
+def putmask(a: Array, mask: Array, values: Array) -> None:
     _target(a, "putmask")
     _fits(values, a, "safe", "putmask")
     if np.size(mask) != np.size(a):
@@ -113,7 +114,7 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
     ],
     errors=lambda r: [call(r(3, 4), np.array([[4], [0], [3]]), r(3, 1), 1)],
 )
-def put_into_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
+def put_into_axis(arr: Array, indices: Array, values: Array, axis: int | None) -> None:
     _target(arr, "put_along_axis")
     if axis is None:
         arr[np.unravel_index(indices, arr.shape)] = values
@@ -123,7 +124,7 @@ def put_into_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None
 
 
 @in_place(np.fill_diagonal, samples=lambda r: [call(r(3, 3), r(3)), call(r(5, 2), 2.0, wrap=True)])
-def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+def fill_diagonal(a: Array, val: Any, wrap: bool = False) -> None:
     _target(a, "fill_diagonal")
     numbers = np.zeros(a.shape, int)
     np.fill_diagonal(numbers, 1, wrap)
@@ -133,7 +134,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     a[at] = np.resize(as_beside(a, val), at[0].shape)
 
 
-def accumulate_at(a: Any, ufunc: np.ufunc, index: Any, value: Any) -> None:
+def accumulate_at(a: Array, ufunc: np.ufunc, index: Index, value: Array) -> None:
     """``np.add.at(a, index, value)`` and ``np.subtract.at``: repeated indices count every time."""
     _target(a, f"{ufunc.__name__}.at")
     index = tuple(map(kept, index)) if isinstance(index, tuple) else kept(index)

@@ -16,12 +16,13 @@ from adjoint.core.cotangents import Scattered
 from adjoint.core.errors import ArgumentError, BatchedValueError, DTypeError
 from adjoint.core.memory import AS_MADE, NEW_C, VIEW
 from adjoint.core.op import Op, call
+from adjoint.core.types import Array, Axis, Index, ShapeLike
 
 _BASIC = (int, np.integer, slice, EllipsisType, type(None))
 SIMPLE = frozenset((int, slice, EllipsisType, type(None)))  # parts of an index that are what they are
 
 
-def may_repeat(index: Any) -> bool:
+def may_repeat(index: Index) -> bool:
     """Whether `index` could name an element twice: only arrays of integers can."""
     for part in index if isinstance(index, tuple) else (index,):
         if not isinstance(part, _BASIC) and not (isinstance(part, np.ndarray) and part.dtype.kind == "b"):
@@ -29,7 +30,7 @@ def may_repeat(index: Any) -> bool:
     return False
 
 
-def kept(index: Any) -> Any:
+def kept(index: Index) -> Any:
     """A list or an array of numbers or truth values as a copy: the graph keeps it, and its owner may change it."""
     if not isinstance(index, list | np.ndarray):
         return index
@@ -37,30 +38,30 @@ def kept(index: Any) -> Any:
     return array if array.size or isinstance(index, np.ndarray) else array.astype(int)
 
 
-def numbers_at(shape: tuple[int, ...], index: Any) -> Any:
+def numbers_at(shape: tuple[int, ...], index: Index) -> Any:
     """Which elements of an array of `shape`, counted in C order, `index` names."""
     return beside(known_in(index), np.arange(math.prod(shape)).reshape(shape))[index]
 
 
-def is_basic(index: Any) -> bool:
+def is_basic(index: Index) -> bool:
     """Whether `index` consists of numbers, slices, Ellipsis and None alone; truth values are masks without axes."""
     parts = index if isinstance(index, tuple) else (index,)
     return all(isinstance(part, _BASIC) and part is not True and part is not False for part in parts)
 
 
-def _within(index: Any) -> Any:
+def _within(index: Index) -> Any:
     """`index` of a sample, in a stack of them."""
     return (slice(None), *(index if isinstance(index, tuple) else (index,)))
 
 
-def _read_each(a: Any, index: Any, repeats: bool) -> Any:
+def _read_each(a: Array, index: Index, repeats: bool) -> Array:
     if is_basic(index):
         return a[_within(index)]
     chosen = numbers_at(a.shape[1:], index)
     return getitem(np.reshape(a, (a.shape[0], -1)), index=(slice(None), chosen), repeats=repeats)
 
 
-def _scatter_each(value: Any, index: Any, shape: tuple[int, ...], repeats: bool) -> Any:
+def _scatter_each(value: Array, index: Index, shape: tuple[int, ...], repeats: bool) -> Array:
     n = value.shape[0]
     if is_basic(index):
         return scatter_add(value, index=_within(index), shape=(n, *shape), repeats=repeats)
@@ -78,12 +79,12 @@ def _scatter_each(value: Any, index: Any, shape: tuple[int, ...], repeats: bool)
         call(r(3), index=(np.array([0, 2, 0]),), shape=(4,), repeats=True),
     ],
 )
-def scatter_add(value: Any, /, index: Any = (), shape: Any = (), repeats: bool = False) -> Any:
+def scatter_add(value: Array, /, index: Index = (), shape: ShapeLike = (), repeats: bool = False) -> Array:
     """Zeros of `shape` with `value` added at `index`: the transpose of ``a[index]``."""
     return Scattered(value, index, shape, np.result_type(value), repeats).dense()
 
 
-def read(a: Any, index: Any) -> Any:
+def read(a: Array, index: Index) -> Array:
     """``a[index]``, where the index may differ between samples."""
     if type(index) in SIMPLE:  # the usual ones, in a third of the time
         return apply(getitem, (a,), {"index": index, "repeats": False})
@@ -97,7 +98,7 @@ def read(a: Any, index: Any) -> Any:
     return getitem(a, index=index, repeats=may_repeat(index))
 
 
-def scatter(value: Any, index: Any, shape: tuple[int, ...], repeats: bool = True) -> Any:
+def scatter(value: Array, index: Index, shape: tuple[int, ...], repeats: bool = True) -> Array:
     """Zeros of `shape` with `value` added at `index`, which may differ between samples."""
     parts = index if isinstance(index, tuple) else (index,)
     if any(isinstance(part, Box) for part in parts):
@@ -116,13 +117,13 @@ class PickedView(Op):
 
     __slots__ = ()
 
-    def __call__(self, a: Any, **settings: Any) -> Any:
+    def __call__(self, a: Array, **settings: Any) -> Array:
         return (
             pick(a, *settings["places"], form=settings["form"]) if isinstance(a, Box) else self.forward(a, **settings)
         )
 
 
-def _like_one(a: Any, form: Any, places: Any) -> Any:
+def _like_one(a: Array, form: Any, places: Any) -> Array:
     """How such a view lies: at the first place."""
     return a[together(form, [0] * len(places))]
 
@@ -189,7 +190,7 @@ def _rows(chosen: Any, n: int) -> Any:
     return beside(chosen, np.arange(n).reshape(n, *(1,) * (np.ndim(chosen) - 1)))
 
 
-def _pick_each(xs: Sequence[Any], form: Any, stacked: tuple[bool, ...], n: int) -> Any:
+def _pick_each(xs: Sequence[Array], form: Any, stacked: tuple[bool, ...], n: int) -> Array:
     a, *places = xs
     shape = np.shape(a)[1:] if stacked[0] else np.shape(a)
     if not any(stacked[1:]):
@@ -200,7 +201,7 @@ def _pick_each(xs: Sequence[Any], form: Any, stacked: tuple[bool, ...], n: int) 
     return read(np.reshape(a, (n, -1)), (_rows(chosen, n), chosen))
 
 
-def _place_each(xs: Sequence[Any], form: Any, shape: tuple[int, ...], stacked: tuple[bool, ...], n: int) -> Any:
+def _place_each(xs: Sequence[Array], form: Any, shape: tuple[int, ...], stacked: tuple[bool, ...], n: int) -> Array:
     value, *places = xs
     if not any(stacked[1:]):
         flat = scatter(value, (slice(None), _numbers(shape, form, places)), (n, math.prod(shape)))
@@ -210,15 +211,15 @@ def _place_each(xs: Sequence[Any], form: Any, shape: tuple[int, ...], stacked: t
     return np.reshape(scatter(value, (_rows(chosen, n), chosen), (n, math.prod(shape))), (n, *shape))
 
 
-def _picked(a: Any, xs: Sequence[Any], form: Any) -> Any:
+def _picked(a: Array, xs: Sequence[Array], form: Any) -> Array:
     return pick(a, *xs[1:], form=form)
 
 
-def _placed_at(value: Any, xs: Sequence[Any], form: Any, shape: tuple[int, ...]) -> Any:
+def _placed_at(value: Array, xs: Sequence[Array], form: Any, shape: tuple[int, ...]) -> Array:
     return place_at(value, *xs[1:], form=form, shape=shape)
 
 
-def _unpick(g: Any, xs: Sequence[Any], form: Any) -> list[Any]:
+def _unpick(g: Array, xs: Sequence[Array], form: Any) -> list[Array]:
     return [_placed_at(g, xs, form, np.shape(xs[0]))] + [None] * (len(xs) - 1)
 
 
@@ -233,7 +234,7 @@ def _unpick(g: Any, xs: Sequence[Any], form: Any) -> list[Any]:
         call(r(3, 4, 2), np.array([0, 2]), np.array([1]), form=(BoxedIndex(0), slice(1, 3), BoxedIndex(1))),
     ],
 )
-def pick(*xs: Any, form: Any = ()) -> Any:
+def pick(*xs: Array, form: Any = ()) -> Array:
     """``a[index]`` for arrays ``a, *places``; the index has the form `form`, with `places` in their places."""
     a, *places = xs
     return a[together(form, places)]
@@ -246,7 +247,7 @@ def pick(*xs: Any, form: Any = ()) -> Any:
     flags=("moves", "pads", "finite"),
     samples=lambda r: [call(r(3), np.array([0, 2, 0]), form=(BoxedIndex(0),), shape=(4,))],
 )
-def place_at(*xs: Any, form: Any = (), shape: Any = ()) -> Any:
+def place_at(*xs: Array, form: Any = (), shape: ShapeLike = ()) -> Array:
     """Zeros of `shape` with a value added at an index: the transpose of `pick`."""
     value, *places = xs
     return Scattered(value, together(form, places), shape, np.result_type(value), True).dense()
@@ -259,7 +260,7 @@ def _is_whole(part: Any) -> bool:
     return part is None or part is ...
 
 
-def scattered(g: Any, a_shape: tuple[int, ...], index: Any, repeats: bool) -> Any:
+def scattered(g: Array, a_shape: tuple[int, ...], index: Index, repeats: bool) -> Array:
     """The transpose of `getitem`: zeros of `a_shape` with `g` added at `index`."""
     if type(index) is tuple and index and all(map(_is_whole, index)):
         return np.reshape(g, a_shape)  # nothing was left out
@@ -284,12 +285,12 @@ def scattered(g: Any, a_shape: tuple[int, ...], index: Any, repeats: bool) -> An
     ],
     errors=lambda r: [call(r(3), index=5), call(r(3), index=(0, 0))],
 )
-def getitem(a: Any, /, index: Any = (), repeats: bool = False) -> Any:
+def getitem(a: Array, /, index: Index = (), repeats: bool = False) -> Array:
     """``a[index]``; `repeats` says that the index may name an element twice."""
     return a[index]
 
 
-def put_along_axis(g: Any, index: Any, shape: tuple[int, ...], axis: int) -> Any:
+def put_along_axis(g: Array, index: Index, shape: tuple[int, ...], axis: int) -> Array:
     """Zeros of `shape` with `g` added along `axis` at `index`: the transpose of `numpy.take_along_axis`."""
     places = np.indices(index.shape, sparse=True)
     where = tuple(index if i == axis % len(shape) else beside(index, place) for i, place in enumerate(places))
@@ -304,7 +305,7 @@ def put_along_axis(g: Any, index: Any, shape: tuple[int, ...], axis: int) -> Any
         call(r(5), np.array([4, 4]), axis=None),
     ],
 )
-def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
+def take_along_axis(arr: Array, indices: Array, axis: Axis = -1) -> Array:
     if axis is None:
         arr, axis = np.ravel(arr), 0
     shape = list(np.shape(arr))
@@ -326,7 +327,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     ],
     errors=lambda r: [call(r(3), 7)],
 )
-def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
+def take(a: Array, indices: Array, axis: Axis = None, out: Array = None, mode: str = "raise") -> Array:
     if axis is None or (np.ndim(a) == 0 and axis in (0, -1)):  # NumPy takes a number for a row of one
         a, axis = np.ravel(a), 0
     if mode not in ("raise", "wrap", "clip"):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from adjoint.core.types import Array
 from adjoint.ops.bessel import i0, j0, k0, y0
 from adjoint.ops.forms import BY_ORDER, BY_SHAPE, function_of
 from adjoint.ops.waves import airy, modstruve, struve
@@ -17,7 +18,7 @@ _SQRT_PI = math.sqrt(math.pi)
 _EIGHTH = cmath.exp(1j * math.pi / 4)
 
 
-def _over(upper: Any, x: Any, at_zero: float) -> Any:
+def _over(upper: Array, x: Array, at_zero: float) -> Array:
     """upper / x, and `at_zero` where x is 0."""
     zero = np.equal(x, 0)
     return np.where(zero, at_zero, upper / np.where(zero, 1.0, x))
@@ -55,7 +56,7 @@ it2struve0 = function_of("x", special.it2struve0, lambda x: -struve(0.0, x) / x,
 itmodstruve0 = function_of("x", special.itmodstruve0, lambda x: modstruve(0.0, x), at=((0.5, 4.0),))
 
 
-def _airy_both_ways(x: Any) -> tuple[Any, Any, Any, Any]:
+def _airy_both_ways(x: Array) -> tuple[Any, Any, Any, Any]:
     ahead, back = airy(x), airy(-x)
     return ahead[0], ahead[2], back[0], back[2]
 

@@ -16,6 +16,7 @@ from adjoint.core.constructors import composite, general
 from adjoint.core.errors import ShapeError
 from adjoint.core.op import call
 from adjoint.core.protocol import detached
+from adjoint.core.types import Array
 from adjoint.ops.decompositions import svd_cotangent, svd_tangents
 from adjoint.ops.factors import hermitian, unused
 
@@ -24,7 +25,7 @@ NOISE = 1e-8
 adjoint_of = hermitian  # where an argument has that name
 
 
-def _pinv_cotangent(g: Any, a: Any, out: Any) -> Any:
+def _pinv_cotangent(g: Array, a: Array, out: Array) -> Array:
     ah, ph, gh = hermitian(a), hermitian(out), hermitian(g)
     pph, php = np.matmul(out, ph), np.matmul(ph, out)
     first = np.matmul(gh, pph)
@@ -38,7 +39,7 @@ def _pinv_cotangent(g: Any, a: Any, out: Any) -> Any:
     )
 
 
-def _pinv_tangent(t: Any, a: Any, out: Any) -> Any:
+def _pinv_tangent(t: Array, a: Array, out: Array) -> Array:
     th, ph = hermitian(t), hermitian(out)
     inner = np.matmul(np.matmul(out, ph), th)  # p p^H da^H (1 - a p) + (1 - p a) da^H p^H p - p da p
     last = np.matmul(th, np.matmul(ph, out))
@@ -58,12 +59,12 @@ def _pinv_tangent(t: Any, a: Any, out: Any) -> Any:
     samples=lambda r: [call(r(4, 2)), call(r(2, 2, 3)), call(r(3, 2) + 1j * r(3, 2))],
     flags=("raises",),
 )
-def pseudo_inverse(a: Any, /, rcond: Any = None, hermitian: bool = False) -> Any:
+def pseudo_inverse(a: Array, /, rcond: Any = None, hermitian: bool = False) -> Array:
     return np.linalg.pinv(a, rcond=rcond, hermitian=hermitian)
 
 
 @composite(np.linalg.pinv, samples=lambda r: [call(r(4, 2)), call(r(2, 2, 3)), call(r(3, 2), rcond=1e-10)])
-def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
+def pinv(a: Array, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Array:
     """`numpy.linalg.pinv`; its derivative is that at constant rank, or of the singular values that `rcond` keeps."""
     rtol = None if rtol is np._NoValue else rtol
     rcond = rcond if rtol is None else rtol
@@ -73,7 +74,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
     return pseudo_inverse(a, rcond=rcond, hermitian=hermitian)
 
 
-def _drops(a: Any, rcond: Any) -> bool:
+def _drops(a: Array, rcond: Any) -> bool:
     """Whether `rcond` counts singular values of `a` as 0 that are more than noise: then its rank is not that of `a`."""
     if not np.size(a) or not np.any(raw(np.greater(rcond, NOISE))) or not surely_all(np.isfinite(a)):
         return False
@@ -82,13 +83,13 @@ def _drops(a: Any, rcond: Any) -> bool:
     return bool(np.any(raw((s <= np.asarray(rcond)[..., None] * largest) & (s > NOISE * largest))))
 
 
-def _reciprocals(s: Any, rcond: Any) -> Any:
+def _reciprocals(s: Array, rcond: Any) -> Array:
     """One over each singular value that counts."""
     kept = s > beside(s, np.asarray(rcond)[..., None]) * s[..., :1]
     return np.where(kept, 1 / np.where(kept, s, 1), 0).astype(s.dtype)
 
 
-def _least_squares_cotangents(g: Any, arrays: Any, out: Any, needs: Any, rcond: float) -> list[Any]:
+def _least_squares_cotangents(g: Array, arrays: Array, out: Array, needs: Any, rcond: float) -> list[Array]:
     """With p the pseudo-inverse and r = b - a x: dx = p (db - da x) + p p^H da^H r + (1 - p a) da^H p^H x."""
     (a, b), (x, u, s, vh), gx = arrays, out, g[0]
     if all(isinstance(part, np.ndarray) for part in (u, s, vh)):
@@ -97,10 +98,10 @@ def _least_squares_cotangents(g: Any, arrays: Any, out: Any, needs: Any, rcond: 
     else:
         factors = [np.linalg.pinv(a, rcond)]
 
-    def p(y: Any) -> Any:
+    def p(y: Array) -> Array:
         return reduce(lambda y, m: np.matmul(m, y), reversed(factors), y)
 
-    def ph(y: Any) -> Any:
+    def ph(y: Array) -> Array:
         return reduce(lambda y, m: np.matmul(hermitian(m), y), factors, y)
 
     gb = ph(gx)
@@ -114,7 +115,7 @@ def _least_squares_cotangents(g: Any, arrays: Any, out: Any, needs: Any, rcond: 
     return [c if all(map(unused, g[1:])) else c + svd_cotangent(g[1:], out[1:]), gb]
 
 
-def _solved_each(arrays: Any, rcond: float) -> Any:
+def _solved_each(arrays: Array, rcond: float) -> Array:
     a, b = arrays
     u, s, vh = np.linalg.svd(a, full_matrices=False)
     vector = np.ndim(b) == 2
@@ -123,7 +124,7 @@ def _solved_each(arrays: Any, rcond: float) -> Any:
     return (x[..., 0] if vector else x), u, s, vh
 
 
-def _least_squares_tangents(t: Any, arrays: Any, out: Any, rcond: float) -> Any:
+def _least_squares_tangents(t: Array, arrays: Array, out: Array, rcond: float) -> Array:
     """By the same formula."""
     (ta, tb), (a, b), (x, u, s, vh) = t, arrays, out
     p = np.matmul(hermitian(vh) * _reciprocals(s, rcond)[..., None, :], hermitian(u))
@@ -147,7 +148,7 @@ def _least_squares_tangents(t: Any, arrays: Any, out: Any, rcond: float) -> Any:
     ],
     flags=("raises",),
 )
-def least_squares(*arrays: Any, rcond: float = 0.0) -> Any:
+def least_squares(*arrays: Array, rcond: float = 0.0) -> Array:
     """The solution of least norm for `arrays` a and b, and the singular values and vectors of a that gave it."""
     a, b = arrays
     u, s, vh = np.linalg.svd(a, full_matrices=False)
@@ -166,7 +167,7 @@ def least_squares(*arrays: Any, rcond: float = 0.0) -> Any:
     ],
     errors=lambda r: [call(r(4, 2), r(3)), call(r(4), r(4))],
 )
-def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
+def lstsq(a: Array, b: Array, rcond: Any = None) -> Array:
     """`numpy.linalg.lstsq`: the solution, the residuals, the rank and the singular values."""
     a, b = (x if hasattr(x, "dtype") else np.asarray(x) for x in (a, b))
     if np.ndim(a) != 2 or np.ndim(b) not in (1, 2) or np.shape(a)[0] != np.shape(b)[0]:

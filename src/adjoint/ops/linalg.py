@@ -17,6 +17,7 @@ from adjoint.core.memory import axes_by, in_order, lies
 from adjoint.core.op import call
 from adjoint.core.protocol import detached
 from adjoint.core.pullbacks import shape_of, unbroadcast
+from adjoint.core.types import Array, Axis, DType
 from adjoint.ops.factors import (
     common,
     conj,
@@ -33,7 +34,7 @@ from adjoint.ops.linear import vecdot
 from adjoint.ops.shape import lined_up
 
 
-def ranks(*xs: Any, **settings: Any) -> Any:
+def ranks(*xs: Array, **settings: Any) -> Array:
     """The ranks of a stack of matrices."""
     return np.linalg.matrix_rank(*xs, **settings)
 
@@ -42,7 +43,7 @@ def ranks(*xs: Any, **settings: Any) -> Any:
 
 
 @composite(np.linalg.matrix_rank, samples=lambda r: [call(r(3, 3)), call(r(3))], flags=("constant",))
-def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:  # noqa: N803 - NumPy's name
+def matrix_rank(A: Array, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Array:  # noqa: N803 - NumPy's name
     if np.ndim(A) > 1:
         given = {"tol": tol, "hermitian": hermitian or None, "rtol": rtol}
         return _ranks(A, **{name: setting for name, setting in given.items() if setting is not None})
@@ -50,7 +51,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     return found.astype(int).of_python() if isinstance(found, Box) else int(found)  # type: ignore[attr-defined]  # every box has both
 
 
-def _solve_a(g: Any, a: Any, b_shape: Any, out: Any) -> Any:
+def _solve_a(g: Array, a: Array, b_shape: Any, out: Array) -> Array:
     if len(b_shape) == 1:
         c = -np.linalg.solve(hermitian(a), g[..., None]) * np.conj(out)[..., None, :]
     else:
@@ -58,20 +59,20 @@ def _solve_a(g: Any, a: Any, b_shape: Any, out: Any) -> Any:
     return c if c.shape == np.shape(a) else unbroadcast(c, np.shape(a))
 
 
-def _solve_b(g: Any, a: Any, b_shape: Any) -> Any:
+def _solve_b(g: Array, a: Array, b_shape: Any) -> Array:
     vector = len(b_shape) == 1
     c = np.linalg.solve(hermitian(a), g[..., None] if vector else g)
     c = c[..., 0] if vector else c
     return c if c.shape == b_shape else unbroadcast(c, b_shape)
 
 
-def _solve_tangent_a(t: Any, a: Any, b_shape: Any, out: Any) -> Any:
+def _solve_tangent_a(t: Array, a: Array, b_shape: Any, out: Array) -> Array:
     if len(b_shape) == 1:
         return np.linalg.solve(a, np.matmul(-t, out[..., None]))[..., 0]
     return np.linalg.solve(a, np.matmul(-t, out))
 
 
-def _solved_each(a: Any, b: Any, stacked: tuple[bool, ...], n: int) -> Any:
+def _solved_each(a: Array, b: Array, stacked: tuple[bool, ...], n: int) -> Array:
     vector = np.ndim(b) - stacked[1] == 1
     columns = b[..., None] if vector else b
     if not stacked[0] and np.ndim(a) == 2 and np.ndim(columns) == 3:  # one matrix, for all samples' columns
@@ -93,11 +94,11 @@ def _solved_each(a: Any, b: Any, stacked: tuple[bool, ...], n: int) -> Any:
     ],
     flags=("raises",),
 )
-def stacked_solve(a: Any, b: Any, /) -> Any:
+def stacked_solve(a: Array, b: Array, /) -> Array:
     return np.linalg.solve(a, b)
 
 
-def _solved_cotangents(g: Any, arrays: Any, out: Any, needs: Any) -> list[Any]:
+def _solved_cotangents(g: Array, arrays: Array, out: Array, needs: Any) -> list[Array]:
     """By the factors that there are; where those vary, by the matrix itself."""
     a, (x, lu, pivots), (gx, g_lu, _) = arrays[0], out, g
     if isinstance(lu, np.ndarray) and isinstance(pivots, np.ndarray):
@@ -110,7 +111,7 @@ def _solved_cotangents(g: Any, arrays: Any, out: Any, needs: Any) -> list[Any]:
     return [c if unused(g_lu) else c + lu_cotangent(g_lu, lu, pivots), h]
 
 
-def _solved_tangents(t: Any, arrays: Any, out: Any) -> Any:
+def _solved_tangents(t: Array, arrays: Array, out: Array) -> Array:
     (ta, tb), a, (x, lu, pivots) = t, arrays[0], out
     if ta is not None:
         share = np.matmul(-ta, x)
@@ -131,7 +132,7 @@ def _solved_tangents(t: Any, arrays: Any, out: Any) -> Any:
     ],
     flags=("raises",),
 )
-def solve_keeping_factors(*arrays: Any) -> Any:
+def solve_keeping_factors(*arrays: Array) -> Array:
     """The solution `x` of ``a @ x = b`` for `arrays` a and b, and the factors that its gradient needs again."""
     a, b = arrays
     lu, pivots = lu_of(np.asarray(a, common(a, b)))
@@ -151,7 +152,7 @@ def solve_keeping_factors(*arrays: Any) -> Any:
     ],
     errors=lambda r: [call(np.ones((2, 2)), r(2)), call(r(2, 3), r(2)), call(well_posed(r, 3, 3), r(2))],
 )
-def solve(a: Any, b: Any) -> Any:
+def solve(a: Array, b: Array) -> Array:
     """`numpy.linalg.solve`; of one matrix, the gradient takes the factors that the solution was found with."""
     shape, right = shape_of(a), shape_of(b)
     square = len(shape) == 2 and shape[0] == shape[1] and len(right) in (1, 2) and right[0] == shape[0]
@@ -173,11 +174,11 @@ def solve(a: Any, b: Any) -> Any:
     errors=lambda r: [call(np.ones((2, 2))), call(r(2, 3))],
     flags=("raises",),
 )
-def inv(a: Any, /) -> Any:
+def inv(a: Array, /) -> Array:
     return np.linalg.inv(a)
 
 
-def _cofactors(a: Any) -> Any:
+def _cofactors(a: Array) -> Array:
     """The matrix of signed minors: the derivative of the determinant, singular or not."""
     n = np.shape(a)[-1]
     others = np.array([[k for k in range(n) if k != i] for i in range(n)], int).reshape(n, n - 1)
@@ -189,17 +190,17 @@ def _cofactors(a: Any) -> Any:
     return np.stack(rows, axis=-2)
 
 
-def _det_cotangent(g: Any, a: Any, out: Any) -> Any:
+def _det_cotangent(g: Array, a: Array, out: Array) -> Array:
     if surely_any(raw(out) == 0):
         return g[..., None, None] * conj(_cofactors(a)).astype(a.dtype)
     return (g * conj(out))[..., None, None] * hermitian(np.linalg.inv(a))
 
 
-def _sum_of_products(a: Any, t: Any) -> Any:
+def _sum_of_products(a: Array, t: Array) -> Array:
     return np.sum(a * t, axis=(-2, -1))
 
 
-def _det_tangent(t: Any, a: Any, out: Any) -> Any:
+def _det_tangent(t: Array, a: Array, out: Array) -> Array:
     if surely_any(raw(out) == 0):
         return _sum_of_products(_cofactors(a), t)
     return out * _sum_of_products(np.matrix_transpose(np.linalg.inv(a)), t)
@@ -211,11 +212,11 @@ def _det_tangent(t: Any, a: Any, out: Any) -> Any:
     batch="leading",
     samples=lambda r: [call(r(2, 3, 3)), call(r(2, 2, 2) + 1j * r(2, 2, 2))],
 )
-def stacked_det(a: Any, /) -> Any:
+def stacked_det(a: Array, /) -> Array:
     return np.linalg.det(a)
 
 
-def _inverse(a: Any, lu: Any, pivots: Any) -> Any:
+def _inverse(a: Array, lu: Array, pivots: Array) -> Array:
     """The inverse, by the factors that there are; where those vary, by the matrix itself."""
     if not isinstance(lu, np.ndarray) or not isinstance(pivots, np.ndarray) or not lu.size:
         return np.linalg.inv(a)
@@ -225,7 +226,7 @@ def _inverse(a: Any, lu: Any, pivots: Any) -> Any:
     return inverse
 
 
-def _sign_of(lu: Any, pivots: Any) -> Any:
+def _sign_of(lu: Array, pivots: Array) -> Array:
     """The sign, or phase, of the determinant."""
     d = lu.diagonal()
     odd = np.count_nonzero(pivots != np.arange(len(pivots))) % 2
@@ -233,14 +234,14 @@ def _sign_of(lu: Any, pivots: Any) -> Any:
     return -sign if odd else sign
 
 
-def _det_keeping(g: Any, a: Any, out: Any) -> Any:
+def _det_keeping(g: Array, a: Array, out: Array) -> Array:
     (g_det, g_lu, _), (det, lu, pivots) = g, out
     singular = np.equal(det, 0)
     c = g_det * conj(_cofactors(a)) if singular else (g_det * conj(det)) * hermitian(_inverse(a, lu, pivots))
     return c if unused(g_lu) else c + lu_cotangent(g_lu, lu, pivots)
 
 
-def _det_keeping_tangent(t: Any, a: Any, out: Any) -> Any:
+def _det_keeping_tangent(t: Array, a: Array, out: Array) -> Array:
     return _det_tangent(t, a, out[0]), lu_tangent(t, out[1], out[2]), None
 
 
@@ -250,7 +251,7 @@ def _det_keeping_tangent(t: Any, a: Any, out: Any) -> Any:
     multiple=True,
     samples=lambda r: [call(well_posed(r, 3, 3)), call(r(2, 2) + 1j * r(2, 2))],
 )
-def det_keeping_factors(a: Any, /) -> Any:
+def det_keeping_factors(a: Array, /) -> Array:
     """The determinant, and the factors that its gradient needs again."""
     lu, pivots = lu_of(a)
     odd = np.count_nonzero(pivots != np.arange(len(pivots))) % 2
@@ -269,7 +270,7 @@ def det_keeping_factors(a: Any, /) -> Any:
     ],
     errors=lambda r: [call(r(2, 3)), call(r(3))],
 )
-def det(a: Any) -> Any:
+def det(a: Array) -> Array:
     """`numpy.linalg.det`; where it is 0, the gradient is the matrix of cofactors."""
     shape = shape_of(a)
     keeping = len(shape) == 2 and shape[0] == shape[1] and goes_back(a) and not varies(a)
@@ -283,12 +284,12 @@ class SlogdetResult(NamedTuple):
     logabsdet: Any
 
 
-def _slogdet_factor(g: Any, a: Any, sign: Any) -> Any:
+def _slogdet_factor(g: Array, a: Array, sign: Any) -> Array:
     gs, gl = g[:2]
     return gl - 1j * np.imag(np.conj(gs) * sign) if a.dtype.kind == "c" else gl
 
 
-def _slogdet_tangents(t: Any, a: Any, out: Any) -> tuple[Any, Any]:
+def _slogdet_tangents(t: Array, a: Array, out: Array) -> tuple[Array, Array]:
     turn = _sum_of_products(np.matrix_transpose(np.linalg.inv(a)), t)
     if a.dtype.kind == "c":
         return out[0] * (1j * np.imag(turn)), np.real(turn)
@@ -302,11 +303,11 @@ def _slogdet_tangents(t: Any, a: Any, out: Any) -> tuple[Any, Any]:
     batch="leading",
     samples=lambda r: [call(well_posed(r, 2, 3, 3)), call(well_posed(r, 2, 2) + 1j * r(2, 2))],
 )
-def sign_and_logdet(a: Any, /) -> Any:
+def sign_and_logdet(a: Array, /) -> Array:
     return tuple(np.linalg.slogdet(a))
 
 
-def _slogdet_keeping(g: Any, a: Any, out: Any) -> Any:
+def _slogdet_keeping(g: Array, a: Array, out: Array) -> Array:
     sign, _, lu, pivots = out
     inverse = _inverse(a, lu, pivots) if np.any(raw(sign)) or not a.shape[-1] else np.full(np.shape(a), np.nan, a.dtype)
     c = _slogdet_factor(g, a, sign) * hermitian(inverse)
@@ -319,7 +320,7 @@ def _slogdet_keeping(g: Any, a: Any, out: Any) -> Any:
     multiple=True,
     samples=lambda r: [call(well_posed(r, 3, 3)), call(well_posed(r, 2, 2) + 1j * r(2, 2))],
 )
-def slogdet_keeping_factors(a: Any, /) -> Any:
+def slogdet_keeping_factors(a: Array, /) -> Array:
     """Sign and logarithm, and the factors that their gradient needs again."""
     lu, pivots = lu_of(a)
     with np.errstate(divide="ignore"):
@@ -333,7 +334,7 @@ def slogdet_keeping_factors(a: Any, /) -> Any:
     samples=lambda r: [call(r(3, 3)), call(r(2, 3, 3)), call(well_posed(r, 2, 2) + 1j * r(2, 2))],
     errors=lambda r: [call(r(2, 3))],
 )
-def slogdet(a: Any) -> SlogdetResult:
+def slogdet(a: Array) -> SlogdetResult:
     shape = shape_of(a)
     if len(shape) == 2 and shape[0] == shape[1] and goes_back(a) and not varies(a):
         return SlogdetResult(*slogdet_keeping_factors(a)[:2])
@@ -346,7 +347,7 @@ def slogdet(a: Any) -> SlogdetResult:
     samples=lambda r: [call(r(3, 3)), call(r(2, 4, 3)), *(call(r(3, 3), p=p) for p in (2, -2, 1, np.inf, "fro"))],
     errors=lambda r: [call(r(3))],
 )
-def cond(x: Any, p: Any = None) -> Any:
+def cond(x: Array, p: Array = None) -> Array:
     if np.ndim(x) < 2:
         raise ArgumentError(f"np.linalg.cond takes a matrix or a stack of them; got {np.ndim(x)} dimension(s)")
     if 0 in np.shape(x)[-2:]:
@@ -365,7 +366,7 @@ def cond(x: Any, p: Any = None) -> Any:
     return np.where(hopeless, np.inf, result) if maybe_any(hopeless) else result
 
 
-def _inverse_or_nan(x: Any) -> Any:
+def _inverse_or_nan(x: Array) -> Array:
     singular = np.equal(detached(np.linalg.slogdet(x)[0]), 0)[..., None, None]
     if not maybe_any(singular):
         return np.linalg.inv(x)
@@ -377,7 +378,7 @@ def _inverse_or_nan(x: Any) -> Any:
     samples=lambda r: [call(r(3, 3), 3), call(well_posed(r, 2, 2, 2), -2), call(r(2, 2), 1), call(r(2, 2), 0)],
     errors=lambda r: [call(r(2, 3), 2), call(r(2, 2), 0.5)],
 )
-def matrix_power(a: Any, n: int) -> Any:
+def matrix_power(a: Array, n: int) -> Array:
     """`a` to the power `n`, by repeated squaring."""
     if np.ndim(a) < 2 or np.shape(a)[-1] != np.shape(a)[-2]:
         raise ShapeError(f"np.linalg.matrix_power takes square matrices; got shape {np.shape(a)}")
@@ -399,7 +400,7 @@ def matrix_power(a: Any, n: int) -> Any:
 
 
 @composite(np.linalg.tensorinv, samples=lambda r: [call(r(2, 3, 6)), call(r(6, 2, 3), ind=1)])
-def tensorinv(a: Any, ind: int = 2) -> Any:
+def tensorinv(a: Array, ind: int = 2) -> Array:
     if ind < 1:
         raise ArgumentError(f"np.linalg.tensorinv: ind must be positive; got {ind}")
     shape = np.shape(a)
@@ -408,7 +409,7 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
 
 
 @composite(np.linalg.tensorsolve, samples=lambda r: [call(r(2, 3, 6), r(2, 3)), call(r(2, 6, 3), r(2, 3), (1,))])
-def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+def tensorsolve(a: Array, b: Array, axes: Axis = None) -> Array:
     if axes is not None:
         a = np.moveaxis(a, axes, range(np.ndim(a) - len(axes), np.ndim(a)))
     shape = np.shape(a)[np.ndim(b) :]
@@ -420,12 +421,12 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
 
 
 @composite(np.linalg.cross, samples=lambda r: [call(r(2, 3), r(2, 3)), call(r(3, 2), r(3, 2), axis=0)])
-def linalg_cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+def linalg_cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     return np.cross(x1, x2, axis=axis)
 
 
 @composite(np.linalg.outer, samples=lambda r: [call(r(3), r(2))], errors=lambda r: [call(r(2, 2), r(2))])
-def linalg_outer(x1: Any, x2: Any, /) -> Any:
+def linalg_outer(x1: Array, x2: Array, /) -> Array:
     if np.ndim(x1) != 1 or np.ndim(x2) != 1:
         raise ShapeError(
             f"np.linalg.outer takes two vectors; got shapes {np.shape(x1)} and {np.shape(x2)}. np.outer flattens its "
@@ -435,30 +436,30 @@ def linalg_outer(x1: Any, x2: Any, /) -> Any:
 
 
 @composite(np.linalg.diagonal, samples=lambda r: [call(r(2, 3, 4)), call(r(3, 4), offset=1)])
-def linalg_diagonal(x: Any, /, *, offset: int = 0) -> Any:
+def linalg_diagonal(x: Array, /, *, offset: int = 0) -> Array:
     return np.diagonal(x, offset, -2, -1)
 
 
 @composite(np.linalg.trace, samples=lambda r: [call(r(2, 3, 4)), call(r(3, 4), offset=1)])
-def linalg_trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+def linalg_trace(x: Array, /, *, offset: int = 0, dtype: DType = None) -> Array:
     return np.trace(x, offset, -2, -1, dtype)
 
 
 @composite(np.linalg.matmul, samples=lambda r: [call(r(2, 3), r(3, 2))])
-def linalg_matmul(x1: Any, x2: Any, /) -> Any:
+def linalg_matmul(x1: Array, x2: Array, /) -> Array:
     return np.matmul(x1, x2)
 
 
 @composite(np.linalg.tensordot, samples=lambda r: [call(r(2, 3), r(3, 4), axes=1)])
-def linalg_tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
+def linalg_tensordot(x1: Array, x2: Array, /, *, axes: Axis = 2) -> Array:
     return np.tensordot(x1, x2, axes)
 
 
 @composite(np.linalg.vecdot, samples=lambda r: [call(r(2, 3), r(3)), call(r(3, 2), r(3, 2), axis=0)])
-def linalg_vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+def linalg_vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     return vecdot(x1, x2, axis=axis)
 
 
 @composite(np.linalg.matrix_transpose, samples=lambda r: [call(r(2, 3, 4))])
-def linalg_matrix_transpose(x: Any, /) -> Any:
+def linalg_matrix_transpose(x: Array, /) -> Array:
     return np.matrix_transpose(x)

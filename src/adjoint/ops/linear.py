@@ -12,20 +12,21 @@ from adjoint.core.memory import ordered
 from adjoint.core.op import call
 from adjoint.core.protocol import store
 from adjoint.core.pullbacks import shape_of, unbroadcast
+from adjoint.core.types import Array, Axis
 
 
-def _as_matrix(x: Any, columns: int) -> Any:
+def _as_matrix(x: Array, columns: int) -> Array:
     """All rows of a stack of matrices, one below the other; of empty ones too."""
     return np.reshape(x, (int(np.prod(np.shape(x)[:-1])), columns))
 
 
-def _t(x: Any) -> Any:
+def _t(x: Array) -> Array:
     """Swap the last two axes, and conjugate: what a matrix becomes when it changes sides."""
     x = x.T if x.ndim == 2 else np.swapaxes(x, -1, -2)
     return np.conj(x) if x.dtype.kind == "c" else x
 
 
-def _matmul_x(g: Any, x_shape: tuple[int, ...], y: Any) -> Any:
+def _matmul_x(g: Array, x_shape: tuple[int, ...], y: Array) -> Array:
     if len(x_shape) == 2 == np.ndim(y):  # nearly every call
         return np.dot(g, _t(y))
     if np.ndim(y) == 1:
@@ -37,7 +38,7 @@ def _matmul_x(g: Any, x_shape: tuple[int, ...], y: Any) -> Any:
     return c if c.shape == x_shape else unbroadcast(c, x_shape)
 
 
-def _matmul_y(g: Any, x: Any, y_shape: tuple[int, ...]) -> Any:
+def _matmul_y(g: Array, x: Array, y_shape: tuple[int, ...]) -> Array:
     if len(y_shape) == 2 == np.ndim(x):
         return np.dot(_t(x), g)  # for one row, several times as fast as matmul
     if np.ndim(x) == 1:
@@ -53,7 +54,7 @@ def _matmul_y(g: Any, x: Any, y_shape: tuple[int, ...]) -> Any:
     return c if c.shape == y_shape else unbroadcast(c, y_shape)
 
 
-def _matmul_each(x: Any, y: Any, stacked: tuple[bool, ...]) -> Any:
+def _matmul_each(x: Array, y: Array, stacked: tuple[bool, ...]) -> Array:
     """One product for all samples: a vector is a matrix of one row or column, other axes are lined up."""
     rank_x, rank_y = np.ndim(x) - stacked[0], np.ndim(y) - stacked[1]
     if not (rank_x and rank_y):
@@ -94,7 +95,7 @@ def _matmul_each(x: Any, y: Any, stacked: tuple[bool, ...]) -> Any:
     ],
     errors=lambda r: [call(r(3, 4), r(3, 4)), call(r(), r(3))],
 )
-def matmul(x: Any, y: Any, /) -> Any:
+def matmul(x: Array, y: Array, /) -> Array:
     try:
         return np.matmul(x, y)
     except ValueError as error:
@@ -114,7 +115,7 @@ def matmul(x: Any, y: Any, /) -> Any:
         call(r(2, 3), r(4, 3, 2)),
     ],
 )
-def dot(a: Any, b: Any, out: Any = None) -> Any:
+def dot(a: Array, b: Array, out: Array = None) -> Array:
     if np.ndim(a) == 0 or np.ndim(b) == 0:
         return store(_scaled(a, b), out)
     if (np.ndim(b) <= 2 and np.ndim(a) <= 2) or np.ndim(b) == 1:
@@ -122,14 +123,14 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
     return store(np.tensordot(a, b, axes=(-1, -2)), out)
 
 
-def _scaled(a: Any, b: Any) -> Any:
+def _scaled(a: Array, b: Array) -> Array:
     """An array by a number; a matrix in C order where NumPy asks its library of linear algebra."""
     made = np.multiply(a, b)
     return ordered(made, "C") if np.ndim(made) == 2 and made.dtype.char in "fdFD" else made
 
 
 @composite(np.vdot, samples=lambda r: [call(r(2, 3), r(2, 3))])
-def vdot(a: Any, b: Any) -> Any:
+def vdot(a: Array, b: Array) -> Array:
     return np.matmul(np.ravel(np.conj(a) if np.iscomplexobj(a) else a), np.ravel(b))
 
 
@@ -137,7 +138,7 @@ def vdot(a: Any, b: Any) -> Any:
     np.vecdot,
     samples=lambda r: [call(r(2, 3), r(3)), call(r(3, 2), r(3, 1), axis=0), call(r(3) + 1j * r(3), r(2, 3) - 2j)],
 )
-def vecdot(x1: Any, x2: Any, /, axis: int = -1) -> Any:
+def vecdot(x1: Array, x2: Array, /, axis: int = -1) -> Array:
     if not np.ndim(x1) or not np.ndim(x2):
         raise ShapeError(f"np.vecdot takes vectors, alone or in a stack; got shapes {np.shape(x1)} and {np.shape(x2)}")
     if shape_of(x1)[axis] != shape_of(x2)[axis]:
@@ -149,29 +150,29 @@ def vecdot(x1: Any, x2: Any, /, axis: int = -1) -> Any:
 
 
 @composite(np.matvec, samples=lambda r: [call(r(2, 3, 4), r(4))])
-def matvec(x1: Any, x2: Any, /) -> Any:
+def matvec(x1: Array, x2: Array, /) -> Array:
     return np.matmul(x1, x2[..., None])[..., 0]
 
 
 @composite(np.vecmat, samples=lambda r: [call(r(3), r(2, 3, 4))])
-def vecmat(x1: Any, x2: Any, /) -> Any:
+def vecmat(x1: Array, x2: Array, /) -> Array:
     return np.matmul((np.conj(x1) if np.iscomplexobj(x1) else x1)[..., None, :], x2)[..., 0, :]
 
 
 @composite(np.outer, samples=lambda r: [call(r(3), r(2)), call(r(2, 2), r(3))])
-def outer(a: Any, b: Any, out: Any = None) -> Any:
+def outer(a: Array, b: Array, out: Array = None) -> Array:
     return store(np.ravel(a)[:, None] * np.ravel(b)[None, :], out)
 
 
 @composite(np.inner, flags=("number",), samples=lambda r: [call(r(3), r(3)), call(r(2, 3), r(4, 3)), call(r(), r(3))])
-def inner(a: Any, b: Any) -> Any:
+def inner(a: Array, b: Array) -> Array:
     if np.ndim(a) == 0 or np.ndim(b) == 0:
         return _scaled(a, b)
     return np.tensordot(a, b, axes=(-1, -1))
 
 
 @composite(np.kron, flags=("number",), samples=lambda r: [call(r(2, 3), r(3, 2)), call(r(3), r(2, 2))])
-def kron(a: Any, b: Any) -> Any:
+def kron(a: Array, b: Array) -> Array:
     n = max(np.ndim(a), np.ndim(b))
     p = (1,) * (n - np.ndim(a)) + np.shape(a)
     q = (1,) * (n - np.ndim(b)) + np.shape(b)
@@ -190,7 +191,7 @@ def kron(a: Any, b: Any) -> Any:
     ],
     errors=lambda r: [call(r(2, 3), r(4, 5), axes=1)],
 )
-def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+def tensordot(a: Array, b: Array, axes: Axis = 2) -> Array:
     na, nb = np.ndim(a), np.ndim(b)
     if isinstance(axes, int | np.integer):
         left, right = list(range(na - axes, na)), list(range(axes))
@@ -210,7 +211,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
 
 
 @composite(np.linalg.multi_dot, samples=lambda r: [call([r(2, 3), r(3, 4), r(4, 2)]), call([r(3), r(3, 2), r(2)])])
-def multi_dot(arrays: Any, *, out: Any = None) -> Any:
+def multi_dot(arrays: Array, *, out: Array = None) -> Array:
     shapes = [np.shape(a) for a in arrays]
     if any(len(s) != 2 and not (len(s) == 1 and i in (0, len(shapes) - 1)) for i, s in enumerate(shapes)):
         raise np.linalg.LinAlgError(
@@ -221,7 +222,7 @@ def multi_dot(arrays: Any, *, out: Any = None) -> Any:
     return store(_chain(list(arrays), sizes), out)
 
 
-def _chain(arrays: list[Any], sizes: list[int]) -> Any:
+def _chain(arrays: list[Array], sizes: list[int]) -> Array:
     """Multiply a chain of matrices in the cheapest order (Cormen et al., Introduction to Algorithms, 15.2)."""
     n = len(arrays)
     cost = [[0.0] * n for _ in range(n)]
@@ -241,7 +242,7 @@ def _chain(arrays: list[Any], sizes: list[int]) -> Any:
 
 
 @composite(np.cross, samples=lambda r: [call(r(3), r(3)), call(r(2, 3), r(3)), call(r(3, 4), r(3, 4), axis=0)])
-def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
+def cross(a: Array, b: Array, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Array:
     if axis is not None:
         axisa = axisb = axisc = axis
     a, b = np.moveaxis(a, axisa, -1), np.moveaxis(b, axisb, -1)

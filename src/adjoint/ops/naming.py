@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from adjoint.core.constructors import linear
 from adjoint.core.memory import VIEW
 from adjoint.core.op import call
+from adjoint.core.types import Array
 
 
 @linear(
@@ -16,7 +15,7 @@ from adjoint.core.op import call
     flags=("moves",),
     samples=lambda r: [call(r(3), label="a"), call(r(2, 3), label="b")],
 )
-def name(x: Any, /, label: str = "") -> Any:
+def name(x: Array, /, label: str = "") -> Array:
     """`x` itself, called `label`: so that ``ad.save_only_names(label)`` knows it.
 
     Example:

@@ -14,14 +14,15 @@ from adjoint.core.memory import NEW_K, settled_as
 from adjoint.core.op import call
 from adjoint.core.protocol import store
 from adjoint.core.pullbacks import dtype_of
+from adjoint.core.types import Array, Axis, DType
 
 
-def _given(value: Any, default: Any) -> Any:
+def _given(value: Array, default: Array) -> Array:
     """NumPy's own mark for an argument that was not given, resolved."""
     return default if value is np._NoValue else value
 
 
-def _gaps(r: Any) -> Any:
+def _gaps(r: Array) -> Array:
     return np.where(np.eye(3, 4), np.nan, r(3, 4, low=0.5, high=2))
 
 
@@ -32,48 +33,48 @@ _whole: Any = lambda r: [  # noqa: E731 - a table of samples, shared by several 
 ]
 
 
-def _filled(a: Any, value: float) -> Any:
+def _filled(a: Array, value: float) -> Array:
     return np.where(np.isnan(a), value, a) if np.result_type(a).kind in "fc" else a
 
 
-def _copied(a: Any, value: float) -> Any:
+def _copied(a: Array, value: float) -> Array:
     """The same, which lies as a copy of `a` does."""
     return settled_as(NEW_K, _filled(a, value), [a]) if np.result_type(a).kind in "fc" else a
 
 
-def _options(initial: Any, where: Any) -> dict[str, Any]:
+def _options(initial: Array, where: Array) -> dict[str, Any]:
     return {"initial": _given(initial, None), "where": _given(where, True)}
 
 
 @composite(np.nansum, samples=_whole)
 def nansum(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
+    a: Array,
+    axis: Axis = None,
+    dtype: DType = None,
+    out: Array = None,
     keepdims: Any = False,
-    initial: Any = None,
-    where: Any = True,
-) -> Any:
+    initial: Array = None,
+    where: Array = True,
+) -> Array:
     keepdims = bool(_given(keepdims, False))
     return np.sum(_copied(a, 0.0), axis, dtype, out, keepdims=keepdims, **_options(initial, where))
 
 
 @composite(np.nanprod, samples=_whole)
 def nanprod(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
+    a: Array,
+    axis: Axis = None,
+    dtype: DType = None,
+    out: Array = None,
     keepdims: Any = False,
-    initial: Any = None,
-    where: Any = True,
-) -> Any:
+    initial: Array = None,
+    where: Array = True,
+) -> Array:
     keepdims = bool(_given(keepdims, False))
     return np.prod(_copied(a, 1.0), axis, dtype, out, keepdims=keepdims, **_options(initial, where))
 
 
-def _counted(a: Any, axis: Any, keepdims: bool, where: Any) -> Any:
+def _counted(a: Array, axis: Axis, keepdims: bool, where: Array) -> Array:
     """How many elements are there; 0 gives nan, with NumPy's warning."""
     count = np.sum(np.logical_and(~np.isnan(a), where), axis=axis, keepdims=keepdims)
     if not maybe_all(raw(count)):
@@ -81,7 +82,7 @@ def _counted(a: Any, axis: Any, keepdims: bool, where: Any) -> Any:
     return np.where(count == 0, np.nan, count)
 
 
-def _mean(a: Any, axis: Any, dtype: Any, keepdims: bool, where: Any) -> Any:
+def _mean(a: Array, axis: Axis, dtype: DType, keepdims: bool, where: Array) -> Array:
     if dtype is None and dtype_of(a).kind in "iub":
         dtype = float  # whole numbers overflow
     total = np.sum(_copied(a, 0.0), axis=axis, dtype=dtype, keepdims=keepdims, where=where)
@@ -89,39 +90,39 @@ def _mean(a: Any, axis: Any, dtype: Any, keepdims: bool, where: Any) -> Any:
     return settled_as(NEW_K, _over(total, _counted(a, axis, keepdims, where)), [total])
 
 
-def _over(total: Any, count: Any) -> Any:
+def _over(total: Array, count: Any) -> Array:
     """`total` divided by a number of elements, which half precision may not hold."""
     if total.dtype == np.float16:
         return (total.astype(np.float32) / count.astype(np.float32)).astype(np.float16)
     return total / count.astype(_real(total.dtype))
 
 
-def _real(dtype: Any) -> Any:
+def _real(dtype: DType) -> Any:
     """The dtype of the real part of numbers of `dtype`."""
     return np.zeros(0, dtype).real.dtype
 
 
 @composite(np.nanmean, samples=_whole)
 def nanmean(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
-) -> Any:
+    a: Array, axis: Axis = None, dtype: DType = None, out: Array = None, keepdims: Any = False, *, where: Array = True
+) -> Array:
     where = _given(where, True)
     return store(_mean(a, axis, dtype, bool(_given(keepdims, False)), where), out)
 
 
 @composite(np.nanvar, samples=lambda r: [*_whole(r), call(_gaps(r), axis=1, ddof=1)])
 def nanvar(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
+    a: Array,
+    axis: Axis = None,
+    dtype: DType = None,
+    out: Array = None,
     ddof: float = 0,
     keepdims: Any = False,
     *,
-    where: Any = True,
-    mean: Any = None,
+    where: Array = True,
+    mean: Array = None,
     correction: Any = None,
-) -> Any:
+) -> Array:
     where, mean, ddof = _given(where, True), _given(mean, None), _ddof(ddof, correction)
     keepdims = bool(_given(keepdims, False))
     centre = _mean(a, axis, dtype, True, where) if mean is None else mean
@@ -140,14 +141,14 @@ def _ddof(ddof: Any, correction: Any) -> Any:
 
 
 @composite(np.nanstd, flags=("number",), samples=lambda r: [*_whole(r), call(_gaps(r), axis=1, ddof=1)])
-def nanstd(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, *args: Any, **options: Any) -> Any:
+def nanstd(a: Array, axis: Axis = None, dtype: DType = None, out: Array = None, *args: Any, **options: Any) -> Array:
     variance = nanvar(a, axis, dtype, None, *args, **options)
     # Where all elements are equal the root has no slope; 0, as for np.std.
     flat = np.equal(variance, 0)
     return store(np.where(flat, 0.0, np.sqrt(np.where(flat, 1.0, variance))), out)
 
 
-def _extreme(reduce: Any, fill: float, a: Any, axis: Any, keepdims: Any, initial: Any, where: Any) -> Any:
+def _extreme(reduce: Any, fill: float, a: Array, axis: Axis, keepdims: Any, initial: Array, where: Array) -> Array:
     keepdims, options = bool(_given(keepdims, False)), _options(initial, where)
     if np.result_type(a).kind not in "fc":
         return reduce(a, axis=axis, keepdims=keepdims, **options)
@@ -162,15 +163,15 @@ def _extreme(reduce: Any, fill: float, a: Any, axis: Any, keepdims: Any, initial
 
 @composite(np.nanmax, samples=_whole)
 def nanmax(
-    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
-) -> Any:
+    a: Array, axis: Axis = None, out: Array = None, keepdims: Any = False, initial: Array = None, where: Array = True
+) -> Array:
     return store(_extreme(np.max, -np.inf, a, axis, keepdims, initial, where), out)
 
 
 @composite(np.nanmin, samples=_whole)
 def nanmin(
-    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
-) -> Any:
+    a: Array, axis: Axis = None, out: Array = None, keepdims: Any = False, initial: Array = None, where: Array = True
+) -> Array:
     return store(_extreme(np.min, np.inf, a, axis, keepdims, initial, where), out)
 
 
@@ -178,10 +179,10 @@ _both = lambda r: [call(_gaps(r)), call(_gaps(r), 1)]  # noqa: E731 - shared sam
 
 
 @composite(np.nancumsum, memory=NEW_K, samples=_both)
-def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+def nancumsum(a: Array, axis: Axis = None, dtype: DType = None, out: Array = None) -> Array:
     return np.cumsum(_filled(a, 0.0), axis, dtype, out)
 
 
 @composite(np.nancumprod, memory=NEW_K, samples=_both)
-def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+def nancumprod(a: Array, axis: Axis = None, dtype: DType = None, out: Array = None) -> Array:
     return np.cumprod(_filled(a, 1.0), axis, dtype, out)

@@ -10,23 +10,24 @@ from adjoint.core.backend import is_foreign
 from adjoint.core.constructors import composite, general, unreduced
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import call
+from adjoint.core.types import Array, Axis
 from adjoint.ops.reductions import axes_of
 
 
-def _direction(g: Any, a: Any, out: Any, axis: Any, keepdims: bool) -> Any:
+def _direction(g: Array, a: Array, out: Array, axis: Axis, keepdims: bool) -> Array:
     """g a / |a|, and 0 at 0."""
     shape = np.shape(a)
     g, out = unreduced(g, shape, axis, keepdims), unreduced(out, shape, axis, keepdims)
     return a * (g / np.where(np.equal(out, 0), 1.0, out))
 
 
-def _along(t: Any, a: Any, out: Any, axis: Any, keepdims: bool) -> Any:
+def _along(t: Array, a: Array, out: Array, axis: Axis, keepdims: bool) -> Array:
     """The real part of the inner product of t and a / |a|."""
     units = _direction(np.ones_like(out), a, out, axis, keepdims)
     return _product(units, t, axis, keepdims)
 
 
-def _product(a: Any, t: Any, axis: Any, keepdims: bool) -> Any:
+def _product(a: Array, t: Array, axis: Axis, keepdims: bool) -> Array:
     terms = np.real(np.conj(a) * t) if a.dtype.kind == "c" else a * t
     return np.sum(terms, axis=axis, keepdims=keepdims)
 
@@ -41,7 +42,7 @@ def _product(a: Any, t: Any, axis: Any, keepdims: bool) -> Any:
         call(r(3) + 1j * r(3)),
     ],
 )
-def euclidean_norm(a: Any, /, axis: Any = None, keepdims: bool = False) -> Any:
+def euclidean_norm(a: Array, /, axis: Axis = None, keepdims: bool = False) -> Array:
     if axis is None and not keepdims:
         return np.linalg.norm(a)
     if is_foreign(a):  # of all axes, where NumPy's `norm` is for vectors and matrices
@@ -49,7 +50,7 @@ def euclidean_norm(a: Any, /, axis: Any = None, keepdims: bool = False) -> Any:
     return np.linalg.vector_norm(a, axis=axis, keepdims=keepdims)
 
 
-def _p_direction(g: Any, a: Any, out: Any, ord: float, axis: Any, keepdims: bool) -> Any:
+def _p_direction(g: Array, a: Array, out: Array, ord: float, axis: Axis, keepdims: bool) -> Array:
     """g sign(a) (|a| / |a|_p)**(p - 1); the ratio neither overflows nor divides by 0."""
     shape = np.shape(a)
     g, out = unreduced(g, shape, axis, keepdims), unreduced(out, shape, axis, keepdims)
@@ -69,13 +70,13 @@ def _p_direction(g: Any, a: Any, out: Any, ord: float, axis: Any, keepdims: bool
         call(r(2, 3, low=0.5, high=2), ord=-2, axis=(0, 1), keepdims=True),
     ],
 )
-def p_norm(a: Any, /, ord: float = 2, axis: Any = None, keepdims: bool = False) -> Any:
+def p_norm(a: Array, /, ord: float = 2, axis: Axis = None, keepdims: bool = False) -> Array:
     if is_foreign(a):
         return np.sum(np.abs(a) ** ord, axis=axis, keepdims=keepdims) ** (1.0 / ord)
     return np.linalg.vector_norm(a, axis=axis, keepdims=keepdims, ord=ord)
 
 
-def _vector(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
+def _vector(x: Array, ord: Any, axis: Axis, keepdims: bool) -> Array:
     if ord is None or ord == 2:
         return euclidean_norm(x, axis=axis, keepdims=keepdims)
     if isinstance(ord, str):
@@ -89,7 +90,7 @@ def _vector(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     return p_norm(x, ord=ord, axis=axis, keepdims=keepdims)
 
 
-def _matrix(x: Any, ord: Any, axis: tuple[int, int], keepdims: bool) -> Any:
+def _matrix(x: Array, ord: Any, axis: tuple[int, int], keepdims: bool) -> Array:
     if ord is None or ord in ("fro", "f"):
         return euclidean_norm(x, axis=axis, keepdims=keepdims)
     if ord in (1, -1, np.inf, -np.inf):
@@ -106,14 +107,14 @@ def _matrix(x: Any, ord: Any, axis: tuple[int, int], keepdims: bool) -> Any:
     return result if keepdims else np.squeeze(result, axis)
 
 
-def _largest(x: Any, axis: Any, keepdims: bool = False) -> Any:
+def _largest(x: Array, axis: Axis, keepdims: bool = False) -> Array:
     """The largest of numbers that are not negative; 0 of none."""
     if not np.size(x):
         return np.max(x, axis=axis, keepdims=keepdims, initial=0.0)
     return np.max(x, axis=axis, keepdims=keepdims)
 
 
-def _floating(x: Any) -> Any:
+def _floating(x: Array) -> Array:
     return x if np.result_type(x).kind in "fc" else x.astype(float)
 
 
@@ -131,7 +132,7 @@ def _floating(x: Any) -> Any:
     ],
     errors=lambda r: [call(r(3), "fro"), call(r(3, 3), 3), call(r(2, 2, 2), 1)],
 )
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+def norm(x: Array, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> Array:
     """`numpy.linalg.norm`: of vectors for one axis, of matrices for two."""
     x = _floating(x)
     ndim = np.ndim(x)
@@ -160,7 +161,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         call(r(2, 3, 2), axis=(0, 1), ord=3, keepdims=True),
     ],
 )
-def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+def vector_norm(x: Array, /, *, axis: Axis = None, keepdims: bool = False, ord: Any = 2) -> Array:
     return _vector(_floating(x), ord, axis, keepdims)
 
 
@@ -169,7 +170,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     samples=lambda r: [call(r(2, 3)), call(r(2, 3, 2), ord="nuc"), call(r(2, 3), ord=1, keepdims=True)],
     errors=lambda r: [call(r(3))],
 )
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
     if np.ndim(x) < 2:
         raise ArgumentError(f"np.linalg.matrix_norm takes a matrix or a stack of them; got {np.ndim(x)} dimension(s)")
     return _matrix(_floating(x), ord, (np.ndim(x) - 2, np.ndim(x) - 1), keepdims)

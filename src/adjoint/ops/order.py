@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,22 +26,23 @@ from adjoint.core.errors import ArgumentError, NotSupportedError
 from adjoint.core.memory import NEW_C, ordered
 from adjoint.core.op import Op, call
 from adjoint.core.protocol import detached, in_graph, store
+from adjoint.core.types import Array, Axis, DType, Function
 from adjoint.ops.indexing import scatter
 from adjoint.ops.reductions import axes_of, shared
 
 
-def values_of(x: Any) -> Any:
+def values_of(x: Array) -> Array:
     """The numbers alone, of any array or box."""
     return alone(x) if isinstance(x, Box) else as_array(x)
 
 
-def on_values(function: Callable[..., Any], *xs: Any) -> Any:
+def on_values(function: Function, *xs: Array) -> Array:
     """`function` of the numbers alone; inside vmap, of one sample's after another's; of symbols, one operation."""
     boxed = [i for i, x in enumerate(xs) if isinstance(x, Box)]
     if not any(varies(x) or isinstance(raw(x), Box) for x in xs):
         return function(*(values_of(x) if i in boxed else x for i, x in enumerate(xs)))
 
-    def of_boxed(*values: Any) -> Any:
+    def of_boxed(*values: Array) -> Array:
         given = list(xs)
         for i, value in zip(boxed, values, strict=True):
             given[i] = value
@@ -51,14 +51,14 @@ def on_values(function: Callable[..., Any], *xs: Any) -> Any:
     return apply(Op(function.__name__.strip("_"), of_boxed, ("*xs",), kind="constant"), [xs[i] for i in boxed], {})
 
 
-def _placed(g: Any, order: Any, axis: int) -> Any:
+def _placed(g: Array, order: Any, axis: int) -> Array:
     """`g` put where `order`, a permutation along `axis`, says."""
     places = np.indices(order.shape, sparse=True)
     index = tuple(order if i == axis % order.ndim else place for i, place in enumerate(places))
     return scatter(g, index, order.shape, repeats=False)
 
 
-def _unpartitioned(g: Any, a: Any, out: Any, axis: int) -> Any:
+def _unpartitioned(g: Array, a: Array, out: Array, axis: int) -> Array:
     """Match `a` with its rearrangement `out`: sorted, they are one."""
     after = np.argsort(out, axis=axis)
     return _placed(np.take_along_axis(g, after, axis), np.argsort(a, axis=axis), axis)
@@ -71,11 +71,11 @@ def _unpartitioned(g: Any, a: Any, out: Any, axis: int) -> Any:
     flags=("finite",),
     samples=lambda r: [call(r(5)), call(r(3, 4), axis=0)],
 )
-def sort_along(a: Any, /, axis: int = -1, kind: Any = None) -> Any:
+def sort_along(a: Array, /, axis: int = -1, kind: Any = None) -> Array:
     return np.sort(a, axis=axis, kind=kind)
 
 
-def _partitioned(t: Any, a: Any, out: Any, axis: int) -> Any:
+def _partitioned(t: Array, a: Array, out: Array, axis: int) -> Array:
     return _placed(np.take_along_axis(t, np.argsort(a, axis=axis), axis), np.argsort(out, axis=axis), axis)
 
 
@@ -86,11 +86,11 @@ def _partitioned(t: Any, a: Any, out: Any, axis: int) -> Any:
     flags=("finite",),
     samples=lambda r: [call(r(5), kth=2), call(r(3, 4), kth=(0, 2), axis=0)],
 )
-def partition_along(a: Any, /, kth: Any = 0, axis: int = -1) -> Any:
+def partition_along(a: Array, /, kth: Any = 0, axis: int = -1) -> Array:
     return np.partition(a, kth, axis=axis)
 
 
-def _flat(a: Any, axis: int | None) -> tuple[Any, int]:
+def _flat(a: Array, axis: int | None) -> tuple[Any, int]:
     return (np.ravel(a), 0) if axis is None else (a, axis)
 
 
@@ -107,14 +107,14 @@ def _no_fields(name: str, order: Any) -> None:
     errors=lambda r: [call(r(3), axis=1)],
 )
 def sort(
-    a: Any,
-    axis: Any = -1,
+    a: Array,
+    axis: Axis = -1,
     kind: Any = None,
     order: Any = None,
     *,
     stable: bool | None = None,
     descending: bool | None = None,
-) -> Any:
+) -> Array:
     """`numpy.sort`. Which of several equal elements gets which share of the gradient, `kind` decides."""
     _no_fields("sort", order)
     a, axis = _flat(a, axis)
@@ -125,7 +125,7 @@ def sort(
 
 
 @composite(np.sort_complex, samples=lambda r: [call(r(3, 4))])
-def sort_complex(a: Any) -> Any:
+def sort_complex(a: Array) -> Array:
     a = np.sort(a)
     return a if np.iscomplexobj(a) else a.astype(np.complex64 if a.dtype.char in "bhBH" else complex)
 
@@ -135,19 +135,19 @@ def sort_complex(a: Any) -> Any:
     samples=lambda r: [call(r(7), 3), call(r(3, 4), (1, -1), axis=0), call(r(2, 3), 2, axis=None)],
     errors=lambda r: [call(r(3), 3)],
 )
-def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Any:
+def partition(a: Array, kth: Any, axis: Axis = -1, kind: str = "introselect", order: Any = None) -> Array:
     _no_fields("partition", order)
     a, axis = _flat(a, axis)
     return partition_along(a, kth=kth, axis=axis)
 
 
-def _shares(g: Any, a: Any, out: Any) -> Any:
+def _shares(g: Array, a: Array, out: Array) -> Array:
     """Each rank's cotangent, evenly to all elements of that value."""
     ranks = [slice(k, k + 1) for k in range(np.shape(out)[-1])]
     return sum((shared(g[..., k], np.equal(a, out[..., k]), -1) for k in ranks), 0.0)
 
 
-def _mean_of_equals(t: Any, a: Any, out: Any) -> Any:
+def _mean_of_equals(t: Array, a: Array, out: Array) -> Array:
     """Each rank's tangent: the mean over all elements of that value."""
     won = np.equal(a[..., None, :], out[..., :, None])
     with np.errstate(invalid="ignore"):  # as above
@@ -161,7 +161,7 @@ def _mean_of_equals(t: Any, a: Any, out: Any) -> Any:
     flags=("selects", "finite"),
     samples=lambda r: [call(r(5), ranks=(0, 3, 3)), call(r(2, 5), ranks=(2,))],
 )
-def order_statistics(a: Any, /, ranks: Any = (0,)) -> Any:
+def order_statistics(a: Array, /, ranks: Any = (0,)) -> Array:
     """The elements that sorting along the last axis would bring to `ranks`; nan counts as largest."""
     return np.partition(a, sorted(set(ranks)), axis=-1)[..., list(ranks)]
 
@@ -173,7 +173,7 @@ def order_statistics(a: Any, /, ranks: Any = (0,)) -> Any:
     flags=("selects", "finite"),
     samples=lambda r: [call(r(2, 5), np.array([[0, 1], [4, 2]]))],
 )
-def statistics_of_rows(a: Any, ranks: Any, /) -> Any:
+def statistics_of_rows(a: Array, ranks: Any, /) -> Array:
     """The same for `ranks` with a row of whole numbers for each row of `a`."""
     return np.take_along_axis(np.sort(a, axis=-1), ranks, axis=-1)
 
@@ -190,7 +190,7 @@ _CONTINUOUS = {
 }
 
 
-def _constant(q: Any, method: str) -> Any:
+def _constant(q: Array, method: str) -> Array:
     if in_graph(q):
         raise NotSupportedError(
             f"the quantile method {method!r} moves in steps, so it has no derivative in `q`; pass q.detach(), or "
@@ -199,7 +199,7 @@ def _constant(q: Any, method: str) -> Any:
     return values_of(q)
 
 
-def _position(n: int, q: Any, method: str) -> Any:
+def _position(n: int, q: Array, method: str) -> Array:
     """The rank at which quantile `q` of `n` elements stands; a fraction stands between two elements."""
     if method not in _CONTINUOUS:
         # The quantile of the ranks themselves is the rank of the quantile.
@@ -209,7 +209,7 @@ def _position(n: int, q: Any, method: str) -> Any:
     return np.clip(n * q + alpha + q * (1 - alpha - beta) - 1, 0, n - 1)
 
 
-def _rows(a: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
+def _rows(a: Array, axis: Axis) -> tuple[Any, tuple[int, ...]]:
     """`a` with the axes to reduce made into one last axis, and the shape that the result has with keepdims."""
     shape = np.shape(a)
     axes = tuple(range(len(shape))) if axis is None else normalize_axis_tuple(axis, len(shape))
@@ -220,7 +220,7 @@ def _rows(a: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
     return np.reshape(a, (*(shape[i] for i in rest), math.prod(shape[i] for i in axes))), kept
 
 
-def _as_fraction(q: Any, dtype: Any, scale: float = 1.0) -> Any:
+def _as_fraction(q: Array, dtype: DType, scale: float = 1.0) -> Array:
     if dtype.kind == "c":
         raise TypeError("a quantile is of real numbers; got complex ones, which have no order. Take np.abs of them")
     if type(q) in (int, float) and dtype.kind == "f":  # which does not promote
@@ -233,13 +233,13 @@ def _as_fraction(q: Any, dtype: Any, scale: float = 1.0) -> Any:
     return q
 
 
-def _interpolated(rows: Any, position: Any, last: Any = None, fixed: bool = False, weak: bool = False) -> Any:
+def _interpolated(rows: Array, position: Any, last: Any = None, fixed: bool = False, weak: bool = False) -> Array:
     """Elements of sorted `rows` at `position`, of shape ``(k,)`` or ``rows.shape[:-1] + (k,)``.
 
     `last` are the highest ranks to look at, if not the rows' own; no gradient goes to a position that is `fixed`, and
     one that is `weak` does not promote the elements.
     """
-    where: Any = detached(position)
+    where: Array = detached(position)
     whole: Any = np.floor(where)
     low = whole.astype(int)
     high = np.minimum(low + 1, np.shape(rows)[-1] - 1 if last is None else last)
@@ -259,7 +259,7 @@ def _interpolated(rows: Any, position: Any, last: Any = None, fixed: bool = Fals
     return np.where(where - whole < 0.5, start + (stop - start) * part, stop - (stop - start) * (1 - part))
 
 
-def _promoted(result: Any, q: Any, method: str) -> Any:
+def _promoted(result: Any, q: Array, method: str) -> Array:
     """`result` in the dtype that NumPy's interpolation gives, also where it is an element."""
     if type(q) is float:
         return result
@@ -268,7 +268,7 @@ def _promoted(result: Any, q: Any, method: str) -> Any:
     return result if dtype == result.dtype else result.astype(dtype)
 
 
-def _quantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, weights: Any = None) -> Any:
+def _quantile(a: Array, q: Array, axis: Axis, method: str, keepdims: bool, weights: Array = None) -> Array:
     rows, kept = _rows(a, axis)
     n = np.shape(rows)[-1]
     if n == 0:
@@ -285,14 +285,14 @@ def _quantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, weights: A
     return _finished(result, q, kept, keepdims)
 
 
-def _finished(result: Any, q: Any, kept: tuple[int, ...], keepdims: bool) -> Any:
+def _finished(result: Any, q: Array, kept: tuple[int, ...], keepdims: bool) -> Array:
     """Bring the axis of quantiles to the front, in the shape of `q`."""
     result = np.moveaxis(result, -1, 0)
     rest = kept if keepdims else np.shape(result)[1:]
     return np.reshape(result, np.shape(q) + rest)
 
 
-def _like(weights: Any, a: Any, axis: Any) -> Any:
+def _like(weights: Array, a: Array, axis: Axis) -> Array:
     if np.shape(weights) == np.shape(a):
         return weights
     shape = [1] * np.ndim(a)
@@ -301,13 +301,13 @@ def _like(weights: Any, a: Any, axis: Any) -> Any:
     return np.broadcast_to(np.reshape(weights, shape), np.shape(a))
 
 
-def _weighted(rows: Any, q: Any, weights: Any, method: str) -> Any:
+def _weighted(rows: Array, q: Array, weights: Array, method: str) -> Array:
     """NumPy's weighted quantile of the ranks tells which element it is."""
     order = np.argsort(rows, axis=-1, kind="stable")
     ranks = np.argsort(order, axis=-1).astype(float)
     q = _constant(q, method)
 
-    def steps(ranks: Any, weights: Any) -> Any:
+    def steps(ranks: Any, weights: Array) -> Array:
         return np.quantile(ranks, beside(ranks, q), axis=-1, weights=weights, method=method)  # type: ignore[call-overload]  # any str
 
     found: Any = on_values(steps, ranks, weights)  # a step function of the weights
@@ -330,16 +330,16 @@ def _weighted(rows: Any, q: Any, weights: Any, method: str) -> Any:
     errors=lambda r: [call(r(3), 1.5), call(r(3), 0.5, axis=1)],
 )
 def quantile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
+    a: Array,
+    q: Array,
+    axis: Axis = None,
+    out: Array = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: Any = None,
-) -> Any:
+    weights: Array = None,
+) -> Array:
     """`numpy.quantile`; differentiable in `q` too, for the methods that interpolate."""
     q = _as_fraction(q, np.result_type(a))
     return store(_quantile(a, q, axis, method, keepdims, weights), out)
@@ -352,12 +352,14 @@ def quantile(
     samples=lambda r: [call(r(5), 30), call(r(3, 4), q=[25.0, 50.0], axis=1, method="weibull")],
     errors=lambda r: [call(r(3), 101)],
 )
-def percentile(a: Any, q: Any, *args: Any, **options: Any) -> Any:
+def percentile(a: Array, q: Array, *args: Any, **options: Any) -> Array:
     return quantile(a, _as_fraction(q, np.result_type(a), 100.0), *args, **options)
 
 
 @composite(np.median, samples=lambda r: [call(r(5)), call(r(3, 4), axis=1), call(r(2, 3, 4), (0, 1), keepdims=True)])
-def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
+def median(
+    a: Array, axis: Axis = None, out: Array = None, overwrite_input: bool = False, keepdims: bool = False
+) -> Array:
     rows, kept = _rows(a, axis)
     n = np.shape(rows)[-1]
     if n == 0:
@@ -379,16 +381,16 @@ def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
     ],
 )
 def nanquantile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
+    a: Array,
+    q: Array,
+    axis: Axis = None,
+    out: Array = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: Any = False,
     *,
-    weights: Any = None,
-) -> Any:
+    weights: Array = None,
+) -> Array:
     q = _as_fraction(q, np.result_type(a))
     return store(_nanquantile(a, q, axis, method, bool(keepdims), weights), out)
 
@@ -396,7 +398,7 @@ def nanquantile(
 @composite(
     np.nanpercentile, flags=("number",), samples=lambda r: [call(np.where(np.eye(3, 4), np.nan, r(3, 4)), 30, axis=0)]
 )
-def nanpercentile(a: Any, q: Any, *args: Any, **options: Any) -> Any:
+def nanpercentile(a: Array, q: Array, *args: Any, **options: Any) -> Array:
     return nanquantile(a, _as_fraction(q, np.result_type(a), 100.0), *args, **options)
 
 
@@ -408,14 +410,18 @@ def nanpercentile(a: Any, q: Any, *args: Any, **options: Any) -> Any:
         call(np.where(np.eye(3, 4), np.nan, r(3, 4)), axis=1, keepdims=True),
     ],
 )
-def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Any:
+def nanmedian(
+    a: Array, axis: Axis = None, out: Array = None, overwrite_input: bool = False, keepdims: Any = False
+) -> Array:
     dtype = np.result_type(a)
     a = a.astype(float) if dtype.kind == "b" else a
     half = _as_fraction(0.5, np.empty(0, dtype).real.dtype)
     return store(_nanquantile(a, half, axis, "linear", bool(keepdims), in_c=False), out)
 
 
-def _nanquantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, weights: Any = None, in_c: bool = True) -> Any:
+def _nanquantile(
+    a: Array, q: Array, axis: Axis, method: str, keepdims: bool, weights: Array = None, in_c: bool = True
+) -> Array:
     """Quantiles of what is not nan: sorting puts nan last, so each row only is a shorter one."""
     if weights is not None:
         raise NotSupportedError("nanquantile with weights on a tensor; drop the nan first: x[~np.isnan(x)]")

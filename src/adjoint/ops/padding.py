@@ -13,6 +13,7 @@ from adjoint.core.constructors import composite, linear
 from adjoint.core.errors import ArgumentError, NotSupportedError
 from adjoint.core.memory import NEW_A
 from adjoint.core.op import call
+from adjoint.core.types import Array
 
 _BY_AXIS = np.lib.NumpyVersion(np.__version__) >= "2.4.0"  # NumPy takes widths by axis, too
 _MIRRORS = ("edge", "reflect", "symmetric", "wrap")
@@ -36,7 +37,7 @@ _OPTIONS = (
     memory=NEW_A,
     samples=lambda r: [call(r(2, 3), widths=((1, 0), (2, 1)))],
 )
-def pad_zeros(a: Any, /, widths: Any = ()) -> Any:
+def pad_zeros(a: Array, /, widths: Any = ()) -> Array:
     return np.pad(a, widths)
 
 
@@ -61,7 +62,7 @@ def pad_zeros(a: Any, /, widths: Any = ()) -> Any:
     ],
     errors=lambda r: [call(r(3), 1, "edge", stat_length=2), call(r(3), 1, stat_length=2), call(r(3), -1)],
 )
-def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
+def pad(array: Array, pad_width: Any, mode: Any = "constant", **options: Any) -> Array:
     """`numpy.pad`; what it is padded with may be tensors, too."""
     if mode not in _OPTIONS:
         raise NotSupportedError(f"np.pad on a tensor takes mode {', '.join(_OPTIONS)}; got {mode!r}")
@@ -110,7 +111,7 @@ def _pairs(option: Any, ndim: int) -> Any:
     return np.broadcast_to(option, (ndim, 2))
 
 
-def _border(a: Any, axis: int, width: int, mode: str, option: Any, last: bool) -> Any:
+def _border(a: Array, axis: int, width: int, mode: str, option: Any, last: bool) -> Array:
     """What is put before `a`, or after it if `last`: `width` long."""
     shape = (*np.shape(a)[:axis], width, *np.shape(a)[axis + 1 :])
     if mode == "constant":
@@ -128,11 +129,11 @@ def _border(a: Any, axis: int, width: int, mode: str, option: Any, last: bool) -
     return np.floor(ramp) if a.dtype.kind in "iu" else ramp
 
 
-def _mirrored(a: Any, axis: int, width: tuple[int, int], mode: Any) -> Any:
+def _mirrored(a: Array, axis: int, width: tuple[int, int], mode: Any) -> Array:
     return np.take(a, np.pad(np.arange(np.shape(a)[axis]), width, mode), axis=axis)
 
 
-def _mirrored_odd(a: Any, axis: int, width: tuple[int, int], mode: str) -> Any:
+def _mirrored_odd(a: Array, axis: int, width: tuple[int, int], mode: str) -> Array:
     """Turned about its ends: f(-x) = 2 f(0) - f(x), and at the other end likewise, as often as it takes."""
     n = np.shape(a)[axis]
     twice = int(mode == "symmetric")  # whether the ends stand in the border too
@@ -144,7 +145,7 @@ def _mirrored_odd(a: Any, axis: int, width: tuple[int, int], mode: str) -> Any:
     turns, rest = np.divmod(np.arange(-width[0], n + width[1]), 2 * period)
     back = rest >= n
 
-    def along(x: Any) -> Any:
+    def along(x: Array) -> Array:
         return beside(a, np.reshape(x, (-1,) + (1,) * (np.ndim(a) - 1 - axis)).astype(a.dtype))
 
     def times(count: Any, end: Any) -> Any:

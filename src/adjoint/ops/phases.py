@@ -13,15 +13,16 @@ import numpy as np
 
 from adjoint.core.backend import beside
 from adjoint.core.protocol import detached
+from adjoint.core.types import Array
 
 
-def real_in_eigh(v: Any, uplo: str) -> Any:
+def real_in_eigh(v: Array, uplo: str) -> Array:
     """Where the vectors in the columns of `v` have the component that is real."""
     n = np.shape(v)[-1]
     return np.broadcast_to(beside(v, np.arange(n)[:, None] == (0 if uplo.upper() == "L" else n - 1)), np.shape(v))
 
 
-def real_in_eig(v: Any) -> Any:
+def real_in_eig(v: Array) -> Array:
     """The same for vectors of any matrix."""
     if v.dtype.kind != "c" or not v.shape[-1]:
         return beside(v, np.zeros(np.shape(v), bool))
@@ -30,7 +31,7 @@ def real_in_eig(v: Any) -> Any:
     return np.equal(beside(v, np.arange(np.shape(v)[-1])[:, None]), largest[..., None, :])
 
 
-def phase_tangent(tv: Any, v: Any, real: Any) -> Any:
+def phase_tangent(tv: Any, v: Array, real: Any) -> Array:
     """The tangent `tv` of vectors `v`, turned so that the components at `real` stay real."""
     if v.dtype.kind != "c":
         return tv
@@ -39,7 +40,7 @@ def phase_tangent(tv: Any, v: Any, real: Any) -> Any:
     return tv - 1j * v * np.where(size > 0, np.imag(np.conj(at) * moved) / np.where(size > 0, size, 1.0), 0.0)
 
 
-def phase_cotangent(gv: Any, v: Any, real: Any) -> Any:
+def phase_cotangent(gv: Any, v: Array, real: Any) -> Array:
     """The transpose: the cotangent `gv` of vectors `v` for that of vectors whose phase is free.
 
     What does not depend on the phase keeps its cotangent. What does has none where the component is 0: there the
@@ -56,7 +57,7 @@ def phase_cotangent(gv: Any, v: Any, real: Any) -> Any:
     return gv + np.where(np.logical_and(real, depends), 1j * at * slope, 0.0)
 
 
-def _component(v: Any, real: Any) -> tuple[Any, Any]:
+def _component(v: Array, real: Any) -> tuple[Array, Array]:
     """The components at `real`, one a column, and the squares of their sizes; 0 for what is rounding."""
     at = np.sum(np.where(real, v, 0.0), axis=-2, keepdims=True)
     size = np.real(at) ** 2 + np.imag(at) ** 2

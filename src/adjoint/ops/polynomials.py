@@ -12,9 +12,10 @@ from adjoint.core.box import raw
 from adjoint.core.constructors import composite
 from adjoint.core.errors import ArgumentError, BatchedValueError, NotSupportedError
 from adjoint.core.op import call
+from adjoint.core.types import Array, Axis
 
 
-def _row(x: Any) -> Any:
+def _row(x: Array) -> Array:
     x = x if hasattr(x, "shape") else np.asarray(x)
     return np.atleast_1d(x)
 
@@ -44,7 +45,7 @@ def poly(seq_of_zeros: Any) -> Any:
 
 
 @composite(np.roots, samples=lambda r: [call(np.array([1.0, -6.0, 11.0, -6.5])), call([0.0, 2.0, r(), 1.5, 0.0])])
-def roots(p: Any) -> Any:
+def roots(p: Array) -> Array:
     """The roots of a polynomial: the eigenvalues of its companion matrix."""
     p = p if hasattr(p, "shape") else np.stack([_row(c)[0] for c in p])
     p = _row(p)
@@ -71,7 +72,7 @@ def roots(p: Any) -> Any:
 
 
 @composite(np.polydiv, samples=lambda r: [call(r(5), r(3, low=0.5, high=2)), call(r(2), r(3, low=0.5, high=2))])
-def polydiv(u: Any, v: Any) -> Any:
+def polydiv(u: Array, v: Array) -> Array:
     """Quotient and remainder, by long division."""
     u, v = _row(u) * 1.0, _row(v) * 1.0
     u = u.astype(np.result_type(u, v))
@@ -98,7 +99,9 @@ def polydiv(u: Any, v: Any) -> Any:
     ],
     errors=lambda r: [call(r(3), r(4), 1), call(r(3), r(3), -1), call(r(5), r(5), 1, full=True)],
 )
-def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False) -> Any:
+def polyfit(
+    x: Array, y: Array, deg: Any, rcond: Any = None, full: bool = False, w: Array = None, cov: Any = False
+) -> Array:
     """The least-squares polynomial; differentiable in `x`, `y` and `w`."""
     x, y = _row(x) + 0.0, _row(y) + 0.0
     if np.ndim(deg) or int(deg) != deg or deg < 0:
@@ -137,7 +140,7 @@ def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: 
     ],
     errors=lambda r: [call(r(3), "x")],
 )
-def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+def trim_zeros(filt: Any, trim: str = "fb", axis: Axis = None) -> Any:
     """`numpy.trim_zeros`: a slice, chosen by the values."""
     shape = np.shape(filt)
     trim = trim.lower()
@@ -153,7 +156,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     return filt[tuple(slice(*ends) for ends in found.pop())]
 
 
-def _extent(x: Any, axes: Any, trim: str) -> tuple[tuple[int | None, int | None], ...]:
+def _extent(x: Array, axes: Axis, trim: str) -> tuple[tuple[int | None, int | None], ...]:
     """Where along each axis the zeros end, and where they start again."""
     at = np.argwhere(x)
     start = at.min(axis=0) if len(at) else np.asarray(x.shape)

@@ -12,10 +12,11 @@ from adjoint.core.constructors import general, linear
 from adjoint.core.errors import ShapeError
 from adjoint.core.memory import NEW_C, in_order
 from adjoint.core.op import Op, call
+from adjoint.core.types import Array
 from adjoint.ops.conv import Pairs, Sizes, add_windows, counts, fits, inner, padded, parts
 
 
-def _spread(g: Any, x_shape: Any, kernel: Any, stride: Any, padding: Any, dilation: Any) -> Any:
+def _spread(g: Array, x_shape: Any, kernel: Array, stride: Any, padding: Any, dilation: Any) -> Array:
     size = x_shape[-len(kernel) :]
     return window_spread(g, size=size, kernel=kernel, stride=stride, padding=padding, dilation=dilation)
 
@@ -29,10 +30,10 @@ def _spread(g: Any, x_shape: Any, kernel: Any, stride: Any, padding: Any, dilati
         call(r(2, 3, 5, 4), kernel=(2, 3), stride=(2, 1), padding=((1, 0), (1, 1)), dilation=(1, 1)),
     ],
 )
-def window_sum(x: Any, /, kernel: Sizes = (), stride: Sizes = (), padding: Pairs = (), dilation: Sizes = ()) -> Any:
+def window_sum(x: Array, /, kernel: Sizes = (), stride: Sizes = (), padding: Pairs = (), dilation: Sizes = ()) -> Array:
     """The sum of each window over the last axes of `x`, where what is around `x` is 0."""
     count = counts(x.shape[x.ndim - len(kernel) :], kernel, stride, padding, dilation)
-    total: Any = None
+    total: Array = None
     for _, part in parts(padded(x, padding), kernel, count, stride, dilation):
         if total is None or is_foreign(x):
             total = in_order(part, "C") if total is None else total + part
@@ -53,8 +54,8 @@ def window_sum(x: Any, /, kernel: Sizes = (), stride: Sizes = (), padding: Pairs
     ],
 )
 def window_spread(
-    y: Any, /, size: Sizes = (), kernel: Sizes = (), stride: Sizes = (), padding: Pairs = (), dilation: Sizes = ()
-) -> Any:
+    y: Array, /, size: Sizes = (), kernel: Sizes = (), stride: Sizes = (), padding: Pairs = (), dilation: Sizes = ()
+) -> Array:
     """Zeros of `size` with each element of `y` added to all elements of its window: the transpose of `window_sum`."""
     lead, count = y.shape[: y.ndim - len(kernel)], y.shape[y.ndim - len(kernel) :]
     fits("window_spread", count, tuple(size), tuple(kernel), stride, padding, dilation)
@@ -64,7 +65,9 @@ def window_spread(
     return in_order(inner(total, size, padding), "C")
 
 
-def _window_number(x: Any, /, kernel: Sizes = (), stride: Sizes = (), padding: Pairs = (), dilation: Sizes = ()) -> Any:
+def _window_number(
+    x: Array, /, kernel: Sizes = (), stride: Sizes = (), padding: Pairs = (), dilation: Sizes = ()
+) -> Array:
     """The number in each window of its largest element, over the last axes of `x`; the first of equal ones."""
     x = as_array(x)
     count = counts(x.shape[x.ndim - len(kernel) :], kernel, stride, padding, dilation)
@@ -89,17 +92,17 @@ window_number = Op("window_number", _window_number, ("x",), kind="constant", bat
                    settings={"kernel": (), "stride": (), "padding": (), "dilation": ()})  # fmt: skip
 
 
-def _put(g: Any, number: Any, kernel: Any, stride: Any, padding: Any, dilation: Any) -> Any:
+def _put(g: Array, number: Any, kernel: Array, stride: Any, padding: Any, dilation: Any) -> Array:
     return window_pick(g, number, kernel=kernel, stride=stride, padding=padding, dilation=dilation)
 
 
-def _put_tangent(t: Any, number: Any, size: Any, kernel: Any, stride: Any, padding: Any, dilation: Any) -> Any:
+def _put_tangent(t: Array, number: Any, size: Any, kernel: Array, stride: Any, padding: Any, dilation: Any) -> Array:
     return window_put(t, number, size=size, kernel=kernel, stride=stride, padding=padding, dilation=dilation)
 
 
 def _put_each(
-    y: Any, number: Any, stacked: Any, n: int, size: Any, kernel: Any, stride: Any, padding: Any, dilation: Any
-) -> Any:
+    y: Array, number: Any, stacked: Any, n: int, size: Any, kernel: Array, stride: Any, padding: Any, dilation: Any
+) -> Array:
     y, number = _alike(y, number, stacked, n)
     return window_put(y, number, size=size, kernel=kernel, stride=stride, padding=padding, dilation=dilation)
 
@@ -118,7 +121,7 @@ def _put_each(
     ],
 )  # fmt: skip
 def window_put(
-    y: Any,
+    y: Array,
     number: Any,
     /,
     size: Sizes = (),
@@ -126,7 +129,7 @@ def window_put(
     stride: Sizes = (),
     padding: Pairs = (),
     dilation: Sizes = (),
-) -> Any:
+) -> Array:
     """Zeros of `size` with each element of `y` added to the element of its window with this `number`."""
     y = as_array(y)
     lead, count = y.shape[: y.ndim - len(kernel)], y.shape[y.ndim - len(kernel) :]
@@ -158,22 +161,26 @@ def _flat(number: Any, lead: Sizes, room: Any, kernel: Sizes, stride: Sizes, dil
     return np.take(beside(number, inside), number) + beside(number, begins.reshape(number.shape))
 
 
-def _alike(y: Any, number: Any, stacked: Any, n: int) -> tuple[Any, Any]:
+def _alike(y: Array, number: Any, stacked: Any, n: int) -> tuple[Array, Array]:
     """Both with an axis of samples."""
     y = y if stacked[0] else np.broadcast_to(y, (n, *y.shape))
     return y, number if stacked[1] else np.broadcast_to(number, (n, *number.shape))
 
 
-def _pick_cotangent(g: Any, number: Any, x_shape: Any, kernel: Any, stride: Any, padding: Any, dilation: Any) -> Any:
+def _pick_cotangent(
+    g: Array, number: Any, x_shape: Any, kernel: Array, stride: Any, padding: Any, dilation: Any
+) -> Array:
     size = x_shape[-len(kernel) :]
     return window_put(g, number, size=size, kernel=kernel, stride=stride, padding=padding, dilation=dilation)
 
 
-def _pick_tangent(t: Any, number: Any, kernel: Any, stride: Any, padding: Any, dilation: Any) -> Any:
+def _pick_tangent(t: Array, number: Any, kernel: Array, stride: Any, padding: Any, dilation: Any) -> Array:
     return window_pick(t, number, kernel=kernel, stride=stride, padding=padding, dilation=dilation)
 
 
-def _pick_each(x: Any, number: Any, stacked: Any, n: int, kernel: Any, stride: Any, padding: Any, dilation: Any) -> Any:
+def _pick_each(
+    x: Array, number: Any, stacked: Any, n: int, kernel: Array, stride: Any, padding: Any, dilation: Any
+) -> Array:
     x, number = _alike(x, number, stacked, n)
     return window_pick(x, number, kernel=kernel, stride=stride, padding=padding, dilation=dilation)
 
@@ -191,8 +198,8 @@ def _pick_each(x: Any, number: Any, stacked: Any, n: int, kernel: Any, stride: A
     ],
 )  # fmt: skip
 def window_pick(
-    x: Any, number: Any, /, kernel: Sizes = (), stride: Sizes = (), padding: Pairs = (), dilation: Sizes = ()
-) -> Any:
+    x: Array, number: Any, /, kernel: Sizes = (), stride: Sizes = (), padding: Pairs = (), dilation: Sizes = ()
+) -> Array:
     """The element with this `number` of each window over the last axes of `x`; 0 in the padding."""
     x = as_array(x)
     count = counts(x.shape[x.ndim - len(kernel) :], kernel, stride, padding, dilation)
@@ -207,8 +214,8 @@ def window_pick(
 def places(number: Any, size: Sizes, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes) -> Any:
     """Where the elements with these numbers lie, counted over all axes of `size`."""
     count = counts(size, kernel, stride, padding, dilation)
-    total: Any = 0
-    left: Any = number
+    total: Array = 0
+    left: Array = number
     found = []
     for k in reversed(kernel):
         found.append(left % k)

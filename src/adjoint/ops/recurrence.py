@@ -9,6 +9,7 @@ import numpy as np
 
 from adjoint.core.constructors import general
 from adjoint.core.op import call
+from adjoint.core.types import Array
 from adjoint.ops.factors import unused
 
 # Weights have PyTorch's order of gates: input, forget, new, output. The gates that are kept have the three sigmoids
@@ -25,7 +26,7 @@ def _turned(weight: np.ndarray) -> np.ndarray:
     return made
 
 
-def _lstm_cotangents(g: Sequence[Any], arrays: Sequence[Any], out: Sequence[Any]) -> Sequence[Any]:
+def _lstm_cotangents(g: Sequence[Array], arrays: Sequence[Array], out: Sequence[Array]) -> Sequence[Any]:
     """Back through time."""
     if out[0].dtype.kind == "c":  # all of it is holomorphic
         arrays, out = [np.conj(a) for a in arrays], [np.conj(a) for a in out]
@@ -42,7 +43,7 @@ def _lstm_cotangents(g: Sequence[Any], arrays: Sequence[Any], out: Sequence[Any]
     return found if len(arrays) == 5 else [*found, np.sum(rows, axis=0)]
 
 
-def _back(g: Sequence[Any], c: Any, weight: Any, out: Sequence[Any]) -> tuple[Any, Any, Any]:
+def _back(g: Sequence[Array], c: Array, weight: Array, out: Sequence[Array]) -> tuple[Any, Any, Any]:
     """The cotangents of what goes into the gates of all steps, and of the state before the first."""
     (g_h, g_c, g_gates), (hs, cs, gates) = g, out
     n, parts = c.shape[-1], []
@@ -63,7 +64,7 @@ def _back(g: Sequence[Any], c: Any, weight: Any, out: Sequence[Any]) -> tuple[An
 
 
 def _back_in_place(
-    g: Sequence[Any], c: np.ndarray, weight: np.ndarray, out: Sequence[np.ndarray]
+    g: Sequence[Array], c: np.ndarray, weight: np.ndarray, out: Sequence[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The same of plain arrays, to the same bits, in buffers that are used again."""
     (g_h, g_c, g_gates), (hs, cs, gates) = g, out
@@ -112,7 +113,7 @@ def _back_in_place(
         call(r(2, 1, 2), r(1, 1), r(1, 1), r(4, 2), r(4, 1)),
     ],
 )
-def lstm_steps(*arrays: Any) -> Any:
+def lstm_steps(*arrays: Array) -> Array:
     """The steps of an LSTM: outputs, cells and gates of each.
 
     `arrays`: inputs (steps, n, size), the state h and c (n, hidden) before the first step, weights (4 * hidden, size)

@@ -16,9 +16,10 @@ from adjoint.core.op import call
 from adjoint.core.protocol import detached, store
 from adjoint.core.pullbacks import dtype_of
 from adjoint.core.registry import REDUCTIONS
+from adjoint.core.types import Array, Axis, DType
 
 
-def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
+def axes_of(axis: Axis, ndim: int) -> tuple[int, ...]:
     """`axis` as a tuple of numbers from 0."""
     if axis is None:
         return tuple(range(ndim))
@@ -29,7 +30,7 @@ def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
     return tuple(a % ndim if ndim else a for a in axes)
 
 
-def count_along(shape: tuple[int, ...], axis: Any) -> int:
+def count_along(shape: tuple[int, ...], axis: Axis) -> int:
     """How many elements a reduction of an array of `shape` over `axis` takes together."""
     return math.prod(shape[a] for a in axes_of(axis, len(shape))) if shape else 1  # a number has an axis 0, too
 
@@ -37,7 +38,7 @@ def count_along(shape: tuple[int, ...], axis: Any) -> int:
 _PLAIN = (np.ndarray, np.generic)
 
 
-def shared(g: Any, won: Any, axis: Any) -> Any:
+def shared(g: Array, won: Any, axis: Axis) -> Array:
     """`g` in even shares to the elements that have `won`, and nothing to the others; where none has, nan to all."""
     if axis is None and type(won) is np.ndarray and isinstance(g, _PLAIN) and g.dtype.char in "fd":
         places = np.flatnonzero(won)  # few
@@ -48,7 +49,7 @@ def shared(g: Any, won: Any, axis: Any) -> Any:
     return np.where(won, divided(g, count), 0.0)
 
 
-def _winners(won: Any, dtype: Any, axis: Any) -> tuple[Any, Any]:
+def _winners(won: Any, dtype: DType, axis: Axis) -> tuple[Any, Any]:
     """Where an element has won, and how many have, with the reduced axes; where none has, all have, and are nan."""
     wide = np.float32 if dtype.char == "e" else dtype  # half precision ends at 65504
     count = np.sum(won.astype(wide), axis=axis, keepdims=True)
@@ -56,22 +57,22 @@ def _winners(won: Any, dtype: Any, axis: Any) -> tuple[Any, Any]:
     return np.logical_or(won, none), np.where(none, np.nan, count)
 
 
-def divided(g: Any, count: Any) -> Any:
+def divided(g: Array, count: Any) -> Array:
     """``g / count``, in the dtype of `g`, also where that can not hold the count."""
     return g / count if g.dtype.char != "e" else (g.astype(np.float32) / count).astype(np.float16)
 
 
-def _to_extreme(g: Any, a: Any, out: Any, axis: Any, keepdims: Any) -> Any:
+def _to_extreme(g: Array, a: Array, out: Array, axis: Axis, keepdims: Any) -> Array:
     shape = np.shape(a)
     return shared(unreduced(g, shape, axis, keepdims), np.equal(a, unreduced(out, shape, axis, keepdims)), axis)
 
 
-def _of_extreme(t: Any, a: Any, out: Any, axis: Any, keepdims: Any) -> Any:
+def _of_extreme(t: Array, a: Array, out: Array, axis: Axis, keepdims: Any) -> Array:
     won, count = _winners(np.equal(a, unreduced(out, np.shape(a), axis, keepdims)), t.dtype, axis)
     return np.sum(np.where(won, divided(t, count), 0.0), axis=axis, keepdims=keepdims)
 
 
-def _others(a: Any, out: Any, axis: Any) -> Any:
+def _others(a: Array, out: Array, axis: Axis) -> Array:
     """For each element the product of all others along `axis`."""
     if not maybe_any(raw(a) == 0):
         return out / a
@@ -91,7 +92,7 @@ def _others(a: Any, out: Any, axis: Any) -> Any:
 def _reducing(ufunc: np.ufunc, function: Any) -> Any:
     """`ufunc.reduce`; NumPy's `function` of the same meaning for other libraries' arrays."""
 
-    def forward(a: Any, axis: Any, keepdims: Any) -> Any:
+    def forward(a: Array, axis: Axis, keepdims: Any) -> Array:
         if type(a) is np.ndarray:
             return ufunc.reduce(a, axis=axis, keepdims=keepdims)
         return function(a, axis=axis, keepdims=keepdims)
@@ -135,7 +136,7 @@ reduce_min = reduction(
 _total, _most = _reducing(np.add, np.sum), _reducing(np.maximum, np.max)
 
 
-def _logsumexp(a: Any, axis: Any, keepdims: Any) -> Any:
+def _logsumexp(a: Array, axis: Axis, keepdims: Any) -> Array:
     """log(sum(exp(a))) with the largest element taken out first, so that nothing overflows."""
     if a.size == 0:
         return np.logaddexp.reduce(a, axis=axis, keepdims=keepdims)
@@ -157,7 +158,7 @@ reduce_logsumexp = reduction(_logsumexp, partial=lambda a, out: np.exp(a - out),
         call(r(3, 4), axis=(0, 1), b=np.array([1.0, 0.0, 2.0, 0.5])),
     ]
 )
-def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False) -> Any:
+def logsumexp(a: Array, axis: Axis = None, b: Array = None, keepdims: bool = False, return_sign: bool = False) -> Array:
     """log(sum(b * exp(a))) for numbers of any size, with the arguments of `scipy.special.logsumexp`.
 
     Args:
@@ -197,20 +198,20 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, r
     flags=("moves",),
     samples=lambda r: [call(r(5)), call(r(2, 3, 4), axis=(0, -1)), call(r(3, 4), 1, True)],
 )
-def reduce_mean(a: Any, /, axis: Any = None, keepdims: Any = False) -> Any:
+def reduce_mean(a: Array, /, axis: Axis = None, keepdims: Any = False) -> Array:
     if a.dtype.kind == "f" and a.dtype.itemsize > 2 and a.size and (a.shape or axis is None):
         total = _total(a, axis, keepdims)
         return total / (a.size // total.size)
     return np.mean(a, axis=axis, keepdims=keepdims)
 
 
-def _centred(a: Any, axis: Any) -> Any:
+def _centred(a: Array, axis: Axis) -> Array:
     """a - mean; conjugated where complex, since `reduction` conjugates it once more."""
     apart = a - np.mean(a, axis=axis, keepdims=True)
     return np.conj(apart) if apart.dtype.kind == "c" else apart
 
 
-def _spread(shape: tuple[int, ...], axis: Any, ddof: float) -> Any:
+def _spread(shape: tuple[int, ...], axis: Axis, ddof: float) -> Any:
     return max(count_along(shape, axis) - ddof, 0) or float("nan")
 
 
@@ -223,7 +224,7 @@ reduce_var = reduction(
 )
 
 
-def _std_slope(a: Any, out: Any, a_shape: tuple[int, ...], axis: Any, ddof: float) -> Any:
+def _std_slope(a: Array, out: Array, a_shape: tuple[int, ...], axis: Axis, ddof: float) -> Array:
     """(a - mean) / (n - ddof) / std, and 0 where all elements are equal."""
     flat = np.equal(out, 0)
     return np.where(flat, 0, _centred(a, axis) / np.where(flat, 1, out)) / _spread(a_shape, axis, ddof)
@@ -238,11 +239,11 @@ reduce_std = reduction(
 )
 
 
-def _like(number: Any, dtype: Any) -> Any:
+def _like(number: Any, dtype: DType) -> Any:
     return cast(Any, number if isinstance(number, Box) else as_array(number)).astype(dtype)[()]
 
 
-def _reduced(op: Any, combine: Any, identity: Any, a: Any, options: dict[str, Any]) -> Any:
+def _reduced(op: Any, combine: Any, identity: Any, a: Array, options: dict[str, Any]) -> Array:
     """A reduction with all of NumPy's arguments; what `where` leaves out is replaced by `identity`."""
     axis, where, initial, dtype = options["axis"], options["where"], options["initial"], options["dtype"]
     start = initial if identity is None else identity
@@ -274,14 +275,14 @@ _whole = lambda r: [  # noqa: E731 - a table of samples, shared by four function
 
 @composite(np.sum, samples=_whole, errors=lambda r: [call(r(3), axis=1)])
 def sum_(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
+    a: Array,
+    axis: Axis = None,
+    dtype: DType = None,
+    out: Array = None,
     keepdims: Any = False,
-    initial: Any = None,
-    where: Any = True,
-) -> Any:
+    initial: Array = None,
+    where: Array = True,
+) -> Array:
     if dtype is None and out is None and initial is None and where is True:
         return reduce_sum(a, axis=axis, keepdims=operator.index(keepdims) != 0)
     return _reduced(reduce_sum, np.add, 0, a, locals())
@@ -289,14 +290,14 @@ def sum_(
 
 @composite(np.prod, samples=_whole)
 def prod_(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
+    a: Array,
+    axis: Axis = None,
+    dtype: DType = None,
+    out: Array = None,
     keepdims: Any = False,
-    initial: Any = None,
-    where: Any = True,
-) -> Any:
+    initial: Array = None,
+    where: Array = True,
+) -> Array:
     if dtype is None and out is None and initial is None and where is True:
         return reduce_prod(a, axis=axis, keepdims=bool(keepdims))
     return _reduced(reduce_prod, np.multiply, 1, a, locals())
@@ -304,8 +305,8 @@ def prod_(
 
 @composite(np.max, np.amax, samples=_whole, errors=lambda r: [call(r(0))])
 def max_(
-    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
-) -> Any:
+    a: Array, axis: Axis = None, out: Array = None, keepdims: Any = False, initial: Array = None, where: Array = True
+) -> Array:
     if out is None and initial is None and where is True:
         return reduce_max(a, axis=axis, keepdims=bool(keepdims))
     return _reduced(reduce_max, np.maximum, None, a, {**locals(), "dtype": None})
@@ -313,14 +314,14 @@ def max_(
 
 @composite(np.min, np.amin, samples=_whole, errors=lambda r: [call(r(0))])
 def min_(
-    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
-) -> Any:
+    a: Array, axis: Axis = None, out: Array = None, keepdims: Any = False, initial: Array = None, where: Array = True
+) -> Array:
     if out is None and initial is None and where is True:
         return reduce_min(a, axis=axis, keepdims=bool(keepdims))
     return _reduced(reduce_min, np.minimum, None, a, {**locals(), "dtype": None})
 
 
-def _moment(op: Any, a: Any, where: Any, dtype: Any, out: Any, options: dict[str, Any]) -> Any:
+def _moment(op: Any, a: Array, where: Array, dtype: DType, out: Array, options: dict[str, Any]) -> Array:
     """A mean-like reduction with NumPy's `dtype` and `out`; `where` needs the sums themselves."""
     if dtype is not None:
         a = a.astype(dtype)
@@ -332,7 +333,7 @@ def _moment(op: Any, a: Any, where: Any, dtype: Any, out: Any, options: dict[str
     return store(result, out)
 
 
-def _wide(a: Any, dtype: Any) -> Any:
+def _wide(a: Array, dtype: DType) -> Array:
     """`a` in `dtype`, or in that in which NumPy computes means: whole numbers and half precision are widened."""
     given = dtype_of(a)
     if dtype is None:
@@ -340,7 +341,7 @@ def _wide(a: Any, dtype: Any) -> Any:
     return a if given == dtype else a.astype(dtype)
 
 
-def _number_of(where: Any, a: Any, axis: Any, keepdims: Any, dtype: Any) -> Any:
+def _number_of(where: Array, a: Array, axis: Axis, keepdims: Any, dtype: DType) -> Array:
     """How many elements `where` takes, as real numbers of the precision of `dtype`."""
     where = where if backend_of(where) else beside(a, where)
     count = np.sum(np.broadcast_to(where, np.shape(a)), axis=axis, keepdims=keepdims)
@@ -356,8 +357,8 @@ def _number_of(where: Any, a: Any, axis: Any, keepdims: Any, dtype: Any) -> Any:
     ],
 )
 def mean(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
-) -> Any:
+    a: Array, axis: Axis = None, dtype: DType = None, out: Array = None, keepdims: Any = False, *, where: Array = True
+) -> Array:
     if where is not True:
         total = np.sum(_wide(a, dtype), axis=axis, keepdims=keepdims, where=where)
         mean = total / _number_of(where, a, axis, keepdims, total.dtype)
@@ -376,17 +377,17 @@ def mean(
     ],
 )
 def var(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
+    a: Array,
+    axis: Axis = None,
+    dtype: DType = None,
+    out: Array = None,
     ddof: float = 0,
     keepdims: Any = False,
     *,
-    where: Any = True,
-    mean: Any = None,
+    where: Array = True,
+    mean: Array = None,
     correction: Any = None,
-) -> Any:
+) -> Array:
     ddof = ddof if correction is None else correction
     if where is True and mean is None:
         options = {"axis": axis, "keepdims": bool(keepdims), "ddof": ddof}
@@ -400,17 +401,17 @@ def var(
 
 @composite(np.std, samples=lambda r: [call(r(3, 4)), call(r(3, 4), axis=1, ddof=1, keepdims=True)])
 def std(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
+    a: Array,
+    axis: Axis = None,
+    dtype: DType = None,
+    out: Array = None,
     ddof: float = 0,
     keepdims: Any = False,
     *,
-    where: Any = True,
-    mean: Any = None,
+    where: Array = True,
+    mean: Array = None,
     correction: Any = None,
-) -> Any:
+) -> Array:
     ddof = ddof if correction is None else correction
     if where is True and mean is None:
         options = {"axis": axis, "keepdims": bool(keepdims), "ddof": ddof}
@@ -419,11 +420,13 @@ def std(
 
 
 @composite(np.ptp, samples=lambda r: [call(r(3, 4)), call(r(3, 4), axis=1)])
-def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+def ptp(a: Array, axis: Axis = None, out: Array = None, keepdims: Any = False) -> Array:
     return store(np.max(a, axis=axis, keepdims=keepdims) - np.min(a, axis=axis, keepdims=keepdims), out)
 
 
-def _logaddexp_reduced(a: Any, axis: Any = 0, keepdims: Any = False, initial: Any = None, where: Any = True) -> Any:
+def _logaddexp_reduced(
+    a: Array, axis: Axis = 0, keepdims: Any = False, initial: Array = None, where: Array = True
+) -> Array:
     none = np.zeros(0, a.dtype)
     a = a if a.dtype.kind == "f" else a.astype(np.logaddexp(none, none).dtype)  # differences of whole numbers wrap
     options = {"axis": axis, "keepdims": keepdims, "initial": initial, "where": where, "dtype": None, "out": None}

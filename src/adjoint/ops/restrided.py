@@ -12,17 +12,18 @@ from adjoint.core.constructors import linear
 from adjoint.core.errors import ArgumentError
 from adjoint.core.memory import Memory, lies
 from adjoint.core.op import call
+from adjoint.core.types import Array, ShapeLike
 from adjoint.ops.indexing import scatter_add
 
 Ints = tuple[int, ...]
 
 
-def _spread(g: Any, x_shape: Ints, shape: Ints, strides: Ints, of: Ints) -> Any:
+def _spread(g: Array, x_shape: Ints, shape: Ints, strides: Ints, of: Ints) -> Array:
     places = _places(x_shape, shape, strides, of)
     return np.reshape(scatter_add(g, index=(places,), shape=(math.prod(x_shape),), repeats=True), x_shape)
 
 
-def _each(x: Any, shape: Ints, strides: Ints, of: Ints) -> Any:
+def _each(x: Array, shape: Ints, strides: Ints, of: Ints) -> Array:
     return np.reshape(x, (x.shape[0], -1))[:, _places(x.shape[1:], shape, strides, of)]
 
 
@@ -36,7 +37,7 @@ def _each(x: Any, shape: Ints, strides: Ints, of: Ints) -> Any:
         call(r(3, 3), shape=(3,), strides=(32,), of=(24, 8)),
     ],
 )
-def at_strides(x: Any, /, shape: Any = (), strides: Any = (), of: Any = (), writeable: bool = True) -> Any:
+def at_strides(x: Array, /, shape: ShapeLike = (), strides: Any = (), of: Any = (), writeable: bool = True) -> Array:
     """`as_strided` of an array with the strides `of`; of one that lies otherwise, a copy of the same elements."""
     places = _places(x.shape, shape, strides, of)
     if not is_foreign(x) and x.strides == of:
@@ -44,7 +45,7 @@ def at_strides(x: Any, /, shape: Any = (), strides: Any = (), of: Any = (), writ
     return np.ravel(x)[places]
 
 
-def restrided(x: Any, shape: Any, strides: Any, writeable: bool) -> Any:
+def restrided(x: Array, shape: ShapeLike, strides: Any, writeable: bool) -> Array:
     """NumPy's `as_strided` of a box.
 
     Raises:
@@ -71,7 +72,7 @@ def _places(x_shape: Ints, shape: Ints, strides: Ints, of: Ints) -> Any:
 
 def _offsets(shape: Ints, strides: Ints) -> Any:
     """How many bytes after the first element each one lies."""
-    total: Any = np.zeros(shape, int)
+    total: Array = np.zeros(shape, int)
     for axis, (n, stride) in enumerate(zip(shape, strides, strict=True)):
         total = total + np.reshape(np.arange(n) * stride, (-1, *(1,) * (len(shape) - axis - 1)))
     return total

@@ -15,6 +15,7 @@ from adjoint.core.memory import LOCKED_VIEW, NEW_C
 from adjoint.core.op import call
 from adjoint.core.protocol import store
 from adjoint.core.pullbacks import dtype_of
+from adjoint.core.types import Array, Axis, DType
 from adjoint.ops.comparison import not_equal
 from adjoint.ops.indexing import scatter_add, scattered
 
@@ -38,7 +39,7 @@ choose_either = elementwise(
 
 
 @composite(np.where, samples=lambda r: [call(np.array([True, False, True]), r(3), r(2, 1)), call(True, 2.0, r(2))])
-def where(condition: Any, *values: Any) -> Any:
+def where(condition: Array, *values: Array) -> Array:
     if isinstance(condition, Box) and condition.dtype.kind != "b":  # type: ignore[attr-defined]  # every box has a dtype
         condition = not_equal(condition, 0)
     if not values:
@@ -53,7 +54,7 @@ def where(condition: Any, *values: Any) -> Any:
     memory=NEW_C,
     samples=lambda r: [call([np.array([True, False, False]), np.array([True, True, False])], [r(3), r(3)], 7.0)],
 )
-def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
+def select(condlist: Sequence[Array], choicelist: Sequence[Array], default: Array = 0) -> Array:
     if len(condlist) != len(choicelist):
         raise ArgumentError(
             f"np.select needs one choice a condition; got {len(condlist)} conditions, {len(choicelist)} choices"
@@ -69,7 +70,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 
 
 @composite(np.choose, memory=NEW_C, samples=lambda r: [call(np.array([0, 1, 1]), [r(3), r(3)])])
-def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+def choose(a: Array, choices: Array, out: Array = None, mode: str = "raise") -> Array:
     if mode not in ("raise", "wrap", "clip"):
         raise ArgumentError(f"np.choose: mode is 'raise', 'wrap' or 'clip'; got {mode!r}")
     stacked = choices
@@ -111,7 +112,9 @@ clamp = elementwise(
         call(r(2, 3), r(3, low=-1, high=-0.5), None),
     ],
 )
-def clip(a: Any, a_min: Any = ..., a_max: Any = ..., out: Any = None, *, min: Any = ..., max: Any = ...) -> Any:
+def clip(
+    a: Array, a_min: Array = ..., a_max: Array = ..., out: Array = None, *, min: Array = ..., max: Array = ...
+) -> Array:
     if a_min is ... and a_max is ...:
         low, high = (None if bound is ... else bound for bound in (min, max))
     elif a_min is ... or a_max is ...:
@@ -126,7 +129,7 @@ def clip(a: Any, a_min: Any = ..., a_max: Any = ..., out: Any = None, *, min: An
     return store(clamp(a, low, high), out)
 
 
-def _range(dtype: Any) -> tuple[Any, Any]:
+def _range(dtype: DType) -> tuple[Any, Any]:
     """The least and the largest number of `dtype`, as Python's, which do not promote."""
     if dtype.kind in "fc":
         return -np.inf, np.inf
@@ -139,12 +142,12 @@ def _range(dtype: Any) -> tuple[Any, Any]:
     samples=lambda r: [call(r(3, 4)), call(r(2, 3, 3), -1)],
     flags=("idempotent", "moves", "pads", "selects"),
 )
-def tril(m: Any, /, k: int = 0) -> Any:
+def tril(m: Array, /, k: int = 0) -> Array:
     return np.tril(m, k)
 
 
 @composite(np.tril, samples=lambda r: [call(r(3, 4)), call(r(3), 1)])
-def lower_triangle(m: Any, k: int = 0) -> Any:
+def lower_triangle(m: Array, k: int = 0) -> Array:
     return tril(_as_rows(m), k)
 
 
@@ -154,16 +157,16 @@ def lower_triangle(m: Any, k: int = 0) -> Any:
     samples=lambda r: [call(r(3, 4)), call(r(2, 3, 3), 1)],
     flags=("idempotent", "moves", "pads", "selects"),
 )
-def triu(m: Any, /, k: int = 0) -> Any:
+def triu(m: Array, /, k: int = 0) -> Array:
     return np.triu(m, k)
 
 
 @composite(np.triu, samples=lambda r: [call(r(3, 4)), call(r(3), 1)])
-def upper_triangle(m: Any, k: int = 0) -> Any:
+def upper_triangle(m: Array, k: int = 0) -> Array:
     return triu(_as_rows(m), k)
 
 
-def _as_rows(m: Any) -> Any:
+def _as_rows(m: Array) -> Array:
     """Of a vector, the square matrix whose rows it is, as NumPy has it."""
     return np.broadcast_to(m, (np.shape(m)[0],) * 2) if np.ndim(m) == 1 else m
 
@@ -174,7 +177,7 @@ def _places(shape: tuple[int, ...], offset: int) -> tuple[Any, Any]:
     return i + max(-offset, 0), i + max(offset, 0)
 
 
-def _on_diagonal(g: Any, a_shape: tuple[int, ...], offset: int, axis1: int, axis2: int) -> Any:
+def _on_diagonal(g: Array, a_shape: tuple[int, ...], offset: int, axis1: int, axis2: int) -> Array:
     """Zeros of `a_shape` with `g` on a diagonal."""
     if len(a_shape) == 2:
         rows, columns = _places(a_shape if axis1 % 2 == 0 else a_shape[::-1], offset)
@@ -193,17 +196,17 @@ def _on_diagonal(g: Any, a_shape: tuple[int, ...], offset: int, axis1: int, axis
     samples=lambda r: [call(r(3, 4)), call(r(2, 3, 4), 1, 1, 2), call(r(3, 4), -1, 1, 0), call(r(2, 3, 4), -1, 2, 0)],
     errors=lambda r: [call(r(3))],
 )
-def diagonal(a: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+def diagonal(a: Array, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
     return np.diagonal(a, offset, axis1, axis2)
 
 
 @composite(np.trace, samples=lambda r: [call(r(3, 4)), call(r(2, 3, 3), offset=1, axis1=1, axis2=2)])
-def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
+def trace(a: Array, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DType = None, out: Array = None) -> Array:
     return store(np.sum(np.diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype), out)
 
 
 @composite(np.diag, samples=lambda r: [call(r(3)), call(r(3), -1), call(r(3, 4)), call(r(3, 4), 1)])
-def diag(v: Any, k: int = 0) -> Any:
+def diag(v: Array, k: int = 0) -> Array:
     if np.ndim(v) == 2:
         return np.diagonal(v, k)
     if np.ndim(v) != 1:
@@ -214,15 +217,15 @@ def diag(v: Any, k: int = 0) -> Any:
 
 
 @composite(np.diagflat, samples=lambda r: [call(r(2, 2)), call(r(3), 1)])
-def diagflat(v: Any, k: int = 0) -> Any:
+def diagflat(v: Array, k: int = 0) -> Array:
     return np.diag(np.ravel(v), k)
 
 
 @composite(np.extract, samples=lambda r: [call(np.array([True, False, True]), r(3))])
-def extract(condition: Any, arr: Any) -> Any:
+def extract(condition: Array, arr: Array) -> Array:
     return np.ravel(arr)[np.nonzero(np.ravel(condition))[0]]
 
 
 @composite(np.compress, memory=NEW_C, samples=lambda r: [call([True, False, True], r(3, 4), 0), call([0, 1], r(2, 2))])
-def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
+def compress(condition: Array, a: Array, axis: Axis = None, out: Array = None) -> Array:
     return store(np.take(a, np.nonzero(np.asarray(condition))[0], axis), out)

@@ -11,6 +11,7 @@ import numpy as np
 
 from adjoint.core.constructors import composite
 from adjoint.core.op import call
+from adjoint.core.types import Array, Axis
 from adjoint.ops.indexing import take
 from adjoint.ops.order import on_values
 
@@ -18,8 +19,8 @@ from adjoint.ops.order import on_values
 class UniqueAllResult(NamedTuple):
     """Distinct values, where each first stands, which of them each element is, and how often each occurs."""
 
-    values: Any
-    indices: Any
+    values: Array
+    indices: Array
     inverse_indices: Any
     counts: Any
 
@@ -27,14 +28,14 @@ class UniqueAllResult(NamedTuple):
 class UniqueCountsResult(NamedTuple):
     """Distinct values, and how often each occurs."""
 
-    values: Any
+    values: Array
     counts: Any
 
 
 class UniqueInverseResult(NamedTuple):
     """Distinct values, and which of them each element is."""
 
-    values: Any
+    values: Array
     inverse_indices: Any
 
 
@@ -47,7 +48,7 @@ def unique(
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
-    axis: Any = None,
+    axis: Axis = None,
     *,
     equal_nan: bool = True,
     sorted: bool = True,
@@ -63,29 +64,29 @@ def unique(
 
 
 @composite(np.unique_values, samples=lambda r: [call(r(5))])
-def unique_values(x: Any, /) -> Any:
+def unique_values(x: Array, /) -> Array:
     return np.unique(x, equal_nan=False)
 
 
 @composite(np.unique_all, samples=lambda r: [call(r(2, 3))])
-def unique_all(x: Any, /) -> UniqueAllResult:
+def unique_all(x: Array, /) -> UniqueAllResult:
     found = on_values(np.unique_all, x)
     return UniqueAllResult(take(x, found[1]), *found[1:])
 
 
 @composite(np.unique_counts, samples=lambda r: [call(r(2, 3))])
-def unique_counts(x: Any, /) -> UniqueCountsResult:
+def unique_counts(x: Array, /) -> UniqueCountsResult:
     _, at, _, counts = on_values(np.unique_all, x)
     return UniqueCountsResult(take(x, at), counts)
 
 
 @composite(np.unique_inverse, samples=lambda r: [call(r(2, 3))])
-def unique_inverse(x: Any, /) -> UniqueInverseResult:
+def unique_inverse(x: Array, /) -> UniqueInverseResult:
     _, at, inverse, _ = on_values(np.unique_all, x)
     return UniqueInverseResult(take(x, at), inverse)
 
 
-def _distinct(x: Any, assume_unique: bool = False) -> Any:
+def _distinct(x: Array, assume_unique: bool = False) -> Array:
     return np.ravel(x) if assume_unique else np.unique(x)
 
 
@@ -93,10 +94,10 @@ def _distinct(x: Any, assume_unique: bool = False) -> Any:
     np.intersect1d,
     samples=lambda r: [call(r(3), r(2)), call(r(3), np.array([5, 6]), return_indices=True)],
 )
-def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
+def intersect1d(ar1: Array, ar2: Array, assume_unique: bool = False, return_indices: bool = False) -> Array:
     """`numpy.intersect1d`; the values are those of `ar1`."""
 
-    def intersect1d(a: Any, b: Any) -> Any:
+    def intersect1d(a: Array, b: Array) -> Array:
         return np.intersect1d(a, b, assume_unique, return_indices=True)
 
     _, first, second = on_values(intersect1d, ar1, ar2)
@@ -105,13 +106,13 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
 
 
 @composite(np.union1d, samples=lambda r: [call(r(2, 2), r(3))])
-def union1d(ar1: Any, ar2: Any) -> Any:
+def union1d(ar1: Array, ar2: Array) -> Array:
     return np.unique(np.concatenate([np.ravel(ar1), np.ravel(ar2)]))
 
 
 @composite(np.setdiff1d, samples=lambda r: [call(r(5), r(2)), call(r(3), r(2), assume_unique=True)])
-def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
-    def setdiff1d(own: Any, other: Any) -> Any:
+def setdiff1d(ar1: Array, ar2: Array, assume_unique: bool = False) -> Array:
+    def setdiff1d(own: Any, other: Array) -> Array:
         return np.flatnonzero(~np.isin(own, other, assume_unique=True))
 
     own = _distinct(ar1, assume_unique)
@@ -119,7 +120,7 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
 
 
 @composite(np.setxor1d, samples=lambda r: [call(r(3), r(2)), call(r(3), r(2), assume_unique=True)])
-def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+def setxor1d(ar1: Array, ar2: Array, assume_unique: bool = False) -> Array:
     def setxor1d(both: Any) -> Any:
         if not len(both):
             return np.zeros(0, int)

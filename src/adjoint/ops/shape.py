@@ -29,10 +29,11 @@ from adjoint.core.places import place_of, users_frame, warn_at
 from adjoint.core.protocol import detached
 from adjoint.core.pullbacks import unbroadcast
 from adjoint.core.registry import operation
+from adjoint.core.types import Array, Axis, DType, ShapeLike
 from adjoint.ops.indexing import kept, scatter_add
 
 
-def counted_from_one(axis: Any, ndim: int = 0) -> Any:
+def counted_from_one(axis: Axis, ndim: int = 0) -> Any:
     """`axis` of a sample, in a stack of them of `ndim` axes. None is all but the first."""
     if axis is None:
         return tuple(range(1, ndim))
@@ -45,7 +46,7 @@ def counted_from_one(axis: Any, ndim: int = 0) -> Any:
     return axis + 1 if axis >= 0 else axis
 
 
-def lined_up(xs: Sequence[Any], stacked: Sequence[bool]) -> list[Any]:
+def lined_up(xs: Sequence[Array], stacked: Sequence[bool]) -> list[Array]:
     """Arrays, some of them stacks of samples, such that NumPy broadcasts the samples' own axes from the right."""
     ranks = [(x.ndim if type(x) is np.ndarray else np.ndim(x)) - s for x, s in zip(xs, stacked, strict=True)]
     most = max(ranks)
@@ -55,7 +56,7 @@ def lined_up(xs: Sequence[Any], stacked: Sequence[bool]) -> list[Any]:
     ]
 
 
-def _reshape_each(a: Any, shape: Any, order: Any) -> Any:
+def _reshape_each(a: Array, shape: ShapeLike, order: Any) -> Array:
     shape = tuple(shape) if np.ndim(shape) else (shape,)
     if order == "F":
         return np.moveaxis(np.reshape(np.moveaxis(a, 0, -1), (*shape, a.shape[0]), order="F"), -1, 0)
@@ -64,11 +65,11 @@ def _reshape_each(a: Any, shape: Any, order: Any) -> Any:
     return np.reshape(a, (a.shape[0], *shape), order=order)
 
 
-def _backwards(shape: Any) -> tuple[int, ...]:
+def _backwards(shape: ShapeLike) -> tuple[int, ...]:
     return tuple(shape)[::-1] if np.ndim(shape) else (shape,)
 
 
-def _unreshaped(g: Any, a_shape: tuple[int, ...], order: Any) -> Any:
+def _unreshaped(g: Array, a_shape: tuple[int, ...], order: Any) -> Array:
     back: Any = reshape
     return back(g, shape=a_shape, order=order)
 
@@ -82,7 +83,7 @@ def _unreshaped(g: Any, a_shape: tuple[int, ...], order: Any) -> Any:
     samples=lambda r: [call(r(3, 4), (2, -1)), call(r(2, 3), shape=6, order="F"), call(r(), (1,))],
     errors=lambda r: [call(r(3, 4), (5,))],
 )
-def reshape(a: Any, /, shape: Any = None, order: Any = "C", copy: Any = None) -> Any:
+def reshape(a: Array, /, shape: ShapeLike = None, order: Any = "C", copy: Any = None) -> Array:
     if order == "A":  # a cotangent may lie otherwise in memory
         raise ArgumentError("np.reshape of a tensor takes order 'C' or 'F'; got 'A'. Say which of them is meant")
     if is_foreign(a):  # whose memory is its own affair
@@ -90,11 +91,11 @@ def reshape(a: Any, /, shape: Any = None, order: Any = "C", copy: Any = None) ->
     return np.reshape(a, shape, order=order, copy=copy)
 
 
-def _each_axis(axes: Any) -> Any:
+def _each_axis(axes: Axis) -> Any:
     return axes if np.ndim(axes) else (axes,)
 
 
-def _in_line(a: Any, order: Any) -> Any:
+def _in_line(a: Array, order: Any) -> Array:
     """The elements of `a` in one line; by order "A" and "K", as they lie in memory."""
     if order in ("A", "K"):
         model = lies(a)
@@ -106,7 +107,7 @@ def _in_line(a: Any, order: Any) -> Any:
 
 
 @composite(np.ravel, samples=lambda r: [call(r(3, 4)), call(r(3, 4), "F")])
-def ravel(a: Any, order: Any = "C") -> Any:
+def ravel(a: Array, order: Any = "C") -> Array:
     line = _in_line(a, order)
     # NumPy's own line is never a view with gaps, which `reshape` may give.
     return line if getattr(lies(line), "flags", _WHOLE).c_contiguous else np.copy(line)
@@ -116,7 +117,7 @@ _WHOLE = np.empty(0).flags
 
 
 @composite(samples=lambda r: [call(r(3, 4)), call(r(3, 4), order="F")])
-def flatten(a: Any, order: Any = "C", end_dim: int = -1) -> Any:
+def flatten(a: Array, order: Any = "C", end_dim: int = -1) -> Array:
     """A copy of the elements in one line: NumPy's method of this name. For a number, PyTorch's."""
     if isinstance(order, int):
         return operation("flatten_axes")(a, order, end_dim)
@@ -137,7 +138,7 @@ def flatten(a: Any, order: Any = "C", end_dim: int = -1) -> Any:
     samples=lambda r: [call(r(3, 4)), call(r(2, 3, 4), (1, -1, 0)), call(r(3), 0)],
     errors=lambda r: [call(r(3, 4), (0, 0))],
 )
-def transpose(a: Any, /, axes: Any = None) -> Any:
+def transpose(a: Array, /, axes: Axis = None) -> Array:
     return np.transpose(a, axes)
 
 
@@ -149,7 +150,7 @@ def transpose(a: Any, /, axes: Any = None) -> Any:
     flags=("moves",),
     samples=lambda r: [call(r(2, 3, 4))],
 )
-def matrix_transpose(x: Any, /) -> Any:
+def matrix_transpose(x: Array, /) -> Array:
     return np.matrix_transpose(x)
 
 
@@ -161,7 +162,7 @@ def matrix_transpose(x: Any, /) -> Any:
     flags=("moves",),
     samples=lambda r: [call(r(2, 3, 4), 0, -1)],
 )
-def swapaxes(a: Any, /, axis1: Any = None, axis2: Any = None) -> Any:
+def swapaxes(a: Array, /, axis1: Any = None, axis2: Any = None) -> Array:
     return np.swapaxes(a, axis1, axis2)
 
 
@@ -173,12 +174,12 @@ def swapaxes(a: Any, /, axis1: Any = None, axis2: Any = None) -> Any:
     flags=("moves",),
     samples=lambda r: [call(r(2, 3, 4), 0, -1), call(r(2, 3, 4), (0, 1), (-1, 0))],
 )
-def moveaxis(a: Any, /, source: Any = None, destination: Any = None) -> Any:
+def moveaxis(a: Array, /, source: Any = None, destination: Any = None) -> Array:
     return np.moveaxis(a, source, destination)
 
 
 @composite(np.rollaxis, samples=lambda r: [call(r(2, 3, 4), 2), call(r(2, 3, 4), 0, 2)])
-def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+def rollaxis(a: Array, axis: int, start: int = 0) -> Array:
     order = np.rollaxis(np.empty((1,) * np.ndim(a)), axis, start)  # checks the arguments
     n = order.ndim
     axis, start = axis % n, start + n * (start < 0)
@@ -194,7 +195,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     samples=lambda r: [call(r(1, 3, 1)), call(r(1, 3, 1), axis=0)],
     errors=lambda r: [call(r(2, 3), axis=0)],
 )
-def squeeze(a: Any, /, axis: Any = None) -> Any:
+def squeeze(a: Array, /, axis: Axis = None) -> Array:
     return np.squeeze(a, axis)
 
 
@@ -206,11 +207,11 @@ def squeeze(a: Any, /, axis: Any = None) -> Any:
     flags=("moves",),
     samples=lambda r: [call(r(3, 4), 1), call(r(3, 4), (0, -1))],
 )
-def expand_dims(a: Any, /, axis: Any = 0) -> Any:
+def expand_dims(a: Array, /, axis: Axis = 0) -> Array:
     return np.expand_dims(a, axis)
 
 
-def as_assigned(value: Any, shape: Any) -> Any:
+def as_assigned(value: Array, shape: ShapeLike) -> Array:
     """`value` as an assignment broadcasts it to `shape`: without leading axes of one."""
     shape = tuple(np.atleast_1d(shape).tolist()) if not isinstance(shape, tuple | list) else shape  # 3 for (3,)
     shape = shape if isinstance(shape, tuple) else (shape,)
@@ -220,7 +221,7 @@ def as_assigned(value: Any, shape: Any) -> Any:
     return np.broadcast_to(value, shape)
 
 
-def _broadcast_each(array: Any, shape: Any) -> Any:
+def _broadcast_each(array: Array, shape: ShapeLike) -> Array:
     n, extra = array.shape[0], len(shape) - array.ndim + 1
     return np.broadcast_to(np.reshape(array, (n, *(1,) * extra, *array.shape[1:])), (n, *shape))
 
@@ -234,7 +235,7 @@ def _broadcast_each(array: Any, shape: Any) -> Any:
     samples=lambda r: [call(r(3, 1), (2, 3, 4)), call(r(), (2,))],
     errors=lambda r: [call(r(3), (2,))],
 )
-def broadcast_to(array: Any, /, shape: Any = None, subok: bool = False) -> Any:
+def broadcast_to(array: Array, /, shape: ShapeLike = None, subok: bool = False) -> Array:
     return spread_to(array, shape)
 
 
@@ -252,17 +253,17 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
     flags=("moves",),
     samples=lambda r: [call(r(3, 4)), call(r(3, 4), axis=1), call(r(2, 3, 4), (0, 2))],
 )
-def flip(m: Any, /, axis: Any = None) -> Any:
+def flip(m: Array, /, axis: Axis = None) -> Array:
     return np.flip(m, axis)
 
 
 @composite(np.flipud, samples=lambda r: [call(r(3, 4))])
-def flipud(m: Any) -> Any:
+def flipud(m: Array) -> Array:
     return np.flip(m, 0)
 
 
 @composite(np.fliplr, samples=lambda r: [call(r(3, 4))])
-def fliplr(m: Any) -> Any:
+def fliplr(m: Array) -> Array:
     return np.flip(m, 1)
 
 
@@ -278,7 +279,7 @@ def fliplr(m: Any) -> Any:
     flags=("moves",),
     samples=lambda r: [call(r(3, 4), 2), call(r(3, 4), 1, axis=1), call(r(3, 4), (1, 2), axis=(0, 1))],
 )
-def roll(a: Any, /, shift: Any = None, axis: Any = None) -> Any:
+def roll(a: Array, /, shift: Array = None, axis: Axis = None) -> Array:
     return np.roll(a, shift, axis)
 
 
@@ -290,11 +291,11 @@ def roll(a: Any, /, shift: Any = None, axis: Any = None) -> Any:
     flags=("moves",),
     samples=lambda r: [call(r(3, 4)), call(r(2, 3, 4), 3, (1, 2))],
 )
-def rot90(m: Any, /, k: int = 1, axes: Any = (0, 1)) -> Any:
+def rot90(m: Array, /, k: int = 1, axes: Axis = (0, 1)) -> Array:
     return np.rot90(m, k, axes)
 
 
-def _untile(g: Any, A_shape: tuple[int, ...], reps: Any) -> Any:  # noqa: N803 - NumPy's name
+def _untile(g: Array, A_shape: tuple[int, ...], reps: Any) -> Array:  # noqa: N803 - NumPy's name
     reps = tuple(reps) if np.ndim(reps) else (int(reps),)
     shape = (1,) * (len(reps) - len(A_shape)) + A_shape
     reps = (1,) * (len(shape) - len(reps)) + reps
@@ -302,7 +303,7 @@ def _untile(g: Any, A_shape: tuple[int, ...], reps: Any) -> Any:  # noqa: N803 -
     return np.reshape(np.sum(np.reshape(g, pairs), axis=tuple(range(0, len(pairs), 2))), A_shape)
 
 
-def _tile_each(A: Any, reps: Any) -> Any:  # noqa: N803 - NumPy's name
+def _tile_each(A: Array, reps: Any) -> Array:  # noqa: N803 - NumPy's name
     reps = tuple(reps) if np.ndim(reps) else (int(reps),)
     missing = len(reps) + 1 - A.ndim
     if missing > 0:
@@ -317,11 +318,11 @@ def _tile_each(A: Any, reps: Any) -> Any:  # noqa: N803 - NumPy's name
     flags=("moves",),
     samples=lambda r: [call(r(3), 2), call(r(2, 3), (2, 1, 2)), call(r(2, 3), 2)],
 )
-def tile(A: Any, /, reps: Any = None) -> Any:  # noqa: N803 - NumPy's name
+def tile(A: Array, /, reps: Any = None) -> Array:  # noqa: N803 - NumPy's name
     return np.tile(A, reps)
 
 
-def _unrepeat(g: Any, a_shape: tuple[int, ...], repeats: Any, axis: Any) -> Any:
+def _unrepeat(g: Array, a_shape: tuple[int, ...], repeats: Any, axis: Axis) -> Array:
     shape = a_shape if axis is not None else (int(np.prod(a_shape)),)
     along = axis if axis is not None else 0
     counts = np.broadcast_to(repeats, shape[along])
@@ -331,7 +332,7 @@ def _unrepeat(g: Any, a_shape: tuple[int, ...], repeats: Any, axis: Any) -> Any:
     return np.reshape(np.moveaxis(summed, 0, along), a_shape)
 
 
-def _counts(a: Any, repeats: Any) -> Any:
+def _counts(a: Array, repeats: Any) -> Array:
     return repeats if np.ndim(repeats) == 0 else beside(a, as_array(repeats))
 
 
@@ -345,12 +346,12 @@ def _counts(a: Any, repeats: Any) -> Any:
     flags=("moves", "selects"),
     samples=lambda r: [call(r(3), 2), call(r(2, 3), [1, 2, 0], axis=1), call(r(2, 3), 2)],
 )
-def repeat_each(a: Any, /, repeats: Any = 1, axis: Any = None) -> Any:
+def repeat_each(a: Array, /, repeats: Any = 1, axis: Axis = None) -> Array:
     return np.repeat(a, _counts(a, repeats), axis)
 
 
 @composite(np.repeat, samples=lambda r: [call(r(3), 2), call(r(2, 3), [1, 2, 0], axis=1), call(r(2, 3), repeats=2)])
-def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
+def repeat(a: Array, repeats: Any, axis: Axis = None) -> Array:
     if axis in (0, -1) and np.ndim(a) == 0:  # NumPy takes a number for a row of one
         axis = None
     repeats = kept(detached(repeats))
@@ -360,7 +361,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
 
 
 @composite(np.resize, samples=lambda r: [call(r(2, 3), (3, 4)), call(r(4), 3)])
-def resize(a: Any, new_shape: Any) -> Any:
+def resize(a: Array, new_shape: Any) -> Array:
     if np.any(np.less(new_shape, 0)):
         raise ArgumentError(f"np.resize: no length may be negative; got {new_shape}")
     size = int(np.prod(new_shape))
@@ -382,7 +383,7 @@ def atleast_2d(*arys: Any) -> Any:
 
 @composite(np.atleast_3d, samples=lambda r: [call(r()), call(r(3)), call(r(2, 3))])
 def atleast_3d(*arys: Any) -> Any:
-    def raised(a: Any) -> Any:
+    def raised(a: Array) -> Array:
         n, shape = np.ndim(a), np.shape(a)
         return np.reshape(a, ((1, 1, 1), (1, *shape, 1), (*shape, 1))[n]) if n < 3 else a
 
@@ -393,30 +394,30 @@ def _each(function: Any, arrays: tuple[Any, ...]) -> Any:
     return function(arrays[0]) if len(arrays) == 1 else tuple(map(function, arrays))
 
 
-def _of_each(a: Any, order: Order) -> tuple[int, ...]:
+def _of_each(a: Array, order: Order) -> tuple[int, ...]:
     """The order of axes in which a stack lies whose samples lie in `order`."""
     model = lies(a)
     return (0, *(axis + 1 for axis in axes_by(order, model[0] if len(model) else np.empty(model.shape[1:]))))
 
 
-def loses_imaginary(x: Any, dtype: Any) -> bool:
+def loses_imaginary(x: Array, dtype: DType) -> bool:
     """Whether `x` is complex and `dtype` is of real numbers."""
     kind = getattr(x, "dtype", None)
     return kind is not None and kind.kind == "c" and np.dtype(dtype).kind in "iuf"
 
 
-def real_part(x: Any) -> Any:
+def real_part(x: Array) -> Array:
     """The real part of `x`; NumPy's warning that the other one is lost has the user's line."""
     text = "Casting complex values to real discards the imaginary part"
     warn_at(place_of(users_frame()), text, np.exceptions.ComplexWarning)
     return x.real
 
 
-def _copy_each(a: Any, order: Order) -> Any:
+def _copy_each(a: Array, order: Order) -> Array:
     return copy(a, order=_of_each(a, order))
 
 
-def _astype_each(x: Any, dtype: Any, copy: bool, order: Order) -> Any:
+def _astype_each(x: Array, dtype: DType, copy: bool, order: Order) -> Array:
     return astype(x, dtype=dtype, copy=copy, order=order if order == "K" else _of_each(x, order))
 
 
@@ -428,7 +429,7 @@ def _astype_each(x: Any, dtype: Any, copy: bool, order: Order) -> Any:
     flags=("moves",),
     samples=lambda r: [call(r(3, 4)), call(r(3, 4), order="F"), call(r(2, 3, 4), order="A"), call(r(2, 3), order="C")],
 )
-def copy(a: Any, /, order: Any = "K", subok: bool = False) -> Any:
+def copy(a: Array, /, order: Any = "K", subok: bool = False) -> Array:
     return in_order(a, order)
 
 
@@ -440,7 +441,7 @@ def copy(a: Any, /, order: Any = "K", subok: bool = False) -> Any:
     flags=("moves",),
     samples=lambda r: [call(r(3, 4), np.float64), call(r(3, 4), np.float64, copy=False)],
 )
-def astype(x: Any, /, dtype: Any = None, copy: bool = True, device: Any = None, order: Any = "K") -> Any:
+def astype(x: Array, /, dtype: DType = None, copy: bool = True, device: Any = None, order: Any = "K") -> Array:
     if loses_imaginary(x, dtype):
         x, copy = real_part(x), True
     if not isinstance(order, tuple):

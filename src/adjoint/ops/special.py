@@ -19,6 +19,7 @@ from adjoint.core.memory import NEW_C
 from adjoint.core.op import Op, call
 from adjoint.core.pullbacks import NotDifferentiable
 from adjoint.core.registry import ANSWERS, operation
+from adjoint.core.types import Array, DType, ShapeLike
 from adjoint.ops import bessel  # noqa: F401 - imported for what it registers
 from adjoint.ops.forms import defined
 
@@ -67,12 +68,12 @@ log_expit = _ufunc(special.log_expit, partial=lambda x: expit(-x))
 # -- Gamma and its family ------------------------------------------------------------------------------
 
 
-def _zeta(x: Any, q: Any) -> Any:
+def _zeta(x: Array, q: Array) -> Array:
     """Hurwitz's zeta, in the dtype of its arguments: SciPy's is written in Python, and gives float64."""
     return as_array(special.zeta(x, q)).astype(_floating(np.result_type(x, q)), copy=False)[()]
 
 
-def _floating(dtype: Any) -> Any:
+def _floating(dtype: DType) -> Any:
     return dtype if dtype.kind in "fc" else np.dtype(float)
 
 
@@ -122,11 +123,11 @@ binom = _ufunc(
 )
 
 
-def gamma_density(shape: Any, x: Any) -> Any:
+def gamma_density(shape: ShapeLike, x: Array) -> Array:
     return np.exp((xlogy(shape - 1, x) - x - gammaln(shape)).astype(x.dtype))
 
 
-def beta_density(a: Any, b: Any, x: Any) -> Any:
+def beta_density(a: Array, b: Array, x: Array) -> Array:
     return np.exp((xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b)).astype(x.dtype))
 
 
@@ -165,16 +166,16 @@ betaincinv = _bounded(
 
 
 @composite(special.polygamma, samples=lambda r: [call(0, r(3, 4, low=0.5, high=3)), call(2, r(3, low=0.5, high=3))])
-def polygamma(n: int, x: Any) -> Any:
+def polygamma(n: int, x: Array) -> Array:
     """The derivative number `n` of digamma: SciPy's `polygamma` for one whole number `n`."""
     if n == 0:
-        out: Any = digamma(x)
+        out: Array = digamma(x)
         return out.astype(float) if np.result_type(x).kind in "biu" else out
     return (-1.0) ** (n + 1) * math.factorial(n) * zeta(n + 1.0, x)
 
 
 @composite(special.multigammaln, memory=NEW_C, samples=lambda r: [call(r(3, 4, low=2.5, high=4), 3)])
-def multigammaln(a: Any, d: int) -> Any:
+def multigammaln(a: Array, d: int) -> Array:
     """The logarithm of the multivariate gamma function of dimension `d`, as SciPy's."""
     if surely_any(np.less_equal(a, (d - 1) / 2)):
         raise ArgumentError(
@@ -186,12 +187,12 @@ def multigammaln(a: Any, d: int) -> Any:
 # -- Logarithms times something, and entropies -----------------------------------------------------------
 
 
-def _idle(x: Any, y: Any) -> Any:
+def _idle(x: Array, y: Array) -> Array:
     """Where x is 0 and log(y) infinite or nan: there x log(y) is 0 by convention, and so are its derivatives."""
     return np.logical_and(np.equal(x, 0), np.less_equal(y, 0))
 
 
-def _ratio(x: Any, y: Any) -> Any:
+def _ratio(x: Array, y: Array) -> Array:
     """x / y, and 0 for 0 / 0."""
     idle = np.logical_and(np.equal(x, 0), np.equal(y, 0))
     return np.where(idle, 0.0, x / np.where(idle, 1.0, y))
@@ -223,7 +224,7 @@ powm1 = _ufunc(
 )
 
 
-def _spence_slope(x: Any) -> Any:
+def _spence_slope(x: Array) -> Array:
     """log(x) / (1 - x), and its limit -1 at 1."""
     at_one = np.equal(x, 1)
     away = np.where(at_one, 2.0, x)
@@ -240,7 +241,7 @@ huber = _ufunc(
 )
 
 
-def _slant(delta: Any, x: Any) -> Any:
+def _slant(delta: Any, x: Array) -> Array:
     return np.sqrt(1 + np.square(x / delta))
 
 

@@ -11,6 +11,7 @@ from adjoint.core.box import raw
 from adjoint.core.constructors import composite
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.op import call
+from adjoint.core.types import Array, Axis, DType
 from adjoint.ops.reductions import axes_of
 
 
@@ -25,7 +26,9 @@ from adjoint.ops.reductions import axes_of
     ],
     errors=lambda r: [call(r(3, 4), weights=r(4)), call(r(3, 4), axis=0, weights=r(4))],
 )
-def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False) -> Any:
+def average(
+    a: Array, axis: Axis = None, weights: Array = None, returned: bool = False, *, keepdims: Any = False
+) -> Array:
     """`numpy.average`; differentiable in `weights` too."""
     keepdims = keepdims is not np._NoValue and bool(keepdims)
     if weights is None:
@@ -43,7 +46,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     return (result, np.broadcast_to(total, np.shape(result))) if returned else result
 
 
-def _aligned(weights: Any, a: Any, axis: Any) -> Any:
+def _aligned(weights: Array, a: Array, axis: Axis) -> Array:
     """`weights` with the dimensions of `a`."""
     weights = weights if hasattr(weights, "shape") else beside(a, np.asarray(weights))
     shape = np.shape(a)
@@ -81,16 +84,16 @@ def _aligned(weights: Any, a: Any, axis: Any) -> Any:
     errors=lambda r: [call(r(2, 2, 2)), call(r(2, 3), ddof=0.5)],
 )
 def cov(
-    m: Any,
-    y: Any = None,
+    m: Array,
+    y: Array = None,
     rowvar: bool = True,
     bias: bool = False,
     ddof: int | None = None,
     fweights: Any = None,
     aweights: Any = None,
     *,
-    dtype: Any = None,
-) -> Any:
+    dtype: DType = None,
+) -> Array:
     """`numpy.cov`; differentiable in `aweights` too."""
     if ddof is not None and ddof != int(ddof):
         raise ArgumentError(f"np.cov: ddof must be a whole number; got {ddof}")
@@ -103,7 +106,7 @@ def cov(
     weights = _weights(fweights, aweights, np.shape(x)[1])
     if weights is None:
         centred = x - np.mean(x, axis=1, keepdims=True)
-        scale: Any = np.shape(x)[1] - ddof
+        scale: Array = np.shape(x)[1] - ddof
         product = np.matmul(centred, np.conj(centred).T)
     else:
         total = np.sum(weights)
@@ -118,7 +121,7 @@ def cov(
     return np.squeeze(product / scale)
 
 
-def _variables(m: Any, rowvar: bool) -> Any:
+def _variables(m: Array, rowvar: bool) -> Array:
     if np.ndim(m) > 2:
         raise ArgumentError(f"np.cov takes one variable or a matrix of them; got {np.ndim(m)} dimensions")
     m = m if hasattr(m, "shape") else np.asarray(m)
@@ -137,7 +140,7 @@ def _weights(fweights: Any, aweights: Any, n: int) -> Any:
 
 
 @composite(np.corrcoef, samples=lambda r: [call(r(3, 5)), call(r(5), r(5)), call(r(5, 2), rowvar=False)])
-def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
+def corrcoef(x: Array, y: Array = None, rowvar: bool = True, *, dtype: DType = None) -> Array:
     c = np.cov(x, y, rowvar, dtype=dtype)
     if np.ndim(c) == 0:
         return c / c

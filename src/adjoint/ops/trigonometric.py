@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.core.constructors import elementwise
 from adjoint.core.op import call
+from adjoint.core.types import Array
 
 sin = elementwise(np.sin, partial=lambda x: np.cos(x), flags=("finite",))
 cos = elementwise(np.cos, partial=lambda x: -np.sin(x), flags=("finite",))
@@ -24,7 +23,7 @@ arccosh = elementwise(np.arccosh, partial=lambda x: 1 / (np.sqrt(x - 1) * np.sqr
 arctanh = elementwise(np.arctanh, partial=lambda x: 1 / (1 - x * x), domain=(-0.8, 0.8))
 
 
-def _over_square(z: Any, x: Any, y: Any) -> Any:
+def _over_square(z: Array, x: Array, y: Array) -> Array:
     """z / (x**2 + y**2), and 0 at the origin, where the angle has no direction to turn."""
     square = x * x + y * y
     return z / np.where(np.equal(square, 0), 1.0, square)
@@ -37,7 +36,7 @@ arctan2 = elementwise(
 )
 
 
-def _sinc_slope(x: Any) -> Any:
+def _sinc_slope(x: Array) -> Array:
     """(cos(pi x) - sinc(x)) / x, from its series near 0, where that form loses all digits."""
     small = np.less(np.abs(x), 1e-2)
     away = np.where(small, 1.0, x)

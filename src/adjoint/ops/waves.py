@@ -8,7 +8,6 @@ says. Equations: NIST Digital Library of Mathematical Functions, 9.2 (Airy), 10.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from scipy import special
 from adjoint.core.constructors import not_differentiable
 from adjoint.core.op import Rule
 from adjoint.core.pullbacks import NotDifferentiable
+from adjoint.core.types import Array, Function
 from adjoint.ops.forms import BY_ORDER, BY_SHAPE, SamplePlace, function_of, real
 from adjoint.ops.special import gamma
 
@@ -25,7 +25,7 @@ from adjoint.ops.special import gamma
 airy = function_of("x", special.airy, lambda x, out: (out[1], x * out[0], out[3], x * out[2]), at=((-2.0, 2.0),))
 
 
-def _scaled_airy(x: Any, out: Any) -> tuple[Any, Any, Any, Any]:
+def _scaled_airy(x: Array, out: Array) -> tuple[Any, Any, Any, Any]:
     """Ai comes times exp(2/3 x^(3/2)), Bi times its inverse; below 0, Bi is not scaled and Ai is nan."""
     root = np.sqrt(np.maximum(real(x, "airye"), 0.0))
     a, da, b, db = out
@@ -37,7 +37,7 @@ airye = function_of("x", special.airye, _scaled_airy, at=((0.3, 2.0),))
 # -- Kelvin ----------------------------------------------------------------------------------------------
 
 
-def _share(slope: Any, x: Any, at_zero: float) -> Any:
+def _share(slope: Any, x: Array, at_zero: float) -> Array:
     """slope / x, and its limit where x is 0."""
     zero = np.equal(x, 0)
     return np.where(zero, at_zero, slope / np.where(zero, 1.0, x))
@@ -79,7 +79,7 @@ yve: Any = _of_order(special.yve, lambda v, x: 0.5 * (yve(v - 1, real(x, "yve"))
 # -- Struve, Tricomi, Wright -----------------------------------------------------------------------------
 
 
-def _struve_source(v: Any, x: Any) -> Any:
+def _struve_source(v: Array, x: Array) -> Array:
     return (x / 2) ** v / (2 * math.sqrt(math.pi) * gamma(v + 1.5))
 
 
@@ -124,7 +124,7 @@ lambertw = function_of(
 def _pair(
     names: str,
     ufunc: Any,
-    second: Callable[..., Any],
+    second: Function,
     *fixed: float,
     x: SamplePlace,
     unit: float = 1.0,
@@ -135,7 +135,7 @@ def _pair(
     `unit`: what one unit of x is in the slope's.
     """
 
-    def slopes(*values: Any) -> tuple[Any, Any]:
+    def slopes(*values: Array) -> tuple[Array, Array]:
         *constants, x, (y, dy) = values
         return dy * unit, second(*constants, x, y, dy) * unit
 
@@ -187,7 +187,7 @@ mathieu_modsem2 = _modified_mathieu(special.mathieu_modsem2, special.mathieu_b)
 def _spheroidal(ufunc: Any, given: Any, of: Any, kind: int, radial: bool, x: SamplePlace) -> None:
     """A spheroidal function, and its form `given` a characteristic value. `kind`: 1 prolate, -1 oblate."""
 
-    def second(m: Any, n: Any, c: Any, value: Any, x: Any, y: Any, dy: Any) -> Any:
+    def second(m: Array, n: Any, c: Array, value: Array, x: Array, y: Array, dy: Any) -> Array:
         if radial and kind < 0:  # the angular equation at an imaginary argument
             return ((value - c * c * x * x - m * m / (1 + x * x)) * y - 2 * x * dy) / (1 + x * x)
         return (2 * x * dy - (value - kind * c * c * x * x - m * m / (1 - x * x)) * y) / (1 - x * x)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from adjoint.core.memory import axes_by, lies, with_strides
 from adjoint.core.op import Op, call
 from adjoint.core.pullbacks import dtype_of, shape_of, unbroadcast
 from adjoint.core.registry import register
+from adjoint.core.types import Array, Index, Settings
 from adjoint.ops.indexing import PickedView, getitem, may_repeat, pick, read, together
 from adjoint.ops.shape import as_assigned, astype, copy, loses_imaginary, real_part
 
@@ -45,7 +46,7 @@ def _slice_of(first: Any, second: Any, shape: tuple[int, ...]) -> tuple[slice, .
     return tuple(both)
 
 
-def follow(a: Any, path: Path) -> Any:
+def follow(a: Array, path: Path) -> Array:
     """The view of `a` that `path` leads to."""
     for op, settings in path:
         a = op(a, **settings)
@@ -66,7 +67,7 @@ def numbered(shape: tuple[int, ...], path: Path) -> np.ndarray:
     return numbers
 
 
-def set_region(a: np.ndarray, path: Path, index: Any, value: Any) -> None:
+def set_region(a: np.ndarray, path: Path, index: Index, value: Array) -> None:
     """``follow(a, path)[index] = value``, for an array `a` of any memory layout."""
     view = a
     for op, settings in path:
@@ -83,7 +84,7 @@ def set_region(a: np.ndarray, path: Path, index: Any, value: Any) -> None:
         view[index] = value
 
 
-def warns(op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> bool:
+def warns(op: Op, args: Sequence[Array], settings: Settings) -> bool:
     """Whether NumPy warns that `op` drops imaginary parts: of an array that is converted, or written."""
     if op is astype:
         return loses_imaginary(args[0], settings["dtype"])
@@ -93,7 +94,7 @@ def warns(op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> bool:
     return loses_imaginary(value, a.dtype if part_of(settings.get("path", ())) is None else np.dtype(float))
 
 
-def _last_writes(shape: tuple[int, ...], index: Any, count: tuple[int, ...]) -> Any:
+def _last_writes(shape: tuple[int, ...], index: Index, count: tuple[int, ...]) -> Any:
     """Which of the written values stay: where an index names an element twice, the last one does."""
     model = known_in(index)
     numbers = beside(model, np.arange(int(np.prod(count))).reshape(count))
@@ -101,20 +102,20 @@ def _last_writes(shape: tuple[int, ...], index: Any, count: tuple[int, ...]) -> 
     return np.equal(read(last, index), numbers)
 
 
-def _is_plain(index: Any) -> bool:
+def _is_plain(index: Index) -> bool:
     return not any(isinstance(part, Box) for part in (index if isinstance(index, tuple) else (index,)))
 
 
-def _mask_of_samples(index: Any, region: Any) -> Any:
+def _mask_of_samples(index: Index, region: Any) -> Any:
     """The mask that `index` is, if it differs between samples, with an axis for each of the region's; else None."""
-    mask: Any = index[0] if isinstance(index, tuple) and len(index) == 1 else index
+    mask: Array = index[0] if isinstance(index, tuple) and len(index) == 1 else index
     if isinstance(mask, tuple) or not isinstance(mask, Box) or dtype_of(mask).kind != "b":
         return None
     each: Any = mask
     return np.reshape(each, (*np.shape(each), *(1,) * (np.ndim(region) - np.ndim(each))))
 
 
-def _of_value(g: Any, value_shape: tuple[int, ...], path: Path, index: Any, repeats: bool) -> Any:
+def _of_value(g: Array, value_shape: tuple[int, ...], path: Path, index: Index, repeats: bool) -> Array:
     if type(index) is int and type(g) is np.ndarray and g.ndim == 1 and not (path or value_shape):
         return g[index]
     region = follow(g, path)
@@ -128,7 +129,7 @@ def _of_value(g: Any, value_shape: tuple[int, ...], path: Path, index: Any, repe
     return unbroadcast(np.copy(c), value_shape)
 
 
-def _of_array(g: Any, path: Path, index: Any) -> Any:
+def _of_array(g: Array, path: Path, index: Index) -> Array:
     if type(index) is int and type(g) is np.ndarray and not path:
         g[index] = 0
         return g
@@ -140,8 +141,8 @@ def _of_array(g: Any, path: Path, index: Any) -> Any:
 
 
 def _overwrite_each(
-    value: Any, a: Any, path: Path, index: Any, repeats: bool, stacked: tuple[bool, ...], n: int
-) -> Any:
+    value: Array, a: Array, path: Path, index: Index, repeats: bool, stacked: tuple[bool, ...], n: int
+) -> Array:
     """The same in every array of a stack: its elements are found by their numbers."""
     if not stacked[1]:
         a = copy(np.broadcast_to(a, (n, *np.shape(a))), order=(0, *(i + 1 for i in axes_by("K", lies(a)))))
@@ -162,7 +163,7 @@ def _overwrite_each(
     return np.reshape(flat, (n,))
 
 
-def written(a: Any, path: Path, index: Any, value: Any) -> Any:
+def written(a: Array, path: Path, index: Index, value: Array) -> Array:
     """`a` with `value` at `index` of the view that `path` leads to; the index may differ between samples."""
     for k, (op, settings) in enumerate(path):
         if isinstance(op, PickedView):
@@ -222,7 +223,7 @@ def last_writer(chosen: np.ndarray, size: int) -> np.ndarray:
         call(r(2), r(3), index=np.array([0, 0]), repeats=True),
     ],
 )
-def overwrite(value: Any, a: Any, /, path: Any = (), index: Any = ..., repeats: bool = False) -> Any:
+def overwrite(value: Array, a: Array, /, path: Any = (), index: Index = ..., repeats: bool = False) -> Array:
     """A copy of `a` in which the view that `path` leads to has `value` at `index`.
 
     The rule of `a` writes zeros into the cotangent that it is given; ``consumes`` tells the backward pass

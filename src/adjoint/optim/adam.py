@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError
+from adjoint.core.types import Array, Settings
 from adjoint.optim.optimizer import Group, Optimizer
 
 
 class Moments(Optimizer):
     """What those with running means of g and of its size share."""
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         super().check(settings)
         if not all(0 <= beta < 1 for beta in settings["betas"]):
             raise ArgumentError(f"{self._name}: betas are at least 0 and less than 1; got {settings['betas']}")
@@ -115,7 +116,7 @@ def powered(base: float, t: Any) -> Any:
     return float(power) if isinstance(power, np.generic) else power
 
 
-def _factor(x: Any, data: Any) -> Any:
+def _factor(x: Array, data: Any) -> Any:
     """`x` as a factor that leaves the dtype of `data` as it is; a Python number does."""
     return x if isinstance(x, float) else x.astype(data.dtype)
 

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.types import Array
 from adjoint.optim.adam import counted
 from adjoint.optim.optimizer import Group, Optimizer
 
 State = dict[str, Any]
 
 
-def decayed(grad: Any, data: Any, group: Group) -> Any:
+def decayed(grad: Array, data: Any, group: Group) -> Any:
     """The gradient with that of the penalty ``weight_decay / 2 * p**2``."""
     return grad + group["weight_decay"] * data if group["weight_decay"] else grad
 
@@ -71,7 +72,7 @@ class RMSprop(Optimizer):
         names = ["square", *(["momentum"] if group["momentum"] else []), *(["mean"] if group["centered"] else [])]
         return {name: np.zeros_like(data) for name in names}
 
-    def update(self, data: Any, grad: Any, state: State, group: Group, scratch: Any) -> None:
+    def update(self, data: Any, grad: Array, state: State, group: Group, scratch: Any) -> None:
         grad = decayed(grad, data, group)
         averaged(state["square"], grad * grad, group["alpha"])
         square = state["square"]
@@ -127,7 +128,7 @@ class Adagrad(Optimizer):
     def start(self, data: np.ndarray, group: Group) -> State:
         return {"sum": np.full_like(data, group["initial_accumulator_value"]), "step": np.zeros((), np.int64)}
 
-    def update(self, data: Any, grad: Any, state: State, group: Group, scratch: Any) -> None:
+    def update(self, data: Any, grad: Array, state: State, group: Group, scratch: Any) -> None:
         t = counted(state)
         grad = decayed(grad, data, group)
         state["sum"] += grad * grad
@@ -171,7 +172,7 @@ class Adadelta(Optimizer):
     def start(self, data: np.ndarray, group: Group) -> State:
         return {"square": np.zeros_like(data), "moved": np.zeros_like(data)}
 
-    def update(self, data: Any, grad: Any, state: State, group: Group, scratch: Any) -> None:
+    def update(self, data: Any, grad: Array, state: State, group: Group, scratch: Any) -> None:
         grad, eps = decayed(grad, data, group), group["eps"]
         averaged(state["square"], grad * grad, group["rho"])
         step = np.sqrt(state["moved"] + eps) / np.sqrt(state["square"] + eps) * grad

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError
+from adjoint.core.types import Array, Settings
 from adjoint.optim.adaptive import State, averaged, moved
 from adjoint.optim.optimizer import Group, Optimizer
 
@@ -48,7 +49,7 @@ class Lion(Optimizer):
     def start(self, data: np.ndarray, group: Group) -> State:
         return {"mean": np.zeros_like(data)}
 
-    def update(self, data: Any, grad: Any, state: State, group: Group, scratch: Any) -> None:
+    def update(self, data: Any, grad: Array, state: State, group: Group, scratch: Any) -> None:
         b1, b2 = group["betas"]
         data *= 1 - group["lr"] * group["weight_decay"]
         moved(data, group["lr"] * np.sign(b1 * state["mean"] + (1 - b1) * grad))
@@ -99,7 +100,7 @@ class Muon(Optimizer):
                                   "ns_coefficients": ns_coefficients, "eps": eps, "ns_steps": ns_steps,
                                   "maximize": maximize})  # fmt: skip
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         super().check(settings)
         for p in settings["params"]:
             if p.ndim != 2:
@@ -108,7 +109,7 @@ class Muon(Optimizer):
     def start(self, data: np.ndarray, group: Group) -> State:
         return {"mean": np.zeros_like(data)}
 
-    def update(self, data: Any, grad: Any, state: State, group: Group, scratch: Any) -> None:
+    def update(self, data: Any, grad: Array, state: State, group: Group, scratch: Any) -> None:
         share = group["momentum"]
         averaged(state["mean"], grad, share)
         x = (1 - share) * grad + share * state["mean"] if group["nesterov"] else state["mean"]

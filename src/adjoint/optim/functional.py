@@ -17,6 +17,7 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError
 from adjoint.core.trees import flatten
+from adjoint.core.types import Array
 
 State = Any
 
@@ -131,7 +132,7 @@ def lbfgs(lr: Any = 1.0, history: int = 10) -> Rule:
         leaves, rebuild = flatten(params)
         gradient = _like(grads, leaves)
         last, pairs = state
-        scale: Any = 1.0
+        scale: Array = 1.0
         if last is None:
             scale = 1.0 / np.maximum(1.0, sum(np.sum(np.abs(g)) for g in gradient))
         else:
@@ -156,7 +157,7 @@ def lbfgs(lr: Any = 1.0, history: int = 10) -> Rule:
     return Rule(init, update)
 
 
-def _root(x: Any) -> Any:
+def _root(x: Array) -> Any:
     """The square root; at 0 its derivative is taken as 0, so that a parameter without a gradient stays out of it."""
     positive = x > 0
     return np.where(positive, np.sqrt(np.where(positive, x, 1.0)), 0.0)
@@ -184,5 +185,5 @@ def _dot(a: list[Any], b: list[Any]) -> Any:
     return sum(np.sum(x * y) for x, y in zip(a, b, strict=True))
 
 
-def _plus(a: list[Any], weight: Any, b: list[Any]) -> list[Any]:
+def _plus(a: list[Any], weight: Array, b: list[Any]) -> list[Any]:
     return [x + weight * y for x, y in zip(a, b, strict=True)]

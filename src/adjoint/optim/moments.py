@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.types import Array
 from adjoint.optim.adam import Moments, counted, powered
 from adjoint.optim.adaptive import State, averaged, decayed, moved
 from adjoint.optim.optimizer import Group
@@ -43,7 +44,7 @@ class Adamax(Moments):
             params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize}
         )
 
-    def update(self, data: Any, grad: Any, state: State, group: Group, scratch: Any) -> None:
+    def update(self, data: Any, grad: Array, state: State, group: Group, scratch: Any) -> None:
         t, (b1, b2) = counted(state), group["betas"]
         grad = decayed(grad, data, group)
         averaged(state["mean"], grad, b1)
@@ -89,7 +90,7 @@ class NAdam(Moments):
     def start(self, data: np.ndarray, group: Group) -> State:
         return super().start(data, group) | {"product": np.ones_like(data, shape=())}
 
-    def update(self, data: Any, grad: Any, state: State, group: Group, scratch: Any) -> None:
+    def update(self, data: Any, grad: Array, state: State, group: Group, scratch: Any) -> None:
         t, (b1, b2), lr = counted(state), group["betas"], group["lr"]
         if group["decoupled_weight_decay"]:
             data *= 1 - lr * group["weight_decay"]
@@ -138,7 +139,7 @@ class RAdam(Moments):
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
                                   "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize})  # fmt: skip
 
-    def update(self, data: Any, grad: Any, state: State, group: Group, scratch: Any) -> None:
+    def update(self, data: Any, grad: Array, state: State, group: Group, scratch: Any) -> None:
         t, (b1, b2), lr = counted(state), group["betas"], group["lr"]
         if group["decoupled_weight_decay"]:
             data *= 1 - lr * group["weight_decay"]

@@ -10,6 +10,7 @@ import numpy as np
 from adjoint.core.backend import is_foreign
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, GradientError, ShapeError
+from adjoint.core.types import Settings
 from adjoint.tape import mutations
 from adjoint.tape.tensor import Tensor
 
@@ -76,7 +77,7 @@ class Optimizer:
         self.check(settings)
         self.param_groups.append(settings)
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         """Refuse settings that make no sense."""
         for name in ("lr", "weight_decay", "eps"):
             if name in settings and not settings[name] >= 0:

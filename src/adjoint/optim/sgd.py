@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError
+from adjoint.core.types import Settings
 from adjoint.optim.optimizer import Group, Optimizer
 
 
@@ -48,7 +49,7 @@ class SGD(Optimizer):
                     "maximize": maximize, "dampening": dampening}  # fmt: skip
         super().__init__(params, settings)
 
-    def check(self, settings: Mapping[str, Any]) -> None:
+    def check(self, settings: Settings) -> None:
         super().check(settings)
         if not 0 <= settings["momentum"] < 1:
             raise ArgumentError(f"SGD: momentum is at least 0 and less than 1; got {settings['momentum']}")

@@ -15,6 +15,8 @@ from itertools import takewhile
 from operator import attrgetter
 from typing import Any
 
+from adjoint.core.types import Function
+
 MODULES = ("integrate", "interpolate", "linalg", "optimize", "signal", "sparse", "spatial", "special", "stats")
 
 # Of trees here, and with derivatives that are derived; SciPy's own words for these are understood elsewhere.
@@ -25,7 +27,7 @@ _OWN_WORDS = {
 }
 
 
-def twin(function: Callable[..., Any]) -> Callable[..., Any] | None:
+def twin(function: Function) -> Callable[..., Any] | None:
     """Our function that can be called wherever `function`, one of SciPy's, is; None if there is none.
 
     Without tensors it gives what SciPy's gives. For most it is the one of the same name here; `minimize`,

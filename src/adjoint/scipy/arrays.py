@@ -10,35 +10,36 @@ from adjoint.core.backend import to_host
 from adjoint.core.box import Box, varies
 from adjoint.core.errors import ShapeError
 from adjoint.core.protocol import detached
+from adjoint.core.types import Array
 
 
-def array(x: Any) -> Any:
+def array(x: Array) -> Array:
     """An array or tensor of real or complex numbers: whole numbers and sequences become float64."""
     x = cast(Any, x) if isinstance(x, Box) else np.asarray(x)
     return x if x.dtype.kind in "fc" else x.astype(np.float64)
 
 
-def plain(x: Any) -> Any:
+def plain(x: Array) -> Array:
     """The numbers alone, as NumPy's."""
     return cast(Any, x).numpy() if isinstance(x, Box) else to_host(x)
 
 
-def constants(x: Any) -> Any:
+def constants(x: Array) -> Array:
     """The same without history: an array of NumPy's; inside vmap, one for each sample."""
     return detached(x) if varies(x) else plain(x)
 
 
-def adjoint_of(x: Any) -> Any:
+def adjoint_of(x: Array) -> Array:
     """The conjugate transpose of a matrix, or of each of a stack."""
     return conj(np.swapaxes(x, -1, -2))
 
 
-def conj(x: Any) -> Any:
+def conj(x: Array) -> Array:
     """The complex conjugate; a real array as it is."""
     return np.conj(x) if x.dtype.kind == "c" else x
 
 
-def square(name: str, a: Any) -> Any:
+def square(name: str, a: Array) -> Array:
     """`a`, a square matrix or a stack of them.
 
     Raises:
@@ -50,7 +51,7 @@ def square(name: str, a: Any) -> Any:
     return a
 
 
-def fitting(name: str, a: Any, b: Any) -> tuple[Any, Any, bool]:
+def fitting(name: str, a: Array, b: Array) -> tuple[Any, Any, bool]:
     """A square `a`, and `b` as columns; whether `b` was a vector.
 
     Raises:

@@ -14,6 +14,7 @@ import numpy as np
 from adjoint.batch.batched import Batched
 from adjoint.core.box import Box, raw
 from adjoint.core.errors import GradientError, NotSupportedError, ShapeError
+from adjoint.core.types import Array
 from adjoint.forward.dual import Dual
 from adjoint.tape.modes import no_grad
 from adjoint.tape.tensor import Tensor
@@ -33,7 +34,7 @@ NOT_ISOLATED = (
 )
 
 
-def levels(x: Any) -> set[int]:
+def levels(x: Array) -> set[int]:
     """The levels at which `x` is differentiated."""
     found = set()
     while isinstance(x, Box):
@@ -60,7 +61,7 @@ class _Inverse(Derivative):
 
     name, ops, aside = "a solver's solution", operations("solution"), frozenset()
 
-    def __init__(self, equations: Function, z: Any, symmetric: bool, near: float) -> None:
+    def __init__(self, equations: Function, z: Array, symmetric: bool, near: float) -> None:
         self.symmetric, self.problem = symmetric, ""
         n = z.shape[0]
         with no_grad():
@@ -72,7 +73,7 @@ class _Inverse(Derivative):
             self.matrix = constant(vmap(self.pullback)(np.eye(n))) if n <= DENSE else None
         self.step = self._step(off, z, near)
 
-    def _step(self, off: Any, z: Any, near: float) -> Any:
+    def _step(self, off: Any, z: Array, near: float) -> Array:
         """Newton's, relative to z or to 1."""
         try:
             step = self.solved(-off) if np.any(raw(off)) else np.zeros_like(off)
@@ -89,7 +90,7 @@ class _Inverse(Derivative):
             return np.zeros_like(off)
         return step if size > FINE else np.zeros_like(off)
 
-    def solved(self, b: Any, transposed: bool = False) -> Any:
+    def solved(self, b: Array, transposed: bool = False) -> Array:
         """``A⁻¹ b``, or with A transposed.
 
         Raises:
@@ -114,7 +115,7 @@ class _Inverse(Derivative):
             symmetric=self.symmetric,
         )
 
-    def _by_products(self, product: Function, b: Any) -> Any:
+    def _by_products(self, product: Function, b: Array) -> Array:
         from scipy.sparse.linalg import LinearOperator, gmres, minres
 
         n = b.shape[0]
@@ -136,14 +137,14 @@ class _Inverse(Derivative):
             "instead: ad.grad(ad.grad(f))"
         )
 
-    def backward(self, residual: Any, gs: Arrays, wanted: Sequence[int]) -> list[Any]:
+    def backward(self, residual: Array, gs: Arrays, wanted: Sequence[int]) -> list[Array]:
         return [-self.solved(gs[0], transposed=True)]
 
     def push(self, xs: Arrays, ts: Arrays) -> tuple[list[Any], list[Any]]:
         return carried_out(self, xs), [-self.solved(ts[0])]
 
 
-def constant(x: Any) -> Any:
+def constant(x: Array) -> Array:
     """The numbers of `x`; inside `vmap` an array of them for each sample."""
     x = x.settled() if isinstance(x, Box) else x
     if not isinstance(x, Box) or x.held is x:
@@ -152,7 +153,7 @@ def constant(x: Any) -> Any:
     return Batched.of((inside, True), x.level) if isinstance(x, Batched) and x.layers[1] else inside
 
 
-def attached(z: Any, equations: Function, symmetric: bool = False, near: float = CLOSE) -> Any:
+def attached(z: Array, equations: Function, symmetric: bool = False, near: float = CLOSE) -> Array:
     """`z`, at which `equations` hold, as a function of everything that they use.
 
     Args:

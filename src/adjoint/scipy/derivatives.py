@@ -9,6 +9,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from adjoint.core.errors import ArgumentError
+from adjoint.core.types import Array
 from adjoint.transforms.batch import vmap
 from adjoint.transforms.reverse import grad, vjp
 from adjoint.transforms.sparse import sparse_jacobian, sparsity
@@ -17,7 +18,7 @@ Function = Callable[[Any], Any]
 CHUNK = 128  # how many products are computed at once
 
 
-def pulled(f: Function, x: Any) -> tuple[Any, Function]:
+def pulled(f: Function, x: Array) -> tuple[Any, Function]:
     """The value of `f` and its pullback, which may be called any number of times."""
     value, pullback = vjp(f, x)
     return value, lambda cotangent: pullback(cotangent)[0]
@@ -28,7 +29,7 @@ def pushed(pullback: Function, like: Any) -> Function:
     return pulled(pullback, np.zeros_like(like))[1]
 
 
-def curvature(f: Function, x: Any) -> tuple[Any, Function]:
+def curvature(f: Function, x: Array) -> tuple[Any, Function]:
     """The gradient of `f`, and the products of its Hessian with vectors, from one linearisation.
 
     A solver takes several products at a point, and each then costs less than `ad.hvp`, which begins anew.
@@ -68,7 +69,7 @@ class SparseJacobian:
     def __init__(self) -> None:
         self._pattern: Any = None
 
-    def __call__(self, f: Function, x: Any) -> Any:
+    def __call__(self, f: Function, x: Array) -> Array:
         """The Jacobian of `f` at `x`, a `scipy.sparse.csr_array`."""
         if self._pattern is not None:
             try:

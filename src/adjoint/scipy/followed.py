@@ -21,20 +21,21 @@ from adjoint.arrays.python_number import as_python
 from adjoint.batch.batched import Batched
 from adjoint.core.box import Box, new_level
 from adjoint.core.errors import NotSupportedError
+from adjoint.core.types import Array, Tree
 from adjoint.scipy.arrays import array
 from adjoint.scipy.attached import attached
 
 Function = Callable[..., Any]
 
 
-def assembled(value: Any) -> Any:
+def assembled(value: Array) -> Array:
     """A number, an array, or lists of these, tensors among them, as one array."""
     if isinstance(value, list | tuple):
         return np.stack([assembled(v) for v in value]) if value else np.zeros(0)
     return array(value)
 
 
-def vector(value: Any) -> Any:
+def vector(value: Array) -> Array:
     """The same as a vector."""
     value = assembled(value)
     return value if value.ndim == 1 else np.reshape(value, (-1,))
@@ -72,7 +73,7 @@ class Watch:
         else:
             self.outer.met(level)
 
-    def number(self, x: Any) -> Any:
+    def number(self, x: Array) -> Array:
         """The numbers of an array of any kind; anything else as it is."""
         if not isinstance(x, Box):
             return x
@@ -90,7 +91,7 @@ class Watch:
             x = held
         return x
 
-    def numbers(self, tree: Any) -> Any:
+    def numbers(self, tree: Tree) -> Any:
         """The same for everything in tuples, lists and dictionaries."""
         return _mapped(self.number, tree)
 
@@ -98,11 +99,11 @@ class Watch:
         """SciPy's function on plain arguments, where functions give plain numbers."""
         return theirs(**{name: self.plain(x) for name, x in given.items()})
 
-    def plain(self, x: Any) -> Any:
+    def plain(self, x: Array) -> Array:
         """Numbers, or functions that give them, and whatever holds such."""
         return _mapped(self._plain, x)
 
-    def _plain(self, x: Any) -> Any:
+    def _plain(self, x: Array) -> Array:
         if isinstance(x, NonlinearConstraint):
             x = copy(x)
             x.fun, x.jac, x.hess = _Plain(x.fun, self), self._plain(x.jac), self._plain(x.hess)
@@ -111,7 +112,7 @@ class Watch:
         return _Plain(x, self) if function else self.number(x)
 
 
-def _mapped(function: Function, tree: Any) -> Any:
+def _mapped(function: Function, tree: Tree) -> Any:
     """`tree` with ``function(x)`` for everything in its tuples, lists and dictionaries."""
     if type(tree) is dict:
         return {key: _mapped(function, x) for key, x in tree.items()}
@@ -217,7 +218,7 @@ class Found:
     def each(self, get: Callable[[Any], Any]) -> Any:
         """``get(result)``, an array; of samples, all of them as an array of their `vmap`."""
 
-        def stacked(tree: Any) -> Any:
+        def stacked(tree: Tree) -> Any:
             if isinstance(tree, _Stack):
                 return Batched.of((np.stack([stacked(part) for part in tree.parts]), True), tree.level)
             return np.asarray(get(self.results[tree]))
@@ -231,11 +232,11 @@ def follow(found: Found, get: Callable[[Any], Any], equations: Function, symmetr
     first = np.asarray(get(found.one))
     split = first.dtype.kind == "c"
 
-    def flat(value: Any) -> Any:
+    def flat(value: Array) -> Array:
         value = vector(value)
         return np.concatenate([np.real(value), np.imag(value)]) if split else value
 
-    def whole(v: Any) -> Any:
+    def whole(v: Array) -> Array:
         v = v[: first.size] + 1j * v[first.size :] if split else v
         if first.ndim:
             return np.reshape(v, first.shape)

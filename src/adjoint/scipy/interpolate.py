@@ -11,12 +11,13 @@ import numpy as np
 
 from adjoint.core.box import raw
 from adjoint.core.errors import ArgumentError, NotSupportedError, ShapeError
+from adjoint.core.types import Array
 from adjoint.ops.indexing import read
 from adjoint.scipy.arrays import array, constants
 from adjoint.scipy.linalg.bands import solve_banded
 
 
-def _samples(name: str, x: Any, y: Any, axis: int, least: int) -> tuple[Any, Any]:
+def _samples(name: str, x: Array, y: Array, axis: int, least: int) -> tuple[Array, Array]:
     """The places, rising, and the values with `axis` first."""
     x, y = array(x), array(y)
     if x.ndim != 1 or y.ndim == 0 or y.shape[axis] != x.shape[0] or x.shape[0] < least:
@@ -27,18 +28,18 @@ def _samples(name: str, x: Any, y: Any, axis: int, least: int) -> tuple[Any, Any
     return x, np.moveaxis(y, axis, 0)
 
 
-def _rising(name: str, x: Any) -> Any:
+def _rising(name: str, x: Array) -> Array:
     if not np.all(np.diff(raw(x)) > 0):
         raise ArgumentError(f"{name}: x must rise strictly")
     return x
 
 
-def _column(x: Any, like: Any) -> Any:
+def _column(x: Array, like: Any) -> Array:
     """`x` with axes of length 1 for all axes of `like` but the first."""
     return np.reshape(x, (-1, *(1,) * (like.ndim - 1)))
 
 
-def _interval(x: Any, query: Any) -> Any:
+def _interval(x: Array, query: Array) -> Array:
     """The number of the interval of each query, plain; the first or the last for those outside."""
     return np.clip(np.searchsorted(constants(x), constants(query), side="right") - 1, 0, x.shape[0] - 2)
 
@@ -68,13 +69,13 @@ class interp1d:  # noqa: N801 - SciPy's name
 
     def __init__(
         self,
-        x: Any,
-        y: Any,
+        x: Array,
+        y: Array,
         kind: str = "linear",
         axis: int = -1,
         copy: bool = True,
         bounds_error: bool | None = None,
-        fill_value: Any = np.nan,
+        fill_value: Array = np.nan,
         assume_sorted: bool = False,
     ) -> None:
         if kind != "linear":
@@ -87,7 +88,7 @@ class interp1d:  # noqa: N801 - SciPy's name
         given = not (isinstance(fill_value, float) and np.isnan(fill_value))
         self.bounds_error = not given if bounds_error is None else bounds_error
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Array) -> Array:
         """The value at each of `x`, whose shape stands in the place of `axis`."""
         x = array(x)
         flat = np.reshape(x, (-1,))
@@ -120,11 +121,11 @@ def _placed(result: Any, shape: tuple[int, ...], axis: int) -> Any:
 class _Hermite:
     """A cubic on every interval, from the values and the slopes at its ends."""
 
-    def __init__(self, x: Any, y: Any, slopes: Any, axis: int, extrapolate: Any) -> None:
+    def __init__(self, x: Array, y: Array, slopes: Any, axis: int, extrapolate: Any) -> None:
         self.x, self.y, self.slopes, self.axis = x, y, slopes, axis
         self.extrapolate = True if extrapolate is None else extrapolate
 
-    def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
+    def __call__(self, x: Array, nu: int = 0, extrapolate: Any = None) -> Array:
         """The value, or the derivative of order `nu`, at each of `x`, whose shape stands in the place of `axis`."""
         query = array(x)
         flat = np.reshape(query, (-1,))
@@ -150,7 +151,7 @@ class _Hermite:
             result = np.where(_column(outside, result), np.nan, result)
         return _placed(result, query.shape, self.axis)
 
-    def integrate(self, a: Any, b: Any) -> Any:
+    def integrate(self, a: Array, b: Array) -> Array:
         """The integral from `a` to `b`, two numbers or tensors."""
         return self._from_start(b) - self._from_start(a)
 
@@ -158,7 +159,7 @@ class _Hermite:
         """The integral from the first knot."""
         end = array(end)
         last = int(_interval(self.x, end))
-        total: Any = 0.0
+        total: Array = 0.0
         for i in range(last + 1):
             h = self.x[i + 1] - self.x[i]
             s = (end if i == last else self.x[i + 1]) - self.x[i]
@@ -195,13 +196,13 @@ class CubicSpline(_Hermite):
         np.float64(6.75)
     """
 
-    def __init__(self, x: Any, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", extrapolate: Any = None) -> None:
+    def __init__(self, x: Array, y: Array, axis: int = 0, bc_type: Any = "not-a-knot", extrapolate: Any = None) -> None:
         x, y = _samples("CubicSpline", x, y, axis, 2)
         _rising("CubicSpline", x)
         super().__init__(x, y, _spline_slopes(x, y, bc_type), axis % y.ndim, extrapolate)
 
 
-def _condition(name: Any, y: Any) -> tuple[int, Any] | None:
+def _condition(name: Any, y: Array) -> tuple[int, Any] | None:
     """A boundary condition as (order, value); None for not-a-knot."""
     if isinstance(name, str):
         known = {"not-a-knot": None, "clamped": (1, 0.0), "natural": (2, 0.0)}
@@ -215,7 +216,7 @@ def _condition(name: Any, y: Any) -> tuple[int, Any] | None:
     )
 
 
-def _spline_slopes(x: Any, y: Any, bc_type: Any) -> Any:
+def _spline_slopes(x: Array, y: Array, bc_type: Any) -> Array:
     n = x.shape[0]
     start, end = (_condition(c, y) for c in ((bc_type, bc_type) if isinstance(bc_type, str) else bc_type))
     h = np.diff(x)
@@ -239,7 +240,7 @@ def _spline_slopes(x: Any, y: Any, bc_type: Any) -> Any:
     return np.reshape(solve_banded((1, 1), np.stack([upper, main, lower]), flat), y.shape)
 
 
-def _end_row(condition: Any, h: Any, rise: Any, y: Any, side: float = 1.0) -> tuple[Any, Any, Any]:
+def _end_row(condition: Array, h: Any, rise: Any, y: Array, side: float = 1.0) -> tuple[Any, Any, Any]:
     """The equation at one end, seen from there: its coefficients for the two slopes, and its right side."""
     one = np.ones_like(h[0])
     if condition is None:
@@ -275,13 +276,13 @@ class PchipInterpolator(_Hermite):
         array([ 0.375,  0.75 , -0.125])
     """
 
-    def __init__(self, x: Any, y: Any, axis: int = 0, extrapolate: Any = None) -> None:
+    def __init__(self, x: Array, y: Array, axis: int = 0, extrapolate: Any = None) -> None:
         x, y = _samples("PchipInterpolator", x, y, axis, 2)
         _rising("PchipInterpolator", x)
         super().__init__(x, y, _monotone_slopes(x, y), axis % y.ndim, extrapolate)
 
 
-def _monotone_slopes(x: Any, y: Any) -> Any:
+def _monotone_slopes(x: Array, y: Array) -> Array:
     h = _column(np.diff(x), y)
     rise = np.diff(y, axis=0) / h
     if x.shape[0] == 2:
@@ -295,7 +296,7 @@ def _monotone_slopes(x: Any, y: Any) -> Any:
     return np.concatenate([ends[0][None], np.where(flat, 0.0, mean), ends[1][None]])
 
 
-def _monotone_end(h0: Any, h1: Any, rise0: Any, rise1: Any) -> Any:
+def _monotone_end(h0: Array, h1: Any, rise0: Any, rise1: Any) -> Array:
     """The parabola's slope at an end, held back where it would overshoot."""
     slope = ((2 * h0 + h1) * rise0 - h0 * rise1) / (h0 + h1)
     turned = np.not_equal(np.sign(slope), np.sign(rise0))
@@ -326,7 +327,12 @@ class RegularGridInterpolator:
     """
 
     def __init__(
-        self, points: Any, values: Any, method: str = "linear", bounds_error: bool = True, fill_value: Any = np.nan
+        self,
+        points: Array,
+        values: Array,
+        method: str = "linear",
+        bounds_error: bool = True,
+        fill_value: Array = np.nan,
     ) -> None:
         if method != "linear":
             raise NotSupportedError(f"RegularGridInterpolator of method {method!r} has no rule; method='linear' has")
@@ -346,7 +352,7 @@ class RegularGridInterpolator:
             raise ShapeError(f"RegularGridInterpolator in {d} dimensions takes queries (..., {d}); got {xi.shape}")
         shape = xi.shape[:-1] if xi.shape[-1:] == (d,) else xi.shape
         flat = np.reshape(xi, (-1, d))
-        q: Any = constants(flat)
+        q: Array = constants(flat)
         outside: Any = np.zeros(len(q), bool)
         corners: list[tuple[Any, Any]] = [((), 1.0)]
         for k, grid in enumerate(self.grid):

@@ -21,6 +21,7 @@ from scipy.sparse import linalg
 from adjoint.core.constructors import general
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.op import call
+from adjoint.core.types import Array
 from adjoint.scipy.arrays import array, conj, plain
 
 
@@ -30,7 +31,7 @@ class Pattern:
     __slots__ = ("_factors", "_rows", "indices", "indptr", "shape")
     never_changes = True  # what it keeps, it computes: compiled functions know it by its identity
 
-    def __init__(self, indices: Any, indptr: Any, shape: tuple[int, int]) -> None:
+    def __init__(self, indices: Array, indptr: Any, shape: tuple[int, int]) -> None:
         self.indices, self.indptr, self.shape = indices, indptr, shape
         self._rows: Any = None
         self._factors: tuple[Any, Any] = (None, None)
@@ -42,13 +43,13 @@ class Pattern:
             self._rows = np.repeat(np.arange(self.shape[0]), np.diff(self.indptr))
         return self._rows
 
-    def matrix(self, values: Any, transposed: bool) -> Any:
+    def matrix(self, values: Array, transposed: bool) -> Array:
         """The matrix with `values`, or its transpose, as SciPy's."""
         if transposed:
             return sparse.csc_array((values, self.indices, self.indptr), self.shape[::-1])
         return sparse.csr_array((values, self.indices, self.indptr), self.shape)
 
-    def factors(self, values: Any) -> Any:
+    def factors(self, values: Array) -> Array:
         """LU factors of the *transpose*, whose columns are what is stored; made once for one array of values."""
         known, factors = self._factors
         if known is None or known.dtype != values.dtype or known.tobytes() != values.tobytes():
@@ -68,7 +69,7 @@ class SparseMatrix:
     __array_ufunc__ = None  # so that `array @ S` comes here
     __array_priority__ = 2000.0
 
-    def __init__(self, values: Any, pattern: Pattern, transposed: bool = False) -> None:
+    def __init__(self, values: Array, pattern: Pattern, transposed: bool = False) -> None:
         self.values, self.pattern, self.transposed = values, pattern, transposed
 
     @property
@@ -81,7 +82,7 @@ class SparseMatrix:
         """The transpose, with the same values."""
         return SparseMatrix(self.values, self.pattern, not self.transposed)
 
-    def __matmul__(self, x: Any) -> Any:
+    def __matmul__(self, x: Array) -> Array:
         x = array(x)
         if x.ndim not in (1, 2) or x.shape[0] != self.shape[1]:
             raise ShapeError(
@@ -92,7 +93,7 @@ class SparseMatrix:
         y = sparse_product(self.values, columns, pattern=self.pattern, transposed=self.transposed)
         return y[:, 0] if x.ndim == 1 else y
 
-    def __rmatmul__(self, x: Any) -> Any:
+    def __rmatmul__(self, x: Array) -> Array:
         x = array(x)
         return self.T @ x if x.ndim == 1 else (self.T @ x.T).T
 
@@ -104,7 +105,7 @@ class SparseMatrix:
         return f"<sparse matrix of shape {self.shape}, {self.values.shape[0]} values>"
 
 
-def csr(values: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> SparseMatrix:
+def csr(values: Array, indices: Array, indptr: Any, shape: tuple[int, int]) -> SparseMatrix:
     """A sparse matrix in compressed rows, as `scipy.sparse.csr_array((values, indices, indptr), shape)`.
 
     Args:
@@ -137,12 +138,12 @@ def csr(values: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> Spars
     return SparseMatrix(values, Pattern(indices, indptr, (int(shape[0]), int(shape[1]))))
 
 
-def _own(values: Any) -> Any:
+def _own(values: Array) -> Array:
     """`values`, in memory that nobody else writes to."""
     return values.copy() if isinstance(values, np.ndarray) else values
 
 
-def _ours(a: Any) -> SparseMatrix:
+def _ours(a: Array) -> SparseMatrix:
     """A matrix of SciPy's, or of ours."""
     if isinstance(a, SparseMatrix):
         return a
@@ -154,7 +155,7 @@ def _ours(a: Any) -> SparseMatrix:
     return csr(a.data, a.indices, a.indptr, a.shape)
 
 
-def matmul(a: Any, b: Any) -> Any:
+def matmul(a: Array, b: Array) -> Array:
     """The product of a sparse matrix and a dense array or tensor, in this order or the other.
 
     Args:
@@ -177,19 +178,19 @@ def matmul(a: Any, b: Any) -> Any:
     return _ours(a) @ b if left else a @ _ours(b)
 
 
-def _at_values(left: Any, right: Any, rows: Any, columns: Any) -> Any:
+def _at_values(left: Array, right: Array, rows: Array, columns: Array) -> Array:
     """The elements of ``left @ right^H`` where values are stored."""
     if left.shape[1] == 1:
         return left[:, 0][rows] * conj(right[:, 0][columns])
     return np.sum(left[rows] * conj(right[columns]), axis=1)
 
 
-def _values_cotangent(g: Any, x: Any, pattern: Pattern, transposed: bool) -> Any:
+def _values_cotangent(g: Array, x: Array, pattern: Pattern, transposed: bool) -> Array:
     rows, columns = (pattern.indices, pattern.rows) if transposed else (pattern.rows, pattern.indices)
     return _at_values(g, x, rows, columns)
 
 
-def _product_x(g: Any, values: Any, pattern: Pattern, transposed: bool) -> Any:
+def _product_x(g: Array, values: Array, pattern: Pattern, transposed: bool) -> Array:
     return sparse_product(conj(values), g, pattern=pattern, transposed=not transposed)
 
 
@@ -207,12 +208,12 @@ def _sample_pattern() -> Pattern:
         call(r(5) + 1j * r(5), r(3, 1) + 1j * r(3, 1), pattern=_sample_pattern()),
     ],
 )
-def sparse_product(values: Any, x: Any, /, pattern: Any = None, transposed: bool = False) -> Any:
+def sparse_product(values: Array, x: Array, /, pattern: Any = None, transposed: bool = False) -> Array:
     """The matrix with `values`, or its transpose, times the columns of `x`."""
     return pattern.matrix(values, transposed) @ x
 
 
-def spsolve(A: Any, b: Any, permc_spec: str | None = None, use_umfpack: bool = True) -> Any:  # noqa: N803 - SciPy's name
+def spsolve(A: Array, b: Array, permc_spec: str | None = None, use_umfpack: bool = True) -> Array:  # noqa: N803 - SciPy's name
     """`scipy.sparse.linalg.spsolve`: the `x` of ``A @ x = b``, with gradients by `b` and by the values of `A`.
 
     The matrix is factorised once, for the solution and its gradient.
@@ -236,7 +237,7 @@ def spsolve(A: Any, b: Any, permc_spec: str | None = None, use_umfpack: bool = T
     return _solved(_ours(A), b)
 
 
-def _solved(a: SparseMatrix, b: Any) -> Any:
+def _solved(a: SparseMatrix, b: Array) -> Array:
     b = array(b)
     if a.shape[0] != a.shape[1] or b.ndim not in (1, 2) or b.shape[0] != a.shape[0]:
         raise ShapeError(
@@ -247,7 +248,7 @@ def _solved(a: SparseMatrix, b: Any) -> Any:
     return x[:, 0] if b.ndim == 1 else x
 
 
-def factorized(A: Any) -> Callable[[Any], Any]:  # noqa: N803 - SciPy's name
+def factorized(A: Array) -> Callable[[Any], Any]:  # noqa: N803 - SciPy's name
     """`scipy.sparse.linalg.factorized`: a function that solves ``A @ x = b`` for any `b`, with `A` factorised once.
 
     Example:
@@ -266,11 +267,11 @@ def factorized(A: Any) -> Callable[[Any], Any]:  # noqa: N803 - SciPy's name
 _BACK = {"N": "H", "H": "N", "T": "C", "C": "T"}
 
 
-def _solution_b(g: Any, values: Any, pattern: Pattern, form: str) -> Any:
+def _solution_b(g: Array, values: Array, pattern: Pattern, form: str) -> Array:
     return sparse_solution(values, g, pattern=pattern, form=_BACK[form])
 
 
-def _solution_values(g: Any, values: Any, out: Any, pattern: Pattern, form: str) -> Any:
+def _solution_values(g: Array, values: Array, out: Array, pattern: Pattern, form: str) -> Array:
     g_b = _solution_b(g, values, pattern, form)
     rows, columns = (pattern.rows, pattern.indices) if form in "NC" else (pattern.indices, pattern.rows)
     c = -_at_values(g_b, out, rows, columns)
@@ -285,7 +286,7 @@ def _solution_values(g: Any, values: Any, out: Any, pattern: Pattern, form: str)
         *(call(r(5) + 4j, r(3, 1) + 1j * r(3, 1), pattern=_sample_pattern(), form=form) for form in "NTHC"),
     ],
 )
-def sparse_solution(values: Any, b: Any, /, pattern: Any = None, form: str = "N") -> Any:
+def sparse_solution(values: Array, b: Array, /, pattern: Any = None, form: str = "N") -> Array:
     """The solution with the matrix ("N"), its transpose ("T"), its conjugate transpose ("H") or its conjugate ("C")."""
     factors, trans = pattern.factors(values), "T" if form in "NC" else "N"
     b = b.conj() if form in "HC" else b

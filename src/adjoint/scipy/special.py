@@ -19,6 +19,7 @@ from scipy import special as _scipys
 
 from adjoint.core.op import Op
 from adjoint.core.registry import ENTRIES
+from adjoint.core.types import Array, Axis
 from adjoint.ops import special as _functions
 from adjoint.scipy.arrays import array
 
@@ -28,7 +29,7 @@ polygamma = _functions.polygamma
 psi = digamma = _functions.digamma
 
 
-def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False) -> Any:
+def logsumexp(a: Array, axis: Axis = None, b: Array = None, keepdims: bool = False, return_sign: bool = False) -> Array:
     """`scipy.special.logsumexp`: the logarithm of a sum of exponentials, without overflow.
 
     Args:
@@ -62,7 +63,7 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, r
     return (result, sign) if return_sign else result
 
 
-def softmax(x: Any, axis: Any = None) -> Any:
+def softmax(x: Array, axis: Axis = None) -> Array:
     """`scipy.special.softmax`: exponentials over their sum, along an axis, several, or all.
 
     Example:
@@ -74,7 +75,7 @@ def softmax(x: Any, axis: Any = None) -> Any:
     return np.exp(log_softmax(x, axis))
 
 
-def log_softmax(x: Any, axis: Any = None) -> Any:
+def log_softmax(x: Array, axis: Axis = None) -> Array:
     """`scipy.special.log_softmax`: the logarithm of `softmax`."""
     x = array(x)
     return x - logsumexp(x, axis=axis, keepdims=True)

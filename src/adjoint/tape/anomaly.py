@@ -9,6 +9,7 @@ import numpy as np
 
 from adjoint.core.errors import AnomalyError
 from adjoint.core.pullbacks import Pullback
+from adjoint.core.types import Array, DType
 from adjoint.core.weak import WeakKeys
 from adjoint.tape.backward import Resumed
 from adjoint.tape.inside import arrays, input_name, parent_numbers
@@ -26,7 +27,7 @@ class Range(NamedTuple):
 
     name: str
     shape: tuple[int, ...]
-    dtype: Any
+    dtype: DType
     least: float
     most: float
     nan: int
@@ -89,7 +90,7 @@ class _Detector:
         self.forward = forward
         self._inputs: WeakKeys[ObservedNode, tuple[Range, ...]] = WeakKeys()
 
-    def __call__(self, node: Node, values: Sequence[Any], wanted: tuple[int, ...], out: Any) -> None:
+    def __call__(self, node: Node, values: Sequence[Any], wanted: tuple[int, ...], out: Array) -> None:
         pullback = cast(Pullback, node.pullback)
         named = [(input_name(pullback, i), value) for i, value in enumerate(values)]
         inputs = tuple(Range.of(name, array) for name, value in named for array in arrays(_array(value)))
@@ -107,7 +108,7 @@ class _Detector:
     def around(self, run: Run) -> Run:
         """`run`, which runs a rule, with its cotangents checked."""
 
-        def checked(node: Node, pullback: Pullback, g: Any, saved: tuple[Any, ...]) -> Sequence[Any]:
+        def checked(node: Node, pullback: Pullback, g: Array, saved: tuple[Any, ...]) -> Sequence[Any]:
             given = _first_bad("cotangent of the result", g)
             if given is not None:
                 raise self._error(

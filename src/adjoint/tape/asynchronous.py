@@ -22,6 +22,7 @@ from adjoint.core.op import Op
 from adjoint.core.pullbacks import Pullback
 from adjoint.core.scheduler import Scheduler
 from adjoint.core.switches import Setting
+from adjoint.core.types import Array
 from adjoint.tape import mutations
 from adjoint.tape.lines import line_of, users_place
 from adjoint.tape.modes import Observing
@@ -38,20 +39,20 @@ class Operands:
         self._copies: dict[int, tuple[Any, Later]] = {}
         self._moment: Any = None
 
-    def __call__(self, node: Any, values: Any, wanted: Any, out: Any) -> None:
+    def __call__(self, node: Any, values: Any, wanted: Any, out: Array) -> None:
         """It is no observer of nodes."""
 
     def around(self, run: Run) -> Run:
         """`run`, with rules of operations that are carried out at once carried out at once too."""
 
-        def rule(node: Any, pullback: Pullback, g: Any, saved: tuple[Any, ...]) -> Sequence[Any]:
+        def rule(node: Any, pullback: Pullback, g: Array, saved: tuple[Any, ...]) -> Sequence[Any]:
             if later.can_wait(pullback.op) or later.only_looks(pullback.op):
                 return run(node, pullback, g, saved)
             return run(node, pullback, _arrived(g), tuple(map(_arrived, saved)))
 
         return rule
 
-    def taken(self, op: Op, values: list[Any], args: Sequence[Any]) -> list[Any]:
+    def taken(self, op: Op, values: list[Any], args: Sequence[Array]) -> list[Any]:
         """`values`, the operands of `op`, which came as `args`."""
         if not later.can_wait(op):
             return values
@@ -76,7 +77,7 @@ def _scheduler(threads: int) -> Scheduler:
     return Scheduler(_nothing, _nothing, threads, later.MOST_AHEAD, stops=False)
 
 
-def _arrived(x: Any) -> Any:
+def _arrived(x: Array) -> Any:
     """`x`, with the values of what was on its way."""
     if type(x) in (tuple, list):
         return type(x)(map(_arrived, x))

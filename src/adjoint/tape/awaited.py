@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.core.scheduler import Scheduler
+from adjoint.core.types import Function
 from adjoint.tape.node import Leaf
 from adjoint.tape.tensor import Tensor
 
@@ -74,7 +75,7 @@ class Watch:
 
         return property(look, put)
 
-    def _copying(self, name: str) -> Callable[..., Any]:
+    def _copying(self, name: str) -> Function:
         def copying(thing: Any, *args: Any) -> Any:
             self.scheduler.wait_for(thing)
             kind = type(thing)

@@ -21,6 +21,7 @@ from adjoint.core.box import Box, raw
 from adjoint.core.cotangents import Lazy
 from adjoint.core.errors import RuleError
 from adjoint.core.pullbacks import Pullback, fit, freed
+from adjoint.core.types import Array
 from adjoint.tape import mutations
 from adjoint.tape.foreign import check
 from adjoint.tape.hazards import oldest_hazard, program_masks
@@ -89,7 +90,9 @@ class Notes:
         self.own: list[Node] = []
         self.until = None
 
-    def needed(self, node: Node, g: Any, waiting: dict[Node, Any], owned: set[Node], last_write: float) -> Notes | None:
+    def needed(
+        self, node: Node, g: Array, waiting: dict[Node, Any], owned: set[Node], last_write: float
+    ) -> Notes | None:
         """These notes of a pass that comes to `node`, with its cotangent `g`; None if it need not go again any more."""
         if self.until is None:
             self.until = oldest_hazard([node, *waiting], last_write) if self.plain else inf
@@ -114,7 +117,7 @@ class Notes:
                 return True
         return False
 
-    def knows(self, leaf: Node, c: Any, pullback: Pullback, g: Any, saved: tuple[Any, ...]) -> bool:
+    def knows(self, leaf: Node, c: Any, pullback: Pullback, g: Array, saved: tuple[Any, ...]) -> bool:
         """Whether `c`, by a finite rule, has no nan, as it is made of much fewer numbers, which are finite."""
         if issubclass(type(c), Lazy) or (size := raw(c).size) <= _MANY:
             return False
@@ -247,7 +250,7 @@ def _of_another_shape(c: Any, leaf: Any, pullback: Pullback) -> RuleError:
 
 def _begun(
     node: Node,
-    g: Any,
+    g: Array,
     waiting: dict[Node, Any],
     owned: set[Node],
     way: PassRunner,
@@ -296,19 +299,19 @@ def _runner_of(rebox: Rebox | None) -> PassRunner:
     run: Run | None = None
     if rebox is not None:
 
-        def run(node: Node, pullback: Pullback, g: Any, saved: tuple[Any, ...]) -> Sequence[Any]:
+        def run(node: Node, pullback: Pullback, g: Array, saved: tuple[Any, ...]) -> Sequence[Any]:
             return pullback.run(g, rebox(node, saved))
 
     observers = recording_floor.observers().values()
     return PassRunner(run, [observer.around for observer in observers if hasattr(observer, "around")])
 
 
-def _simply(node: Node, pullback: Pullback, g: Any, saved: tuple[Any, ...]) -> Sequence[Any]:
+def _simply(node: Node, pullback: Pullback, g: Array, saved: tuple[Any, ...]) -> Sequence[Any]:
     return pullback.run(g, saved)
 
 
 def _prepared(
-    node: Node, pullback: Pullback, g: Any, saved: tuple[Any, ...], owned: bool, log: mutations.MutationLog
+    node: Node, pullback: Pullback, g: Array, saved: tuple[Any, ...], owned: bool, log: mutations.MutationLog
 ) -> tuple[Any, tuple[Any, ...]]:
     """Cotangent and saved values of a rule that writes into the one, or whose others were packed or may be written."""
     if pullback.watched:
@@ -318,14 +321,14 @@ def _prepared(
     return np.array(g) if pullback.consumes and type(g) is ndarray and not owned else g, saved
 
 
-def is_own(c: Any, g: Any) -> bool:
+def is_own(c: Any, g: Array) -> bool:
     """Whether a rule made `c` anew, so that it may be added to in place."""
     if type(c) is ndarray:
         return c is not g and c.base is None
     return c is not g and issubclass(type(c), Box) and c.is_alone()
 
 
-def _added(total: Any, c: Any, node: Node, owned: set[Node], consumed: bool) -> Any:
+def _added(total: Array, c: Any, node: Node, owned: set[Node], consumed: bool) -> Any:
     """`total` + `c`: in place where `total` is a buffer that this pass made, and belongs to nobody else.
 
     `consumed`: `c` is such a buffer, which a rule wrote into and handed on.
@@ -349,7 +352,7 @@ def _added(total: Any, c: Any, node: Node, owned: set[Node], consumed: bool) -> 
     return total
 
 
-def _finished(g: Any, leaf: Any, owned: bool) -> Any:
+def _finished(g: Array, leaf: Any, owned: bool) -> Any:
     """A leaf's cotangent in its own shape and dtype, in memory that nothing else refers to; through its hooks."""
     if issubclass(type(g), Lazy):
         g, owned = g.dense(), True

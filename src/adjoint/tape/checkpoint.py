@@ -22,6 +22,7 @@ from adjoint.core.errors import ArgumentError, GradientError, InPlaceError
 from adjoint.core.op import Op
 from adjoint.core.pullbacks import Pullback
 from adjoint.core.trees import flatten
+from adjoint.core.types import Array, Function
 from adjoint.tape import mutations
 from adjoint.tape.arguments import Arguments
 from adjoint.tape.backward import Resumed
@@ -60,9 +61,7 @@ class StandIn(Node):
     __slots__ = ("__weakref__",)
 
 
-def stand_in(
-    op: Op, order: int, parents: tuple[Node, ...], saved: tuple[Any, ...], pullback: Callable[..., Any]
-) -> Node:
+def stand_in(op: Op, order: int, parents: tuple[Node, ...], saved: tuple[Any, ...], pullback: Function) -> Node:
     """A node for a graph that is made when a cotangent comes: ``pullback(cotangents, saved)`` makes it."""
     node = StandIn()
     node.order, node.parents, node.saved = order, parents, (*saved, ())
@@ -73,7 +72,7 @@ def stand_in(
 def result_of(node: Node, i: int, count: int) -> Node:
     """The node of result number `i` of what `node` stands for."""
 
-    def pullback(g: Any, saved: tuple[()]) -> tuple[Given]:
+    def pullback(g: Array, saved: tuple[()]) -> tuple[Given]:
         return (Given(i, g, count),)
 
     result = Node()
@@ -136,7 +135,7 @@ def check_unwritten(arrays: Iterable[Any], now: int, mark: int, what: str) -> No
 class Call:
     """One call of a checkpointed function: made once, and again whenever its gradient is due."""
 
-    def __init__(self, function: Callable[..., Any], op: Op, policy: Policy, args: Any, kwargs: Any) -> None:
+    def __init__(self, function: Function, op: Op, policy: Policy, args: Any, kwargs: Any) -> None:
         self.function, self.op = function, op
         self.mark, self.floor = next_order(), recording_floor.get()
         self.arguments = Arguments((args, kwargs))
@@ -288,7 +287,7 @@ def name_of(function: Any) -> str:
 
 
 def checkpoint_sequential(
-    functions: Sequence[Callable[[Any], Any]], segments: int, x: Any, *, policy: Policy = save_nothing
+    functions: Sequence[Callable[[Any], Any]], segments: int, x: Array, *, policy: Policy = save_nothing
 ) -> Any:
     """``functions[-1](… functions[0](x))``, with all but the last of `segments` pieces checkpointed.
 
@@ -328,7 +327,7 @@ class _Chain:
             name_of(functions[0]) if len(functions) == 1 else f"{name_of(functions[0])} … {name_of(functions[-1])}"
         )
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Array) -> Any:
         for function in self.functions:
             x = function(x)
         return x

@@ -8,6 +8,7 @@ import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError
+from adjoint.core.types import Array, DType
 from adjoint.tape.tensor import Tensor
 
 
@@ -15,13 +16,13 @@ def _size(size: tuple[Any, ...]) -> Any:
     return tuple(size[0]) if len(size) == 1 and isinstance(size[0], tuple | list) else size
 
 
-def _made(array: Any, requires_grad: bool, on: Any) -> Tensor:
+def _made(array: Array, requires_grad: bool, on: Any) -> Tensor:
     device(on)
     made = array if isinstance(array, Tensor) else Tensor(array)
     return made.requires_grad_() if requires_grad else made
 
 
-def zeros(*size: Any, dtype: Any = np.float64, requires_grad: bool = False, device: Any = "cpu") -> Tensor:
+def zeros(*size: Any, dtype: DType = np.float64, requires_grad: bool = False, device: Any = "cpu") -> Tensor:
     """A tensor of zeros: ``ad.zeros(2, 3)`` or ``ad.zeros((2, 3))``.
 
     Example:
@@ -32,33 +33,35 @@ def zeros(*size: Any, dtype: Any = np.float64, requires_grad: bool = False, devi
     return _made(np.zeros(_size(size), dtype), requires_grad, device)
 
 
-def ones(*size: Any, dtype: Any = np.float64, requires_grad: bool = False, device: Any = "cpu") -> Tensor:
+def ones(*size: Any, dtype: DType = np.float64, requires_grad: bool = False, device: Any = "cpu") -> Tensor:
     """A tensor of ones; see `zeros`."""
     return _made(np.ones(_size(size), dtype), requires_grad, device)
 
 
-def empty(*size: Any, dtype: Any = np.float64, requires_grad: bool = False, device: Any = "cpu") -> Tensor:
+def empty(*size: Any, dtype: DType = np.float64, requires_grad: bool = False, device: Any = "cpu") -> Tensor:
     """A tensor to be written into; see `zeros`."""
     return _made(np.empty(_size(size), dtype), requires_grad, device)
 
 
-def full(size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = "cpu") -> Tensor:
+def full(
+    size: Any, fill_value: Array, *, dtype: DType = None, requires_grad: bool = False, device: Any = "cpu"
+) -> Tensor:
     """A tensor of shape `size` with `fill_value` everywhere."""
     return _made(np.full(size, fill_value, dtype), requires_grad, device)
 
 
-def eye(n: int, m: int | None = None, *, dtype: Any = np.float64, requires_grad: bool = False) -> Tensor:
+def eye(n: int, m: int | None = None, *, dtype: DType = np.float64, requires_grad: bool = False) -> Tensor:
     """The identity, n by n (or by m)."""
     return _made(np.eye(n, m, dtype=dtype), requires_grad, "cpu")
 
 
-def arange(*limits: Any, dtype: Any = None, requires_grad: bool = False, device: Any = "cpu") -> Tensor:
+def arange(*limits: Any, dtype: DType = None, requires_grad: bool = False, device: Any = "cpu") -> Tensor:
     """Numbers from a start up to an end, by a step: ``ad.arange(end)``, ``ad.arange(start, end, step)``."""
     return _made(np.arange(*limits, dtype=dtype), requires_grad, device)
 
 
 def linspace(
-    start: Any, end: Any, steps: int = 50, *, dtype: Any = None, requires_grad: bool = False, device: Any = "cpu"
+    start: Any, end: Any, steps: int = 50, *, dtype: DType = None, requires_grad: bool = False, device: Any = "cpu"
 ) -> Tensor:
     """`steps` numbers from `start` to `end`, both included; differentiable in both.
 
@@ -75,14 +78,14 @@ def from_numpy(array: np.ndarray) -> Tensor:
     return Tensor(array)
 
 
-def as_tensor(data: Any, dtype: Any = None, device: Any = "cpu") -> Any:
+def as_tensor(data: Any, dtype: DType = None, device: Any = "cpu") -> Any:
     """`data` as a tensor, which shares its memory if it is an array of `dtype`; a tensor of `dtype` is given back."""
     if isinstance(data, Box):
         return data if dtype is None or data.dtype == dtype else data.astype(dtype)  # type: ignore[attr-defined]  # of arrays
     return _made(np.asarray(data, dtype), False, device)
 
 
-def is_tensor(x: Any) -> bool:
+def is_tensor(x: Array) -> bool:
     """Whether `x` is a tensor, or another kind of array that stands for one in a transform."""
     return isinstance(x, Box)
 

@@ -12,12 +12,13 @@ from adjoint.core.box import apply, outermost
 from adjoint.core.errors import ArgumentError, BatchedValueError, RuleError
 from adjoint.core.op import Op, Rule, parameters
 from adjoint.core.pullbacks import dtype_of
+from adjoint.core.types import Array, Function
 
 
 class Gate:
     """A function of arrays with a gradient rule of its own. Made by `adjoint.op`."""
 
-    def __init__(self, forward: Callable[..., Any], backward: Callable[..., Any] | None = None) -> None:
+    def __init__(self, forward: Function, backward: Callable[..., Any] | None = None) -> None:
         self.forward = forward
         self.name = getattr(forward, "__name__", "gate").strip("_<>") or "gate"
         self.__name__, self.__doc__ = self.name, forward.__doc__
@@ -25,7 +26,7 @@ class Gate:
         if backward is not None:
             self.backward(backward)
 
-    def backward(self, rule: Callable[..., Any]) -> Gate:
+    def backward(self, rule: Function) -> Gate:
         """Set the gradient rule; a decorator.
 
         The rule's parameters say what it needs: ``g`` (the cotangent of the result), the gate's inputs by
@@ -63,7 +64,7 @@ class Gate:
         )
         return self
 
-    def _computed(self, *arrays: Any, **settings: Any) -> Any:
+    def _computed(self, *arrays: Array, **settings: Any) -> Any:
         out = self.forward(*arrays, **settings)
         if isinstance(out, tuple | list):
             raise RuleError(
@@ -72,7 +73,7 @@ class Gate:
             )
         return out if hasattr(out, "dtype") else np.asarray(out)
 
-    def _checked(self, shares: Any, shapes: Mapping[str, tuple[int, ...]]) -> tuple[Any, ...]:
+    def _checked(self, shares: Array, shapes: Mapping[str, tuple[int, ...]]) -> tuple[Any, ...]:
         shares = tuple(shares) if isinstance(shares, tuple | list) else (shares,)
         if len(shares) != len(shapes):
             raise RuleError(
@@ -84,7 +85,7 @@ class Gate:
             for share, (name, shape) in zip(shares, shapes.items(), strict=True)
         )
 
-    def _share(self, share: Any, name: str, shape: tuple[int, ...]) -> Any:
+    def _share(self, share: Array, name: str, shape: tuple[int, ...]) -> Any:
         share = share if hasattr(share, "dtype") else np.asarray(share)
         if share.shape != shape:
             raise RuleError(
@@ -111,7 +112,7 @@ class Gate:
         return f"<gate {self.name}>"
 
 
-def _for_samples(rule: Callable[..., Any], name: str, values: Sequence[Any]) -> Any:
+def _for_samples(rule: Function, name: str, values: Sequence[Any]) -> Any:
     """``rule(*values)``; inside vmap, if the rule can not take all samples at once, of one after another."""
     top = outermost(values)
     if top is None or not top.per_sample:
@@ -132,10 +133,10 @@ def _for_samples(rule: Callable[..., Any], name: str, values: Sequence[Any]) -> 
 
 
 @overload
-def op(forward: Callable[..., Any], backward: Callable[..., Any]) -> Gate: ...
+def op(forward: Function, backward: Function) -> Gate: ...
 @overload
-def op(forward: Callable[..., Any]) -> Gate: ...
-def op(forward: Callable[..., Any], backward: Callable[..., Any] | None = None) -> Gate:
+def op(forward: Function) -> Gate: ...
+def op(forward: Function, backward: Callable[..., Any] | None = None) -> Gate:
     """A gate of one's own: a forward function, and a backward function that gives its inputs' cotangents.
 
     Args:

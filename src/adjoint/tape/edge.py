@@ -6,12 +6,13 @@ from heapq import heappop, heappush
 from typing import Any
 
 from adjoint.core.cotangents import Lazy
+from adjoint.core.types import Array
 from adjoint.tape import mutations
 from adjoint.tape.backward import Resumed, _prepared
 from adjoint.tape.node import Node
 
 
-def edge(node: Node, g: Any, since: int) -> dict[Node, Any]:
+def edge(node: Node, g: Array, since: int) -> dict[Node, Any]:
     """The cotangents of the nodes older than the number `since` on which `node` hangs; those on the way go.
 
     Args:

@@ -21,6 +21,7 @@ from adjoint.core.errors import InPlaceError
 from adjoint.core.memory import without_repeats
 from adjoint.core.pullbacks import Pullback, watching
 from adjoint.core.switches import Setting
+from adjoint.core.types import Array
 from adjoint.core.weak import WeakValues
 from adjoint.tape.fingerprint import fingerprint
 from adjoint.tape.lines import UsersPlace, line_of, users_place
@@ -150,7 +151,7 @@ def _filled(key: Any, laid: np.ndarray) -> Any:
     return memory
 
 
-def _keep(key: Any, memory: Any, kept: np.ndarray) -> None:
+def _keep(key: Any, memory: Array, kept: np.ndarray) -> None:
     """Let the `memory` of the copy `kept` outlive it, for the next one, which the next turn of a loop makes."""
     size = len(memory)
     if size + sum(n * len(entries) for n, entries in tuple(_spare.items())) > _SPARED[1]:
@@ -186,7 +187,7 @@ def watch_parts(node: Node, k: int, parts: Sequence[int]) -> None:
     node.saved = (*node.saved[:k], tuple(values), *node.saved[k + 1 :])
 
 
-def _kept(array: Any) -> Any:
+def _kept(array: Array) -> Any:
     """A copy of the user's array, which belongs to the node; None if its fingerprint is kept instead."""
     if is_foreign(array):
         return taken(array)

@@ -16,6 +16,7 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError, DTypeError, RuleError
 from adjoint.core.pullbacks import Pullback, watching
+from adjoint.core.types import Array, DType
 from adjoint.core.weak import WeakValues
 from adjoint.tape import mutations
 from adjoint.tape.modes import Observer, Observing
@@ -92,7 +93,7 @@ class saved_tensors_hooks(Observing):  # noqa: N801 - PyTorch's name, and used l
     def observers(self) -> Mapping[str, Observer]:
         return {"saved": self._observe}
 
-    def _observe(self, node: Node, values: Sequence[Any], wanted: tuple[int, ...], out: Any) -> None:
+    def _observe(self, node: Node, values: Sequence[Any], wanted: tuple[int, ...], out: Array) -> None:
         """Pack what `node` has saved."""
         pullback = cast(Pullback, node.pullback)
         op = pullback.op
@@ -214,7 +215,7 @@ def _remove(name: str) -> None:
         os.remove(name)
 
 
-def save_as(dtype: Any) -> saved_tensors_hooks:
+def save_as(dtype: DType) -> saved_tensors_hooks:
     """Keep saved real arrays in a smaller dtype: ``with ad.save_as(np.float16):``. Leaves stay as they are.
 
     Gradients are then as exact as what was kept; values beyond the range of `dtype` become infinite.

@@ -13,6 +13,7 @@ from adjoint.core.box import Box
 from adjoint.core.errors import LeavesGraphError
 from adjoint.core.leaks import left, matters, refused
 from adjoint.core.registry import operation
+from adjoint.core.types import Array
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import leaf
 
@@ -84,7 +85,7 @@ class Leaving(ArrayBox):
     def __buffer__(self, flags: int) -> memoryview:
         if held_out(self, sys._getframe(1)) is not None:
             raise BufferError("np.asarray asks for the buffer before it asks for an array")
-        array: Any = self._leaving("memoryview(t)")
+        array: Array = self._leaving("memoryview(t)")
         return array.__buffer__(flags)  # type: ignore[no-any-return]  # known to Python from 3.12 on
 
     def __bool__(self) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from types import CodeType
 from typing import TYPE_CHECKING, Any, cast
 
+from adjoint.core.types import Array
 from adjoint.tape.modes import Observing
 
 if TYPE_CHECKING:
@@ -73,5 +74,5 @@ def source_lines() -> Observing:
     return Observing(line=note_line)
 
 
-def note_line(node: Node, values: Sequence[Any], wanted: tuple[int, ...], out: Any) -> None:
+def note_line(node: Node, values: Sequence[Any], wanted: tuple[int, ...], out: Array) -> None:
     cast("ObservedNode", node).place = users_place()

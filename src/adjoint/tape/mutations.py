@@ -28,6 +28,7 @@ from adjoint.core.errors import InPlaceError
 from adjoint.core.locks import WRITES
 from adjoint.core.memory import copy_as_it_lies
 from adjoint.core.memory import owner as owner_of
+from adjoint.core.types import Array, Index
 from adjoint.tape.node import Node, next_order
 
 
@@ -54,7 +55,7 @@ class Write(NamedTuple):
 
     order: int
     target: _Place | None
-    index: Any
+    index: Index
     old: Any
 
 
@@ -83,7 +84,7 @@ def last(array: np.ndarray) -> int:
     return found[1][-1].order if found is not None and found[0]() is held else 0
 
 
-def owner(array: Any) -> Any:
+def owner(array: Array) -> Any:
     """The object that owns an array's memory; of a box that is a view, the box that it shows."""
     if isinstance(array, Box):
         return getattr(array, "root", array)
@@ -113,7 +114,7 @@ def reference(array: np.ndarray) -> weakref.ref[Any] | None:
         return None
 
 
-def note(array: Any) -> None:
+def note(array: Array) -> None:
     """Note that `array`, which may be a box that takes weak references, is written, over values that are gone."""
     _append(array, Ellipsis, None)
 
@@ -179,12 +180,12 @@ def _entry(held: Any) -> tuple[weakref.ref[Any] | None, list[Write]]:
         return None, []
 
 
-def keep(target: np.ndarray, index: Any, old: np.ndarray) -> None:
+def keep(target: np.ndarray, index: Index, old: np.ndarray) -> None:
     """Keep `old`, which stood at ``target[index]`` until just now."""
     _append(target, index, old)
 
 
-def _append(target: np.ndarray, index: Any, old: Any) -> None:
+def _append(target: np.ndarray, index: Index, old: Any) -> None:
     held = owner(target)
     with WRITES:
         reference, log = _entry(held)

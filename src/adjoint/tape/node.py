@@ -15,6 +15,7 @@ from adjoint.core.foreign import PLAIN, plain_array
 from adjoint.core.leaks import entering, plain
 from adjoint.core.op import Op
 from adjoint.core.pullbacks import Pullback, build, dtype_of
+from adjoint.core.types import Array, DType
 from adjoint.tape.foreign import watch, watch_parts
 from adjoint.tape.modes import NEVER, recording_floor
 
@@ -39,7 +40,7 @@ class Node:
     pullback: Pullback | None
     parents: tuple[Node, ...]
     saved: tuple[Any, ...]
-    grad: Any
+    grad: Array
     fingerprints: Any
 
     def __repr__(self) -> str:
@@ -59,10 +60,10 @@ class Leaf(Node):
 
     __slots__ = ("__weakref__", "dtype", "shape")
     shape: tuple[int, ...]
-    dtype: Any
+    dtype: DType
 
 
-def leaf(shape: tuple[int, ...], dtype: Any) -> Leaf:
+def leaf(shape: tuple[int, ...], dtype: DType) -> Leaf:
     """A new leaf, for a tensor of this `shape` and `dtype`."""
     node = Leaf()
     node.order, node.pullback, node.parents, node.saved = next_order(), None, (), ()
@@ -75,7 +76,7 @@ def as_array(data: Any) -> Any:
     return data if hasattr(data, "dtype") else asarray(data)
 
 
-def record(op: Op, level: int, args: Sequence[Any], settings: Any, kind: type) -> tuple[Any, Node | None]:
+def record(op: Op, level: int, args: Sequence[Array], settings: Any, kind: type) -> tuple[Any, Node | None]:
     """Carry out `op` on the data of those `args` that are boxes of `kind` and `level`.
 
     Returns the result on the level below, and its node; None where there is nothing to differentiate.
@@ -120,7 +121,7 @@ def written(
     values: Sequence[Any],
     wanted: tuple[int, ...],
     parents: tuple[Node, ...],
-    out: Any,
+    out: Array,
     settings: Any,
     mode: int,
 ) -> Node:
@@ -149,18 +150,18 @@ def written(
     return node
 
 
-def _may_be_written(x: Any) -> bool:
+def _may_be_written(x: Array) -> bool:
     """Whether `x` is an array, whose owner may write into it."""
     return isinstance(x, ndarray | Writable) or is_foreign(x)
 
 
-def observe(node: Node, values: Sequence[Any], wanted: tuple[int, ...], out: Any) -> None:
+def observe(node: Node, values: Sequence[Any], wanted: tuple[int, ...], out: Array) -> None:
     """Tell the observers of a new node."""
     for observer in recording_floor.observers().values():
         observer(node, values, wanted, out)
 
 
-def pull_for(op: Op, wanted: tuple[int, ...], values: Sequence[Any], out: Any) -> Pullback:
+def pull_for(op: Op, wanted: tuple[int, ...], values: Sequence[Any], out: Array) -> Pullback:
     """The pullback of the call that took `values` to `out`, for the inputs numbered `wanted`.
 
     Its cotangents are fitted to their inputs where shapes or dtypes differ from the result's, and its partial

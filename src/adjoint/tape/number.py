@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from adjoint.arrays.python_number import FAST_OPERATORS, REFLECTED, PythonNumber, add_fast_comparisons, lessened
 from adjoint.core.registry import operation
+from adjoint.core.types import Function
 from adjoint.tape.fast import number_path
 from adjoint.tape.node import Node
 from adjoint.tape.tensor import Tensor, wrap
@@ -43,7 +43,7 @@ class TensorNumber(PythonNumber, Tensor):
 Tensor.python_kind = TensorNumber
 
 
-def _first_use(name: str, op: str, symbol: str | None, slower: str) -> Callable[..., Any]:
+def _first_use(name: str, op: str, symbol: str | None, slower: str) -> Function:
     """An operator that stands aside for its fast path, written when it is first used."""
     slow = getattr(PythonNumber, f"__{name}__")
     reflected = op == REFLECTED.get(name)

@@ -13,6 +13,7 @@ from adjoint.arrays.array_box import ArrayBox
 from adjoint.core.box import Box
 from adjoint.core.errors import DTypeError, GradientError, GraphFreedError, ShapeError
 from adjoint.core.pullbacks import Pullback, dtype_of, freed
+from adjoint.core.types import Array
 from adjoint.tape.selected import Selected
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Hooks:
             None  # sees all gradients of a pass, before they are kept
         )
 
-    def __call__(self, g: Any) -> Any:
+    def __call__(self, g: Array) -> Any:
         """The cotangent `g`, or what hooks put in its place."""
         if isinstance(g, Selected):
             return g.replaced(self(g.value))
@@ -71,7 +72,7 @@ class Hooks:
             node.grad = kept if node.grad is None else node.grad + kept
         return g
 
-    def _shown(self, g: Any, writeable: bool = False) -> Any:
+    def _shown(self, g: Array, writeable: bool = False) -> Any:
         """A tensor of the hook's own: it may be kept, but to write into it would change nothing, so that fails."""
         if not isinstance(g, Box):
             g = np.array(g)
@@ -80,7 +81,7 @@ class Hooks:
         shown.data, shown.node, shown.level = g, None, self.level
         return shown
 
-    def _taken(self, given: Any, g: Any, own: bool) -> Any:
+    def _taken(self, given: Any, g: Array, own: bool) -> Any:
         """What a hook gave in place of `g`, in its shape and dtype and in memory of its own."""
         if isinstance(given, self.like) and not own and (given.level == self.level or given.node is None):
             given = given.data  # this pass is not itself recorded
@@ -115,7 +116,7 @@ def hooks_of(tensor: Tensor, call: str) -> Hooks:
 
 
 def _hooked(pullback: Pullback, hooks: Hooks) -> Pullback:
-    def hooked(g: Any, saved: Any) -> Any:
+    def hooked(g: Array, saved: Any) -> Any:
         return pullback.run(hooks(g), saved)
 
     # The rule may hand on what a hook gave, so a share is not sure to be the rule's own.

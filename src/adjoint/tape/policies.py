@@ -21,6 +21,7 @@ from adjoint.core.protocol import array_ufunc
 from adjoint.core.pullbacks import Pullback
 from adjoint.core.switches import Setting
 from adjoint.core.trees import map_tree
+from adjoint.core.types import Array, Settings, Tree
 from adjoint.tape.modes import Observer, Observing
 from adjoint.tape.node import Node
 from adjoint.tape.number import TensorNumber
@@ -29,12 +30,12 @@ from adjoint.tape.tensor import Tensor, View, wrap
 Policy = Callable[[Op, Mapping[str, Any]], bool]
 
 
-def save_nothing(op: Op, settings: Mapping[str, Any]) -> bool:
+def save_nothing(op: Op, settings: Settings) -> bool:
     """The policy of `ad.checkpoint` that keeps no inner value: the least memory."""
     return False
 
 
-def save_everything(op: Op, settings: Mapping[str, Any]) -> bool:
+def save_everything(op: Op, settings: Settings) -> bool:
     """The policy of `ad.checkpoint` that keeps what is always kept: as if it were not there."""
     return True
 
@@ -43,7 +44,7 @@ def save_everything(op: Op, settings: Mapping[str, Any]) -> bool:
 _PRODUCTS = ("matmul", "affine", "conv")
 
 
-def save_matmuls(op: Op, settings: Mapping[str, Any]) -> bool:
+def save_matmuls(op: Op, settings: Settings) -> bool:
     """The policy of `ad.checkpoint` that keeps matrix products and convolutions, and computes again what is cheap.
 
     Example:
@@ -89,7 +90,7 @@ class Watching(Observing):
     def observers(self) -> Mapping[str, Observer]:
         return {"checkpoint": self._observe}
 
-    def _observe(self, node: Node, values: Sequence[Any], wanted: tuple[int, ...], out: Any) -> None:
+    def _observe(self, node: Node, values: Sequence[Any], wanted: tuple[int, ...], out: Array) -> None:
         pullback = cast(Pullback, node.pullback)
         number = self._numbers[node] = len(self._numbers)
         named = {n: v for n, v in zip(pullback.names, node.saved, strict=True) if n in pullback.op.settings}
@@ -121,14 +122,14 @@ class Replay(Observing):
     def observers(self) -> Mapping[str, Observer]:
         return {"checkpoint": self._observe}
 
-    def _observe(self, node: Node, values: Sequence[Any], wanted: tuple[int, ...], out: Any) -> None:
+    def _observe(self, node: Node, values: Sequence[Any], wanted: tuple[int, ...], out: Array) -> None:
         self._count += 1
 
     def asked(self) -> Setting:
         """Inside, tensors ask it; to be entered too."""
         return Setting(_replay, self)
 
-    def arguments(self, tree: Any) -> Any:
+    def arguments(self, tree: Tree) -> Any:
         """The tensors in `tree` as those that look here before an operation is carried out."""
         return map_tree(_replayed, tree)
 
@@ -148,7 +149,7 @@ class _Looking(Tensor):
 
     __slots__ = ()
 
-    def process(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
+    def process(self, op: Op, args: Sequence[Array], settings: Settings) -> Any:
         replay = _replay.get()
         if replay is None:
             return Tensor.process(self, op, args, settings)
@@ -176,7 +177,7 @@ class _LookingNumber(TensorNumber):
     def as_array(self) -> Any:
         return _replayed(wrap(self.data, self.node, self.level))
 
-    def process(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
+    def process(self, op: Op, args: Sequence[Array], settings: Settings) -> Any:
         return self.as_array().process(op, tuple(map(as_numpy, args)), settings)
 
 
@@ -191,7 +192,7 @@ for _kind in (_Looking, _LookingView):  # the general operators, in place of the
             setattr(_kind, _method, getattr(ArrayBox, _method))
 
 
-def _results(out: Any) -> Any:
+def _results(out: Array) -> Any:
     """The results of one operation, looking."""
     return tuple(map(_replayed, out)) if isinstance(out, tuple) else _replayed(out)
 

@@ -18,6 +18,7 @@ import numpy as np
 from adjoint.core.box import Box
 from adjoint.core.op import Op
 from adjoint.core.trees import flatten
+from adjoint.core.types import Array
 from adjoint.tape import mutations
 from adjoint.tape.tensor import Tensor, View
 
@@ -192,7 +193,7 @@ def _set(sources: list[tuple[Source, Any]], attributes: list[tuple[Any, dict[str
                 own[name] = value
 
 
-def _same(a: Any, b: Any) -> bool:
+def _same(a: Array, b: Array) -> bool:
     """Whether two states of a generator are equal."""
     if isinstance(a, dict):
         return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)

@@ -9,6 +9,7 @@ import numpy as np
 
 from adjoint.core.errors import GradientError
 from adjoint.core.pullbacks import Pullback, freed
+from adjoint.core.types import DType, Index
 from adjoint.tape.backward import walk
 from adjoint.tape.hooks import Handle, held_bytes
 from adjoint.tape.inside import arrays, parent_numbers
@@ -44,7 +45,7 @@ class Kept(NamedTuple):
     name: str
     line: str
     shape: tuple[int, ...]
-    dtype: Any
+    dtype: DType
     nbytes: int
     kind: Kind
     packed: bool
@@ -62,7 +63,7 @@ class SavedTable(Sequence[Kept]):
     def __iter__(self) -> Iterator[Kept]:
         return iter(self._records)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Index) -> Any:
         return self._records[index]
 
     @property

@@ -15,6 +15,7 @@ import numpy as np
 from adjoint.core.errors import ArgumentError, GradientError, ShapeError
 from adjoint.core.op import Op
 from adjoint.core.trees import flatten
+from adjoint.core.types import Array
 from adjoint.core.weak import WeakValues
 from adjoint.tape import mutations, revolve
 from adjoint.tape.arguments import Arguments
@@ -55,7 +56,7 @@ class Snapshot(NamedTuple):
 class Scan:
     """One run of the loop, and what is needed to go back through it."""
 
-    def __init__(self, step: Step, xs: Any, length: int, snapshots: int) -> None:
+    def __init__(self, step: Step, xs: Array, length: int, snapshots: int) -> None:
         self.step, self.length, self.snapshots = step, length, snapshots
         self.op = Op(name=f"checkpoint_scan({name_of(step)})", forward=step, inputs=("function",))
         self.floor = recording_floor.get()
@@ -169,7 +170,7 @@ def _stacked(ys: Sequence[Any]) -> Any:
 
 
 def checkpoint_scan(
-    step: Step, carry: Any, xs: Any = None, length: int | None = None, *, snapshots: int
+    step: Step, carry: Any, xs: Array = None, length: int | None = None, *, snapshots: int
 ) -> tuple[Any, Any]:
     """A loop that carries a state on, with the memory of `snapshots` states and one step, however long it is.
 

@@ -8,7 +8,7 @@ one needs to see only a few kinds of operations: those that choose, move, scale,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from adjoint.core.cotangents import Lazy
 from adjoint.core.errors import LeavesGraphError, NotSupportedError
 from adjoint.core.op import Op
 from adjoint.core.pullbacks import dtype_of
+from adjoint.core.types import Array, Settings
 
 # Runs the rule of a node, which has this pullback, on a cotangent and saved values.
 Run = Callable[[Any, Any, Any, tuple[Any, ...]], Sequence[Any]]
@@ -60,13 +61,13 @@ class Selected(Layered):
         value = self.layers[0]
         return self._made(value.detach() if isinstance(value, Box) else value, self.layers[1])  # type: ignore[attr-defined]  # every box has detach()
 
-    def _constant(self, array: Any) -> tuple[Any, ...]:
+    def _constant(self, array: Array) -> tuple[Any, ...]:
         raise NotSupportedError("a cotangent can not become another array")
 
     def _leaving(self, call: str) -> Any:
         raise LeavesGraphError(f"{call} would take the numbers out of a cotangent")
 
-    def process(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
+    def process(self, op: Op, args: Sequence[Array], settings: Settings) -> Any:
         mine = [x if isinstance(x, Selected) and x.level == self.level else None for x in args]
         values = [x if m is None else m.layers[0] for x, m in zip(args, mine, strict=True)]
         out = apply(op, values, settings)
@@ -89,7 +90,7 @@ class Selected(Layered):
     def _made(self, value: Any, taken: Any) -> Selected:
         return Selected.of((value, taken, self.layers[2]), self.level)
 
-    def _elementwise(self, op: Op, values: Sequence[Any], mine: Sequence[Any], out: Any) -> Selected:
+    def _elementwise(self, op: Op, values: Sequence[Any], mine: Sequence[Any], out: Array) -> Selected:
         """Each element is taken where one of those that it was made of is."""
         whole = _is_sum(op)
         taken: Any = False
@@ -108,9 +109,7 @@ class Selected(Layered):
         masked = self.layers[2] and not whole and (recorded(out) or has_nan([out]))
         return self._made(_masked(taken, out) if masked else out, taken)
 
-    def _product(
-        self, op: Op, values: Sequence[Any], mine: Sequence[Any], settings: Mapping[str, Any], out: Any
-    ) -> Selected:
+    def _product(self, op: Op, values: Sequence[Any], mine: Sequence[Any], settings: Settings, out: Array) -> Selected:
         """A sum of products: those with an element that was left out are none, whatever the other factor is."""
         k = next(i for i, m in enumerate(mine) if m is not None)
         taken = mine[k].layers[1]
@@ -132,7 +131,7 @@ class Selected(Layered):
         return self._made(out, found)
 
 
-def _masked(taken: Any, out: Any) -> Any:
+def _masked(taken: Any, out: Array) -> Any:
     """`out` where it is taken, else 0; a number stays one."""
     found = np.where(taken, out, 0.0)
     return found[()] if is_number(out) else found
@@ -143,12 +142,12 @@ def _is_sum(op: Op) -> bool:
     return all(rule.function in (1, -1) for rule in op.rules)
 
 
-def _own(condition: Any) -> Any:
+def _own(condition: Array) -> Any:
     """`condition` as it is now: in forward mode it may be an array of the user's, which is written later."""
     return condition.copy() if isinstance(condition, np.ndarray) else as_now(condition)
 
 
-def _chosen(condition: Any, x: Any, y: Any, out: Any) -> Any:
+def _chosen(condition: Array, x: Array, y: Array, out: Array) -> Any:
     """Where `out` is taken, which is chosen from what is taken where `x` and `y` say."""
     if x is None and y is None:
         return None
@@ -160,21 +159,21 @@ def _chosen(condition: Any, x: Any, y: Any, out: Any) -> Any:
     return np.broadcast_to(chosen, out.shape) if np.shape(chosen) != out.shape else chosen
 
 
-def _either(a: Any, b: Any) -> Any:
+def _either(a: Array, b: Array) -> Any:
     if a is None or b is None:
         return None
     return b if a is False else np.logical_or(a, b)
 
 
-def _nowhere(x: Any) -> Any:
+def _nowhere(x: Array) -> Any:
     return zeros(x, np.shape(x), bool)
 
 
-def _ones(x: Any) -> Any:
+def _ones(x: Array) -> Any:
     return np.ones(np.shape(x)) if backend_of(x) is None else np.ones_like(raw(x), dtype=float)
 
 
-def _moved(op: Op, values: Sequence[Any], mine: Sequence[Any], settings: Mapping[str, Any]) -> Any:
+def _moved(op: Op, values: Sequence[Any], mine: Sequence[Any], settings: Settings) -> Any:
     """Truth values go where elements go; where several are added up, one is enough."""
     places = [m is None and dtype_of(x).kind in "iu" for x, m in zip(values, mine, strict=True)]
     if "pads" not in op.flags and all(
@@ -198,7 +197,7 @@ def selecting(run: Run, observers: Sequence[Callable[[Run], Run]], careful: bool
     level = new_level()
     run = _observed(run, observers) if observers else run
 
-    def running(node: Any, pullback: Any, g: Any, saved: tuple[Any, ...]) -> Any:
+    def running(node: Any, pullback: Any, g: Array, saved: tuple[Any, ...]) -> Any:
         selects = pullback.selects
         if type(g) is list:  # one an output of an operation that has several
             return _run(run, node, pullback, g, saved)
@@ -224,7 +223,7 @@ def selecting(run: Run, observers: Sequence[Callable[[Run], Run]], careful: bool
 
 
 def _observed(run: Run, observers: Sequence[Callable[[Run], Run]]) -> Run:
-    def observed(node: Any, pullback: Any, g: Any, saved: tuple[Any, ...]) -> Any:
+    def observed(node: Any, pullback: Any, g: Array, saved: tuple[Any, ...]) -> Any:
         found: Any = None
 
         def seen(*_: Any) -> Any:
@@ -240,7 +239,7 @@ def _observed(run: Run, observers: Sequence[Callable[[Run], Run]]) -> Run:
     return observed
 
 
-def _run(run: Run, node: Any, pullback: Any, g: Any, saved: tuple[Any, ...]) -> Any:
+def _run(run: Run, node: Any, pullback: Any, g: Array, saved: tuple[Any, ...]) -> Any:
     try:
         shares = run(node, pullback, g, saved)
     except (LeavesGraphError, NotSupportedError):  # a rule of somebody's that is not written in NumPy's functions
@@ -255,25 +254,25 @@ def _run(run: Run, node: Any, pullback: Any, g: Any, saved: tuple[Any, ...]) -> 
     ]
 
 
-def bare(g: Any) -> Any:
+def bare(g: Array) -> Any:
     """A cotangent without what is known of it."""
     return g.layers[0] if type(g) is Selected else g
 
 
-def recorded(x: Any) -> bool:
+def recorded(x: Array) -> bool:
     """Whether `x` is part of a derivative, or of a program, whose own zeros are yet to come; or elsewhere."""
     if not isinstance(x, Box):
         return is_elsewhere(x)
     return not isinstance(x, Layered) or x.held is x or any(map(recorded, x.layers))
 
 
-def may_be_infinite(x: Any) -> bool:
+def may_be_infinite(x: Array) -> bool:
     """Whether a saved value, in a program, may be infinite or nan: nobody can look."""
     inner = raw(x)
     return is_elsewhere(inner) or (isinstance(inner, Box) and inner.may_be_infinite)
 
 
-def is_symbolic(x: Any) -> bool:
+def is_symbolic(x: Array) -> bool:
     """Whether `x` is part of a program, or elsewhere, so that nobody can look whether it is nan."""
     return is_elsewhere(x) or (isinstance(x, Box) and isinstance(raw(x), Box))
 
@@ -304,7 +303,7 @@ def _is_nan(array: np.ndarray) -> bool:
     return bool(square != square and np.isnan(array).any())  # noqa: PLR0124 - it is nan
 
 
-def is_finite(array: Any) -> bool:
+def is_finite(array: Array) -> bool:
     """Whether all numbers of an array are finite; not said of numbers whose squares are not."""
     if array.size <= 8192:
         line = array.ravel()
@@ -314,7 +313,7 @@ def is_finite(array: Any) -> bool:
     return bool(np.isfinite(array.max()) and np.isfinite(array.min()))  # no array of truth values
 
 
-def numbers(x: Any) -> Iterator[Any]:
+def numbers(x: Array) -> Iterator[Any]:
     """The plain arrays in cotangents of any kind: of a dual, its tangent too."""
     if isinstance(x, Layered):
         if x.held is not x:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -23,6 +23,7 @@ from adjoint.core.op import Op
 from adjoint.core.protocol import array_ufunc
 from adjoint.core.pullbacks import Pullback, freed, op_of
 from adjoint.core.registry import ANSWERS
+from adjoint.core.types import Array, DType, Index, Settings
 from adjoint.core.weak import at_end
 from adjoint.ops.indexing import PickedView
 from adjoint.ops.writing import Path, extended
@@ -71,7 +72,7 @@ class Tensor(Leaving, Writable, Observable, TensorMethods):
     data: Any
     node: Node | None
 
-    def __init__(self, data: Any, requires_grad: bool = False, dtype: Any = None) -> None:
+    def __init__(self, data: Any, requires_grad: bool = False, dtype: DType = None) -> None:
         if isinstance(data, Tensor):
             self.level, self.data, self.node = data.level, data.data, None
         else:
@@ -96,7 +97,7 @@ class Tensor(Leaving, Writable, Observable, TensorMethods):
 
     # -- The tape -----------------------------------------------------------------------------------
 
-    def process(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
+    def process(self, op: Op, args: Sequence[Array], settings: Settings) -> Any:
         short = op.pullbacks.get("fast path", MISSING)
         if short is MISSING:
             short = fast_path_of(op)
@@ -104,7 +105,7 @@ class Tensor(Leaving, Writable, Observable, TensorMethods):
             return self.recorded(op, args, settings)
         return short(*args, settings) if op.settings else short(*args)
 
-    def recorded(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
+    def recorded(self, op: Op, args: Sequence[Array], settings: Settings) -> Any:
         """What `process` does, for any operation and any arguments."""
         level = self.level
         out, node = record(op, level, args, settings, Tensor)
@@ -118,7 +119,9 @@ class Tensor(Leaving, Writable, Observable, TensorMethods):
             return _view(out, node, self, op, settings)
         return wrap(out, node, level)
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, x: Any, y: Any = MISSING, *rest: Any, **kwargs: Any) -> Any:
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, x: Array, y: Array = MISSING, *rest: Any, **kwargs: Any
+    ) -> Any:
         if not kwargs and method == "__call__":
             short = _fast_paths.get(ufunc)
             if short is not None:
@@ -142,12 +145,12 @@ class Tensor(Leaving, Writable, Observable, TensorMethods):
         data = self.data
         return data.settled() if self.node is None and isinstance(data, Box) and data.level == self.level else self
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: Index, value: Any) -> None:
         element = type(index) is int and type(self) is Tensor and isinstance(value, Tensor)
         if not (element and write_element(self, index, value)):
             super().__setitem__(index, value)
 
-    def _write(self, index: Any, value: Any) -> None:
+    def _write(self, index: Index, value: Any) -> None:
         write(self, index, value)
 
     def _is_number(self) -> bool:
@@ -156,7 +159,7 @@ class Tensor(Leaving, Writable, Observable, TensorMethods):
     def as_memory(self) -> Tensor:
         return wrap(memory_of(self.data), self.node, self.level)
 
-    def seen_each(self, out: Any, op: Op, settings: Mapping[str, Any]) -> Any:
+    def seen_each(self, out: Array, op: Op, settings: Settings) -> Any:
         shows_it = type(out) is Tensor and out.level == self.level
         return _view(out.data, out.node, self, op, settings) if shows_it else out
 
@@ -271,7 +274,7 @@ class Tensor(Leaving, Writable, Observable, TensorMethods):
             if target.saved:
                 collected(target)
 
-    def _collect(self, target: Node, g: Any, create_graph: bool) -> None:
+    def _collect(self, target: Node, g: Array, create_graph: bool) -> None:
         """Add `g` to the gradient that the leaf `target` holds."""
         g = g if isinstance(g, Tensor) and g.level == self.level else wrap(g, None, self.level)
         kept = target.grad
@@ -436,7 +439,7 @@ class View(Tensor):
         return wrap(self.data, self.node, self.level).__reduce__()
 
 
-def _view(data: Any, node: Node | None, of: Tensor, op: Op, settings: Mapping[str, Any]) -> Tensor:
+def _view(data: Any, node: Node | None, of: Tensor, op: Op, settings: Settings) -> Tensor:
     """The result of `op` as a view of the tensor whose memory it shows."""
     root, path = root_of(of)
     view: View = new(View)
@@ -476,7 +479,7 @@ def outputs(outs: Sequence[Any], node: Node | None, level: int) -> tuple[Tensor,
 
 
 def _output_node(i: int, node: Node, likes: Any) -> Node:
-    def pullback(g: Any, saved: tuple[()]) -> tuple[Projection]:
+    def pullback(g: Array, saved: tuple[()]) -> tuple[Projection]:
         return (Projection(i, g, likes),)
 
     result = Node()
@@ -496,7 +499,7 @@ def fast_path_of(op: Op) -> Callable[..., Any] | None:
         top = outermost(args)
         return top.recorded(op, args, settings) if isinstance(top, Tensor) else apply(op, args, settings)
 
-    def view(tensor: Tensor, of: Tensor, settings: Mapping[str, Any]) -> Tensor:
+    def view(tensor: Tensor, of: Tensor, settings: Settings) -> Tensor:
         shown = shows(tensor.data, of.data)
         return _view(tensor.data, tensor.node, of, op, settings) if shown else tensor
 
@@ -509,7 +512,7 @@ def fast_path_of(op: Op) -> Callable[..., Any] | None:
 install(Tensor, fast_path_of)  # type: ignore[arg-type]  # operators are eligible: they have one
 
 
-def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def tensor(data: Any, dtype: DType = None, requires_grad: bool = False) -> Tensor:
     """A new tensor with a copy of `data`.
 
     Args:

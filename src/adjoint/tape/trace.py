@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from adjoint.core.pullbacks import Pullback, dtype_of, op_of, shape_of
+from adjoint.core.types import Array, DType, Index
 from adjoint.tape.backward import Resumed
 from adjoint.tape.inside import arrays
 from adjoint.tape.lines import line_of_node
@@ -38,7 +39,7 @@ class BackwardStep(NamedTuple):
     number: int
     op: str
     shape: tuple[int, ...]
-    dtype: Any
+    dtype: DType
     seconds: float
     nbytes: int
     parents: tuple[int, ...]
@@ -57,7 +58,7 @@ class Trace(Sequence[BackwardStep]):
     def __iter__(self) -> Iterator[BackwardStep]:
         return iter(self._steps)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Index) -> Any:
         return self._steps[index]
 
     def __str__(self) -> str:
@@ -81,13 +82,13 @@ class Trace(Sequence[BackwardStep]):
 
     # -- As an observer of the pass -----------------------------------------------------------------
 
-    def __call__(self, node: Node, values: Sequence[Any], wanted: tuple[int, ...], out: Any) -> None:
+    def __call__(self, node: Node, values: Sequence[Any], wanted: tuple[int, ...], out: Array) -> None:
         """Nodes that the pass itself writes (``create_graph``) are of no interest here."""
 
     def around(self, run: Run) -> Run:
         """`run`, which runs a rule, with a line for it."""
 
-        def traced(node: Node, pullback: Pullback, g: Any, saved: tuple[Any, ...]) -> Sequence[Any]:
+        def traced(node: Node, pullback: Pullback, g: Array, saved: tuple[Any, ...]) -> Sequence[Any]:
             start = perf_counter()
             shares = run(node, pullback, g, saved)
             seconds = perf_counter() - start

@@ -21,6 +21,7 @@ from adjoint.core.errors import DTypeError, InPlaceError
 from adjoint.core.foreign import plain_array
 from adjoint.core.memory import lies
 from adjoint.core.pullbacks import Pullback, build
+from adjoint.core.types import Index
 from adjoint.ops.indexing import may_repeat
 from adjoint.ops.shape import loses_imaginary, real_part
 from adjoint.ops.writing import Path, overwrite, written
@@ -37,7 +38,7 @@ def root_of(tensor: Tensor) -> tuple[Tensor, Path]:
     return getattr(tensor, "root", tensor), getattr(tensor, "path", ())
 
 
-def write(tensor: Tensor, index: Any, value: Any) -> None:
+def write(tensor: Tensor, index: Index, value: Any) -> None:
     """``tensor[index] = value``, on the tape.
 
     Raises:
@@ -134,7 +135,7 @@ def _unwrapped(value: Any, level: int) -> tuple[Any, Node | None]:
     return value, None
 
 
-def _node(root: Tensor, path: Path, index: Any, value: Any, value_node: Node | None) -> Node:
+def _node(root: Tensor, path: Path, index: Index, value: Any, value_node: Node | None) -> Node:
     """The node of `overwrite` for this write: the history that the root has from now on."""
     value = value if hasattr(value, "dtype") else np.asarray(value, root.dtype)
     parents = {0: value_node, 1: root.node}
@@ -151,7 +152,7 @@ def _node(root: Tensor, path: Path, index: Any, value: Any, value_node: Node | N
     return node
 
 
-def _write_values(root: Tensor, tensor: Tensor, index: Any, value: Any, recording: bool) -> None:
+def _write_values(root: Tensor, tensor: Tensor, index: Index, value: Any, recording: bool) -> None:
     """Write where the values lie, keeping what was there if some rule may have saved it."""
     if not isinstance(root.data, np.ndarray):  # a NumPy scalar, which cannot be written
         root.data = np.array(root.data)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from adjoint.core.protocol import detached
 from adjoint.core.pullbacks import strict_cotangents
 from adjoint.core.registry import Composite, Entry
 from adjoint.core.trees import flatten
+from adjoint.core.types import Function
 from adjoint.tape.tensor import Tensor
 from adjoint.testing.samples import samples
 
@@ -22,7 +23,7 @@ class Case(NamedTuple):
     """One sample call of an operation, as a function `f` of those of its arguments that vary."""
 
     entry: Entry
-    f: Callable[..., Any]
+    f: Function
     arrays: list[Any]
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
@@ -65,14 +66,14 @@ def writes(entry: Entry) -> bool:
     return isinstance(entry, Composite) and inspect.signature(entry.function).return_annotation == "None"
 
 
-def carried_out(entry: Entry, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def carried_out(entry: Entry, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The value of a call; of one that writes into its first argument, that argument: a copy of ours."""
     if not writes(entry):
         return function(*args, **kwargs)
     return _written(function, args, kwargs)
 
 
-def _written(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _written(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     target = np.copy(args[0])
     assert function(target, *args[1:], **kwargs) is None
     return target

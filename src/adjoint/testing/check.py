@@ -9,6 +9,7 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError, GradientMismatchError
 from adjoint.core.pullbacks import strict_cotangents
+from adjoint.core.types import Function
 from adjoint.testing.coordinates import to_arrays, to_vector
 from adjoint.testing.differences import Estimate, along, jacobian
 from adjoint.testing.problem import Problem, problem_of
@@ -35,7 +36,7 @@ Checker = Callable[[Problem, Tolerance, np.random.Generator], None]
 
 
 def check_grads(
-    f: Callable[..., Any],
+    f: Function,
     args: Any,
     kwargs: dict[str, Any] | None = None,
     *,
@@ -165,7 +166,7 @@ def _pushed(problem: Problem, v: np.ndarray) -> list[Any]:
     return list(tangents)
 
 
-def _pulled(problem: Problem, pullback: Callable[..., Any], w: np.ndarray) -> list[Any]:
+def _pulled(problem: Problem, pullback: Function, w: np.ndarray) -> list[Any]:
     """The cotangents of all inputs for the outputs' coordinates `w`; each of its input's shape and dtype."""
     seeds = to_arrays(w, problem.outputs)
     cotangents = list(pullback(seeds))

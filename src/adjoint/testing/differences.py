@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint.core.errors import ArgumentError
+from adjoint.core.types import Function
 from adjoint.testing.coordinates import to_arrays, to_vector
 
 STEPS = (2.13e-3, 1.07e-4, 5.3e-6)  # not round, so that no step ends exactly on a kink
@@ -60,9 +61,7 @@ def jacobian(f: Callable[[np.ndarray], np.ndarray], x: np.ndarray, eps: float | 
     return Estimate(np.stack([c.values for c in columns], axis=1), np.stack([c.errors for c in columns], axis=1))
 
 
-def numerical_jacobian(
-    f: Callable[..., Any], *args: Any, argnum: int = 0, eps: float | None = None, **kwargs: Any
-) -> np.ndarray:
+def numerical_jacobian(f: Function, *args: Any, argnum: int = 0, eps: float | None = None, **kwargs: Any) -> np.ndarray:
     """The Jacobian of `f` by one of its arguments, from differences of its values.
 
     Args:

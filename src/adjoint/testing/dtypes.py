@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.op import Call
+from adjoint.core.types import Array, DType
 from adjoint.tape.tensor import Tensor
 from adjoint.testing.cases import Case, outputs
 from adjoint.testing.edges import Outcome, Variant, other_shapes, outcome, replaced, settings
@@ -18,7 +19,7 @@ DTYPES = ("bool", "int8", "uint8", "int32", "int64", "float16", "float32", "floa
 MODES = ("constant", "recorded", "forward", "batched")
 
 
-def in_dtype(a: Any, dtype: Any) -> np.ndarray:
+def in_dtype(a: Array, dtype: DType) -> np.ndarray:
     """Numbers of `dtype` that are about `a`: whole ones are rounded, truth values say which are positive."""
     a, dtype = np.asarray(a), np.dtype(dtype)
     if dtype.kind == "c":

@@ -12,6 +12,7 @@ import numpy as np
 
 from adjoint.core.errors import AdjointError
 from adjoint.core.registry import answer
+from adjoint.core.types import Function
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import in_order
 from adjoint.graph.on_symbols import on_symbols
@@ -59,7 +60,7 @@ def kinds_of(graph: Graph) -> set[bool]:
     return {kind_of(node)[0] not in ("numpy", "part") for node in nodes if node.kind == "call"}
 
 
-def _of(call: Callable[..., Any], arrays: list[Any]) -> Compiled:
+def _of(call: Function, arrays: list[Any]) -> Compiled:
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

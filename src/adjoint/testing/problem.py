@@ -12,11 +12,12 @@ from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, GradientMismatchError
 from adjoint.core.op import Op, rule_of
 from adjoint.core.trees import flatten, paths
+from adjoint.core.types import Array, Function
 from adjoint.testing.coordinates import count, label, to_arrays, to_vector
 from adjoint.transforms.reverse import vjp
 
 
-def _fitting(g: Any, x_shape: tuple[int, ...], x_dtype: Any) -> Any:
+def _fitting(g: Array, x_shape: tuple[int, ...], x_dtype: Any) -> Any:
     if g.shape != x_shape or g.dtype != x_dtype:
         raise GradientMismatchError(
             f"a rule gave a cotangent of shape {g.shape} and dtype {g.dtype} for an input of shape {x_shape} and dtype "
@@ -89,7 +90,7 @@ class Problem:
         return Problem(pulled, point, names, what, outputs, self.title)
 
 
-def problem_of(f: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> tuple[Problem, list[Any]]:
+def problem_of(f: Function, args: Any, kwargs: dict[str, Any]) -> tuple[Problem, list[Any]]:
     """The first problem for `f` at `args`, in float64 or complex128; and the dtypes that its inputs came in."""
     args = tuple(args) if isinstance(args, tuple | list) else (args,)
     title = getattr(f, "__name__", None) or getattr(f, "name", None) or type(f).__name__

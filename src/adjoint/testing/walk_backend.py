@@ -14,6 +14,7 @@ from adjoint.core.op import Call
 from adjoint.core.protocol import detached
 from adjoint.core.registry import Entry
 from adjoint.core.trees import flatten
+from adjoint.core.types import Array, Tree
 from adjoint.tape.tensor import Tensor
 from adjoint.testing.cases import carried_out, writes
 from adjoint.testing.samples import samples
@@ -60,7 +61,7 @@ class Moved:
         self._leaves = [move(x) if isinstance(x, np.ndarray) else x for x in leaves]
         self.arrays = [move(leaves[i]) for i in self._varying]
 
-    def __call__(self, *arrays: Any) -> Any:
+    def __call__(self, *arrays: Array) -> Any:
         given = list(self._leaves)
         for i, array in zip(self._varying, arrays, strict=True):
             given[i] = array
@@ -70,7 +71,7 @@ class Moved:
         return carried_out(self.entry, self.entry, args, kwargs)
 
 
-def _varies(x: Any) -> bool:
+def _varies(x: Array) -> bool:
     return bool(x.dtype.kind in "fc")
 
 
@@ -93,7 +94,7 @@ def pushed(f: Moved) -> Any:
 def second(f: Moved) -> Any:
     """The tangents of the cotangents: forward over reverse."""
 
-    def gradient(*arrays: Any) -> Any:
+    def gradient(*arrays: Array) -> Any:
         out, pullback = vjp(f, *arrays)
         return pullback(_directions(f, out))
 
@@ -129,11 +130,11 @@ def check(entry: Entry, what: str, move: Move, look: Move = to_host) -> None:
             _compare(f"{entry.name}, {what}", x, y, look)
 
 
-def _kept(x: Any) -> Any:
+def _kept(x: Array) -> Any:
     return x
 
 
-def _directions(f: Moved, tree: Any) -> Any:
+def _directions(f: Moved, tree: Tree) -> Any:
     """An array of random numbers for each array of `tree`, where that is: the same for every library."""
     rng = np.random.default_rng(0)
     leaves, rebuild = flatten(tree)
@@ -141,7 +142,7 @@ def _directions(f: Moved, tree: Any) -> Any:
     return rebuild([f.move(np.asarray(random_like(rng, like))) for like in likes])
 
 
-def _compare(head: str, x: Any, y: Any, look: Move) -> None:
+def _compare(head: str, x: Array, y: Array, look: Move) -> None:
     x, y = (raw(v) if isinstance(v, Box) else v for v in (x, y))
     if not hasattr(y, "dtype"):
         if x is not y and x != y:

@@ -11,6 +11,7 @@ from adjoint.core.errors import GradientMismatchError
 from adjoint.core.op import Op
 from adjoint.core.registry import Entry
 from adjoint.core.trees import flatten
+from adjoint.core.types import Array
 from adjoint.testing.cases import Case, case_of, outputs, writes
 from adjoint.testing.samples import samples
 from adjoint.testing.walk_forward import random_like
@@ -96,10 +97,10 @@ def check_derivatives(stack: Stack, rng: np.random.Generator) -> None:
     tangents = [[random_like(rng, a) for a in point] for point in stack.points]
     w, t = (list(map(np.stack, zip(*rows, strict=True))) for rows in (weights, tangents))
 
-    def pulled(cotangents: Arrays, *arrays: Any) -> Any:
+    def pulled(cotangents: Arrays, *arrays: Array) -> Any:
         return vjp(f, *arrays)[1](rebuild(list(cotangents)))
 
-    def pushed(directions: Arrays, *arrays: Any) -> Any:
+    def pushed(directions: Arrays, *arrays: Array) -> Any:
         return jvp(f, arrays, directions)[1]
 
     for batched in combinations(stack):

@@ -11,6 +11,7 @@ import numpy as np
 from adjoint.compiler import compile
 from adjoint.core.errors import GradientMismatchError
 from adjoint.core.trees import flatten
+from adjoint.core.types import Array, Function
 from adjoint.testing.cases import outputs
 from adjoint.testing.dtypes import in_dtype
 from adjoint.testing.walk_batch import Stack
@@ -155,32 +156,32 @@ def near(found: np.ndarray, expected: np.ndarray, rtol: float, size: float = 0.0
     return np.allclose(found, expected, rtol=0.0, atol=rtol * max(size, _largest(expected)), equal_nan=True)
 
 
-def _pulled(f: Callable[..., Any], rebuild: Callable[[list[Any]], Any], count: int) -> Callable[..., Any]:
-    def value_and_cotangents(*arrays: Any) -> Any:
+def _pulled(f: Function, rebuild: Callable[[list[Any]], Any], count: int) -> Function:
+    def value_and_cotangents(*arrays: Array) -> Any:
         value, pullback = vjp(f, *arrays[count:])
         return value, pullback(rebuild(list(arrays[:count])))
 
     return value_and_cotangents
 
 
-def _quietly(f: Callable[..., Any], *args: Any) -> Any:
+def _quietly(f: Function, *args: Any) -> Any:
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return f(*args)
 
 
-def _as(dtype: type[Any], a: Any) -> Any:
+def _as(dtype: type[Any], a: Array) -> Any:
     kind = np.result_type(a).kind
     return np.asarray(a, np.result_type(dtype, np.complex64) if kind == "c" else dtype) if kind in "fc" else a
 
 
-def _strided(x: Any) -> Any:
+def _strided(x: Array) -> Any:
     """The same values with gaps between them, or by columns."""
     x = np.asarray(x)
     return np.repeat(x, 2)[::2] if x.ndim == 1 else np.array(x, order="F")
 
 
-def _planted(x: Any, turn: int) -> Any:
+def _planted(x: Array, turn: int) -> Any:
     """A copy with a special value in its middle."""
     planted = np.array(x)
     if planted.size and planted.dtype.kind in "fc":
@@ -188,7 +189,7 @@ def _planted(x: Any, turn: int) -> Any:
     return planted
 
 
-def _largest(x: Any) -> float:
+def _largest(x: Array) -> float:
     """The largest finite absolute value."""
     x = np.asarray(x)
     if x.dtype.kind not in "fc":

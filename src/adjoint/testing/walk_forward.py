@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from adjoint.core.errors import GradientMismatchError
 from adjoint.core.trees import flatten
+from adjoint.core.types import Array, Function
 from adjoint.testing.cases import Case, weighted
 from adjoint.transforms.forward import jvp, linearize
 from adjoint.transforms.reverse import grad, vjp
@@ -90,17 +91,17 @@ def second_derivatives(case: Case, rng: np.random.Generator) -> dict[str, float]
     x = tuple(case.arrays)
     u, v = (tuple(random_like(rng, a) for a in x) for _ in range(2))
 
-    def total(*arrays: Any) -> Any:
+    def total(*arrays: Array) -> Any:
         return weighted(case, arrays)
 
-    def slope(*arrays: Any) -> Any:
+    def slope(*arrays: Array) -> Any:
         return jvp(total, arrays, v)[1]
 
-    def along(*arrays: Any) -> Any:
+    def along(*arrays: Array) -> Any:
         return sum(np.sum(np.real(np.conj(t) * g)) for t, g in zip(v, gradient(*arrays), strict=True))
 
     everything = tuple(range(len(x)))
-    gradient: Callable[..., Any] = grad(total, everything)
+    gradient: Function = grad(total, everything)
     return {
         "reverse over reverse": inner(grad(along, everything)(*x), u),
         "forward over reverse": inner(jvp(gradient, x, v)[1], u),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from adjoint.core.errors import GradientMismatchError, GraphError
 from adjoint.core.trees import flatten
+from adjoint.core.types import Array, Function
 from adjoint.graph.on_symbols import on_symbols
 from adjoint.testing.cases import outputs
 from adjoint.testing.walk_batch import Stack
@@ -43,11 +43,11 @@ def check_capture(stack: Stack, rng: np.random.Generator) -> int:
     cotangents = [random_like(rng, x) for x in outs]
     tangents = [random_like(rng, x) for x in first]
 
-    def pulled(w: Any, *arrays: Any) -> Any:
+    def pulled(w: Array, *arrays: Array) -> Any:
         value, pullback = vjp(f, *arrays)
         return value, pullback(rebuild(w))
 
-    def pushed(t: Any, *arrays: Any) -> Any:
+    def pushed(t: Any, *arrays: Array) -> Any:
         return jvp(f, arrays, t)
 
     held = _check(stack, "value", f, first, other)
@@ -55,7 +55,7 @@ def check_capture(stack: Stack, rng: np.random.Generator) -> int:
     return held + _check(stack, "jvp", pushed, [tangents, *first], [tangents, *other])
 
 
-def _check(stack: Stack, what: str, function: Callable[..., Any], first: Any, other: Any) -> int:
+def _check(stack: Stack, what: str, function: Function, first: Any, other: Any) -> int:
     graph = on_symbols(function, *first)
     graph.verify()
     simpler = graph.rewritten()

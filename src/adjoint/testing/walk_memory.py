@@ -21,6 +21,7 @@ from adjoint.core.memory import axes_by, is_laid_out, shows
 from adjoint.core.op import Call
 from adjoint.core.registry import Entry
 from adjoint.core.trees import flatten
+from adjoint.core.types import Array
 from adjoint.graph.on_symbols import on_symbols
 from adjoint.testing.samples import samples
 from adjoint.transforms.batch import vmap
@@ -28,12 +29,12 @@ from adjoint.transforms.forward import jvp
 from adjoint.transforms.reverse import vjp
 
 
-def _flipped(x: Any) -> Any:
+def _flipped(x: Array) -> Any:
     back = (slice(None, None, -1),) * np.ndim(x)
     return np.copy(x[back], order="C")[back]
 
 
-def _turned(x: Any) -> Any:
+def _turned(x: Array) -> Any:
     axes = (*range(1, np.ndim(x)), 0)
     return np.transpose(np.copy(np.transpose(x, axes), order="C"), np.argsort(axes))
 
@@ -71,7 +72,7 @@ class Trial:
         ]
         self.arrays = [self.leaves[i] for i in self.varying]
 
-    def called(self, *xs: Any) -> tuple[list[Any], list[Any]]:
+    def called(self, *xs: Array) -> tuple[list[Any], list[Any]]:
         """The arrays, in this layout, and what the operation gives for them."""
         lay, least = LAYOUTS[self.layout]
         arrays = [lay(x) if np.ndim(x) >= least else np.copy(x) for x in xs]
@@ -81,7 +82,7 @@ class Trial:
         args, kwargs = self.rebuild(given)
         return arrays, flatten(self.function(*args, **kwargs))[0]
 
-    def __call__(self, *xs: Any) -> list[Any]:
+    def __call__(self, *xs: Array) -> list[Any]:
         """All arrays after the results were written."""
         arrays, outs = self.called(*xs)
         outs = [out for out in outs if np.ndim(out) and np.result_type(out).kind in "fc" and np.size(out)]
@@ -253,5 +254,5 @@ def _product(xs: Sequence[Any], ys: Sequence[Any]) -> float:
     return float(sum(np.sum(np.real(np.conj(_values(x)) * _values(y))) for x, y in zip(xs, ys, strict=True)))
 
 
-def _values(x: Any) -> np.ndarray:
+def _values(x: Array) -> np.ndarray:
     return np.array(x.detach().numpy() if isinstance(x, Box) else x)  # type: ignore[attr-defined]  # every box has detach()

@@ -11,6 +11,7 @@ import numpy as np
 
 from adjoint.core.backend import is_foreign
 from adjoint.core.errors import ArgumentError
+from adjoint.core.types import Array
 
 
 def one_of(argnum: Any, args: Sequence[Any]) -> int:
@@ -58,7 +59,7 @@ def all_of(argnums: Any, args: Sequence[Any]) -> tuple[int, ...]:
     return chosen
 
 
-def number(x: Any) -> Any:
+def number(x: Array) -> Any:
     """A number as NumPy's; what is none, as an array of objects, which has a dtype to speak of."""
     if is_foreign(x):
         return x

@@ -16,7 +16,7 @@ from adjoint.core.box import Box, new_level, returned
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.leaks import Reach, begin, over
 from adjoint.core.trees import flatten, is_leaf, paths
-from adjoint.core.types import Function, P, R
+from adjoint.core.types import Array, Axis, Function, P, R, Tree
 from adjoint.twin.follow import follow
 
 
@@ -91,7 +91,7 @@ def vmap(f: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0, axis_size: int 
     return wrapped
 
 
-def _boxed(tree: Any, axes: Any, level: int, name: str, sizes: dict[int, str]) -> Any:
+def _boxed(tree: Tree, axes: Axis, level: int, name: str, sizes: dict[int, str]) -> Any:
     """The tree with its arrays as batched ones, where they have an axis of samples."""
     leaves, rebuild = flatten(tree)
     if axes is None:
@@ -99,7 +99,7 @@ def _boxed(tree: Any, axes: Any, level: int, name: str, sizes: dict[int, str]) -
     chosen = _spread(axes, tree, len(leaves), "in_axes", name)
     boxed = []
     for k, (leaf, axis) in enumerate(zip(leaves, chosen, strict=True)):
-        x: Any = leaf
+        x: Array = leaf
         if axis is not None:
             x = x if isinstance(x, Box) or is_foreign(x) else np.asarray(x)
             if not isinstance(axis, int):
@@ -116,7 +116,7 @@ def _boxed(tree: Any, axes: Any, level: int, name: str, sizes: dict[int, str]) -
     return rebuild(boxed)
 
 
-def _spread(axes: Any, tree: Any, count: int, what: str, name: str) -> list[int | None]:
+def _spread(axes: Axis, tree: Tree, count: int, what: str, name: str) -> list[int | None]:
     """One axis a leaf of `tree`, from the prefix of it that `axes` is."""
     if axes is None or isinstance(axes, int):
         return [axes] * count
@@ -130,7 +130,7 @@ def _spread(axes: Any, tree: Any, count: int, what: str, name: str) -> list[int 
                             f"it; {error}") from error  # fmt: skip
 
 
-def _unboxed(tree: Any, axes: Any, level: int, n: int, given: list[Any]) -> Any:
+def _unboxed(tree: Tree, axes: Axis, level: int, n: int, given: list[Any]) -> Any:
     leaves, rebuild = flatten(tree)
     results = []
     for x, axis in zip(leaves, _spread(axes, tree, len(leaves), "out_axes", "the value"), strict=True):

@@ -17,6 +17,7 @@ from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, RuleError
 from adjoint.core.pullbacks import dtype_of, shape_of
 from adjoint.core.trees import flatten, is_leaf, matched, paths
+from adjoint.core.types import Array, Tree
 from adjoint.tape.node import as_array
 from adjoint.transforms.custom_rules import Arrays, Derivative, carried_out, operations
 
@@ -142,7 +143,7 @@ class Call(Derivative):
                 raise RuleError(f"{self.name} must give arrays, or a tree of them; its value holds {type(x).__name__}")
         return [as_array(x) if hasattr(x, "dtype") else self._number(x) for x in leaves]
 
-    def _number(self, x: Any) -> Any:
+    def _number(self, x: Array) -> Any:
         """A Python number as one of NumPy's, in the arguments' precision: foreign code knows no other numbers."""
         given = [x.dtype for x in self.leaves if hasattr(x, "dtype") and x.dtype.kind in "fc"]
         return np.asarray(x, np.result_type(*given, x) if given else None)[()]
@@ -151,20 +152,20 @@ class Call(Derivative):
         return self.results(each_sample(self.called, list(xs)))
 
 
-def _python(x: Any) -> Any:
+def _python(x: Array) -> Any:
     """A number without axes as Python's."""
     if isinstance(x, ArrayBox):
         return as_python(x) if x.dtype.itemsize >= 8 else x  # of arguments in single precision
     return x.item() if isinstance(x, np.generic) else x
 
 
-def _like(x: Any) -> np.ndarray:
+def _like(x: Array) -> np.ndarray:
     """An array of the shape and dtype of `x`, that takes no memory."""
     shape = shape_of(x)
     return np.ndarray(shape, dtype_of(x), bytes(32), 0, (0,) * len(shape))
 
 
-def _is_number(x: Any) -> bool:
+def _is_number(x: Array) -> bool:
     return hasattr(x, "dtype") or isinstance(x, float | int | complex)
 
 
@@ -177,7 +178,7 @@ def taken(rule: Any, settings: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if every or name in parameters}
 
 
-def fitting(where: str, tree: Any, like: Any) -> list[Any]:
+def fitting(where: str, tree: Tree, like: Any) -> list[Any]:
     """The arrays in `tree`, which must have the structure, shapes and kinds of numbers of `like`; None is zero."""
     try:
         found = matched(tree, like)
@@ -199,7 +200,7 @@ def fitting(where: str, tree: Any, like: Any) -> list[Any]:
     return [None if c is None or dtype_of(x).kind not in "fc" else as_array(c) for c, x in pairs]
 
 
-def what(x: Any) -> str:
+def what(x: Array) -> str:
     """What messages say of something that a rule returned."""
     if isinstance(x, tuple | list):
         return f"{type(x).__name__} of {len(x)}"

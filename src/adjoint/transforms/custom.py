@@ -16,6 +16,7 @@ from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, NotSupportedError, RuleError
 from adjoint.core.pullbacks import dtype_of
 from adjoint.core.trees import map_tree
+from adjoint.core.types import Array, Tree
 from adjoint.transforms.calls import Call, Custom, fitting, taken, what
 from adjoint.transforms.custom_rules import Arrays, carried_out
 from adjoint.transforms.reverse import vjp
@@ -23,7 +24,7 @@ from adjoint.transforms.reverse import vjp
 Function = Callable[..., Any]
 
 
-def stop_gradient(tree: Any) -> Any:
+def stop_gradient(tree: Tree) -> Any:
     """The same values as constants: no mode, and no nesting of modes, differentiates through them.
 
     Args:
@@ -106,7 +107,7 @@ class _VjpCall(Call):
     def residual(self, xs: Arrays) -> Any:
         return self.forward(xs)[1]
 
-    def backward(self, residual: Any, gs: Arrays, wanted: Sequence[int]) -> list[Any]:
+    def backward(self, residual: Array, gs: Arrays, wanted: Sequence[int]) -> list[Any]:
         bwd = self.custom.bwd
         settings = taken(bwd, self.settings)
         shares = each_sample(lambda r, g: bwd(*self.fixed, r, g, **settings), residual, self.rebuilt(list(gs)))
@@ -224,7 +225,7 @@ class _JvpCall(Call):
         outs = self.results(pair[0])
         return outs, fitting(f"the tangent that the jvp rule of {self.name} returned", pair[1], pair[0])
 
-    def backward(self, residual: Any, gs: Arrays, wanted: Sequence[int]) -> list[Any]:
+    def backward(self, residual: Array, gs: Arrays, wanted: Sequence[int]) -> list[Any]:
         found: list[Any] = [None] * len(residual)
         smooth: list[int] = []
 

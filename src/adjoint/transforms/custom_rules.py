@@ -7,7 +7,7 @@ below, which is all that second derivatives need.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from types import FunctionType
 from typing import Any, Protocol, cast
 
@@ -23,6 +23,7 @@ from adjoint.core.op import Op, rule_of
 from adjoint.core.protocol import in_graph
 from adjoint.core.pullbacks import Pullback
 from adjoint.core.trees import flatten
+from adjoint.core.types import Array, Function
 from adjoint.forward.dual import Dual, dual
 from adjoint.tape.fingerprint import fingerprint
 from adjoint.tape.foreign import watch_parts
@@ -50,7 +51,7 @@ class Derivative(Protocol):
     def residual(self, xs: Arrays) -> Any:
         """What `backward` needs, alone."""
 
-    def backward(self, residual: Any, gs: Arrays, wanted: Sequence[int]) -> list[Any]:
+    def backward(self, residual: Array, gs: Arrays, wanted: Sequence[int]) -> list[Any]:
         """The cotangents of all `xs`, of which those numbered `wanted` are used, for those of the results."""
 
     def push(self, xs: Arrays, ts: Arrays) -> tuple[list[Any], list[Any]]:
@@ -102,7 +103,7 @@ def _recorded(rule: Derivative, xs: Arrays, level: int) -> list[Any]:
 class _Call:
     """What the node of one call keeps beside the arrays of its residual."""
 
-    def __init__(self, rule: Derivative, leaves: Arrays, rebuild: Callable[..., Any], level: int) -> None:
+    def __init__(self, rule: Derivative, leaves: Arrays, rebuild: Function, level: int) -> None:
         self.rule, self.level, self._rebuild = rule, level, rebuild
         self._leaves = [None if isinstance(x, np.ndarray | Box) else x for x in leaves]
         self._places = [i for i, x in enumerate(leaves) if isinstance(x, np.ndarray | Box)]
@@ -157,10 +158,10 @@ def operations(name: str) -> tuple[Op, Op]:
     Only at level 0 can a pass be recorded while it runs (``create_graph``); only there arguments are kept for it.
     """
 
-    def pullback(g: Any, residuals: Any, call: _Call, needs: Any) -> list[Any]:
+    def pullback(g: Array, residuals: Any, call: _Call, needs: Any) -> list[Any]:
         return call.rule.backward(call.residual(residuals), g, needs)
 
-    def pull_again(g: Any, xs: Any, residuals: Any, call: _Call, needs: Any) -> list[Any]:
+    def pull_again(g: Array, xs: Array, residuals: Any, call: _Call, needs: Any) -> list[Any]:
         if any(isinstance(x, Tensor) and x.level == call.level for x in xs):  # they have come with their histories
             call.residual(residuals)
             return call.rule.backward(call.rule.residual(xs), g, needs)
@@ -214,7 +215,7 @@ class _Samples:
         pairs = zip(xs, flags, strict=True)
         return [Batched.of((x, is_stacked), self.level) if hasattr(x, "dtype") else x for x, is_stacked in pairs]
 
-    def _layers(self, x: Any) -> tuple[Any, bool]:
+    def _layers(self, x: Array) -> tuple[Any, bool]:
         x = settled(x, self.level)
         return x.layers if isinstance(x, Batched) and x.level == self.level else (x, False)
 
@@ -231,7 +232,7 @@ class _Samples:
     def residual(self, xs: Arrays) -> Any:
         return self.rule.residual(self._boxed(xs))
 
-    def backward(self, residual: Any, gs: Arrays, wanted: Sequence[int]) -> list[Any]:
+    def backward(self, residual: Array, gs: Arrays, wanted: Sequence[int]) -> list[Any]:
         found = self.rule.backward(residual, self._boxed(gs, [True] * len(gs)), wanted)
         return [None if c is None else self._share(c, s) for c, s in zip(found, self.stacked, strict=True)]
 

@@ -17,7 +17,7 @@ from adjoint.core.leaks import Reach, begin, over, plain
 from adjoint.core.memory import copy_as_it_lies
 from adjoint.core.pullbacks import dtype_of
 from adjoint.core.trees import flatten, is_leaf, matched, paths
-from adjoint.core.types import Aux, Function, R
+from adjoint.core.types import Array, Aux, Function, R, Tree
 from adjoint.forward.dual import Dual
 from adjoint.forward.number import DualNumber
 from adjoint.tape.modes import recording_floor
@@ -102,7 +102,7 @@ def _pushed(
     return (value, tangent, _apart(aux, level, given)[0]) if has_aux else (value, tangent)
 
 
-def _carrying(primal: Any, tangent: Any, level: int, i: int, knowing: int | None) -> Any:
+def _carrying(primal: Array, tangent: Array, level: int, i: int, knowing: int | None) -> Any:
     """The tree `primal` with each leaf that varies a dual of `level`, its tangent `knowing` where it was taken."""
     if type(primal) is type(tangent) is np.ndarray and primal.dtype == tangent.dtype == float and knowing is None:
         if primal.shape == tangent.shape:
@@ -117,14 +117,14 @@ def _carrying(primal: Any, tangent: Any, level: int, i: int, knowing: int | None
     return rebuild([x if t is None else passed_on(Dual.of((_own(_array(x)), t), level), x) for x, t in pairs])
 
 
-def _own(x: Any) -> Any:
+def _own(x: Array) -> Any:
     """`x`, in memory that the function which is differentiated cannot write by another name."""
     if is_foreign(x):
         return taken(x)
     return copy_as_it_lies(x) if type(x) is np.ndarray else as_now(x)
 
 
-def _directions(name: str, primal: Any, tangent: Any, title: str) -> list[Any]:
+def _directions(name: str, primal: Array, tangent: Array, title: str) -> list[Any]:
     """The leaves of `tangent`, one for each of `primal`, of its shape and dtype; None for one that does not vary."""
     try:
         given = matched(tangent, primal)
@@ -155,13 +155,13 @@ def _directions(name: str, primal: Any, tangent: Any, title: str) -> list[Any]:
     return found
 
 
-def _array(x: Any) -> Any:
+def _array(x: Array) -> Any:
     if isinstance(x, Box):
         return x.as_array()
     return x if hasattr(x, "dtype") else number(x)
 
 
-def _apart(tree: Any, level: int, given: list[Any]) -> tuple[Any, Any]:
+def _apart(tree: Tree, level: int, given: list[Any]) -> tuple[Any, Any]:
     """The primals and the tangents of a function's value."""
     leaves, rebuild = flatten(tree)
     primals, tangents = [], []
@@ -174,18 +174,18 @@ def _apart(tree: Any, level: int, given: list[Any]) -> tuple[Any, Any]:
     return rebuild(primals), rebuild(tangents)
 
 
-def _number(x: Any) -> Any:
+def _number(x: Array) -> Any:
     return x[()] if issubclass(type(x), np.ndarray) and x.ndim == 0 else x
 
 
-def _zeros(x: Any) -> Any:
+def _zeros(x: Array) -> Any:
     kind = dtype_of(x).kind
     if kind not in "fciub":  # a text has no tangent
         return None
     return np.zeros_like(x, dtype=None if kind in "fc" else float)[()]
 
 
-def hvp(f: Function, x: Any, v: Any) -> Any:
+def hvp(f: Function, x: Array, v: Array) -> Any:
     """The Hessian of `f` at `x` times `v`, without the Hessian: forward mode over reverse mode.
 
     Args:
@@ -204,7 +204,7 @@ def hvp(f: Function, x: Any, v: Any) -> Any:
     return jvp(grad(f), (x,), (v,))[1]
 
 
-def linearize(f: Callable[..., R], *primals: Any) -> tuple[R, Callable[..., R]]:
+def linearize(f: Callable[..., R], *primals: Array) -> tuple[R, Callable[..., R]]:
     """The value of `f`, and its derivative as a linear function that may be called for many directions.
 
     `f` runs once. What is kept is the derivative alone, as a program of linear operations: the transpose of the
@@ -223,7 +223,7 @@ def linearize(f: Callable[..., R], *primals: Any) -> tuple[R, Callable[..., R]]:
     outputs, rebuild_value = flatten(value)
     _, transpose = vjp(pullback, rebuild_value([_zeros(x) for x in outputs]))
 
-    def push(*tangents: Any) -> Any:
+    def push(*tangents: Array) -> Any:
         if len(tangents) != len(primals):
             raise ArgumentError(f"the linear map takes {len(primals)} tangents, one an argument; got {len(tangents)}")
         directions = []

@@ -16,6 +16,7 @@ from adjoint.batch.batched import Batched
 from adjoint.core.box import raw
 from adjoint.core.errors import ArgumentError, DivergedError, GradientError, ShapeError
 from adjoint.core.trees import flatten, matched
+from adjoint.core.types import Array
 from adjoint.forward.dual import Dual
 from adjoint.tape.tensor import Tensor
 from adjoint.transforms.batch import vmap
@@ -98,7 +99,7 @@ class _RootCall(Call):
     def residual(self, xs: Arrays) -> Any:
         return self.forward(xs)[1]
 
-    def _off(self, z: Any, form: Ravelled, xs: Arrays) -> Any:
+    def _off(self, z: Array, form: Ravelled, xs: Arrays) -> Any:
         """By how much the vector `z` fails the condition."""
         condition = self.custom.condition
         value = condition(form.tree(z), *self.arguments(xs), **taken(condition, self.settings))
@@ -117,7 +118,7 @@ class _RootCall(Call):
         z, n = form.vector, form.vector.shape[0]
         moved = jvp(lambda *xs: self._off(z, form, xs), tuple(xs), tuple(ts))[1]
 
-        def product(v: Any) -> Any:
+        def product(v: Array) -> Any:
             return jvp(lambda z: self._off(z, form, xs), (z,), (v,))[1]
 
         if n <= DENSE:
@@ -129,13 +130,13 @@ class _RootCall(Call):
             tangent = _by_products(product, moved, self.custom.symmetric)
         return zs, form.leaves(-tangent)
 
-    def backward(self, residual: Any, gs: Arrays, wanted: Sequence[int]) -> list[Any]:
+    def backward(self, residual: Array, gs: Arrays, wanted: Sequence[int]) -> list[Any]:
         xs, zs = residual
         form = Ravelled(self.rebuilt(list(zs)))
         z, g = form.vector, Ravelled.of(gs)
         off, pullback = vjp(lambda z: self._off(z, form, xs), z)
 
-        def product(v: Any) -> Any:
+        def product(v: Array) -> Any:
             return pullback(v)[0]
 
         if z.shape[0] <= DENSE:
@@ -170,11 +171,11 @@ def _levels(xs: Arrays) -> set[int]:
     return found
 
 
-def _eye(z: Any) -> np.ndarray:
+def _eye(z: Array) -> np.ndarray:
     return np.eye(z.shape[0], dtype=z.dtype)
 
 
-def _check(off: Any, scale: Any, residual: Any) -> None:
+def _check(off: Any, scale: Array, residual: Array) -> None:
     """A solver that stopped early has another derivative: `off` is how far from the solution, to first order."""
     size = raw(np.abs(off))
     if not isinstance(size, np.ndarray | np.generic):  # a pattern has no numbers
@@ -186,7 +187,7 @@ def _check(off: Any, scale: Any, residual: Any) -> None:
         )
 
 
-def _dense(a: Any, b: Any) -> Any:
+def _dense(a: Array, b: Array) -> Any:
     try:
         return np.linalg.solve(a, b)
     except np.linalg.LinAlgError:
@@ -201,10 +202,10 @@ def _not_isolated() -> GradientError:
     )
 
 
-def _by_products(product: Function, b: Any, symmetric: bool) -> Any:
+def _by_products(product: Function, b: Array, symmetric: bool) -> Any:
     from scipy.sparse.linalg import LinearOperator, gmres, minres
 
-    def solve(product: Function, b: Any) -> Any:
+    def solve(product: Function, b: Array) -> Any:
         n = b.shape[0]
         system = LinearOperator((n, n), matvec=lambda v: product(np.ravel(v)), dtype=b.dtype)
         found, _ = minres(system, b, rtol=1e-12) if symmetric else gmres(system, b, rtol=1e-12, restart=50)
@@ -215,7 +216,7 @@ def _by_products(product: Function, b: Any, symmetric: bool) -> Any:
     return custom_linear_solve(product, b, solve, symmetric=symmetric)
 
 
-def fixed_point(f: Function, x0: Any, *theta: Any, tol: float = 1e-10, max_steps: int = 1000) -> Any:
+def fixed_point(f: Function, x0: Array, *theta: Array, tol: float = 1e-10, max_steps: int = 1000) -> Any:
     """The x at which ``f(x, *theta)`` is x again, by iterating from `x0`; differentiable without the iterations.
 
     Args:
@@ -236,7 +237,7 @@ def fixed_point(f: Function, x0: Any, *theta: Any, tol: float = 1e-10, max_steps
         (1.414213562373, 0.353553390593)
     """
 
-    def iterate(x: Any, *theta: Any) -> Any:
+    def iterate(x: Array, *theta: Array) -> Any:
         gap = math.inf
         for _ in range(max_steps):
             new = f(x, *theta)
@@ -269,5 +270,5 @@ def _moved(old: Any, new: Any) -> float:
     return math.nan if any(map(math.isnan, gaps)) else max(gaps)
 
 
-def _differences(a: Any, b: Any) -> Any:
+def _differences(a: Array, b: Array) -> Any:
     return [x - y for x, y in zip(flatten(a)[0], flatten(b)[0], strict=True)]

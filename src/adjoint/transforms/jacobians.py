@@ -18,7 +18,7 @@ from adjoint.core.box import Box, new_level, raw, settled
 from adjoint.core.errors import ArgumentError, DTypeError
 from adjoint.core.pullbacks import dtype_of
 from adjoint.core.trees import flatten
-from adjoint.core.types import Function, P
+from adjoint.core.types import Array, Function, P
 from adjoint.forward.structure import Diagonal
 from adjoint.transforms.arguments import number, one_of
 from adjoint.transforms.batch import vmap
@@ -158,7 +158,7 @@ def _of_one(f: Function, argnum: int, args: tuple[Any, ...], kwargs: dict[str, A
         )
     argnum = one_of(argnum, args)
 
-    def inner(x: Any) -> Any:
+    def inner(x: Array) -> Any:
         call = list(args)
         call[argnum] = x
         return follow(f, call)(*call, **kwargs)
@@ -210,5 +210,5 @@ def _parts(likes: list[Any]) -> Iterator[slice]:
         start += _size(x)
 
 
-def _size(x: Any) -> int:
+def _size(x: Array) -> int:
     return int(np.prod(np.shape(x), dtype=int))

@@ -17,6 +17,7 @@ from adjoint.core.box import Box, outermost, raw, settled
 from adjoint.core.errors import NotSupportedError, RuleError
 from adjoint.core.pullbacks import dtype_of, shape_of
 from adjoint.core.trees import flatten
+from adjoint.core.types import Array, Tree
 from adjoint.forward.dual import Dual
 from adjoint.forward.structure import Pattern
 from adjoint.tape.node import as_array
@@ -31,7 +32,7 @@ Pair = tuple[Function, Function]
 class Ravelled:
     """A tree of arrays as one vector, and the backward pass."""
 
-    def __init__(self, tree: Any) -> None:
+    def __init__(self, tree: Tree) -> None:
         leaves, self._rebuild = flatten(tree)
         self._forms = [(shape_of(x), dtype_of(x)) for x in leaves]
         self.vector = self.of(leaves)
@@ -42,7 +43,7 @@ class Ravelled:
         rows = [np.ravel(as_array(x)) for x in leaves]
         return rows[0] if len(rows) == 1 else np.concatenate(rows)
 
-    def leaves(self, vector: Any) -> list[Any]:
+    def leaves(self, vector: Array) -> list[Any]:
         """The arrays that are in `vector`."""
         start, found = 0, []
         for shape, dtype in self._forms:
@@ -52,13 +53,13 @@ class Ravelled:
             start = stop
         return found
 
-    def tree(self, vector: Any) -> Any:
+    def tree(self, vector: Array) -> Any:
         """The tree that has its elements from `vector`."""
         return self._rebuild(self.leaves(vector))
 
 
 def custom_linear_solve(
-    matvec: Function, b: Any, solve: Function, transpose_solve: Function | None = None, symmetric: bool = False
+    matvec: Function, b: Array, solve: Function, transpose_solve: Function | None = None, symmetric: bool = False
 ) -> Any:
     """``solve(matvec, b)``, the x at which ``matvec(x)`` is b, with the derivatives of a linear solve.
 
@@ -92,7 +93,7 @@ def custom_linear_solve(
     form = Ravelled(b)
 
     def ravelled(function: Function, what: str) -> Function:
-        def inner(product: Function, v: Any) -> Any:
+        def inner(product: Function, v: Array) -> Any:
             return _like(form, function(lambda x: form.tree(product(Ravelled(x).vector)), form.tree(v)), what)
 
         return inner
@@ -104,7 +105,7 @@ def custom_linear_solve(
     return form.tree(_solved(_System(products, solves), form.vector))
 
 
-def _like(form: Ravelled, tree: Any, what: str) -> Any:
+def _like(form: Ravelled, tree: Tree, what: str) -> Any:
     given = Ravelled(tree)
     if given.vector.shape != form.vector.shape:
         raise RuleError(
@@ -128,7 +129,7 @@ class _System:
     ) -> None:
         self.products, self.solves, self.levels = products, solves, levels
 
-    def product(self, v: Any) -> Any:
+    def product(self, v: Array) -> Any:
         """The matrix times `v`."""
         x = self.products[0](v)
         for level in self.levels:
@@ -149,12 +150,12 @@ class _System:
         return _System(self.products, self.solves, (*self.levels, level))
 
 
-def _below(x: Any, level: int) -> Any:
+def _below(x: Array, level: int) -> Any:
     x = settled(x, level)
     return x.held if isinstance(x, Tensor | Dual) and x.level == level else x
 
 
-def _solved(system: _System, b: Any) -> Any:
+def _solved(system: _System, b: Array) -> Any:
     """The solution of `system`, of whatever kinds of arrays its matrix and `b` are."""
     top = outermost([b, system.product(np.zeros_like(b))])
     if isinstance(top, Batched):
@@ -170,7 +171,7 @@ def _solved(system: _System, b: Any) -> Any:
     return carried_out(_Inverse(below, x, top.level), [residual])[0]
 
 
-def _checked(system: _System, b: Any) -> Any:
+def _checked(system: _System, b: Array) -> Any:
     x = system.solves[0](system.product, b)
     off, scale = np.linalg.norm(raw(system.product(x) - b)), np.linalg.norm(raw(b))
     if off > 1e-3 * scale:  # not where something is nan
@@ -182,7 +183,7 @@ def _checked(system: _System, b: Any) -> Any:
     return x
 
 
-def _one_by_one(system: _System, b: Any, top: Batched) -> Any:
+def _one_by_one(system: _System, b: Array, top: Batched) -> Any:
     """For one sample after another. A matrix that differs between them is made: its products are of all at once."""
     level, n = top.level, b.shape[0]
     rows: Any = np.stack([system.product(e) for e in np.eye(n, dtype=dtype_of(b))])
@@ -197,7 +198,7 @@ def _one_by_one(system: _System, b: Any, top: Batched) -> Any:
     return Batched.of((np.stack([sample(i) for i in range(count)]), True), level)
 
 
-def _layers(x: Any, level: int) -> tuple[Any, bool]:
+def _layers(x: Array, level: int) -> tuple[Any, bool]:
     x = settled(x, level)
     return x.layers if isinstance(x, Batched) and x.level == level else (x, False)
 
@@ -210,7 +211,7 @@ class _Inverse(Derivative):
 
     name, ops, aside = "custom_linear_solve", _OPS, frozenset()
 
-    def __init__(self, system: _System, x: Any, level: int) -> None:
+    def __init__(self, system: _System, x: Array, level: int) -> None:
         self.system, self.x, self.level = system, x, level
 
     def value(self, xs: Arrays) -> list[Any]:
@@ -222,7 +223,7 @@ class _Inverse(Derivative):
     def residual(self, xs: Arrays) -> Any:
         return None
 
-    def backward(self, residual: Any, gs: Arrays, wanted: Sequence[int]) -> list[Any]:
+    def backward(self, residual: Array, gs: Arrays, wanted: Sequence[int]) -> list[Any]:
         if any(isinstance(g, Box) and g.level == self.level for g in gs):
             raise NotSupportedError(
                 "backward(create_graph=True) through custom_linear_solve would miss what its matrix depends on. Nest "

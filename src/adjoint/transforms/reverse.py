@@ -24,7 +24,7 @@ from adjoint.core.leaks import begin, is_over, kept, over, plain
 from adjoint.core.memory import copy_as_it_lies
 from adjoint.core.pullbacks import dtype_of, shape_of
 from adjoint.core.trees import flatten, is_leaf, paths
-from adjoint.core.types import Aux, Function, P, R
+from adjoint.core.types import Array, Aux, Function, P, R, Tree
 from adjoint.tape.backward import backward
 from adjoint.tape.losing import GraphReach
 from adjoint.tape.modes import recording_floor
@@ -56,7 +56,7 @@ def _recorded(f: Function, args: Iterable[Any], kwargs: Mapping[str, Any], level
     return value
 
 
-def _inputs(tree: Any, level: int, what: str) -> tuple[list[Tensor], Callable[[list[Any]], Any]]:
+def _inputs(tree: Tree, level: int, what: str) -> tuple[list[Tensor], Callable[[list[Any]], Any]]:
     """The leaves of `tree` as leaf tensors of `level`, and the backward pass to the tree."""
     leaves, rebuild = flatten(tree)
     tensors: list[Tensor] = []
@@ -92,7 +92,7 @@ def _variables(tensors: list[Tensor]) -> list[Any]:
     return [t if type(t) is TensorNumber else wrap(t.data, t.node, t.level) for t in tensors]
 
 
-def _as_float(x: Any) -> str:
+def _as_float(x: Array) -> str:
     return f"{float(x)!r}" if isinstance(x, int) else "x.astype(float)"
 
 
@@ -111,7 +111,7 @@ def _copied(data: Any) -> Any:
     return np.array(data) if issubclass(type(data), np.ndarray) else data
 
 
-def _plain(g: Any) -> Any:
+def _plain(g: Array) -> Any:
     if issubclass(type(g), Box):
         g = g.arrived()
     return g[()] if issubclass(type(g), np.ndarray) and g.ndim == 0 else g
@@ -163,7 +163,7 @@ def vjp(f: Function, *args: Any, has_aux: bool = False) -> Any:
     leaves, below, rebuild_value = _outputs(value, level)
     alone = is_leaf(value) and below and shape_of(below[0]) != (1,)  # a list of one number is an array of one
 
-    def pullback(cotangent: Any) -> tuple[Any, ...]:
+    def pullback(cotangent: Array) -> tuple[Any, ...]:
         given, _ = flatten(cotangent)
         if len(given) != len(leaves) or (alone and not is_leaf(cotangent)):
             raise ArgumentError(
@@ -189,7 +189,7 @@ def _with_aux(value: Any) -> tuple[Any, Any]:
     return value
 
 
-def _rebuilt(tree: Any, level: int) -> Any:
+def _rebuilt(tree: Tree, level: int) -> Any:
     leaves, rebuild = flatten(tree)
     leaves = [plain(returned(x, level)) for x in leaves]
     return rebuild([_copied(x.data) if isinstance(x, Tensor) and x.level == level else x for x in leaves])

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
+from adjoint.core.types import Array, DType
 from adjoint.forward.structure import pattern_of
 from adjoint.transforms.arguments import one_of
 from adjoint.transforms.batch import vmap
@@ -108,7 +109,7 @@ def _of_one(f: Function, argnum: int, args: tuple[Any, ...], kwargs: dict[str, A
     if x.dtype.kind != "f":
         raise DTypeError(f"a sparse Jacobian is taken by an array of real numbers; got {x.dtype}")
 
-    def inner(x: Any) -> Any:
+    def inner(x: Array) -> Any:
         call = list(args)
         call[argnum] = x
         value = follow(f, call)(*call, **kwargs)
@@ -174,7 +175,7 @@ def _grouped(pattern: Any) -> tuple[np.ndarray, bool]:
     return (other, not forward) if fewer else (colour, forward)
 
 
-def _seeds(colour: np.ndarray, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+def _seeds(colour: np.ndarray, shape: tuple[int, ...], dtype: DType) -> np.ndarray:
     """One direction a colour: 1 in every place of that colour."""
     seeds = np.arange(colour.max(initial=-1) + 1)[:, None] == colour
     return np.reshape(seeds.astype(dtype), (-1, *shape))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.errors import ArgumentError
+from adjoint.core.types import Array
 from adjoint.nn.init import Rng
 from adjoint.nn.module import Module
 from adjoint.nn.utils.parametrize import register_parametrization
@@ -20,16 +21,16 @@ class _WeightNorm(Module):
     def __init__(self, dim: int | None) -> None:
         self.dim = dim
 
-    def _norm(self, v: Any) -> Any:
+    def _norm(self, v: Array) -> Array:
         if self.dim is None:
             return np.linalg.norm(np.reshape(v, -1))
         axes = tuple(i for i in range(np.ndim(v)) if i != self.dim % np.ndim(v))
         return np.sqrt(np.sum(v * v, axis=axes, keepdims=True))
 
-    def forward(self, g: Any, v: Any) -> Any:
+    def forward(self, g: Array, v: Array) -> Array:
         return v * (g / self._norm(v))
 
-    def right_inverse(self, weight: Any) -> tuple[Any, Any]:
+    def right_inverse(self, weight: Array) -> tuple[Array, Array]:
         return self._norm(weight), weight
 
 
@@ -56,7 +57,7 @@ class _SpectralNorm(Module):
     _u: Tensor
     _v: Tensor
 
-    def __init__(self, weight: Any, iterations: int, dim: int, eps: float, rng: Rng) -> None:
+    def __init__(self, weight: Array, iterations: int, dim: int, eps: float, rng: Rng) -> None:
         self.dim, self.iterations, self.eps = dim, iterations, eps
         if np.ndim(weight) > 1:
             rows = self._matrix(weight.detach()).numpy()
@@ -65,7 +66,7 @@ class _SpectralNorm(Module):
                 self.register_buffer(name, _unit(draw.normal(size=n).astype(rows.dtype), eps))
             self._iterate(rows, 15)
 
-    def _matrix(self, weight: Any) -> Any:
+    def _matrix(self, weight: Array) -> Array:
         return np.reshape(np.moveaxis(weight, self.dim, 0), (np.shape(weight)[self.dim], -1))
 
     def _iterate(self, rows: np.ndarray, count: int) -> None:
@@ -75,7 +76,7 @@ class _SpectralNorm(Module):
         mutations.note(self._u.data)
         mutations.note(self._v.data)
 
-    def forward(self, weight: Any) -> Any:
+    def forward(self, weight: Array) -> Array:
         if np.ndim(weight) == 1:
             return weight / np.maximum(np.linalg.norm(weight), self.eps)
         rows = self._matrix(weight)
@@ -83,7 +84,7 @@ class _SpectralNorm(Module):
             self._iterate(rows.detach().numpy(), self.iterations)
         return weight / np.dot(self._u.detach().copy(), np.matmul(rows, self._v.detach().copy()))
 
-    def right_inverse(self, weight: Any) -> Any:
+    def right_inverse(self, weight: Array) -> Array:
         return weight
 
 

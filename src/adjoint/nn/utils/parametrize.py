@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
+from adjoint.core.types import Array
 from adjoint.nn.containers import ModuleDict
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
@@ -58,7 +59,7 @@ class ParametrizationList(Module):
         return value
 
 
-def _parameter(value: Any) -> Parameter:
+def _parameter(value: Array) -> Parameter:
     return (
         value
         if isinstance(value, Parameter)

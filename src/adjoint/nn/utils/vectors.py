@@ -10,6 +10,7 @@ import numpy as np
 
 from adjoint.core.errors import ShapeError
 from adjoint.core.late import service
+from adjoint.core.types import Array
 from adjoint.nn.parameter import Parameter
 from adjoint.tape import mutations
 from adjoint.tape.tensor import Tensor
@@ -51,7 +52,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Any:
     return np.concatenate([np.reshape(p, -1) for p in parameters])
 
 
-def vector_to_parameters(vector: Any, parameters: Iterable[Parameter]) -> None:
+def vector_to_parameters(vector: Array, parameters: Iterable[Parameter]) -> None:
     """Write a vector of all elements, as `parameters_to_vector` gives it, into parameters.
 
     Raises:

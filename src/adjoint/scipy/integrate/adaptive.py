@@ -15,6 +15,7 @@ import numpy as np
 from adjoint.batch.batched import Batched
 from adjoint.core.box import Box
 from adjoint.core.errors import GradientError
+from adjoint.core.types import Array, DType
 from adjoint.forward.dual import Dual
 from adjoint.tape.edge import edge
 from adjoint.tape.node import next_order
@@ -53,7 +54,7 @@ class _Part(NamedTuple):
 
     low: float
     high: float
-    values: list[Any]
+    values: list[Array]
     sums: dict[Any, Any]
     sizes: dict[Any, Any]
     errors: dict[Any, Any]
@@ -120,7 +121,7 @@ def _worst(parts: list[_Part], epsabs: float, epsrel: float) -> tuple[float, int
     return worst, where
 
 
-def _watched(x: Any, since: int) -> dict[Any, Any]:
+def _watched(x: Array, since: int) -> dict[Any, Any]:
     """The numbers of `x`, and of its derivatives by all that is older than `since`, by names; of these one of each."""
     if not isinstance(x, Box):
         return {(): np.asarray(x)}
@@ -144,6 +145,6 @@ def _watched(x: Any, since: int) -> dict[Any, Any]:
     return {}
 
 
-def _mixture(shape: tuple[int, ...], dtype: Any) -> Any:
+def _mixture(shape: tuple[int, ...], dtype: DType) -> Any:
     """Weights for a sum that hides no number: 1 for a single one, and else no two alike."""
     return np.reshape(np.cos(np.arange(np.prod(shape, dtype=int))), shape).astype(dtype)

@@ -14,6 +14,7 @@ import numpy as np
 from scipy import integrate
 
 from adjoint.core.errors import ArgumentError, NotSupportedError, ShapeError
+from adjoint.core.types import Array
 from adjoint.scipy.arrays import array
 from adjoint.scipy.attached import attached, constant, levels
 from adjoint.scipy.followed import Found, Watch, assembled
@@ -30,7 +31,7 @@ _STEPS_FREE = ("RK45", "RK23", "Radau", "BDF", "LSODA")
 def solve_ivp(
     fun: Field,
     t_span: Any,
-    y0: Any,
+    y0: Array,
     method: Any = "RK45",
     t_eval: Any = None,
     dense_output: bool = False,
@@ -41,7 +42,7 @@ def solve_ivp(
     gradient: str | None = None,
     jac: Any = None,
     **options: Any,
-) -> Any:
+) -> Array:
     """`scipy.integrate.solve_ivp`: solve ``dy/dt = fun(t, y, *args)``.
 
     Args:
@@ -118,8 +119,8 @@ def solve_ivp(
 
 
 def _direct(
-    found: Found, fun: Field, span: Any, y0: Any, method: Any, t_eval: Any, args: Any, dense: bool, events: Any
-) -> Any:
+    found: Found, fun: Field, span: Any, y0: Array, method: Any, t_eval: Any, args: Any, dense: bool, events: Any
+) -> Array:
     result, sol = found.one
     field = lambda t, y: vector(fun(t, y, *args))  # noqa: E731 - of its variables alone
     if found.several:
@@ -165,7 +166,7 @@ def _followed_events(result: Any, taken: Taken, field: Field, events: Any, args:
     return last
 
 
-def _followed_event(taken: Taken, field: Field, event: Field, t: float, y: Any, args: tuple[Any, ...]) -> Any:
+def _followed_event(taken: Taken, field: Field, event: Field, t: float, y: Array, args: tuple[Any, ...]) -> Array:
     """Time and state of one event at `t`, where the state is `y`: a step of no length leads there, and may vary."""
     before = taken.at(np.array([t]))[:, 0]
     before = y + (before - constant(before))
@@ -184,7 +185,7 @@ class _Dense:
     def __init__(self, sol: Any, taken: Taken) -> None:
         self._sol, self._taken = sol, taken
 
-    def __call__(self, t: Any) -> Any:
+    def __call__(self, t: Array) -> Array:
         t = array(assembled(t))
         y = self._taken.at(np.reshape(t, (-1,)))
         y = y if t.ndim else y[:, 0]
@@ -195,8 +196,8 @@ class _Dense:
 
 
 def _by_adjoint(
-    result: Any, fun: Field, span: Any, y0: Any, method: str, t_eval: Any, args: tuple[Any, ...], options: Any
-) -> Any:
+    result: Any, fun: Field, span: Any, y0: Array, method: str, t_eval: Any, args: tuple[Any, ...], options: Any
+) -> Array:
     if y0.dtype.kind == "c":
         raise NotSupportedError("solve_ivp: gradient='adjoint' takes real states; write y as real and imaginary parts")
     y0 = y0 if y0.dtype.kind == "f" else y0.astype(np.float64)
@@ -216,14 +217,14 @@ def _by_adjoint(
 
 def odeint(
     func: Field,
-    y0: Any,
-    t: Any,
+    y0: Array,
+    t: Array,
     args: Any = (),
     Dfun: Any = None,  # noqa: N803 - SciPy's name
     col_deriv: int = 0,
     full_output: int = 0,
     ml: Any = None,
-    mu: Any = None,
+    mu: Array = None,
     rtol: Any = None,
     atol: Any = None,
     tcrit: Any = None,
@@ -239,7 +240,7 @@ def odeint(
     tfirst: bool = False,
     *,
     gradient: str | None = None,
-) -> Any:
+) -> Array:
     """`scipy.integrate.odeint`: solve ``dy/dt = func(y, t, *args)``.
 
     Args:

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import integrate
 
 from adjoint.core.errors import ArgumentError
+from adjoint.core.types import Array
 from adjoint.scipy.integrate.jacobians import for_scipy
 from adjoint.scipy.integrate.parameters import Packed, closed, vector
 from adjoint.tape.custom import op
@@ -17,7 +18,7 @@ from adjoint.transforms.reverse import vjp
 Field = Callable[..., Any]
 
 
-def states(fun: Field, y0: Any, times: Any, method: str, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+def states(fun: Field, y0: Array, times: Any, method: str, args: tuple[Any, ...], options: dict[str, Any]) -> Array:
     """The states at `times`, as rows, as a function of `y0`, `times` and `args`; `fun` may use nothing else."""
     packed = Packed(args)
     f = lambda t, y, pieces: vector(fun(t, y, *packed.tree(pieces)))  # noqa: E731 - of vectors, for the gate
@@ -28,12 +29,12 @@ def states(fun: Field, y0: Any, times: Any, method: str, args: tuple[Any, ...], 
 
 @op
 def flow(
-    y0: Any, theta: Any, times: Any, f: Any = None, pieces: Any = None, method: Any = "RK45", options: Any = None
-) -> Any:
+    y0: Array, theta: Array, times: Any, f: Any = None, pieces: Any = None, method: Any = "RK45", options: Any = None
+) -> Array:
     """The states at `times`, as rows; the first is `y0`. `f` takes the parameters in pieces of the vector `theta`."""
     given = pieces(theta)
 
-    def values(t: float, y: Any) -> Any:
+    def values(t: float, y: Array) -> Array:
         return closed("solve_ivp", f(t, y, given))
 
     if times.shape[0] == 1 or times[0] == times[-1]:
@@ -47,11 +48,11 @@ def flow(
 
 @flow.backward
 def _flow_cotangents(
-    g: Any, y0: Any, theta: Any, times: Any, out: Any, f: Any, pieces: Any, method: Any, options: Any
-) -> Any:
+    g: Array, y0: Array, theta: Array, times: Any, out: Array, f: Any, pieces: Any, method: Any, options: Any
+) -> Array:
     n, p, last = y0.shape[0], theta.shape[0], times.shape[0] - 1
 
-    def backward(t: Any, z: Any, given: Any) -> Any:
+    def backward(t: Array, z: Array, given: Any) -> Array:
         """State, its cotangent, and that of the parameters, all in one."""
         value, pullback = vjp(lambda y, given: f(t, y, given), z[:n], given)
         by_state, by_pieces = pullback(z[n : 2 * n])

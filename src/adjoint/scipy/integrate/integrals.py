@@ -12,6 +12,7 @@ from scipy import integrate
 
 from adjoint.core.box import raw, varies
 from adjoint.core.errors import NotSupportedError
+from adjoint.core.types import Array, Function
 from adjoint.scipy.arrays import array
 from adjoint.scipy.attached import constant, levels
 from adjoint.scipy.followed import Found, Watch, assembled, like
@@ -64,7 +65,7 @@ def quad(given: dict[str, Any]) -> Any:
         raise NotSupportedError(f"quad of tensors takes no weight={weight!r} here; write it into the integrand; 'cos' "
                                 f"and 'sin' are for finite ranges")  # fmt: skip
 
-    def integrand(x: Any) -> Any:
+    def integrand(x: Array) -> Array:
         value = assembled(f(x, *args))
         value = value if value.ndim == 0 else np.reshape(value, ())
         return value if weight is None else value * _WEIGHTS[weight](x, a, b, given["wvar"])
@@ -105,8 +106,8 @@ def quad_vec(given: dict[str, Any]) -> Any:
 
 
 def _followed(
-    value: Any, f: Integrand, a: Any, b: Any, intervals: Sequence[Any] | None, epsabs: float, epsrel: float
-) -> Any:
+    value: Array, f: Integrand, a: Array, b: Array, intervals: Sequence[Any] | None, epsabs: float, epsrel: float
+) -> Array:
     """`value`, the integral of `f` from `a` to `b`, as a function of what `f` uses and of the ends."""
     low, high, sign = constant(a), constant(b), 1.0
     if np.all(raw(high) < raw(low)):
@@ -221,7 +222,7 @@ def _box(theirs: Integrand, given: dict[str, Any], names: list[str]) -> Any:
     return (whole + (value - constant(value)) if levels(value) else whole, *found.one[1:])
 
 
-def _limits(low: Any, high: Any, count: int) -> Callable[..., Any]:
+def _limits(low: Any, high: Any, count: int) -> Function:
     """Two ends as a range of `nquad`'s: functions of the `count` variables around, or numbers."""
 
     def ends(*known: Any) -> Any:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from adjoint.core.errors import ArgumentError
+from adjoint.core.types import Array, Function
 from adjoint.scipy.attached import constant
 from adjoint.scipy.derivatives import SparseJacobian, jacobian_of, pulled
 from adjoint.scipy.integrate.parameters import vector
@@ -29,13 +29,13 @@ def checked(jac: Any, method: Any) -> None:
         raise ArgumentError("solve_ivp: LSODA takes no sparse jac; Radau and BDF do")
 
 
-def for_scipy(options: dict[str, Any], fun: Callable[..., Any], args: tuple[Any, ...]) -> dict[str, Any]:
+def for_scipy(options: dict[str, Any], fun: Function, args: tuple[Any, ...]) -> dict[str, Any]:
     """`options` with a Jacobian that SciPy takes: of ``fun(t, y, *args)`` by y, for plain arguments."""
     jac = options.get("jac")
     if isinstance(jac, str):
         sparse = SparseJacobian()
 
-        def derived(t: float, y: Any, *_: Any) -> Any:  # SciPy may hand over args again
+        def derived(t: float, y: Array, *_: Any) -> Array:  # SciPy may hand over args again
             field = lambda y: vector(fun(t, y, *args))  # noqa: E731 - of the state alone
             if jac == "sparse":
                 return sparse(field, y)

@@ -13,13 +13,14 @@ from adjoint.core.errors import LeavesGraphError
 from adjoint.core.protocol import in_graph
 from adjoint.core.pullbacks import dtype_of
 from adjoint.core.trees import flatten
+from adjoint.core.types import Array, Tree
 from adjoint.scipy.arrays import array
 
 
 class Packed:
     """The real numbers in `tree` as one `vector`, and the ways back, which leave everything else as it is."""
 
-    def __init__(self, tree: Any) -> None:
+    def __init__(self, tree: Tree) -> None:
         leaves, self._rebuild = flatten(tree)
         self._places = [i for i, x in enumerate(leaves) if _is_real(x)]
         varying = [leaves[i] for i in self._places]
@@ -27,7 +28,7 @@ class Packed:
         self._others = [None if i in self._places else x for i, x in enumerate(leaves)]
         self.vector = np.concatenate([np.ravel(array(x)) for x in varying]) if varying else np.zeros(0)
 
-    def pieces(self, vector: Any) -> list[Any]:
+    def pieces(self, vector: Array) -> list[Array]:
         """The arrays that are in `vector` one after another."""
         start, pieces = 0, []
         for shape, dtype in self._forms:
@@ -45,28 +46,28 @@ class Packed:
         return self._rebuild(leaves)
 
 
-def packed(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
+def packed(tree: Tree) -> tuple[Any, Callable[[Any], Any]]:
     """The real numbers in `tree` as one vector, and the backward pass."""
     made = Packed(tree)
     return made.vector, lambda vector: made.tree(made.pieces(vector))
 
 
-def _is_real(x: Any) -> bool:
+def _is_real(x: Array) -> bool:
     return isinstance(x, Box | np.ndarray | np.generic | float) and bool(dtype_of(x).kind == "f")
 
 
-def boxed(tree: Any) -> bool:
+def boxed(tree: Tree) -> bool:
     """Whether there is a tensor in `tree`."""
     return any(isinstance(x, Box) for x in flatten(tree)[0])
 
 
-def numbers(tree: Any) -> Any:
+def numbers(tree: Tree) -> Any:
     """`tree` with plain arrays for tensors."""
     leaves, rebuild = flatten(tree)
     return rebuild([cast(Any, x).numpy() if isinstance(x, Box) else x for x in leaves])
 
 
-def vector(value: Any) -> Any:
+def vector(value: Array) -> Array:
     """What a user's function gave, an array or a sequence of numbers and tensors, as a vector."""
     if type(value) is np.ndarray and value.ndim == 1 and value.dtype.kind == "f":
         return value
@@ -76,7 +77,7 @@ def vector(value: Any) -> Any:
     return value if value.ndim == 1 else np.reshape(value, (-1,))
 
 
-def closed(name: str, value: Any) -> Any:
+def closed(name: str, value: Array) -> Array:
     """The plain values of a function that may use nothing of the graph but its parameters.
 
     Raises:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
+from adjoint.core.types import Array
 from adjoint.scipy.arrays import array
 
 
-def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
+def trapezoid(y: Array, x: Array = None, dx: float = 1.0, axis: int = -1) -> Array:
     """`scipy.integrate.trapezoid`: the integral of samples along an axis, by the trapezoidal rule.
 
     Example:
@@ -22,7 +21,7 @@ def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
     return np.trapezoid(array(y), None if x is None else array(x), dx, axis)
 
 
-def _steps(y: Any, x: Any, dx: Any, axis: int) -> Any:
+def _steps(y: Array, x: Array, dx: Array, axis: int) -> Array:
     """The gaps between the places of the samples, the axis last."""
     n = y.shape[-1]
     if x is None:
@@ -34,7 +33,9 @@ def _steps(y: Any, x: Any, dx: Any, axis: int) -> Any:
     return np.diff(x, axis=-1)
 
 
-def cumulative_trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1, initial: float | None = None) -> Any:
+def cumulative_trapezoid(
+    y: Array, x: Array = None, dx: float = 1.0, axis: int = -1, initial: float | None = None
+) -> Array:
     """`scipy.integrate.cumulative_trapezoid`: the integrals up to each sample but the first.
 
     Args:
@@ -59,7 +60,7 @@ def cumulative_trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1,
     return np.moveaxis(total, -1, axis)
 
 
-def simpson(y: Any, x: Any = None, *, dx: float = 1.0, axis: int = -1) -> Any:
+def simpson(y: Array, x: Array = None, *, dx: float = 1.0, axis: int = -1) -> Array:
     """`scipy.integrate.simpson`: the integral of samples by parabolas through three at a time.
 
     For an even number of samples the last interval takes the parabola through the last three (K. V. Cartwright,

@@ -16,6 +16,7 @@ from scipy import integrate
 from adjoint.core.constructors import general
 from adjoint.core.errors import ShapeError
 from adjoint.core.op import call
+from adjoint.core.types import Array
 from adjoint.scipy.attached import attached, constant, levels
 
 Field = Callable[[Any, Any], Any]
@@ -47,7 +48,7 @@ class Taken:
     """
 
     def __init__(
-        self, f: Field, grid: Any, ends: tuple[Any, Any], y: Any, method: Any, guess: Callable[[float], Any] | None
+        self, f: Field, grid: Any, ends: tuple[Any, Any], y: Array, method: Any, guess: Callable[[float], Any] | None
     ) -> None:
         self.f, self.grid, self.direction = f, grid, 1.0 if grid[-1] >= grid[0] else -1.0
         self.states, self._parts = [y], []
@@ -86,7 +87,7 @@ class Taken:
             done = stop
         return np.concatenate(columns, axis=1) if columns else np.zeros((self.states[0].shape[0], 0))
 
-    def _later(self, t: Any, y: Any, lag: Any) -> Any:
+    def _later(self, t: Array, y: Array, lag: Any) -> Array:
         """The state a step of `lag`, of no length, after `t`, where it is `y`."""
         return step(self.f, integrate.DOP853, t, y, self.f(t, y), lag)[0]
 
@@ -97,7 +98,7 @@ class _Explicit:
     def __init__(self, f: Field, tableau: Any) -> None:
         self.f, self.tableau, self.slope = f, tableau, None
 
-    def __call__(self, t: Any, y: Any, h: Any, *_: float) -> tuple[Any, Callable[[Any], Any]]:
+    def __call__(self, t: Array, y: Array, h: Any, *_: float) -> tuple[Any, Callable[[Any], Any]]:
         slope = self.f(t, y) if self.slope is None else self.slope
         after, stages = step(self.f, self.tableau, t, y, slope, h)
         self.slope = stages[-1]
@@ -112,12 +113,12 @@ class _Implicit:
     def __init__(self, f: Field, guess: Any) -> None:
         self.f, self.guess = f, guess
 
-    def __call__(self, t: Any, y: Any, h: Any, start: float, length: float) -> tuple[Any, Callable[[Any], Any]]:
+    def __call__(self, t: Array, y: Array, h: Any, start: float, length: float) -> tuple[Any, Callable[[Any], Any]]:
         n = y.shape[0]
         known = self.guess(start)
         z = np.concatenate([self.guess(start + float(c) * length) - known for c in RADAU_PLACES])
 
-        def off(z: Any) -> Any:
+        def off(z: Array) -> Array:
             parts = [z[i * n : (i + 1) * n] for i in range(3)]
             slopes = [self.f(t + float(c) * h, y + part) for c, part in zip(RADAU_PLACES, parts, strict=True)]
             return np.concatenate([
@@ -130,7 +131,7 @@ class _Implicit:
         return y + z[2 * n :], lambda s: y[:, None] + np.matmul(cubic, np.stack([s, s**2, s**3]))
 
 
-def step(f: Field, tableau: Any, t: Any, y: Any, slope: Any, h: Any) -> tuple[Any, list[Any]]:
+def step(f: Field, tableau: Any, t: Array, y: Array, slope: Any, h: Any) -> tuple[Any, list[Any]]:
     """The state after one step, and the slopes met on the way; the last is that at its end."""
     stages = [slope]
     for weights, c in zip(tableau.A[1:], tableau.C[1:], strict=True):
@@ -140,7 +141,7 @@ def step(f: Field, tableau: Any, t: Any, y: Any, slope: Any, h: Any) -> tuple[An
     return after, stages
 
 
-def _advanced(y: Any, h: Any, weights: Any, stages: list[Any]) -> Any:
+def _advanced(y: Array, h: Any, weights: Array, stages: list[Any]) -> Array:
     """``y`` and `h` times the weighted sum of the stages."""
     used = [(float(w), k) for w, k in zip(weights, stages, strict=False) if w]
     if isinstance(h, float):
@@ -148,7 +149,7 @@ def _advanced(y: Any, h: Any, weights: Any, stages: list[Any]) -> Any:
     return y + h * weighted_sum(*(k for _, k in used), weights=tuple(w for w, _ in used))
 
 
-def _shares(g: Any, weights: tuple[float, ...], needs: tuple[int, ...]) -> list[Any]:
+def _shares(g: Array, weights: tuple[float, ...], needs: tuple[int, ...]) -> list[Array]:
     return [w * g if i in needs else None for i, w in enumerate(weights)]
 
 
@@ -158,7 +159,7 @@ def _shares(g: Any, weights: tuple[float, ...], needs: tuple[int, ...]) -> list[
     linear=True,
     samples=lambda r: [call(r(3), r(3), weights=(0.5, -2.0)), call(r(2, 2), weights=(3.0,))],
 )
-def weighted_sum(*xs: Any, weights: tuple[float, ...] = ()) -> Any:
+def weighted_sum(*xs: Array, weights: tuple[float, ...] = ()) -> Array:
     """The sum of arrays of one shape, each times its weight, in one operation.
 
     Raises:
@@ -172,14 +173,14 @@ def weighted_sum(*xs: Any, weights: tuple[float, ...] = ()) -> Any:
     return total
 
 
-def _between(tableau: Any, stages: list[Any], y: Any, h: Any, s: Any) -> Any:
+def _between(tableau: Any, stages: list[Any], y: Array, h: Any, s: Array) -> Array:
     """The solver's polynomial at the shares `s` of a step."""
     powers = np.stack([s**k for k in range(1, tableau.P.shape[1] + 1)])
     shape = np.matmul(tableau.P.T.astype(stages[0].dtype), np.stack(stages))  # (order, n)
     return y[:, None] + h * np.matmul(shape.T, powers)
 
 
-def _of_order_7(f: Field, tableau: Any, stages: list[Any], t: Any, y: Any, after: Any, h: Any, s: Any) -> Any:
+def _of_order_7(f: Field, tableau: Any, stages: list[Any], t: Array, y: Array, after: Any, h: Any, s: Array) -> Array:
     """DOP853's polynomial, for which it takes three more slopes."""
     slopes = list(stages)
     for weights, c in zip(tableau.A_EXTRA, tableau.C_EXTRA, strict=True):
@@ -187,7 +188,7 @@ def _of_order_7(f: Field, tableau: Any, stages: list[Any], t: Any, y: Any, after
     rise = after - y
     rows = [rise, h * slopes[0] - rise, 2.0 * rise - h * (stages[-1] + slopes[0])]
     rows += [h * weighted_sum(*slopes, weights=tuple(map(float, row))) for row in tableau.D]
-    total: Any = 0.0
+    total: Array = 0.0
     for i, row in enumerate(reversed(rows)):
         total = (total + row[:, None]) * (s if i % 2 == 0 else 1.0 - s)
     return y[:, None] + total

@@ -10,17 +10,18 @@ from scipy import linalg
 from adjoint.core.constructors import general
 from adjoint.core.errors import ShapeError
 from adjoint.core.op import call
+from adjoint.core.types import Array
 from adjoint.scipy.arrays import array, conj
 
 
 def solve_banded(
     l_and_u: tuple[int, int],
     ab: Any,
-    b: Any,
+    b: Array,
     overwrite_ab: bool = False,
     overwrite_b: bool = False,
     check_finite: bool = True,
-) -> Any:
+) -> Array:
     """`scipy.linalg.solve_banded`: the `x` of ``a @ x = b`` for a matrix given by its diagonals.
 
     Args:
@@ -59,11 +60,11 @@ def _flipped(ab: Any, below: int, above: int) -> Any:
     return np.stack(rows)
 
 
-def _banded_back(g: Any, ab: Any, below: int, above: int) -> Any:
+def _banded_back(g: Array, ab: Any, below: int, above: int) -> Array:
     return banded_solve(_flipped(ab, below, above), g, below=above, above=below)
 
 
-def _banded_ab(g: Any, ab: Any, out: Any, below: int, above: int) -> Any:
+def _banded_ab(g: Array, ab: Any, out: Array, below: int, above: int) -> Array:
     g_b, x, n = _banded_back(g, ab, below, above), conj(out), out.shape[0]
     rows = []
     for k in range(above, -below - 1, -1):  # a[i, i + k]
@@ -74,7 +75,7 @@ def _banded_ab(g: Any, ab: Any, out: Any, below: int, above: int) -> Any:
     return np.stack(rows)
 
 
-def _banded_tangent(t: Any, ab: Any, out: Any, below: int, above: int) -> Any:
+def _banded_tangent(t: Array, ab: Any, out: Array, below: int, above: int) -> Array:
     total, n = np.zeros_like(out), out.shape[0]
     for k in range(-below, above + 1):  # the diagonal of the elements a[i, i + k]
         row = t[above - k][max(k, 0) : n + min(k, 0), None] * out[max(k, 0) : n + min(k, 0)]
@@ -83,7 +84,7 @@ def _banded_tangent(t: Any, ab: Any, out: Any, below: int, above: int) -> Any:
     return banded_solve(ab, -total, below=below, above=above)
 
 
-def _banded_forth(t: Any, ab: Any, below: int, above: int) -> Any:
+def _banded_forth(t: Array, ab: Any, below: int, above: int) -> Array:
     return banded_solve(ab, t, below=below, above=above)
 
 
@@ -99,5 +100,5 @@ def _banded_forth(t: Any, ab: Any, below: int, above: int) -> Any:
     ],
     errors=lambda r: [call(np.zeros((1, 2)), r(2, 1))],
 )
-def banded_solve(ab: Any, b: Any, /, below: int = 0, above: int = 0) -> Any:
+def banded_solve(ab: Any, b: Array, /, below: int = 0, above: int = 0) -> Array:
     return linalg.solve_banded((below, above), ab, b)

@@ -7,51 +7,52 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, NotSupportedError
+from adjoint.core.types import Array, Axis
 from adjoint.ops.decompositions import symmetric_eigen
 from adjoint.ops.factors import triangular_solve
 from adjoint.scipy.arrays import adjoint_of, array, square
 
 
-def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+def inv(a: Array, overwrite_a: bool = False, check_finite: bool = True) -> Array:
     """`scipy.linalg.inv`: the inverse of a matrix, or of each of a stack (..., n, n)."""
     return np.linalg.inv(square("scipy.linalg.inv", a))
 
 
-def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+def det(a: Array, overwrite_a: bool = False, check_finite: bool = True) -> Array:
     """`scipy.linalg.det`: the determinant of a matrix, or of each of a stack (..., n, n)."""
     return np.linalg.det(square("scipy.linalg.det", a))
 
 
-def norm(a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True) -> Any:
+def norm(a: Array, ord: Any = None, axis: Axis = None, keepdims: bool = False, check_finite: bool = True) -> Array:
     """`scipy.linalg.norm`: that of a vector or a matrix; see `numpy.linalg.norm`."""
     return np.linalg.norm(array(a), ord, axis, keepdims)
 
 
-def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+def svdvals(a: Array, overwrite_a: bool = False, check_finite: bool = True) -> Array:
     """`scipy.linalg.svdvals`: singular values in falling order, (..., min(m, n)) of (..., m, n)."""
     return np.linalg.svdvals(array(a))
 
 
 def svd(
-    a: Any,
+    a: Array,
     full_matrices: bool = True,
     compute_uv: bool = True,
     overwrite_a: bool = False,
     check_finite: bool = True,
     lapack_driver: str = "gesdd",
-) -> Any:
+) -> Array:
     """`scipy.linalg.svd`: ``(u, s, vh)``, or `s` alone; see `numpy.linalg.svd`."""
     return tuple(np.linalg.svd(array(a), full_matrices)) if compute_uv else np.linalg.svdvals(array(a))
 
 
 def qr(
-    a: Any,
+    a: Array,
     overwrite_a: bool = False,
     lwork: Any = None,
     mode: str = "full",
     pivoting: bool = False,
     check_finite: bool = True,
-) -> Any:
+) -> Array:
     """`scipy.linalg.qr`: ``(q, r)``; ``(r,)`` for mode="r". On tensors write mode="economic" unless `a` is square.
 
     Raises:
@@ -68,8 +69,8 @@ def qr(
 
 
 def eigh(
-    a: Any,
-    b: Any = None,
+    a: Array,
+    b: Array = None,
     *,
     lower: bool = True,
     eigvals_only: bool = False,
@@ -80,7 +81,7 @@ def eigh(
     subset_by_index: Any = None,
     subset_by_value: Any = None,
     driver: str | None = None,
-) -> Any:
+) -> Array:
     """`scipy.linalg.eigh`: eigenvalues `w` in rising order and eigenvectors `v`, with ``a @ v = b @ v * w``.
 
     Args:
@@ -130,10 +131,10 @@ def eigh(
     return w[..., chosen], v[..., chosen]
 
 
-def eigvalsh(a: Any, b: Any = None, *, lower: bool = True, type: int = 1, subset_by_index: Any = None) -> Any:
+def eigvalsh(a: Array, b: Array = None, *, lower: bool = True, type: int = 1, subset_by_index: Any = None) -> Array:
     """`scipy.linalg.eigvalsh`: the eigenvalues of `eigh` alone; where some are equal, the gradient is still finite."""
     return eigh(a, b, lower=lower, eigvals_only=True, type=type, subset_by_index=subset_by_index)
 
 
-def _hermitian_part(a: Any) -> Any:
+def _hermitian_part(a: Array) -> Array:
     return (a + adjoint_of(a)) * 0.5

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.errors import ShapeError
+from adjoint.core.types import Array
 from adjoint.scipy.arrays import array, plain
 
 
 def lstsq(
-    a: Any,
-    b: Any,
+    a: Array,
+    b: Array,
     cond: float | None = None,
     overwrite_a: bool = False,
     overwrite_b: bool = False,
@@ -42,13 +43,13 @@ def lstsq(
 
 
 def pinv(
-    a: Any,
+    a: Array,
     *,
     atol: float | None = None,
     rtol: float | None = None,
     return_rank: bool = False,
     check_finite: bool = True,
-) -> Any:
+) -> Array:
     """`scipy.linalg.pinv`: the pseudo-inverse, (..., n, m) of (..., m, n); its derivative is that at constant rank.
 
     Args:

@@ -10,11 +10,12 @@ from scipy import linalg
 from adjoint.core.constructors import general
 from adjoint.core.errors import ShapeError
 from adjoint.core.op import call
+from adjoint.core.types import Array
 from adjoint.ops.factors import routine, well_posed
 from adjoint.scipy.arrays import adjoint_of, array, square
 
 
-def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
+def solve_sylvester(a: Array, b: Array, q: Array) -> Array:
     """`scipy.linalg.solve_sylvester`: the `x` of ``a @ x + x @ b = q``.
 
     Args:
@@ -44,7 +45,7 @@ def _alike(*matrices: Any) -> list[Any]:
     return [m if m.shape[:-2] == batch else np.broadcast_to(m, batch + m.shape[-2:]) for m in matrices]
 
 
-def _sylvester_cotangents(g: Any, matrices: Any, out: Any, needs: Any) -> list[Any]:
+def _sylvester_cotangents(g: Array, matrices: Any, out: Array, needs: Any) -> list[Array]:
     a, b, _ = matrices
     s = sylvester(adjoint_of(a), adjoint_of(b), g)
     return [
@@ -54,9 +55,9 @@ def _sylvester_cotangents(g: Any, matrices: Any, out: Any, needs: Any) -> list[A
     ]
 
 
-def _sylvester_tangent(t: Any, matrices: Any, out: Any) -> Any:
+def _sylvester_tangent(t: Array, matrices: Any, out: Array) -> Array:
     (ta, tb, tq), (a, b, _) = t, matrices
-    total: Any = 0.0 if tq is None else tq
+    total: Array = 0.0 if tq is None else tq
     total = total if ta is None else total - np.matmul(ta, out)
     total = total if tb is None else total - np.matmul(out, tb)
     return sylvester(a, b, total)
@@ -85,7 +86,7 @@ def sylvester(*matrices: Any) -> Any:
     return np.stack([linalg.solve_sylvester(*row) for row in rows]).reshape(q.shape)
 
 
-def _doubled(a: Any, q: Any) -> Any:
+def _doubled(a: Array, q: Array) -> Array:
     """The `x` of ``a @ x + x @ a = q``: one Schur decomposition is enough."""
     dtype = np.result_type(a, q)
     t, u = linalg.schur(a.astype(dtype, copy=False), output="complex" if dtype.kind == "c" else "real")
@@ -93,7 +94,7 @@ def _doubled(a: Any, q: Any) -> Any:
     return u @ (x * scale) @ adjoint_of(u)
 
 
-def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
+def solve_continuous_lyapunov(a: Array, q: Array) -> Array:
     """`scipy.linalg.solve_continuous_lyapunov`: the `x` of ``a @ x + x @ a^H = q``, all (..., n, n).
 
     Example:
@@ -109,14 +110,14 @@ def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
     return lyapunov(a, q)
 
 
-def _lyapunov_cotangents(g: Any, matrices: Any, out: Any, needs: Any) -> list[Any]:
+def _lyapunov_cotangents(g: Array, matrices: Any, out: Array, needs: Any) -> list[Array]:
     s = lyapunov(adjoint_of(matrices[0]), g)
     if 0 not in needs:
         return [None, s]
     return [-(np.matmul(s, adjoint_of(out)) + np.matmul(adjoint_of(s), out)), s]
 
 
-def _lyapunov_tangent(t: Any, matrices: Any, out: Any) -> Any:
+def _lyapunov_tangent(t: Array, matrices: Any, out: Array) -> Array:
     (ta, tq), a = t, matrices[0]
     if ta is None:
         return lyapunov(a, tq)
@@ -139,7 +140,7 @@ def lyapunov(*matrices: Any) -> Any:
     return linalg.solve_continuous_lyapunov(a, q).astype(np.result_type(a, q), copy=False)
 
 
-def solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Any:
+def solve_discrete_lyapunov(a: Array, q: Array, method: str | None = None) -> Array:
     """`scipy.linalg.solve_discrete_lyapunov`: the `x` of ``a @ x @ a^H - x + q = 0``, all (n, n).
 
     Args:
@@ -157,23 +158,23 @@ def solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Any:
     return discrete_lyapunov(a, q, method=method)
 
 
-def _discrete_q(g: Any, a: Any, method: Any) -> Any:
+def _discrete_q(g: Array, a: Array, method: Any) -> Array:
     return discrete_lyapunov(adjoint_of(a), g, method=method)
 
 
-def _discrete_a(g: Any, a: Any, out: Any, method: Any) -> Any:
+def _discrete_a(g: Array, a: Array, out: Array, method: Any) -> Array:
     s = _discrete_q(g, a, method)
     sa = np.matmul(s, a)
     return np.matmul(sa, adjoint_of(out)) + np.matmul(np.matmul(adjoint_of(s), a), out)
 
 
-def _discrete_tangent(t: Any, a: Any, out: Any, method: Any) -> Any:
+def _discrete_tangent(t: Array, a: Array, out: Array, method: Any) -> Array:
     ah, th = adjoint_of(a), adjoint_of(t)
     share = np.matmul(np.matmul(t, out), ah) + np.matmul(np.matmul(a, out), th)
     return discrete_lyapunov(a, share, method=method)
 
 
-def _discrete_forth(t: Any, a: Any, method: Any) -> Any:
+def _discrete_forth(t: Array, a: Array, method: Any) -> Array:
     return discrete_lyapunov(a, t, method=method)
 
 
@@ -187,5 +188,5 @@ def _discrete_forth(t: Any, a: Any, method: Any) -> Any:
     ],
     flags=("raises",),
 )
-def discrete_lyapunov(a: Any, q: Any, /, method: str | None = None) -> Any:
+def discrete_lyapunov(a: Array, q: Array, /, method: str | None = None) -> Array:
     return linalg.solve_discrete_lyapunov(a, q, method).astype(np.result_type(a, q), copy=False)

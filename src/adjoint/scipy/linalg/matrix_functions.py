@@ -16,6 +16,7 @@ from adjoint.core.box import raw
 from adjoint.core.constructors import general
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.op import call
+from adjoint.core.types import Array
 from adjoint.ops.decompositions import svd_cotangent, svd_tangents
 from adjoint.ops.factors import unused, well_posed
 from adjoint.scipy.arrays import adjoint_of, array, square
@@ -27,7 +28,7 @@ _LARGE = 40
 # -- Exponential --------------------------------------------------------------------------------------
 
 
-def expm(A: Any) -> Any:  # noqa: N803 - SciPy's name
+def expm(A: Array) -> Array:  # noqa: N803 - SciPy's name
     """`scipy.linalg.expm`: the exponential of a matrix, or of each of a stack (..., n, n).
 
     Raises:
@@ -43,7 +44,7 @@ def expm(A: Any) -> Any:  # noqa: N803 - SciPy's name
     return matrix_exponential(square("scipy.linalg.expm", A))
 
 
-def _by_exponential(g: Any, a: Any) -> Any:
+def _by_exponential(g: Array, a: Array) -> Array:
     return frechet_of_exponential(adjoint_of(a), g)
 
 
@@ -54,11 +55,11 @@ def _by_exponential(g: Any, a: Any) -> Any:
     samples=lambda r: [call(r(3, 3)), call(r(2, 2, 2)), call(r(2, 2) + 1j * r(2, 2)), call(np.zeros((2, 2)))],
     errors=lambda r: [call(r(2, 3))],
 )
-def matrix_exponential(a: Any, /) -> Any:
+def matrix_exponential(a: Array, /) -> Array:
     return linalg.expm(a)
 
 
-def _blocks(a: Any, e: Any) -> Any:
+def _blocks(a: Array, e: Any) -> Array:
     """[[a, e], [0, a]]."""
     return np.concatenate(
         [np.concatenate([a, e], axis=-1), np.concatenate([np.zeros_like(a), a], axis=-1)],
@@ -66,24 +67,24 @@ def _blocks(a: Any, e: Any) -> Any:
     )
 
 
-def _corner(g: Any) -> Any:
+def _corner(g: Array) -> Array:
     """[[0, g], [0, 0]]: where the derivative stands in the function of `_blocks`."""
     none = np.zeros_like(g)
     return np.concatenate([np.concatenate([none, g], axis=-1), np.concatenate([none, none], axis=-1)], axis=-2)
 
 
-def _frechet_cotangent(g: Any, a: Any, e: Any, rule: Any) -> Any:
+def _frechet_cotangent(g: Array, a: Array, e: Any, rule: Any) -> Array:
     """The cotangent of `a` for that of the derivative at `a` along `e` of a function with this gradient rule."""
     n = g.shape[-1]
     whole = rule(_corner(g), _blocks(a, e))
     return whole[..., :n, :n] + whole[..., n:, n:]
 
 
-def _exponential_tangent(t: Any, a: Any) -> Any:
+def _exponential_tangent(t: Array, a: Array) -> Array:
     return frechet_of_exponential(a, t)
 
 
-def _frechet_tangent(t: Any, a: Any, e: Any) -> Any:
+def _frechet_tangent(t: Array, a: Array, e: Any) -> Array:
     """The derivative by `a` along `t` of that along `e`: a corner of that of blocks."""
     n = a.shape[-1]
     return frechet_of_exponential(_blocks(a, e), _blocks(t, np.zeros_like(t)))[..., :n, n:]
@@ -101,7 +102,7 @@ def _frechet_tangent(t: Any, a: Any, e: Any) -> Any:
     batch="leading",
     samples=lambda r: [call(r(2, 2), r(2, 2)), call(r(2, 2, 2), r(2, 2, 2))],
 )
-def frechet_of_exponential(a: Any, e: Any, /) -> Any:
+def frechet_of_exponential(a: Array, e: Any, /) -> Array:
     """The derivative of the exponential at `a` along `e`."""
     n, dtype = a.shape[-1], np.result_type(a, e)
     a, e = a.astype(dtype, copy=False), e.astype(dtype, copy=False)
@@ -111,12 +112,12 @@ def frechet_of_exponential(a: Any, e: Any, /) -> Any:
 
 
 def expm_frechet(
-    A: Any,  # noqa: N803 - SciPy's name
+    A: Array,  # noqa: N803 - SciPy's name
     E: Any,  # noqa: N803 - SciPy's name
     method: str | None = None,
     compute_expm: bool = True,
     check_finite: bool = True,
-) -> Any:
+) -> Array:
     """`scipy.linalg.expm_frechet`: the exponential of `A`, and its derivative along `E`; both (..., n, n).
 
     Example:
@@ -134,7 +135,7 @@ def expm_frechet(
 # -- Logarithm ----------------------------------------------------------------------------------------
 
 
-def logm(A: Any) -> Any:  # noqa: N803 - SciPy's name
+def logm(A: Array) -> Array:  # noqa: N803 - SciPy's name
     """`scipy.linalg.logm`: the principal logarithm of a matrix (n, n) without eigenvalues on the negative real axis.
 
     Raises:
@@ -150,7 +151,7 @@ def logm(A: Any) -> Any:  # noqa: N803 - SciPy's name
     return matrix_logarithm(square("scipy.linalg.logm", A))
 
 
-def _each(function: Any, a: Any) -> Any:
+def _each(function: Any, a: Array) -> Array:
     """Apply a function of one matrix to each of a stack."""
     if a.ndim == 2:
         return function(a)
@@ -158,13 +159,13 @@ def _each(function: Any, a: Any) -> Any:
     return flat.reshape(a.shape)
 
 
-def _logarithm(a: Any) -> Any:
+def _logarithm(a: Array) -> Array:
     # In double precision: SciPy's method tests its own accuracy against that, and warns.
     result = _each(linalg.logm, a.astype(np.result_type(a, np.float64), copy=False))
     return result.astype(np.result_type(a, np.complex64) if result.dtype.kind == "c" else a.dtype, copy=False)
 
 
-def _by_logarithm(g: Any, a: Any) -> Any:
+def _by_logarithm(g: Array, a: Array) -> Array:
     return frechet_of_logarithm(adjoint_of(a), g)
 
 
@@ -174,11 +175,11 @@ def _by_logarithm(g: Any, a: Any) -> Any:
     samples=lambda r: [call(well_posed(r, 2, 2)), call(well_posed(r, 2, 2) + 1j * r(2, 2))],
     flags=("raises",),
 )
-def matrix_logarithm(a: Any, /) -> Any:
+def matrix_logarithm(a: Array, /) -> Array:
     return _logarithm(a)
 
 
-def _logarithm_tangent(t: Any, a: Any) -> Any:
+def _logarithm_tangent(t: Array, a: Array) -> Array:
     return frechet_of_logarithm(a, t)
 
 
@@ -193,7 +194,7 @@ def _logarithm_tangent(t: Any, a: Any) -> Any:
     ),
     samples=lambda r: [call(well_posed(r, 2, 2), r(2, 2))],
 )
-def frechet_of_logarithm(a: Any, e: Any, /) -> Any:
+def frechet_of_logarithm(a: Array, e: Any, /) -> Array:
     """The derivative of the principal logarithm at `a` along `e`."""
     n = a.shape[-1]
     return np.copy(_logarithm(_blocks(a.astype(np.result_type(a, e)), e))[..., :n, n:], order="C")
@@ -202,7 +203,7 @@ def frechet_of_logarithm(a: Any, e: Any, /) -> Any:
 # -- Square root, polar factors -----------------------------------------------------------------------
 
 
-def sqrtm(A: Any) -> Any:  # noqa: N803 - SciPy's name
+def sqrtm(A: Array) -> Array:  # noqa: N803 - SciPy's name
     """`scipy.linalg.sqrtm`: the principal square root of a matrix, or of each of a stack (..., n, n).
 
     Raises:
@@ -230,19 +231,19 @@ def sqrtm(A: Any) -> Any:  # noqa: N803 - SciPy's name
     ],
     flags=("raises",),
 )
-def matrix_root(a: Any, /) -> Any:
+def matrix_root(a: Array, /) -> Array:
     result = _each(linalg.sqrtm, np.asarray_chkfinite(a))
     return result.astype(np.result_type(a, np.complex64) if result.dtype.kind == "c" else a.dtype, copy=False)
 
 
-def _around(a: Any, g: Any) -> Any:
+def _around(a: Array, g: Array) -> Array:
     """The `x` of ``a @ x + x @ a = g``, from one and the same matrix."""
     if not np.all(np.isfinite(raw(a))):
         return g * np.nan  # SciPy's root of a matrix that has none, from 1.18 on
     return sylvester(a, a, g)
 
 
-def polar(a: Any, side: str = "right") -> tuple[Any, Any]:
+def polar(a: Array, side: str = "right") -> tuple[Array, Array]:
     """`scipy.linalg.polar`: ``a = u @ p``, with orthonormal `u` and positive `p`; ``p @ u`` on the left.
 
     Args:
@@ -269,7 +270,7 @@ def polar(a: Any, side: str = "right") -> tuple[Any, Any]:
     return u, (p + adjoint_of(p)) * 0.5
 
 
-def _unitary_cotangent(g: Any, a: Any, out: Any) -> Any:
+def _unitary_cotangent(g: Array, a: Array, out: Array) -> Array:
     """With p = u^H a: du = u w + (1 - u u^H) da p^-1, where p w + w p = u^H da - da^H u."""
     g, (u, w, s, vh) = g[0], out
     inner = np.matmul(adjoint_of(u), g)
@@ -285,12 +286,12 @@ def _unitary_cotangent(g: Any, a: Any, out: Any) -> Any:
     return c
 
 
-def _polar_cotangent(g: Any, a: Any, out: Any) -> Any:
+def _polar_cotangent(g: Array, a: Array, out: Array) -> Array:
     c = _unitary_cotangent(g, a, out)
     return c if all(map(unused, g[1:])) else c + svd_cotangent(g[1:], out[1:])
 
 
-def _polar_tangents(t: Any, a: Any, out: Any) -> tuple[Any, ...]:
+def _polar_tangents(t: Array, a: Array, out: Array) -> tuple[Array, ...]:
     """By the formula above, in the basis of the singular vectors."""
     u, w, s, vh = out
     inner, v = np.matmul(adjoint_of(u), t), adjoint_of(vh)
@@ -308,40 +309,40 @@ def _polar_tangents(t: Any, a: Any, out: Any) -> tuple[Any, ...]:
     multiple=True,
     samples=lambda r: [call(r(3, 3)), call(r(4, 2))],
 )
-def unitary_factor_and_svd(a: Any, /) -> Any:
+def unitary_factor_and_svd(a: Array, /) -> Array:
     """The unitary factor, and the singular vectors and values that it is made of, which its gradient needs again."""
     w, s, vh = np.linalg.svd(np.asarray_chkfinite(a), full_matrices=False)
     return w @ vh, w, s, vh
 
 
-def unitary_factor(a: Any) -> Any:
+def unitary_factor(a: Array) -> Array:
     return unitary_factor_and_svd(a)[0]
 
 
 # -- Functions of the exponential ---------------------------------------------------------------------
 
 
-def coshm(A: Any) -> Any:  # noqa: N803 - SciPy's name
+def coshm(A: Array) -> Array:  # noqa: N803 - SciPy's name
     """`scipy.linalg.coshm`: the hyperbolic cosine of a matrix (..., n, n)."""
     return (expm(A) + expm(-array(A))) * 0.5
 
 
-def sinhm(A: Any) -> Any:  # noqa: N803 - SciPy's name
+def sinhm(A: Array) -> Array:  # noqa: N803 - SciPy's name
     """`scipy.linalg.sinhm`: the hyperbolic sine of a matrix (..., n, n)."""
     return (expm(A) - expm(-array(A))) * 0.5
 
 
-def cosm(A: Any) -> Any:  # noqa: N803 - SciPy's name
+def cosm(A: Array) -> Array:  # noqa: N803 - SciPy's name
     """`scipy.linalg.cosm`: the cosine of a real matrix (..., n, n)."""
     return np.real(expm(1j * _real("cosm", A)))
 
 
-def sinm(A: Any) -> Any:  # noqa: N803 - SciPy's name
+def sinm(A: Array) -> Array:  # noqa: N803 - SciPy's name
     """`scipy.linalg.sinm`: the sine of a real matrix (..., n, n)."""
     return np.imag(expm(1j * _real("sinm", A)))
 
 
-def _real(name: str, a: Any) -> Any:
+def _real(name: str, a: Array) -> Array:
     a = square(f"scipy.linalg.{name}", a)
     if a.dtype.kind == "c":
         raise ArgumentError(f"scipy.linalg.{name} of tensors takes real matrices; for complex ones, use expm(1j * a)")

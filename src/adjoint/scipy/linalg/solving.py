@@ -16,6 +16,7 @@ from adjoint.core.constructors import general
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import call
 from adjoint.core.protocol import detached
+from adjoint.core.types import Array
 from adjoint.ops.decompositions import cholesky_factor
 from adjoint.ops.factors import (
     cholesky_solved,
@@ -34,15 +35,15 @@ _TRANSPOSED: dict[Any, int] = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
 
 
 def solve(
-    a: Any,
-    b: Any,
+    a: Array,
+    b: Array,
     lower: bool = False,
     overwrite_a: bool = False,
     overwrite_b: bool = False,
     check_finite: bool = True,
     assume_a: str | None = None,
     transposed: bool = False,
-) -> Any:
+) -> Array:
     """`scipy.linalg.solve`: the `x` of ``a @ x = b``.
 
     Args:
@@ -99,14 +100,14 @@ _PARTS: dict[str, Any] = {
 }
 
 
-def _assumed_cotangents(g: Any, arrays: Any, out: Any, needs: Any, kind: str) -> list[Any]:
+def _assumed_cotangents(g: Array, arrays: Array, out: Array, needs: Any, kind: str) -> list[Array]:
     a, b = arrays
     h = solve_assuming(adjoint_of(a), g, kind=kind)
     c = fitted(np.matmul(-h, adjoint_of(out)), a.shape) if 0 in needs else None
     return [c, fitted(h, b.shape)]
 
 
-def _assumed_tangent(t: Any, arrays: Any, out: Any, kind: str) -> Any:
+def _assumed_tangent(t: Array, arrays: Array, out: Array, kind: str) -> Array:
     (ta, tb), total = t, t[1]
     if ta is not None:
         total = -np.matmul(ta, out) if tb is None else tb - np.matmul(ta, out)
@@ -125,7 +126,7 @@ def _assumed_tangent(t: Any, arrays: Any, out: Any, kind: str) -> Any:
     errors=lambda r: [call(r(2, 3), r(2, 1)), call(r(3, 3), r(2, 1))],
     flags=("raises",),
 )
-def solve_assuming(*arrays: Any, kind: str = "gen") -> Any:
+def solve_assuming(*arrays: Array, kind: str = "gen") -> Array:
     """The `x` of ``a @ x = b`` for `arrays` a and b, by the method that suits a matrix of `kind`."""
     return linalg.solve(*arrays, assume_a=kind)
 
@@ -134,14 +135,14 @@ def solve_assuming(*arrays: Any, kind: str = "gen") -> Any:
 
 
 def solve_triangular(
-    a: Any,
-    b: Any,
+    a: Array,
+    b: Array,
     trans: Trans = 0,
     lower: bool = False,
     unit_diagonal: bool = False,
     overwrite_b: bool = False,
     check_finite: bool = True,
-) -> Any:
+) -> Array:
     """`scipy.linalg.solve_triangular`: the `x` of ``a @ x = b`` for a triangular `a`.
 
     Args:
@@ -172,7 +173,7 @@ def solve_triangular(
 # -- Cholesky factors ---------------------------------------------------------------------------------
 
 
-def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+def cholesky(a: Array, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Array:
     """`scipy.linalg.cholesky`: the upper triangle `R` with ``R^H @ R = a``; with `lower`, `L` with ``L @ L^H = a``.
 
     It is a function of the Hermitian part of `a`, (..., n, n), so that the gradient is Hermitian too.
@@ -192,7 +193,7 @@ def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finit
     return factor if lower else adjoint_of(factor)
 
 
-def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, bool]:
+def cho_factor(a: Array, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, bool]:
     """`scipy.linalg.cho_factor`: a Cholesky factor for `cho_solve`, and whether it is the lower one.
 
     The other triangle is zeros, where SciPy leaves what was there. See `cholesky` for the gradient.
@@ -200,7 +201,7 @@ def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_fin
     return cholesky(a, lower), lower
 
 
-def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:
+def cho_solve(c_and_lower: tuple[Any, bool], b: Array, overwrite_b: bool = False, check_finite: bool = True) -> Array:
     """`scipy.linalg.cho_solve`: the `x` of ``a @ x = b``, with the factor of `a` from `cho_factor`.
 
     Example:
@@ -218,7 +219,7 @@ def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, 
 # -- LU factors ---------------------------------------------------------------------------------------
 
 
-def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
+def lu_factor(a: Array, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Array, Array]:
     """`scipy.linalg.lu_factor`: the factors of `a`, (..., n, n), in one matrix; and the pivots, plain whole numbers.
 
     Example:
@@ -233,8 +234,8 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> t
 
 
 def lu_solve(
-    lu_and_piv: tuple[Any, Any], b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
-) -> Any:
+    lu_and_piv: tuple[Any, Any], b: Array, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
+) -> Array:
     """`scipy.linalg.lu_solve`: the `x` of ``a @ x = b``, with the factors of `a` from `lu_factor`.
 
     Args:
@@ -259,7 +260,7 @@ def lu_solve(
     return x[..., 0] if vector else x
 
 
-def _solved_by_triangles(lu: Any, order: Any, b: Any, trans: int) -> Any:
+def _solved_by_triangles(lu: Array, order: Any, b: Array, trans: int) -> Array:
     """The same, for rows in an `order` that differs between samples."""
     if trans == 0:
         half = triangular_solve(lu, np.take_along_axis(b, order, axis=-2), lower=True, unit_diagonal=True)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.errors import ShapeError
+from adjoint.core.types import Array
 from adjoint.scipy.arrays import array, conj
 
 
@@ -44,7 +45,7 @@ def block_diag(*arrs: Any) -> Any:
     return np.concatenate(rows, axis=-2)
 
 
-def toeplitz(c: Any, r: Any = None) -> Any:
+def toeplitz(c: Array, r: Array = None) -> Array:
     """`scipy.linalg.toeplitz`: the matrix of constant diagonals, with first column `c` and first row `r`.
 
     Args:
@@ -66,7 +67,7 @@ def toeplitz(c: Any, r: Any = None) -> Any:
     return _gathered(r[..., :0:-1], c, np.arange(n)[:, None] - np.arange(m)[None, :] + (m - 1))
 
 
-def hankel(c: Any, r: Any = None) -> Any:
+def hankel(c: Array, r: Array = None) -> Array:
     """`scipy.linalg.hankel`: the matrix of constant antidiagonals, with first column `c` and last row `r`.
 
     Args:
@@ -92,7 +93,7 @@ def _gathered(first: Any, second: Any, places: Any) -> Any:
     return np.concatenate(parts, axis=-1)[..., places]
 
 
-def circulant(c: Any) -> Any:
+def circulant(c: Array) -> Array:
     """`scipy.linalg.circulant`: the matrix whose columns are `c`, (..., n), each turned on by one.
 
     Example:

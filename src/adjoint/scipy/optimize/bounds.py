@@ -12,6 +12,7 @@ from adjoint.core.errors import ArgumentError, LeavesGraphError
 from adjoint.core.protocol import in_graph
 from adjoint.core.pullbacks import dtype_of
 from adjoint.core.trees import NAMESPACE, flatten, is_leaf
+from adjoint.core.types import Array, Tree
 from adjoint.scipy.arrays import plain
 from adjoint.scipy.optimize.layout import Layout
 
@@ -77,7 +78,7 @@ def _sides(layout: Layout, bounds: Any) -> tuple[np.ndarray, np.ndarray]:
     return low, high
 
 
-def _matched(tree: Any, bounds: Any) -> list[Any]:
+def _matched(tree: Tree, bounds: Any) -> list[Any]:
     """What `bounds` has in the place of each leaf of `tree`."""
     if tree is None:
         return []
@@ -96,7 +97,7 @@ def _matched(tree: Any, bounds: Any) -> list[Any]:
     return [entry for child, part in zip(children, parts, strict=True) for entry in _matched(child, part)]
 
 
-def _children(tree: Any) -> tuple[list[Any], list[Any]]:
+def _children(tree: Tree) -> tuple[list[Any], list[Any]]:
     import optree
 
     flatten(tree)  # registers dataclasses
@@ -118,7 +119,7 @@ def _pair(entry: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
     return _end(entry[0], shape, -np.inf), _end(entry[1], shape, np.inf)
 
 
-def _end(value: Any, shape: tuple[int, ...], unbounded: float) -> Any:
+def _end(value: Array, shape: tuple[int, ...], unbounded: float) -> Array:
     if value is None:
         return unbounded
     try:

@@ -13,6 +13,7 @@ from scipy.optimize import LinearConstraint, NonlinearConstraint
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.protocol import in_graph
 from adjoint.core.trees import flatten
+from adjoint.core.types import Array
 from adjoint.scipy.arrays import plain
 from adjoint.scipy.integrate.parameters import numbers
 from adjoint.scipy.optimize.functions import Posed, Residuals
@@ -37,7 +38,7 @@ class Constraint:
     args: tuple[Any, ...]
     low: Any
     high: Any
-    matrix: Any = None
+    matrix: Array = None
     keep_feasible: Any = False
 
     def residuals(self, record: bool = True) -> Residuals:

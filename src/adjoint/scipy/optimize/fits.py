@@ -11,6 +11,7 @@ from scipy.optimize import Bounds
 
 from adjoint.core.box import Box, raw
 from adjoint.core.errors import NotSupportedError
+from adjoint.core.types import Array
 from adjoint.scipy.attached import attached, constant, levels
 from adjoint.scipy.followed import Found, assembled, like, vector
 from adjoint.scipy.linalg import solve_triangular
@@ -41,7 +42,7 @@ def least_squares(given: dict[str, Any]) -> Any:
     f, args = given["fun"], arguments(given)
     further = given.get("kwargs") or {}
 
-    def residuals(x: Any) -> Any:
+    def residuals(x: Array) -> Array:
         return vector(f(x, *args, **further))
 
     cost = _cost(residuals, given.get("loss", "linear"), given.get("f_scale", 1.0), "least_squares")
@@ -52,7 +53,7 @@ def least_squares(given: dict[str, Any]) -> Any:
 
 
 def _cost(residuals: Callable[[Any], Any], loss: Any, scale: float, name: str) -> Callable[[Any], Any]:
-    def cost(x: Any) -> Any:
+    def cost(x: Array) -> Array:
         return 0.5 * scale**2 * np.sum(LOSSES[loss]((residuals(x) / scale) ** 2))
 
     if not isinstance(loss, str):
@@ -96,13 +97,13 @@ def curve_fit(given: dict[str, Any]) -> Any:
                                 "out missing data before")  # fmt: skip
     sigma = None if sigma is None else assembled(sigma)
 
-    def residuals(p: Any) -> Any:
+    def residuals(p: Array) -> Array:
         off = vector(f(x, *(p[i] for i in range(n)))) - y
         if sigma is None:
             return off
         return off / sigma if sigma.ndim < 2 else solve_triangular(np.linalg.cholesky(sigma), off, lower=True)
 
-    def cost(p: Any) -> Any:
+    def cost(p: Array) -> Array:
         return 0.5 * np.sum(residuals(p) ** 2)
 
     sides = _sides(given.get("bounds", (-np.inf, np.inf)), n)
@@ -111,7 +112,7 @@ def curve_fit(given: dict[str, Any]) -> Any:
     return (p, _covariance(found, residuals, p, absolute), *found.one[2:])
 
 
-def _covariance(found: Found, residuals: Callable[[Any], Any], p: Any, absolute: bool) -> Any:
+def _covariance(found: Found, residuals: Callable[[Any], Any], p: Array, absolute: bool) -> Array:
     """The second thing found, the covariance of the parameters `p`, followed too if it is finite."""
     covariance = found.each(lambda result: result[1])
     if not np.all(np.isfinite(raw(covariance))):
@@ -141,7 +142,7 @@ def leastsq(given: dict[str, Any]) -> Any:
         return found.one
     f, args = given["func"], arguments(given)
 
-    def residuals(x: Any) -> Any:
+    def residuals(x: Array) -> Array:
         return vector(f(x, *args))
 
     cost = lambda x: 0.5 * np.sum(residuals(x) ** 2)  # noqa: E731 - of the parameters alone
@@ -202,7 +203,7 @@ def lsq_linear(given: dict[str, Any]) -> Any:
     return found.one
 
 
-def _linear(found: Found, a: Any, b: Any, get: Callable[[Any], Any], free: Callable[[Any], Any]) -> Any:
+def _linear(found: Found, a: Array, b: Array, get: Callable[[Any], Any], free: Callable[[Any], Any]) -> Array:
     """The solution of which the `free` numbers have no slope, and the others stay."""
     x, may_move = found.each(get), found.each(free)
     off = lambda z: np.where(may_move, np.matmul(a.T, np.matmul(a, z) - b), z - x)  # noqa: E731 - of the solution

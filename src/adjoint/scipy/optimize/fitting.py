@@ -10,6 +10,7 @@ from scipy import optimize
 from scipy.optimize import OptimizeResult
 
 from adjoint.core.errors import ArgumentError
+from adjoint.core.types import Array, Function
 from adjoint.scipy.integrate.parameters import numbers
 from adjoint.scipy.optimize.bounds import bounds_of
 from adjoint.scipy.optimize.functions import Posed, Residuals
@@ -30,7 +31,7 @@ LOSSES: dict[str, Callable[[Any], Any]] = {
 
 
 def least_squares(
-    f: Callable[..., Any],
+    f: Function,
     params: Any,
     args: Any = (),
     *,
@@ -77,7 +78,7 @@ def least_squares(
     _check(jac, method, loss, limits)
     posed = Posed(f, layout, "least_squares: f")
 
-    def told(x: Any) -> Any:
+    def told(x: Array) -> Array:
         assert callback is not None
         return callback(layout.unravel(np.array(x)))
 
@@ -103,7 +104,7 @@ def least_squares(
     if not is_followed(args):
         return _with_trees(solve(numbers(args)), layout)
 
-    def cost(x: Any, args: Any) -> Any:
+    def cost(x: Array, args: Any) -> Array:
         return 0.5 * f_scale**2 * np.sum(LOSSES[loss]((posed.vector(x, args) / f_scale) ** 2))
 
     result = differentiable(solve, layout, cost, (args, []), limits)

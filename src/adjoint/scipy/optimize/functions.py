@@ -18,6 +18,7 @@ from adjoint.core.errors import DTypeError, GradientError, LeavesGraphError, Sha
 from adjoint.core.protocol import in_graph
 from adjoint.core.pullbacks import dtype_of
 from adjoint.core.trees import flatten, is_leaf, paths
+from adjoint.core.types import Array, Function
 from adjoint.scipy import derivatives
 from adjoint.scipy.arrays import plain
 from adjoint.scipy.optimize.layout import Layout
@@ -42,11 +43,11 @@ class Posed:
         name: what messages call it, such as "minimize: f".
     """
 
-    f: Callable[..., Any]
+    f: Function
     layout: Layout
     name: str
 
-    def number(self, x: Any, args: Any) -> Any:
+    def number(self, x: Array, args: Any) -> Array:
         """The value, one real number, as float64."""
         value = self.f(self.layout.unravel(x), *args)
         shape = shape_of(value)
@@ -60,7 +61,7 @@ class Posed:
             )
         return self._real(np.reshape(value, ()), "")
 
-    def vector(self, x: Any, args: Any) -> Any:
+    def vector(self, x: Array, args: Any) -> Array:
         """The values, an array or a tree of arrays of real numbers, as one float64 vector."""
         value = self.f(self.layout.unravel(x), *args)
         leaves, _ = flatten(value)
@@ -69,7 +70,7 @@ class Posed:
             raise ShapeError(f"{self.name} must give numbers, an array or a tree of arrays; it gave {value!r}")
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def _real(self, value: Any, path: str) -> Any:
+    def _real(self, value: Array, path: str) -> Array:
         value = value if isinstance(value, Box) else as_array(value)
         dtype = dtype_of(value)
         if dtype.kind not in "fiub":
@@ -78,7 +79,7 @@ class Posed:
         return value if dtype == np.float64 else value.astype(np.float64)
 
 
-def shape_of(value: Any) -> tuple[int, ...] | None:
+def shape_of(value: Array) -> tuple[int, ...] | None:
     """The shape of an array or number; None for anything else."""
     return np.shape(value) if is_leaf(value) else None
 
@@ -109,11 +110,11 @@ class Kept:
         self._known: dict[str, tuple[bytes, Any]] = {}
         self._key = b""
 
-    def value(self, x: Any) -> Any:
+    def value(self, x: Array) -> Array:
         """The value at `x`, recorded."""
         return self._at(x)[0]
 
-    def _at(self, x: Any) -> tuple[Any, Any]:
+    def _at(self, x: Array) -> tuple[Array, Array]:
         key = np.asarray(x, np.float64).tobytes()
         if key != self._key:
             point = np.array(x, np.float64)  # the solver may write into its own
@@ -135,11 +136,11 @@ class Kept:
             self._key = key
         return self._value, self._pull
 
-    def _here(self, key: bytes, value: Any, pullback: Any) -> Any:
+    def _here(self, key: bytes, value: Array, pullback: Any) -> Array:
         """`value`, fetched if it is elsewhere."""
         return value
 
-    def once(self, what: str, x: Any, compute: Callable[[Any], Any]) -> Any:
+    def once(self, what: str, x: Array, compute: Callable[[Any], Any]) -> Array:
         """``compute(x)``, kept until another point is asked for."""
         key = np.asarray(x, np.float64).tobytes()
         known = self._known.get(what)
@@ -147,7 +148,7 @@ class Kept:
             known = self._known[what] = (key, compute(np.array(x, np.float64)))
         return known[1]
 
-    def finite(self, derivative: Any, value: Any) -> Any:
+    def finite(self, derivative: Any, value: Array) -> Array:
         """A derivative whose last axis is that of the parameters.
 
         Raises:
@@ -163,17 +164,17 @@ class Kept:
         return derivative
 
 
-def _shown(value: Any) -> str:
+def _shown(value: Array) -> str:
     return str(value) if np.ndim(value) == 0 else f"not finite in element {int(np.argmax(~np.isfinite(value)))}"
 
 
 class Objective(Kept):
     """A function with one number as its value: gradient, Hessian, and products with it."""
 
-    def fun(self, x: Any) -> float:
+    def fun(self, x: Array) -> float:
         return float(self.value(x))
 
-    def _here(self, key: bytes, value: Any, pullback: Any) -> Any:
+    def _here(self, key: bytes, value: Array, pullback: Any) -> Array:
         """Together with the gradient, which the solver asks for next: what both are made of is computed once."""
         if pullback is None or not is_elsewhere(value):
             return value
@@ -182,25 +183,25 @@ class Objective(Kept):
         self._known["gradient"] = key, self.finite(gradient, value)
         return value
 
-    def jac(self, x: Any) -> Any:
+    def jac(self, x: Array) -> Array:
         """The gradient, through the graph of the value."""
         return self.once("gradient", x, self._gradient).copy()
 
-    def _gradient(self, x: Any) -> Any:
+    def _gradient(self, x: Array) -> Array:
         value, pullback = self._at(x)
         self.counts.backward += 1
         return self.finite(plain(pullback(np.float64(1.0))), value)
 
-    def hessp(self, x: Any, v: Any) -> Any:
+    def hessp(self, x: Array, v: Array) -> Array:
         """The product of the Hessian with `v`; the linearisation is kept until another point is asked for."""
         self.counts.products += 1
         return self._products(x)(np.array(v, np.float64).ravel())
 
-    def _products(self, x: Any) -> Callable[[Any], Any]:
+    def _products(self, x: Array) -> Callable[[Any], Any]:
         product: Callable[[Any], Any] = self.once("curvature", x, lambda x: derivatives.curvature(self.function, x)[1])
         return product
 
-    def hess(self, x: Any) -> Any:
+    def hess(self, x: Array) -> Array:
         """The Hessian, symmetric."""
         self.counts.products += self.layout.size
         h = plain(derivatives.matrix(self._products(x), self.layout.size))
@@ -212,24 +213,24 @@ class Residuals(Kept):
 
     _by_pattern: derivatives.SparseJacobian | None = None
 
-    def fun(self, x: Any) -> Any:
+    def fun(self, x: Array) -> Array:
         return np.array(self.value(x))
 
-    def jac(self, x: Any) -> Any:
+    def jac(self, x: Array) -> Array:
         """The Jacobian (m, n)."""
         return self.once("jacobian", x, self._dense).copy()  # SciPy scales its own in place, for robust losses
 
-    def operator(self, x: Any) -> Any:
+    def operator(self, x: Array) -> Array:
         """The Jacobian as a `scipy.sparse.linalg.LinearOperator`."""
         value, pullback = self._at(x)
         self.counts.backward += 1
         return derivatives.operator(pullback, value, self.layout.size)
 
-    def sparse(self, x: Any) -> Any:
+    def sparse(self, x: Array) -> Array:
         """The Jacobian as a `scipy.sparse` array. Its pattern is found once, and `f` runs for a few directions anew."""
         return self.once("sparse", x, self._sparse).copy()
 
-    def _sparse(self, x: Any) -> Any:
+    def _sparse(self, x: Array) -> Array:
         self._by_pattern = self._by_pattern or derivatives.SparseJacobian()
         self.counts.backward += 1
         found = self._by_pattern(self.function, x)
@@ -237,12 +238,12 @@ class Residuals(Kept):
         self.finite(np.where(np.isin(np.arange(self.layout.size), bad), np.nan, 0.0), self.value(x))
         return found
 
-    def _dense(self, x: Any) -> Any:
+    def _dense(self, x: Array) -> Array:
         value, pullback = self._at(x)
         self.counts.backward += 1
         return self.finite(derivatives.jacobian_of(pullback, value, self.layout.size), value)
 
-    def weighted(self, x: Any, weights: Any) -> Any:
+    def weighted(self, x: Array, weights: Array) -> Array:
         """The Hessian of the sum of the values times `weights`, as an operator (trust-constr asks for this)."""
         from scipy.sparse.linalg import LinearOperator
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adjoint.core.types import Array
 from adjoint.scipy.attached import constant
 from adjoint.scipy.derivatives import jacobian_of, pulled
 from adjoint.scipy.optimize.constraints import Constraint
@@ -104,17 +105,17 @@ class Optimality:
                 found.append(Active(active.number, active.rows[mask], active.sides[mask]))
         self.active = found
 
-    def equations(self, z: Any, args: Any, further: Sequence[Any]) -> Any:
+    def equations(self, z: Array, args: Any, further: Sequence[Any]) -> Array:
         """Zero at the minimum: the gradient of the Lagrangian, and what the active constraints are off by."""
         n = self.x.size
 
-        def values(x: Any) -> list[Any]:
+        def values(x: Array) -> list[Array]:
             return [
                 self.constraints[active.number].posed.vector(x, further[active.number])[active.rows] - active.sides
                 for active in self.active
             ]
 
-        def lagrangian(x: Any) -> Any:
+        def lagrangian(x: Array) -> Array:
             total, start = self.number(x, args), n
             for value in values(x):
                 total = total + np.sum(z[start : start + value.shape[0]] * value)

@@ -9,6 +9,7 @@ import numpy as np
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.core.trees import flatten, paths
+from adjoint.core.types import Array, Tree
 from adjoint.scipy.arrays import plain
 
 
@@ -26,7 +27,7 @@ class Layout:
         ArgumentError: for a leaf that is not finite, or if there is no leaf.
     """
 
-    def __init__(self, tree: Any, name: str = "params") -> None:
+    def __init__(self, tree: Tree, name: str = "params") -> None:
         leaves, self._rebuild = flatten(tree)
         self.tree = tree
         self.paths = [name + path for path in paths(tree)]
@@ -42,7 +43,7 @@ class Layout:
         if not np.isfinite(self.x0).all():
             raise ArgumentError(f"{self.where(~np.isfinite(self.x0))} is not finite; a solver starts from numbers")
 
-    def unravel(self, vector: Any) -> Any:
+    def unravel(self, vector: Array) -> Array:
         """The tree of a vector: arrays for an array, tensors for a tensor, with the dtypes of the first tree."""
         leaves = []
         for i, (shape, dtype) in enumerate(zip(self.shapes, self.dtypes, strict=True)):
@@ -57,7 +58,7 @@ class Layout:
             leaves.append(piece[()] if isinstance(piece, np.ndarray) and not shape else piece)
         return self._rebuild(leaves)
 
-    def ravel(self, tree: Any) -> Any:
+    def ravel(self, tree: Tree) -> Any:
         """The vector of a tree of this structure."""
         leaves, _ = flatten(tree)
         if len(leaves) != len(self.shapes):
@@ -70,7 +71,7 @@ class Layout:
             parts += [leaf.real, leaf.imag] if leaf.dtype.kind == "c" else [leaf]
         return np.concatenate([part if part.dtype == np.float64 else part.astype(np.float64) for part in parts])
 
-    def where(self, mask: Any) -> str:
+    def where(self, mask: Array) -> str:
         """The name of the first number that `mask`, a vector, picks: ``params['w'][0, 2]``."""
         i = int(np.argmax(mask))
         k = int(np.searchsorted(self._ends, i, side="right")) - 1
@@ -82,7 +83,7 @@ class Layout:
         return self.paths[k] + (f"[{index}]" if index else "") + part
 
 
-def _numbers(x: Any, path: str) -> np.ndarray:
+def _numbers(x: Array, path: str) -> np.ndarray:
     """The values of one leaf."""
     value = plain(x)
     if value.dtype.kind in "fc":

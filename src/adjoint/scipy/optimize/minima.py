@@ -10,6 +10,7 @@ from scipy import optimize
 from scipy.optimize import Bounds
 
 from adjoint.core.errors import NotSupportedError
+from adjoint.core.types import Array
 from adjoint.scipy.attached import attached, constant, levels
 from adjoint.scipy.followed import Found, assembled, follow, like
 from adjoint.scipy.optimize.constraints import Constraint, constraints_of
@@ -48,7 +49,7 @@ def minimize(given: dict[str, Any]) -> Any:
     f, args, both = given["fun"], arguments(given), given.get("jac") is True
     layout = Layout(np.array(np.atleast_1d(found.one.x), np.float64))
 
-    def number(x: Any) -> Any:
+    def number(x: Array) -> Array:
         value = f(x, *args)
         return np.reshape(assembled(value[0] if both else value), ())
 

@@ -13,6 +13,7 @@ from scipy.optimize import HessianUpdateStrategy, OptimizeResult
 
 from adjoint.core.box import varies
 from adjoint.core.errors import ArgumentError, NotSupportedError
+from adjoint.core.types import Array, Function
 from adjoint.scipy.arrays import plain
 from adjoint.scipy.integrate.parameters import numbers
 from adjoint.scipy.optimize.bounds import bounds_of
@@ -31,7 +32,7 @@ MANY = 1000  # from here on, a full inverse Hessian (BFGS) takes more memory and
 
 
 def minimize(
-    f: Callable[..., Any],
+    f: Function,
     params: Any,
     args: Any = (),
     method: Any = None,
@@ -153,7 +154,7 @@ def differentiable(
     known: dict[bytes, Optimality] = {}
     restricted = bounds is not None or bool(conditions)
 
-    def solved(theta: Any) -> Any:
+    def solved(theta: Array) -> Array:
         args, further = unpack(theta)
         found.append(solve(args, further))
         x = np.array(found[-1].x)
@@ -162,7 +163,7 @@ def differentiable(
         known[theta.tobytes()] = Optimality(number, conditions, x, bounds, args, further, near)
         return known[theta.tobytes()].z
 
-    def equations(z: Any, theta: Any) -> Any:
+    def equations(z: Array, theta: Array) -> Array:
         args, further = unpack(theta)
         if not restricted:
             return grad(lambda x: number(x, args))(z)
@@ -231,7 +232,7 @@ def _derivatives(chosen: str, objective: Objective, jac: str, hess: Any) -> dict
 class _Told:
     """Hands the tree to the user's callback, and knows where it stopped."""
 
-    def __init__(self, callback: Callable[..., Any], layout: Layout, objective: Objective) -> None:
+    def __init__(self, callback: Function, layout: Layout, objective: Objective) -> None:
         self.callback, self.layout, self.objective = callback, layout, objective
         self.stopped: np.ndarray | None = None
         self.steps = 0
@@ -240,7 +241,7 @@ class _Told:
         except (TypeError, ValueError):  # a built-in, such as list.append
             self.whole = False
 
-    def __call__(self, x: Any, *_: Any) -> bool:
+    def __call__(self, x: Array, *_: Any) -> bool:
         x = np.array(x, np.float64)
         tree = self.layout.unravel(x.copy())
         self.steps += 1

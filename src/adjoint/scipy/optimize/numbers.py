@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from scipy import optimize
 
+from adjoint.core.types import Function
 from adjoint.scipy.followed import Found, follow, like
 
 
@@ -16,7 +16,7 @@ def arguments(given: dict[str, Any]) -> tuple[Any, ...]:
     return args if isinstance(args, tuple) else (args,)
 
 
-def _root(theirs: Callable[..., Any], given: dict[str, Any], name: str = "f") -> Any:
+def _root(theirs: Function, given: dict[str, Any], name: str = "f") -> Any:
     """What `theirs` gives, the root alone or the first of several results, with the root followed."""
     found = Found(lambda watch: watch.call(theirs, given))
     if not found.boxed:

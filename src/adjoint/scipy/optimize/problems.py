@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy.optimize import Bounds
 
+from adjoint.core.types import Array, Function, Tree
 from adjoint.scipy.integrate.parameters import numbers
 from adjoint.scipy.optimize.bounds import bounds_of
 from adjoint.scipy.optimize.functions import Counts, Objective, Posed, Residuals, shape_of
@@ -31,19 +31,19 @@ class Problem:
     def counts(self) -> Counts:
         return self._kept.counts
 
-    def ravel(self, tree: Any) -> Any:
+    def ravel(self, tree: Tree) -> Any:
         """The vector of a tree."""
         return self._layout.ravel(tree)
 
-    def unravel(self, x: Any) -> Any:
+    def unravel(self, x: Array) -> Array:
         """The tree of a vector, in the dtypes of the first tree."""
         return self._layout.unravel(np.array(x, np.float64))
 
-    def fun(self, x: Any) -> Any:
+    def fun(self, x: Array) -> Array:
         """The value: a number, or a vector (m,)."""
         return self._kept.fun(x)
 
-    def jac(self, x: Any) -> Any:
+    def jac(self, x: Array) -> Array:
         """The gradient (n,), or the Jacobian (m, n); at the last point of `fun`, without running it again."""
         return self._kept.jac(x)
 
@@ -58,7 +58,7 @@ class Problem:
             raise AttributeError(f"the problem of a function that gives {kind} has no {name!r}") from None
 
 
-def problem(f: Callable[..., Any], params: Any, args: Any = (), *, bounds: Any = None) -> Problem:
+def problem(f: Function, params: Any, args: Any = (), *, bounds: Any = None) -> Problem:
     """``f(params, *args)`` as functions of a float64 vector, for solvers that know nothing of trees.
 
     Args:

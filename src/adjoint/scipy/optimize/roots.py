@@ -11,6 +11,7 @@ from scipy.optimize import OptimizeResult
 
 from adjoint.core.box import varies
 from adjoint.core.errors import ArgumentError, ShapeError
+from adjoint.core.types import Array, Function
 from adjoint.scipy.arrays import plain
 from adjoint.scipy.integrate.parameters import numbers
 from adjoint.scipy.optimize.functions import Posed, Residuals
@@ -22,7 +23,7 @@ WITHOUT = ("broyden1", "broyden2", "anderson", "linearmixing", "diagbroyden", "e
 
 
 def root(
-    f: Callable[..., Any],
+    f: Function,
     params: Any,
     args: Any = (),
     method: str = "hybr",
@@ -71,7 +72,7 @@ def root(
     posed = Posed(f, layout, "root: f")
     derived = jac == "auto" and chosen in WITH_JACOBIAN
 
-    def told(x: Any, _: Any) -> Any:
+    def told(x: Array, _: Any) -> Array:
         assert callback is not None
         return callback(layout.unravel(np.array(x)))
 
@@ -96,7 +97,7 @@ def root(
     theta, unpack = as_vector(args)
     kept: list[OptimizeResult] = []
 
-    def solved(theta: Any) -> Any:
+    def solved(theta: Array) -> Array:
         kept.append(solve(unpack(theta)))
         return np.array(kept[-1].x)
 

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import optimize
 
 from adjoint.core.errors import NotSupportedError
+from adjoint.core.types import Array, Function
 from adjoint.scipy.followed import Found, assembled, follow, like
 from adjoint.scipy.optimize.constraints import constraints_of
 from adjoint.scipy.optimize.layout import Layout
@@ -22,7 +23,7 @@ NEAR = 1e-4
 _AS = """`scipy.optimize.{name}`; its function may use tensors, and {what} is followed as that of `{model}`."""
 
 
-def _searched(theirs: Callable[..., Any], rules: Callable[[Given], Sequence[Any]] | None = None) -> Callable[..., Any]:
+def _searched(theirs: Function, rules: Callable[[Given], Sequence[Any]] | None = None) -> Function:
     """A minimiser of a function of a vector, or of one number, that gives the place or a tuple that begins with it.
 
     Args:
@@ -44,7 +45,7 @@ def _searched(theirs: Callable[..., Any], rules: Callable[[Given], Sequence[Any]
         both = "approx_grad" in names and given.get("fprime") is None and not given.get("approx_grad")
         n = np.size(x0)
 
-        def number(x: Any) -> Any:
+        def number(x: Array) -> Array:
             value = f(x if "x0" in given or "ranges" in given else x[0], *args)
             return np.reshape(assembled(value[0] if both else value), ())
 
@@ -63,7 +64,7 @@ def _searched(theirs: Callable[..., Any], rules: Callable[[Given], Sequence[Any]
     return _named(theirs, ours, "the place that it finds", "minimize_scalar")
 
 
-def _named(theirs: Callable[..., Any], ours: Callable[[Given], Any], what: str, model: str) -> Callable[..., Any]:
+def _named(theirs: Function, ours: Callable[[Given], Any], what: str, model: str) -> Function:
     name = theirs.__name__
     ours.__name__ = ours.__qualname__ = name
     ours.__doc__ = _AS.format(name=name, what=what, model=model)
@@ -99,7 +100,7 @@ golden = _searched(optimize.golden)
 brute = _searched(optimize.brute)
 
 
-def _global(theirs: Callable[..., Any]) -> Callable[..., Any]:
+def _global(theirs: Function) -> Function:
     """A minimiser that gives a result object, and looks everywhere between bounds."""
 
     def ours(given: Given) -> Any:
@@ -118,7 +119,7 @@ def _global(theirs: Callable[..., Any]) -> Callable[..., Any]:
         f, args = given["func"], arguments(given) or arguments(given.get("minimizer_kwargs") or {})
         n = np.size(found.one.x)
 
-        def number(x: Any) -> Any:
+        def number(x: Array) -> Array:
             return np.reshape(assembled(f(x[:, None] if given.get("vectorized") else x, *args)), ())
 
         conditions = constraints_of(Layout(np.ones(n)), without_jacobians(given.get("constraints") or ()))
@@ -136,7 +137,7 @@ shgo = _global(optimize.shgo)
 direct = _global(optimize.direct)
 
 
-def _solved(theirs: Callable[..., Any]) -> Callable[..., Any]:
+def _solved(theirs: Function) -> Function:
     """A root finder for systems."""
 
     def ours(given: Given) -> Any:

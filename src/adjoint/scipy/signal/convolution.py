@@ -11,10 +11,11 @@ from adjoint.core.box import varies
 from adjoint.core.constructors import general
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.op import call
+from adjoint.core.types import Array, Axis
 from adjoint.scipy.arrays import array, conj, plain
 
 
-def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
+def convolve(in1: Array, in2: Array, mode: str = "full", method: str = "auto") -> Array:
     """`scipy.signal.convolve`: of two arrays with equally many axes.
 
     Args:
@@ -56,7 +57,7 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> An
     return full if mode == "full" else _middle(full, in_shape)
 
 
-def _pair(name: str, in1: Any, in2: Any, mode: str, method: str) -> tuple[Any, Any]:
+def _pair(name: str, in1: Array, in2: Array, mode: str, method: str) -> tuple[Array, Array]:
     a, v = array(in1), array(in2)
     if mode not in ("full", "same", "valid") or method not in ("auto", "direct", "fft"):
         raise ArgumentError(
@@ -73,7 +74,7 @@ def _middle(full: Any, shape: tuple[int, ...]) -> Any:
     return full[tuple(slice(k, k + n) for k, n in zip(starts, shape, strict=True))]
 
 
-def _spectral(arrays: Any, start: int = 0) -> tuple[Any, Any]:
+def _spectral(arrays: Array, start: int = 0) -> tuple[Array, Array]:
     """The transform to spectra long enough for all terms, and the backward pass to the first elements of an array.
 
     Axes before `start` are those of a stack.
@@ -90,19 +91,19 @@ def _spectral(arrays: Any, start: int = 0) -> tuple[Any, Any]:
     )
 
 
-def _by_spectra_each(arrays: Any, stacked: tuple[bool, ...]) -> Any:
+def _by_spectra_each(arrays: Array, stacked: tuple[bool, ...]) -> Array:
     a, v = (x if s else x[None] for x, s in zip(arrays, stacked, strict=True))
     forward, back = _spectral((a, v), 1)
     return back(forward(a) * forward(v), [n + m - 1 for n, m in zip(a.shape[1:], v.shape[1:], strict=True)])
 
 
-def _spectra_cotangents(g: Any, arrays: Any, needs: Any) -> list[Any]:
+def _spectra_cotangents(g: Array, arrays: Array, needs: Any) -> list[Array]:
     forward, back = _spectral(arrays)
     spectrum = forward(g)
     return [back(spectrum * np.conj(forward(arrays[1 - i])), arrays[i].shape) if i in needs else None for i in (0, 1)]
 
 
-def _spectra_tangent(t: Any, arrays: Any) -> Any:
+def _spectra_tangent(t: Array, arrays: Array) -> Array:
     shares = [
         convolution_by_spectra(*(tangent, arrays[1]) if i == 0 else (arrays[0], tangent))
         for i, tangent in enumerate(t)
@@ -121,29 +122,29 @@ def _spectra_tangent(t: Any, arrays: Any) -> Any:
         call(r(3) + 1j * r(3), r(2) + 1j * r(2)),
     ],
 )
-def convolution_by_spectra(*arrays: Any) -> Any:
+def convolution_by_spectra(*arrays: Array) -> Array:
     """All terms of the convolution of two `arrays`, by Fourier transforms."""
     a, v = arrays
     forward, back = _spectral(arrays)
     return back(forward(a) * forward(v), [n + m - 1 for n, m in zip(a.shape, v.shape, strict=True)])
 
 
-def _turned(x: Any) -> Any:
+def _turned(x: Array) -> Array:
     """Reversed along every axis, and conjugated."""
     return conj(np.flip(x))
 
 
-def _convolution_a(g: Any, v: Any, mode: str, method: str) -> Any:
+def _convolution_a(g: Array, v: Array, mode: str, method: str) -> Array:
     return convolution(g, _turned(v), mode="valid" if mode == "full" else "full", method=method)
 
 
-def _convolution_v(g: Any, a: Any, mode: str, method: str) -> Any:
+def _convolution_v(g: Array, a: Array, mode: str, method: str) -> Array:
     if mode == "full":
         return convolution(g, _turned(a), mode="valid", method=method)
     return np.flip(convolution(conj(a), np.flip(g), mode="valid", method=method))
 
 
-def _convolved_each(a: Any, v: Any, mode: str, method: str, stacked: tuple[bool, ...]) -> Any:
+def _convolved_each(a: Array, v: Array, mode: str, method: str, stacked: tuple[bool, ...]) -> Array:
     """With a kernel that samples share, they are rows."""
     if all(stacked) or (mode == "valid" and stacked[1]):
         return NotImplemented
@@ -163,12 +164,12 @@ def _convolved_each(a: Any, v: Any, mode: str, method: str, stacked: tuple[bool,
         call(r(), r()),
     ],
 )
-def convolution(a: Any, v: Any, /, mode: str = "full", method: str = "auto") -> Any:
+def convolution(a: Array, v: Array, /, mode: str = "full", method: str = "auto") -> Array:
     """All terms, or those without padding, where `v` fits into `a`."""
     return signal.convolve(a, v, mode, method)
 
 
-def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
+def correlate(in1: Array, in2: Array, mode: str = "full", method: str = "auto") -> Array:
     """`scipy.signal.correlate`: `convolve` with `in2` reversed and conjugated.
 
     Example:
@@ -181,7 +182,7 @@ def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> A
     return convolve(a, _turned(v), mode, method)
 
 
-def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
+def fftconvolve(in1: Array, in2: Array, mode: str = "full", axes: Axis = None) -> Array:
     """`scipy.signal.fftconvolve`: convolution through Fourier transforms, along all axes or those given.
 
     Args:

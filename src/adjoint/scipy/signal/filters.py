@@ -11,11 +11,12 @@ from adjoint.core.constructors import general
 from adjoint.core.errors import ShapeError
 from adjoint.core.op import call
 from adjoint.core.pullbacks import unbroadcast
+from adjoint.core.types import Array
 from adjoint.ops.shape import lined_up
 from adjoint.scipy.arrays import array, conj
 
 
-def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
+def lfilter(b: Array, a: Array, x: Array, axis: int = -1, zi: Array = None) -> Array:
     """`scipy.signal.lfilter`: the rational filter ``b / a`` along an axis.
 
     Args:
@@ -52,11 +53,11 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     return np.moveaxis(y, -1, axis), np.moveaxis(_last_state(b, a, x, zi, y), -1, axis)
 
 
-def _lengthened(c: Any, n: int) -> Any:
+def _lengthened(c: Array, n: int) -> Array:
     return c if c.shape[0] == n else np.concatenate([c, np.zeros(n - c.shape[0], c.dtype)])
 
 
-def _last_state(b: Any, a: Any, x: Any, zi: Any, y: Any) -> Any:
+def _last_state(b: Array, a: Array, x: Array, zi: Array, y: Array) -> Array:
     """What the terms seen so far will add to the next outputs."""
     order, n = b.shape[0] - 1, x.shape[-1]
     state = []
@@ -68,14 +69,14 @@ def _last_state(b: Any, a: Any, x: Any, zi: Any, y: Any) -> Any:
     return np.stack(state, axis=-1) if state else np.zeros((*y.shape[:-1], 0), y.dtype)
 
 
-def _backward_in_time(g: Any, a: Any) -> Any:
+def _backward_in_time(g: Array, a: Array) -> Array:
     """The cotangent of what drives the recursion: the filter ``1 / a``, from the last moment to the first."""
     one = np.zeros(a.shape[0], a.dtype)
     one[0] = 1.0
     return np.flip(rational_filter(one, conj(a), np.flip(g, -1), np.zeros(a.shape[0] - 1, g.dtype)), -1)
 
 
-def _lagged(h: Any, x: Any, order: int) -> Any:
+def _lagged(h: Any, x: Array, order: int) -> Array:
     """The sum over time of ``h[t] * conj(x[t - k])``, for k = 0 … order."""
     n = x.shape[-1]
     x = x if x.shape == h.shape else np.broadcast_to(x, h.shape)
@@ -83,7 +84,7 @@ def _lagged(h: Any, x: Any, order: int) -> Any:
     return np.stack([np.vdot(x[..., : n - k], h[..., k:]) if k < n else none for k in range(order + 1)])
 
 
-def _filter_cotangents(g: Any, arrays: Any, out: Any, needs: Any) -> list[Any]:
+def _filter_cotangents(g: Array, arrays: Array, out: Array, needs: Any) -> list[Array]:
     """With h the cotangent of ``b x + zi``, which drives the recursion, that of y in ``a y = b x + zi``."""
     b, a, x, zi = arrays
     order = a.shape[0] - 1
@@ -97,7 +98,7 @@ def _filter_cotangents(g: Any, arrays: Any, out: Any, needs: Any) -> list[Any]:
         ]
     h = _backward_in_time(g, a)
     none = np.zeros(1, h.dtype)
-    cotangents: list[Any] = [None] * 4
+    cotangents: list[Array] = [None] * 4
     if 0 in needs:
         cotangents[0] = _lagged(h, x, order)
     if 1 in needs:
@@ -114,7 +115,7 @@ def _filter_cotangents(g: Any, arrays: Any, out: Any, needs: Any) -> list[Any]:
     return cotangents
 
 
-def _filter_tangent(t: Any, arrays: Any, out: Any) -> Any:
+def _filter_tangent(t: Array, arrays: Array, out: Array) -> Array:
     """From ``a y = b x + zi``: the filter 1 / a of what varies on the right side, less what does on the left."""
     (tb, ta, tx, tz), (b, a, x, _) = t, arrays
     one, none, start = np.zeros(a.shape[0], a.dtype), np.zeros(1, a.dtype), np.zeros(a.shape[0] - 1, out.dtype)
@@ -131,11 +132,11 @@ def _filter_tangent(t: Any, arrays: Any, out: Any) -> Any:
     return found
 
 
-def _fitted(c: Any, shape: tuple[int, ...]) -> Any:
+def _fitted(c: Array, shape: tuple[int, ...]) -> Array:
     return c if c.shape == shape else unbroadcast(c, shape)
 
 
-def _filtered_each(arrays: Any, stacked: tuple[bool, ...]) -> Any:
+def _filtered_each(arrays: Array, stacked: tuple[bool, ...]) -> Array:
     """With coefficients that samples share, they are rows."""
     if any(stacked[:2]):
         return NotImplemented
@@ -154,7 +155,7 @@ def _filtered_each(arrays: Any, stacked: tuple[bool, ...]) -> Any:
         call(r(2) + 1j * r(2), np.array([1.0, 0.3j]), r(4) + 1j * r(4), r(1) + 1j * r(1)),
     ],
 )
-def rational_filter(*arrays: Any) -> Any:
+def rational_filter(*arrays: Array) -> Array:
     """``b / a`` along the last axis of `x`, from the state `zi`; all four are `arrays`, ``a[0]`` the constant 1."""
     b, a, x, zi = arrays
     batch = np.broadcast_shapes(x.shape[:-1], zi.shape[:-1])
@@ -167,7 +168,7 @@ def rational_filter(*arrays: Any) -> Any:
     return signal.lfilter(b, np.concatenate([np.ones(1, a.dtype), a]), x, zi=zi)[0]
 
 
-def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
+def sosfilt(sos: Array, x: Array, axis: int = -1, zi: Array = None) -> Array:
     """`scipy.signal.sosfilt`: a filter in second-order sections, one after the other.
 
     Args:

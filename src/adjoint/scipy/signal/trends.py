@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.errors import ArgumentError
+from adjoint.core.types import Array
 from adjoint.scipy.arrays import array
 
 
-def detrend(data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwrite_data: bool = False) -> Any:
+def detrend(data: Array, axis: int = -1, type: str = "linear", bp: Any = 0, overwrite_data: bool = False) -> Array:
     """`scipy.signal.detrend`: less its mean, or less the straight line of least squares, along an axis.
 
     Args:
@@ -46,7 +47,7 @@ def detrend(data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwr
     return np.moveaxis(np.concatenate(pieces, axis=-1), -1, axis)
 
 
-def hilbert(x: Any, N: int | None = None, axis: int = -1) -> Any:  # noqa: N803 - SciPy's name
+def hilbert(x: Array, N: int | None = None, axis: int = -1) -> Array:  # noqa: N803 - SciPy's name
     """`scipy.signal.hilbert`: the analytic signal of a real one; its absolute value is the envelope.
 
     Args:

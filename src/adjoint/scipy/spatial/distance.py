@@ -16,45 +16,46 @@ from scipy.special import rel_entr
 
 from adjoint.core.box import Box
 from adjoint.core.errors import NotSupportedError, ShapeError
+from adjoint.core.types import Array, Function
 from adjoint.scipy.followed import assembled, like
 
 Kernel = Callable[..., Any]
 
 
-def _boxed(x: Any) -> bool:
+def _boxed(x: Array) -> bool:
     if isinstance(x, Box):
         return True
     return isinstance(x, list | tuple | dict) and any(map(_boxed, x.values() if isinstance(x, dict) else x))
 
 
-def _root(x: Any) -> Any:
+def _root(x: Array) -> Array:
     """The square root, with the slope 0 at 0."""
     positive = np.greater(x, 0.0)
     return np.where(positive, np.sqrt(np.where(positive, x, 1.0)), 0.0)
 
 
-def _sum(x: Any, w: Any) -> Any:
+def _sum(x: Array, w: Array) -> Array:
     return np.sum(x if w is None else x * w, axis=-1)
 
 
-def _sqeuclidean(u: Any, v: Any, w: Any = None) -> Any:
+def _sqeuclidean(u: Array, v: Array, w: Array = None) -> Array:
     return _sum((u - v) ** 2, w)
 
 
-def _euclidean(u: Any, v: Any, w: Any = None) -> Any:
+def _euclidean(u: Array, v: Array, w: Array = None) -> Array:
     return _root(_sqeuclidean(u, v, w))
 
 
-def _cityblock(u: Any, v: Any, w: Any = None) -> Any:
+def _cityblock(u: Array, v: Array, w: Array = None) -> Array:
     return _sum(np.abs(u - v), w)
 
 
-def _chebyshev(u: Any, v: Any, w: Any = None) -> Any:
+def _chebyshev(u: Array, v: Array, w: Array = None) -> Array:
     gap = np.abs(u - v)
     return np.max(gap if w is None else np.where(np.greater(w, 0.0), gap, 0.0), axis=-1)  # SciPy only leaves out
 
 
-def _minkowski(u: Any, v: Any, p: Any = 2, w: Any = None) -> Any:
+def _minkowski(u: Array, v: Array, p: Array = 2, w: Array = None) -> Array:
     if np.isinf(p):
         return _chebyshev(u, v, w)
     total = _sum(np.abs(u - v) ** p, w)
@@ -62,37 +63,37 @@ def _minkowski(u: Any, v: Any, p: Any = 2, w: Any = None) -> Any:
     return np.where(positive, np.where(positive, total, 1.0) ** (1.0 / p), 0.0)
 
 
-def _cosine(u: Any, v: Any, w: Any = None) -> Any:
+def _cosine(u: Array, v: Array, w: Array = None) -> Array:
     return 1.0 - _sum(u * v, w) / np.sqrt(_sum(u * u, w) * _sum(v * v, w))
 
 
-def _correlation(u: Any, v: Any, w: Any = None, centered: bool = True) -> Any:
+def _correlation(u: Array, v: Array, w: Array = None, centered: bool = True) -> Array:
     if not centered:
         return _cosine(u, v, w)
     total = u.shape[-1] if w is None else np.sum(w)
     return _cosine(u - (_sum(u, w) / total)[..., None], v - (_sum(v, w) / total)[..., None], w)
 
 
-def _canberra(u: Any, v: Any, w: Any = None) -> Any:
+def _canberra(u: Array, v: Array, w: Array = None) -> Array:
     sizes = np.abs(u) + np.abs(v)
     some = np.greater(sizes, 0.0)
     return _sum(np.where(some, np.abs(u - v) / np.where(some, sizes, 1.0), 0.0), w)
 
 
-def _braycurtis(u: Any, v: Any, w: Any = None) -> Any:
+def _braycurtis(u: Array, v: Array, w: Array = None) -> Array:
     return _sum(np.abs(u - v), w) / _sum(np.abs(u + v), w)
 
 
-def _seuclidean(u: Any, v: Any, V: Any) -> Any:  # noqa: N803 - SciPy's name
+def _seuclidean(u: Array, v: Array, V: Any) -> Array:  # noqa: N803 - SciPy's name
     return _root(np.sum((u - v) ** 2 / assembled(V), axis=-1))
 
 
-def _mahalanobis(u: Any, v: Any, VI: Any) -> Any:  # noqa: N803 - SciPy's name
+def _mahalanobis(u: Array, v: Array, VI: Any) -> Array:  # noqa: N803 - SciPy's name
     gap = u - v
     return _root(np.sum(np.matmul(gap, assembled(VI)) * gap, axis=-1))
 
 
-def _jensenshannon(u: Any, v: Any, base: Any = None) -> Any:
+def _jensenshannon(u: Array, v: Array, base: Any = None) -> Array:
     u, v = u / np.sum(u, axis=-1, keepdims=True), v / np.sum(v, axis=-1, keepdims=True)
     middle = 0.5 * (u + v)
     total = np.sum(rel_entr(u, middle), axis=-1) + np.sum(rel_entr(v, middle), axis=-1)
@@ -127,7 +128,7 @@ _OTHER_NAMES = {
 }
 
 
-def _of_two(name: str) -> Callable[..., Any]:
+def _of_two(name: str) -> Function:
     theirs, kernel = getattr(distance, name), _KERNELS[name]
 
     def ours(given: dict[str, Any]) -> Any:
@@ -174,7 +175,7 @@ def jensenshannon(given: dict[str, Any]) -> Any:
     return np.expand_dims(found, axis) if given.get("keepdims") else found
 
 
-def _between(name: str, metric: Any, u: Any, v: Any, points: tuple[Any, ...], given: dict[str, Any]) -> Any:
+def _between(name: str, metric: Any, u: Array, v: Array, points: tuple[Any, ...], given: dict[str, Any]) -> Array:
     """The distances of rows that lie against each other; `points` are all of them."""
     if given.pop("out", None) is not None:
         raise NotSupportedError(f"{name} of tensors takes no out=; use what it gives")
@@ -198,7 +199,7 @@ def _between(name: str, metric: Any, u: Any, v: Any, points: tuple[Any, ...], gi
     return _KERNELS[chosen](u, v, **given)
 
 
-def _rows(name: str, x: Any) -> Any:
+def _rows(name: str, x: Array) -> Array:
     x = assembled(x)
     if x.ndim != 2:
         raise ShapeError(f"{name} takes vectors as rows, (m, n); got shape {x.shape}")

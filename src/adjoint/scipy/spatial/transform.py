@@ -13,6 +13,7 @@ from scipy.spatial.transform import Rotation as _Plain
 
 from adjoint.batch.batched import Batched
 from adjoint.core.errors import NotSupportedError, ShapeError
+from adjoint.core.types import Array, Index
 from adjoint.scipy.attached import constant
 from adjoint.scipy.followed import assembled
 from adjoint.scipy.linalg import polar
@@ -67,7 +68,7 @@ class Rotation:
         return cls(np.concatenate([scale * vector, cosine], axis=-1))
 
     @classmethod
-    def from_matrix(cls, matrix: Any, *, assume_valid: bool = False) -> Rotation:
+    def from_matrix(cls, matrix: Array, *, assume_valid: bool = False) -> Rotation:
         """Of matrices (3, 3) or (n, 3, 3); of what is not orthogonal, the polar factor."""
         m = assembled(matrix)
         if m.ndim not in (2, 3) or m.shape[-2:] != (3, 3):
@@ -118,7 +119,7 @@ class Rotation:
             raise TypeError("Single rotation has no len().")
         return int(self._quat.shape[0])
 
-    def __getitem__(self, index: Any) -> Rotation:
+    def __getitem__(self, index: Index) -> Rotation:
         if self.single:
             raise TypeError("Single rotation is not subscriptable.")
         return Rotation(self._quat[index], normalize=False)
@@ -196,12 +197,12 @@ class Rotation:
         m = np.swapaxes(m, -1, -2) if inverse else m
         return np.sum(m * vectors[..., None, :], axis=-1)
 
-    def __mul__(self, other: Any) -> Rotation:
+    def __mul__(self, other: Array) -> Rotation:
         if not isinstance(other, Rotation | _Plain):
             return NotImplemented
         return Rotation(_product(self._quat, _quaternions(other)))
 
-    def __rmul__(self, other: Any) -> Rotation:
+    def __rmul__(self, other: Array) -> Rotation:
         return Rotation(_product(_quaternions(other), self._quat)) if isinstance(other, _Plain) else NotImplemented
 
     def __pow__(self, n: float) -> Rotation:
@@ -232,7 +233,7 @@ class Rotation:
         return f"Rotation.from_quat({constant(self._quat)!r})"
 
 
-def _any_sample(x: Any) -> Any:
+def _any_sample(x: Array) -> Array:
     """The numbers of `x`; inside `vmap`, those of one sample."""
     x = constant(x)
     while isinstance(x, Batched):
@@ -244,7 +245,7 @@ def _quaternions(rotation: Any) -> Any:
     return rotation._quat if isinstance(rotation, Rotation) else rotation.as_quat()
 
 
-def _product(p: Any, q: Any) -> Any:
+def _product(p: Array, q: Array) -> Array:
     """First `q`, then `p`."""
     axis, other, w, v = p[..., :3], q[..., :3], p[..., 3:], q[..., 3:]
     cross = np.stack([
@@ -253,7 +254,7 @@ def _product(p: Any, q: Any) -> Any:
     return np.concatenate([w * other + v * axis + cross, w * v - np.sum(axis * other, axis=-1, keepdims=True)], axis=-1)
 
 
-def _orthogonal(m: Any) -> Any:
+def _orthogonal(m: Array) -> Array:
     """The nearest rotation matrix."""
     if np.any(constant(np.linalg.det(m)) <= 0.0):
         raise ValueError("Non-positive determinant (left-handed or null coordinate frame) in rotation matrix.")
@@ -265,7 +266,7 @@ def _orthogonal(m: Any) -> Any:
     return np.matmul(m, np.eye(3) - 0.5 * off + 0.375 * square - 0.3125 * np.matmul(square, off))
 
 
-def _column(m: Any, k: int, diagonal: list[Any], trace: Any) -> list[Any]:
+def _column(m: Array, k: int, diagonal: list[Array], trace: Any) -> list[Array]:
     """A quaternion of the matrices, of any length, which is precise where entry `k` is the largest."""
     if k == 3:
         return [m[..., 2, 1] - m[..., 1, 2], m[..., 0, 2] - m[..., 2, 0], m[..., 1, 0] - m[..., 0, 1], 1.0 + trace]

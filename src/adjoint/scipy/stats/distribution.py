@@ -12,6 +12,7 @@ import numpy as np
 from adjoint.core.box import raw
 from adjoint.core.errors import ArgumentError, NotDifferentiableError, NotSupportedError
 from adjoint.core.protocol import in_graph
+from adjoint.core.types import Array
 from adjoint.scipy.arrays import array, constants
 
 Formula = Callable[..., Any]
@@ -28,7 +29,7 @@ class Frozen:
             raise AttributeError(name)
         return partial(self._call, getattr(self.distribution, name))
 
-    def _call(self, method: Formula, x: Any) -> Any:
+    def _call(self, method: Formula, x: Array) -> Array:
         return method(x, *self.args, **self.kwds)
 
     def __repr__(self) -> str:
@@ -73,7 +74,7 @@ class Distribution:
     def _names(self) -> tuple[str, ...]:
         return (*self.shapes, "loc", "scale") if self.has_scale else (*self.shapes, "loc")
 
-    def _standard(self, x: Any, args: tuple[Any, ...], kwds: dict[str, Any]) -> tuple[Any, list[Any], Any]:
+    def _standard(self, x: Array, args: tuple[Any, ...], kwds: dict[str, Any]) -> tuple[Any, list[Any], Any]:
         """The standard variable, the shape parameters, the scale."""
         given = dict(zip(self._names, args, strict=False))
         twice = [k for k in kwds if k in given or k not in self._names]
@@ -91,7 +92,7 @@ class Distribution:
     def _ends(self, shapes: list[Any]) -> list[Any]:
         return [constants(end(*shapes)) if callable(end) else end for end in (self.low, self.high)]
 
-    def _well(self, shapes: list[Any], scale: Any) -> Any:
+    def _well(self, shapes: list[Any], scale: Array) -> Array:
         """Whether the parameters make a distribution."""
         well = np.greater(constants(scale), 0)
         if self.valid is not None:
@@ -100,7 +101,7 @@ class Distribution:
             well = np.logical_and(well, np.greater(constants(s), 0))
         return well
 
-    def _inside(self, z: Any, shapes: list[Any]) -> tuple[Any, Any, Any]:
+    def _inside(self, z: Array, shapes: list[Any]) -> tuple[Any, Any, Any]:
         """Where `z` is below and above the support; and `z` with a point of the support in those places."""
         low, high = self._ends(shapes)
         values = constants(z)
@@ -111,10 +112,10 @@ class Distribution:
         within = np.where(np.isinf(high), low + 1.0, (low + high) / 2) if np.all(np.isfinite(raw(low))) else high - 1.0
         return below, above, np.where(np.logical_or(below, above), within.astype(values.dtype), z)
 
-    def _cast(self, result: Any, *arrays: Any) -> Any:
+    def _cast(self, result: Any, *arrays: Array) -> Array:
         return result.astype(np.result_type(*arrays), copy=False)[()]
 
-    def logpdf(self, x: Any, *args: Any, **kwds: Any) -> Any:
+    def logpdf(self, x: Array, *args: Any, **kwds: Any) -> Array:
         """The logarithm of the density at `x`; parameters broadcast against it."""
         z, shapes, scale = self._standard(x, args, kwds)
         below, above, inner = self._inside(z, shapes)
@@ -126,14 +127,14 @@ class Distribution:
         return self._cast(self._chosen(np.logical_not(self._well(shapes, scale)), np.nan, result), z, *shapes, scale)
 
     @staticmethod
-    def _chosen(where: Any, value: Any, otherwise: Any) -> Any:
+    def _chosen(where: Array, value: Array, otherwise: Any) -> Array:
         return np.where(where, value, otherwise) if np.any(raw(where)) else otherwise
 
-    def pdf(self, x: Any, *args: Any, **kwds: Any) -> Any:
+    def pdf(self, x: Array, *args: Any, **kwds: Any) -> Array:
         """The density at `x`."""
         return np.exp(self.logpdf(x, *args, **kwds))
 
-    def _probability(self, x: Any, args: Any, kwds: Any, formula: Formula, ends: tuple[float, float]) -> Any:
+    def _probability(self, x: Array, args: Any, kwds: Any, formula: Formula, ends: tuple[float, float]) -> Array:
         z, shapes, scale = self._standard(x, args, kwds)
         below, above, inner = self._inside(z, shapes)
         with np.errstate(divide="ignore"):
@@ -145,7 +146,7 @@ class Distribution:
         has = [n for n in ("cdf", "sf") if self.cumulative or self.survival] or ["logpdf and pdf alone"]
         return NotSupportedError(f"{self.name}.{name} has no elementary form; {self.name} has {', '.join(has)}")
 
-    def cdf(self, x: Any, *args: Any, **kwds: Any) -> Any:
+    def cdf(self, x: Array, *args: Any, **kwds: Any) -> Array:
         """The probability of a value up to `x`."""
         formula, other = self.cumulative, self.survival
         if formula is None:
@@ -154,7 +155,7 @@ class Distribution:
             formula = lambda z, *s: 1.0 - other(z, *s)  # noqa: E731 - the complement, where there is nothing better
         return self._probability(x, args, kwds, formula, (0.0, 1.0))
 
-    def sf(self, x: Any, *args: Any, **kwds: Any) -> Any:
+    def sf(self, x: Array, *args: Any, **kwds: Any) -> Array:
         """The probability of a value above `x`."""
         formula, other = self.survival, self.cumulative
         if formula is None:
@@ -163,14 +164,14 @@ class Distribution:
             formula = lambda z, *s: 1.0 - other(z, *s)  # noqa: E731 - the complement, where there is nothing better
         return self._probability(x, args, kwds, formula, (1.0, 0.0))
 
-    def logcdf(self, x: Any, *args: Any, **kwds: Any) -> Any:
+    def logcdf(self, x: Array, *args: Any, **kwds: Any) -> Array:
         """The logarithm of `cdf`."""
         if self.log_cumulative is not None:
             return self._probability(x, args, kwds, self.log_cumulative, (-np.inf, 0.0))
         with np.errstate(divide="ignore"):
             return np.log(self.cdf(x, *args, **kwds))
 
-    def logsf(self, x: Any, *args: Any, **kwds: Any) -> Any:
+    def logsf(self, x: Array, *args: Any, **kwds: Any) -> Array:
         """The logarithm of `sf`."""
         if self.log_survival is not None:
             return self._probability(x, args, kwds, self.log_survival, (0.0, -np.inf))
@@ -184,7 +185,7 @@ class Discrete(Distribution):
     def __init__(self, name: str, log_mass: Formula, shapes: tuple[str, ...], **rest: Any) -> None:
         super().__init__(name, log_mass, shapes, has_scale=False, **rest)
 
-    def _standard(self, x: Any, args: tuple[Any, ...], kwds: dict[str, Any]) -> tuple[Any, list[Any], Any]:
+    def _standard(self, x: Array, args: tuple[Any, ...], kwds: dict[str, Any]) -> tuple[Any, list[Any], Any]:
         if in_graph(x) or in_graph(kwds.get("loc")):
             raise NotDifferentiableError(
                 f"{self.name} counts: it has derivatives by its parameters, none by k or loc. Take k out of the graph: "
@@ -201,8 +202,8 @@ class Discrete(Distribution):
         """The probability of `k`."""
         return np.exp(self.logpmf(k, *args, **kwds))
 
-    def logpdf(self, x: Any, *args: Any, **kwds: Any) -> Any:
+    def logpdf(self, x: Array, *args: Any, **kwds: Any) -> Array:
         raise NotSupportedError(f"{self.name} is discrete: it has no density; {self.name}.logpmf is its probability")
 
-    def _inside(self, z: Any, shapes: list[Any]) -> tuple[Any, Any, Any]:
+    def _inside(self, z: Array, shapes: list[Any]) -> tuple[Any, Any, Any]:
         return super()._inside(np.floor(z), shapes)

@@ -28,6 +28,7 @@ from scipy.special import (
     xlogy,
 )
 
+from adjoint.core.types import Array
 from adjoint.scipy.stats.distribution import Discrete, Distribution
 
 _LOG_2, _LOG_PI = math.log(2), math.log(math.pi)
@@ -160,7 +161,7 @@ rayleigh = Distribution(
 )
 
 
-def _halves(z: Any) -> Any:
+def _halves(z: Array) -> Array:
     """The smaller of the two probabilities of Laplace's distribution."""
     return 0.5 * np.exp(-np.abs(z))
 
@@ -197,11 +198,11 @@ gumbel_l = Distribution(
 )
 
 
-def _is_share(p: Any) -> Any:
+def _is_share(p: Array) -> Array:
     return np.logical_and(p >= 0, p <= 1)
 
 
-def _up_to(k: Any, n: Any, p: Any) -> Any:
+def _up_to(k: Any, n: Any, p: Array) -> Array:
     """The probability of at most `k` of `n`; all of it for k = n."""
     last = np.greater_equal(k, n)
     return np.where(last, 1.0, betainc(np.where(last, 1.0, n - k), k + 1, 1 - p))

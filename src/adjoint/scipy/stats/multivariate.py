@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import gammaln, xlogy
 
 from adjoint.core.errors import ShapeError
+from adjoint.core.types import Array
 from adjoint.scipy.arrays import array
 from adjoint.scipy.linalg.solving import cholesky, solve_triangular
 from adjoint.scipy.stats.distribution import Frozen
@@ -23,7 +24,7 @@ class MultivariateNormal:
         """The distribution with these parameters."""
         return Frozen(self, args, kwds)
 
-    def logpdf(self, x: Any, mean: Any = None, cov: Any = 1.0) -> Any:
+    def logpdf(self, x: Array, mean: Array = None, cov: Any = 1.0) -> Array:
         """The logarithm of the density.
 
         Args:
@@ -61,7 +62,7 @@ class MultivariateNormal:
         square = np.reshape(np.sum(z * z, axis=0), x.shape[:-1])
         return (-0.5 * square - (np.sum(np.log(np.diagonal(factor))) + 0.5 * d * math.log(2 * math.pi)))[()]
 
-    def pdf(self, x: Any, mean: Any = None, cov: Any = 1.0) -> Any:
+    def pdf(self, x: Array, mean: Array = None, cov: Any = 1.0) -> Array:
         """The density; see `logpdf`."""
         return np.exp(self.logpdf(x, mean, cov))
 
@@ -75,7 +76,7 @@ class Dirichlet:
         """The distribution with these parameters."""
         return Frozen(self, args, kwds)
 
-    def logpdf(self, x: Any, alpha: Any) -> Any:
+    def logpdf(self, x: Array, alpha: Array) -> Array:
         """The logarithm of the density.
 
         Args:
@@ -103,7 +104,7 @@ class Dirichlet:
         normaliser = np.sum(gammaln(alpha)) - gammaln(np.sum(alpha))
         return (np.sum(xlogy(weights, x), axis=0) - normaliser)[()]
 
-    def pdf(self, x: Any, alpha: Any) -> Any:
+    def pdf(self, x: Array, alpha: Array) -> Array:
         """The density; see `logpdf`."""
         return np.exp(self.logpdf(x, alpha))
 

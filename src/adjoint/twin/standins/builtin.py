@@ -82,7 +82,7 @@ def _extreme(original: Callable[..., Any], before: Callable[[Any, Any], Any]) ->
         if kwargs or not any(map(varies, items)):
             return original(items, **kwargs) if items is not args else original(*args, **kwargs)
         items = list(items[0]) if len(items) == 1 else items
-        best = items[0]
+        best: Any = items[0]
         for x in items[1:]:
             python = is_python(x) and is_python(best)
             best = np.where(before(x, best), as_numpy(x), as_numpy(best))
