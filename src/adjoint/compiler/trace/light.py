@@ -79,6 +79,7 @@ class Light:
             for name in turns.lists:
                 if type(space.get(name)) is list:
                     self.grown[name] = space[name], len(space[name]), 0
+        self.begun = placeholder("turn").number
         self.guards, self.draws = len(door.notes.guards), len(door.notes.draws)
         self._long = {name: len(each) for name, (each, _, _) in self.grown.items()}
         self._own = [self._input(x) for x in leaves]
@@ -154,6 +155,9 @@ class Light:
         """What stands for an array from before the loop, within it."""
         if isinstance(x, Symbol):
             node = x.layers[1]
+            earlier = self.since < node.number <= self.begun and node.kind != "constant"
+            if earlier and all(node is not own for _, _, own in self._entered.values()):
+                raise self.off("a value of an earlier turn is used")
             if node not in self.boxes and node.kind != "constant":
                 new = node.kind == "input" and node.number not in self.door.loops.owners
                 if node.number <= self.since or new:
@@ -175,6 +179,7 @@ class Light:
     def finish(self, space: dict[str, Any]) -> list[Any]:
         """What the names are after the turns."""
         self.door.light, template, (leaves, added, shape) = None, self.template, self._final
+        until = placeholder("loop").number
         assert template is not None
         self.door.notes.placeless = False
         a, b, _ = self._count
@@ -201,6 +206,7 @@ class Light:
             self.door.notes.guards.append(Guard(stack.node, "values", answers, guard.place))
         fresh = iter(results[:a])
         made = [full(each, fresh) for each in shape]
+        self.door.loops.spans.append((self.since, until, self.turns.site))
         return [space[name] if name in self.turns.targets else new
                 for name, new in zip(self.turns.names, made, strict=True)]  # fmt: skip
 
@@ -211,6 +217,8 @@ class Light:
         after = self._live()
         used = template.leaves
         keep = [i for i in range(a) if after[i] or template.carried[i] in used]
+        if any(template.carried[i] not in used for i in keep):
+            raise RollingError("a name is set in each turn and read after the last one alone")
         nodes = [template.outputs[i] for i in keep] + template.outputs[a:]
         wanted = Template(nodes, [template.carried[i] for i in keep], template.since)
         wanted.turns, wanted._numbers, wanted._constants = turns, template._numbers, template._constants

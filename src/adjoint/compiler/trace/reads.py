@@ -79,7 +79,11 @@ class Reads:
 
     def now(self, x: Any) -> Any:
         """What stands for the box `x` where the program is."""
-        return x if self.light is None or not isinstance(x, Box) else self.light.entered(x)
+        if not isinstance(x, Box):
+            return x
+        if self.loops is not None and self.loops.spans:
+            self.loops.hold(x)
+        return x if self.light is None else self.light.entered(x)
 
     def refuse(self, why: str) -> Refuse:
         """The exception to raise, which goes through whatever the function catches."""

@@ -19,6 +19,8 @@ from adjoint.graph.loop import LOOP
 from adjoint.graph.loop_gradient import LoopError
 from adjoint.graph.node import Node, in_order, placeholder
 from adjoint.graph.source import users_line
+from adjoint.graph.symbol import Symbol
+from adjoint.tape.tensor import Tensor
 
 if TYPE_CHECKING:
     from adjoint.compiler.trace.door import Door
@@ -33,6 +35,7 @@ class Known:
         self.off: dict[Any, str] = {}
         self.breaks: dict[Any, set[int]] = {}
         self.owners: dict[int, Any] = {}  # the loops of inputs that mean something in their turns alone
+        self.spans: list[tuple[int, int, Any]] = []  # the numbers of nodes that turns made, which have ended
         self.ended = False  # whether no turn is recorded for itself any more
         self.said: list[str] = []
 
@@ -46,6 +49,18 @@ class Known:
             return False
         light.off(str(error))  # what stands for an array in a loop may be at fault
         return True
+
+    def hold(self, x: Any) -> None:
+        """Begin again if `x` is a value of a turn that has ended: it came out in some other way than by a name."""
+        while isinstance(x, Tensor):
+            x = x.data
+        if not isinstance(x, Symbol):
+            return
+        node = x.layers[1]
+        for first, last, site in self.spans:
+            if first < node.number <= last and node.kind != "constant":
+                self.off.setdefault(site, "a value of a turn is used after it")
+                raise Again()
 
     def refused(self, nodes: Sequence[Node]) -> bool:
         """Whether a program of these `nodes` can not be: what belongs to one turn is used after it, or has no code."""

@@ -43,7 +43,7 @@ class Values(Writes):
         """A value as code that is known takes it."""
         kind = type(x)
         if isinstance(x, Box):
-            return x if self.light is None else self.light.entered(x)
+            return self.now(x)
         if kind in PLAIN:
             return x
         if kind is Outside:
