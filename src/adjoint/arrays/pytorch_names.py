@@ -13,7 +13,7 @@ import numpy as np
 from adjoint.core.errors import ArgumentError
 from adjoint.core.places import place_of, users_frame, warn_at
 from adjoint.core.registry import by_any_name, operation
-from adjoint.core.types import Array, DType, Function, Index, ShapeLike
+from adjoint.core.types import Array, Axis, DType, Function, Index, ShapeLike
 
 _DEVICES = frozenset(("cuda", "gpu", "hip", "meta", "mps", "tpu", "xpu"))
 _IN_PLACE = (
@@ -90,6 +90,15 @@ class PyTorchNames:
     logical_and, logical_or = _question("logical_and"), _question("logical_or")
     float, double, half = _converting("float32"), _converting("float64"), _converting("float16")
     long, int, short, bool = (*map(_converting, ("int64", "int32", "int16", "bool")),)
+
+    def norm(
+        self: Any, p: Any = None, dim: Axis = None, keepdim: Any = False,
+        *, ord: Any = None, axis: Axis = None, keepdims: Any = False,
+    ) -> Any:  # fmt: skip
+        """PyTorch's: of all elements, or of those along `dim`, as one vector. NumPy's words: as its `norm`."""
+        if ord is not None or axis is not None or keepdims:
+            return operation("norm")(self, ord, axis, keepdims)
+        return operation("norm")(self, p=p, dim=dim, keepdim=keepdim)
 
     # -- Shapes ---------------------------------------------------------------------------------------
 

@@ -82,6 +82,8 @@ def is_missing(cell: str) -> bool:
 
 def number_of(cell: str) -> float | None:
     """The number in a cell, if it is one."""
+    if "_" in cell:  # which Python leaves out of numbers
+        return None
     try:
         return float(cell)
     except ValueError:

@@ -104,6 +104,7 @@ class DataParallel(Module):
         if world().size > 1:
             agree(module)
             spread(module)
+            self._prepare()
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the module computes of this rank's examples."""

@@ -152,6 +152,13 @@ class Hardtanh(WithSettings):
         return activation.hardtanh(x, **self._settings)
 
 
+def prelu(input: Array, weight: Array) -> Array:
+    """x where it is positive, ``weight * x`` elsewhere; `weight` is one number, or one for each channel (axis 1)."""
+    if np.size(weight) > 1 and np.ndim(input) > 2:
+        weight = np.reshape(weight, (-1,) + (1,) * (np.ndim(input) - 2))
+    return activation.prelu(input, weight)
+
+
 class PReLU(Module):
     """x where it is positive, ``weight * x`` elsewhere, with a learned weight for all or for each channel (axis 1).
 
@@ -165,9 +172,7 @@ class PReLU(Module):
         self.weight = Parameter(np.full(num_parameters, init, dtype))
 
     def forward(self, x: Array) -> Array:
-        axes = np.ndim(x)
-        weight = self.weight if self.weight.size == 1 else np.reshape(self.weight, (-1,) + (1,) * max(axes - 2, 0))
-        return activation.prelu(x, weight)
+        return prelu(x, self.weight)
 
     def extra_repr(self) -> str:
         return f"num_parameters={self.weight.size}"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from adjoint.core.elsewhere import looked_up
 from adjoint.nn.activations import (
+    prelu,
     rrelu,
     softmin,
 )
@@ -127,7 +128,6 @@ from adjoint.ops.activation import (
     hardtanh,
     leaky_relu,
     log_softmax,
-    prelu,
     relu,
     relu6,
     sigmoid,

@@ -81,5 +81,11 @@ LATER |= {name: f"adjoint.ops.{family}" for family, names in _RARER.items() for 
 FUNCTIONS |= {name: f"adjoint.ops.extremes:{name}" for name in ("cummax", "cummin", "topk")}
 FUNCTIONS["numel"] = "adjoint.ops.pieces:numel"
 MEANT |= {name: f"adjoint.ops.extremes:{name}_along" for name in ("argsort", "max", "median", "min", "sort")}
-MEANT |= {"flatten": "flatten_axes", "split": "split_by", "std": "sample_std", "var": "sample_var"}
+MEANT |= {
+    "norm": "adjoint.ops.norms:norm_of_elements",
+    "flatten": "flatten_axes",
+    "split": "split_by",
+    "std": "sample_std",
+    "var": "sample_var",
+}
 LATER[SPECIAL] = "adjoint.ops.scipy_special"

@@ -174,3 +174,11 @@ def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: Any = "fro") -> Arr
     if np.ndim(x) < 2:
         raise ArgumentError(f"np.linalg.matrix_norm takes a matrix or a stack of them; got {np.ndim(x)} dimension(s)")
     return _matrix(_floating(x), ord, (np.ndim(x) - 2, np.ndim(x) - 1), keepdims)
+
+
+def norm_of_elements(x: Array, p: Any = "fro", dim: Axis = None, keepdim: bool = False) -> Array:
+    """`torch.norm`: of all elements, or of those along `dim`, as one vector; "nuc" is for matrices."""
+    if p == "nuc":
+        return norm(x, "nuc", dim, keepdim)
+    axes = tuple(dim) if isinstance(dim, list) else dim
+    return np.linalg.vector_norm(x, axis=axes, keepdims=keepdim, ord=2 if p in ("fro", None) else p)

@@ -162,7 +162,8 @@ def logsumexp(a: Array, axis: Axis = None, b: Array = None, keepdims: bool = Fal
     """log(sum(b * exp(a))) for numbers of any size, with the arguments of `scipy.special.logsumexp`.
 
     Args:
-        a, b: real arrays that broadcast; where a constant `b` is 0, `a` may be anything.
+        a, b: real arrays that broadcast; where a constant `b` is 0, `a` may be anything. True or False in place of
+            `b` is PyTorch's third argument, `keepdims`.
         axis, keepdims: as in `numpy.sum`.
         return_sign: give ``(log(abs(sum)), sign(sum))``, for sums that may be negative (else their log is nan).
 
@@ -173,6 +174,8 @@ def logsumexp(a: Array, axis: Axis = None, b: Array = None, keepdims: bool = Fal
     """
     if a is None:
         raise ArgumentError("logsumexp takes an array; got None")
+    if type(b) is bool:  # PyTorch's third argument
+        b, keepdims = None, b
     if dtype_of(a).kind not in "fc":
         a = np.asarray(a).astype(float) if not isinstance(a, Box) else cast(Any, a).astype(float)
     if b is None and not return_sign:

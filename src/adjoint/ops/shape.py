@@ -119,8 +119,8 @@ _WHOLE = np.empty(0).flags
 @composite(samples=lambda r: [call(r(3, 4)), call(r(3, 4), order="F")])
 def flatten(a: Array, order: Any = "C", end_dim: int = -1) -> Array:
     """A copy of the elements in one line: NumPy's method of this name. For a number, PyTorch's."""
-    if isinstance(order, int):
-        return operation("flatten_axes")(a, order, end_dim)
+    if isinstance(order, int) or end_dim != -1:
+        return operation("flatten_axes")(a, order if isinstance(order, int) else 0, end_dim)
     return np.copy(_in_line(a, order))
 
 

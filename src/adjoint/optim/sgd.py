@@ -39,11 +39,11 @@ class SGD(Optimizer):
         params: Iterable[Any],
         lr: float = 1e-3,
         momentum: float = 0.0,
+        dampening: float = 0.0,
         weight_decay: float = 0.0,
         nesterov: bool = False,
         *,
         maximize: bool = False,
-        dampening: float = 0.0,
     ) -> None:
         settings = {"lr": lr, "momentum": momentum, "weight_decay": weight_decay, "nesterov": nesterov,
                     "maximize": maximize, "dampening": dampening}  # fmt: skip

@@ -217,13 +217,13 @@ class TensorMethods(ArrayBox):
     def nonzero(self) -> tuple[Any, ...]: ...
     def norm(
         self,
+        p: Any = None,
+        dim: Axis = None,
+        keepdim: bool = False,
+        *,
         ord: Any = None,
         axis: Axis = None,
         keepdims: bool = False,
-        *,
-        dim: Axis = None,
-        keepdim: bool = False,
-        p: Any = None,
     ) -> Tensor: ...
     def outer(self, b: Any, out: Any = None) -> Tensor: ...
     def positive(self) -> Tensor: ...

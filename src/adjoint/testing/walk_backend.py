@@ -29,7 +29,7 @@ WITHOUT: dict[str, str] = {
     for names, why in (
         (
             "histogram histogram2d histogramdd nanmedian nanpercentile nanquantile piecewise poly polydiv polyfit "
-            "polymul roots trim_zeros lstsq matrix_rank scattered scattered_reduction",
+            "polymul roots trim_zeros lstsq scattered scattered_reduction",
             "the way that it goes, or the shape of its result, depends on values",
         ),
         (

@@ -78,7 +78,8 @@ def fit(
         validation: a `DataLoader`, or what one takes: examples that choose the best weights.
         epochs: passes over the data, those before a resume included.
         batch_size: examples a batch (32), where `data` is no loader; and `seed`, `transform`: see `DataLoader`.
-        accumulate: batches a step; their gradients make one.
+        accumulate: batches a step; their gradients make one. They are weighted by their numbers of examples, which is
+            exact for losses that are means over examples.
         clip_norm, clip_value: the largest norm of all gradients, the largest element.
         storage: a dtype, such as np.float16, in which values wait for the backward pass; weights and sums stay as they
             are. Not for compiled steps.

@@ -12,7 +12,22 @@ from adjoint.optim.lr_scheduler.scheduler import LRScheduler
 from adjoint.optim.optimizer import Optimizer
 
 
-class SequentialLR(LRScheduler):
+class _Several(LRScheduler):
+    """Keeps the states of the schedules that it is made of."""
+
+    _schedulers: tuple[LRScheduler, ...]
+
+    def state_dict(self) -> dict[str, Any]:
+        kept = {k: v for k, v in super().state_dict().items() if k != "_schedulers"}
+        return kept | {"schedulers": [schedule.state_dict() for schedule in self._schedulers]}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        for schedule, inner in zip(self._schedulers, state["schedulers"], strict=True):
+            schedule.load_state_dict(inner)
+        super().load_state_dict({k: v for k, v in state.items() if k != "schedulers"})
+
+
+class SequentialLR(_Several):
     """One schedule after another: each begins at its milestone."""
 
     def __init__(
@@ -42,17 +57,8 @@ class SequentialLR(LRScheduler):
                 group["lr"] = rate
         schedule.step()
 
-    def state_dict(self) -> dict[str, Any]:
-        kept = {k: v for k, v in super().state_dict().items() if k != "_schedulers"}
-        return kept | {"schedulers": [schedule.state_dict() for schedule in self._schedulers]}
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        for schedule, inner in zip(self._schedulers, state["schedulers"], strict=True):
-            schedule.load_state_dict(inner)
-        super().load_state_dict({k: v for k, v in state.items() if k != "schedulers"})
-
-
-class ChainedScheduler(LRScheduler):
+class ChainedScheduler(_Several):
     """Several schedules at once: each changes the rates that the one before gave."""
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
@@ -64,9 +70,6 @@ class ChainedScheduler(LRScheduler):
         self.last_epoch += 1
         for schedule in self._schedulers:
             schedule.step()
-
-    state_dict = SequentialLR.state_dict
-    load_state_dict = SequentialLR.load_state_dict
 
 
 class ReduceLROnPlateau(LRScheduler):
