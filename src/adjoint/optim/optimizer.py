@@ -115,7 +115,9 @@ class Optimizer:
                         f"{self._name} needs gradients that are plain arrays; this one is {type(grad.data).__name__}. "
                         f"Step outside of grad, vjp and the like"
                     )
-                if is_foreign(data):  # a graph may have saved it, or a view that does not say whose it is
+                if not isinstance(data, np.ndarray | Box) and is_foreign(
+                    data
+                ):  # a graph may have saved it, or a view that does not say whose it is
                     data = p.data = data.copy()
                 state = self._state.get(id(p))
                 if state is None:
