@@ -225,6 +225,7 @@ class Scheduler:
                 self._queue.put(task)
 
     def _start(self) -> None:
+        self._workers = [worker for worker in self._workers if worker.is_alive()]
         while len(self._workers) < self.threads:
             worker = threading.Thread(target=self._work, name=f"adjoint {len(self._workers)}", daemon=True)
             self._workers.append(worker)
