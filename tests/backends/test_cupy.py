@@ -8,17 +8,22 @@ from adjoint.core.backend import backend_of
 from adjoint.testing import walk
 from adjoint.testing.walk_backend import CHECKS, WITHOUT, check
 
-cupy = pytest.importorskip("cupy", reason="CuPy is not installed: pip install adjoint[cuda]")
+try:
+    import cupy
+except ImportError:
+    cupy = None
 
 
 def has_device():
+    if cupy is None:
+        return False
     try:
         return cupy.cuda.runtime.getDeviceCount() > 0
     except cupy.cuda.runtime.CUDARuntimeError:
         return False
 
 
-pytestmark = pytest.mark.skipif(not has_device(), reason="no GPU that CuPy can use")
+pytestmark = pytest.mark.skipif(not has_device(), reason="no GPU that CuPy can use (pip install adjoint[cuda])")
 
 
 def on_device(x):
