@@ -150,7 +150,7 @@ def test_a_value_waits_for_just_what_it_needs():
         return x + 1.0
 
     held_up = Op("held_up", forward, ("x",), (Rule(1.0),), kind="elementwise")
-    with ad.asynchronous(threads=3):
+    with ad.asynchronous(threads=2):
         x = ad.tensor(np.ones((300, 300)), requires_grad=True)
         slow, quick = held_up(x), x * 3
         assert (slow.shape, slow.T.shape, slow[3:10].shape, slow.reshape(-1).shape) == (

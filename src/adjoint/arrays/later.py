@@ -48,6 +48,7 @@ class Later(Layered):
     """An array, and the future of the task that fills it; None where it is filled."""
 
     __slots__ = ()
+    waits = True
 
     @property
     def held(self) -> Any:

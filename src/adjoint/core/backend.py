@@ -66,8 +66,8 @@ def register(kind: type, backend: Backend) -> None:
 
 def backend_of(x: Array) -> Backend | None:
     """The record of the innermost array of `x`; None where that is NumPy's, a number, or no array."""
-    if isinstance(x, Box):
-        x = raw(x)
+    while isinstance(x, Box) and not x.waits and (held := x.held) is not x:
+        x = held
     kind = type(x)
     if kind in _OURS:
         return None

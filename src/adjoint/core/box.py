@@ -44,6 +44,8 @@ class Box:
     in_index = ""
     #: Of an array that stands for values to come: whether one of these may be infinite or nan.
     may_be_infinite = True
+    #: Whether to look at what this box holds makes the program wait, until NumPy's array is filled.
+    waits = False
     #: Whether what an operation keeps of its work will be used again, on the backward pass.
     goes_back = False
     #: Whether this box stands for one of Python's own numbers; and the class of those of this kind, if there is one.
