@@ -102,6 +102,12 @@ for p, q in zip(net.parameters(), alone.parameters(), strict=True):
 held = sum(value.size for kept in sharded.optimizer._state.values() for value in kept.values())
 assert held <= 1.5 * sum(p.size for p in net.parameters()), "each rank keeps its part of the state only"
 
+# Gradients are averaged before the first call of the model, too.
+net = Net(7 * rank)
+model = dist.DataParallel(net)
+np.mean(net(xs[rank]) ** 2).backward()
+assert len({g.tobytes() for g in dist.all_gather(net.a.weight.grad.numpy())}) == 1
+
 # What cannot be right is an error on all ranks.
 for wrong in (nn.Linear(3, 2 + rank % 2), nn.Sequential(*[nn.Linear(3, 3) for _ in range(1 + rank % 2)])):
     with pytest.raises(dist.DistributedError, match=r"all ranks must make the same calls.*parameters of"):

@@ -1,0 +1,69 @@
+"""Calls that mean something else in NumPy's and in PyTorch's order of arguments; figures are PyTorch's."""
+
+import numpy as np
+
+import adjoint as ad
+from adjoint import nn, optim
+from adjoint.data.sheet import number_of
+
+A = np.arange(1.0, 7.0).reshape(2, 3)
+
+
+def test_norms_are_of_all_elements():
+    t = ad.tensor(A, requires_grad=True)
+    np.testing.assert_allclose(t.norm().item(), np.sqrt(91.0))
+    np.testing.assert_allclose(t.norm(p=2, dim=(0, 1)).item(), np.sqrt(91.0))
+    assert [t.norm(1).item(), t.norm(p=1).item(), ad.norm(t, p=1).item(), t.norm(float("inf")).item()] == [
+        21,
+        21,
+        21,
+        6,
+    ]
+    np.testing.assert_allclose(t.norm(2, 1, True).numpy(), np.sqrt([[14.0], [77.0]]))
+    assert t.norm(ord=1).item() == 9.0  # NumPy's word: the matrix norm
+    t.norm(1).backward()
+    np.testing.assert_array_equal(t.grad.numpy(), np.ones((2, 3)))
+
+
+def test_sums_of_exponentials_keep_their_axis():
+    s = ad.tensor(np.arange(9.0).reshape(3, 3))
+    np.testing.assert_allclose((s - s.logsumexp(1, True)).exp().sum(dim=1).numpy(), np.ones(3))
+    np.testing.assert_allclose(ad.logsumexp(s, 1, False).numpy(), np.log(np.exp(s.numpy()).sum(1)))
+
+
+def test_slopes_are_of_channels():
+    x, slopes = -np.ones((2, 3, 5, 3)), np.array([0.1, 0.5, 0.9])
+    for found in (nn.functional.prelu(x, slopes), nn.functional.prelu(ad.tensor(x), ad.tensor(slopes)).numpy()):
+        np.testing.assert_allclose(found[0, :, 0, 0], -slopes)
+
+
+def test_the_order_of_an_optimisers_arguments():
+    p = nn.Parameter(np.ones(2))
+    sgd = optim.SGD([p], 0.1, 0.9, 0, 0.5)
+    (p**2).sum().backward()
+    sgd.step()
+    np.testing.assert_allclose(p.numpy(), [0.75, 0.75])
+
+
+def test_flattened_axes():
+    t = ad.tensor(np.ones((2, 3, 4)))
+    assert t.flatten(end_dim=1).shape == (6, 4)
+    assert t.flatten("F").shape == (24,)
+
+
+def test_chained_schedules_are_kept():
+    sgd = optim.SGD([nn.Parameter(np.ones(3))], lr=0.1)
+    schedules = optim.lr_scheduler
+
+    def chained():
+        return schedules.ChainedScheduler([schedules.ConstantLR(sgd, 0.1, 2), schedules.ExponentialLR(sgd, 0.9)])
+
+    first = chained()
+    first.step()
+    second = chained()
+    second.load_state_dict(first.state_dict())
+    assert second.state_dict() == first.state_dict()
+
+
+def test_codes_are_no_numbers():
+    assert [number_of(cell) for cell in ("1_0", "10", " 1.5 ", "1e3")] == [None, 10.0, 1.5, 1000.0]
