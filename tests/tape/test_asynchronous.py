@@ -8,6 +8,7 @@ import pytest
 import adjoint as ad
 from adjoint import nn, optim
 from adjoint.arrays import later
+from adjoint.core.backend import backend_of
 from adjoint.core.op import Op, Rule
 from adjoint.core.trees import flatten
 from adjoint.testing import walk
@@ -157,6 +158,7 @@ def test_a_value_waits_for_just_what_it_needs():
             (300, 300), (300, 300), (7, 300), (90_000,)
         )  # fmt: skip
         assert (slow @ slow.T).dtype == float
+        assert backend_of(slow) is None  # whose array it is can be seen without its values
         assert quick.numpy()[0, 0] == 3.0
         assert not slow.data.layers[1].done()
         gate.set()

@@ -26,14 +26,7 @@ def _together(call: str, x: Array, steps: Callable[[World, np.ndarray], Exchange
     here, array = world(), np.asarray(x, order="C")
     if array.dtype.kind not in "biufc":
         raise DTypeError(f"{call} of numbers; got an array of {array.dtype}")
-    what = exchange.describe(call, array)
-
-    def both() -> Exchange:
-        yield from here.agreed(what, 0)
-        return (yield from steps(here, array))
-
-    with here.lock:
-        return here.run(what, both())
+    return here.together(exchange.describe(call, array), steps(here, array))
 
 
 def _all_reduce(x: Array, /, op: str = "sum") -> Array:

@@ -24,7 +24,7 @@ from adjoint.core.pullbacks import Pullback
 from adjoint.core.trees import flatten
 from adjoint.core.types import Array
 from adjoint.distributed import exchange
-from adjoint.distributed.collectives import all_reduce
+from adjoint.distributed.collectives import all_reduce, broadcast
 from adjoint.distributed.world import Exchange, Pending, World, world
 from adjoint.nn import Module
 from adjoint.tape.backward import walk
@@ -126,34 +126,28 @@ class DataParallel(Module):
             bucket.empty()
         if known == self._known:
             return
-        here, self._known, self._buckets = world(), known, []
-        with here.lock:
-            here.run("DataParallel", here.agreed(f"DataParallel, which trains {_signature(trained)}", 0))
-        part: list[Any] = []
+        world().together(f"DataParallel, which trains {_signature(trained)}")
+        parts: list[list[Any]] = []
         for p in reversed(trained):
-            if part and (p.dtype != part[0].dtype or sum(q.data.nbytes for q in part) >= self._size):
-                self._buckets.append(Bucket(part, _CHANNEL + len(self._buckets)))
-                part = []
-            part.append(p)
-        if part:
-            self._buckets.append(Bucket(part, _CHANNEL + len(self._buckets)))
+            last = parts[-1] if parts else []
+            if last and p.dtype == last[0].dtype and sum(q.data.nbytes for q in last) < self._size:
+                last.append(p)
+            else:
+                parts.append([p])
+        self._known, self._buckets = known, [Bucket(part, _CHANNEL + k) for k, part in enumerate(parts)]
         for p in trained:
             hooks_of(p, "DataParallel").whole = self._whole
 
     @contextmanager
     def _gated(self) -> Iterator[list[Node]]:
         """A block in which uses of parameters lead to their gates."""
-        gates, places = [], []
-        for bucket in self._buckets:
-            for i, p in enumerate(bucket.params):
-                gates.append(self._gate(bucket, i, p.node))
-                places.append((p, p.node))
+        uses = [(p, p.node, self._gate(b, i, p.node)) for b in self._buckets for i, p in enumerate(b.params)]
         try:
-            for (p, _), gate in zip(places, gates, strict=True):
+            for p, _, gate in uses:
                 p.node = gate
-            yield gates
+            yield [gate for _, _, gate in uses]
         finally:
-            for p, leaf in places:
+            for p, leaf, _ in uses:
                 p.node = leaf
 
     def _gate(self, bucket: Bucket, i: int, leaf: Node) -> Node:
@@ -166,29 +160,22 @@ class DataParallel(Module):
             return (g,)
 
         gate = Node()
-        gate.order, gate.pullback, gate.parents, gate.saved = (
-            next_order(),
-            Pullback(run, _GATE, wanted=(0,)),
-            (leaf,),
-            (),
-        )
+        gate.order, gate.parents, gate.saved = next_order(), (leaf,), ()
+        gate.pullback = Pullback(run, _GATE, wanted=(0,))
         return gate
 
     def _whole(self, found: dict[Node, Any]) -> None:
         """Put the mean over all ranks in place of each gradient in `found`, at the end of a backward pass."""
         here = world()
-        mine = np.array(
-            [b.state(i, found.get(p.node)) for b in self._buckets for i, p in enumerate(b.params)], np.uint8
-        )
+        states = [b.state(i, found.get(p.node)) for b in self._buckets for i, p in enumerate(b.params)]
+        mine = np.array(states, np.uint8)
         begun = np.array([b.pending is not None for b in self._buckets], np.uint8)
 
         def steps() -> Exchange:
-            yield from here.agreed(f"backward() of DataParallel, which trains {len(mine)} parameters", 0)
             all_sent = yield from exchange.reduce(here, mine == _SENT, np.minimum)
             return all_sent, (yield from exchange.reduce(here, np.concatenate([mine, begun]), np.maximum))
 
-        with here.lock:
-            told, seen = here.run("backward() of DataParallel", steps())
+        told, seen = here.together(f"backward() of DataParallel, which trains {len(mine)} parameters", steps())
         k = 0
         for j, bucket in enumerate(self._buckets):
             total = None
@@ -232,23 +219,13 @@ def agree(module: Module) -> None:
     Raises:
         DistributedError: if they are not; it says what each rank has.
     """
-    here = world()
     names = zlib.crc32(repr([name for name, _ in module.named_parameters()]).encode())
-    with here.lock:
-        said = f"a model with {_signature(list(module.parameters()))}, names {names:08x}"
-        here.run("DataParallel", here.agreed(said, 0))
+    world().together(f"a model with {_signature(list(module.parameters()))}, names {names:08x}")
 
 
 def spread(module: Module, root: int = 0) -> None:
     """Copy the parameters and buffers of rank `root` into those of all ranks."""
-    here = world()
-    state = module.state_dict()
-    if here.size > 1:
-        with here.lock:
-            for name, value in state.items():
-                array = np.asarray(value, order="C")
-                state[name] = np.array(here.run("broadcast", exchange.broadcast(here, array, root)))
-        module.load_state_dict(state)
+    module.load_state_dict({name: broadcast(value, root) for name, value in module.state_dict().items()})
 
 
 def average_gradients(params: Sequence[Any]) -> None:

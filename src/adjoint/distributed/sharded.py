@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.errors import ArgumentError
-from adjoint.core.types import Array
 from adjoint.distributed import exchange
 from adjoint.distributed.world import world
 from adjoint.optim import LBFGS, Optimizer
@@ -78,12 +77,7 @@ class ShardedOptimizer(Optimizer):
             mine = [p.data.reshape(-1) for p in ranks[here.rank]]
             piece = np.concatenate(mine) if mine else np.empty(0, dtype)
 
-            def steps(piece: Any = piece, out: Array = out, bounds: Any = bounds) -> Array:
-                yield from here.agreed(f"ShardedOptimizer.step() of {bounds}", 0)
-                yield from exchange.gather_pieces(here, piece, out, bounds)
-
-            with here.lock:
-                here.run("ShardedOptimizer.step()", steps())
+            here.together(f"ShardedOptimizer.step() of {bounds}", exchange.gather_pieces(here, piece, out, bounds))
             for owner, params in enumerate(ranks):
                 start = bounds[owner]
                 for p in params:
@@ -149,13 +143,10 @@ def gather_objects(thing: Any) -> list[Any]:
     mine = np.frombuffer(pickle.dumps(thing), np.uint8)
 
     def steps() -> Any:
-        yield from here.agreed("gather_objects", 0)
         sizes = yield from exchange.gather(here, np.array(mine.size))
         bounds = np.cumsum([0, *sizes]).tolist()
         out = np.empty(bounds[-1], np.uint8)
         yield from exchange.gather_pieces(here, mine, out, bounds)
         return [out[bounds[i] : bounds[i + 1]] for i in range(here.size)]
 
-    with here.lock:
-        parts = here.run("gather_objects", steps())
-    return [pickle.loads(part.tobytes()) for part in parts]
+    return [pickle.loads(part.tobytes()) for part in here.together("gather_objects", steps())]

@@ -67,7 +67,7 @@ class World:
     def receive(self, array: np.ndarray, source: int, channel: int) -> Message:
         return Message(self.comm.Irecv([array, array.nbytes, _bytes()], source=source, tag=channel), source, True)
 
-    def agreed(self, what: str, channel: int) -> Exchange:
+    def _agreed(self, what: str) -> Exchange:
         """Tell all ranks `what` comes now, and hear it of them.
 
         Raises:
@@ -75,8 +75,8 @@ class World:
         """
         mine = line(what)
         theirs = {rank: np.zeros(HEADER, np.uint8) for rank in self.others()}
-        yield [self.receive(heard, rank, channel) for rank, heard in theirs.items()] + [
-            self.send(mine, rank, channel) for rank in theirs
+        yield [self.receive(heard, rank, 0) for rank, heard in theirs.items()] + [
+            self.send(mine, rank, 0) for rank in theirs
         ]
         for rank, heard in theirs.items():
             if heard.tobytes() != mine.tobytes():
@@ -88,6 +88,20 @@ class World:
     def run(self, what: str, exchange: Exchange) -> Any:
         """Carry `exchange` out, called `what` in errors, and give its result."""
         return Pending(self, what, exchange).result()
+
+    def together(self, what: str, exchange: Exchange | None = None) -> Any:
+        """Hold that all ranks do `what` now; then carry `exchange` out, and give its result.
+
+        Raises:
+            DistributedError: where a rank does something else, or does not answer.
+        """
+
+        def both() -> Exchange:
+            yield from self._agreed(what)
+            return None if exchange is None else (yield from exchange)
+
+        with self.lock:
+            return self.run(what, both())
 
 
 class Pending:
@@ -239,10 +253,8 @@ def set_timeout(seconds: float) -> None:
 
 def barrier() -> None:
     """Wait until all ranks have come here."""
-    here = world()
-    if here.size > 1:
-        with here.lock:
-            here.run("barrier()", here.agreed("barrier()", 0))
+    if world().size > 1:
+        world().together("barrier()")
 
 
 @contextlib.contextmanager
