@@ -22,7 +22,7 @@ def test_the_pages_block_is_accepted_by_the_walks(tmp_path):
     shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("tests", "pyproject.toml", "docs"):
         (tmp_path / name).symlink_to(ROOT / name)
-    with (tmp_path / "src/adjoint/ops/trigonometric.py").open("a") as file:
+    with (tmp_path / "src/adjoint/ops/elementwise/trigonometric.py").open("a") as file:
         file.write("\n\n" + block())
     walks = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "tests").glob("test_registry*.py"))]
     command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-k", "gudermannian", *walks]

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import pytest
 
 import adjoint
-import adjoint.ops.scipy_special
+import adjoint.ops.special.scipy_special
 from adjoint.core.registry import ANSWERS, ENTRIES
 from adjoint.testing import check_grads, samples, walk
 

@@ -15,7 +15,7 @@ import adjoint as ad
 from adjoint.compiler.arguments import Arguments
 from adjoint.compiler.trace.guards import Binding, Guards
 from adjoint.compiler.trace.inputs import Inputs
-from adjoint.ops.joining import pile
+from adjoint.ops.shape.joining import pile
 from adjoint.tape import foreign as watching
 from adjoint.tape.node import written
 from benchmarks.workloads.growth import PAIR, PATTERNS, exponents, leaves

@@ -8,37 +8,43 @@ import pytest
 import adjoint as ad
 
 OPS = Path(ad.__file__).parent / "ops"
-FILES = sorted(OPS.glob("*.py"))
+FILES = sorted(OPS.rglob("*.py"))
 MADE = {"eye", "identity", "tri", "arange", "linspace", "zeros", "ones", "full", "empty"}
 LOOKS = {"any", "all", "count_nonzero", "array_equal", "allclose"}
 #: The functions that may: what they make is of shapes or places alone, and they look at what lies here. A new one goes
 #: through `beside`, `maybe_any` and their like (`core/backend.py`), or belongs here for one of these reasons.
 MAY = {
     "calculus.py": "interp",
+    "cholesky.py": "_on_diagonal _lower_half",
     "complex.py": "_filling modf nan_to_num",
     "convolution.py": "vander _leading",
+    "copying.py": "_of_each",
     "creation.py": "linspace logspace geomspace insert delete piecewise",
     "cumulative.py": "_shares _cumulative",
-    "decompositions.py": "_positive _complex_positive _symmetric _triangle",
+    "determinants.py": "_sign_of det_keeping_factors _slogdet_keeping",
     "einsum.py": "_on_diagonals",
-    "factors.py": "well_posed _each _ones triangular_solve lu_of lu_cotangent lu_tangent _on_diagonal _lower_half",
     "histograms.py": "_ends _histogram",
     "in_place.py": "put fill_diagonal accumulate_at",
-    "indexing.py": "with_rows",
+    "lapack.py": "well_posed each_matrix where_triangle",
     "least_squares.py": "lstsq _drops",
-    "linalg.py": "_sign_of det_keeping_factors _slogdet_keeping",
+    "lu.py": "lu_of lu_cotangent lu_tangent",
+    "matrices.py": "positive complex_positive hermitian_part as_hermitian",
+    "moments.py": "_number_of",
     "nan_reductions.py": "_gaps _real",
-    "order.py": "_position nanmedian _nanquantile",
     "padding.py": "_mirrored _mirrored_odd",
     "polynomials.py": "roots polydiv _extent",
     "pooling.py": "_flat",
+    "quantiles.py": "_position nanmedian _nanquantile",
+    "reading.py": "with_rows",
     "recurrence.py": "_back_in_place _turned lstm_steps",
-    "reductions.py": "_number_of _logaddexp_reduced shared",
+    "repeating.py": "_unrepeat resize",
+    "reshaping.py": "_reshape_each rollaxis squeeze <module>",
     "restrided.py": "_offsets",
     "selection.py": "_places _on_diagonal diag",
     "sets.py": "setxor1d",
-    "shape.py": "_reshape_each rollaxis squeeze _unrepeat resize _of_each <module>",
     "statistics.py": "average",
+    "sums.py": "_logaddexp_reduced shared",
+    "triangular.py": "triangular_solve",
     "writing.py": "numbered written last_writer",
 }
 

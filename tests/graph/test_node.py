@@ -115,7 +115,7 @@ def test_parts_are_one():
 
 
 def test_random_draws_are_never_one():
-    from adjoint.ops.neural import kept
+    from adjoint.ops.neural.fused import kept
 
     x, rng = number(), np.random.default_rng(0)
     assert call(kept, (x,), {"p": 0.5, "rng": rng}) is not call(kept, (x,), {"p": 0.5, "rng": rng})

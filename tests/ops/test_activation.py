@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.ops.neural import affine, huber_cost, logit_cross_entropy, negative_log_likelihood, standardize
+from adjoint.ops.neural.fused import affine, huber_cost, logit_cross_entropy, negative_log_likelihood, standardize
 
 INF = math.inf
 

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.ops.factors import cholesky_solved, packed_lu, triangular_solve
+from adjoint.ops.linalg.cholesky import cholesky_solved
+from adjoint.ops.linalg.lu import packed_lu
+from adjoint.ops.linalg.triangular import triangular_solve
 
 N = 130
 

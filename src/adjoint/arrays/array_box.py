@@ -27,9 +27,9 @@ from adjoint.core.refusals import RARE, STUMBLED, numpys
 from adjoint.core.registry import ANSWERS, Composite, operation, placed
 from adjoint.core.types import Array, Axis, DType, Function, Index, ShapeLike
 from adjoint.core.words import MEANT, has_words
-from adjoint.ops.indexing import SIMPLE, getitem, kept, read
-from adjoint.ops.shape import astype as cast
-from adjoint.ops.shape import loses_imaginary, real_part
+from adjoint.ops.indexing.reading import SIMPLE, getitem, kept, read
+from adjoint.ops.shape.copying import astype as cast
+from adjoint.ops.shape.copying import loses_imaginary, real_part
 
 # Modules whose functions do not hand over to ours, and compute something else for what is no array by `isinstance`.
 _KINDS = ("polynomial", "chebyshev", "legendre", "laguerre", "hermite", "hermite_e")

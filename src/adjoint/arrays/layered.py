@@ -14,7 +14,7 @@ from adjoint.core.errors import DTypeError, InPlaceError, LeavesGraphError, Read
 from adjoint.core.memory import lies, owner, shows
 from adjoint.core.op import Op
 from adjoint.core.types import Array, Index
-from adjoint.ops.writing import Path, extended, numbered, written
+from adjoint.ops.indexing.writing import Path, extended, numbered, written
 
 
 def _in_place(ufunc: np.ufunc) -> Callable[[Any, Any], Any]:

@@ -14,7 +14,7 @@ from adjoint.core.box import Box
 from adjoint.core.memory import ordered, required
 from adjoint.core.trees import flatten
 from adjoint.core.types import Array, DType, Function, ShapeLike
-from adjoint.ops.writing import created_like
+from adjoint.ops.indexing.writing import created_like
 
 CONVERSIONS = frozenset({np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.require})
 CREATIONS = frozenset(

@@ -20,8 +20,8 @@ from adjoint.core.leaks import refused
 from adjoint.core.memory import axes_by, is_laid_out, lies, shows
 from adjoint.core.op import Op
 from adjoint.core.types import Array, Index, Settings
-from adjoint.ops.shape import copy
-from adjoint.ops.writing import extended, follow
+from adjoint.ops.indexing.writing import extended, follow
+from adjoint.ops.shape.copying import copy
 
 
 class Batched(WithFastPaths):

@@ -15,7 +15,7 @@ from adjoint.core.box import Box
 from adjoint.core.memory import axes_by, is_laid_out, lies, without_repeats
 from adjoint.core.op import Op
 from adjoint.core.types import Array, Settings
-from adjoint.ops.shape import copy
+from adjoint.ops.shape.copying import copy
 
 
 def as_given(x: Array) -> Array:

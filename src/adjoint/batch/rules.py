@@ -25,7 +25,7 @@ from adjoint.core.box import apply
 from adjoint.core.errors import BatchedValueError
 from adjoint.core.op import Op, parameters
 from adjoint.core.types import Array, Function, Settings
-from adjoint.ops.shape import counted_from_one, lined_up
+from adjoint.ops.shape.reshaping import counted_from_one, lined_up
 
 Rule = Callable[[Op, Sequence[Any], Mapping[str, Any], tuple[bool, ...], int], Any]
 _AXES = ("axis", "axes", "axis1", "axis2", "source", "destination")

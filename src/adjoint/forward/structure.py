@@ -24,7 +24,7 @@ from adjoint.core.op import Op
 from adjoint.core.pullbacks import shape_of
 from adjoint.core.types import Array, Axis, Function, Settings
 from adjoint.forward.dual import Dual
-from adjoint.ops.writing import part_of
+from adjoint.ops.indexing.writing import part_of
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import pull_for
 

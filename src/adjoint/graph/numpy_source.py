@@ -15,7 +15,7 @@ import numpy as np
 
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.op import Op
-from adjoint.ops.indexing import together
+from adjoint.ops.indexing.reading import together
 
 Args = Sequence[str]
 Settings = Mapping[str, Any]

@@ -22,7 +22,7 @@ from adjoint.core.protocol import for_a_rule
 from adjoint.core.pullbacks import dtype_of
 from adjoint.core.switches import Setting
 from adjoint.graph.node import Node, NumberName, call, constant, frozen, may_be_infinite, part
-from adjoint.ops.writing import warns
+from adjoint.ops.indexing.writing import warns
 from adjoint.tape.lines import users_place
 from adjoint.tape.reach import Source
 

@@ -153,11 +153,11 @@ from adjoint.nn.transformer import TransformerDecoder as TransformerDecoder
 from adjoint.nn.transformer import TransformerDecoderLayer as TransformerDecoderLayer
 from adjoint.nn.transformer import TransformerEncoder as TransformerEncoder
 from adjoint.nn.transformer import TransformerEncoderLayer as TransformerEncoderLayer
-from adjoint.ops.activation import gelu as gelu
-from adjoint.ops.activation import log_softmax as log_softmax
-from adjoint.ops.activation import relu as relu
-from adjoint.ops.activation import sigmoid as sigmoid
-from adjoint.ops.activation import softmax as softmax
+from adjoint.ops.neural.activation import gelu as gelu
+from adjoint.ops.neural.activation import log_softmax as log_softmax
+from adjoint.ops.neural.activation import relu as relu
+from adjoint.ops.neural.activation import sigmoid as sigmoid
+from adjoint.ops.neural.activation import softmax as softmax
 
 if not TYPE_CHECKING:  # else every misspelt name would be one of Any
 

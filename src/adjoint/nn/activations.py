@@ -1,4 +1,7 @@
-"""Activations as modules, to stand between layers in `Sequential`. Their formulas are in `adjoint.ops.activation`."""
+"""Activations as modules, to stand between layers in `Sequential`.
+
+Their formulas are in `adjoint.ops.neural.activation`.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from adjoint.nn.init import Rng
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
 from adjoint.nn.settings import WithSettings
-from adjoint.ops import activation
+from adjoint.ops.neural import activation
 
 
 class Rectifier(Module):

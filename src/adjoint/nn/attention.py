@@ -17,7 +17,7 @@ from adjoint.nn.layers import Linear, linear
 from adjoint.nn.layers import dropout as dropped
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
-from adjoint.ops.activation import softmax
+from adjoint.ops.neural.activation import softmax
 
 
 def scaled_dot_product_attention(

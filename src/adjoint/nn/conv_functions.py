@@ -9,7 +9,7 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.types import Array
-from adjoint.ops.conv import conv, conv_input
+from adjoint.ops.neural.conv import conv, conv_input
 
 Size = int | Sequence[int]
 

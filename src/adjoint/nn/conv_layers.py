@@ -15,7 +15,7 @@ from adjoint.nn.init import Rng
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
 from adjoint.nn.precision import notice
-from adjoint.ops.conv import conv
+from adjoint.ops.neural.conv import conv
 
 MODES = {"zeros": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 

@@ -13,7 +13,7 @@ from adjoint.nn import init
 from adjoint.nn.init import Rng
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
-from adjoint.ops.indexing import take
+from adjoint.ops.indexing.reading import take
 from adjoint.tape import mutations
 
 

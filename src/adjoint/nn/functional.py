@@ -122,7 +122,7 @@ from adjoint.nn.units import (
     tanhshrink,
     threshold,
 )
-from adjoint.ops.activation import (
+from adjoint.ops.neural.activation import (
     elu,
     gelu,
     hardtanh,

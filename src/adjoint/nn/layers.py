@@ -14,7 +14,7 @@ from adjoint.nn.init import Initializer, Rng
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
 from adjoint.nn.precision import notice
-from adjoint.ops.neural import affine, kept, standardize
+from adjoint.ops.neural.fused import affine, kept, standardize
 
 
 def linear(input: Array, weight: Array, bias: Array = None) -> Array:

@@ -13,9 +13,9 @@ from adjoint.core.backend import as_array, beside, is_elsewhere
 from adjoint.core.box import Box, raw
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.core.types import Array
-from adjoint.ops.activation import log_softmax, softplus
-from adjoint.ops.neural import huber_cost, logit_cross_entropy, negative_log_likelihood
-from adjoint.ops.reductions import reduce_mean
+from adjoint.ops.neural.activation import log_softmax, softplus
+from adjoint.ops.neural.fused import huber_cost, logit_cross_entropy, negative_log_likelihood
+from adjoint.ops.reductions.moments import reduce_mean
 
 
 def out_of_range(labels: Array, classes: int) -> bool:

@@ -11,8 +11,8 @@ from adjoint.core.box import raw
 from adjoint.core.types import Array
 from adjoint.nn.losses import alike, array, reduced
 from adjoint.nn.units import pairwise_distance
-from adjoint.ops.activation import softplus
-from adjoint.ops.neural import logit_cross_entropy
+from adjoint.ops.neural.activation import softplus
+from adjoint.ops.neural.fused import logit_cross_entropy
 
 
 def _positive(x: Array) -> Array:

@@ -11,7 +11,7 @@ from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.types import Array, DType
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
-from adjoint.ops.neural import standardize
+from adjoint.ops.neural.fused import standardize
 from adjoint.tape.modes import no_grad
 
 

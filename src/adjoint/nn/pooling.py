@@ -12,7 +12,7 @@ import numpy as np
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.types import Array
 from adjoint.nn.conv_functions import Size, each
-from adjoint.ops.pooling import places, window_number, window_pick, window_sum
+from adjoint.ops.neural.pooling import places, window_number, window_pick, window_sum
 
 Pairs = tuple[tuple[int, int], ...]
 

@@ -10,8 +10,8 @@ from adjoint.core.box import raw
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.core.types import Array
 from adjoint.nn.losses import alike, array, out_of_range, reduced
-from adjoint.ops.activation import sigmoid
-from adjoint.ops.neural import logit_cross_entropy
+from adjoint.ops.neural.activation import sigmoid
+from adjoint.ops.neural.fused import logit_cross_entropy
 
 
 def nll_loss(

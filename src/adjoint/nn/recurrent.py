@@ -16,9 +16,9 @@ from adjoint.nn.layers import dropout
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
 from adjoint.nn.precision import notice
-from adjoint.ops.activation import relu, sigmoid
-from adjoint.ops.neural import affine
-from adjoint.ops.recurrence import lstm_steps
+from adjoint.ops.neural.activation import relu, sigmoid
+from adjoint.ops.neural.fused import affine
+from adjoint.ops.neural.recurrence import lstm_steps
 from adjoint.tape.tensor import Tensor
 
 State = tuple[Any, ...]

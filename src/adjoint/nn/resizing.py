@@ -11,9 +11,9 @@ from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.types import Array
 from adjoint.nn import pooling
 from adjoint.nn.conv_functions import Size, each
-from adjoint.ops.conv import counts
-from adjoint.ops.conv import fold as folded
-from adjoint.ops.conv import unfold as unfolded
+from adjoint.ops.neural.conv import counts
+from adjoint.ops.neural.conv import fold as folded
+from adjoint.ops.neural.conv import unfold as unfolded
 
 #: The kernels of each mode: how far it reaches, and the number of axes that it is for.
 MODES = {"nearest": None, "nearest-exact": None, "linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3, "area": None}

@@ -15,7 +15,7 @@ from adjoint.nn.containers import ModuleList
 from adjoint.nn.init import Rng
 from adjoint.nn.layers import Dropout, LayerNorm, Linear
 from adjoint.nn.module import Module
-from adjoint.ops.activation import gelu, relu
+from adjoint.ops.neural.activation import gelu, relu
 
 ACTIVATIONS: dict[str, Callable[[Any], Any]] = {"relu": relu, "gelu": gelu}
 

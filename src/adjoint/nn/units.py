@@ -9,7 +9,7 @@ import numpy as np
 from adjoint.core.box import raw
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.core.types import Array
-from adjoint.ops.activation import elu, relu6, sigmoid, softplus
+from adjoint.ops.neural.activation import elu, relu6, sigmoid, softplus
 
 _ALPHA, _SCALE = 1.6732632423543772, 1.0507009873554805
 

@@ -1,91 +1,89 @@
-"""The operations: one file a family, one block an operation.
+"""The operations: one folder a subject, one file a family, one block an operation.
 
 Importing this fills the registry; rarer families load when first asked for.
 """
 
 from adjoint.core.registry import LATER, SPECIAL
 from adjoint.core.words import FUNCTIONS, MEANT
-from adjoint.ops import (  # noqa: F401 - imported for what they register
-    activation,
+from adjoint.ops.elementwise import (  # noqa: F401 - imported for what they register
     arithmetic,
     comparison,
     complex,
-    cumulative,
     exponential,
-    in_place,
-    indexing,
-    linear,
     naming,
-    nan_reductions,
-    norms,
-    order,
-    reductions,
-    restrided,
-    selection,
-    shape,
     trigonometric,
-    writing,
 )
+from adjoint.ops.indexing import in_place, reading, selection, writing  # noqa: F401 - as above
+from adjoint.ops.linalg import products  # noqa: F401 - as above
+from adjoint.ops.neural import activation  # noqa: F401 - as above
+from adjoint.ops.order import sorting  # noqa: F401 - as above
+from adjoint.ops.reductions import cumulative, moments, nan_reductions, norms, sums  # noqa: F401 - as above
+from adjoint.ops.shape import copying, repeating, reshaping, restrided, turning  # noqa: F401 - as above
 
 # What loads when it is first asked for: the names of operations, and those that NumPy has for what they answer.
 _RARER = {
-    "calculus": "diff ediff1d gradient interp trapezoid unwrap",
-    "convolution": (
-        "convolve convolve_full correlate overlap_add polyadd polyder polyint polymul polysub polyval "
-        "sliding_window_view vander windows"
-    ),
-    "conv": "conv conv_input conv_weight fold unfold",
     "creation": (
         "apply_along_axis apply_over_axes array2string array_repr array_str common_type delete diag_indices_from "
         "full_like geomspace insert isin ix_ linspace logspace meshgrid min_scalar_type piecewise ravel_multi_index "
         "save savetxt savez savez_compressed tril_indices_from triu_indices_from unravel_index"
     ),
-    "decompositions": (
-        "cholesky cholesky_factor eig eigen eigh eigvals eigvalsh qr singular_values svd svdvals "
-        "symmetric_eigen symmetric_eigenvalues tall_qr thin_svd"
-    ),
-    "einsum": "diagonals einsum",
-    "factors": "cholesky_solved lu_solved packed_lu triangular_solve",
-    "elements": (
+    "indexing.elements": (
         "gathered index_add index_select masked_fill masked_select scattered scattered_reduction scattered_sum"
     ),
-    "extremes": "sample_std sample_var",
-    "fft": (
-        "fft fft2 fftn fftshift fourier from_half_spectrum half_spectrum hfft ifft ifft2 ifftn ifftshift "
-        "ihfft inverse_fourier irfft irfft2 irfftn rfft rfft2 rfftn weighted_half"
+    "linalg.array_api": (
+        "cross diagonal linalg_cross linalg_diagonal linalg_matmul linalg_matrix_transpose linalg_outer "
+        "linalg_tensordot linalg_trace linalg_vecdot matmul matrix_transpose outer tensordot trace vecdot"
     ),
-    "histograms": "bincount histogram histogram2d histogram_bin_edges histogramdd",
-    "joining": (
+    "linalg.cholesky": "cholesky cholesky_factor cholesky_solved",
+    "linalg.conditioning": "cond matrix_rank ranks",
+    "linalg.determinants": "det det_keeping_factors sign_and_logdet slogdet slogdet_keeping_factors stacked_det",
+    "linalg.eigen": "eig eigen eigh eigvals eigvalsh symmetric_eigen symmetric_eigenvalues",
+    "linalg.einsum": "diagonals einsum",
+    "linalg.least_squares": "least_squares lstsq pinv pseudo_inverse",
+    "linalg.lu": "lu_solved packed_lu",
+    "linalg.qr": "qr tall_qr",
+    "linalg.solving": "inv matrix_power solve solve_keeping_factors stacked_solve tensorinv tensorsolve",
+    "linalg.svd": "singular_values svd svdvals thin_svd",
+    "linalg.triangular": "triangular_solve",
+    "neural.conv": "conv conv_input conv_weight fold unfold",
+    "neural.fused": "affine huber_cost logit_cross_entropy negative_log_likelihood standardize",
+    "neural.pooling": "window_pick window_put window_spread window_sum",
+    "neural.recurrence": "lstm_steps",
+    "order.extremes": "sample_std sample_var",
+    "order.quantiles": (
+        "median nanmedian nanpercentile nanquantile order_statistics percentile quantile statistics_of_rows"
+    ),
+    "order.sets": "intersect1d setdiff1d setxor1d union1d unique unique_all unique_counts unique_inverse unique_values",
+    "reductions.histograms": "bincount histogram histogram2d histogram_bin_edges histogramdd",
+    "reductions.statistics": "average corrcoef cov",
+    "shape.joining": (
         "append array_split block column_stack concatenate dsplit dstack hsplit hstack join pile split stack unstack "
         "vsplit vstack"
     ),
-    "least_squares": "least_squares lstsq pinv pseudo_inverse",
-    "linalg": (
-        "cond cross det det_keeping_factors diagonal inv linalg_cross linalg_diagonal linalg_matmul "
-        "linalg_matrix_transpose linalg_outer linalg_tensordot linalg_trace linalg_vecdot matmul matrix_power "
-        "matrix_rank matrix_transpose outer ranks sign_and_logdet slogdet slogdet_keeping_factors solve "
-        "solve_keeping_factors stacked_det stacked_solve tensordot tensorinv tensorsolve trace vecdot"
-    ),
-    "neural": "affine huber_cost logit_cross_entropy negative_log_likelihood standardize",
-    "padding": "pad pad_zeros",
-    "pieces": (
+    "shape.padding": "pad pad_zeros",
+    "shape.pieces": (
         "addcdiv addcmul addmm cdist chunk dist flatten_axes lerp narrow rsqrt split_by t transposed unbind unflatten"
     ),
-    "polynomials": "poly polydiv polyfit roots trim_zeros",
-    "pooling": "window_pick window_put window_spread window_sum",
-    "recurrence": "lstm_steps",
-    "sets": "intersect1d setdiff1d setxor1d union1d unique unique_all unique_counts unique_inverse unique_values",
-    "statistics": "average corrcoef cov",
+    "signal.calculus": "diff ediff1d gradient interp trapezoid unwrap",
+    "signal.convolution": (
+        "convolve convolve_full correlate overlap_add polyadd polyder polyint polymul polysub polyval "
+        "sliding_window_view vander windows"
+    ),
+    "signal.fft": (
+        "fft fft2 fftn fftshift fourier from_half_spectrum half_spectrum hfft ifft ifft2 ifftn ifftshift "
+        "ihfft inverse_fourier irfft irfft2 irfftn rfft rfft2 rfftn weighted_half"
+    ),
+    "signal.polynomials": "poly polydiv polyfit roots trim_zeros",
 }
 LATER |= {name: f"adjoint.ops.{family}" for family, names in _RARER.items() for name in names.split()}
-FUNCTIONS |= {name: f"adjoint.ops.extremes:{name}" for name in ("cummax", "cummin", "topk")}
-FUNCTIONS["numel"] = "adjoint.ops.pieces:numel"
-MEANT |= {name: f"adjoint.ops.extremes:{name}_along" for name in ("argsort", "max", "median", "min", "sort")}
+FUNCTIONS |= {name: f"adjoint.ops.order.extremes:{name}" for name in ("cummax", "cummin", "topk")}
+FUNCTIONS["numel"] = "adjoint.ops.shape.pieces:numel"
+MEANT |= {name: f"adjoint.ops.order.extremes:{name}_along" for name in ("argsort", "max", "median", "min", "sort")}
 MEANT |= {
-    "norm": "adjoint.ops.norms:norm_of_elements",
+    "norm": "adjoint.ops.reductions.norms:norm_of_elements",
     "flatten": "flatten_axes",
     "split": "split_by",
     "std": "sample_std",
     "var": "sample_var",
 }
-LATER[SPECIAL] = "adjoint.ops.scipy_special"
+LATER[SPECIAL] = "adjoint.ops.special.scipy_special"

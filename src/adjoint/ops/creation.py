@@ -16,10 +16,10 @@ from adjoint.core.memory import NEW_A, NEW_K, axes_by, in_order, lies, lying_as
 from adjoint.core.op import call
 from adjoint.core.protocol import detached, in_graph
 from adjoint.core.types import Array, Axis, DType, Function, ShapeLike
-from adjoint.ops.comparison import each_element
-from adjoint.ops.order import values_of
-from adjoint.ops.shape import as_assigned
-from adjoint.ops.writing import created_like
+from adjoint.ops.elementwise.comparison import each_element
+from adjoint.ops.indexing.writing import created_like
+from adjoint.ops.shape.reshaping import as_assigned
+from adjoint.ops.values import values_of
 
 constant(np.tril_indices_from, np.triu_indices_from, np.diag_indices_from, flags=("once",))
 constant(np.common_type, np.min_scalar_type, flags=("once",))

@@ -12,7 +12,7 @@ import numpy as np
 from adjoint.core.box import raw
 from adjoint.core.errors import ArgumentError, NotSupportedError, ShapeError
 from adjoint.core.types import Array
-from adjoint.ops.indexing import read
+from adjoint.ops.indexing.reading import read
 from adjoint.scipy.arrays import array, constants
 from adjoint.scipy.linalg.bands import solve_banded
 

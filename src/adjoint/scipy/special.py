@@ -20,7 +20,7 @@ from scipy import special as _scipys
 from adjoint.core.op import Op
 from adjoint.core.registry import ENTRIES
 from adjoint.core.types import Array, Axis
-from adjoint.ops import special as _functions
+from adjoint.ops.special import functions as _functions
 from adjoint.scipy.arrays import array
 
 multigammaln = _functions.multigammaln

@@ -9,7 +9,7 @@ import numpy as np
 
 from adjoint.core.errors import InPlaceError
 from adjoint.core.trees import flatten
-from adjoint.ops.writing import Path
+from adjoint.ops.indexing.writing import Path
 from adjoint.tape.fingerprint import fingerprint
 from adjoint.tape.node import Node
 from adjoint.tape.tensor import Tensor, View

@@ -25,8 +25,8 @@ from adjoint.core.pullbacks import Pullback, freed, op_of
 from adjoint.core.registry import ANSWERS
 from adjoint.core.types import Array, DType, Index, Settings
 from adjoint.core.weak import at_end
-from adjoint.ops.indexing import PickedView
-from adjoint.ops.writing import Path, extended
+from adjoint.ops.indexing.reading import PickedView
+from adjoint.ops.indexing.writing import Path, extended
 from adjoint.tape.backward import backward, walk
 from adjoint.tape.fast import eligible, fast_path, install
 from adjoint.tape.foreign import private

@@ -22,9 +22,9 @@ from adjoint.core.foreign import plain_array
 from adjoint.core.memory import lies
 from adjoint.core.pullbacks import Pullback, build
 from adjoint.core.types import Index
-from adjoint.ops.indexing import may_repeat
-from adjoint.ops.shape import loses_imaginary, real_part
-from adjoint.ops.writing import Path, overwrite, written
+from adjoint.ops.indexing.reading import may_repeat
+from adjoint.ops.indexing.writing import Path, overwrite, written
+from adjoint.ops.shape.copying import loses_imaginary, real_part
 from adjoint.tape import mutations
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import Node, ObservedNode, next_order, observe

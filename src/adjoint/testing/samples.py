@@ -54,7 +54,7 @@ def samples(op: str | Entry, seed: int = 0) -> list[Call]:
 
 # What registers operations for SciPy's functions, when it is asked for.
 SCIPY = (
-    "adjoint.ops.scipy_special",
+    "adjoint.ops.special.scipy_special",
     "adjoint.scipy.integrate",
     "adjoint.scipy.linalg",
     "adjoint.scipy.signal",

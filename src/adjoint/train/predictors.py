@@ -17,7 +17,7 @@ from adjoint.data.columns import Columns
 from adjoint.data.dataset import Array, Dataset
 from adjoint.data.normalise import Normalisation
 from adjoint.nn import Module
-from adjoint.ops.activation import softmax
+from adjoint.ops.neural.activation import softmax
 from adjoint.train.metrics import logits_of
 from adjoint.train.networks import Architecture, build_network
 

@@ -12,7 +12,7 @@ import numpy as np
 from adjoint.arrays.layered import Layered
 from adjoint.arrays.python_number import as_numpy
 from adjoint.core.box import Box, outermost
-from adjoint.ops.writing import created_like
+from adjoint.ops.indexing.writing import created_like
 from adjoint.tape.tensor import Tensor, wrap
 
 # The outermost box among the arguments of the transform that runs, of whose kind is what is made inside; or the

@@ -6,8 +6,8 @@ import pytest
 import adjoint as ad
 from adjoint import native
 from adjoint.native.codegen import machine
-from adjoint.ops.conv import conv, conv_input, conv_weight
-from adjoint.ops.pooling import window_number, window_pick, window_put, window_spread, window_sum
+from adjoint.ops.neural.conv import conv, conv_input, conv_weight
+from adjoint.ops.neural.pooling import window_number, window_pick, window_put, window_spread, window_sum
 
 R = np.random.default_rng(0)
 WIDTHS = {"AVX-512": machine.AVX512, "AVX2": machine.AVX2, "SSE2": machine.SSE2}

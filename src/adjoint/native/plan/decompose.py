@@ -25,7 +25,7 @@ from adjoint.native.plan.assembly import ASSEMBLED
 from adjoint.native.plan.indexing import FROM_INDEX, by_positions
 from adjoint.native.plan.products import written_out
 from adjoint.native.plan.views import VIEWS
-from adjoint.ops.reductions import count_along
+from adjoint.ops.reductions.sums import count_along
 
 REDUCED = ("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_mean", "any", "all")
 WRITTEN_IN_NUMPY = ("standardize",)

@@ -19,7 +19,7 @@ import numpy as np
 from adjoint.graph.node import Node
 from adjoint.native.plan.multiply import fits
 from adjoint.native.plan.views import View
-from adjoint.ops.reductions import axes_of
+from adjoint.ops.reductions.sums import axes_of
 
 BARRIERS = (
     "matmul",

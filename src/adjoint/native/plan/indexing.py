@@ -17,7 +17,7 @@ from adjoint.core.op import Op
 from adjoint.graph.node import Node, call, constant
 from adjoint.graph.rewrite import converted, op_named
 from adjoint.native.codegen.llvm_text import REGISTER, key_of
-from adjoint.ops.indexing import BoxedIndex, is_basic
+from adjoint.ops.indexing.reading import BoxedIndex, is_basic
 
 
 def never(*args: Any, **settings: Any) -> Any:

@@ -17,7 +17,7 @@ from adjoint.graph.node import Node, call
 from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.plan.convolution import around, reshaped
 from adjoint.native.plan.indexing import SCATTER, never
-from adjoint.ops.conv import Pairs, Sizes, counts, parts
+from adjoint.ops.neural.conv import Pairs, Sizes, counts, parts
 
 
 def _around(x: Any, padding: Pairs, value: Any = 0) -> Any:

@@ -16,8 +16,8 @@ from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.codegen.loop_nest import broadcast_strides, contiguous
 from adjoint.native.codegen.memory import Operand
 from adjoint.native.plan.indexing import affine, apart, terms
-from adjoint.ops.indexing import is_basic
-from adjoint.ops.writing import Path
+from adjoint.ops.indexing.reading import is_basic
+from adjoint.ops.indexing.writing import Path
 
 VIEWS = frozenset(
     {"reshape", "transpose", "matrix_transpose", "swapaxes", "moveaxis", "squeeze", "expand_dims", "broadcast_to",

@@ -8,8 +8,8 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError, NotSupportedError
 from adjoint.core.types import Array, Axis
-from adjoint.ops.decompositions import symmetric_eigen
-from adjoint.ops.factors import triangular_solve
+from adjoint.ops.linalg.eigen import symmetric_eigen
+from adjoint.ops.linalg.triangular import triangular_solve
 from adjoint.scipy.arrays import adjoint_of, array, square
 
 

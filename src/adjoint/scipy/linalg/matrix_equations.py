@@ -11,7 +11,7 @@ from adjoint.core.constructors import general
 from adjoint.core.errors import ShapeError
 from adjoint.core.op import call
 from adjoint.core.types import Array
-from adjoint.ops.factors import routine, well_posed
+from adjoint.ops.linalg.lapack import routine, well_posed
 from adjoint.scipy.arrays import adjoint_of, array, square
 
 

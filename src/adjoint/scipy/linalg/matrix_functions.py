@@ -17,8 +17,8 @@ from adjoint.core.constructors import general
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.op import call
 from adjoint.core.types import Array
-from adjoint.ops.decompositions import svd_cotangent, svd_tangents
-from adjoint.ops.factors import unused, well_posed
+from adjoint.ops.linalg.lapack import unused, well_posed
+from adjoint.ops.linalg.svd import svd_cotangent, svd_tangents
 from adjoint.scipy.arrays import adjoint_of, array, square
 from adjoint.scipy.linalg.matrix_equations import sylvester
 

@@ -17,17 +17,11 @@ from adjoint.core.errors import ArgumentError
 from adjoint.core.op import call
 from adjoint.core.protocol import detached
 from adjoint.core.types import Array
-from adjoint.ops.decompositions import cholesky_factor
-from adjoint.ops.factors import (
-    cholesky_solved,
-    fitted,
-    lu_solved,
-    packed_lu,
-    rows_order,
-    triangular_solve,
-    well_posed,
-)
-from adjoint.ops.order import on_values
+from adjoint.ops.linalg.cholesky import cholesky_factor, cholesky_solved
+from adjoint.ops.linalg.lapack import fitted, well_posed
+from adjoint.ops.linalg.lu import lu_solved, packed_lu, rows_order
+from adjoint.ops.linalg.triangular import triangular_solve
+from adjoint.ops.values import on_values
 from adjoint.scipy.arrays import adjoint_of, fitting, plain, square
 
 Trans = Literal[0, 1, 2, "N", "T", "C"]

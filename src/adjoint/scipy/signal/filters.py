@@ -12,7 +12,7 @@ from adjoint.core.errors import ShapeError
 from adjoint.core.op import call
 from adjoint.core.pullbacks import unbroadcast
 from adjoint.core.types import Array
-from adjoint.ops.shape import lined_up
+from adjoint.ops.shape.reshaping import lined_up
 from adjoint.scipy.arrays import array, conj
 
 

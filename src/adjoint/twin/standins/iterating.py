@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.ops.restrided import restrided
+from adjoint.ops.shape.restrided import restrided
 from adjoint.twin.standins.joining import asarray, joined
 from adjoint.twin.standins.values import boxed, is_box, plainly
 

@@ -13,7 +13,7 @@ from adjoint.core.errors import BatchedValueError
 from adjoint.core.leaks import seen_again
 from adjoint.core.memory import ordered, required
 from adjoint.core.protocol import detached
-from adjoint.ops.joining import pile
+from adjoint.ops.shape.joining import pile
 from adjoint.tape.number import TensorNumber
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.standins.values import PLAIN, SEQUENCES, as_array, boxed, is_box, live, ndarray, plainly

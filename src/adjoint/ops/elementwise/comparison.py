@@ -1,0 +1,77 @@
+"""The larger and the smaller, and everything that answers with a truth value or a position."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.choosing import where_true
+from adjoint.core.constructors import constant, elementwise
+from adjoint.core.types import Array, Function
+from adjoint.ops.shape.reshaping import counted_from_one
+
+
+def _share(g: Array, mine: Any, other: Array, out: Array) -> Array:
+    """All where this argument is the result, an even half where both are, else nothing; nan follows nan."""
+    won, lost = np.equal(mine, out), np.equal(other, out)
+    if type(won) is np.ndarray and type(lost) is np.ndarray and np.logical_xor(won, lost).all():  # neither ties nor nan
+        return where_true(won, g)
+    won, lost = won | (np.isnan(out) & np.isnan(mine)), lost | (np.isnan(out) & np.isnan(other))
+    return np.where(won, np.where(lost, g * 0.5, g), 0.0)
+
+
+_shares = (lambda g, x, y, out: _share(g, x, y, out), lambda g, x, y, out: _share(g, y, x, out))
+_FLAGS = ("commutative", "idempotent", "selects", "finite")
+_apart = ((-2.0, -0.2), (0.2, 2.0))
+
+maximum = elementwise(np.maximum, partials=_shares, domain=_apart, flags=_FLAGS)
+minimum = elementwise(np.minimum, partials=_shares, domain=_apart, flags=_FLAGS)
+fmax = elementwise(np.fmax, partials=_shares, domain=_apart, flags=_FLAGS)
+fmin = elementwise(np.fmin, partials=_shares, domain=_apart, flags=_FLAGS)
+
+
+def each_element(function: Function, k: int) -> Function:
+    """The batch rule of a `function` of each element of its argument number `k`, while the others are shared."""
+
+    def batch(xs: Array, stacked: tuple[bool, ...], settings: Any) -> Array:
+        alone = [i for i, yes in enumerate(stacked) if yes] == [k]
+        return function(*xs, **settings) if alone else NotImplemented
+
+    return batch
+
+
+def _partitioned_each(xs: Array, stacked: tuple[bool, ...], settings: Any) -> Array:
+    a, *rest = xs
+    given = dict(zip(("kth",), rest, strict=False)) | settings
+    axis = given.pop("axis", -1)
+    if axis is None:
+        a, axis = np.reshape(a, (a.shape[0], -1)), 0
+    return np.argpartition(a, axis=counted_from_one(axis), **given)
+
+
+(not_equal,) = constant(np.not_equal)
+constant(np.equal, np.less, np.less_equal, np.greater, np.greater_equal)
+constant(np.logical_and, np.logical_or, np.logical_not, np.logical_xor)
+constant(np.isnan, np.isinf, np.isfinite, np.isnat)
+constant(np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert, np.left_shift, np.right_shift)
+constant(np.bitwise_count)
+constant(np.packbits, batch="axes", like=lambda a, axis=None, bitorder="big": None)
+constant(np.unpackbits, batch="axes", like=lambda a, axis=None, count=None, bitorder="big": None)
+constant(np.argmax, np.argmin, np.argsort, np.nanargmax, np.nanargmin, batch="axes")
+constant(np.all, np.any, np.count_nonzero, batch="axes")
+constant(np.argpartition, batch=_partitioned_each)
+constant(np.searchsorted, batch=each_element(np.searchsorted, 1))
+constant(np.digitize, batch=each_element(np.digitize, 0))
+constant(np.argwhere, np.nonzero, np.flatnonzero)
+constant(np.lexsort, like=lambda keys, axis=-1: None)
+constant(np.isclose, np.isposinf, np.isneginf, np.isreal, np.iscomplex, batch="elementwise")
+constant(np.allclose, np.array_equal, np.array_equiv)
+constant(np.shape, np.ndim, np.size, np.isrealobj, np.iscomplexobj, flags=("once",))
+# Arrays to write into: of the same kind as their model, so that what is written may have a gradient.
+constant(np.zeros_like, np.ones_like, flags=("creates",))
+constant(
+    np.empty_like, flags=("creates",), like=lambda a, dtype=None, order="K", subok=True, shape=None, device=None: None
+)
+constant(np.can_cast, flags=("once",), like=lambda x, to, casting="safe": None)
+constant(np.einsum_path, np.result_type, np.shares_memory, np.may_share_memory, flags=("once",))

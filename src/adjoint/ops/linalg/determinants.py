@@ -1,0 +1,190 @@
+"""Determinants, with their signs and logarithms. Stacks of matrices throughout.
+
+Where a rule comes from: M. Giles, Collected matrix derivative results for forward and reverse mode, 2008.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjoint.core.backend import beside, maybe_any, surely_any
+from adjoint.core.box import goes_back, raw, varies
+from adjoint.core.constructors import composite, general
+from adjoint.core.op import call
+from adjoint.core.protocol import detached
+from adjoint.core.pullbacks import shape_of
+from adjoint.core.types import Array
+from adjoint.ops.linalg.lapack import conj, hermitian, routine, unused, well_posed
+from adjoint.ops.linalg.lu import lu_cotangent, lu_of, lu_tangent
+
+
+def _cofactors(a: Array) -> Array:
+    """The matrix of signed minors: the derivative of the determinant, singular or not."""
+    n = np.shape(a)[-1]
+    others = np.array([[k for k in range(n) if k != i] for i in range(n)], int).reshape(n, n - 1)
+    rows = []
+    for i in range(n):
+        left = a[..., others[i], :]
+        minors = np.stack([np.linalg.det(left[..., others[j]]) for j in range(n)], axis=-1)
+        rows.append(minors * beside(a, (-1.0) ** np.arange(i, i + n)))
+    return np.stack(rows, axis=-2)
+
+
+def _det_cotangent(g: Array, a: Array, out: Array) -> Array:
+    if surely_any(raw(out) == 0):
+        return g[..., None, None] * conj(_cofactors(a)).astype(a.dtype)
+    return (g * conj(out))[..., None, None] * hermitian(np.linalg.inv(a))
+
+
+def _sum_of_products(a: Array, t: Array) -> Array:
+    return np.sum(a * t, axis=(-2, -1))
+
+
+def _det_tangent(t: Array, a: Array, out: Array) -> Array:
+    if surely_any(raw(out) == 0):
+        return _sum_of_products(_cofactors(a), t)
+    return out * _sum_of_products(np.matrix_transpose(np.linalg.inv(a)), t)
+
+
+@general(
+    vjp=_det_cotangent,
+    jvp=_det_tangent,
+    batch="leading",
+    samples=lambda r: [call(r(2, 3, 3)), call(r(2, 2, 2) + 1j * r(2, 2, 2))],
+)
+def stacked_det(a: Array, /) -> Array:
+    return np.linalg.det(a)
+
+
+def _inverse(a: Array, lu: Array, pivots: Array) -> Array:
+    """The inverse, by the factors that there are; where those vary, by the matrix itself."""
+    if not isinstance(lu, np.ndarray) or not isinstance(pivots, np.ndarray) or not lu.size:
+        return np.linalg.inv(a)
+    inverse, singular = routine("getri", lu.dtype)(lu, pivots.astype(np.int32), lwork=64 * lu.shape[0])
+    if singular:
+        raise np.linalg.LinAlgError("Singular matrix")
+    return inverse
+
+
+def _sign_of(lu: Array, pivots: Array) -> Array:
+    """The sign, or phase, of the determinant."""
+    d = lu.diagonal()
+    odd = np.count_nonzero(pivots != np.arange(len(pivots))) % 2
+    sign = np.prod(d / np.where(d == 0, 1, np.abs(d)))
+    return -sign if odd else sign
+
+
+def _det_keeping(g: Array, a: Array, out: Array) -> Array:
+    (g_det, g_lu, _), (det, lu, pivots) = g, out
+    singular = np.equal(det, 0)
+    c = g_det * conj(_cofactors(a)) if singular else (g_det * conj(det)) * hermitian(_inverse(a, lu, pivots))
+    return c if unused(g_lu) else c + lu_cotangent(g_lu, lu, pivots)
+
+
+def _det_keeping_tangent(t: Array, a: Array, out: Array) -> Array:
+    return _det_tangent(t, a, out[0]), lu_tangent(t, out[1], out[2]), None
+
+
+@general(
+    vjp=_det_keeping,
+    jvp=_det_keeping_tangent,
+    multiple=True,
+    samples=lambda r: [call(well_posed(r, 3, 3)), call(r(2, 2) + 1j * r(2, 2))],
+)
+def det_keeping_factors(a: Array, /) -> Array:
+    """The determinant, and the factors that its gradient needs again."""
+    lu, pivots = lu_of(a)
+    odd = np.count_nonzero(pivots != np.arange(len(pivots))) % 2
+    det = np.prod(lu.diagonal())
+    return -det if odd else det, lu, pivots  # of the same dtype
+
+
+@composite(
+    np.linalg.det,
+    samples=lambda r: [
+        call(r(3, 3)),
+        call(r(2, 3, 3)),
+        call(r(1, 1)),
+        call(np.outer(r(3), r(3))),
+        call(r(2, 2) + 1j * r(2, 2)),
+    ],
+    errors=lambda r: [call(r(2, 3)), call(r(3))],
+)
+def det(a: Array) -> Array:
+    """`numpy.linalg.det`; where it is 0, the gradient is the matrix of cofactors."""
+    shape = shape_of(a)
+    keeping = len(shape) == 2 and shape[0] == shape[1] and goes_back(a) and not varies(a)
+    return det_keeping_factors(a)[0] if keeping else stacked_det(a)
+
+
+class SlogdetResult(NamedTuple):
+    """The sign of a determinant, and the logarithm of its absolute value."""
+
+    sign: Any
+    logabsdet: Any
+
+
+def _slogdet_factor(g: Array, a: Array, sign: Any) -> Array:
+    gs, gl = g[:2]
+    return gl - 1j * np.imag(np.conj(gs) * sign) if a.dtype.kind == "c" else gl
+
+
+def _slogdet_tangents(t: Array, a: Array, out: Array) -> tuple[Array, Array]:
+    turn = _sum_of_products(np.matrix_transpose(np.linalg.inv(a)), t)
+    if a.dtype.kind == "c":
+        return out[0] * (1j * np.imag(turn)), np.real(turn)
+    return np.zeros_like(turn), turn
+
+
+@general(
+    jvp=_slogdet_tangents,
+    vjp=lambda g, a, out: _slogdet_factor(g, a, out[0])[..., None, None] * hermitian(inverse_or_nan(a)),
+    multiple=True,
+    batch="leading",
+    samples=lambda r: [call(well_posed(r, 2, 3, 3)), call(well_posed(r, 2, 2) + 1j * r(2, 2))],
+)
+def sign_and_logdet(a: Array, /) -> Array:
+    return tuple(np.linalg.slogdet(a))
+
+
+def _slogdet_keeping(g: Array, a: Array, out: Array) -> Array:
+    sign, _, lu, pivots = out
+    inverse = _inverse(a, lu, pivots) if np.any(raw(sign)) or not a.shape[-1] else np.full(np.shape(a), np.nan, a.dtype)
+    c = _slogdet_factor(g, a, sign) * hermitian(inverse)
+    return c if unused(g[2]) else c + lu_cotangent(g[2], lu, pivots)
+
+
+@general(
+    vjp=_slogdet_keeping,
+    jvp=lambda t, a, out: (*_slogdet_tangents(t, a, out), lu_tangent(t, out[2], out[3]), None),
+    multiple=True,
+    samples=lambda r: [call(well_posed(r, 3, 3)), call(well_posed(r, 2, 2) + 1j * r(2, 2))],
+)
+def slogdet_keeping_factors(a: Array, /) -> Array:
+    """Sign and logarithm, and the factors that their gradient needs again."""
+    lu, pivots = lu_of(a)
+    with np.errstate(divide="ignore"):
+        logarithm = np.sum(np.log(np.abs(lu.diagonal())))
+    sign = _sign_of(lu, pivots)
+    return (sign if logarithm != -np.inf else sign * 0), logarithm, lu, pivots
+
+
+@composite(
+    np.linalg.slogdet,
+    samples=lambda r: [call(r(3, 3)), call(r(2, 3, 3)), call(well_posed(r, 2, 2) + 1j * r(2, 2))],
+    errors=lambda r: [call(r(2, 3))],
+)
+def slogdet(a: Array) -> SlogdetResult:
+    shape = shape_of(a)
+    if len(shape) == 2 and shape[0] == shape[1] and goes_back(a) and not varies(a):
+        return SlogdetResult(*slogdet_keeping_factors(a)[:2])
+    return SlogdetResult(*sign_and_logdet(a))
+
+
+def inverse_or_nan(x: Array) -> Array:
+    singular = np.equal(detached(np.linalg.slogdet(x)[0]), 0)[..., None, None]
+    if not maybe_any(singular):
+        return np.linalg.inv(x)
+    return np.where(singular, np.nan, np.linalg.inv(np.where(singular, beside(x, np.eye(np.shape(x)[-1])), x)))

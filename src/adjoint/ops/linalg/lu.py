@@ -1,0 +1,184 @@
+"""LU factors, and equations solved with them. NumPy keeps no factors.
+
+Rules: S. Walter and L. Lehmann, Algorithmic differentiation of linear algebra functions, 2010. Matrices and stacks of
+them; right sides are columns.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.box import raw
+from adjoint.core.constructors import general
+from adjoint.core.op import call
+from adjoint.core.types import Array
+from adjoint.ops.linalg.lapack import common, conj, fitted, hermitian, routine, well_posed, where_triangle
+from adjoint.ops.linalg.triangular import triangular_solve
+from adjoint.ops.values import on_values
+
+
+def rows_order(pivots: Array) -> Array:
+    """The rows' order that a series of exchanges leads to."""
+    rows = []
+    for exchanges in pivots.reshape(math.prod(pivots.shape[:-1]), -1 if pivots.size else 0).tolist():
+        order = list(range(len(exchanges)))
+        for i, j in enumerate(map(int, exchanges)):
+            order[i], order[j] = order[j], order[i]
+        rows.append(order)
+    return np.array(rows, int).reshape(pivots.shape)
+
+
+def lu_of(a: Array) -> tuple[Array, Array]:
+    """LAPACK's factors of one matrix, and the exchanges of rows as real numbers."""
+    dtype = common(a)
+    if not a.size:
+        return np.zeros(a.shape, dtype), np.zeros(a.shape[-1], dtype.type(0).real.dtype)
+    lu, pivots, _ = routine("getrf", dtype)(a)
+    return lu, pivots.astype(lu.real.dtype)
+
+
+def lu_cotangent(g: Array, lu: Array, pivots: Array) -> Array:
+    """The cotangent of a matrix, for that of its packed factors."""
+    zeros = np.equal(np.diagonal(lu, axis1=-2, axis2=-1), 0)
+    if np.any(raw(zeros)):  # the factors of a singular matrix have no derivative
+        lu = np.where(zeros[..., None] & np.eye(lu.shape[-1], dtype=bool), np.nan, lu)
+    back: Any = np.argsort(on_values(rows_order, pivots), axis=-1)
+    inner = _lu_by_blocks(g, lu) if type(g) is type(lu) is np.ndarray else _lu_whole(g, lu)
+    return np.take_along_axis(inner, back[..., None], axis=-2)
+
+
+def _lu_whole(g: Array, lu: Array) -> Array:
+    """The cotangent of the matrix with its rows exchanged."""
+    upper, below = np.triu(lu), np.tril(g, -1)
+    inner = np.tril(below + np.matmul(hermitian(np.tril(lu, -1)), below), -1)
+    inner = inner + np.triu(np.matmul(np.triu(g), hermitian(upper)))
+    inner = triangular_solve(lu, inner, trans=2, lower=True, unit_diagonal=True)
+    return hermitian(triangular_solve(upper, hermitian(inner)))
+
+
+def _lu_by_blocks(g: Array, lu: Array) -> Array:
+    """The same, for half of the matrix after the other: fewer operations, and most of them products."""
+    n = lu.shape[-1]
+    if n <= 64:
+        return _lu_whole(g, lu)
+    k = n // 2
+    first, right = lu[..., :k, :k], lu[..., :k, k:]
+    left, out = lu[..., k:, :k], np.empty_like(lu, order="C")
+    out[..., k:, k:] = last = _lu_by_blocks(g[..., k:, k:], lu[..., k:, k:])
+    below = hermitian(g[..., k:, :k] - np.matmul(last, hermitian(right)))
+    out[..., k:, :k] = below = hermitian(triangular_solve(first, below))
+    above = g[..., :k, k:] - np.matmul(hermitian(left), last)
+    out[..., :k, k:] = above = triangular_solve(first, above, trans=2, lower=True, unit_diagonal=True)
+    share = np.where(where_triangle(k, True, 1), np.matmul(above, hermitian(right)), np.matmul(hermitian(left), below))
+    out[..., :k, :k] = _lu_by_blocks(g[..., :k, :k] - share, first)
+    return out
+
+
+def lu_tangent(t: Array, lu: Array, pivots: Array) -> Array:
+    """The tangent of the packed factors: the triangles of ``L^-1 da U^-1``, each times its factor."""
+    zeros = np.equal(np.diagonal(lu, axis1=-2, axis2=-1), 0)
+    if np.any(raw(zeros)):  # the factors of a singular matrix have no derivative
+        lu = np.where(zeros[..., None] & np.eye(lu.shape[-1], dtype=bool), np.nan, lu)
+    inner = np.take_along_axis(t, on_values(rows_order, pivots)[..., None], axis=-2)
+    inner = triangular_solve(lu, inner, lower=True, unit_diagonal=True)
+    inner = hermitian(triangular_solve(lu, hermitian(inner), trans=2))
+    below = np.tril(inner, -1)
+    return below + np.matmul(np.tril(lu, -1), below) + np.matmul(np.triu(inner), np.triu(lu))
+
+
+@general(
+    vjp=lambda g, out: lu_cotangent(g[0], *out),
+    jvp=lambda t, out: (lu_tangent(t, *out), None),
+    multiple=True,
+    batch="leading",
+    samples=lambda r: [call(r(3, 3)), call(r(2, 2, 2)), call(r(2, 2) + 1j * r(2, 2))],
+    flags=("raises",),
+)
+def packed_lu(a: Array, /) -> Array:
+    """Both factors in one matrix, and the exchanges of rows: every output of an operation is real or complex."""
+    if a.ndim == 2:
+        return lu_of(a)
+    pairs = [lu_of(one) for one in a.reshape(-1, *a.shape[-2:])]
+    return tuple(np.stack(x).reshape(a.shape[:-2] + x[0].shape) for x in zip(*pairs, strict=True))
+
+
+def _lu_solved_cotangents(g: Array, arrays: Array, out: Array, needs: Any, pivots: Array, trans: int) -> list[Array]:
+    """The cotangent of the matrix is ``-p q^H``; of its factors, parts of its products with the other factor."""
+    lu, b = arrays
+    h = lu_solved(conj(lu), g, pivots=pivots) if trans == 1 else lu_solved(lu, g, pivots=pivots, trans=2 - trans)
+    if 0 not in needs:
+        return [None, fitted(h, b.shape)]
+    h_b, x = h, out
+    if len(x.shape) == 1:
+        g, b, h, x = (y[:, None] for y in (g, b, h, x))
+    b = np.broadcast_to(b, x.shape)
+    p, q, of_p, of_q = ((h, x, g, b), (conj(x), conj(h), conj(b), conj(g)), (x, h, b, g))[trans]
+    order = np.broadcast_to(rows_order(pivots)[..., None], (*p.shape[:-1], 1))
+    p, of_q = np.take_along_axis(p, order, axis=-2), np.take_along_axis(of_q, order, axis=-2)
+    left = triangular_solve(lu, of_p, trans=2)  # L^H p
+    right = triangular_solve(lu, of_q, lower=True, unit_diagonal=True)  # U q
+    below = where_triangle(lu.shape[-1], True, 1)
+    c = np.where(below, np.matmul(-p, hermitian(right)), np.matmul(-left, hermitian(q)))
+    return [fitted(c, lu.shape), fitted(h_b, arrays[1].shape)]
+
+
+def _lu_solved_tangent(t: Array, arrays: Array, out: Array, pivots: Array, trans: int) -> Array:
+    """With x the solution and y what stands between the factors: each factor's equation, varied."""
+    (t_lu, tb), lu, x = t, arrays[0], out
+    share = None if tb is None else lu_solved(lu, tb, pivots=pivots, trans=trans)
+    if t_lu is None:
+        return share
+    vector = len(x.shape) == 1
+    x = x[:, None] if vector else x
+    below, above = np.tril(t_lu, -1), np.triu(t_lu)
+    if trans == 0:
+        y = triangular_solve(lu, np.matmul(-below, np.matmul(np.triu(lu), x)), lower=True, unit_diagonal=True)
+        c = triangular_solve(lu, y - np.matmul(above, x))
+    else:
+        turned = hermitian if trans == 2 else np.matrix_transpose
+        order = np.broadcast_to(rows_order(pivots)[..., None], (*x.shape[:-1], 1))
+        x = np.take_along_axis(x, order, axis=-2)
+        y = x + np.matmul(turned(np.tril(lu, -1)), x)
+        y = triangular_solve(lu, np.matmul(-turned(above), y), trans=trans)
+        c = triangular_solve(lu, y - np.matmul(turned(below), x), trans=trans, lower=True, unit_diagonal=True)
+        c = np.take_along_axis(c, np.argsort(order, axis=-2), axis=-2)
+    c = c[:, 0] if vector else c
+    return c if share is None else c + share
+
+
+@general(
+    vjp=_lu_solved_cotangents,
+    jvp=_lu_solved_tangent,
+    batch="columns",
+    flags=("raises", "stacks"),
+    samples=lambda r: [
+        call(well_posed(r, 3, 3), r(3, 1), pivots=np.array([1, 1, 2])),
+        call(well_posed(r, 3, 3), r(3, 2), pivots=np.array([2, 2, 2]), trans=1),
+        call(well_posed(r, 2, 2, 2), r(2, 1), pivots=np.array([[0, 1], [1, 1]])),
+        *(
+            call(well_posed(r, 2, 2) + 1j * r(2, 2), r(2, k) + 1j * r(2, k), pivots=np.array([1, 1]), trans=trans)
+            for trans in (0, 1, 2)
+            for k in (1, 2)
+        ),
+    ],
+)
+def lu_solved(*arrays: Array, pivots: Array = None, trans: int = 0) -> Array:
+    """The `x` of ``a @ x = b`` for `arrays` lu, the packed factors of a, and b, which may be (n,); `trans` as above."""
+    lu, b = arrays
+    if lu.ndim == 2 and b.ndim <= 2 and b.size == len(lu) > 0:
+        dtype = common(lu, b)
+        return routine("getrs", dtype)(lu.astype(dtype, copy=False), pivots.astype(np.int32), b, trans=trans)[0]
+    if b.ndim == 1:  # of no elements
+        return b
+    order = rows_order(pivots)[..., None]
+    batch = np.broadcast_shapes(lu.shape[:-2], b.shape[:-2])
+    b = np.broadcast_to(b, batch + b.shape[-2:])
+    if trans == 0:
+        b = np.take_along_axis(b, np.broadcast_to(order, (*batch, order.shape[-2], 1)), axis=-2)
+        return triangular_solve(lu, triangular_solve(lu, b, lower=True, unit_diagonal=True))
+    x = triangular_solve(lu, triangular_solve(lu, b, trans=trans), trans=trans, lower=True, unit_diagonal=True)
+    back = np.argsort(order, axis=-2)
+    return np.take_along_axis(x, np.broadcast_to(back, (*batch, order.shape[-2], 1)), axis=-2)

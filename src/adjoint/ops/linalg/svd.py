@@ -1,0 +1,148 @@
+"""Singular values and their vectors. Stacks of matrices throughout.
+
+Where singular values repeat, the vectors have no derivative, and a gradient through them is nan; the values do have
+one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjoint.core.backend import beside, maybe_all, surely_all
+from adjoint.core.box import Box, goes_back
+from adjoint.core.constructors import composite, general
+from adjoint.core.errors import NotSupportedError
+from adjoint.core.op import call
+from adjoint.core.protocol import in_graph
+from adjoint.core.types import Array
+from adjoint.ops.linalg.lapack import hermitian, unused
+from adjoint.ops.linalg.matrices import diagonal_matrix, diagonals, gaps_between
+from adjoint.ops.values import values_of
+
+
+class SVDResult(NamedTuple):
+    """Left vectors as columns, singular values in falling order, right vectors as rows."""
+
+    U: Any
+    S: Any
+    Vh: Any
+
+
+def svd_cotangent(g: Array, out: Array) -> Array:
+    """J. Townsend, Differentiating the singular value decomposition, 2016; complex phases as they turn freely."""
+    (gu, gs, gvh), (u, s, vh) = g, out
+    uh, v = hermitian(u), hermitian(vh)
+    if unused(gu) and unused(gvh):
+        return np.matmul(u * gs[..., None, :], vh)
+    inner = diagonal_matrix(gs)
+    total = 0.0
+    gv = hermitian(gvh)
+    gaps = gaps_between(s) * (s[..., None, :] + s[..., :, None]) if np.shape(s)[-1] > 1 else np.ones_like(inner)
+    gaps = np.where(beside(s, np.eye(np.shape(s)[-1], dtype=bool)), 1.0, gaps)
+    ju, jv = np.matmul(uh, gu), np.matmul(vh, gv)
+    ku, kv = (ju - hermitian(ju)) / gaps, (jv - hermitian(jv)) / gaps
+    off = ku * s[..., None, :] + s[..., :, None] * kv
+    off = np.where(beside(s, np.eye(np.shape(s)[-1], dtype=bool)), 0.0, off)
+    inner = inner + off
+    if u.dtype.kind == "c":
+        inner = inner + diagonal_matrix(1j * np.imag(np.diagonal(ju, axis1=-2, axis2=-1)) / s)
+    m, n = np.shape(u)[-2], np.shape(vh)[-1]
+    if m > np.shape(s)[-1]:
+        total = total + np.matmul((gu - np.matmul(u, ju)) / s[..., None, :], vh)
+    if n > np.shape(s)[-1]:
+        total = total + np.matmul(u / s[..., None, :], hermitian(gv - np.matmul(v, jv)))
+    return total + np.matmul(np.matmul(u, inner), vh)
+
+
+def svd_tangents(t: Array, out: Array) -> tuple[Any, Any, Any]:
+    u, s, vh = out
+    uh, v, k = hermitian(u), hermitian(vh), np.shape(s)[-1]
+    tv, thu = np.matmul(t, v), np.matmul(hermitian(t), u)
+    inner = np.matmul(uh, tv)
+    turned, eye = hermitian(inner), beside(s, np.eye(k, dtype=bool))
+    gaps = np.where(eye, 1.0, gaps_between(s) * (s[..., None, :] + s[..., :, None]))
+    left = np.where(eye, 0.0, inner * s[..., None, :] + s[..., :, None] * turned) / gaps
+    right = np.where(eye, 0.0, s[..., :, None] * inner + turned * s[..., None, :]) / gaps
+    if u.dtype.kind == "c":
+        left = left + diagonal_matrix(1j * np.imag(diagonals(inner)) / s)
+    tu, tvs = np.matmul(u, left), np.matmul(v, right)
+    if np.shape(u)[-2] > k:
+        tu = tu + (tv - np.matmul(u, inner)) / s[..., None, :]
+    if np.shape(vh)[-1] > k:
+        tvs = tvs + (thu - np.matmul(v, turned)) / s[..., None, :]
+    return tu, np.real(diagonals(inner)), hermitian(tvs)
+
+
+@general(
+    vjp=svd_cotangent,
+    jvp=svd_tangents,
+    multiple=True,
+    batch="leading",
+    samples=lambda r: [call(r(4, 2)), call(r(2, 2, 3)), call(r(3, 3))],
+    flags=("raises",),
+)
+def thin_svd(a: Array, /) -> Array:
+    if not maybe_all(np.isfinite(a)):  # which LAPACK may never return from
+        raise np.linalg.LinAlgError("SVD did not converge: there are infinities or NaN in the matrix")
+    return tuple(np.linalg.svd(a, full_matrices=False))
+
+
+def _svdvals_cotangent(g: Array, a: Array) -> Array:
+    finite = np.all(np.isfinite(a), axis=(-2, -1), keepdims=True)
+    u, _, vh = thin_svd(np.where(finite, a, 0.0))
+    return np.where(finite, np.matmul(u * g[..., None, :], vh), np.nan)
+
+
+def _svdvals_tangent(t: Array, a: Array) -> Array:
+    u, _, vh = thin_svd(a)
+    return np.real(np.sum(np.conj(u) * np.matmul(t, hermitian(vh)), axis=-2))
+
+
+@general(
+    vjp=_svdvals_cotangent,
+    jvp=_svdvals_tangent,
+    batch="leading",
+    samples=lambda r: [call(r(3, 3)), call(r(2, 4)), call(r(3, 2) + 1j * r(3, 2))],
+    flags=("raises",),
+)
+def singular_values(a: Array, /) -> Array:
+    return np.linalg.svd(a, compute_uv=False)
+
+
+@composite(
+    np.linalg.svdvals,
+    samples=lambda r: [call(r(3, 3)), call(r(2, 4)), call(r(2, 3, 2)), call(r(3, 2) + 1j * r(3, 2))],
+    errors=lambda r: [call(r(3))],
+)
+def svdvals(x: Array, /) -> Array:
+    """`numpy.linalg.svdvals`; where some are equal, the gradient is still finite."""
+    if np.ndim(x) < 2:
+        raise np.linalg.LinAlgError(f"np.linalg.svdvals takes matrices, alone or in a stack; got shape {np.shape(x)}")
+    return thin_svd(x)[1] if goes_back(x) and surely_all(np.isfinite(x)) else singular_values(x)
+
+
+@composite(
+    np.linalg.svd,
+    samples=lambda r: [
+        call(r(3, 3)),
+        call(r(4, 2), full_matrices=False),
+        call(r(2, 2, 3), False),
+        call(r(4, 2), compute_uv=False),
+    ],
+    errors=lambda r: [call(r(4, 2)), call(r(3))],
+)
+def svd(a: Array, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Array:
+    if np.ndim(a) < 2:
+        raise np.linalg.LinAlgError(f"np.linalg.svd takes matrices, alone or in a stack; got shape {np.shape(a)}")
+    if not compute_uv:
+        return np.linalg.svdvals(a)
+    if full_matrices and isinstance(a, Box) and not in_graph(a):
+        return SVDResult(*map(a.constant, np.linalg.svd(values_of(a))))  # type: ignore[attr-defined]  # every box has it
+    if full_matrices and np.shape(a)[-1] != np.shape(a)[-2]:
+        raise NotSupportedError(
+            f"np.linalg.svd of a tensor of shape {np.shape(a)} with full_matrices=True has columns that its input does "
+            f"not determine; write np.linalg.svd(a, full_matrices=False)"
+        )
+    return SVDResult(*thin_svd(a))

@@ -1,0 +1,167 @@
+"""Several steps that networks take together, as one operation each: faster, and stable where the steps are not."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from adjoint.core.backend import as_array, beside
+from adjoint.core.constructors import elementwise, general
+from adjoint.core.errors import ShapeError
+from adjoint.core.op import Op, call
+from adjoint.core.rows import drawn
+from adjoint.core.types import Array, Axis
+from adjoint.ops.neural.activation import shifted, sigmoid, softmax, total
+from adjoint.ops.reductions.moments import reduce_mean
+
+
+def _rows(x: Array) -> Array:
+    """A batch of any shape as the rows of one matrix."""
+    return x if x.ndim == 2 else np.reshape(x, (int(np.prod(x.shape[:-1])), x.shape[-1]))
+
+
+def _conjugate(x: Array) -> Array:
+    return np.conj(x) if x.dtype.kind == "c" else x
+
+
+def _weight_cotangent(g: Array, x: Array) -> Array:
+    if x.ndim == 1:
+        return g[:, None] * _conjugate(x)
+    return np.dot(_rows(g).T, _conjugate(_rows(x)))  # for one row, several times as fast as matmul
+
+
+def _affine_each(x: Array, w: Array, b: Array, stacked: tuple[bool, ...], n: int) -> Array:
+    if not any(stacked[1:]):  # many rows through the same layer
+        return affine(x, w, b)
+    rows = np.reshape(x, (n if stacked[0] else 1, -1, x.shape[-1]))
+    out = np.matmul(rows, np.swapaxes(w, -1, -2)) + b[..., None, :]
+    return np.reshape(out, (n, *x.shape[stacked[0] : -1], out.shape[-1]))
+
+
+@general(
+    vjps=(
+        lambda g, w: g @ _conjugate(w),
+        _weight_cotangent,
+        lambda g: g if g.ndim == 1 else total(_rows(g), axis=0),
+    ),
+    jvps=(lambda t, w: np.matmul(t, w.T), lambda t, x: np.matmul(x, t.T), lambda t: t),
+    batch=_affine_each,
+    flags=("finite", "contracts"),
+    samples=lambda r: [
+        call(r(3, 4), r(2, 4), r(2)),
+        call(r(4), r(2, 4), r(2)),
+        call(r(2, 3, 4), r(5, 4), r(5)),
+    ],
+    errors=lambda r: [call(r(3, 4), r(4, 2), r(2)), call(r(3, 4), r(2, 4), r(3))],
+)
+def affine(x: Array, w: Array, b: Array, /) -> Array:
+    """``x @ w.T + b``: rows of `x` (…, in) through weights (out, in) and biases (out,)."""
+    x = as_array(x)
+    if x.shape[-1:] != w.shape[1:] or b.shape != w.shape[:1]:
+        raise ShapeError(
+            f"a linear layer takes x (…, in), weight (out, in), bias (out,); got {x.shape}, {w.shape}, {b.shape}"
+        )
+    out = np.matmul(x, w.T)
+    return np.add(out, b, out=out) if out.dtype == b.dtype and type(out) is np.ndarray else out + b
+
+
+def _standardized(g: Array, a: Array, out: Array, axis: Axis, eps: float) -> Array:
+    mean = np.mean(g, axis=axis, keepdims=True)
+    slope = np.mean(g * out, axis=axis, keepdims=True)
+    return (g - mean - out * slope) / np.sqrt(np.var(a, axis=axis, keepdims=True) + eps)
+
+
+@general(
+    vjp=_standardized,
+    jvp=lambda t, a, out, axis, eps: _standardized(t, a, out, axis, eps),  # its Jacobian is symmetric
+    batch="axes",
+    samples=lambda r: [call(r(3, 4)), call(r(2, 3, 4), (-2, -1)), call(r(3, 4), 0, 0.1)],
+    flags=("real",),
+)
+def standardize(a: Array, /, axis: Axis = -1, eps: float = 1e-5) -> Array:
+    """``(a - mean) / sqrt(var + eps)`` along `axis` (Ba et al., Layer Normalization, 2016)."""
+    centred = a - np.mean(a, axis=axis, keepdims=True)
+    return centred / np.sqrt(np.mean(np.square(centred), axis=axis, keepdims=True) + eps)
+
+
+def _at(labels: Array) -> tuple[Array, ...]:
+    """The index of each row's label."""
+    if labels.ndim == 1:
+        return beside(labels, np.arange(len(labels))), labels
+    return *(beside(labels, i) for i in np.indices(labels.shape, sparse=True)), labels
+
+
+def _likelihood_cotangent(g: Array, a: Array, labels: Array, mean: bool) -> Array:
+    """The softmax, less one at the label, times the row's cotangent."""
+    g = g / labels.size if mean else g[..., None]
+    p = softmax(a)
+    if isinstance(p, np.ndarray) and isinstance(g, np.ndarray | np.generic):
+        p[_at(labels)] -= 1
+        p *= g
+        return p
+    return (p - np.equal(labels[..., None], beside(a, np.arange(a.shape[-1])))) * g
+
+
+def _likelihood_each(a: Array, labels: Array, mean: bool) -> Array:
+    loss = negative_log_likelihood(a, labels)
+    return np.mean(loss, axis=tuple(range(1, np.ndim(loss)))) if mean and np.ndim(loss) > 1 else loss
+
+
+def _likelihood_tangent(t: Array, a: Array, labels: Array, mean: bool) -> Array:
+    loss = np.sum(softmax(a) * t, axis=-1) - t[_at(labels)]
+    return reduce_mean(loss) if mean else loss
+
+
+@general(
+    vjps=(_likelihood_cotangent, None),
+    jvps=(_likelihood_tangent, None),
+    batch=_likelihood_each,
+    samples=lambda r: [
+        call(r(3, 4), np.array([0, 3, 1])),
+        call(r(4), np.array(2)),
+        call(r(2, 3, 4), np.array([[0, 1, 2], [3, 3, 0]])),
+        call(r(3, 4), np.array([0, 3, 1]), mean=True),
+    ],
+    errors=lambda r: [call(r(3, 4), np.array([0, 4, 0]))],
+    flags=("real",),
+)
+def negative_log_likelihood(a: Array, labels: Array, /, mean: bool = False) -> Array:
+    """Minus the log-softmax of logits `a` (…, classes) at `labels` (…): whole numbers from 0; or the mean of these."""
+    s = shifted(as_array(a), -1)
+    loss = np.log(total(np.exp(s), axis=-1)) - s[_at(labels)]
+    return reduce_mean(loss) if mean else loss
+
+
+def _keep_mask(x: Array, /, p: float, rng: np.random.Generator) -> Array:
+    return beside(x, drawn(np.shape(x), lambda shape: rng.random(shape, dtype=np.float32)) >= p)
+
+
+# True with probability 1 - p, for each element of each sample.
+kept = Op("kept", _keep_mask, ("x",), settings={"p": 0.5, "rng": None}, kind="constant", batch="leading",
+          flags=frozenset({"random"}))  # fmt: skip
+
+
+def _logit_cross_entropy(x: Array, y: Array) -> Array:
+    wrong = np.where(np.greater(x, 0), 1 - y, y)
+    with np.errstate(invalid="ignore"):  # 0 * inf: no cost where the answer is right, however sure it is
+        return np.where(np.equal(wrong, 0), 0, wrong * np.abs(x)) + np.log1p(np.exp(-np.abs(x)))
+
+
+logit_cross_entropy = elementwise(
+    _logit_cross_entropy,
+    name="logit_cross_entropy",
+    partials=(lambda x, y: sigmoid(x) - y, lambda x: -x),
+    domain=((-2, 2), (0, 1)),
+    flags=("real",),
+)
+
+huber_cost = elementwise(
+    lambda x, delta: np.where(np.less_equal(np.abs(x), delta), 0.5 * x * x, delta * (np.abs(x) - 0.5 * delta)),
+    name="huber_cost",
+    inputs=("x", "delta"),
+    partials=(
+        lambda x, delta: np.clip(x, -delta, delta),
+        lambda x, delta: np.maximum(np.abs(x) - delta, 0.0),
+    ),
+    domain=((-2, 2), (0.5, 1)),
+    flags=("real",),
+)

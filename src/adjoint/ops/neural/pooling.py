@@ -1,0 +1,227 @@
+"""Pooling: sums over windows, and which element of a window is the largest."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.backend import as_array, beside, is_foreign, zeros
+from adjoint.core.constructors import general, linear
+from adjoint.core.errors import ShapeError
+from adjoint.core.memory import NEW_C, in_order
+from adjoint.core.op import Op, call
+from adjoint.core.types import Array
+from adjoint.ops.neural.conv import Pairs, Sizes, add_windows, counts, fits, inner, padded, parts
+
+
+def _spread(g: Array, x_shape: Any, kernel: Array, stride: Any, padding: Any, dilation: Any) -> Array:
+    size = x_shape[-len(kernel) :]
+    return window_spread(g, size=size, kernel=kernel, stride=stride, padding=padding, dilation=dilation)
+
+
+@linear(
+    transpose=_spread,
+    batch="leading",
+    memory=NEW_C,
+    samples=lambda r: [
+        call(r(2, 6), kernel=(2,), stride=(2,), padding=((1, 0),), dilation=(1,)),
+        call(r(2, 3, 5, 4), kernel=(2, 3), stride=(2, 1), padding=((1, 0), (1, 1)), dilation=(1, 1)),
+    ],
+)
+def window_sum(x: Array, /, kernel: Sizes = (), stride: Sizes = (), padding: Pairs = (), dilation: Sizes = ()) -> Array:
+    """The sum of each window over the last axes of `x`, where what is around `x` is 0."""
+    count = counts(x.shape[x.ndim - len(kernel) :], kernel, stride, padding, dilation)
+    total: Array = None
+    for _, part in parts(padded(x, padding), kernel, count, stride, dilation):
+        if total is None or is_foreign(x):
+            total = in_order(part, "C") if total is None else total + part
+        else:
+            np.add(total, part, out=total)
+    return total
+
+
+@linear(
+    transpose=lambda g, kernel, stride, padding, dilation: window_sum(
+        g, kernel=kernel, stride=stride, padding=padding, dilation=dilation
+    ),
+    batch="leading",
+    memory=NEW_C,
+    samples=lambda r: [
+        call(r(2, 3), size=(5,), kernel=(2,), stride=(2,), padding=((1, 0),), dilation=(1,)),
+        call(r(2, 3, 4), size=(5, 4), kernel=(2, 3), stride=(2, 1), padding=((1, 0), (1, 1)), dilation=(1, 1)),
+    ],
+)
+def window_spread(
+    y: Array, /, size: Sizes = (), kernel: Sizes = (), stride: Sizes = (), padding: Pairs = (), dilation: Sizes = ()
+) -> Array:
+    """Zeros of `size` with each element of `y` added to all elements of its window: the transpose of `window_sum`."""
+    lead, count = y.shape[: y.ndim - len(kernel)], y.shape[y.ndim - len(kernel) :]
+    fits("window_spread", count, tuple(size), tuple(kernel), stride, padding, dilation)
+    room = [k + before + after for k, (before, after) in zip(size, padding, strict=True)]
+    total = zeros(y, (*lead, *room), y.dtype)
+    add_windows(total, lambda at: y, kernel, count, stride, dilation)
+    return in_order(inner(total, size, padding), "C")
+
+
+def _window_number(
+    x: Array, /, kernel: Sizes = (), stride: Sizes = (), padding: Pairs = (), dilation: Sizes = ()
+) -> Array:
+    """The number in each window of its largest element, over the last axes of `x`; the first of equal ones."""
+    x = as_array(x)
+    count = counts(x.shape[x.ndim - len(kernel) :], kernel, stride, padding, dilation)
+    least = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min if x.dtype.kind in "iu" else False
+    best: Any = None
+    number: Any = None
+    # A later element that is larger has a larger number: the largest number so far is that of the largest element.
+    for k, (_, part) in enumerate(parts(padded(x, padding, least), kernel, count, stride, dilation)):
+        part = in_order(part, "C")
+        if best is None:
+            best, number = part, zeros(part, part.shape, np.min_scalar_type(prod(kernel)))
+            continue
+        better = part > best
+        if x.dtype.kind == "f":
+            np.logical_or(better, np.not_equal(part, part), out=better)  # nan wins
+        np.maximum(number, np.multiply(better, k, dtype=number.dtype), out=number)
+        np.maximum(best, part, out=best)
+    return number
+
+
+window_number = Op("window_number", _window_number, ("x",), kind="constant", batch="leading", memory=NEW_C,
+                   settings={"kernel": (), "stride": (), "padding": (), "dilation": ()})  # fmt: skip
+
+
+def _put(g: Array, number: Any, kernel: Array, stride: Any, padding: Any, dilation: Any) -> Array:
+    return window_pick(g, number, kernel=kernel, stride=stride, padding=padding, dilation=dilation)
+
+
+def _put_tangent(t: Array, number: Any, size: Any, kernel: Array, stride: Any, padding: Any, dilation: Any) -> Array:
+    return window_put(t, number, size=size, kernel=kernel, stride=stride, padding=padding, dilation=dilation)
+
+
+def _put_each(
+    y: Array, number: Any, stacked: Any, n: int, size: Any, kernel: Array, stride: Any, padding: Any, dilation: Any
+) -> Array:
+    y, number = _alike(y, number, stacked, n)
+    return window_put(y, number, size=size, kernel=kernel, stride=stride, padding=padding, dilation=dilation)
+
+
+@general(
+    vjps=(_put, None),
+    jvps=(_put_tangent, None),
+    batch=_put_each,
+    memory=NEW_C,
+    flags=("finite", "moves", "pads", "selects"),
+    samples=lambda r: [
+        call(r(2, 3), np.array([[1, 0, 1], [0, 1, 1]]), size=(5,), kernel=(2,), stride=(2,), padding=((1, 0),),
+             dilation=(1,)),
+        call(r(2, 2), np.array([[3, 0], [2, 1]]), size=(3, 3), kernel=(2, 2), stride=(1, 1), padding=((0, 0), (0, 0)),
+             dilation=(1, 1)),
+    ],
+)  # fmt: skip
+def window_put(
+    y: Array,
+    number: Any,
+    /,
+    size: Sizes = (),
+    kernel: Sizes = (),
+    stride: Sizes = (),
+    padding: Pairs = (),
+    dilation: Sizes = (),
+) -> Array:
+    """Zeros of `size` with each element of `y` added to the element of its window with this `number`."""
+    y = as_array(y)
+    lead, count = y.shape[: y.ndim - len(kernel)], y.shape[y.ndim - len(kernel) :]
+    fits("window_put", count, tuple(size), tuple(kernel), stride, padding, dilation)
+    room = [k + before + after for k, (before, after) in zip(size, padding, strict=True)]
+    where = _flat(as_array(number), lead, room, kernel, stride, dilation)
+    if all(s >= d * (k - 1) + 1 for k, s, d in zip(kernel, stride, dilation, strict=True)):  # windows lie apart
+        total = zeros(y, (*lead, *room), y.dtype)
+        total.reshape(-1)[where] = y
+    elif y.dtype.kind == "f" or (is_foreign(y) and y.dtype.kind != "c"):
+        sums = np.bincount(where.reshape(-1), y.reshape(-1), minlength=prod(lead) * prod(room))
+        total = sums.astype(y.dtype).reshape(*lead, *room)
+    else:
+        total = zeros(y, (*lead, *room), y.dtype)
+        np.add.at(total.reshape(-1), where, y)
+    return in_order(inner(total, size, padding), "C")
+
+
+def _flat(number: Any, lead: Sizes, room: Any, kernel: Sizes, stride: Sizes, dilation: Sizes) -> Any:
+    """Where elements with these numbers lie, counted over a whole padded array."""
+    count = number.shape[number.ndim - len(kernel) :]
+    steps = [prod(room[i + 1 :]) for i in range(len(room))]
+    inside = np.zeros(1, np.intp)
+    for k, d, step in zip(kernel, dilation, steps, strict=True):
+        inside = np.add.outer(inside, np.arange(k) * d * step).ravel()
+    begins = np.arange(prod(lead))[:, None] * prod(room)
+    for c, s, step in zip(count, stride, steps, strict=True):
+        begins = np.add.outer(begins, np.arange(c) * s * step)
+    return np.take(beside(number, inside), number) + beside(number, begins.reshape(number.shape))
+
+
+def _alike(y: Array, number: Any, stacked: Any, n: int) -> tuple[Array, Array]:
+    """Both with an axis of samples."""
+    y = y if stacked[0] else np.broadcast_to(y, (n, *y.shape))
+    return y, number if stacked[1] else np.broadcast_to(number, (n, *number.shape))
+
+
+def _pick_cotangent(
+    g: Array, number: Any, x_shape: Any, kernel: Array, stride: Any, padding: Any, dilation: Any
+) -> Array:
+    size = x_shape[-len(kernel) :]
+    return window_put(g, number, size=size, kernel=kernel, stride=stride, padding=padding, dilation=dilation)
+
+
+def _pick_tangent(t: Array, number: Any, kernel: Array, stride: Any, padding: Any, dilation: Any) -> Array:
+    return window_pick(t, number, kernel=kernel, stride=stride, padding=padding, dilation=dilation)
+
+
+def _pick_each(
+    x: Array, number: Any, stacked: Any, n: int, kernel: Array, stride: Any, padding: Any, dilation: Any
+) -> Array:
+    x, number = _alike(x, number, stacked, n)
+    return window_pick(x, number, kernel=kernel, stride=stride, padding=padding, dilation=dilation)
+
+
+@general(
+    vjps=(_pick_cotangent, None),
+    jvps=(_pick_tangent, None),
+    batch=_pick_each,
+    memory=NEW_C,
+    flags=("finite", "moves", "pads", "selects"),
+    samples=lambda r: [
+        call(r(2, 5), np.array([[1, 0, 1], [0, 1, 1]]), kernel=(2,), stride=(2,), padding=((1, 0),), dilation=(1,)),
+        call(r(3, 3), np.array([[3, 0], [2, 1]]), kernel=(2, 2), stride=(1, 1), padding=((0, 0), (0, 0)),
+             dilation=(1, 1)),
+    ],
+)  # fmt: skip
+def window_pick(
+    x: Array, number: Any, /, kernel: Sizes = (), stride: Sizes = (), padding: Pairs = (), dilation: Sizes = ()
+) -> Array:
+    """The element with this `number` of each window over the last axes of `x`; 0 in the padding."""
+    x = as_array(x)
+    count = counts(x.shape[x.ndim - len(kernel) :], kernel, stride, padding, dilation)
+    lead = x.shape[: x.ndim - len(kernel)]
+    if np.shape(number) != (*lead, *count):
+        raise ShapeError(f"window_pick: there are {(*lead, *count)} windows; got numbers of {np.shape(number)}")
+    around = padded(x, padding)
+    where = _flat(as_array(number), lead, around.shape[x.ndim - len(kernel) :], kernel, stride, dilation)
+    return np.take(around, where)
+
+
+def places(number: Any, size: Sizes, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes) -> Any:
+    """Where the elements with these numbers lie, counted over all axes of `size`."""
+    count = counts(size, kernel, stride, padding, dilation)
+    total: Array = 0
+    left: Array = number
+    found = []
+    for k in reversed(kernel):
+        found.append(left % k)
+        left = left // k
+    spans = zip(reversed(found), size, count, stride, padding, dilation, strict=True)
+    for axis, (i, n, c, s, (before, _), d) in enumerate(spans):
+        begins = beside(number, np.reshape(np.arange(c) * s - before, (c, *(1,) * (len(size) - 1 - axis))))
+        total = total * n + np.clip(begins + i.astype(np.int64) * d, 0, n - 1)
+    return total

@@ -1,0 +1,331 @@
+"""Order statistics: median, quantile, percentile, and those that leave nan out."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
+
+from adjoint.core.backend import (
+    beside,
+    is_elsewhere,
+    is_foreign,
+    maybe_all,
+    maybe_any,
+    surely_all,
+    surely_any,
+)
+from adjoint.core.box import Box, raw, varies
+from adjoint.core.constructors import composite, general
+from adjoint.core.errors import NotSupportedError
+from adjoint.core.memory import NEW_C, ordered
+from adjoint.core.op import call
+from adjoint.core.protocol import detached, in_graph, store
+from adjoint.core.types import Array, Axis, DType
+from adjoint.ops.reductions.sums import axes_of, shared
+from adjoint.ops.values import on_values, values_of
+
+
+def _shares(g: Array, a: Array, out: Array) -> Array:
+    """Each rank's cotangent, evenly to all elements of that value."""
+    ranks = [slice(k, k + 1) for k in range(np.shape(out)[-1])]
+    return sum((shared(g[..., k], np.equal(a, out[..., k]), -1) for k in ranks), 0.0)
+
+
+def _mean_of_equals(t: Array, a: Array, out: Array) -> Array:
+    """Each rank's tangent: the mean over all elements of that value."""
+    won = np.equal(a[..., None, :], out[..., :, None])
+    with np.errstate(invalid="ignore"):  # as above
+        return np.sum(np.where(won, t[..., None, :], 0.0), axis=-1) / np.sum(won, axis=-1).astype(out.dtype)
+
+
+@general(
+    vjp=_shares,
+    jvp=_mean_of_equals,
+    batch="leading",
+    flags=("selects", "finite"),
+    samples=lambda r: [call(r(5), ranks=(0, 3, 3)), call(r(2, 5), ranks=(2,))],
+)
+def order_statistics(a: Array, /, ranks: Any = (0,)) -> Array:
+    """The elements that sorting along the last axis would bring to `ranks`; nan counts as largest."""
+    return np.partition(a, sorted(set(ranks)), axis=-1)[..., list(ranks)]
+
+
+@general(
+    vjps=(_shares, None),
+    jvps=(_mean_of_equals, None),
+    batch="leading",
+    flags=("selects", "finite"),
+    samples=lambda r: [call(r(2, 5), np.array([[0, 1], [4, 2]]))],
+)
+def statistics_of_rows(a: Array, ranks: Any, /) -> Array:
+    """The same for `ranks` with a row of whole numbers for each row of `a`."""
+    return np.take_along_axis(np.sort(a, axis=-1), ranks, axis=-1)
+
+
+# Where a quantile stands between the ranks 0 … n - 1, as n q + alpha + q (1 - alpha - beta) - 1:
+# Hyndman and Fan, Sample Quantiles in Statistical Packages, 1996.
+_CONTINUOUS = {
+    "linear": (1.0, 1.0),
+    "hazen": (0.5, 0.5),
+    "weibull": (0.0, 0.0),
+    "median_unbiased": (1 / 3, 1 / 3),
+    "normal_unbiased": (3 / 8, 3 / 8),
+    "interpolated_inverted_cdf": (0.0, 1.0),
+}
+
+
+def _constant(q: Array, method: str) -> Array:
+    if in_graph(q):
+        raise NotSupportedError(
+            f"the quantile method {method!r} moves in steps, so it has no derivative in `q`; pass q.detach(), or "
+            f"choose one of: {', '.join(_CONTINUOUS)}"
+        )
+    return values_of(q)
+
+
+def _position(n: int, q: Array, method: str) -> Array:
+    """The rank at which quantile `q` of `n` elements stands; a fraction stands between two elements."""
+    if method not in _CONTINUOUS:
+        # The quantile of the ranks themselves is the rank of the quantile.
+        steps = _constant(q, method)
+        return np.quantile(np.arange(n, dtype=float), steps, method=method)  # type: ignore[call-overload]  # any str
+    alpha, beta = _CONTINUOUS[method]
+    return np.clip(n * q + alpha + q * (1 - alpha - beta) - 1, 0, n - 1)
+
+
+def _rows(a: Array, axis: Axis) -> tuple[Any, tuple[int, ...]]:
+    """`a` with the axes to reduce made into one last axis, and the shape that the result has with keepdims."""
+    shape = np.shape(a)
+    axes = tuple(range(len(shape))) if axis is None else normalize_axis_tuple(axis, len(shape))
+    rest = tuple(i for i in range(len(shape)) if i not in axes)
+    if rest + axes != tuple(range(len(shape))):
+        a = np.transpose(a, rest + axes)
+    kept = tuple(1 if i in axes else n for i, n in enumerate(shape))
+    return np.reshape(a, (*(shape[i] for i in rest), math.prod(shape[i] for i in axes))), kept
+
+
+def _as_fraction(q: Array, dtype: DType, scale: float = 1.0) -> Array:
+    if dtype.kind == "c":
+        raise TypeError("a quantile is of real numbers; got complex ones, which have no order. Take np.abs of them")
+    if type(q) in (int, float) and dtype.kind == "f":  # which does not promote
+        q = float(q)
+    elif not (isinstance(q, Box) or is_foreign(q)):
+        q = np.asarray(q)
+    q = q / scale if scale != 1 else q
+    if surely_any(raw(q) < 0) or surely_any(raw(q) > 1):
+        raise ValueError(f"quantiles lie in [0, {int(scale)}]; got {detached(q * scale)}")
+    return q
+
+
+def _interpolated(rows: Array, position: Any, last: Any = None, fixed: bool = False, weak: bool = False) -> Array:
+    """Elements of sorted `rows` at `position`, of shape ``(k,)`` or ``rows.shape[:-1] + (k,)``.
+
+    `last` are the highest ranks to look at, if not the rows' own; no gradient goes to a position that is `fixed`, and
+    one that is `weak` does not promote the elements.
+    """
+    where: Array = detached(position)
+    whole: Any = np.floor(where)
+    low = whole.astype(int)
+    high = np.minimum(low + 1, np.shape(rows)[-1] - 1 if last is None else last)
+    k = low.shape[-1]
+    both = np.concatenate([low, high], axis=-1)
+    if low.ndim == 1 and not (varies(both) or is_elsewhere(both)):
+        found = order_statistics(rows, ranks=tuple(values_of(both).tolist()))
+    else:
+        found = statistics_of_rows(rows, np.broadcast_to(beside(rows, both), (*np.shape(rows)[:-1], 2 * k)))
+    start = found[..., :k]
+    if (fixed or not isinstance(position, Box)) and surely_all(raw(where) == raw(whole)):
+        return start
+    stop, part = found[..., k:], beside(rows, position - whole)
+    where, whole = beside(rows, where), beside(rows, whole)
+    part = part.astype(rows.dtype) if weak else part
+    # From the nearer side, as NumPy does: exact at both ends, and right next to an infinity.
+    return np.where(where - whole < 0.5, start + (stop - start) * part, stop - (stop - start) * (1 - part))
+
+
+def _promoted(result: Any, q: Array, method: str) -> Array:
+    """`result` in the dtype that NumPy's interpolation gives, also where it is an element."""
+    if type(q) is float:
+        return result
+    steps = method not in _CONTINUOUS and not method.startswith("averaged")
+    dtype = result.dtype if steps or (method == "linear" and q.dtype.kind in "iu") else np.result_type(result, q.dtype)
+    return result if dtype == result.dtype else result.astype(dtype)
+
+
+def _quantile(a: Array, q: Array, axis: Axis, method: str, keepdims: bool, weights: Array = None) -> Array:
+    rows, kept = _rows(a, axis)
+    n = np.shape(rows)[-1]
+    if n == 0:
+        raise ValueError(f"quantile of an empty axis: shape {np.shape(a)}, axis {axis}")
+    flat = np.reshape(q, -1)
+    if rows.dtype.kind in "iub" and weights is None and (method in _CONTINUOUS or method.startswith("averaged")):
+        rows = rows.astype(float) if rows.dtype.kind != "b" else rows - rows  # NumPy refuses differences of these
+    if weights is None:
+        result = _promoted(_interpolated(rows, _position(n, flat, method), weak=type(q) is float), q, method)
+    else:
+        result = _weighted(rows, flat, _rows(_like(weights, a, axis), axis)[0], method)
+    if rows.dtype.kind in "fc" and maybe_any(np.isnan(raw(rows))):
+        result = np.where(np.isnan(rows).any(axis=-1)[..., None], np.nan, result)
+    return _finished(result, q, kept, keepdims)
+
+
+def _finished(result: Any, q: Array, kept: tuple[int, ...], keepdims: bool) -> Array:
+    """Bring the axis of quantiles to the front, in the shape of `q`."""
+    result = np.moveaxis(result, -1, 0)
+    rest = kept if keepdims else np.shape(result)[1:]
+    return np.reshape(result, np.shape(q) + rest)
+
+
+def _like(weights: Array, a: Array, axis: Axis) -> Array:
+    if np.shape(weights) == np.shape(a):
+        return weights
+    shape = [1] * np.ndim(a)
+    for i, n in zip(axes_of(axis, np.ndim(a)), np.shape(weights), strict=True):
+        shape[i] = n
+    return np.broadcast_to(np.reshape(weights, shape), np.shape(a))
+
+
+def _weighted(rows: Array, q: Array, weights: Array, method: str) -> Array:
+    """NumPy's weighted quantile of the ranks tells which element it is."""
+    order = np.argsort(rows, axis=-1, kind="stable")
+    ranks = np.argsort(order, axis=-1).astype(float)
+    q = _constant(q, method)
+
+    def steps(ranks: Any, weights: Array) -> Array:
+        return np.quantile(ranks, beside(ranks, q), axis=-1, weights=weights, method=method)  # type: ignore[call-overload]  # any str
+
+    found: Any = on_values(steps, ranks, weights)  # a step function of the weights
+    return np.take_along_axis(rows, np.take_along_axis(order, np.moveaxis(found, 0, -1).astype(int), -1), -1)
+
+
+@composite(
+    np.quantile,
+    memory=NEW_C,
+    flags=("number",),
+    samples=lambda r: [
+        call(r(5), 0.3),
+        call(r(3, 4), q=[0.25, 0.5], axis=1),
+        call(r(2, 3, 4), 0.6, axis=(0, -1), keepdims=True),
+        call(r(3, 4), np.array([[0.1, 0.9]]), 0, method="hazen"),
+        call(r(6), q=0.37, method="nearest"),
+        call(r(6), q=0.37, method="averaged_inverted_cdf"),
+        call(r(6), q=0.4, weights=np.array([1.0, 2.0, 1.0, 0.5, 1.0, 3.0]), method="inverted_cdf"),
+    ],
+    errors=lambda r: [call(r(3), 1.5), call(r(3), 0.5, axis=1)],
+)
+def quantile(
+    a: Array,
+    q: Array,
+    axis: Axis = None,
+    out: Array = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Array = None,
+) -> Array:
+    """`numpy.quantile`; differentiable in `q` too, for the methods that interpolate."""
+    q = _as_fraction(q, np.result_type(a))
+    return store(_quantile(a, q, axis, method, keepdims, weights), out)
+
+
+@composite(
+    np.percentile,
+    memory=NEW_C,
+    flags=("number",),
+    samples=lambda r: [call(r(5), 30), call(r(3, 4), q=[25.0, 50.0], axis=1, method="weibull")],
+    errors=lambda r: [call(r(3), 101)],
+)
+def percentile(a: Array, q: Array, *args: Any, **options: Any) -> Array:
+    return quantile(a, _as_fraction(q, np.result_type(a), 100.0), *args, **options)
+
+
+@composite(np.median, samples=lambda r: [call(r(5)), call(r(3, 4), axis=1), call(r(2, 3, 4), (0, 1), keepdims=True)])
+def median(
+    a: Array, axis: Axis = None, out: Array = None, overwrite_input: bool = False, keepdims: bool = False
+) -> Array:
+    rows, kept = _rows(a, axis)
+    n = np.shape(rows)[-1]
+    if n == 0:
+        return store(np.mean(a, axis=axis, keepdims=keepdims), out)
+    ranks = (n // 2,) if n % 2 else (n // 2 - 1, n // 2)
+    result = np.mean(order_statistics(rows, ranks=ranks), axis=-1)
+    if rows.dtype.kind in "fc" and maybe_any(np.isnan(raw(rows))):
+        result = np.where(np.isnan(rows).any(axis=-1), np.nan, result)
+    return store(np.reshape(result, kept) if keepdims else result, out)
+
+
+@composite(
+    np.nanquantile,
+    flags=("number",),
+    samples=lambda r: [
+        call(np.where(np.eye(3, 4), np.nan, r(3, 4)), 0.3),
+        call(np.where(np.eye(3, 4), np.nan, r(3, 4)), q=[0.25, 0.5], axis=0),
+        call(np.where(np.eye(3, 4), np.nan, r(3, 4)), 0.6, axis=1, keepdims=True, method="hazen"),
+    ],
+)
+def nanquantile(
+    a: Array,
+    q: Array,
+    axis: Axis = None,
+    out: Array = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: Any = False,
+    *,
+    weights: Array = None,
+) -> Array:
+    q = _as_fraction(q, np.result_type(a))
+    return store(_nanquantile(a, q, axis, method, bool(keepdims), weights), out)
+
+
+@composite(
+    np.nanpercentile, flags=("number",), samples=lambda r: [call(np.where(np.eye(3, 4), np.nan, r(3, 4)), 30, axis=0)]
+)
+def nanpercentile(a: Array, q: Array, *args: Any, **options: Any) -> Array:
+    return nanquantile(a, _as_fraction(q, np.result_type(a), 100.0), *args, **options)
+
+
+@composite(
+    np.nanmedian,
+    flags=("number",),
+    samples=lambda r: [
+        call(np.where(np.eye(3, 4), np.nan, r(3, 4))),
+        call(np.where(np.eye(3, 4), np.nan, r(3, 4)), axis=1, keepdims=True),
+    ],
+)
+def nanmedian(
+    a: Array, axis: Axis = None, out: Array = None, overwrite_input: bool = False, keepdims: Any = False
+) -> Array:
+    dtype = np.result_type(a)
+    a = a.astype(float) if dtype.kind == "b" else a
+    half = _as_fraction(0.5, np.empty(0, dtype).real.dtype)
+    return store(_nanquantile(a, half, axis, "linear", bool(keepdims), in_c=False), out)
+
+
+def _nanquantile(
+    a: Array, q: Array, axis: Axis, method: str, keepdims: bool, weights: Array = None, in_c: bool = True
+) -> Array:
+    """Quantiles of what is not nan: sorting puts nan last, so each row only is a shorter one."""
+    if weights is not None:
+        raise NotSupportedError("nanquantile with weights on a tensor; drop the nan first: x[~np.isnan(x)]")
+    rows, kept = _rows(a, axis)
+    if not np.shape(rows)[-1]:
+        rows = np.full((*np.shape(rows)[:-1], 1), np.nan, np.result_type(rows))
+    counts = np.sum(~np.isnan(rows), axis=-1)
+    if not maybe_all(raw(counts)):
+        warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=3)
+    flat = np.reshape(q, -1)
+    position = flat * 0.0
+    for n in np.unique(raw(counts)):
+        if n:
+            position = np.where(np.equal(counts, n)[..., None], _position(int(n), flat, method), position)
+    position = np.broadcast_to(position, (*np.shape(counts), np.shape(flat)[0]))
+    last = np.maximum(counts - 1, 0)[..., None]
+    result = _promoted(_interpolated(rows, position, last, not isinstance(q, Box), type(q) is float), q, method)
+    result = ordered(result, "C") if in_c else np.copy(result)  # without gaps
+    return _finished(result, q, kept, keepdims)

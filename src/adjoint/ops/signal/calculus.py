@@ -1,0 +1,224 @@
+"""Differences, numerical derivatives and integrals, interpolation."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from adjoint.core.backend import as_beside
+from adjoint.core.constructors import composite
+from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
+from adjoint.core.memory import NEW_C, NEW_K
+from adjoint.core.op import call
+from adjoint.core.types import Array, Axis
+from adjoint.ops.indexing.reading import read
+from adjoint.ops.reductions.sums import axes_of
+from adjoint.ops.values import on_values
+
+
+def _part(axis: int, ndim: int, start: int | None, stop: int | None) -> tuple[slice, ...]:
+    return (*(slice(None),) * normalize_axis_index(axis, ndim), slice(start, stop))
+
+
+def _array(x: Array) -> Array:
+    return x if hasattr(x, "shape") else np.asarray(x)
+
+
+@composite(
+    np.diff,
+    samples=lambda r: [
+        call(r(5)),
+        call(r(3, 4), 2, axis=0),
+        call(r(3), prepend=0.5, append=r(2)),
+        call(r(2, 3), axis=1, append=1.0),
+    ],
+    errors=lambda r: [call(r(3), n=-1), call(r())],
+)
+def diff(a: Array, n: int = 1, axis: int = -1, prepend: Any = np._NoValue, append: Any = np._NoValue) -> Array:
+    if n < 0:
+        raise ArgumentError(f"np.diff: the order n must not be negative; got {n}")
+    if n == 0:
+        return a
+    a = _array(a)
+    if np.ndim(a) == 0:
+        raise ArgumentError("np.diff takes an array of one dimension or more; got a single number")
+    given = [x for x in (prepend, a, append) if x is not np._NoValue]
+    if len(given) > 1:
+        single = tuple(1 if i == axis % a.ndim else k for i, k in enumerate(a.shape))
+        given = [np.broadcast_to(as_beside(a, x), single) if np.ndim(x) == 0 else x for x in given]
+        a = np.concatenate(given, axis=axis)
+    after, before = _part(axis, a.ndim, 1, None), _part(axis, a.ndim, None, -1)
+    for _ in range(n):
+        a = np.not_equal(a[after], a[before]) if a.dtype == bool else a[after] - a[before]
+    return a
+
+
+@composite(np.ediff1d, samples=lambda r: [call(r(4)), call(r(2, 3), 9.0, r(2))])
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    flat = np.ravel(ary)
+    parts = [to_begin, flat[1:] - flat[:-1], to_end]
+    given = [np.ravel(as_beside(flat, p)) for p in parts if p is not None]
+    if any(not np.can_cast(p.dtype, flat.dtype, "same_kind") for p in given):
+        raise TypeError(f"np.ediff1d: to_begin and to_end must fit the array's dtype, {flat.dtype}; convert them first")
+    return np.concatenate([p.astype(flat.dtype) for p in given])
+
+
+@composite(
+    np.trapezoid,
+    samples=lambda r: [
+        call(r(5)),
+        call(r(3, 4), dx=0.5, axis=0),
+        call(r(3, 4), r(4)),
+        call(r(3, 4), r(3), axis=0),
+        call(r(3, 4), r(3, 4), axis=0),
+    ],
+)
+def trapezoid(y: Array, x: Array = None, dx: Array = 1.0, axis: int = -1) -> Array:
+    """The integral of `y` by the trapezium rule; differentiable in `y`, `x` and `dx`."""
+    y = _array(y)
+    if x is not None:
+        x = _array(x)
+        if x.ndim == 1:
+            shape = [1] * y.ndim
+            shape[axis] = -1
+            dx = np.reshape(np.diff(x), shape)
+        else:
+            dx = np.diff(x, axis=axis)
+    after, before = _part(axis, y.ndim, 1, None), _part(axis, y.ndim, None, -1)
+    return np.sum(dx * (y[after] + y[before]) / 2.0, axis=axis)
+
+
+@composite(
+    np.gradient,
+    memory=NEW_K,
+    samples=lambda r: [
+        call(r(5)),
+        call(r(5), 0.5, edge_order=2),
+        call(r(3, 4)),
+        call(r(3, 4), 0.5, 2.0),
+        call(r(5), np.array([0.0, 1.0, 1.5, 3.0, 3.5])),
+        call(r(5), np.array([0.0, 1.0, 1.5, 3.0, 3.5]), edge_order=2),
+        call(r(3, 4), 2.0, axis=1),
+        call(r(3, 4), np.array([0.0, 0.5, 2.0]), 1.0, axis=(0, 1)),
+    ],
+    errors=lambda r: [call(r(1)), call(r(5), 1.0, 2.0), call(r(5), r(4)), call(r(2), edge_order=2)],
+)
+def gradient(f: Any, *varargs: Any, axis: Axis = None, edge_order: int = 1) -> Any:
+    """`numpy.gradient`; differentiable in the values and in the spacing."""
+    f = _array(f)
+    if f.dtype.kind == "b":
+        raise TypeError("np.gradient: truth values have no differences; convert them first: f.astype(float)")
+    f = f if f.dtype.kind in "fc" else f.astype(float)
+    axes = axes_of(tuple(axis) if isinstance(axis, list) else axis, f.ndim)
+    spacings = list(varargs) or [1.0]
+    if len(spacings) == 1 and (len(axes) == 1 or np.ndim(spacings[0]) == 0):
+        spacings *= len(axes)
+    if len(spacings) != len(axes):
+        raise TypeError(f"np.gradient takes no spacing, one, or one an axis ({len(axes)}); got {len(spacings)}")
+    if edge_order not in (1, 2):
+        raise ArgumentError(f"np.gradient: edge_order is 1 or 2; got {edge_order}")
+    results = tuple(_slopes(f, h, i, edge_order) for h, i in zip(spacings, axes, strict=True))
+    return results[0] if len(axes) == 1 else results
+
+
+def _slopes(f: Any, h: Any, axis: int, edge_order: int) -> Any:
+    """Central differences along `axis`, one-sided at the ends."""
+    n = f.shape[axis]
+    if n < edge_order + 1:
+        raise ArgumentError(
+            f"np.gradient needs at least {edge_order + 1} points an axis for edge_order={edge_order}; axis {axis} "
+            f"has {n}"
+        )
+    if np.ndim(h) > 1 or (np.ndim(h) == 1 and np.shape(h)[0] != n):
+        raise ShapeError(f"np.gradient: coordinates of axis {axis} must be {n} numbers; got shape {np.shape(h)}")
+    y = np.moveaxis(f, axis, -1)
+    steps = np.diff(h).astype(f.real.dtype) if np.ndim(h) == 1 else h
+    if np.ndim(h) == 0 or n == 2:
+        d1 = d2 = first = last = steps if np.ndim(h) == 0 else steps[0]
+        inner = (y[..., 2:] - y[..., :-2]) / (2.0 * d1)
+        pairs = ((d1, d1), (d2, d2))
+    else:
+        d1, d2 = steps[:-1], steps[1:]
+        total = d1 + d2
+        inner = (
+            y[..., 2:] * (d1 / (d2 * total))
+            + y[..., 1:-1] * ((d2 - d1) / (d1 * d2))
+            - y[..., :-2] * (d2 / (d1 * total))
+        )
+        first, last = steps[0], steps[-1]
+        pairs = ((steps[0], steps[1]), (steps[-1], steps[-2]))
+    if edge_order == 1:
+        left = (y[..., 1:2] - y[..., :1]) / first
+        right = (y[..., -1:] - y[..., -2:-1]) / last
+    else:
+        left = _edge(y[..., :1], y[..., 1:2], y[..., 2:3], *pairs[0])
+        right = -_edge(y[..., -1:], y[..., -2:-1], y[..., -3:-2], *pairs[1])
+    return np.moveaxis(np.concatenate([left, inner, right], axis=-1), -1, axis)
+
+
+def _edge(y0: Array, y1: Any, y2: Any, h1: Any, h2: Any) -> Array:
+    """The slope at the end of the parabola through three points, `h1` and then `h2` apart."""
+    total = h1 + h2
+    return y1 * (total / (h1 * h2)) - y0 * ((h1 + total) / (h1 * total)) - y2 * (h1 / (h2 * total))
+
+
+@composite(
+    np.interp,
+    memory=NEW_C,
+    flags=("number",),
+    samples=lambda r: [
+        call(r(4), np.array([-1.5, -0.3, 0.4, 1.7]), r(4)),
+        call(r(), np.array([-1.5, -0.3, 0.4]), r(3)),
+        call(r(4), np.array([-1.0, 0.1, 0.9]), r(3), left=-5.0, right=r()),
+        call(r(4), np.array([0.2, 1.1, 0.7]), r(3), period=1.3),
+        call(r(2, 2), np.array([0.5]), r(1)),
+    ],
+    errors=lambda r: [call(r(3), r(3), r(4)), call(r(3), r(0), r(0))],
+)
+def interp(x: Array, xp: Any, fp: Array, left: Array = None, right: Array = None, period: Array = None) -> Array:
+    """Linear interpolation; differentiable in `x`, `xp`, `fp`, `left` and `right`."""
+    if np.iscomplexobj(x) or np.iscomplexobj(xp):
+        raise TypeError("np.interp: x and xp must be real numbers; got complex ones. Take np.real or np.abs of them")
+    if any(_array(v).dtype.kind not in "biufc" for v in (x, xp, fp, left, right) if v is not None):
+        raise DTypeError("np.interp: places and values must be numbers")
+    x, xp = (_array(v).astype(float) for v in (x, xp))  # NumPy computes in double precision
+    fp = _array(fp)
+    fp = fp.astype(complex if fp.dtype.kind == "c" else float)
+    if 0 == xp.size == fp.size == x.size:
+        nothing: Any = np.empty(0)
+        np.interp(nothing, nothing, nothing)  # the newer NumPys take no points for no questions
+        return x * 0.0
+    if xp.ndim != 1 or xp.shape != fp.shape or not xp.shape[0]:
+        raise ShapeError(f"np.interp: xp and fp must be vectors of one length; got shapes {xp.shape} and {fp.shape}")
+    if period is not None:
+        period = abs(period)
+        x, xp = x % period, xp % period
+        order = np.argsort(xp)
+        xp, fp = read(xp, order), read(fp, order)
+        xp = np.concatenate([xp[-1:] - period, xp, xp[:1] + period])
+        fp = np.concatenate([fp[-1:], fp, fp[:1]])
+        left = right = None
+    low, high = (fp[0] if left is None else left), (fp[-1] if right is None else right)
+    inside = x * 0.0 + fp[0]
+    n = xp.shape[0]
+    if n > 1:
+        i = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, n - 2)
+        start = read(xp, i)
+        wide = read(xp, i + 1) - start
+        wide = np.where(np.equal(wide, 0), 1.0, wide)
+        inside = read(fp, i) + (x - start) * ((read(fp, i + 1) - read(fp, i)) / wide)
+        inside = np.where(np.equal(x, xp[-1]), fp[-1], inside)
+    return np.where(np.less(x, xp[0]), low, np.where(np.greater(x, xp[-1]), high, inside))
+
+
+@composite(np.unwrap, samples=lambda r: [call(r(5) * 5), call(r(2, 4) * 5, axis=0), call(r(5) * 5, period=2.5)])
+def unwrap(p: Array, discont: Any = None, axis: int = -1, *, period: float = 2 * math.pi) -> Array:
+    """`numpy.unwrap`: whole periods are added, so the gradient is that of `p`."""
+
+    def unwrap(p: Array) -> Array:
+        return np.unwrap(p, discont, axis, period=period) - p
+
+    return p + on_values(unwrap, p)

@@ -1,0 +1,109 @@
+"""Bessel, exponential-integral, elliptic and hypergeometric functions of `scipy.special`.
+
+Derivatives: NIST Digital Library of Mathematical Functions, 10.6 and 10.29 (Bessel), 6.2 and 8.19 (exponential
+integrals), 15.5 and 13.3 (hypergeometric), 19.5 (complete elliptic integrals as hypergeometric functions).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from adjoint.core.constructors import elementwise
+from adjoint.core.op import call
+from adjoint.core.pullbacks import NotDifferentiable
+from adjoint.core.types import Array
+from adjoint.ops.special.forms import defined, real
+
+_BY_ORDER = NotDifferentiable("its derivative by the order has no closed form")
+
+
+def _function(ufunc: Any, partial: Any, low: float, high: float) -> Any:
+    return elementwise(ufunc, partial=defined(partial), domain=(low, high), answers=(ufunc,))
+
+
+def _of_order(ufunc: Any, partial: Any, *orders: float, low: float, high: float, also: tuple[float, ...] = ()) -> Any:
+    """A function of orders ``v`` (or ``a, b, c``) that are constants, and of ``x``; tests take orders `also`."""
+    names = ("v",) if len(orders) == 1 else ("a", "b", "c")[: len(orders)]
+    return elementwise(
+        ufunc,
+        name=ufunc.__name__,
+        inputs=(*names, "x"),
+        partials=(_BY_ORDER,) * len(orders) + (defined(partial),),
+        answers=(ufunc,),
+        samples=lambda r: [
+            call(*orders, r(3, 4, low=low, high=high)),
+            call(*orders, r(low=low, high=high)),
+            *(call(order, r(3, low=low, high=high)) for order in also),
+        ],
+    )
+
+
+jv: Any = _of_order(special.jv, lambda v, x: 0.5 * (jv(v - 1, x) - jv(v + 1, x)), 1.5, low=0.5, high=4)
+yv: Any = _of_order(special.yv, lambda v, x: 0.5 * (yv(v - 1, x) - yv(v + 1, x)), 1.5, low=0.5, high=4)
+iv: Any = _of_order(special.iv, lambda v, x: 0.5 * (iv(v - 1, x) + iv(v + 1, x)), 1.5, low=0.5, high=4)
+kv: Any = _of_order(special.kv, lambda v, x: -0.5 * (kv(v - 1, x) + kv(v + 1, x)), 1.5, low=0.5, high=4)
+# SciPy cuts the orders of these two to whole numbers.
+yn: Any = _of_order(
+    special.yn, lambda v, x: 0.5 * (yv(np.trunc(v) - 1, x) - yv(np.trunc(v) + 1, x)), 2, low=0.5, high=4
+)
+kn: Any = _of_order(
+    special.kn, lambda v, x: -0.5 * (kv(np.trunc(v) - 1, x) + kv(np.trunc(v) + 1, x)), 2, low=0.5, high=4
+)
+# The scaled ones: exp(-|x|) I and exp(x) K.
+ive: Any = _of_order(
+    special.ive,
+    lambda v, x, out: 0.5 * (ive(v - 1, x) + ive(v + 1, x)) - np.sign(real(x, "ive")) * out,
+    1.5,
+    low=0.5,
+    high=4,
+)
+kve: Any = _of_order(special.kve, lambda v, x, out: out - 0.5 * (kve(v - 1, x) + kve(v + 1, x)), 1.5, low=0.5, high=4)
+
+j0: Any = _function(special.j0, lambda x: -j1(x), -4, 4)
+j1: Any = _function(special.j1, lambda x: 0.5 * (j0(x) - jv(2.0, x)), -4, 4)
+y0: Array = _function(special.y0, lambda x: -y1(x), 0.5, 4)
+y1: Any = _function(special.y1, lambda x: 0.5 * (y0(x) - yv(2.0, x)), 0.5, 4)
+i0: Any = elementwise(  # another name: `ad.i0` is NumPy's
+    special.i0, name="bessel_i0", partial=lambda x: i1(x), answers=(special.i0,)
+)
+i1: Any = _function(special.i1, lambda x: 0.5 * (i0(x) + iv(2.0, x)), -2, 2)
+k0: Any = _function(special.k0, lambda x: -k1(x), 0.5, 4)
+k1: Any = _function(special.k1, lambda x: -0.5 * (k0(x) + kv(2.0, x)), 0.5, 4)
+i0e: Any = _function(special.i0e, lambda x, out: i1e(x) - np.sign(x) * out, -2, -0.2)
+i1e: Any = _function(special.i1e, lambda x, out: 0.5 * (i0e(x) + ive(2.0, x)) - np.sign(x) * out, -2, -0.2)
+k0e: Any = _function(special.k0e, lambda x, out: out - k1e(x), 0.5, 4)
+k1e: Any = _function(special.k1e, lambda x, out: out - 0.5 * (k0e(x) + kve(2.0, x)), 0.5, 4)
+
+expi: Any = _function(special.expi, lambda x: np.exp(x) / x, 0.3, 3)
+exp1: Any = _function(special.exp1, lambda x: -np.exp(-x) / x, 0.3, 3)
+
+
+def _expn_slope(v: Array, x: Array, out: Array) -> Array:
+    """The derivative of E_n is -E_(n-1), n being cut to a whole number; E_(-1) comes from E_0."""
+    n = np.trunc(v)
+    return np.where(np.less(n, 1), -(out + np.exp(-x)) / x, -expn(np.maximum(n, 1) - 1, x))
+
+
+expn: Any = _of_order(special.expn, _expn_slope, 3, low=0.5, high=3, also=(0, 1, 2))
+
+hyp0f1: Any = _of_order(special.hyp0f1, lambda v, x: hyp0f1(v + 1, x) / v, 1.5, low=-1, high=1)
+hyp1f1: Any = _of_order(special.hyp1f1, lambda a, b, x: a / b * hyp1f1(a + 1, b + 1, x), 1.5, 2.5, low=-1, high=1)
+hyp2f1: Any = _of_order(
+    special.hyp2f1, lambda a, b, c, x: a * b / c * hyp2f1(a + 1, b + 1, c + 1, x), 0.5, 1.5, 2.0, low=-0.5, high=0.5
+)
+
+
+# All derivatives without the loss of digits near 0 of the forms that divide by x.
+def exprel_slope(x: Array) -> Array:
+    """Half of 1F1(2, 3, x); at infinity by hand, where SciPy's 1F1 does not return."""
+    far = np.isinf(x)
+    return np.where(far, np.maximum(x, 0.0), 0.5 * hyp1f1(2.0, 3.0, np.where(far, 0.0, x)))
+
+
+exprel: Any = _function(special.exprel, exprel_slope, -2, 2)
+ellipk: Any = _function(special.ellipk, lambda x: (math.pi / 8 * hyp2f1(1.5, 1.5, 2.0, x)).astype(x.dtype), -0.5, 0.7)
+ellipe: Any = _function(special.ellipe, lambda x: (-math.pi / 8 * hyp2f1(0.5, 1.5, 2.0, x)).astype(x.dtype), -0.5, 0.7)

@@ -1,0 +1,377 @@
+"""Distribution functions of `scipy.special`, their inverses, and Box and Cox's transform.
+
+The derivative of a distribution function by its variable is the density; that of an inverse is one over it.
+Densities: NIST Digital Library of Mathematical Functions, 7.19 (Voigt), 8.17 and 8.22; N. Johnson, S. Kotz and
+N. Balakrishnan, Continuous Univariate Distributions, volume 2, 1995, chapters 29 and 31 (noncentral).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from adjoint.core.constructors import not_differentiable, not_supported
+from adjoint.core.types import Array
+from adjoint.ops.special.bessel import exprel_slope, ive
+from adjoint.ops.special.forms import BY_COUNT, BY_SHAPE, function_of
+from adjoint.ops.special.functions import beta_density, gamma_density, gammaln, ndtri
+
+_SQRT_2PI, _SQRT_PI = math.sqrt(2 * math.pi), math.sqrt(math.pi)
+
+# -- Chi-square, gamma, Poisson: incomplete gamma functions -------------------------------------------------
+
+
+def _chi_square(v: Array, x: Array) -> Array:
+    return gamma_density(v / 2, x / 2) / 2
+
+
+chdtr = function_of("v x", special.chdtr, BY_SHAPE, lambda v, x: _chi_square(v, x), at=(3.0, (0.5, 4.0)))
+chdtrc = function_of("v x", special.chdtrc, BY_SHAPE, lambda v, x: -_chi_square(v, x), at=(3.0, (0.5, 4.0)))
+chdtri = function_of("v p", special.chdtri, BY_SHAPE, lambda v, out: -1 / _chi_square(v, out), at=(3.0, (0.2, 0.8)))
+gammainccinv = function_of(
+    "shape y", special.gammainccinv, BY_SHAPE, lambda shape, out: -1 / gamma_density(shape, out), at=(1.5, (0.2, 0.8))
+)
+gdtr = function_of(
+    "a b x",
+    special.gdtr,
+    lambda a, b, x: x * gamma_density(b, a * x),
+    BY_SHAPE,
+    lambda a, b, x: a * gamma_density(b, a * x),
+    at=((0.5, 2.0), 1.5, (0.5, 2.0)),
+)
+gdtrc = function_of(
+    "a b x",
+    special.gdtrc,
+    lambda a, b, x: -(x * gamma_density(b, a * x)),
+    BY_SHAPE,
+    lambda a, b, x: -(a * gamma_density(b, a * x)),
+    at=((0.5, 2.0), 1.5, (0.5, 2.0)),
+)
+gdtria = function_of(
+    "p b x",
+    special.gdtria,
+    lambda b, x, out: 1 / (x * gamma_density(b, out * x)),
+    BY_SHAPE,
+    lambda x, out: -out / x,
+    at=((0.2, 0.8), 1.5, (0.5, 2.0)),
+)
+gdtrix = function_of(
+    "a b p",
+    special.gdtrix,
+    lambda a, out: -out / a,
+    BY_SHAPE,
+    lambda a, b, out: 1 / (a * gamma_density(b, a * out)),
+    at=((0.5, 2.0), 1.5, (0.2, 0.8)),
+)
+
+
+def _poisson(k: Any, m: Array) -> Array:
+    return gamma_density(np.floor(k) + 1, m)
+
+
+pdtr = function_of("k m", special.pdtr, BY_COUNT, lambda k, m: -_poisson(k, m), at=(2.0, (0.5, 4.0)))
+pdtrc = function_of("k m", special.pdtrc, BY_COUNT, lambda k, m: _poisson(k, m), at=(2.0, (0.5, 4.0)))
+pdtri = function_of("k y", special.pdtri, BY_COUNT, lambda k, out: -1 / _poisson(k, out), at=(2, (0.2, 0.8)))
+
+# -- Binomial, F, t: incomplete beta functions ----------------------------------------------------------
+
+betaincc = function_of(
+    "a b x",
+    special.betaincc,
+    BY_SHAPE,
+    BY_SHAPE,
+    lambda a, b, x: -beta_density(a, b, x),
+    at=(1.5, 2.5, (0.2, 0.8)),
+)
+betainccinv = function_of(
+    "a b y",
+    special.betainccinv,
+    BY_SHAPE,
+    BY_SHAPE,
+    lambda a, b, out: -1 / beta_density(a, b, out),
+    at=(1.5, 2.5, (0.2, 0.8)),
+)
+
+
+def _binomial(k: Any, n: Any, p: Array) -> Array:
+    k, n = np.floor(k), np.trunc(n)  # counts, as SciPy takes them
+    return beta_density(k + 1, n - k, p)
+
+
+def _negative_binomial(k: Any, n: Any, p: Array) -> Array:
+    return beta_density(np.trunc(n), np.trunc(k) + 1, p)
+
+
+def _f(m: Array, n: Any, x: Array) -> Array:
+    """The density of F with m and n degrees of freedom."""
+    share = m * x / (m * x + n)
+    return beta_density(m / 2, n / 2, share) * share * (1 - share) / x
+
+
+def _t(df: Any, t: Array) -> Array:
+    scale = gammaln((df + 1) / 2) - gammaln(df / 2) - 0.5 * np.log(df * math.pi)
+    return np.exp((scale - (df + 1) / 2 * np.log1p(t * t / df)).astype(t.dtype))
+
+
+_trials = (BY_COUNT, BY_COUNT)
+_freedoms = (BY_SHAPE, BY_SHAPE)
+bdtr = function_of(
+    "k n p", special.bdtr, *_trials, lambda k, n, p: -_binomial(k, n, p), at=(2.0, 6, (0.2, 0.8)), double=True
+)
+
+
+def _more_successes(k: Any, n: Any, p: Array) -> Array:
+    """More than a negative number of successes are certain."""
+    possible = np.greater_equal(k, 0)
+    return np.where(possible, _binomial(np.where(possible, k, 0.0), n, p), 0.0)
+
+
+bdtrc = function_of("k n p", special.bdtrc, *_trials, _more_successes, at=(2.0, 6, (0.2, 0.8)), double=True)
+bdtri = function_of(
+    "k n y", special.bdtri, *_trials, lambda k, n, out: -1 / _binomial(k, n, out), at=(2.0, 6, (0.2, 0.8)), double=True
+)
+nbdtr = function_of(
+    "k n p", special.nbdtr, *_trials, lambda k, n, p: _negative_binomial(k, n, p), at=(2, 3, (0.2, 0.8))
+)
+nbdtrc = function_of(
+    "k n p", special.nbdtrc, *_trials, lambda k, n, p: -_negative_binomial(k, n, p), at=(2, 3, (0.2, 0.8))
+)
+nbdtri = function_of(
+    "k n y", special.nbdtri, *_trials, lambda k, n, out: 1 / _negative_binomial(k, n, out), at=(2, 3, (0.2, 0.8))
+)
+fdtr = function_of("m n x", special.fdtr, *_freedoms, lambda m, n, x: _f(m, n, x), at=(3.0, 5.0, (0.5, 2.0)))
+fdtrc = function_of("m n x", special.fdtrc, *_freedoms, lambda m, n, x: -_f(m, n, x), at=(3.0, 5.0, (0.5, 2.0)))
+fdtri = function_of("m n p", special.fdtri, *_freedoms, lambda m, n, out: 1 / _f(m, n, out), at=(3.0, 5.0, (0.2, 0.8)))
+stdtr = function_of("df t", special.stdtr, BY_SHAPE, lambda df, t: _t(df, t), at=(3.5, (-2.0, 2.0)))
+stdtrit = function_of("df p", special.stdtrit, BY_SHAPE, lambda df, out: 1 / _t(df, out), at=(3.5, (0.2, 0.8)))
+
+# -- Noncentral -----------------------------------------------------------------------------------------
+
+
+def _noncentral_chi_square(x: Array, df: Any, nc: Any) -> Array:
+    root = np.sqrt(nc * x)
+    return 0.5 * np.exp(root - (x + nc) / 2) * (x / nc) ** (df / 4 - 0.5) * ive(df / 2 - 1, root)
+
+
+def _chndtr_by_nc(x: Array, df: Any, nc: Any, out: Array) -> Array:
+    return (chndtr(x, df + 2, nc) - out) / 2
+
+
+chndtr = function_of(
+    "x df nc",
+    special.chndtr,
+    lambda x, df, nc: _noncentral_chi_square(x, df, nc),
+    BY_SHAPE,
+    _chndtr_by_nc,
+    at=((0.5, 4.0), 3.0, (0.5, 2.0)),
+)
+chndtrix = function_of(
+    "p df nc",
+    special.chndtrix,
+    lambda df, nc, out: 1 / _noncentral_chi_square(out, df, nc),
+    BY_SHAPE,
+    lambda p, df, nc, out: -_chndtr_by_nc(out, df, nc, p) / _noncentral_chi_square(out, df, nc),
+    at=((0.2, 0.8), 3.0, (0.5, 2.0)),
+)
+
+
+def _noncentral_t(df: Any, nc: Any, t: Array, below: Any) -> Array:
+    """The density, from the probability `below` t and that with two degrees of freedom more."""
+    zero = np.equal(t, 0)
+    apart = np.where(zero, 1.0, t)
+    above = nctdtr(df + 2, nc, apart * np.sqrt(1 + 2 / df))
+    at_zero = np.exp(-nc * nc / 2) * _t(df, np.zeros_like(apart))
+    return np.where(zero, at_zero, df / apart * (above - np.where(zero, 0.0, below)))
+
+
+nctdtr = function_of(
+    "df nc t",
+    special.nctdtr,
+    BY_SHAPE,
+    BY_SHAPE,
+    lambda df, nc, t, out: _noncentral_t(df, nc, t, out),
+    at=(3.5, 0.7, (0.3, 2.0)),
+)
+nctdtrit = function_of(
+    "df nc p",
+    special.nctdtrit,
+    BY_SHAPE,
+    BY_SHAPE,
+    lambda df, nc, p, out: 1 / _noncentral_t(df, nc, out, p),
+    at=(3.5, 0.7, (0.3, 0.8)),
+)
+
+# -- Normal: parameters from a probability ---------------------------------------------------------------
+
+
+def _normal_slope(p: Array, z: Array) -> Array:
+    """The derivative of `ndtri` at p, where z is its value."""
+    return _SQRT_2PI * np.exp(0.5 * z * z)
+
+
+nrdtrimn = function_of(
+    "p std x",
+    special.nrdtrimn,
+    lambda p, std: -std * _normal_slope(p, ndtri(p)),
+    lambda p: -ndtri(p),
+    1,
+    at=((0.2, 0.8), (0.5, 2.0), (-2.0, 2.0)),
+)
+nrdtrisd = function_of(
+    "mn p x",
+    special.nrdtrisd,
+    lambda p: -1 / ndtri(p),
+    lambda p, out: -out * _normal_slope(p, ndtri(p)) / ndtri(p),
+    lambda p: 1 / ndtri(p),
+    at=((-2.0, 0.0), (0.6, 0.8), (0.5, 2.0)),
+)
+
+# -- Kolmogorov ------------------------------------------------------------------------------------------
+
+
+def _kolmogorov_density(y: Array) -> Array:
+    """Minus the density, of two series that turn into each other; each converges fast on its side of 1."""
+    low = np.where(np.less(y, 1), np.maximum(y, 0.04), 1.0)
+    high = np.where(np.less(y, 1), 1.0, y)
+    above: Any = sum((-1) ** k * 8 * k * k * high * np.exp(-2.0 * k * k * high * high) for k in range(1, 6))
+    below: Any = 0.0
+    for k in (1, 3, 5, 7):
+        a = (k * math.pi) ** 2 / 8
+        below = below - _SQRT_2PI * np.exp(-a / (low * low)) * (2 * a / low**4 - 1 / (low * low))
+    return np.where(np.less(y, 1), below, above).astype(y.dtype)
+
+
+kolmogorov = function_of("y", special.kolmogorov, lambda y: _kolmogorov_density(y), at=((0.3, 2.5),))
+kolmogi = function_of("p", special.kolmogi, lambda out: 1 / _kolmogorov_density(out), at=((0.2, 0.8),))
+
+# -- Box and Cox; Tukey ----------------------------------------------------------------------------------
+
+
+def _by_lambda(log: Any, lmbda: Any) -> Any:
+    """The derivative of (exp(lmbda log) - 1) / lmbda by lmbda, with its limit at 0."""
+    return (log * log * exprel_slope(lmbda * log)).astype(lmbda.dtype)
+
+
+boxcox = function_of(
+    "x lmbda",
+    special.boxcox,
+    lambda x, lmbda: x ** (lmbda - 1),
+    lambda x, lmbda: _by_lambda(np.log(x), lmbda),
+    at=((0.3, 3.0), (-1.0, 1.0)),
+)
+boxcox1p = function_of(
+    "x lmbda",
+    special.boxcox1p,
+    lambda x, lmbda: (1 + x) ** (lmbda - 1),
+    lambda x, lmbda: _by_lambda(np.log1p(x), lmbda),
+    at=((-0.5, 2.0), (-1.0, 1.0)),
+)
+inv_boxcox = function_of(
+    "y lmbda",
+    special.inv_boxcox,
+    lambda lmbda, out: out ** (1 - lmbda),
+    lambda lmbda, out: -_by_lambda(np.log(out), lmbda) * out ** (1 - lmbda),
+    at=((-0.5, 0.8), (-0.9, 0.9)),
+)
+inv_boxcox1p = function_of(
+    "y lmbda",
+    special.inv_boxcox1p,
+    lambda lmbda, out: (1 + out) ** (1 - lmbda),
+    lambda lmbda, out: -_by_lambda(np.log1p(out), lmbda) * (1 + out) ** (1 - lmbda),
+    at=((-0.5, 0.8), (-0.9, 0.9)),
+)
+
+
+def _tukey_slope(lmbda: Any, p: Array) -> Array:
+    """The derivative of the quantile (p^lmbda - (1 - p)^lmbda) / lmbda."""
+    return p ** (lmbda - 1) + (1 - p) ** (lmbda - 1)
+
+
+def _tukey_inside(x: Array, lmbda: Any) -> Array:
+    """Where the distribution has a density: all x for a `lmbda` up to 0, else those between -1/lmbda and 1/lmbda."""
+    return np.less(np.abs(x) * lmbda, 1)
+
+
+def _tukey_by_x(x: Array, lmbda: Any, out: Array) -> Array:
+    inside = _tukey_inside(x, lmbda)
+    return np.where(inside, 1 / _tukey_slope(lmbda, np.where(inside, out, 0.5)), 0.0)
+
+
+def _tukey_by_lambda(x: Array, lmbda: Any, out: Array) -> Array:
+    inside = _tukey_inside(x, lmbda)
+    p = np.where(inside, out, 0.5)
+    change = _by_lambda(np.log1p(-p), lmbda) - _by_lambda(np.log(p), lmbda)
+    return np.where(inside, change / _tukey_slope(lmbda, p), 0.0)
+
+
+tklmbda = function_of(
+    "x lmbda",
+    special.tklmbda,
+    _tukey_by_x,
+    _tukey_by_lambda,
+    at=((-1.0, 1.0), (0.3, 0.9)),
+)
+
+# -- Faddeeva and Voigt ----------------------------------------------------------------------------------
+
+wofz = function_of("z", special.wofz, lambda z, out: 2j / _SQRT_PI - 2 * z * out, at=((-2.0, 2.0),))
+
+
+def _voigt_point(x: Array, sigma: Array, gamma: Array) -> tuple[Array, Array]:
+    """Where Voigt's profile reads the Faddeeva function, and that function's slope there, in the profile's scale."""
+    z = (x + 1j * gamma) / (sigma * math.sqrt(2))
+    return z, (2j / _SQRT_PI - 2 * z * wofz(z)) / (sigma * _SQRT_2PI)
+
+
+def _voigt_by_x(x: Array, sigma: Array, gamma: Array) -> Array:
+    return np.real(_voigt_point(x, sigma, gamma)[1]) / (sigma * math.sqrt(2))
+
+
+def _voigt_by_sigma(x: Array, sigma: Array, gamma: Array, out: Array) -> Array:
+    z, slope = _voigt_point(x, sigma, gamma)
+    return -(out + np.real(slope * z)) / sigma
+
+
+def _voigt_by_gamma(x: Array, sigma: Array, gamma: Array) -> Array:
+    return -np.imag(_voigt_point(x, sigma, gamma)[1]) / (sigma * math.sqrt(2))
+
+
+voigt_profile = function_of(
+    "x sigma gamma",
+    special.voigt_profile,
+    _voigt_by_x,
+    _voigt_by_sigma,
+    _voigt_by_gamma,
+    at=((-2.0, 2.0), (0.5, 2.0), (0.5, 2.0)),
+)
+
+# -- Angles ----------------------------------------------------------------------------------------------
+
+_DEGREE = math.pi / 180
+radian = function_of(
+    "d m s",
+    special.radian,
+    _DEGREE,
+    _DEGREE / 60,
+    _DEGREE / 3600,
+    at=((-2.0, 2.0), (-2.0, 2.0), (-2.0, 2.0)),
+)
+
+# -- Without a derivative --------------------------------------------------------------------------------
+
+for _names, _why in (
+    (
+        "bdtrik bdtrin btdtria btdtrib chdtriv chndtridf chndtrinc fdtridfd gdtrib nbdtrik nbdtrin ncfdtridfd "
+        "ncfdtridfn ncfdtrinc nctdtridf nctdtrinc pdtrik stdtridf",
+        "it solves for a shape parameter, by which the distribution function has no derivative in closed form",
+    ),
+    ("ncfdtr ncfdtri", "the density is a series that SciPy does not sum"),
+    ("zetac", "the derivative of the zeta function has no closed form"),
+):
+    for _name in _names.split():
+        not_differentiable(getattr(special, _name), _why)
+not_supported(special.smirnov, use="scipy.special.kolmogorov(sqrt(n) * d), its limit for many samples")
+not_supported(special.smirnovi, use="scipy.special.kolmogi(p) / sqrt(n), its limit for many samples")

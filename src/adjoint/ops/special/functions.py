@@ -1,0 +1,273 @@
+"""SciPy's special functions: of errors, gamma and its family, entropies and logarithms, the normal distribution.
+
+Loaded when `scipy.special` is in use, and not before. `bessel` has the Bessel and hypergeometric functions.
+Derivatives: NIST Digital Library of Mathematical Functions, chapters 5-8 and 25, where nothing else is said.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from adjoint.core.backend import as_array, surely_any
+from adjoint.core.constructors import composite, constant, elementwise
+from adjoint.core.errors import ArgumentError
+from adjoint.core.memory import NEW_C
+from adjoint.core.op import Op, call
+from adjoint.core.pullbacks import NotDifferentiable
+from adjoint.core.registry import ANSWERS, operation
+from adjoint.core.types import Array, DType, ShapeLike
+from adjoint.ops.special import bessel  # noqa: F401 - imported for what it registers
+from adjoint.ops.special.forms import defined
+
+_SQRT_PI, _SQRT_2PI = math.sqrt(math.pi), math.sqrt(2 * math.pi)
+_BY_SHAPE = NotDifferentiable("its derivative by a shape parameter has no closed form")
+
+
+def _ufunc(ufunc: Any, **rules: Any) -> Any:
+    """An elementwise block that answers SciPy's ufunc."""
+    return elementwise(ufunc, answers=(ufunc,), **rules)
+
+
+def _bounded(ufunc: Any, partials: Any, **rules: Any) -> Any:
+    """The same for one that is nan for some arguments."""
+    return _ufunc(ufunc, partials=tuple(map(defined, partials)), **rules)
+
+
+# -- Of errors, and of the normal distribution ----------------------------------------------------------
+
+erf = _ufunc(special.erf, partial=lambda x: 2 / _SQRT_PI * np.exp(-x * x))
+erfc = _ufunc(special.erfc, partial=lambda x: -2 / _SQRT_PI * np.exp(-x * x))
+erfcx = _ufunc(special.erfcx, partial=lambda x, out: 2 * x * out - 2 / _SQRT_PI)
+erfi = _ufunc(special.erfi, partial=lambda x: 2 / _SQRT_PI * np.exp(x * x), domain=(-1, 1))
+dawsn = _ufunc(special.dawsn, partial=lambda x, out: 1 - 2 * x * out)
+erfinv = _ufunc(special.erfinv, partial=lambda out: _SQRT_PI / 2 * np.exp(out * out), domain=(-0.8, 0.8))
+erfcinv = _ufunc(special.erfcinv, partial=lambda out: -_SQRT_PI / 2 * np.exp(out * out), domain=(0.2, 1.8))
+ndtr = _ufunc(special.ndtr, partial=lambda x: np.exp(-0.5 * x * x) / _SQRT_2PI)
+ndtri = _ufunc(special.ndtri, partial=lambda out: _SQRT_2PI * np.exp(0.5 * out * out), domain=(0.1, 0.9))
+# The density over the probability, in logarithms: both vanish far to the left, their ratio does not.
+log_ndtr = _ufunc(special.log_ndtr, partial=lambda x, out: np.exp(-0.5 * x * x - out) / _SQRT_2PI)
+ndtri_exp = _ufunc(special.ndtri_exp, partial=lambda x, out: _SQRT_2PI * np.exp(x + 0.5 * out * out), domain=(-3, -0.2))
+owens_t = _ufunc(
+    special.owens_t,
+    partials=(
+        lambda x, y: np.exp(-0.5 * x * x) * erf(x * y / math.sqrt(2)) / (-2 * _SQRT_2PI),
+        lambda x, y: np.exp(-0.5 * x * x * (1 + y * y)) / (2 * math.pi * (1 + y * y)),
+    ),
+)
+
+# -- Logistic ------------------------------------------------------------------------------------------
+
+expit = _ufunc(special.expit, partial=lambda out: out * (1 - out))
+logit = _bounded(special.logit, (lambda x: 1 / (x * (1 - x)),), domain=(0.1, 0.9))
+log_expit = _ufunc(special.log_expit, partial=lambda x: expit(-x))
+
+# -- Gamma and its family ------------------------------------------------------------------------------
+
+
+def _zeta(x: Array, q: Array) -> Array:
+    """Hurwitz's zeta, in the dtype of its arguments: SciPy's is written in Python, and gives float64."""
+    return as_array(special.zeta(x, q)).astype(_floating(np.result_type(x, q)), copy=False)[()]
+
+
+def _floating(dtype: DType) -> Any:
+    return dtype if dtype.kind in "fc" else np.dtype(float)
+
+
+zeta: Op = elementwise(
+    _zeta,
+    name="zeta",
+    inputs=("x", "q"),
+    answers=(special.zeta,),
+    partials=(_BY_SHAPE, lambda x, q: -x * zeta(x + 1, q)),
+    samples=lambda r: [call(2.0, r(3, 4, low=0.5, high=3)), call(3.5, r(low=0.5, high=3))],
+)
+digamma = _bounded(special.digamma, (lambda x: zeta(2.0, x),), name="digamma", domain=(0.5, 3), flags=("real",))
+gammaln = _ufunc(special.gammaln, partial=lambda x: digamma(x), domain=(0.5, 3))
+loggamma = _bounded(special.loggamma, (lambda x: digamma(x),), domain=(0.5, 3))
+gamma = _ufunc(special.gamma, partial=lambda x, out: out * digamma(x), domain=(0.5, 3))
+rgamma = _ufunc(special.rgamma, partial=lambda x, out: -out * digamma(x), domain=(0.5, 3))
+betaln = _ufunc(
+    special.betaln,
+    partials=(lambda x, y: digamma(x) - digamma(x + y), lambda x, y: digamma(y) - digamma(x + y)),
+    domain=(0.5, 3),
+    flags=("commutative",),
+)
+beta = _ufunc(
+    special.beta,
+    partials=(
+        lambda x, y, out: out * (digamma(x) - digamma(x + y)),
+        lambda x, y, out: out * (digamma(y) - digamma(x + y)),
+    ),
+    domain=(0.5, 3),
+    flags=("commutative",),
+)
+poch = _ufunc(
+    special.poch,
+    partials=(
+        lambda x, y, out: out * (digamma(x + y) - digamma(x)),
+        lambda x, y, out: out * digamma(x + y),
+    ),
+    domain=(0.5, 3),
+)
+binom = _ufunc(
+    special.binom,
+    partials=(
+        lambda x, y, out: out * (digamma(x + 1) - digamma(x - y + 1)),
+        lambda x, y, out: out * (digamma(x - y + 1) - digamma(y + 1)),
+    ),
+    domain=((2.2, 4), (0.3, 2)),
+)
+
+
+def gamma_density(shape: ShapeLike, x: Array) -> Array:
+    return np.exp((xlogy(shape - 1, x) - x - gammaln(shape)).astype(x.dtype))
+
+
+def beta_density(a: Array, b: Array, x: Array) -> Array:
+    return np.exp((xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b)).astype(x.dtype))
+
+
+def _shaped(*shapes: float, low: float, high: float) -> Any:
+    """Samples with fixed shape parameters and a last argument to differentiate by."""
+    return lambda r: [call(*shapes, r(3, 4, low=low, high=high)), call(*shapes, r(low=low, high=high))]
+
+
+gammainc = _bounded(
+    special.gammainc, partials=(_BY_SHAPE, gamma_density), inputs=("shape", "x"), samples=_shaped(1.5, low=0.3, high=3)
+)
+gammaincc = _bounded(
+    special.gammaincc,
+    partials=(_BY_SHAPE, lambda shape, x: -gamma_density(shape, x)),
+    inputs=("shape", "x"),
+    samples=_shaped(1.5, low=0.3, high=3),
+)
+gammaincinv = _bounded(
+    special.gammaincinv,
+    partials=(_BY_SHAPE, lambda shape, out: 1 / gamma_density(shape, out)),
+    inputs=("shape", "x"),
+    samples=_shaped(1.5, low=0.2, high=0.8),
+)
+betainc = _bounded(
+    special.betainc,
+    partials=(_BY_SHAPE, _BY_SHAPE, beta_density),
+    inputs=("a", "b", "x"),
+    samples=_shaped(1.5, 2.5, low=0.2, high=0.8),
+)
+betaincinv = _bounded(
+    special.betaincinv,
+    partials=(_BY_SHAPE, _BY_SHAPE, lambda a, b, out: 1 / beta_density(a, b, out)),
+    inputs=("a", "b", "x"),
+    samples=_shaped(1.5, 2.5, low=0.2, high=0.8),
+)
+
+
+@composite(special.polygamma, samples=lambda r: [call(0, r(3, 4, low=0.5, high=3)), call(2, r(3, low=0.5, high=3))])
+def polygamma(n: int, x: Array) -> Array:
+    """The derivative number `n` of digamma: SciPy's `polygamma` for one whole number `n`."""
+    if n == 0:
+        out: Array = digamma(x)
+        return out.astype(float) if np.result_type(x).kind in "biu" else out
+    return (-1.0) ** (n + 1) * math.factorial(n) * zeta(n + 1.0, x)
+
+
+@composite(special.multigammaln, memory=NEW_C, samples=lambda r: [call(r(3, 4, low=2.5, high=4), 3)])
+def multigammaln(a: Array, d: int) -> Array:
+    """The logarithm of the multivariate gamma function of dimension `d`, as SciPy's."""
+    if surely_any(np.less_equal(a, (d - 1) / 2)):
+        raise ArgumentError(
+            f"scipy.special.multigammaln: every element of `a` must be above (d - 1) / 2 = {(d - 1) / 2}"
+        )
+    return d * (d - 1) / 4 * math.log(math.pi) + sum(gammaln(a - i / 2) for i in range(d))
+
+
+# -- Logarithms times something, and entropies -----------------------------------------------------------
+
+
+def _idle(x: Array, y: Array) -> Array:
+    """Where x is 0 and log(y) infinite or nan: there x log(y) is 0 by convention, and so are its derivatives."""
+    return np.logical_and(np.equal(x, 0), np.less_equal(y, 0))
+
+
+def _ratio(x: Array, y: Array) -> Array:
+    """x / y, and 0 for 0 / 0."""
+    idle = np.logical_and(np.equal(x, 0), np.equal(y, 0))
+    return np.where(idle, 0.0, x / np.where(idle, 1.0, y))
+
+
+xlogy = _bounded(
+    special.xlogy,
+    partials=(
+        lambda x, y, out: np.where(_idle(x, y), 0.0, np.log(np.where(_idle(x, y), 1.0, y))).astype(out.dtype),
+        _ratio,
+    ),
+    domain=((-2, 2), (0.3, 3)),
+)
+xlog1py = _bounded(
+    special.xlog1py,
+    partials=(
+        lambda x, y, out: np.where(_idle(x, 1 + y), 0.0, np.log1p(np.where(_idle(x, 1 + y), 0.0, y))).astype(out.dtype),
+        lambda x, y: _ratio(x, 1 + y),
+    ),
+    domain=((-2, 2), (-0.5, 3)),
+)
+entr = _ufunc(special.entr, partial=lambda x: -np.log(x) - 1, domain=(0.3, 3))
+rel_entr = _ufunc(special.rel_entr, partials=(lambda x, y: np.log(x / y) + 1, lambda x, y: -(x / y)), domain=(0.3, 3))
+kl_div = _ufunc(special.kl_div, partials=(lambda x, y: np.log(x / y), lambda x, y: 1 - x / y), domain=(0.3, 3))
+powm1 = _ufunc(
+    special.powm1,
+    partials=(lambda x, y: y * x ** (y - 1), lambda x, out: (out + 1) * np.log(x).astype(out.dtype)),
+    domain=((0.3, 2), (-2, 2)),
+)
+
+
+def _spence_slope(x: Array) -> Array:
+    """log(x) / (1 - x), and its limit -1 at 1."""
+    at_one = np.equal(x, 1)
+    away = np.where(at_one, 2.0, x)
+    return np.where(at_one, -1.0, np.log(away) / (1 - away)).astype(x.dtype)
+
+
+spence = _ufunc(special.spence, partial=_spence_slope, domain=(0.3, 3))
+wrightomega = _ufunc(special.wrightomega, partial=lambda out: out / (1 + out))
+huber = _ufunc(
+    special.huber,
+    inputs=("delta", "x"),
+    partials=(lambda delta, x: np.maximum(abs(x) - delta, 0.0), lambda delta, x: np.clip(x, 0.0 - delta, delta)),
+    domain=((0.5, 1), (-2, 2)),
+)
+
+
+def _slant(delta: Any, x: Array) -> Array:
+    return np.sqrt(1 + np.square(x / delta))
+
+
+pseudo_huber = _ufunc(
+    special.pseudo_huber,
+    inputs=("delta", "x"),
+    partials=(
+        lambda delta, x, out: 2 * out / delta - x * x / (delta * _slant(delta, x)),
+        lambda delta, x: x / _slant(delta, x),
+    ),
+    domain=((0.5, 1), (-2, 2)),
+)
+
+# -- Powers and circles, as SciPy has them --------------------------------------------------------------
+
+_DEGREE = math.pi / 180
+exp10 = _ufunc(special.exp10, partial=lambda out: out * math.log(10))
+cosm1 = _ufunc(special.cosm1, partial=lambda x: -np.sin(x))
+sindg = _ufunc(special.sindg, partial=lambda x: cosdg(x) * _DEGREE, domain=(-90, 90))
+cosdg: Op = _ufunc(special.cosdg, partial=lambda x: sindg(x) * -_DEGREE, domain=(-90, 90))
+tandg = _ufunc(special.tandg, partial=lambda out: (1 + out * out) * _DEGREE, domain=(-60, 60))
+cotdg = _ufunc(special.cotdg, partial=lambda out: (1 + out * out) * -_DEGREE, domain=(30, 150))
+
+ANSWERS[special._ufuncs._zeta] = zeta  # to which SciPy's function hands tensors on
+constant(special.gammasgn)
+ANSWERS |= {
+    getattr(special, name): operation(ours)
+    for name, ours in (("exp2", "exp2"), ("expm1", "expm1"), ("log1p", "log1p"), ("cbrt", "cbrt"), ("round", "rint"))
+}

@@ -1,0 +1,31 @@
+"""Functions of the numbers alone: what has no derivative is asked of plain arrays."""
+
+from __future__ import annotations
+
+from adjoint.core.backend import (
+    alone,
+    as_array,
+)
+from adjoint.core.box import Box, apply, raw, varies
+from adjoint.core.op import Op
+from adjoint.core.types import Array, Function
+
+
+def values_of(x: Array) -> Array:
+    """The numbers alone, of any array or box."""
+    return alone(x) if isinstance(x, Box) else as_array(x)
+
+
+def on_values(function: Function, *xs: Array) -> Array:
+    """`function` of the numbers alone; inside vmap, of one sample's after another's; of symbols, one operation."""
+    boxed = [i for i, x in enumerate(xs) if isinstance(x, Box)]
+    if not any(varies(x) or isinstance(raw(x), Box) for x in xs):
+        return function(*(values_of(x) if i in boxed else x for i, x in enumerate(xs)))
+
+    def of_boxed(*values: Array) -> Array:
+        given = list(xs)
+        for i, value in zip(boxed, values, strict=True):
+            given[i] = value
+        return function(*given)
+
+    return apply(Op(function.__name__.strip("_"), of_boxed, ("*xs",), kind="constant"), [xs[i] for i in boxed], {})
