@@ -23,6 +23,7 @@ NAMES = (
     "linalg",
     "equations",
     "loops",
+    "contractions",
     "deep",
     "graph",
     "native",

@@ -16,6 +16,7 @@ from benchmarks.harness import Budget, Case, Row, interleaved, plain
 from benchmarks.peers import PEERS, installed
 from benchmarks.workloads import (
     checkpoint,
+    contractions,
     deep,
     equations,
     expr,
@@ -55,6 +56,21 @@ def test_every_peer_computes_the_same(case: Case) -> None:
                 tolerance = 1e-10 if e.dtype == np.float64 else 3e-5
                 assert f.dtype == e.dtype, peer
                 np.testing.assert_allclose(f, e, rtol=tolerance, atol=tolerance, err_msg=peer)
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in contractions.cases(small=True)])
+def test_sums_of_products_are_the_same_by_every_peer(case: Case) -> None:
+    found = {peer: plain(program()) for peer, program in case.build().items()}
+    for peer in found.keys() - {"C"}:
+        for x, y in zip(found[peer], found["eager"], strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-5 if x.dtype == np.float32 else 1e-9, atol=1e-6, err_msg=peer)
+    program = case.build.args[0]  # type: ignore[attr-defined]  # a partial function of one
+    if program.derivative == "each":
+        value = np.stack([program.function(np, *args) for args in zip(*program.args, strict=True)])
+    else:
+        value = np.asarray(program.function(np, *program.args))
+    for results in [found["C"]] if "C" in found else []:
+        np.testing.assert_allclose(results[0], value, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", TIMED)

@@ -16,9 +16,9 @@ from adjoint.native.call.segment import Segment
 from adjoint.native.codegen.jit import Module, compiled
 from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.lower import table as lowering
+from adjoint.native.plan import systems
 from adjoint.native.plan.classify import kind_of
 from adjoint.native.plan.decompose import primitive
-from adjoint.native.plan.indexing import checks as indices_inside
 from adjoint.native.plan.loops import is_loop
 from adjoint.native.plan.partition import partition, used_later
 from adjoint.native.plan.piecewise import followed
@@ -94,7 +94,7 @@ class Program:
         everything = followed(primitive([*self.outputs, *(node for node, _ in checks), *seen]))
         values = everything[: len(outputs)]
         self._checks = [(n, answer) for n, (_, answer) in zip(everything[len(outputs) :], checks, strict=False)]
-        held = indices_inside(in_order(everything))
+        held = systems.checks(in_order(everything))
         self._checks += [(node, np.asarray(True)) for node in held]
         everything += held
         nodes = [n for n in in_order(everything) if n.kind in ("call", "part")]

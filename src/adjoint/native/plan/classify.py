@@ -21,6 +21,7 @@ from adjoint.native.plan.decompose import REDUCED
 from adjoint.native.plan.fusion import axes_reduced
 from adjoint.native.plan.indexing import GATHER, PUT, SCATTER, SLIDE
 from adjoint.native.plan.piecewise import ASSEMBLE
+from adjoint.native.plan.systems import SYSTEMS
 from adjoint.native.plan.views import VIEWS, plain, through
 
 _ZERO = float(np.add.reduce(np.array([-0.0])))  # some versions of NumPy begin sums with 0.0, some with -0.0
@@ -43,6 +44,8 @@ def kind_of(node: Node) -> tuple[str, str]:
     unfit = [reason for n in everything if (reason := _unfit(n.shape, n.dtype))]
     if unfit:
         return "numpy", min(unfit)[1]
+    if node.op in SYSTEMS:
+        return "system", ""
     if node.op in (SLIDE, TAPS):
         return node.op.name, ""
     if node.op in (GATHER, SCATTER, PUT, ASSEMBLE):

@@ -20,7 +20,7 @@ from adjoint.graph.on_symbols import on_symbols
 from adjoint.graph.rewrite import converted, op_named, with_args
 from adjoint.graph.symbol import still
 from adjoint.native.lower.table import TABLE
-from adjoint.native.plan import convolution, decompositions, pooled
+from adjoint.native.plan import convolution, decompositions, pooled, systems
 from adjoint.native.plan.assembly import ASSEMBLED
 from adjoint.native.plan.indexing import FROM_INDEX, by_positions
 from adjoint.native.plan.products import written_out
@@ -94,7 +94,11 @@ def primitive(outputs: Sequence[Node]) -> list[Node]:
     done: dict[Node, Node] = {}
     draws = Draws()
     for node in in_order(outputs):
-        done[node] = draws.in_turn(node, _taken_apart(node, tuple(done[arg] for arg in node.args)))
+        args = tuple(done[arg] for arg in node.args)
+        made = None
+        if systems.several(node):
+            made = systems.result(node, [done[arg] for arg in node.args[0].args], _computed)
+        done[node] = made or draws.in_turn(node, _taken_apart(node, args))
     return [done[node] for node in outputs]
 
 
@@ -113,6 +117,8 @@ def _taken_apart(node: Node, args: tuple[Node, ...]) -> Node:
     if node.op.name in convolution.NAMES and (made := convolution.taken_apart(node, args)):
         return made
     if node.op.name == "window_put" and (made := pooled.put(node, args, _taken_apart)):
+        return made
+    if made := systems.taken_apart(node, args, _computed):
         return made
     if node.op.name in ("any", "all") and len(args) == 2 and args[1].kind == "constant":
         return call(
@@ -180,6 +186,16 @@ def _captured(node: Node, args: tuple[Node, ...]) -> Node | None:
         return None  # not the same operation of these dtypes
     result = converted(result, node.dtype, node.place)
     return result if result.shape == node.shape else None
+
+
+def _computed(x: Node, function: Callable[[Any], Any], node: Node | None) -> Node:
+    """`function` of one array, in primitive operations, in the place of `node`."""
+    graph = on_symbols(function, np.ones(x.shape, x.dtype))
+    put = {graph.inputs[0]: x}
+    for inner in graph.nodes:
+        if inner not in put:
+            put[inner] = _put(inner, tuple(put[arg] for arg in inner.args), False, node.place if node else x.place)
+    return put[graph.outputs[0]]
 
 
 def _put(inner: Node, args: tuple[Node, ...], each: bool, place: tuple[CodeType, int] | None) -> Node:

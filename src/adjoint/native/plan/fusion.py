@@ -25,6 +25,7 @@ BARRIERS = (
     "matmul",
     "slide",
     "taps",
+    "system",
     "assemble",
     "loop",
     "result",

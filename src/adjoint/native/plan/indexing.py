@@ -238,8 +238,12 @@ def _reshaped(node: Node, shape: tuple[int, ...]) -> Node:
 
 
 def checks(nodes: Iterable[Node]) -> list[Node]:
-    """Whether all index arrays of `nodes` name elements that are there, and what else is asked: at most one node."""
-    every = list(dict.fromkeys(c for n in nodes for c in _settings(n).get("inside", ())))
+    """Whether all index arrays of `nodes` name elements that are there: at most one node."""
+    return together(list(dict.fromkeys(c for n in nodes for c in _settings(n).get("inside", ()))))
+
+
+def together(every: Sequence[Node]) -> list[Node]:
+    """Whether all of these truth values are true, as at most one node."""
     if not every:
         return []
     held = every[0]

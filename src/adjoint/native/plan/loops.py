@@ -13,7 +13,7 @@ from adjoint.graph.node import Node, in_order
 from adjoint.graph.rules import EXACT
 from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.lower import table as lowering
-from adjoint.native.plan import indexing
+from adjoint.native.plan import systems
 from adjoint.native.plan.arena import Use
 from adjoint.native.plan.decompose import primitive
 from adjoint.native.plan.piecewise import followed
@@ -76,8 +76,8 @@ def _prepared(body: Graph, kind_of: Kind) -> Native | str:
     simple = body.rewritten(EXACT)
     outputs = followed(primitive(simple.outputs))
     nodes = in_order(outputs)
-    if indexing.checks(nodes):
-        return "a turn reads at places that are computed"
+    if systems.checks(nodes):
+        return "a turn reads at places that are computed, or solves with a matrix that may be singular"
     kinds: dict[Node, str] = {}
     for node in (*body.inputs, *outputs):
         if 0 in node.shape or key_of(node.dtype) not in lowering.STORED:

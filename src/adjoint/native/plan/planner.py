@@ -17,7 +17,7 @@ from adjoint.native.codegen.loop_nest import Expression, Reduction, Spec, Split,
 from adjoint.native.codegen.memory import Operand
 from adjoint.native.lower import table as lowering
 from adjoint.native.plan import arena as buffers
-from adjoint.native.plan import assembly, loops, multiplying, sliding
+from adjoint.native.plan import assembly, loops, multiplying, sliding, systems
 from adjoint.native.plan.arena import Arena, Use
 from adjoint.native.plan.assembly import is_number, number_as
 from adjoint.native.plan.classify import reduction_of
@@ -195,7 +195,7 @@ class Planner:
     def _step(self, group: Group | Node, needed: set[Node]) -> None:
         if isinstance(group, Node):
             made = {"matmul": multiplying.multiply, "slide": sliding.slide, "taps": sliding.taps,
-                    "assemble": Planner._assemble, "loop": Planner._turn}  # fmt: skip
+                    "system": systems.step, "assemble": Planner._assemble, "loop": Planner._turn}  # fmt: skip
             if self.kinds[group] in made:
                 made[self.kinds[group]](self, group)
         elif group.product:
