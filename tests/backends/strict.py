@@ -186,5 +186,7 @@ BACKEND = Backend(
     to_host=lambda a: a.get(),
     shares=lambda a, b: isinstance(a, Strict) and isinstance(b, Strict) and np.shares_memory(a._hidden, b._hidden),
     lacks=lambda f: f"{f.__module__}.{f.__name__}" in LACKS,
+    device_of=lambda a: "strict:0",
+    onto=lambda values, device: values.copy() if isinstance(values, Strict) else strict(values),
 )
-register(Strict, BACKEND)
+register(Strict, BACKEND, device="strict")

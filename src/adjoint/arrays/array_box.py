@@ -17,6 +17,7 @@ from adjoint.arrays.methods import adopt
 from adjoint.arrays.pytorch_names import PyTorchNames, exchanged
 from adjoint.core.backend import alone, backend_of
 from adjoint.core.box import Box, raw, stays_in_index, varies
+from adjoint.core.device import device_of
 from adjoint.core.elsewhere import answer_names
 from adjoint.core.errors import ArgumentError, DeviceError, DTypeError, LeavesGraphError
 from adjoint.core.foreign import ForeignArrayError, asking
@@ -404,12 +405,12 @@ class ArrayBox(PyTorchNames, Box):
     # The array API's.
     @property
     def device(self) -> str:
-        return "cpu"
+        return device_of(self)
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
-        if device != "cpu" or stream is not None:
-            raise ArgumentError(f"the only device is 'cpu', without streams; got {device!r}, stream={stream!r}")
-        return self
+        if stream is not None:
+            raise ArgumentError(f"arrays move on the stream that is current; got stream={stream!r}")
+        return self.to(device)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """The namespace `adjoint.xp`.

@@ -9,12 +9,19 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.backend import Backend
+from adjoint.core.errors import DeviceError
 
 
 @cache
 def _cupy() -> Any:
-    """CuPy, an extra that few machines have; whoever has one of its arrays has loaded it."""
-    return import_module("cupy")
+    """CuPy, an extra that few machines have."""
+    try:
+        return import_module("cupy")
+    except ImportError:
+        raise DeviceError(
+            "the device 'cuda' needs CuPy, which is not installed: pip install 'adjoint[cuda]'. Without a GPU leave it "
+            "out: arrays are on the CPU"
+        ) from None
 
 
 def _beside(model: Any, values: np.ndarray) -> Any:
@@ -23,6 +30,16 @@ def _beside(model: Any, values: np.ndarray) -> Any:
         return _cupy().asarray(values)
     with model.device:
         return _cupy().asarray(values)
+
+
+def _onto(values: Any, device: str) -> Any:
+    """`values`, of NumPy's or on a GPU, on the GPU of this name; "cuda" is the current one."""
+    cupy, index = _cupy(), device.partition(":")[2]
+    try:
+        with cupy.cuda.Device(int(index) if index else None):
+            return cupy.asarray(values)
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        raise DeviceError(f"the device {device!r} can not be used: {error}") from None
 
 
 def _lacks(function: Any) -> bool:
@@ -39,5 +56,8 @@ BACKEND = Backend(
     to_host=lambda a: _cupy().asnumpy(a),
     shares=lambda a, b: bool(_cupy().may_share_memory(a, b)),  # by addresses, which the host knows
     lacks=_lacks,
-    move="move it: cupy.asarray(a)",
+    move="move it: a.to('cuda') of a tensor, cupy.asarray(a) of an array",
+    device_of=lambda a: f"cuda:{a.device.id}",
+    onto=_onto,
+    from_dlpack=lambda x: _cupy().from_dlpack(x),
 )

@@ -10,18 +10,24 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.device import device_of, is_at, is_device, named
 from adjoint.core.errors import ArgumentError
 from adjoint.core.places import place_of, users_frame, warn_at
 from adjoint.core.registry import by_any_name, operation
 from adjoint.core.types import Array, Axis, DType, Function, Index, ShapeLike
 
-_DEVICES = frozenset(("cuda", "gpu", "hip", "meta", "mps", "tpu", "xpu"))
 _IN_PLACE = (
     *("abs", "acos", "add", "asin", "atan", "bitwise_and", "ceil", "clamp", "cos", "cosh", "div", "exp", "floor"),
     *("lerp", "log", "log10", "log1p", "log2", "masked_fill", "mul", "neg", "pow", "reciprocal", "relu", "round"),
     *("rsqrt", "scatter", "scatter_add", "sigmoid", "sign", "sin", "sinh", "sqrt", "square", "sub", "tan", "tanh"),
     *("tril", "triu", "trunc", "clip", "index_add", "nan_to_num", "addcmul", "addcdiv"),
 )
+
+
+def operation_on(x: Array, device: Any) -> Any:
+    """`x` on `device`; itself if it is there."""
+    name = named(device)
+    return x if is_at(x, name) else operation("moved")(x, name, device_of(x))
 
 
 def _unary(name: str) -> Callable[[Any], Any]:
@@ -307,22 +313,41 @@ class PyTorchNames:
         """``t.astype(other.dtype)``."""
         return self.astype(other.dtype)
 
-    def to(self: Any, dtype: DType = None, *rest: Any, device: Any = "cpu", copy: Any = False, **_: Any) -> Any:
-        """``astype(dtype)``; also takes the only device there is, "cpu", and an array whose dtype is meant."""
-        for given in (dtype, *rest, device):
-            if isinstance(given, str) and given != "cpu" and given.partition(":")[0] in _DEVICES:
-                raise ArgumentError(
-                    f"t.to({given!r}): adjoint computes on the CPU, so there is nothing to move: leave it out"
-                )
-        wanted = [x for x in (dtype, *rest) if x is not None and not isinstance(x, str | bool)]
-        found: Any = wanted[0] if wanted else self.dtype
-        found = found.dtype if isinstance(found, np.ndarray | PyTorchNames) else found  # type: ignore[union-attr]  # arrays
-        same = np.dtype(found) == self.dtype
-        return (self.copy() if copy else self) if same else self.astype(found)
+    def to(self: Any, dtype: DType = None, *rest: Any, device: Any = None, copy: Any = False, **_: Any) -> Any:
+        """This array as another dtype, on another device, or both: as those of an array that is given instead.
+
+        A gradient goes back to where this array is. `self` if there is nothing to do.
+
+        Raises:
+            ArgumentError: for a device that nobody knows.
+            DeviceError: for a device that this machine does not have.
+        """
+        wanted: Any = None
+        for given in (dtype, *rest):
+            if isinstance(given, np.ndarray | PyTorchNames):
+                wanted, device = given.dtype, device_of(given)  # type: ignore[union-attr]  # every array has one
+            elif is_device(given):
+                device = given
+            elif given is not None and not isinstance(given, bool):
+                wanted = given
+        same = wanted is None or np.dtype(wanted) == self.dtype
+        there = self if device is None else operation_on(self, device)
+        if same:
+            return there.copy() if copy and there is self else there
+        return there.astype(wanted)
 
     def cpu(self: Any) -> Any:
-        """This array, which is on the CPU already."""
-        return self
+        """This array on the CPU, as one of NumPy's; see `to`."""
+        return operation_on(self, "cpu")
+
+    def cuda(self: Any, device: Any = "cuda") -> Any:
+        """This array on a GPU, as one of CuPy's; see `to`."""
+        return operation_on(self, f"cuda:{device}" if isinstance(device, int) else device)
+
+    @property
+    def is_cuda(self) -> Any:
+        """Whether this array is on a GPU."""
+        return device_of(self).startswith("cuda")
 
     # -- In place -------------------------------------------------------------------------------------
 

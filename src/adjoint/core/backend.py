@@ -34,6 +34,9 @@ class Backend(NamedTuple):
         shape: the shape of an array, which may know more: how it lies in chunks; None for the plain one.
         spread: ``spread(value, shape)``: `numpy.broadcast_to`, for such a shape.
         move: the call that makes one of these of an array of NumPy's, for messages.
+        device_of: the name of the device where an array is, "cuda:0"; None for a library that computes on the CPU.
+        onto: ``onto(values, device)``: an array of NumPy's or of the library's, on the device of this name.
+        from_dlpack: an array of the library that shares the memory of another's, on the same device.
     """
 
     name: str
@@ -49,19 +52,33 @@ class Backend(NamedTuple):
     shape: Callable[[Any], tuple[int, ...]] | None = None
     spread: Callable[[Any, tuple[int, ...]], Any] = np.broadcast_to
     move: str = "move it: np.asarray(a, like=x)"
+    device_of: Callable[[Any], str] | None = None
+    onto: Callable[[Any, str], Any] | None = None
+    from_dlpack: Callable[[Any], Any] | None = None
 
 
 #: The records known so far, by class; None for a class that has none.
 _KNOWN: dict[type, Backend | None] = {}
 #: The libraries whose records are known, by the first part of their arrays' module.
 _LIBRARIES = frozenset(("cupy", "dask"))
+#: The back ends of devices, by the first part of the device's name.
+_AT: dict[str, Backend] = {}
 _OURS = frozenset((np.ndarray, np.float64, np.float32, np.bool_, np.int64, float, int, bool, complex))
 
 
-def register(kind: type, backend: Backend) -> None:
-    """Let arrays of the class `kind` be those of `backend`."""
+def register(kind: type, backend: Backend, device: str | None = None) -> None:
+    """Let arrays of the class `kind` be those of `backend`, which is that of the devices called `device`."""
     _KNOWN[kind] = backend
     ELSEWHERE[kind] = refuse_mix
+    if device is not None:
+        _AT[device] = backend
+
+
+def backend_at(device: str) -> Backend | None:
+    """The back end of the devices with this name, "cuda"; None if there is none."""
+    if device == "cuda" and device not in _AT:
+        _AT[device] = service("arrays of cupy")
+    return _AT.get(device)
 
 
 def backend_of(x: Array) -> Backend | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-_CPU = "adjoint computes on the CPU, so there is nothing to move or to ask: leave it out"
+_CPU = "arrays are NumPy's, on the CPU, or CuPy's, on a GPU: t.to('cuda') and model.to('cuda') move them"
 _RNG = "adjoint has no global random state: rng = np.random.default_rng(0), then ad.tensor({}), and rng= of layers"
 _LOW = "adjoint has no quantised, sparse or nested tensors; sparse matrices of SciPy's multiply tensors: A @ t"
-_DEVICE = "adjoint computes on the CPU; several processes work together by ad.distributed"
+_DEVICE = "several processes work together by ad.distributed"
 _AMP = "convert what should have another precision: t.astype(np.float32), model.astype(np.float32)"
 
 
@@ -198,7 +198,7 @@ SENTENCES: dict[str, dict[str, str]] = {
         "chain": "optimisers have settings: optim.AdamW(…, weight_decay=…), nn.utils.clip_grad_norm_",
     },
     "tensor": {
-        **_each("cuda mps xpu is_cuda is_mps get_device pin_memory is_pinned share_memory_ record_stream", _CPU),
+        **_each("mps xpu is_mps get_device pin_memory is_pinned share_memory_ record_stream", _CPU),
         **_each("bfloat16 char byte", "t.astype(dtype), by a dtype of NumPy's"),
         **_each("to_sparse to_dense coalesce is_sparse is_quantized dequantize", _LOW),
         **_each("normal_ uniform_ bernoulli_ random_ exponential_ cauchy_ log_normal_ geometric_",
@@ -289,10 +289,10 @@ SENTENCES: dict[str, dict[str, str]] = {
         "new_empty": "t.new_zeros(shape)",
         "new": "t.new_tensor(data)",
         "retains_grad": "t.retain_grad() before the backward pass, then t.grad",
-        "is_cpu": "True: adjoint computes on the CPU",
+        "is_cpu": "t.device == 'cpu'",
     },
     "module": {
-        **_each("cuda xpu to_empty share_memory", _CPU),
+        **_each("xpu to_empty share_memory", _CPU),
         "bfloat16": _AMP,
         "compile": "ad.compile(model)",
         "half": _AMP,

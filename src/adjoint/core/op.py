@@ -81,7 +81,7 @@ class Op:
         flags: ``commutative``, ``idempotent`` …, for rewrites; ``real`` refuses derivatives by complex numbers;
             ``selects``, ``moves``, ``pads`` and ``finite`` say what becomes of zeros (docs/add_an_op.md); ``raises``
             that its values may be such that it raises, as a singular matrix; ``collective`` that other processes give
-            a part of its result.
+            a part of its result; ``crosses`` that this may be another library's array.
         memory: whether the result is a view, and how it lies.
         answers: the NumPy callables for which this operation stands.
         samples, errors: calls for the tests that walk the registry.

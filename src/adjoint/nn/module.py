@@ -7,6 +7,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from adjoint.core.backend import beside
+from adjoint.core.device import is_device, named, on_device
 from adjoint.core.elsewhere import Elsewhere, answer_names
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.types import Array, DType
@@ -198,21 +200,34 @@ class Module:
         return self.astype(np.float32)
 
     def cpu(self: Self) -> Self:
-        """This module, which is on the CPU already."""
-        return self
+        """``to("cpu")``."""
+        return self.to("cpu")
 
-    def to(self: Self, dtype: DType = None, *, device: Any = "cpu") -> Self:
-        """``astype(dtype)``; also takes the only device there is, "cpu".
+    def cuda(self: Self, device: Any = "cuda") -> Self:
+        """``to("cuda")``."""
+        return self.to(f"cuda:{device}" if isinstance(device, int) else device)
+
+    def to(self: Self, dtype: DType = None, *, device: Any = None) -> Self:
+        """Give every parameter and buffer another dtype (as `astype`), or move it to a device, or both.
+
+        The parameters stay the same objects; their gradients are forgotten. Make the optimiser afterwards: it keeps
+        its values beside its parameters.
 
         Raises:
-            ArgumentError: for another device.
+            ArgumentError: for a device that nobody knows.
+            DeviceError: for a device that this machine does not have.
         """
-        for place in (dtype, device):
-            if isinstance(place, str) and place != "cpu":
-                raise ArgumentError(
-                    f"to({place!r}): adjoint computes on the CPU; leave it out, or pass a dtype of NumPy's"
-                )
-        return self if dtype is None or isinstance(dtype, str) else self.astype(dtype)
+        if is_device(dtype):
+            dtype, device = None, dtype
+        if dtype is not None:
+            self.astype(dtype)
+        if device is not None:
+            place, state = named(device), self._state()
+            for tensor, moved in [(t, on_device(t.data, place)) for t in state.values()]:  # all of them, or none
+                if moved is not tensor.data:
+                    tensor.data = moved
+                    tensor.node = leaf(tensor.shape, tensor.dtype) if tensor.node is not None else None
+        return self
 
     def add_module(self, name: str, module: Module | None) -> None:
         """``setattr(self, name, module)``."""
@@ -267,7 +282,7 @@ class Module:
         if wrong:
             raise ShapeError(f"load_state_dict: shapes differ: {'; '.join(wrong)}")
         for name, value in values.items():
-            own[name].data[...] = value
+            own[name].data[...] = beside(own[name].data, value)
             mutations.note(own[name].data)
         return Loaded(missing, unexpected)
 

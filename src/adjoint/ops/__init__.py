@@ -22,6 +22,7 @@ from adjoint.ops.shape import copying, repeating, reshaping, restrided, turning 
 
 # What loads when it is first asked for: the names of operations, and those that NumPy has for what they answer.
 _RARER = {
+    "devices": "moved",
     "creation": (
         "apply_along_axis apply_over_axes array2string array_repr array_str common_type delete diag_indices_from "
         "full_like geomspace insert isin ix_ linspace logspace meshgrid min_scalar_type piecewise ravel_multi_index "

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.backend import is_foreign
 from adjoint.core.box import Box
-from adjoint.core.errors import ArgumentError
+from adjoint.core.device import named
 from adjoint.core.types import Array, DType
 from adjoint.tape.tensor import Tensor
 
@@ -17,8 +18,8 @@ def _size(size: tuple[Any, ...]) -> Any:
 
 
 def _made(array: Array, requires_grad: bool, on: Any) -> Tensor:
-    device(on)
     made = array if isinstance(array, Tensor) else Tensor(array)
+    made = made.to(device=on)
     return made.requires_grad_() if requires_grad else made
 
 
@@ -78,10 +79,12 @@ def from_numpy(array: np.ndarray) -> Tensor:
     return Tensor(array)
 
 
-def as_tensor(data: Any, dtype: DType = None, device: Any = "cpu") -> Any:
+def as_tensor(data: Any, dtype: DType = None, device: Any = None) -> Any:
     """`data` as a tensor, which shares its memory if it is an array of `dtype`; a tensor of `dtype` is given back."""
     if isinstance(data, Box):
-        return data if dtype is None or data.dtype == dtype else data.astype(dtype)  # type: ignore[attr-defined]  # of arrays
+        return data.to(dtype, device=device)  # type: ignore[attr-defined]  # of arrays
+    if is_foreign(data):
+        return Tensor(data, dtype=dtype).to(device=device)
     return _made(np.asarray(data, dtype), False, device)
 
 
@@ -91,11 +94,9 @@ def is_tensor(x: Array) -> bool:
 
 
 def device(type: Any = "cpu") -> str:
-    """The only device there is, "cpu".
+    """The name of a device: "cpu", or "cuda" and "cuda:1" for a GPU, whose arrays are CuPy's.
 
     Raises:
         ArgumentError: for another one.
     """
-    if str(type).partition(":")[0] != "cpu":
-        raise ArgumentError(f"adjoint computes on the CPU; got device {type!r}. Leave it out, or say 'cpu'")
-    return "cpu"
+    return named(type)

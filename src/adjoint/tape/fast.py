@@ -39,6 +39,7 @@ def eligible(op: Any) -> bool:
         and not (op.joint or op.multiple)
         and len(op.inputs) <= len(_INPUTS)
         and op.inputs[0][0] != "*"
+        and "crosses" not in op.flags
     )
 
 

@@ -512,16 +512,18 @@ def fast_path_of(op: Op) -> Callable[..., Any] | None:
 install(Tensor, fast_path_of)  # type: ignore[arg-type]  # operators are eligible: they have one
 
 
-def tensor(data: Any, dtype: DType = None, requires_grad: bool = False) -> Tensor:
+def tensor(data: Any, dtype: DType = None, requires_grad: bool = False, *, device: Any = None) -> Tensor:
     """A new tensor with a copy of `data`.
 
     Args:
         data: numbers, nested sequences of numbers, or an array.
         dtype: its type; taken from the data if not given (Python floats are float64, as in NumPy).
         requires_grad: collect a gradient in `grad` when `backward` is called on a result.
+        device: "cpu", or "cuda" for a GPU; where the data are, if not given.
 
     Raises:
         DTypeError: if whole numbers or truth values should carry a gradient.
+        DeviceError: if this machine does not have the device.
 
     Example:
         >>> import adjoint as ad
@@ -535,4 +537,5 @@ def tensor(data: Any, dtype: DType = None, requires_grad: bool = False) -> Tenso
         made = Tensor(values, dtype=dtype)
     else:
         made = Tensor(np.array(data.numpy() if isinstance(data, Tensor) else data, dtype=dtype))
+    made = made if device is None else made.to(device=device)
     return made.requires_grad_() if requires_grad else made

@@ -36,6 +36,7 @@ WITHOUT: dict[str, str] = {
             "det_keeping_factors packed_lu slogdet_keeping_factors lu_solved solve_keeping_factors",
             "keeps LAPACK's factors; other libraries' arrays go the way without them",
         ),
+        ("moved", "its result is on the CPU, if nobody says where; `tests/backends/test_devices.py` says"),
         ("lstm_steps", "all steps are written into buffers of NumPy's; `nn.LSTMCell` runs a step at a time"),
         (
             "banded_solve convolution discrete_lyapunov frechet_of_exponential frechet_of_logarithm lyapunov "

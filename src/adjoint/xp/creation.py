@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from adjoint.core.box import Box
+from adjoint.core.device import exchanged
 from adjoint.core.errors import ArgumentError
 from adjoint.ops.creation import full_like as full_like_of
 from adjoint.tape.tensor import Tensor
@@ -62,15 +63,16 @@ def _cast(x: Any, dtype: Any) -> Array:
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
-    """A tensor that shares the memory of an array of another library.
+    """A tensor that shares the memory of an array of another library; one on a GPU is copied there, and is CuPy's.
 
     Args:
-        x: an array on the CPU, with ``__dlpack__``: of NumPy, PyTorch, JAX, …
-        device: None or ``"cpu"``.
+        x: an array with ``__dlpack__``: of NumPy, PyTorch, JAX, …
+        device: where it shall be; None for where it is.
         copy: True to copy; False to refuse where sharing is not possible.
 
     Raises:
         LeavesGraphError: if `x` is a tensor in a graph.
+        DeviceError: if `x` is on a device that this machine or adjoint can not use.
 
     Example:
         >>> import numpy as np, adjoint as ad
@@ -80,8 +82,8 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
         >>> t
         tensor([5., 2.])
     """
-    on_cpu(device)
-    return Tensor(np.from_dlpack(x, device=device, copy=copy))
+    shared = Tensor(exchanged(x, copy))
+    return shared if device is None else shared.to(device=device)
 
 
 def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None) -> Array:

@@ -36,7 +36,7 @@ assert_type(t.gather(1, t.argmax(dim=1)), ad.Tensor)
 values, indices = t.max(dim=0)
 assert_type(ad.zeros(2, 3), ad.Tensor)
 
-t.cuda()  # expected: attr-defined
+t.mps()  # expected: attr-defined
 t.summ()  # expected: attr-defined
 t.mean(axes=0)  # expected: call-arg
 t.mean(axis="x")  # expected: arg-type
