@@ -28,6 +28,7 @@ NAMES = (
     "graph",
     "native",
     "compile",
+    "ready",
     "checkpoint",
     "memory",
     "growth",

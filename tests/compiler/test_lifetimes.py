@@ -75,7 +75,7 @@ def parts(f):
     """Weak references to all that a compiled function has."""
     recording = f._latest
     native = recording.runner.native
-    segment = native._steps[0].segment
+    segment = native.driver.steps[0].segment
     return [
         ("function", weakref.ref(f)),
         ("recording", weakref.ref(recording)),

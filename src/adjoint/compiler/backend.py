@@ -66,13 +66,11 @@ class Runner:
         execution: how it is run now.
         native: the native program, or None.
         reason: why there is none; empty while it is being made, and once it is there.
-        loops: what there is to say of turns that repeat: which are loops of native code, and why others are not.
     """
 
     def __init__(self, graph: Graph, into: dict[int, int], backend: str, wait: bool, fastmath: bool) -> None:
         self.graph, self.reason = graph, ""
         self.native: Any = None
-        self.loops: list[str] = []
         self._stays = self._ran = False
         self.execution = Execution(self._by_numpy, {})
         if backend == "numpy":
@@ -108,18 +106,9 @@ class Runner:
     def _compile(self, into: dict[int, int], fastmath: bool) -> None:
         graph = self.graph
         try:
-            from adjoint.graph.roll import roll
-            from adjoint.graph.rules import EXACT
-            from adjoint.native import build, not_native
+            from adjoint.native.stored import program
 
-            rolled = roll(graph, not_native)
-            simple = graph if rolled is None else rolled.graph
-            simple = simple.rewritten(EXACT)  # what NumPy gives, also where more accurate rules give something else
-            checks = [_check(guard) for guard in simple.guards if guard.question not in SEEN]
-            seen = [guard.node for guard in simple.guards if guard.question in SEEN]
-            native = build(
-                simple.inputs, simple.outputs, fastmath=fastmath, into=into, checks=checks, seen=seen, exact=True
-            )
+            native = program(graph, into, fastmath, lambda: _built(graph, into, fastmath))
         except Exception as error:  # whatever went wrong, NumPy's program is there and right
             self.reason = f"{type(error).__name__}: {error}"
             say(1, lambda: f"adjoint: {graph.name} stays with NumPy: {self.reason}")
@@ -129,10 +118,31 @@ class Runner:
             execution = Execution(_verified(graph, execution, graph.schedule.function()), native.into)
         if self._stays:
             return
-        self.native, self.execution, self.loops = native, execution, rolled.said if rolled else []
-        say(1, lambda: f"adjoint: {graph.name} is native: {len(native.kernels)} kernels")
+        self.native, self.execution = native, execution
+        say(1, lambda: f"adjoint: {graph.name} is native: {native.count} kernels")
         say(3, lambda: str(native.listing()))
         say(4, lambda: native.llvm)
+
+    @property
+    def loops(self) -> list[str]:
+        """What there is to say of turns that repeat: which are loops of native code, and why others are not."""
+        return [] if self.native is None else list(self.native.loops)
+
+
+def _built(graph: Graph, into: dict[int, int], fastmath: bool) -> Any:
+    """The native program of `graph`."""
+    from adjoint.graph.roll import roll
+    from adjoint.graph.rules import EXACT
+    from adjoint.native import build, not_native
+
+    rolled = roll(graph, not_native)
+    simple = graph if rolled is None else rolled.graph
+    simple = simple.rewritten(EXACT)  # what NumPy gives, also where more accurate rules give something else
+    checks = [_check(guard) for guard in simple.guards if guard.question not in SEEN]
+    seen = [guard.node for guard in simple.guards if guard.question in SEEN]
+    native = build(simple.inputs, simple.outputs, fastmath=fastmath, into=into, checks=checks, seen=seen, exact=True)
+    native.loops = rolled.said if rolled else []
+    return native
 
 
 def _check(guard: Guard) -> tuple[Node, np.ndarray]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,9 +10,9 @@ import numpy as np
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import Node, in_order
 from adjoint.native.call import array_entry
-from adjoint.native.call.driver import Driver, NativeStep, NumpyStep
+from adjoint.native.call.driver import Driver, NativeStep, NumpyStep, Runnable
 from adjoint.native.call.segment import Segment
-from adjoint.native.codegen.jit import Module, compiled
+from adjoint.native.codegen.jit import Module, assembly_of, compiled, module_text
 from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.lower import table as lowering
 from adjoint.native.plan import systems
@@ -23,6 +22,8 @@ from adjoint.native.plan.loops import is_loop
 from adjoint.native.plan.partition import partition, used_later
 from adjoint.native.plan.piecewise import followed
 from adjoint.native.plan.planner import Plan, Planner, functions_of
+from adjoint.native.plan.recipe import kind_of as array_kind
+from adjoint.native.plan.recipe import recipe_of
 
 if TYPE_CHECKING:
     from adjoint.native.report.listing import Listing
@@ -38,7 +39,7 @@ class KernelRecord(NamedTuple):
     written: int
 
 
-class Program:
+class Program(Runnable):
     """What leads from `inputs` to `outputs`, compiled for this processor; made by `build`.
 
     Called with one array an input, ``program(*arrays)`` gives a list of new arrays, one a result.
@@ -57,14 +58,13 @@ class Program:
 
     Attributes:
         run: the same call with the least overhead: a built-in function, if everything is native.
-        whole: whether everything is native, in one call.
-        held: of a whole program, `run` with a list before the arrays, which gets the results too; see `Segment`.
-        long: whether other threads run while a native step does.
+        whole, held, long: see `Runnable`.
         kernels: a `KernelRecord` for each native step, in the order in which they run.
         modules: the code of these, without repetitions.
         plans: of the segments.
         into: those of `into` that a call writes.
-        given: nodes of the results of a call.
+        given: what the results of a call are: shapes, dtypes and labels.
+        loops: what there is to say of turns that repeat: which are loops of native code, and why others are not.
 
     Raises:
         ArgumentError: from a call with other shapes, or another number of arrays.
@@ -90,6 +90,7 @@ class Program:
         exact: bool = False,
     ) -> None:
         self.fastmath, self.exact = fastmath, exact
+        self.loops: list[str] = []
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
         everything = followed(primitive([*self.outputs, *(node for node, _ in checks), *seen]))
         values = everything[: len(outputs)]
@@ -104,25 +105,20 @@ class Program:
         self._parts = partition(nodes, kinds, everything)
         # With one segment alone its results are the program's: arguments and repeated values among them too.
         stored = all(_is_stored(n) for n in (*values, *(node for node, _ in self._checks)))
-        self.whole = stored and [native for native, _ in self._parts] == [True]
+        whole = stored and [native for native, _ in self._parts] == [True]
         # The last segment writes all that goes into arguments, if nothing can fail after it.
         self._writing = self._parts[-1][1] if stored and self._parts and self._parts[-1][0] else None
-        self.into = dict(into or {}) if self._writing is not None and array_entry.supported() else {}
-        self.given = [node for i, node in enumerate(outputs) if i not in self.into]
-        self._results = [node for i, node in enumerate(values) if i not in self.into]
-        self._writes = [(values[i], self.inputs[k]) for i, k in self.into.items()]
-        self._assemble(kinds, reasons, self._results)
-        self.long = any(step.segment.long for step in self._steps if isinstance(step, NativeStep))
-        first = self._steps[0] if self.whole else None
-        alone = first if isinstance(first, NativeStep) else None
-        self._every: Callable[..., Any] = alone.segment.run if alone else self._driver.schedule().function(spread=True)
-        self.held = alone.segment.held if alone else None
-        self.run: Callable[..., Any] = self._by_numpy_if_outside if held and not exact else self._every
+        into = dict(into or {}) if self._writing is not None and array_entry.supported() else {}
+        results = [node for i, node in enumerate(values) if i not in into]
+        self._writes = [(values[i], self.inputs[k]) for i, k in into.items()]
+        kept = [node for i, node in enumerate(outputs) if i not in into]
+        super().__init__(self._assembled(kinds, reasons, results, kept, whole), into, whole)
+        if held and not exact:
+            self._every, self.run = self.run, self._by_numpy_if_outside
 
-    def __call__(self, *arrays: Any) -> Any:
-        return self.run(*arrays)
-
-    def _assemble(self, kinds: dict[Node, str], reasons: dict[Node, str], results: list[Node]) -> None:
+    def _assembled(
+        self, kinds: dict[Node, str], reasons: dict[Node, str], results: list[Node], kept: list[Node], whole: bool
+    ) -> Driver:
         """Plan the segments, have their code made, and put them in order with NumPy's steps."""
         slots: dict[Node, int] = {node: i for i, node in enumerate(self.inputs)}
         checked = [node for node, _ in self._checks]
@@ -130,46 +126,50 @@ class Program:
         natively = {node for native, part in self._parts if native for node in part}
         asked = [(node, answer) for node, answer in self._checks if node not in natively]
         later = used_later(self._parts, [*results, *written, *(node for node, _ in asked)])
-        self._steps: list[NumpyStep | NativeStep] = []
+        steps: list[NumpyStep | NativeStep] = []
         planned: dict[int, tuple[list[Node], Planner, Plan]] = {}
         for native, part in self._parts:
             if native:
                 inside, here = set(part), part is self._writing
                 writes = self._writes if here else []
-                checks = [(n, answer) for n, answer in self._checks if n in inside or self.whole]
-                outs = results if self.whole else [n for n in part if n in later[id(part)]]
-                if here and not self.whole:
+                checks = [(n, answer) for n, answer in self._checks if n in inside or whole]
+                outs = results if whole else [n for n in part if n in later[id(part)]]
+                if here and not whole:
                     outs = [n for n in outs if n in results]
                 planner = Planner(part, {n: kinds[n] for n in part}, outs, self.fastmath, writes, checks)
                 planned[id(part)] = outs, planner, planner.plan()
-        functions = [function for _, _, plan in planned.values() for function in functions_of(plan)]
-        kernels = {f.key: kernel for f, kernel in zip(functions, compiled(functions), strict=True)}
+        self._functions = {f.key: f for _, _, plan in planned.values() for f in functions_of(plan)}
+        kernels = dict(zip(self._functions, compiled(list(self._functions.values())), strict=True))
         self.modules: list[Module] = list(dict.fromkeys(kernel.module for kernel in kernels.values()))
-        self.plans: list[Plan] = []
+        # For reports: what each step does, and gives.
+        self.told: list[NumpyStep | tuple[Plan, Sequence[Node]]] = []
+        self.results = results
         for native, part in self._parts:
             if native:
                 outs, planner, plan = planned[id(part)]
-                takes = list(self.inputs) if self.whole else planner.takes(self.inputs)
+                takes = list(self.inputs) if whole else planner.takes(self.inputs)
                 for node in (*takes, *outs):
                     slots.setdefault(node, len(slots))
                 own = {function.key: kernels[function.key] for function in functions_of(plan)}
-                segment = Segment(takes, plan, outs, own, self.exact)
-                self._steps.append(NativeStep(segment, [slots[n] for n in takes], [slots[n] for n in outs]))
-                self.plans.append(plan)
+                segment = Segment(recipe_of(plan, takes, outs), own, self.exact)
+                steps.append(NativeStep(segment, [slots[n] for n in takes], [slots[n] for n in outs]))
+                self.told.append((plan, outs))
             else:
                 for node in part:
                     for arg in node.args:
                         slots.setdefault(arg, len(slots))
                     slots.setdefault(node, len(slots))
-                    self._steps.append(NumpyStep(node, [slots[a] for a in node.args], slots[node], reasons[node]))
+                    step = NumpyStep(node, [slots[a] for a in node.args], slots[node], reasons[node])
+                    steps.append(step)
+                    self.told.append(step)
         for node in (*results, *checked, *written):
             slots.setdefault(node, len(slots))
-        self._driver = Driver(
-            self.inputs,
+        return Driver(
+            list(map(array_kind, self.inputs)),
             len(slots),
-            self._steps,
+            steps,
             {slots[n]: n.value for n in slots if n.kind == "constant"},
-            [(slots[n], node) for n, node in zip(results, self.given, strict=True)],
+            [(slots[n], array_kind(node)) for n, node in zip(results, kept, strict=True)],
             {slots[node]: answer for node, answer in asked},
             self.exact,
         )
@@ -179,16 +179,14 @@ class Program:
         results = self._every(*arrays)
         return Graph(self.inputs, self.outputs).run(arrays) if results is None else results
 
-    @cached_property
-    def parted(self) -> tuple[Callable[..., Any], Callable[..., Any] | None, int, list[int | str]]:
-        """Of a program that writes arguments, and is not whole: what comes first, and the segment that writes.
+    @property
+    def made(self) -> Program:
+        """The program itself, where another one is read from disk."""
+        return self
 
-        With the number of its arguments, and where the results are then: see `Driver.parted`.
-        """
-        schedule, places = self._driver.parted()
-        last = self._steps[-1]
-        assert isinstance(last, NativeStep)
-        return schedule.function(spread=True), last.segment.held, len(last.args), places
+    @property
+    def plans(self) -> list[Plan]:
+        return [told[0] for told in self.told if not isinstance(told, NumpyStep)]
 
     @property
     def kernels(self) -> list[KernelRecord]:
@@ -206,17 +204,17 @@ class Program:
         """
         from adjoint.native.report.listing import Listing
 
-        return Listing(self.inputs, self._results, self._steps, (inputs, outputs))
+        return Listing(self.inputs, self.results, self.told, (inputs, outputs))
 
     @property
     def llvm(self) -> str:
-        """The code that LLVM was given."""
-        return "\n".join(module.text for module in self.modules)
+        """The code that LLVM is given for it."""
+        return module_text(list(self._functions.values()))
 
     @property
     def assembly(self) -> str:
         """This processor's instructions for it."""
-        return "\n".join(module.assembly for module in self.modules)
+        return assembly_of(self.llvm)
 
 
 def _is_stored(node: Node) -> bool:

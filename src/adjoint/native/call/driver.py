@@ -1,9 +1,9 @@
-"""The schedule of a program that runs partly natively: segments, and NumPy's steps between them."""
+"""A program that runs, partly natively: segments, and NumPy's steps between them, in one schedule."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from adjoint.graph.graph import as_captured, depends_on_values
 from adjoint.graph.node import Node
 from adjoint.graph.schedule import Schedule, ScheduledCall, numpy_step
 from adjoint.native.call.segment import Segment, fitted
+from adjoint.native.plan.recipe import ArrayKind
 
 
 class NumpyStep(NamedTuple):
@@ -36,20 +37,20 @@ class Driver(NamedTuple):
     """What is run, in terms of slots for values.
 
     Attributes:
-        inputs: the nodes of the arguments, which are in the first slots.
+        inputs: what the arguments are, which are in the first slots.
         slots: how many there are.
         steps: in order.
         constants: what is in slots from the beginning.
-        gives: the slots of the results, and their nodes.
+        gives: the slots of the results, and what these are.
         asked: what must be in a slot, bit by bit.
         exact: refuse arguments of other dtypes, and values of other shapes than when the program was recorded.
     """
 
-    inputs: Sequence[Node]
+    inputs: Sequence[ArrayKind]
     slots: int
     steps: Sequence[NumpyStep | NativeStep]
     constants: Mapping[int, Any]
-    gives: Sequence[tuple[int, Node]]
+    gives: Sequence[tuple[int, ArrayKind]]
     asked: Mapping[int, np.ndarray]
     exact: bool
 
@@ -89,14 +90,14 @@ class Driver(NamedTuple):
         early: list[ScheduledCall] = []
         late: list[ScheduledCall] = []
         outputs: list[int] = []
-        for slot, node in self.gives:
+        for slot, kind in self.gives:
             if slot in fresh:
                 fresh.discard(slot)
                 outputs.append(slot)
             else:
                 outputs.append(self.slots + len(early) + len(late))
                 (late if slot in final else early).append(
-                    ScheduledCall(partial(np.array, dtype=node.dtype), (slot,), outputs[-1])
+                    ScheduledCall(partial(np.array, dtype=kind.dtype), (slot,), outputs[-1])
                 )
         return early, late, outputs
 
@@ -122,7 +123,7 @@ class Driver(NamedTuple):
         used = {slot for step in self.steps if isinstance(step, NumpyStep) for slot in step.args}
         used |= {slot for slot, _ in self.gives} | set(self.asked)
         look = _check_exactly if self.exact else _fitted
-        return [ScheduledCall(partial(look, node), (k,), k) for k, node in enumerate(self.inputs) if k in used]
+        return [ScheduledCall(partial(look, kind), (k,), k) for k, kind in enumerate(self.inputs) if k in used]
 
     def _asked(self, slot: int) -> list[ScheduledCall]:
         return [ScheduledCall(partial(_same, self.asked[slot]), (slot,), None)] if slot in self.asked else []
@@ -133,15 +134,54 @@ def _same(answer: np.ndarray, value: Any) -> bool:
     return bool(np.asarray(value, answer.dtype).tobytes() == answer.tobytes())
 
 
-def _fitted(node: Node, array: Any) -> np.ndarray:
-    return fitted([node], [array])[0]
+def _fitted(kind: ArrayKind, array: Any) -> np.ndarray:
+    return fitted([kind], [array])[0]
 
 
-def _check_exactly(node: Node, array: Any) -> Any:
+def _check_exactly(kind: ArrayKind, array: Any) -> Any:
     """Refuse an array of another shape or dtype."""
-    if np.shape(array) != node.shape or (isinstance(array, np.ndarray) and array.dtype != node.dtype):
+    if np.shape(array) != kind.shape or (isinstance(array, np.ndarray) and array.dtype != kind.dtype):
         raise ArgumentError(
-            f"the program was built for dtype {node.dtype} and shape {node.shape} of {node.label}; got "
+            f"the program was built for dtype {kind.dtype} and shape {kind.shape} of {kind.label}; got "
             f"{np.asarray(array).dtype} and {np.shape(array)}: build one for these, native.build(…)"
         )
     return array
+
+
+class Runnable:
+    """A program that is ready to run.
+
+    Args:
+        driver: what is run.
+        into: outputs that a call writes over an input: by their number, that input's.
+        whole: whether everything is native, in one call.
+
+    Attributes:
+        run: a call: one array an input, and a list of new arrays; a built-in function, if the program is whole.
+        held: of a whole program, `run` with a list before the arrays, which gets the results too; see `Segment`.
+        long: whether other threads run while a native step does.
+        given: what the results of a call are.
+    """
+
+    def __init__(self, driver: Driver, into: Mapping[int, int], whole: bool) -> None:
+        self.driver, self.into, self.whole = driver, dict(into), whole
+        self.given = [kind for _, kind in driver.gives]
+        segments = [step.segment for step in driver.steps if isinstance(step, NativeStep)]
+        self.long = any(segment.long for segment in segments)
+        self.count = sum(len(segment.recipe.tasks) for segment in segments)
+        self.held = segments[0].held if whole else None
+        self.run: Callable[..., Any] = segments[0].run if whole else driver.schedule().function(spread=True)
+
+    def __call__(self, *arrays: Any) -> Any:
+        return self.run(*arrays)
+
+    @cached_property
+    def parted(self) -> tuple[Callable[..., Any], Callable[..., Any] | None, int, list[int | str]]:
+        """Of a program that writes arguments, and is not whole: what comes first, and the segment that writes.
+
+        With the number of its arguments, and where the results are then: see `Driver.parted`.
+        """
+        schedule, places = self.driver.parted()
+        last = self.driver.steps[-1]
+        assert isinstance(last, NativeStep)
+        return schedule.function(spread=True), last.segment.held, len(last.args), places

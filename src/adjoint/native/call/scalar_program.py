@@ -8,7 +8,7 @@ from typing import Any
 from adjoint.core.errors import NotSupportedError
 from adjoint.graph.node import Node, in_order
 from adjoint.native.call.scalar_entry import Form, builtin, supported
-from adjoint.native.codegen.jit import Function, compiled
+from adjoint.native.codegen.jit import Function, assembly_of, compiled
 from adjoint.native.codegen.llvm_text import Code, Value, key_of
 from adjoint.native.lower.table import applied, lowered
 from adjoint.native.plan.classify import kind_of
@@ -61,7 +61,7 @@ class Numbers:
     @property
     def assembly(self) -> str:
         """This processor's instructions for it."""
-        return self.module.assembly
+        return assembly_of(self.module.text)
 
 
 def _written(inputs: Sequence[Node], outputs: Sequence[Node], fastmath: bool) -> Function:

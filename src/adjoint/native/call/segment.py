@@ -1,37 +1,35 @@
-"""A segment: the steps of a plan that run in one native call, with the memory that they use."""
+"""A segment: the tasks of a recipe that run in one native call, with the memory that they use."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, SharedMemoryError
 from adjoint.core.memory import overlap
-from adjoint.graph.node import Node, is_repeated
 from adjoint.native.call import array_entry as entry
 from adjoint.native.call import pool
 from adjoint.native.codegen import cpython
 from adjoint.native.codegen.jit import Kernel
 from adjoint.native.codegen.loop_nest import Split
-from adjoint.native.plan.planner import FLAG, Plan, Step, bytes_of, slots_of
+from adjoint.native.plan.planner import bytes_of
+from adjoint.native.plan.recipe import ArrayKind, Recipe, Task
 
 Call = Callable[..., Any]
 Kernels = Mapping[str, Kernel]
 # Steps that move more bytes than this, or multiply as long, are interrupted between: 10 to 50 ms.
 PATIENCE = 1 << 27
+LONG = 1 << 20  # so many in all take longer than it takes to let other threads run meanwhile
 
 
 class Segment:
     """Arrays in, a list of new arrays out, and some of the arrays written; None if a check failed.
 
     Args:
-        inputs: a node for each array.
-        plan: the steps.
-        outputs: what is given.
-        kernels: the code of the steps, by the key of its function.
+        recipe: what is done, and with which arrays.
+        kernels: the code of the tasks, by the key of its function.
         exact: refuse arrays of another dtype, instead of converting them.
 
     `run` is the built-in function, and `held` the same with a list before the arrays, which gets the results too,
@@ -39,13 +37,9 @@ class Segment:
     other threads run meanwhile.
     """
 
-    def __init__(
-        self, inputs: Sequence[Node], plan: Plan, outputs: Sequence[Node], kernels: Kernels, exact: bool = False
-    ) -> None:
-        self.inputs, self.outputs, self.plan, self.kernels, self.exact = inputs, outputs, plan, kernels, exact
-        place = {node: i for i, node in enumerate(inputs)}
-        self.targets = [place[node] for node in plan.targets]
-        self.long = _is_long(plan)
+    def __init__(self, recipe: Recipe, kernels: Kernels, exact: bool = False) -> None:
+        self.recipe, self.kernels, self.exact = recipe, kernels, exact
+        self.long = sum(task.work for task in recipe.tasks) > LONG
         self._instances = [_Instance(self, self._slow)]
         self.run: Call = self._instances[0].run
         self.held: Call | None = entry.held(self._instances[0].words) if entry.supported() else None
@@ -55,14 +49,15 @@ class Segment:
 
         Nothing of Python's comes after what is written, so the native function itself calls it.
         """
-        arrays = fitted(self.inputs, args, self.exact)
-        for i in self.targets:
+        inputs, targets = self.recipe.inputs, self.recipe.targets
+        arrays = fitted(inputs, args, self.exact)
+        for i in targets:
             if arrays[i] is not args[i] or not args[i].flags.writeable:
                 raise SharedMemoryError(
-                    f"{self.inputs[i].label} is to be written; got an array that is read-only, or lies otherwise: pass "
+                    f"{inputs[i].label} is to be written; got an array that is read-only, or lies otherwise: pass "
                     f"a copy of it"
                 )
-        if self.targets and overlap((x, i in self.targets) for i, x in enumerate(args)):
+        if targets and overlap((x, i in targets) for i, x in enumerate(args)):
             raise SharedMemoryError("an array that is to be written shares memory with another argument: pass a copy")
         free = next((known for known in self._instances if not known.words[entry.PROGRAM.number("busy")]), None)
         if free is None:
@@ -80,34 +75,31 @@ class _Instance:
     """A native function with an arena of its own."""
 
     def __init__(self, segment: Segment, slow: Call) -> None:
-        plan, inputs, outputs = segment.plan, segment.inputs, segment.outputs
+        recipe = segment.recipe
+        inputs, outputs, constants = recipe.inputs, recipe.outputs, recipe.constants
         count = len(inputs) + len(outputs)
-        arena = np.empty(plan.arena.size // 8 + 8, np.int64)
+        arena = np.empty(recipe.arena // 8 + 8, np.int64)
         start = -(-arena.ctypes.data // 64) * 64
-        constants = [n.value if is_repeated(n) else np.ascontiguousarray(n.value) for n in plan.constants]
         flag = np.zeros(1, np.int64)
-        slots = slots_of(plan, inputs, outputs)
-        arena_slot = count + len(constants)
-        slots[FLAG] = arena_slot + 1
         block = np.array([0] * count + [c.ctypes.data for c in constants] + [start, flag.ctypes.data], np.int64)
-        params = _params(plan, slots, arena_slot, segment.kernels)
-        steps = np.array([*_calls(plan, segment.kernels, params), 0], np.int64)
+        params = _params(recipe.tasks, segment.kernels)
+        steps = np.array([*_calls(recipe, segment.kernels, params), 0], np.int64)
         if any(p.parts is not None for p in params):
             pool.ready()
-        dims = [np.array([*node.shape, 0], np.int64) for node in (*inputs, *outputs)]
+        dims = [np.array([*kind.shape, 0], np.int64) for kind in (*inputs, *outputs)]
         self.kinds = np.zeros((len(inputs) + 1, entry.KIND.size // 8), np.int64)
-        for i, (node, d) in enumerate(zip(inputs, dims, strict=False)):
-            number = 0 if node.shape else id(node.dtype.type)
-            flags = entry.GOOD | (entry.WRITEABLE if i in segment.targets else 0)
+        self.targets = recipe.targets
+        for i, (kind, d) in enumerate(zip(inputs, dims, strict=False)):
+            number = 0 if kind.shape else id(kind.dtype.type)
+            flags = entry.GOOD | (entry.WRITEABLE if i in self.targets else 0)
             self.kinds[i] = entry.KIND.words(
-                dtype=id(node.dtype), rank=len(node.shape), dims=d.ctypes.data, plain=number, flags=flags,
-                trusted=i in segment.targets, bytes=bytes_of(node),  # trusted nowhere: no array is at 1
+                dtype=id(kind.dtype), rank=len(kind.shape), dims=d.ctypes.data, plain=number, flags=flags,
+                trusted=i in self.targets, bytes=bytes_of(kind),  # trusted nowhere: no array is at 1
             )  # fmt: skip
-        self.targets = segment.targets
         self.spans = np.zeros((len(self.targets) + 1, entry.SPAN.size // 8), np.int64)
         outs: list[int] = []
-        for node, d in zip(outputs, dims[len(inputs) :], strict=True):
-            outs += entry.RESULT.words(dtype=id(node.dtype), rank=len(node.shape), dims=d.ctypes.data)
+        for kind, d in zip(outputs, dims[len(inputs) :], strict=True):
+            outs += entry.RESULT.words(dtype=id(kind.dtype), rank=len(kind.shape), dims=d.ctypes.data)
         table = np.array(outs or [0], np.int64)
         others = (arena, constants, block, params, steps, dims, self.kinds, self.spans, table, flag, segment.kernels)
         self.words = cpython.table(
@@ -141,24 +133,21 @@ class Params(NamedTuple):
     parts: Any = None
 
 
-def _params(plan: Plan, slots: Mapping[Any, int], arena: int, kernels: Kernels, nested: bool = False) -> list[Params]:
-    """For each step, its numbers. A nested loop runs all its turns in one call."""
+def _params(tasks: Sequence[Task], kernels: Kernels, nested: bool = False) -> list[Params]:
+    """For each task, its numbers. A nested loop runs all its turns in one call."""
     made = []
-    for step in plan.steps:
-        words: list[int] = []
-        for value, offset in step.operands:
-            place = plan.arena.places.get(value)
-            words += (slots[value], offset) if place is None else (arena, place + offset)
-        numbers, inside = step.numbers, None
-        if step.inner is not None:
-            params = _params(step.inner.plan, step.inner.slots, step.inner.arena, kernels, True)
-            each = zip(step.inner.plan.steps, params, strict=True)
-            table = np.array([w for s, p in each for w in _called(s, p, kernels)] or [0], np.int64)
+    for task in tasks:
+        words = [word for operand in task.operands for word in operand]
+        numbers, inside = list(task.numbers), None
+        if task.turn is not None:
+            params = _params(task.turn, kernels, True)
+            each = zip(task.turn, params, strict=True)
+            table = np.array([w for t, p in each for w in _called(t, p, kernels)] or [0], np.int64)
             inside = table, params
             numbers = [numbers[nested], numbers[1], table.ctypes.data, *numbers[3:]]
-        parts = [] if nested or step.split is None else list(_parts(step.split, words, numbers))
+        parts = [] if nested or task.split is None else list(_parts(task.split, words, numbers))
         if len(parts) > 1 and pool.supported():
-            job, kept = pool.job(kernels[step.function.key].address, parts)
+            job, kept = pool.job(kernels[task.kernel].address, parts)
             made.append(Params(job, inside, kept))
         else:
             made.append(Params(np.array([*words, *numbers, 0], np.int64), inside))
@@ -184,41 +173,29 @@ def _parts(split: Split, words: Sequence[int], numbers: Sequence[int]) -> Iterat
         yield np.array([*own, *told, 0], np.int64)
 
 
-def _called(step: Step, params: Params, kernels: Kernels) -> list[int]:
-    """The addresses of a step's code and of its numbers; of one in parts, of what runs these."""
-    code = kernels[step.function.key].address if params.parts is None else pool.spread()
+def _called(task: Task, params: Params, kernels: Kernels) -> list[int]:
+    """The addresses of a task's code and of its numbers; of one in parts, of what runs these."""
+    code = kernels[task.kernel].address if params.parts is None else pool.spread()
     return entry.STEP.words(kernel=code, numbers=params.words.ctypes.data)
 
 
-def _calls(plan: Plan, kernels: Kernels, params: Sequence[Params]) -> list[int]:
+def _calls(recipe: Recipe, kernels: Kernels, params: Sequence[Params]) -> list[int]:
     """Addresses of code and of its numbers, in turn; zeros where it is asked whether the user wants to stop."""
     calls: list[int] = []
     cost = 0
-    for i, (step, numbers) in enumerate(zip(plan.steps, params, strict=True)):
-        work = _work(step)
-        if cost and cost + work > PATIENCE and i <= plan.final:
+    for i, (task, numbers) in enumerate(zip(recipe.tasks, params, strict=True)):
+        if cost and cost + task.work > PATIENCE and i <= recipe.final:
             calls += entry.STEP.words(kernel=0, numbers=0)
             cost = 0
-        cost += work
-        times = 1 if step.inner is None else -(-step.numbers[1] // step.numbers[0])
+        cost += task.work
+        times = 1 if task.turn is None else -(-task.numbers[1] // task.numbers[0])
         for k in range(times):
-            calls += entry.STEP.words(kernel=0, numbers=0) if k and i <= plan.final else ()
-            calls += _called(step, numbers, kernels)
+            calls += entry.STEP.words(kernel=0, numbers=0) if k and i <= recipe.final else ()
+            calls += _called(task, numbers, kernels)
     return calls
 
 
-def _work(step: Step) -> int:
-    """About as many bytes as could be moved meanwhile."""
-    moved = step.read + step.written
-    return max(moved, prod(step.sizes) // 8) if step.sizes else moved
-
-
-def _is_long(plan: Plan) -> bool:
-    """Whether other threads should run meanwhile: it takes longer than letting them."""
-    return sum(map(_work, plan.steps)) > 1 << 20
-
-
-def fitted(inputs: Sequence[Node], args: Sequence[Any], exact: bool = False) -> list[np.ndarray]:
+def fitted(inputs: Sequence[ArrayKind], args: Sequence[Any], exact: bool = False) -> list[np.ndarray]:
     """Arguments as contiguous arrays of the inputs' dtypes and shapes."""
     if len(args) != len(inputs):
         raise ArgumentError(f"the program takes {len(inputs)} arrays; got {len(args)}")

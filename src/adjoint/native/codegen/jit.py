@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -46,7 +46,7 @@ def _processor() -> tuple[str, str]:
 
 
 @cache
-def _circumstances() -> str:
+def circumstances() -> str:
     """Whatever else than its text decides what becomes of code."""
     settings = (disk.FORMAT, version.VERSION, llvmlite.__version__, llvm.llvm_version_info, LEVEL, RELOC, MODEL)
     return repr((*settings, _target().triple, *_processor()))
@@ -63,15 +63,18 @@ class Module:
     """Compiled code, which goes when nothing refers to this any more.
 
     Attributes:
-        text: what LLVM compiles.
+        text: what LLVM compiles; empty, where only its code is known.
         code: what comes of it, ready to be loaded.
-        fresh: whether that was compiled just now.
+        key: the name under which that lies on disk.
+        calls: the names of what it calls outside, which have addresses by `external`.
+        fresh: whether it was compiled just now.
     """
 
-    def __init__(self, text: str, code: bytes | None = None) -> None:
+    def __init__(self, text: str, code: bytes | None = None, key: str = "", calls: Sequence[str] = ()) -> None:
         with COMPILING:
             _free()
             self.text, self.code, self.fresh = text, code or _object(text), code is None
+            self.key, self.calls = key or _key(text), calls or sorted(set(_OUTSIDE.findall(text)))
             nothing = llvm.parse_assembly("")
             self._engine = llvm.create_mcjit_compiler(nothing, _target().create_target_machine(jit=True))
             self._engine.remove_module(nothing)  # it would be compiled, too, which takes longer than all else here
@@ -84,13 +87,14 @@ class Module:
         with COMPILING:
             return int(self._engine.get_function_address(name))
 
-    @property
-    def assembly(self) -> str:
-        """The processor's instructions, as text."""
-        with COMPILING:
-            return str(machine().emit_assembly(llvm.parse_assembly(self.text)))
+
+def assembly_of(text: str) -> str:
+    """The processor's instructions for it, as text."""
+    with COMPILING:
+        return str(machine().emit_assembly(llvm.parse_assembly(text)))
 
 
+_OUTSIDE = re.compile(r'@"?(adjoint\.[\w.]+)')
 # The engines of modules. A module may die at any moment, in any thread: the next compilation closes its engine.
 _live: dict[weakref.ref[Module], Any] = {}
 _gone: list[weakref.ref[Module]] = []
@@ -114,9 +118,27 @@ def module(text: str) -> Module:
     """The code for `text`: from disk, if it was compiled before."""
     with COMPILING:
         key, kept = _key(text), disk.store()
-        made = Module(text, kept.load([key]).get(key))
+        made = Module(text, kept.load([key]).get(key), key)
         kept.save({key: made.code} if made.fresh else {})
         return made
+
+
+# Functions that the kernels of any program may call, by their name: each is a module, which stays.
+_shared: dict[str, Module] = {}
+
+
+def shared(name: str, text: Callable[[], str]) -> str:
+    """What code calls the function `name`, which `text` defines."""
+    with COMPILING:
+        if name not in _shared:
+            _shared[name] = module(text())
+        return external(name, _shared[name].address(name))
+
+
+def homes(modules: Iterable[Module]) -> dict[str, str]:
+    """What `modules` call outside: each name, with the key of the shared function's code if it is one, or nothing."""
+    names = sorted({name.removeprefix("adjoint.") for made in modules for name in made.calls})
+    return {name: _shared[name].key if name in _shared else "" for name in names}
 
 
 class Kernel:
@@ -150,25 +172,65 @@ def _modules(functions: Sequence[Function]) -> list[tuple[Module, list[Function]
     what that calls of ours. So a function is found whatever else the process that looks for it has compiled by then.
     """
     kept, keys = disk.store(), {f: _key("in", module_text([f])) for f in functions}
-    homes: dict[str, str] = {}
+    found: dict[str, tuple[str, list[str]]] = {}
     for key, words in kept.load(keys.values()).items():
         home, *called = words.decode().split()
-        if all(llvm.address_of_symbol(name) for name in called):  # LLVM would load it all the same, and crash
-            homes[key] = home
-    codes = kept.load(set(homes.values()))
-    groups: dict[bytes | None, list[Function]] = {}
+        if all(map(_has_address, called)):
+            found[key] = home, called
+    codes = kept.load({home for home, _ in found.values()})
+    groups: dict[str, list[Function]] = {}
+    calls: dict[str, list[str]] = {}
     for function, key in keys.items():
-        groups.setdefault(codes.get(homes.get(key, "")), []).append(function)
-    made = [(Module(module_text(group), code), group) for code, group in groups.items()]
+        home, called = found.get(key, ("", []))
+        groups.setdefault(home if home in codes else "", []).append(function)
+        calls[home] = called
+    made = [(Module(module_text(group), codes.get(home), home, calls.get(home, ())), group)
+            for home, group in groups.items()]  # fmt: skip
     for module, group in made:
         if module.fresh:
-            words = " ".join([_key(module.text), *set(re.findall(r"@(adjoint\.[\w.]+)", module.text))]).encode()
-            kept.save({_key(module.text): module.code, **{keys[f]: words for f in group}})
+            words = " ".join([module.key, *module.calls]).encode()
+            kept.save({module.key: module.code, **{keys[f]: words for f in group}})
     return made
 
 
+def _has_address(name: str) -> bool:
+    """Whether LLVM knows where a name is. Without, it would load what calls it all the same, and crash."""
+    return bool(llvm.address_of_symbol(name))
+
+
+def loaded(
+    modules: Mapping[str, Sequence[str]], names: Mapping[str, str], provide: Callable[[str], object]
+) -> dict[str, Kernel] | None:
+    """The kernels of a program that another process has made, by their keys; None, if something is not there.
+
+    Args:
+        modules: the keys of its modules, each with those of its functions.
+        names: what these call outside; see `homes`.
+        provide: called with such a name that has no address yet, and is no shared function's.
+    """
+    with COMPILING:
+        found = {key: kernel for keys in modules.values() for key in keys if (kernel := _known.get(key)) is not None}
+        missing = [home for home, keys in modules.items() if not all(key in found for key in keys)]
+        own = {name: key for name, key in names.items() if not _has_address(f"adjoint.{name}")}
+        codes = disk.store().load({*missing, *filter(None, own.values())})
+        for name, key in own.items():
+            if key in codes:
+                _shared[name] = Module("", codes[key], key)
+                external(name, _shared[name].address(name))
+            elif not key:
+                provide(name)
+        called = [f"adjoint.{name}" for name in names]
+        if not all(map(_has_address, called)) or not all(home in codes for home in missing):
+            return None
+        for home in missing:
+            made = Module("", codes[home], home, called)
+            for key in modules[home]:
+                _known[key] = found[key] = Kernel(made, f"k{key}")
+        return found
+
+
 def _key(*parts: str) -> str:
-    return disk.key_of(_circumstances(), *parts)
+    return disk.key_of(circumstances(), *parts)
 
 
 class Function:

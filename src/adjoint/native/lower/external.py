@@ -56,6 +56,11 @@ def _variants() -> dict[str, list[Variant]]:
     return found
 
 
+def provide() -> None:
+    """Tell LLVM where SciPy's functions begin."""
+    _variants()
+
+
 @cache
 def from_scipy(ufunc: Any, loop: tuple[str, ...]) -> Callable[..., Value] | None:
     """What `ufunc` computes for arguments of the dtypes `loop`; None if that is not known."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-from adjoint.native.codegen.jit import Module, external, module
+from adjoint.native.codegen.jit import shared
 from adjoint.native.codegen.llvm_text import Code, Value
 from adjoint.native.lower import circular, exponentials, logarithms
 
@@ -28,21 +28,20 @@ _WRITTEN: dict[str, Callable[..., Value]] = {
 }
 
 
-_modules: dict[str, Module] = {}  # by the name of the function in each
-
-
 @cache
 def _compiled(name: str, count: int, dtype: str, width: int) -> str:
     """What code calls the function of `count` vectors."""
-    code = Code(width)
-    kind = code.type_of(dtype)
-    result = _WRITTEN[name](code, *(Value(code, f"%x{i}", dtype) for i in range(count)))
-    taken = ", ".join(f"{kind} %x{i}" for i in range(count))
-    body = "\n".join([*code.lines, f"  ret {kind} {result.name}"])
     own = f"{name}.{dtype}.{width}"
-    text = "\n".join([*code.declared.values(), f'define {kind} @"{own}"({taken}) nounwind {{\n{body}\n}}\n'])
-    made = _modules.setdefault(own, module(text))  # if two threads come at once, that of one of them for both
-    return external(own, made.address(own))
+
+    def text() -> str:
+        code = Code(width)
+        kind = code.type_of(dtype)
+        result = _WRITTEN[name](code, *(Value(code, f"%x{i}", dtype) for i in range(count)))
+        taken = ", ".join(f"{kind} %x{i}" for i in range(count))
+        body = "\n".join([*code.lines, f"  ret {kind} {result.name}"])
+        return "\n".join([*code.declared.values(), f'define {kind} @"{own}"({taken}) nounwind {{\n{body}\n}}\n'])
+
+    return shared(own, text)
 
 
 def _called(name: str) -> Callable[..., Value]:

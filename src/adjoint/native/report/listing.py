@@ -11,7 +11,7 @@ import numpy as np
 
 from adjoint.graph.node import Node
 from adjoint.graph.text import kind_of
-from adjoint.native.call.driver import NativeStep, NumpyStep
+from adjoint.native.call.driver import NumpyStep
 from adjoint.native.plan.assembly import ASSEMBLED, RUNNING
 from adjoint.native.plan.decompose import REDUCED
 from adjoint.native.plan.loops import Scratch
@@ -99,7 +99,7 @@ class Listing:
 
     Args:
         inputs, results: the program's nodes.
-        steps: what it runs, in order.
+        steps: what it runs, in order: NumPy's steps, and the plans of segments with what these give.
         names: what to call its inputs, and then its results.
 
     Attributes:
@@ -112,7 +112,7 @@ class Listing:
         self,
         inputs: Sequence[Node],
         results: Sequence[Node],
-        steps: Sequence[NativeStep | NumpyStep],
+        steps: Sequence[NumpyStep | tuple[Plan, Sequence[Node]]],
         names: tuple[Sequence[str], Sequence[str]] = ((), ()),
     ) -> None:
         self._names: dict[Any, str] = {}
@@ -134,7 +134,7 @@ class Listing:
             if isinstance(step, NumpyStep):
                 self._by_numpy(step)
             else:
-                self._segment(step.segment.plan, step.segment.outputs)
+                self._segment(*step)
         for value in self.values:
             if value.home in ("argument", "result"):
                 value.last = len(self.rows)

@@ -17,6 +17,7 @@ from adjoint.native.plan.planner import Step
 
 if TYPE_CHECKING:
     from adjoint.native.program import Program
+    from adjoint.native.stored import Stored
 
 RUNS = 5  # of which the shortest is shown
 _Call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
@@ -53,14 +54,15 @@ class Schedule(NamedTuple):
         return "\n".join(lines)
 
 
-def measured(program: Program) -> Schedule:
+def measured(program: Program | Stored) -> Schedule:
     """Run the native segments of `program` on made-up arrays, which no state belongs to, and say who did what.
 
     What NumPy computes in between is left out.
     """
-    segments = [step.segment for step in program._steps if isinstance(step, NativeStep)]
+    program = program.made
+    segments = [step.segment for step in program.driver.steps if isinstance(step, NativeStep)]
     best: tuple[int, list[tuple[int, Step, int, int, int]]] | None = None
-    ready = [_Run(segment) for segment in segments]
+    ready = [_Run(segment, plan.steps) for segment, plan in zip(segments, program.plans, strict=True)]
     for _ in range(RUNS + 1):  # the first one warms up
         found: list[tuple[int, Step, int, int, int]] = []
         begun = perf_counter_ns()
@@ -78,15 +80,15 @@ def measured(program: Program) -> Schedule:
 class _Run:
     """A segment with memory of its own, to be run step by step."""
 
-    def __init__(self, segment: Segment) -> None:
+    def __init__(self, segment: Segment, steps: list[Step]) -> None:
         self.instance = segment.instance()
         self.program: Any = entry.PROGRAM.at(self.instance.words.ctypes.data)
-        self.arrays = [_made_up(node) for node in (*segment.inputs, *segment.outputs)]
+        self.arrays = [_made_up(node) for node in (*segment.recipe.inputs, *segment.recipe.outputs)]
         block = (ctypes.c_size_t * len(self.arrays)).from_address(self.program.block)
         block[:] = [array.ctypes.data for array in self.arrays]
         calls = (entry.STEP.at(self.program.table + k * entry.STEP.size) for k in range(self.program.steps))
         self.calls = [(_Call(call.kernel), call.numbers) for call in calls if call.kernel]
-        self.steps = list(_repeated(segment.plan.steps))
+        self.steps = list(_repeated(steps))
 
     def timed(self) -> list[tuple[int, Step, int, int, int]]:
         """The tasks of one run: number, step, worker, beginning and end."""

@@ -1,0 +1,96 @@
+"""A graph as plain data that are the same in any process that records the same program.
+
+Numbers of nodes, identities and places in the user's code are left out; whatever may decide what becomes of a program
+is there: operations with what they are, settings, shapes, dtypes, constants bit by bit, guards, bodies of loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.plain import NotPlainError, Plain
+from adjoint.graph.graph import Graph
+from adjoint.graph.loop import Loop
+from adjoint.graph.node import Node, NumberName
+
+# What a loop is. What else it has (see `Loop`) comes of this, or is for derivatives and reports.
+PARTS_OF_A_LOOP = ("count", "carried", "slices", "buffers", "places", "stacks", "backwards", "abreast")
+NOT_OF_A_LOOP = ("native", "reverse", "samples", "site")
+
+
+class Canonical:
+    """The plain data of a graph.
+
+    Attributes:
+        constants: its constants, in the order in which they are met.
+        plain: what names the generators that it draws from.
+    """
+
+    def __init__(self) -> None:
+        self.constants: dict[Node, int] = {}
+        self.plain = Plain([], growing=True)
+        self._ops: dict[int, Any] = {}
+
+    def of(self, graph: Graph) -> tuple[Any, ...]:
+        """The data.
+
+        Raises:
+            NotPlainError: for what another process could not find again.
+        """
+        known: dict[Node, tuple[Any, ...]] = {node: ("input", i) for i, node in enumerate(graph.inputs)}
+        inputs = [(isinstance(n.value, NumberName), str(n.value), *self._kind(n)) for n in graph.inputs]
+        calls: list[Any] = []
+        for node in graph.nodes:
+            if node in known:
+                continue
+            if node.kind == "call":
+                known[node] = ("call", len(calls))
+                args = tuple([known.get(arg) or self._constant(arg, known) for arg in node.args])
+                calls.append((self._op(node), args, self._settings(node), *self._kind(node)))
+            elif node.kind == "part":
+                known[node] = ("part", known[node.args[0]], node.value)
+            elif node.kind == "input":
+                raise NotPlainError("an input of another program")
+        outputs = tuple([known.get(node) or self._constant(node, known) for node in graph.outputs])
+        guards = [(known.get(g.node) or self._constant(g.node, known), g.question, self.plain.data(g.answer))
+                  for g in graph.guards]  # fmt: skip
+        return tuple(inputs), tuple(calls), outputs, tuple(guards)
+
+    def _constant(self, node: Node, known: dict[Node, tuple[Any, ...]]) -> tuple[Any, ...]:
+        self.constants.setdefault(node, len(self.constants))
+        known[node] = ("constant", self.constants[node], self.plain.data(node.value))
+        return known[node]
+
+    def _op(self, node: Node) -> Any:
+        op = node.op
+        if id(op) not in self._ops:
+            self._ops[id(op)] = self.plain.data(op)
+        return self._ops[id(op)]
+
+    def _kind(self, node: Node) -> tuple[Any, Any]:
+        """The shape and the dtype, of all results if there are several."""
+        return self.plain.data(node.shape), self.plain.data(node.dtype)
+
+    def _settings(self, node: Node) -> Any:
+        return tuple([(name, self._setting(node.settings[name])) for name in sorted(node.settings)])
+
+    def _setting(self, x: Any) -> Any:
+        if not isinstance(x, Loop):
+            return self.plain.data(x)
+        if {*PARTS_OF_A_LOOP, *NOT_OF_A_LOOP, "body"} != set(Loop.__slots__):
+            raise NotPlainError("a loop has further parts")
+        return ("loop", self.of(x.body), *(_plainly(getattr(x, part)) for part in PARTS_OF_A_LOOP))
+
+
+def _plainly(x: Any) -> Any:
+    """Whole numbers, and sequences of them, as tuples."""
+    if isinstance(x, Sequence):
+        return tuple(map(_plainly, x))
+    if x is None or type(x) in (int, bool):
+        return x
+    if isinstance(x, np.integer):
+        return int(x)
+    raise NotPlainError(f"{type(x).__name__} in a loop")

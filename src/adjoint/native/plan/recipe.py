@@ -1,0 +1,102 @@
+"""A plan as plain numbers: what a segment is made of, in this process or, read from disk, in another one.
+
+A plan speaks of nodes, which are one of their process. A recipe has no objects of the graph in it: kernels are named by
+their keys, and values by their places in the block of addresses that the steps get.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjoint.graph.node import Node, is_repeated
+from adjoint.native.codegen.loop_nest import Split
+from adjoint.native.plan.planner import FLAG, Plan, Step, slots_of
+
+
+class ArrayKind(NamedTuple):
+    """What an argument or a result is: its shape and dtype, and what messages call it."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    label: str
+
+
+class Task(NamedTuple):
+    """One native call.
+
+    Attributes:
+        kernel: the key of its function.
+        operands: for each, its place in the block, and how many bytes further it begins.
+        numbers: what else the code is told.
+        work: about as many bytes as could be moved meanwhile.
+        split: how it may be cut.
+        turn: of a loop, what is run in each turn.
+    """
+
+    kernel: str
+    operands: tuple[tuple[int, int], ...]
+    numbers: tuple[int, ...]
+    work: int
+    split: Split | None
+    turn: tuple[Task, ...] | None
+
+
+class Recipe(NamedTuple):
+    """What a segment is made of. Its block of addresses: inputs, outputs, constants, the arena, the flag of checks.
+
+    Attributes:
+        inputs, outputs: of the call.
+        tasks: what is done, in order.
+        constants: arrays that these read.
+        arena: how many bytes lie in between.
+        targets: the numbers of the inputs that are written.
+        final: the number of the first task that writes one.
+    """
+
+    inputs: tuple[ArrayKind, ...]
+    outputs: tuple[ArrayKind, ...]
+    tasks: tuple[Task, ...]
+    constants: tuple[Any, ...]
+    arena: int
+    targets: tuple[int, ...]
+    final: int
+
+
+def kind_of(node: Node) -> ArrayKind:
+    """What the value of `node` is."""
+    return ArrayKind(node.shape, node.dtype, node.label)
+
+
+def recipe_of(plan: Plan, inputs: Sequence[Node], outputs: Sequence[Node]) -> Recipe:
+    """`plan` as a recipe, for a segment that takes `inputs` and gives `outputs`."""
+    slots = slots_of(plan, inputs, outputs)
+    arena = len(inputs) + len(outputs) + len(plan.constants)
+    slots[FLAG] = arena + 1
+    place = {node: i for i, node in enumerate(inputs)}
+    constants = (n.value if is_repeated(n) else np.ascontiguousarray(n.value) for n in plan.constants)
+    return Recipe(
+        tuple(map(kind_of, inputs)), tuple(map(kind_of, outputs)), _tasks(plan, slots, arena), tuple(constants),
+        plan.arena.size, tuple([place[node] for node in plan.targets]), plan.final,
+    )  # fmt: skip
+
+
+def _tasks(plan: Plan, slots: Mapping[Any, int], arena: int) -> tuple[Task, ...]:
+    """The steps of a plan, whose values lie at `slots` or in the arena."""
+    places, tasks = plan.arena.places, []
+    for step in plan.steps:
+        operands = [(arena, places[v] + offset) if v in places else (slots[v], offset) for v, offset in step.operands]
+        inner = step.inner
+        turn = None if inner is None else _tasks(inner.plan, inner.slots, inner.arena)
+        numbers = tuple(map(int, step.numbers))
+        tasks.append(Task(step.function.key, tuple(operands), numbers, work_of(step), step.split, turn))
+    return tuple(tasks)
+
+
+def work_of(step: Step) -> int:
+    """About as many bytes as could be moved while a step is run."""
+    moved = step.read + step.written
+    return max(moved, prod(step.sizes) // 8) if step.sizes else moved
