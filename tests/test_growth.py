@@ -16,8 +16,8 @@ from adjoint.compiler.arguments import Arguments
 from adjoint.compiler.trace.guards import Binding, Guards
 from adjoint.compiler.trace.inputs import Inputs
 from adjoint.ops.shape.joining import pile
-from adjoint.tape import foreign as watching
 from adjoint.tape.node import written
+from adjoint.tape.writes import foreign as watching
 from benchmarks.workloads.growth import PAIR, PATTERNS, exponents, leaves
 
 

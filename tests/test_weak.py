@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.core.weak import WeakKeys, WeakValues, at_end
+from adjoint.core.threads.weak import WeakKeys, WeakValues, at_end
 
 
 class Thing:

@@ -38,18 +38,18 @@ from adjoint.core.errors import RuleError as RuleError
 from adjoint.core.errors import ShapeError as ShapeError
 from adjoint.core.guests import expect_guests as _expect_guests
 from adjoint.core.late import provide as _provide
-from adjoint.core.leaks import leaks as leaks
+from adjoint.core.leaks.notes import leaks as leaks
 from adjoint.core.op import call as call
 from adjoint.core.pullbacks import NotDifferentiable as NotDifferentiable
 from adjoint.core.registry import by_any_name as _operation
 from adjoint.core.version import VERSION as _VERSION
-from adjoint.tape.foreign import exact_checks as exact_checks
 from adjoint.tape.modes import enable_grad as enable_grad
 from adjoint.tape.modes import is_grad_enabled as is_grad_enabled
 from adjoint.tape.modes import no_grad as no_grad
 from adjoint.tape.modes import set_grad_enabled as set_grad_enabled
 from adjoint.tape.tensor import Tensor as Tensor
 from adjoint.tape.tensor import tensor as tensor
+from adjoint.tape.writes.foreign import exact_checks as exact_checks
 
 if TYPE_CHECKING:
     from adjoint import data as data
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from adjoint import xp as xp
     from adjoint.compiler.capture import capture as capture
     from adjoint.compiler.facade import compile as compile
-    from adjoint.core.scheduler import Future as Future
+    from adjoint.core.threads.scheduler import Future as Future
     from adjoint.expressions import Expr as Expr
     from adjoint.expressions import expr as expr
     from adjoint.graph import Graph as Graph
@@ -87,10 +87,13 @@ if TYPE_CHECKING:
     from adjoint.pictures.adjoint_program import adjoint_source as adjoint_source
     from adjoint.pictures.picture import show as show
     from adjoint.tape import autograd as autograd
-    from adjoint.tape.anomaly import detect_anomaly as detect_anomaly
-    from adjoint.tape.asynchronous import asynchronous as asynchronous
-    from adjoint.tape.checkpoint import checkpoint as checkpoint
-    from adjoint.tape.checkpoint import checkpoint_sequential as checkpoint_sequential
+    from adjoint.tape.checkpoints.checkpoint import checkpoint as checkpoint
+    from adjoint.tape.checkpoints.checkpoint import checkpoint_sequential as checkpoint_sequential
+    from adjoint.tape.checkpoints.policies import save_everything as save_everything
+    from adjoint.tape.checkpoints.policies import save_matmuls as save_matmuls
+    from adjoint.tape.checkpoints.policies import save_nothing as save_nothing
+    from adjoint.tape.checkpoints.policies import save_only_names as save_only_names
+    from adjoint.tape.checkpoints.scan import checkpoint_scan as checkpoint_scan
     from adjoint.tape.creation import arange as arange
     from adjoint.tape.creation import as_tensor as as_tensor
     from adjoint.tape.creation import device as device
@@ -103,17 +106,14 @@ if TYPE_CHECKING:
     from adjoint.tape.creation import ones as ones
     from adjoint.tape.creation import zeros as zeros
     from adjoint.tape.custom import op as op
-    from adjoint.tape.hooks import save_as as save_as
-    from adjoint.tape.hooks import save_on_disk as save_on_disk
-    from adjoint.tape.hooks import saved_tensors_hooks as saved_tensors_hooks
-    from adjoint.tape.lines import source_lines as source_lines
-    from adjoint.tape.policies import save_everything as save_everything
-    from adjoint.tape.policies import save_matmuls as save_matmuls
-    from adjoint.tape.policies import save_nothing as save_nothing
-    from adjoint.tape.policies import save_only_names as save_only_names
-    from adjoint.tape.saved import saved as saved
-    from adjoint.tape.scan import checkpoint_scan as checkpoint_scan
-    from adjoint.tape.trace import trace_backward as trace_backward
+    from adjoint.tape.observers.anomaly import detect_anomaly as detect_anomaly
+    from adjoint.tape.observers.hooks import save_as as save_as
+    from adjoint.tape.observers.hooks import save_on_disk as save_on_disk
+    from adjoint.tape.observers.hooks import saved_tensors_hooks as saved_tensors_hooks
+    from adjoint.tape.observers.lines import source_lines as source_lines
+    from adjoint.tape.observers.saved import saved as saved
+    from adjoint.tape.observers.trace import trace_backward as trace_backward
+    from adjoint.tape.tasks.asynchronous import asynchronous as asynchronous
     from adjoint.transforms.batch import vmap as vmap
     from adjoint.transforms.custom import custom_jvp as custom_jvp
     from adjoint.transforms.custom import custom_vjp as custom_vjp
@@ -146,22 +146,22 @@ _FUNCTIONS = frozenset(
 )
 _TOOLS = {
     "adjoint_source": "adjoint.pictures.adjoint_program",
-    "asynchronous": "adjoint.tape.asynchronous",
+    "asynchronous": "adjoint.tape.tasks.asynchronous",
     "capture": "adjoint.compiler.capture",
-    "checkpoint": "adjoint.tape.checkpoint",
-    "checkpoint_scan": "adjoint.tape.scan",
-    "checkpoint_sequential": "adjoint.tape.checkpoint",
+    "checkpoint": "adjoint.tape.checkpoints.checkpoint",
+    "checkpoint_scan": "adjoint.tape.checkpoints.scan",
+    "checkpoint_sequential": "adjoint.tape.checkpoints.checkpoint",
     "compile": "adjoint.compiler.facade",
     "custom_jvp": "adjoint.transforms.custom",
     "custom_linear_solve": "adjoint.transforms.linear_solve",
     "custom_vjp": "adjoint.transforms.custom",
-    "detect_anomaly": "adjoint.tape.anomaly",
+    "detect_anomaly": "adjoint.tape.observers.anomaly",
     "differentiable": "adjoint.twin.follow",
     "Expr": "adjoint.expressions",
     "expr": "adjoint.expressions",
     "fixed_point": "adjoint.transforms.implicit",
     "from_dlpack": "adjoint.xp",
-    "Future": "adjoint.core.scheduler",
+    "Future": "adjoint.core.threads.scheduler",
     "grad": "adjoint.transforms.reverse",
     "Graph": "adjoint.graph",
     "hessian": "adjoint.transforms.jacobians",
@@ -173,17 +173,17 @@ _TOOLS = {
     "jvp": "adjoint.transforms.forward",
     "linearize": "adjoint.transforms.forward",
     "op": "adjoint.tape.custom",
-    "save_as": "adjoint.tape.hooks",
-    "save_everything": "adjoint.tape.policies",
-    "save_matmuls": "adjoint.tape.policies",
-    "save_nothing": "adjoint.tape.policies",
-    "save_on_disk": "adjoint.tape.hooks",
-    "save_only_names": "adjoint.tape.policies",
-    "saved": "adjoint.tape.saved",
-    "saved_tensors_hooks": "adjoint.tape.hooks",
+    "save_as": "adjoint.tape.observers.hooks",
+    "save_everything": "adjoint.tape.checkpoints.policies",
+    "save_matmuls": "adjoint.tape.checkpoints.policies",
+    "save_nothing": "adjoint.tape.checkpoints.policies",
+    "save_on_disk": "adjoint.tape.observers.hooks",
+    "save_only_names": "adjoint.tape.checkpoints.policies",
+    "saved": "adjoint.tape.observers.saved",
+    "saved_tensors_hooks": "adjoint.tape.observers.hooks",
     "set_threads": "adjoint.native.call.pool",
     "show": "adjoint.pictures.picture",
-    "source_lines": "adjoint.tape.lines",
+    "source_lines": "adjoint.tape.observers.lines",
     "sparse_hessian": "adjoint.transforms.sparse",
     "sparse_jacobian": "adjoint.transforms.sparse",
     "sparsity": "adjoint.transforms.sparse",
@@ -202,7 +202,7 @@ _TOOLS = {
     "load": "adjoint.io.pytorch_names",
     "save": "adjoint.io.pytorch_names",
     "through": "adjoint.twin.policy",
-    "trace_backward": "adjoint.tape.trace",
+    "trace_backward": "adjoint.tape.observers.trace",
     "value_and_grad": "adjoint.transforms.reverse",
     "vjp": "adjoint.transforms.reverse",
     "vmap": "adjoint.transforms.batch",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.compiler import facade
+from adjoint.compiler import compiled
 from adjoint.compiler.kinds import first_sight
 
 
@@ -16,14 +16,14 @@ def counted(f, **options):
 
 def test_many_kinds_in_turn_take_their_fast_paths(monkeypatch):
     f, recorded = counted(lambda x, n=1: x * n + 1)
-    arrays = [np.arange(k + 2.0) for k in range(3 * facade.MOST_DIRECT)]
+    arrays = [np.arange(k + 2.0) for k in range(3 * compiled.MOST_DIRECT)]
     for _ in range(3):
         for x in arrays:
             np.testing.assert_array_equal(f(x), x + 1)
             np.testing.assert_array_equal(f(x, n=2), x * 2 + 1)
     assert recorded() == 2 * len(arrays)
-    assert len(f._directs) == facade.MOST_DIRECT
-    monkeypatch.setattr(facade.Compiled, "_by_slow_path", None)  # which is not asked any more
+    assert len(f._directs) == compiled.MOST_DIRECT
+    monkeypatch.setattr(compiled.Compiled, "_by_slow_path", None)  # which is not asked any more
     for x in arrays:
         np.testing.assert_array_equal(f(x), x + 1)
         np.testing.assert_array_equal(f(x, n=2), x * 2 + 1)
@@ -32,7 +32,7 @@ def test_many_kinds_in_turn_take_their_fast_paths(monkeypatch):
 def test_what_looks_alike_at_first_sight_is_told_apart():
     f, recorded = counted(lambda x, pair: x * pair[0] + len(pair))
     x = np.ones(3)
-    pairs = [(np.float64(2.0),) * k for k in range(1, 3 * facade.MOST_DIRECT)]
+    pairs = [(np.float64(2.0),) * k for k in range(1, 3 * compiled.MOST_DIRECT)]
     for _ in range(3):
         for pair in pairs:
             np.testing.assert_array_equal(f(x, pair), x * 2 + len(pair))
@@ -53,7 +53,7 @@ def test_the_names_and_the_number_of_arguments_tell_kinds_apart():
 
 
 def test_whole_numbers_that_vary_are_not_recorded_for_ever(monkeypatch):
-    monkeypatch.setattr(facade, "MOST_VALUES", 5)
+    monkeypatch.setattr(compiled, "MOST_VALUES", 5)
     f, recorded = counted(lambda x, n: x * n)
     x = np.ones(3)
     for n in range(40):
@@ -68,7 +68,7 @@ def test_whole_numbers_that_vary_are_not_recorded_for_ever(monkeypatch):
 
 @pytest.mark.parametrize("wait", [True, False])
 def test_kinds_have_a_bound(wait, monkeypatch):
-    monkeypatch.setattr(facade, "MOST_KINDS", 4)
+    monkeypatch.setattr(compiled, "MOST_KINDS", 4)
     f = ad.compile(lambda x: x + 1, wait=wait)
     for k in range(20):
         for _ in range(3):

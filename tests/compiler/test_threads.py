@@ -118,7 +118,7 @@ def test_steps_that_share_parameters(wait):
 
 def test_two_threads_that_wait_for_each_other(monkeypatch):
     """One records and waits for a lock that is the other's, who waits for the trace: neither waits for long."""
-    monkeypatch.setattr("adjoint.compiler.facade.PATIENCE", 0.1)
+    monkeypatch.setattr("adjoint.compiler.compiled.PATIENCE", 0.1)
     lock, inside, w = threading.Lock(), threading.Event(), ad.tensor([2.0], requires_grad=True)
 
     def forward(x):

@@ -5,7 +5,7 @@ import pytest
 
 import adjoint as ad
 from adjoint import nn
-from adjoint.nn import recurrent
+from adjoint.nn.layers import recurrent
 
 X = np.random.default_rng(0).normal(size=(5, 2, 3))
 

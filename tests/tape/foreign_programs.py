@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse
 
 import adjoint as ad
-from adjoint.tape import foreign as watch
+from adjoint.tape.writes import foreign as watch
 
 
 @ad.custom_vjp

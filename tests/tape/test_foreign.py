@@ -7,8 +7,8 @@ import pytest
 
 import adjoint as ad
 from adjoint.scipy import linalg, signal, sparse
-from adjoint.tape import foreign as watch
-from adjoint.tape.fingerprint import fingerprint
+from adjoint.tape.writes import foreign as watch
+from adjoint.tape.writes.fingerprint import fingerprint
 
 NUMBERS, MASK = np.array([0, 2, 2]), np.array([True, False, True, True])
 FLOATS = np.array([1.5, 2.0, -3.0, 0.5])

@@ -12,12 +12,14 @@ from scipy import optimize
 
 import adjoint as ad
 import adjoint.scipy
-from adjoint.core import leaks, protocol, pullbacks
-from adjoint.core.collector import fewer_full
+from adjoint.core import protocol, pullbacks
+from adjoint.core.leaks import notes as leaks
+from adjoint.core.threads.collector import fewer_full
 from adjoint.graph import symbol
 from adjoint.scipy import followed
-from adjoint.tape import foreign, policies
+from adjoint.tape.checkpoints import policies
 from adjoint.tape.modes import recording_floor
+from adjoint.tape.writes import foreign
 from adjoint.twin import fresh, policy
 from tests.check_points import interrupted, points
 

@@ -8,7 +8,7 @@ import pytest
 
 import adjoint as ad
 from adjoint import nn
-from adjoint.tape import revolve
+from adjoint.tape.checkpoints import revolve
 
 COUNTS = [(n, k) for n in (1, 2, 3, 7, 16, 33) for k in (1, 2, 3, 5, 33)]
 

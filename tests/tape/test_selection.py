@@ -13,7 +13,7 @@ import adjoint.scipy.sparse
 from adjoint.core.op import Op, Rule
 from adjoint.core.pullbacks import NO_RULE, NotDifferentiable, selects
 from adjoint.tape.node import pull_for
-from adjoint.tape.selected import Selected
+from adjoint.tape.zeros.selected import Selected
 from adjoint.testing import samples, walk
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -9,7 +9,7 @@ import pytest
 
 import adjoint as ad
 from adjoint import nn
-from adjoint.tape import mutations
+from adjoint.tape.writes import mutations
 from adjoint.testing import check_grads
 
 W = np.random.default_rng(0).normal(size=(3, 3))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.core.collector import fewer_full
+from adjoint.core.threads.collector import fewer_full
 
 
 @pytest.fixture(autouse=True)

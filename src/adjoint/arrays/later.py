@@ -19,7 +19,7 @@ from adjoint.core.foreign import plain_array
 from adjoint.core.memory import shows
 from adjoint.core.op import Op
 from adjoint.core.registry import operation
-from adjoint.core.scheduler import Future, Scheduler, Task
+from adjoint.core.threads.scheduler import Future, Scheduler, Task
 from adjoint.core.types import Array, DType, Index, Settings
 
 LEVEL = -1  # below all tensors, which record with these as with plain arrays

@@ -16,7 +16,7 @@ from adjoint.batch.rules import stacked_result
 from adjoint.core.box import Box, apply, settled
 from adjoint.core.errors import BatchedValueError
 from adjoint.core.foreign import plain_array
-from adjoint.core.leaks import refused
+from adjoint.core.leaks.notes import refused
 from adjoint.core.memory import axes_by, is_laid_out, lies, shows
 from adjoint.core.op import Op
 from adjoint.core.types import Array, Index, Settings

@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint.core.commit import Write
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.memory import overlap
+from adjoint.core.threads.commit import Write
 from adjoint.graph.drawing import Drawing
 from adjoint.graph.node import Node, placeholder
 from adjoint.graph.state import State
 from adjoint.graph.symbol import Symbol, symbol_of
-from adjoint.tape.mutations import noting
 from adjoint.tape.node import leaf
 from adjoint.tape.tensor import Tensor, View, wrap
+from adjoint.tape.writes.mutations import noting
 
 
 class Place(NamedTuple):

@@ -12,7 +12,7 @@ import numpy as np
 
 from adjoint.compiler.background import later
 from adjoint.core.errors import ArgumentError, GraphError, WrongCodeError
-from adjoint.core.locks import COMPILING
+from adjoint.core.threads.locks import COMPILING
 from adjoint.graph.graph import SEEN, Graph
 from adjoint.graph.node import Node, call, constant
 from adjoint.graph.rewrite import op_named

@@ -11,7 +11,7 @@ from contextlib import suppress
 from contextvars import Context
 from typing import Any
 
-from adjoint.core.locks import COMPILING, WAITING
+from adjoint.core.threads.locks import COMPILING, WAITING
 
 _jobs: deque[tuple[Callable[[], Callable[..., None] | None], tuple[Any, ...]]] = deque()
 _threads: list[threading.Thread] = []

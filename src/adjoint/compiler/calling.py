@@ -47,8 +47,8 @@ from adjoint.compiler.joint import pullback
 from adjoint.compiler.trace.guards import Binding
 from adjoint.compiler.trace.inputs import BindingCell
 from adjoint.core.codegen import defined
-from adjoint.core.commit import commit
 from adjoint.core.errors import GraphError
+from adjoint.core.threads.commit import commit
 from adjoint.graph.node import Node as GraphNode
 from adjoint.graph.state import DATA, GRAD, Cell
 from adjoint.tape.modes import recording_floor

@@ -21,7 +21,7 @@ from adjoint.graph.graph import Graph, needed
 from adjoint.graph.node import in_order
 from adjoint.graph.signature import Given, node_of, results
 from adjoint.graph.symbol import ERRORS, SILENT, recording
-from adjoint.tape.lines import line_of_error
+from adjoint.tape.observers.lines import line_of_error
 
 Run = Callable[[Door, tuple[Any, ...], dict[str, Any]], Any]
 

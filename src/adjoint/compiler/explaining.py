@@ -13,10 +13,10 @@ from adjoint.compiler.backend import Runner
 from adjoint.compiler.tracing import Trace
 from adjoint.graph.signature import leaf_names
 from adjoint.graph.symbol import Guard
-from adjoint.tape.lines import line_of
+from adjoint.tape.observers.lines import line_of
 
 if TYPE_CHECKING:
-    from adjoint.compiler.facade import Compiled
+    from adjoint.compiler.compiled import Compiled
     from adjoint.native.report.listing import Listing
 
 LINES, GUARDS = 80, 12  # so many of a program's are listed

@@ -13,7 +13,7 @@ import numpy as np
 from adjoint.compiler.backend import compare, say
 from adjoint.compiler.background import later
 from adjoint.core.errors import ArgumentError, NotSupportedError
-from adjoint.core.locks import COMPILING
+from adjoint.core.threads.locks import COMPILING
 from adjoint.core.trees import flatten
 from adjoint.expressions import Expr
 from adjoint.expressions.plan import WEAK, Evaluator

@@ -17,7 +17,7 @@ from adjoint.compiler.trace.effects import form_of
 from adjoint.compiler.trace.guards import PLAIN, AttributeBinding, Binding, CellBinding, Guards
 from adjoint.compiler.trace.inputs import KINDS, BindingCell, Inputs
 from adjoint.compiler.trace.outside import MISSING, Again, Outside, Refuse
-from adjoint.core.commit import Write
+from adjoint.core.threads.commit import Write
 from adjoint.graph.node import Node
 from adjoint.graph.state import GRAD, Cell
 from adjoint.graph.symbol import Symbol

@@ -3,7 +3,7 @@
 The fast path in two halves. The first runs at once, in the thread of the caller: it asks whether the trace holds,
 copies arrays that are the caller's, and reads everything outside that the program does not write. The second runs when
 its turn comes: it reads what earlier calls write, computes, and writes. Whoever else looks at what such a call uses
-waits for it (`adjoint.tape.awaited`). A call that cannot be watched so is made before `submit` returns.
+waits for it (`adjoint.tape.tasks.awaited`). A call that cannot be watched so is made before `submit` returns.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from adjoint.compiler.calling import MISS, Writer, writer_for
 from adjoint.compiler.kinds import signature_of
 from adjoint.compiler.trace.inputs import BindingCell
 from adjoint.core.codegen import defined
-from adjoint.core.scheduler import Future, Task
+from adjoint.core.threads.scheduler import Future, Task
 from adjoint.core.trees import flatten
 from adjoint.graph.state import DATA, GRAD, Cell
 from adjoint.optim.optimizer import Optimizer
-from adjoint.tape.awaited import Watch
-from adjoint.tape.lines import line_of, users_place
 from adjoint.tape.modes import recording_floor
+from adjoint.tape.observers.lines import line_of, users_place
+from adjoint.tape.tasks.awaited import Watch
 from adjoint.tape.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
-    from adjoint.compiler.facade import Compiled
+    from adjoint.compiler.compiled import Compiled
     from adjoint.compiler.tracing import Trace
 
 LARGEST = 1 << 24  # bytes of an array outside of the arguments that is copied at each call

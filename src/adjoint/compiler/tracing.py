@@ -21,15 +21,15 @@ from adjoint.compiler.trace.guards import Guards
 from adjoint.compiler.trace.inputs import Inputs
 from adjoint.compiler.trace.outside import Again, Outside, Refuse
 from adjoint.compiler.trace.turns import Known as Loops
-from adjoint.core.commit import Write, commit
 from adjoint.core.errors import AdjointError, GraphError, GraphFreedError, InPlaceError, SharedMemoryError
+from adjoint.core.threads.commit import Write, commit
 from adjoint.core.trees import NAMESPACE
 from adjoint.graph.graph import Graph, needed
 from adjoint.graph.node import Node, constant, in_order
 from adjoint.graph.symbol import ERRORS, SILENT, recording
-from adjoint.tape.lines import line_of_error
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import next_order
+from adjoint.tape.observers.lines import line_of_error
 from adjoint.tape.tensor import Tensor, wrap
 
 

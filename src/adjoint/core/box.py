@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from adjoint.core.op import Op
 
 _levels = count(1)
-#: The classes of values that left a transform, once there are any (`core/left.py`).
+#: The classes of values that left a transform, once there are any (`core/leaks/left.py`).
 TRACKED: set[type] = set()
 #: The classes of other libraries' arrays that were met, each with what raises if they met another one's
 #: (`core/backend.py`).

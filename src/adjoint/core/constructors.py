@@ -1,4 +1,4 @@
-"""The few shapes that operations come in. Each constructor turns one block of NumPy into an `Op`."""
+"""The few shapes that operations with a derivative come in. Each constructor turns one block of NumPy into an `Op`."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from adjoint.core.backend import alone, spread_to
+from adjoint.core.backend import spread_to
 from adjoint.core.box import Box
-from adjoint.core.errors import ArgumentError, NotSupportedError
-from adjoint.core.memory import AS_MADE, NEW, NEW_K, Memory, keeping
+from adjoint.core.errors import ArgumentError
+from adjoint.core.memory import AS_MADE, NEW, Memory, keeping
 from adjoint.core.op import Call, Op, Rule, Samples, call, parameters, rule_of
-from adjoint.core.protocol import in_graph
 from adjoint.core.pullbacks import NO_RULE, NotDifferentiable
 from adjoint.core.registry import Composite, register
-from adjoint.core.trees import flatten, map_tree
 from adjoint.core.types import Array, Axis, Function
 
 RuleLike = Callable[..., Any] | float | NotDifferentiable | None
+
 F = TypeVar("F", bound=Callable[..., Any])
+
 Domain = tuple[float, float]
 
 
@@ -73,7 +73,7 @@ def elementwise(
         )
     domains: list[Any] = [domain] if isinstance(domain[0], float | int) else list(domain)
     domains = domains * len(names) if len(domains) == 1 else domains
-    return _made(
+    return registered(
         Op(
             name=name or forward.__name__,
             forward=forward,
@@ -81,7 +81,7 @@ def elementwise(
             rules=tuple(map(_rule, rules)),
             kind="elementwise",
             flags=frozenset(flags),
-            answers=_answers(forward, answers),
+            answers=answers_of(forward, answers),
             samples=samples or _broadcasting(domains),
             errors=errors,
         )
@@ -152,7 +152,7 @@ def reduction(
     rule, push = Rule(spread if partial == 1 else cotangent, saved), Rule(tangent, along)
     if vjp is not None and jvp is not None:
         rule, push = rule_of(vjp), rule_of(jvp)
-    return _made(
+    return registered(
         Op(
             name=name or forward.__name__,
             forward=forward,
@@ -162,7 +162,7 @@ def reduction(
             jvps=() if partial is not None and not callable(partial) else (push,),
             kind="linear" if partial is not None and not callable(partial) else "reduction",
             flags=frozenset(flags),
-            answers=_answers(forward, answers),
+            answers=answers_of(forward, answers),
             samples=samples or _along_axes(domain),
             errors=errors,
         )
@@ -241,7 +241,7 @@ def general(
 
     def decorate(forward: Function) -> Op:
         arrays, many, settings = _arguments(forward)
-        return _made(
+        return registered(
             Op(
                 name=forward.__name__.strip("_"),
                 forward=forward,
@@ -338,106 +338,17 @@ def in_place(*answers: Function, samples: Samples | None = None, errors: Samples
     return composite(*answers, samples=samples, errors=errors, flags=("in_place",))
 
 
-def constant(
-    *functions: Function,
-    flags: Sequence[str] = (),
-    batch: Callable[..., Any] | str | None = None,
-    like: Callable[..., Any] | None = None,
-) -> list[Op]:
-    """Functions whose result does not vary with small changes of its input; they give plain arrays.
-
-    With the flag ``creates`` the result is an array of the same kind as the argument, to be written into; with
-    ``once`` it is the same for all samples of a batch. `batch` is as for `general`, or ``"elementwise"``. `like`
-    has the parameters of functions that are written in C, of which Python cannot tell them.
-    """
-    made = []
-    for function in functions:
-        names = ("x", "y")[: function.nin] if isinstance(function, np.ufunc) else ("*xs",)
-        name = f"{function.__name__}_of" if function in (np.ndim, np.shape, np.size) else function.__name__
-        forward = function if isinstance(function, np.ufunc) else _on_values(function)
-        made.append(
-            _made(
-                Op(
-                    *(name, forward, names),
-                    order=_order(like or unwrap(function)) if names[0] == "*xs" else (),
-                    kind="constant",
-                    flags=frozenset(flags),
-                    memory=NEW_K if isinstance(function, np.ufunc) or "creates" in flags else NEW,
-                    answers=(function,),
-                    batch=batch,
-                )
-            )
-        )
-    return made
-
-
-_COMPUTED_WITH = {"rtol", "atol"}  # though they have defaults
-
-
-def _order(function: Function) -> tuple[str, ...]:
-    """The names of a function's settings, each at its place; "" at those of arrays. None, if it takes any number."""
-    code, defaults = getattr(function, "__code__", None), getattr(function, "__defaults__", None) or ()
-    names = code.co_varnames[: code.co_argcount] if code else ()
-    required = len(names) - len(defaults)
-    return tuple(name if k >= required and name not in _COMPUTED_WITH else "" for k, name in enumerate(names))
-
-
-def _on_values(function: Function) -> Function:
-    """`function` of values alone: boxes in lists, and those that were given by name, are made plain."""
-
-    def forward(*args: Any, **kwargs: Any) -> Any:
-        if kwargs or any(isinstance(x, list | tuple) for x in args):
-            args, kwargs = map_tree(_values, (args, kwargs))
-        return function(*args, **kwargs)
-
-    return forward
-
-
-def _values(x: Array) -> Any:
-    return alone(x)
-
-
-def not_differentiable(function: Function, why: str) -> Op:
-    """A function that works on constants, and refuses tensors in a graph with the reason."""
-    names = ("x", "y", "z", "w", "v", "u")[: getattr(function, "nin", 1)]
-    rules = tuple(Rule(NotDifferentiable(why)) for _ in names)
-    outputs = getattr(function, "nout", 1)
-    return _made(
-        Op(function.__name__, function, names, rules, kind="elementwise", multiple=outputs > 1, answers=(function,))
-    )
-
-
-def not_supported(*functions: Function, use: str) -> None:
-    """Functions that work on constants, and answer a tensor in a graph with the call to `use` instead."""
-    for function in functions:
-        _refuse(function, use)
-
-
-def _refuse(function: Function, use: str) -> None:
-    def refuse(*args: Any, **kwargs: Any) -> Any:
-        leaves, rebuild = flatten((args, kwargs))
-        if any(map(in_graph, leaves)):
-            raise NotSupportedError(
-                f"{function.__name__} of a tensor in a graph is not supported; use {use}, or take it out of the graph: "
-                f"t.detach()"
-            )
-        args, kwargs = rebuild([_values(x) for x in leaves])
-        return function(*args, **kwargs)
-
-    register(Composite(function.__name__, refuse, (function,), flags=frozenset({"not_supported"}), note=use))
-
-
 def _rule(rule: Any) -> Rule:
     if rule is None:
         return NO_RULE
     return Rule(rule) if isinstance(rule, NotDifferentiable) else rule_of(rule)
 
 
-def _answers(forward: Any, more: Sequence[Callable[..., Any]]) -> tuple[Callable[..., Any], ...]:
+def answers_of(forward: Any, more: Sequence[Callable[..., Any]]) -> tuple[Callable[..., Any], ...]:
     is_numpys = isinstance(forward, np.ufunc) or getattr(forward, "__module__", "").startswith("numpy")
     return ((forward,) if is_numpys else ()) + tuple(more)
 
 
-def _made(op: Op) -> Op:
+def registered(op: Op) -> Op:
     register(op)
     return op

@@ -14,7 +14,7 @@ import numpy as np
 
 from adjoint.core.box import TRACKED, Box
 from adjoint.core.errors import NotSupportedError
-from adjoint.core.leaks import plain
+from adjoint.core.leaks.notes import plain
 from adjoint.core.refusals import STUMBLED, numpys
 from adjoint.core.types import Array, Function
 

@@ -16,7 +16,7 @@ import numpy as np
 from adjoint.core.backend import is_elsewhere
 from adjoint.core.box import Box, raw, varies
 from adjoint.core.errors import BatchedValueError
-from adjoint.core.leaks import lost_in_a_container, missing
+from adjoint.core.leaks.notes import lost_in_a_container, missing
 from adjoint.core.places import is_of
 from adjoint.core.types import Array, Axis
 

@@ -11,7 +11,7 @@ import numpy as np
 from adjoint.core.box import Box, outermost
 from adjoint.core.errors import ArgumentError, DTypeError, LeavesGraphError, NotSupportedError, ShapeError
 from adjoint.core.keys import looked_up
-from adjoint.core.leaks import refused
+from adjoint.core.leaks.notes import refused
 from adjoint.core.memory import as_walked, in_order, lies, lying_as
 from adjoint.core.registry import ANSWERS, REDUCTIONS, answer, entries
 from adjoint.core.trees import flatten

@@ -31,7 +31,7 @@ from adjoint.core.errors import (
     RuleError,
 )
 from adjoint.core.op import Op, Rule
-from adjoint.core.switches import Setting
+from adjoint.core.threads.switches import Setting
 from adjoint.core.types import Array, DType
 
 

@@ -30,7 +30,7 @@ from adjoint.nn import Module
 from adjoint.tape.backward import walk
 from adjoint.tape.modes import is_grad_enabled
 from adjoint.tape.node import Node, next_order
-from adjoint.tape.observing import hooks_of
+from adjoint.tape.observers.observing import hooks_of
 from adjoint.tape.tensor import Tensor
 
 _CHANNEL = 16  # that of the first bucket

@@ -13,7 +13,7 @@ from adjoint.core.errors import ArgumentError
 from adjoint.distributed import exchange
 from adjoint.distributed.world import world
 from adjoint.optim import LBFGS, Optimizer
-from adjoint.tape import mutations
+from adjoint.tape.writes import mutations
 
 
 class ShardedOptimizer(Optimizer):

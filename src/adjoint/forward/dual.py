@@ -13,7 +13,7 @@ from adjoint.core.backend import to_host
 from adjoint.core.box import TRACKED, Box, apply, settled
 from adjoint.core.errors import LeavesGraphError
 from adjoint.core.foreign import PLAIN, plain_array
-from adjoint.core.leaks import EQUALITIES, compared, entering, left, matters, plain, refused
+from adjoint.core.leaks.notes import EQUALITIES, compared, entering, left, matters, plain, refused
 from adjoint.core.op import Op
 from adjoint.core.types import Array, Settings
 from adjoint.forward.fast import fast_path

@@ -21,7 +21,7 @@ from adjoint.core.backend import surely_any
 from adjoint.core.box import apply, new_level
 from adjoint.core.codegen import defined
 from adjoint.core.errors import LeavesGraphError, NotDifferentiableError
-from adjoint.core.leaks import begin, over
+from adjoint.core.leaks.notes import begin, over
 from adjoint.core.op import Op
 from adjoint.core.pullbacks import NO_RULE, NotDifferentiable, dtype_of, refuse_complex, shape_of, where
 from adjoint.core.types import Array, Settings

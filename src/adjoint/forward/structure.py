@@ -19,7 +19,7 @@ from adjoint.core.backend import maybe_any
 from adjoint.core.box import Box, apply, new_level, raw, settled
 from adjoint.core.cotangents import Lazy
 from adjoint.core.errors import NotSupportedError
-from adjoint.core.leaks import Reach, begin, over
+from adjoint.core.leaks.notes import Reach, begin, over
 from adjoint.core.op import Op
 from adjoint.core.pullbacks import shape_of
 from adjoint.core.types import Array, Axis, Function, Settings

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from adjoint.core.commit import Write, commit
 from adjoint.core.errors import ArgumentError, GraphError
 from adjoint.core.late import service
+from adjoint.core.threads.commit import Write, commit
 from adjoint.graph.node import Node, in_order
 from adjoint.graph.schedule import Schedule, ScheduledCall, numpy_step
 from adjoint.graph.symbol import Guard
-from adjoint.tape.lines import line_of
+from adjoint.tape.observers.lines import line_of
 
 if TYPE_CHECKING:
     from adjoint.graph.rewrite import Report, Rule

@@ -24,8 +24,8 @@ from adjoint.graph.rules import EXACT
 from adjoint.graph.symbol import LEVEL, Symbol, recording
 from adjoint.tape.backward import backward
 from adjoint.tape.node import leaf
-from adjoint.tape.selected import bare
 from adjoint.tape.tensor import Tensor, wrap
+from adjoint.tape.zeros.selected import bare
 
 LATEST = Window(0, 1)
 LARGE = 64  # elements of an array whose cotangent is one product of stacks, and not summed up turn by turn

@@ -16,10 +16,10 @@ from weakref import ref
 
 import numpy as np
 
-from adjoint.core.locks import NODES
 from adjoint.core.op import NO_SETTINGS, Op
 from adjoint.core.pullbacks import is_finite
-from adjoint.tape.lines import UsersPlace
+from adjoint.core.threads.locks import NODES
+from adjoint.tape.observers.lines import UsersPlace
 
 _next_number = count().__next__
 
@@ -43,7 +43,7 @@ class Node:
             for an operation with several results, a tuple of them.
         value: of a constant, the array or number; of an input, its name; of a part, which result of its only
             argument it is.
-        place: the place in the user's code that made it, or None; see `adjoint.tape.lines`.
+        place: the place in the user's code that made it, or None; see `adjoint.tape.observers.lines`.
     """
 
     __slots__ = ("__weakref__", "args", "dtype", "number", "op", "place", "settings", "shape", "value")

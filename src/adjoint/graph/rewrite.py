@@ -26,7 +26,7 @@ from adjoint.core.op import NO_SETTINGS, Op
 from adjoint.core.registry import operation
 from adjoint.graph.node import Draws, Node, call, constant, frozen, in_order, part, placeholder
 from adjoint.graph.symbol import LEVEL, Symbol, is_number, recording
-from adjoint.tape.lines import UsersPlace
+from adjoint.tape.observers.lines import UsersPlace
 
 if TYPE_CHECKING:
     from adjoint.graph.graph import Graph

@@ -15,7 +15,7 @@ from adjoint.core.op import NO_SETTINGS
 from adjoint.graph.node import Node
 from adjoint.graph.numpy_source import literal, spelled
 from adjoint.graph.symbol import PYTHONS, as_numpy, is_number, still
-from adjoint.tape.lines import line_of
+from adjoint.tape.observers.lines import line_of
 
 if TYPE_CHECKING:
     from adjoint.graph.graph import Graph

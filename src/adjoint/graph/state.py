@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.commit import Write
+from adjoint.core.threads.commit import Write
 from adjoint.graph.node import Node
-from adjoint.tape.mutations import Together
 from adjoint.tape.node import Leaf
 from adjoint.tape.node import Node as TapeNode
 from adjoint.tape.tensor import Tensor, wrap
+from adjoint.tape.writes.mutations import Together
 
 
 class Cell:

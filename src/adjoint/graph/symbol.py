@@ -20,10 +20,10 @@ from adjoint.core.memory import lies
 from adjoint.core.op import Op, Rule
 from adjoint.core.protocol import for_a_rule
 from adjoint.core.pullbacks import dtype_of
-from adjoint.core.switches import Setting
+from adjoint.core.threads.switches import Setting
 from adjoint.graph.node import Node, NumberName, call, constant, frozen, may_be_infinite, part
 from adjoint.ops.indexing.writing import warns
-from adjoint.tape.lines import users_place
+from adjoint.tape.observers.lines import users_place
 from adjoint.tape.reach import Source
 
 # Below all tensors: a tensor made of symbols records its own backward pass with them.

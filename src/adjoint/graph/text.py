@@ -11,7 +11,7 @@ from adjoint.core.errors import NotSupportedError
 from adjoint.graph.node import Node
 from adjoint.graph.numpy_source import literal
 from adjoint.graph.repeats import runs
-from adjoint.tape.lines import line_of
+from adjoint.tape.observers.lines import line_of
 
 if TYPE_CHECKING:
     from adjoint.graph.graph import Graph

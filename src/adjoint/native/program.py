@@ -21,9 +21,10 @@ from adjoint.native.plan.decompose import primitive
 from adjoint.native.plan.loops import is_loop
 from adjoint.native.plan.partition import partition, used_later
 from adjoint.native.plan.piecewise import followed
-from adjoint.native.plan.planner import Plan, Planner, functions_of
+from adjoint.native.plan.planner import Planner
 from adjoint.native.plan.recipe import kind_of as array_kind
 from adjoint.native.plan.recipe import recipe_of
+from adjoint.native.plan.steps import Plan, functions_of
 
 if TYPE_CHECKING:
     from adjoint.native.report.listing import Listing

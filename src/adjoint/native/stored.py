@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from adjoint.core.locks import COMPILING
 from adjoint.core.plain import NotPlainError, Plain
+from adjoint.core.threads.locks import COMPILING
 from adjoint.core.version import LOADED, PACKAGE
 from adjoint.graph.canonical import Canonical
 from adjoint.graph.graph import Graph

@@ -9,8 +9,8 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError
 from adjoint.nn.module import Module
-from adjoint.tape import mutations
 from adjoint.tape.tensor import Tensor
+from adjoint.tape.writes import mutations
 
 
 class AveragedModel(Module):

@@ -5,21 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from adjoint.core.elsewhere import looked_up
-from adjoint.nn.activations import (
-    prelu,
-    rrelu,
-    softmin,
-)
-from adjoint.nn.attention import (
-    rotary_positions,
-    scaled_dot_product_attention,
-    sinusoidal_positions,
-)
-from adjoint.nn.channels import (
-    channel_shuffle,
-    local_response_norm,
-)
-from adjoint.nn.conv_functions import (
+from adjoint.nn.functions.convolution import (
     conv1d,
     conv2d,
     conv3d,
@@ -27,48 +13,7 @@ from adjoint.nn.conv_functions import (
     conv_transpose2d,
     conv_transpose3d,
 )
-from adjoint.nn.ctc import (
-    ctc_loss,
-)
-from adjoint.nn.embedding import (
-    embedding,
-    embedding_bag,
-)
-from adjoint.nn.layers import (
-    alpha_dropout,
-    bilinear,
-    dropout,
-    dropout1d,
-    dropout2d,
-    dropout3d,
-    linear,
-)
-from adjoint.nn.losses import (
-    binary_cross_entropy_with_logits,
-    cross_entropy,
-    huber_loss,
-    l1_loss,
-    mse_loss,
-)
-from adjoint.nn.margin_losses import (
-    cosine_embedding_loss,
-    hinge_embedding_loss,
-    margin_ranking_loss,
-    multi_margin_loss,
-    multilabel_margin_loss,
-    multilabel_soft_margin_loss,
-    soft_margin_loss,
-    triplet_margin_loss,
-    triplet_margin_with_distance_loss,
-)
-from adjoint.nn.normalization import (
-    batch_norm,
-    group_norm,
-    instance_norm,
-    layer_norm,
-    rms_norm,
-)
-from adjoint.nn.pooling import (
+from adjoint.nn.functions.pooling import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
     adaptive_avg_pool3d,
@@ -88,24 +33,8 @@ from adjoint.nn.pooling import (
     max_unpool2d,
     max_unpool3d,
 )
-from adjoint.nn.probability_losses import (
-    binary_cross_entropy,
-    gaussian_nll_loss,
-    kl_div,
-    nll_loss,
-    poisson_nll_loss,
-    sigmoid_focal_loss,
-    smooth_l1_loss,
-)
-from adjoint.nn.resizing import (
-    fold,
-    interpolate,
-    pad,
-    pixel_shuffle,
-    pixel_unshuffle,
-    unfold,
-)
-from adjoint.nn.units import (
+from adjoint.nn.functions.resizing import fold, interpolate, pad, pixel_shuffle, pixel_unshuffle, unfold
+from adjoint.nn.functions.units import (
     celu,
     cosine_similarity,
     glu,
@@ -121,6 +50,34 @@ from adjoint.nn.units import (
     softshrink,
     tanhshrink,
     threshold,
+)
+from adjoint.nn.layers.activations import prelu, rrelu, softmin
+from adjoint.nn.layers.attention import rotary_positions, scaled_dot_product_attention, sinusoidal_positions
+from adjoint.nn.layers.basic import alpha_dropout, bilinear, dropout, dropout1d, dropout2d, dropout3d, linear
+from adjoint.nn.layers.channels import channel_shuffle, local_response_norm
+from adjoint.nn.layers.embedding import embedding, embedding_bag
+from adjoint.nn.layers.normalization import batch_norm, group_norm, instance_norm, layer_norm, rms_norm
+from adjoint.nn.losses.basic import binary_cross_entropy_with_logits, cross_entropy, huber_loss, l1_loss, mse_loss
+from adjoint.nn.losses.ctc import ctc_loss
+from adjoint.nn.losses.margins import (
+    cosine_embedding_loss,
+    hinge_embedding_loss,
+    margin_ranking_loss,
+    multi_margin_loss,
+    multilabel_margin_loss,
+    multilabel_soft_margin_loss,
+    soft_margin_loss,
+    triplet_margin_loss,
+    triplet_margin_with_distance_loss,
+)
+from adjoint.nn.losses.probabilities import (
+    binary_cross_entropy,
+    gaussian_nll_loss,
+    kl_div,
+    nll_loss,
+    poisson_nll_loss,
+    sigmoid_focal_loss,
+    smooth_l1_loss,
 )
 from adjoint.ops.neural.activation import (
     elu,

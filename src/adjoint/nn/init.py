@@ -15,7 +15,7 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.types import DType, Function
-from adjoint.tape import mutations
+from adjoint.tape.writes import mutations
 
 Shape = tuple[int, ...]
 Rng = np.random.Generator | int | None

@@ -13,9 +13,9 @@ from adjoint.core.elsewhere import Elsewhere, answer_names
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.types import Array, DType
 from adjoint.nn.parameter import Parameter
-from adjoint.tape import mutations
 from adjoint.tape.node import leaf
 from adjoint.tape.tensor import Tensor
+from adjoint.tape.writes import mutations
 from adjoint.twin.follow import follow
 
 Self = TypeVar("Self", bound="Module")

@@ -10,7 +10,8 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from adjoint.core.backend import as_beside, beside, surely_any
 from adjoint.core.box import Box, raw, varies
-from adjoint.core.constructors import composite, constant
+from adjoint.core.constants import constant
+from adjoint.core.constructors import composite
 from adjoint.core.errors import ArgumentError, BatchedValueError, NotSupportedError
 from adjoint.core.memory import NEW_A, NEW_K, axes_by, in_order, lies, lying_as
 from adjoint.core.op import call

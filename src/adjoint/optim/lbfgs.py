@@ -9,9 +9,9 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError
 from adjoint.optim.optimizer import Optimizer
-from adjoint.tape import mutations
 from adjoint.tape.modes import enable_grad
 from adjoint.tape.tensor import Tensor
+from adjoint.tape.writes import mutations
 
 
 class LBFGS(Optimizer):

@@ -11,8 +11,8 @@ from adjoint.core.backend import is_foreign
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, GradientError, ShapeError
 from adjoint.core.types import Settings
-from adjoint.tape import mutations
 from adjoint.tape.tensor import Tensor
+from adjoint.tape.writes import mutations
 
 Group = dict[str, Any]
 

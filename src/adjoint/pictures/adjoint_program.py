@@ -17,7 +17,7 @@ from adjoint.graph.node import Node, placeholder
 from adjoint.graph.source import Headings, Writer, source, users_line
 from adjoint.graph.symbol import Symbol
 from adjoint.tape.modes import Observing
-from adjoint.tape.selected import Run
+from adjoint.tape.zeros.selected import Run
 from adjoint.transforms.reverse import value_and_grad, vjp
 
 Function = Callable[..., Any]

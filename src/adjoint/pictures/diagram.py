@@ -12,7 +12,7 @@ from adjoint.core.errors import NotSupportedError
 from adjoint.core.op import Op
 from adjoint.graph.numpy_source import index_text, literal
 from adjoint.tape.inside import arrays
-from adjoint.tape.lines import UsersPlace
+from adjoint.tape.observers.lines import UsersPlace
 
 Kind = Literal["input", "constant", "call", "again", "more"]
 

@@ -15,8 +15,8 @@ from adjoint.graph.symbol import PYTHONS, as_numpy
 from adjoint.graph.text import named
 from adjoint.pictures.diagram import Diagram, Vertex, holds, label_of, number, stands_in, summary
 from adjoint.pictures.from_tape import Cotangents
-from adjoint.tape.lines import line_of
 from adjoint.tape.node import leaf
+from adjoint.tape.observers.lines import line_of
 from adjoint.tape.tensor import Tensor, wrap
 
 

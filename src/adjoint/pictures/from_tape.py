@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.commit import commit
 from adjoint.core.errors import AdjointError, GradientError
 from adjoint.core.pullbacks import Pullback, op_of
+from adjoint.core.threads.commit import commit
 from adjoint.pictures.diagram import Diagram, Vertex, holds, label_of, number, stands_in, summary
 from adjoint.tape.backward import backward, walk
 from adjoint.tape.inside import parent_numbers
-from adjoint.tape.lines import line_of_node
 from adjoint.tape.modes import Observing
 from adjoint.tape.node import Node
-from adjoint.tape.observing import Hooks
-from adjoint.tape.selected import Run
+from adjoint.tape.observers.lines import line_of_node
+from adjoint.tape.observers.observing import Hooks
 from adjoint.tape.tensor import Tensor
+from adjoint.tape.zeros.selected import Run
 
 
 class Cotangents:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from adjoint.pictures.diagram import TIMES
 from adjoint.pictures.layout import SMALL
 from adjoint.pictures.scene import INK, MARGIN, PALE, Rect, Scene, Text, Wire
-from adjoint.tape.tables import amount
+from adjoint.tape.observers.tables import amount
 
 if TYPE_CHECKING:
     from adjoint.native.report.listing import Listing, Row, Written

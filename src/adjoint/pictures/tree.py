@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from textwrap import wrap
 
 from adjoint.pictures.diagram import TIMES, Diagram, Vertex
-from adjoint.tape.tables import table
+from adjoint.tape.observers.tables import table
 
 DEEP = 24  # levels after which a branch goes on as a tree of its own
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from adjoint.core.elsewhere import looked_up
 from adjoint.core.errors import ArgumentError, GradientError
-from adjoint.tape import anomaly, modes
+from adjoint.tape import modes
 from adjoint.tape.backward import backward
+from adjoint.tape.observers import anomaly
 from adjoint.tape.tensor import Tensor, wrap
 
 

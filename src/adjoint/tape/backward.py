@@ -22,13 +22,13 @@ from adjoint.core.cotangents import Lazy
 from adjoint.core.errors import RuleError
 from adjoint.core.pullbacks import Pullback, fit, freed
 from adjoint.core.types import Array
-from adjoint.tape import mutations
-from adjoint.tape.foreign import check
-from adjoint.tape.hazards import oldest_hazard, program_masks
-from adjoint.tape.hooks import Packed, unpacked
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import Node, next_order
-from adjoint.tape.selected import Run, Selected, has_nan, is_finite, numbers, recorded, selecting
+from adjoint.tape.observers.hooks import Packed, unpacked
+from adjoint.tape.writes import mutations
+from adjoint.tape.writes.foreign import check
+from adjoint.tape.zeros.hazards import oldest_hazard, program_masks
+from adjoint.tape.zeros.selected import Run, Selected, has_nan, is_finite, numbers, recorded, selecting
 
 # Of so many elements, it is worth a look whether they are made of fewer.
 _MANY = 1 << 16
@@ -143,7 +143,7 @@ def backward(
 
     A selection (`numpy.where`, an index …) leaves zeros in cotangents, and 0 times an infinite partial derivative is
     nan. Rules are linear, so a pass without nan in the end was right. If there is, the pass goes again from the first
-    selection on, with cotangents that know where they were taken: see `adjoint.tape.selected`. A pass that is
+    selection on, with cotangents that know where they were taken: see `adjoint.tape.zeros.selected`. A pass that is
     recorded computes with these at once, because a later pass, or call, will meet its zeros.
 
     Args:

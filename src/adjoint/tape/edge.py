@@ -7,9 +7,9 @@ from typing import Any
 
 from adjoint.core.cotangents import Lazy
 from adjoint.core.types import Array
-from adjoint.tape import mutations
 from adjoint.tape.backward import Resumed, _prepared
 from adjoint.tape.node import Node
+from adjoint.tape.writes import mutations
 
 
 def edge(node: Node, g: Array, since: int) -> dict[Node, Any]:

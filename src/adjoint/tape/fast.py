@@ -18,9 +18,9 @@ from adjoint.core.codegen import defined
 from adjoint.core.op import Op
 from adjoint.core.pullbacks import NotDifferentiable, Pullback, build, dtype_of, shape_of, where
 from adjoint.core.registry import operation
-from adjoint.tape.foreign import private, watch
 from adjoint.tape.modes import NEVER, recording_floor
 from adjoint.tape.node import Node, as_array, next_order, pull_for
+from adjoint.tape.writes.foreign import private, watch
 
 Way = Callable[..., Any]
 

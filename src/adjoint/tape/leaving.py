@@ -11,7 +11,7 @@ from adjoint.arrays.array_box import ArrayBox, held_out
 from adjoint.core.backend import alone, to_host
 from adjoint.core.box import Box
 from adjoint.core.errors import LeavesGraphError
-from adjoint.core.leaks import left, matters, refused
+from adjoint.core.leaks.notes import left, matters, refused
 from adjoint.core.registry import operation
 from adjoint.core.types import Array
 from adjoint.tape.modes import recording_floor

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from adjoint.core.box import Box
-from adjoint.core.leaks import Reach
+from adjoint.core.leaks.notes import Reach
 from adjoint.core.trees import flatten
 from adjoint.tape.backward import walk
 from adjoint.tape.node import Node

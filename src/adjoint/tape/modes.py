@@ -9,7 +9,7 @@ from functools import wraps
 from types import MappingProxyType
 from typing import Any, ParamSpec, TypeVar, overload
 
-from adjoint.core.switches import Switch
+from adjoint.core.threads.switches import Switch
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -12,12 +12,12 @@ from adjoint.arrays.layered import Writable
 from adjoint.core.backend import is_foreign
 from adjoint.core.box import TRACKED, apply, settled
 from adjoint.core.foreign import PLAIN, plain_array
-from adjoint.core.leaks import entering, plain
+from adjoint.core.leaks.notes import entering, plain
 from adjoint.core.op import Op
 from adjoint.core.pullbacks import Pullback, build, dtype_of
 from adjoint.core.types import Array, DType
-from adjoint.tape.foreign import watch, watch_parts
 from adjoint.tape.modes import NEVER, recording_floor
+from adjoint.tape.writes.foreign import watch, watch_parts
 
 # Sequence numbers fall from -1, because `heapq` pops the smallest: the latest node comes first.
 next_order = count(-1, -1).__next__

@@ -19,8 +19,8 @@ from adjoint.core.box import Box
 from adjoint.core.op import Op
 from adjoint.core.trees import flatten
 from adjoint.core.types import Array
-from adjoint.tape import mutations
 from adjoint.tape.tensor import Tensor, View
+from adjoint.tape.writes import mutations
 
 MISSING: Any = object()
 MOST = 10_000  # a longer container is data, and looking through it would take long

@@ -16,26 +16,26 @@ from adjoint.core.box import Box, apply, outermost
 from adjoint.core.cotangents import Projection, as_cotangent, one_like
 from adjoint.core.errors import DTypeError, GradientError, ShapeError
 from adjoint.core.foreign import ForeignArrayError, asking
-from adjoint.core.leaks import EQUALITIES, compared
-from adjoint.core.locks import COLLECTING
+from adjoint.core.leaks.notes import EQUALITIES, compared
 from adjoint.core.memory import copy_as_it_lies, shows
 from adjoint.core.op import Op
 from adjoint.core.protocol import array_ufunc
 from adjoint.core.pullbacks import Pullback, freed, op_of
 from adjoint.core.registry import ANSWERS
+from adjoint.core.threads.locks import COLLECTING
+from adjoint.core.threads.weak import at_end
 from adjoint.core.types import Array, DType, Index, Settings
-from adjoint.core.weak import at_end
 from adjoint.ops.indexing.reading import PickedView
 from adjoint.ops.indexing.writing import Path, extended
 from adjoint.tape.backward import backward, walk
 from adjoint.tape.fast import eligible, fast_path, install
-from adjoint.tape.foreign import private
 from adjoint.tape.leaving import Leaving
 from adjoint.tape.modes import recording_floor
-from adjoint.tape.mutations import is_elsewhere
 from adjoint.tape.node import Node, as_array, leaf, next_order, record
-from adjoint.tape.observing import Observable, collected
-from adjoint.tape.views import root_of, write, write_element
+from adjoint.tape.observers.observing import Observable, collected
+from adjoint.tape.writes.foreign import private
+from adjoint.tape.writes.mutations import is_elsewhere
+from adjoint.tape.writes.views import root_of, write, write_element
 
 if TYPE_CHECKING:
     from adjoint.tape.methods import TensorMethods

@@ -13,8 +13,8 @@ from adjoint.data.dataset import Array
 from adjoint.nn import Module, cross_entropy, mse_loss
 from adjoint.optim import Optimizer
 from adjoint.optim.clip import clip_grad_norm, clip_grad_value
-from adjoint.tape.hooks import save_as
 from adjoint.tape.modes import no_grad
+from adjoint.tape.observers.hooks import save_as
 from adjoint.tape.tensor import Tensor
 from adjoint.train.metrics import Metric
 

@@ -14,7 +14,7 @@ from adjoint.batch.memory import as_given
 from adjoint.core.backend import is_foreign, taken
 from adjoint.core.box import Box, new_level, returned
 from adjoint.core.errors import ArgumentError, ShapeError
-from adjoint.core.leaks import Reach, begin, over
+from adjoint.core.leaks.notes import Reach, begin, over
 from adjoint.core.trees import flatten, is_leaf, paths
 from adjoint.core.types import Array, Axis, Function, P, R, Tree
 from adjoint.twin.follow import follow

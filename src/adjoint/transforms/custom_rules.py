@@ -25,11 +25,11 @@ from adjoint.core.pullbacks import Pullback
 from adjoint.core.trees import flatten
 from adjoint.core.types import Array, Function
 from adjoint.forward.dual import Dual, dual
-from adjoint.tape.fingerprint import fingerprint
-from adjoint.tape.foreign import watch_parts
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import written
 from adjoint.tape.tensor import Tensor, outputs, wrap
+from adjoint.tape.writes.fingerprint import fingerprint
+from adjoint.tape.writes.foreign import watch_parts
 
 Arrays = Sequence[Any]
 

@@ -13,7 +13,7 @@ from adjoint.arrays.python_number import passed_on
 from adjoint.core.backend import is_foreign, taken
 from adjoint.core.box import Box, new_level, returned
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
-from adjoint.core.leaks import Reach, begin, over, plain
+from adjoint.core.leaks.notes import Reach, begin, over, plain
 from adjoint.core.memory import copy_as_it_lies
 from adjoint.core.pullbacks import dtype_of
 from adjoint.core.trees import flatten, is_leaf, matched, paths
@@ -21,7 +21,7 @@ from adjoint.core.types import Array, Aux, Function, R, Tree
 from adjoint.forward.dual import Dual
 from adjoint.forward.number import DualNumber
 from adjoint.tape.modes import recording_floor
-from adjoint.tape.selected import Selected, bare, has_nan, is_symbolic
+from adjoint.tape.zeros.selected import Selected, bare, has_nan, is_symbolic
 from adjoint.transforms.arguments import number
 from adjoint.transforms.reverse import grad, vjp
 from adjoint.twin.follow import follow

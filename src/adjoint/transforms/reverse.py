@@ -17,12 +17,12 @@ from adjoint.arrays.layered import as_now
 from adjoint.arrays.python_number import passed_on
 from adjoint.core.backend import is_foreign, taken
 from adjoint.core.box import Box, new_level, returned
-from adjoint.core.collector import fewer_full
 from adjoint.core.cotangents import as_cotangent, one_like
 from adjoint.core.errors import ArgumentError, DTypeError, GradientError, ShapeError
-from adjoint.core.leaks import begin, is_over, kept, over, plain
+from adjoint.core.leaks.notes import begin, is_over, kept, over, plain
 from adjoint.core.memory import copy_as_it_lies
 from adjoint.core.pullbacks import dtype_of, shape_of
+from adjoint.core.threads.collector import fewer_full
 from adjoint.core.trees import flatten, is_leaf, paths
 from adjoint.core.types import Array, Aux, Function, P, R, Tree
 from adjoint.tape.backward import backward

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from adjoint.core.errors import ArgumentError
-from adjoint.core.switches import Giving
+from adjoint.core.threads.switches import Giving
 
 # Not followed, whatever is asked for: their functions have stand-ins, or know tensors themselves, or know no numbers.
 _NEVER = frozenset(

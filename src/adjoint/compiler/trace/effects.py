@@ -18,8 +18,8 @@ from adjoint.compiler.trace.inputs import gradient_in
 from adjoint.compiler.trace.outside import MISSING, Closed, DictView, Method, Outside, is_users
 from adjoint.core.box import Box, settled
 from adjoint.core.codegen import defined
-from adjoint.core.commit import Write
 from adjoint.core.memory import with_strides
+from adjoint.core.threads.commit import Write
 from adjoint.graph.drawing import Drawing
 from adjoint.graph.node import Node, constant
 from adjoint.graph.symbol import LEVEL, Number, Symbol

@@ -11,7 +11,7 @@ import numpy as np
 
 from adjoint.compiler.trace.outside import MISSING, lookup
 from adjoint.core.codegen import defined
-from adjoint.core.commit import Write
+from adjoint.core.threads.commit import Write
 from adjoint.graph.node import bits_of
 
 NameOf = Callable[[Any], str]

@@ -10,7 +10,7 @@ import numpy as np
 from adjoint.compiler.arguments import Arguments
 from adjoint.compiler.trace.guards import Binding, Guards
 from adjoint.compiler.trace.outside import MISSING, Refuse, root_of
-from adjoint.core.commit import Write
+from adjoint.core.threads.commit import Write
 from adjoint.graph.drawing import Drawing
 from adjoint.graph.node import Node, placeholder
 from adjoint.graph.signature import is_changed

@@ -31,7 +31,7 @@ IMPURE = frozenset(
 )  # fmt: skip
 _LAST = frozenset(("copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis"))
 OURS = ("adjoint.transforms", "adjoint.ops", "adjoint.tape", "adjoint.core.op", "adjoint.nn.functional",
-         "adjoint.nn.losses", "adjoint.nn.activations", "adjoint.scipy", "adjoint.optim.functional",
+         "adjoint.nn.losses.basic", "adjoint.nn.layers.activations", "adjoint.scipy", "adjoint.optim.functional",
          "adjoint.optim.clip", "adjoint.xp", "adjoint.core.registry", "adjoint.core.box", "adjoint.core.protocol",
          "adjoint.forward", "adjoint.batch")  # fmt: skip
 _BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")

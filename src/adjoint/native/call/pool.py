@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.errors import ArgumentError
-from adjoint.core.locks import COMPILING
+from adjoint.core.threads.locks import COMPILING
 from adjoint.native.codegen.jit import Module, external, module
 from adjoint.native.codegen.layout import Layout
 

@@ -14,8 +14,8 @@ from adjoint.native.call import pool
 from adjoint.native.codegen import cpython
 from adjoint.native.codegen.jit import Kernel
 from adjoint.native.codegen.loop_nest import Split
-from adjoint.native.plan.planner import bytes_of
 from adjoint.native.plan.recipe import ArrayKind, Recipe, Task
+from adjoint.native.plan.steps import bytes_of
 
 Call = Callable[..., Any]
 Kernels = Mapping[str, Kernel]

@@ -13,8 +13,8 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from adjoint.core import version
-from adjoint.core.locks import COMPILING
-from adjoint.core.weak import WeakValues
+from adjoint.core.threads.locks import COMPILING
+from adjoint.core.threads.weak import WeakValues
 from adjoint.native.codegen import disk_cache as disk
 
 # Of LLVM's code generation. Its passes over the code before that are left out: code comes as vectors, and without

@@ -19,7 +19,8 @@ from adjoint.native.plan.decompose import primitive
 from adjoint.native.plan.piecewise import followed
 
 if TYPE_CHECKING:
-    from adjoint.native.plan.planner import Plan, Planner
+    from adjoint.native.plan.planner import Planner
+    from adjoint.native.plan.steps import Plan
 
 WORD = 8  # bytes
 

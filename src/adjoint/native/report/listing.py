@@ -15,10 +15,10 @@ from adjoint.native.call.driver import NumpyStep
 from adjoint.native.plan.assembly import ASSEMBLED, RUNNING
 from adjoint.native.plan.decompose import REDUCED
 from adjoint.native.plan.loops import Scratch
-from adjoint.native.plan.planner import Copy, Plan, Step, bytes_of
+from adjoint.native.plan.steps import Copy, Plan, Step, bytes_of
 from adjoint.native.report.formulas import Formulas
-from adjoint.tape.lines import line_of
-from adjoint.tape.tables import amount, table
+from adjoint.tape.observers.lines import line_of
+from adjoint.tape.observers.tables import amount, table
 
 By = Literal["kernel", "product", "BLAS", "check", "NumPy"]
 What = Literal["elementwise", "reduction", "product", "copy", "NumPy"]

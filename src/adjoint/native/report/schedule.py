@@ -13,7 +13,7 @@ from adjoint.native.call import array_entry as entry
 from adjoint.native.call import pool
 from adjoint.native.call.driver import NativeStep
 from adjoint.native.call.segment import Segment
-from adjoint.native.plan.planner import Step
+from adjoint.native.plan.steps import Step
 
 if TYPE_CHECKING:
     from adjoint.native.program import Program

@@ -11,8 +11,8 @@ from adjoint.core.types import Array
 from adjoint.nn.init import Rng
 from adjoint.nn.module import Module
 from adjoint.nn.utils.parametrize import register_parametrization
-from adjoint.tape import mutations
 from adjoint.tape.tensor import Tensor
+from adjoint.tape.writes import mutations
 
 
 class _WeightNorm(Module):

@@ -13,7 +13,7 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.types import Array
-from adjoint.nn.containers import ModuleDict
+from adjoint.nn.layers.containers import ModuleDict
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
 from adjoint.tape.modes import no_grad

@@ -12,8 +12,8 @@ from adjoint.core.errors import ShapeError
 from adjoint.core.late import service
 from adjoint.core.types import Array
 from adjoint.nn.parameter import Parameter
-from adjoint.tape import mutations
 from adjoint.tape.tensor import Tensor
+from adjoint.tape.writes import mutations
 
 
 def clip_grad_norm_(

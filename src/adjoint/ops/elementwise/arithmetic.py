@@ -7,7 +7,8 @@ import math
 
 import numpy as np
 
-from adjoint.core.constructors import composite, constant, elementwise, not_differentiable
+from adjoint.core.constants import constant, not_differentiable
+from adjoint.core.constructors import composite, elementwise
 from adjoint.core.op import call
 from adjoint.core.types import Array
 

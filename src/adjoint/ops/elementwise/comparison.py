@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.choosing import where_true
-from adjoint.core.constructors import constant, elementwise
+from adjoint.core.constants import constant
+from adjoint.core.constructors import elementwise
 from adjoint.core.types import Array, Function
 from adjoint.ops.shape.reshaping import counted_from_one
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from adjoint.core.backend import as_array, beside, is_foreign, known_in, shares, zeros
 from adjoint.core.box import Box
-from adjoint.core.constructors import constant, general
+from adjoint.core.constants import constant
+from adjoint.core.constructors import general
 from adjoint.core.memory import axes_by, lies, with_strides
 from adjoint.core.op import Op, call
 from adjoint.core.pullbacks import dtype_of, shape_of, unbroadcast

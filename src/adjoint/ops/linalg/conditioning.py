@@ -8,7 +8,8 @@ import numpy as np
 
 from adjoint.core.backend import maybe_any, surely_any
 from adjoint.core.box import Box, raw
-from adjoint.core.constructors import composite, constant
+from adjoint.core.constants import constant
+from adjoint.core.constructors import composite
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import call
 from adjoint.core.types import Array

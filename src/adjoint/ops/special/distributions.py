@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from adjoint.core.constructors import not_differentiable, not_supported
+from adjoint.core.constants import not_differentiable, not_supported
 from adjoint.core.types import Array
 from adjoint.ops.special.bessel import exprel_slope, ive
 from adjoint.ops.special.forms import BY_COUNT, BY_SHAPE, function_of

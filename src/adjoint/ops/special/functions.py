@@ -13,7 +13,8 @@ import numpy as np
 from scipy import special
 
 from adjoint.core.backend import as_array, surely_any
-from adjoint.core.constructors import composite, constant, elementwise
+from adjoint.core.constants import constant
+from adjoint.core.constructors import composite, elementwise
 from adjoint.core.errors import ArgumentError
 from adjoint.core.memory import NEW_C
 from adjoint.core.op import Op, call

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from adjoint.core.constructors import not_differentiable
+from adjoint.core.constants import not_differentiable
 from adjoint.core.op import Rule
 from adjoint.core.pullbacks import NotDifferentiable
 from adjoint.core.types import Array, Function

@@ -12,7 +12,7 @@ import numpy as np
 
 from adjoint.arrays.python_number import PythonNumber, as_numpy, as_python, has_attribute, is_python
 from adjoint.core.box import TRACKED, Box, varies
-from adjoint.core.leaks import seen_again
+from adjoint.core.leaks.notes import seen_again
 from adjoint.core.protocol import detached
 from adjoint.twin.standins.joining import copied
 from adjoint.twin.standins.mathematics import whole

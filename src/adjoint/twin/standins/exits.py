@@ -13,7 +13,7 @@ import numpy as np
 
 from adjoint.core.box import varies
 from adjoint.core.errors import BatchedValueError
-from adjoint.core.leaks import seen_again, written
+from adjoint.core.leaks.notes import seen_again, written
 from adjoint.tape.modes import recording_floor
 from adjoint.twin.standins.values import CONTAINERS, DEPTH, is_box, plainly
 
@@ -42,7 +42,7 @@ def ratio(x: Any) -> tuple[Any, Any]:
     numerator, denominator = plainly(x).as_integer_ratio()
     if note is None:
         return numerator, denominator
-    from adjoint.core.left import whole  # only what leaves needs it
+    from adjoint.core.leaks.left import whole
 
     return whole(numerator, (note,)), whole(denominator, (note,))
 

@@ -10,7 +10,7 @@ import numpy as np
 from adjoint.arrays.python_number import as_numpy, is_python
 from adjoint.core.box import Box, apply, raw, varies
 from adjoint.core.errors import BatchedValueError
-from adjoint.core.leaks import seen_again
+from adjoint.core.leaks.notes import seen_again
 from adjoint.core.memory import ordered, required
 from adjoint.core.protocol import detached
 from adjoint.ops.shape.joining import pile

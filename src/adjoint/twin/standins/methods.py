@@ -10,7 +10,7 @@ import numpy as np
 from adjoint.arrays.python_number import PythonNumber, as_python, has_attribute
 from adjoint.core.box import TRACKED, varies
 from adjoint.core.errors import LeavesGraphError
-from adjoint.core.leaks import seen_again
+from adjoint.core.leaks.notes import seen_again
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.standins import builtin, drawing
 from adjoint.twin.standins.calls import carried

@@ -1,0 +1,406 @@
+"""`Compiled`: a function with its traces, and which of them a call takes."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial, update_wrapper
+from inspect import Parameter
+from itertools import starmap
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, NamedTuple, overload
+
+import numpy as np
+
+from adjoint.compiler.backend import Runner, say
+from adjoint.compiler.calling import MISS, Direct, written_for
+from adjoint.compiler.explaining import explained, latest_plan
+from adjoint.compiler.kinds import first_sight, signature_of, without_numbers
+from adjoint.compiler.methods import Methods, methods_of
+from adjoint.compiler.trace.door import Known
+from adjoint.compiler.tracing import Trace, record
+from adjoint.core.box import Box
+from adjoint.core.errors import ArgumentError, SharedMemoryError, WrongCodeError
+from adjoint.core.late import service
+from adjoint.core.threads.locks import RECORDING
+from adjoint.core.trees import flatten
+from adjoint.core.types import P, Q, R
+from adjoint.graph.graph import Graph
+from adjoint.graph.node import frozen
+from adjoint.tape.modes import recording_floor
+from adjoint.tape.tensor import Tensor
+from adjoint.twin.follow import callee, follow
+
+if TYPE_CHECKING:
+    from adjoint.core.threads.scheduler import Future
+    from adjoint.native.report.listing import Listing
+    from adjoint.native.report.schedule import Schedule
+
+# So many specializations of a function of one signature: beyond them it is run as it is.
+MOST_SPECIALIZATIONS = 16
+# So many kinds of arguments are recorded; others are run as they are.
+MOST_KINDS = 256
+# So many values of whole numbers among arguments that are otherwise alike: a counter is not recorded for ever.
+MOST_VALUES = 64
+# So often it is recorded anew because of other values outside of its arguments. Floats there become inputs at once.
+MOST_REBOUND = 32
+MOST_TRIES = 8  # of functions that raise while they are recorded
+PATIENCE = 5.0  # seconds to wait for another thread that records
+MOST_DIRECT = 4  # fast paths, the latest first
+NOISE = "a question hangs on how results are rounded, and native code rounds some otherwise"
+
+
+class Compiled(Generic[P, R]):
+    """A function that records itself. Made by `adjoint.compile`."""
+
+    def __init__(self, f: Callable[P, R], options: Options) -> None:
+        update_wrapper(self, f, updated=("__dict__",) if isinstance(f, FunctionType) else ())
+        self.function, self.options = f, options
+        self._specializations: dict[Any, list[Trace]] = {}
+        self._reasons: dict[Any, str] = {}
+        self._methods: dict[int, Methods] = {}  # of instances that take no attributes
+        self._fixed: dict[Any, Compiled[..., Any]] = {}
+        self._signed: _Signature | None = None
+        self._directs: tuple[Direct, ...] = ()
+        self._by_kind: dict[Any, tuple[Direct, ...]] = {}  # all fast paths, by what arguments are at first sight
+        self._values: dict[Any, int] = {}  # how many kinds of arguments differ in whole numbers alone
+        self._others = ""  # why further kinds of arguments run as they are
+        self._tries: dict[Any, int] = {}
+        self._rebound: dict[Any, int] = {}  # how often traces were of no use any more
+        self._known = Known()  # what traces found out for later ones
+        self._once: set[Any] = set()  # kinds of arguments that came once
+        self.halves: dict[int, Any] = {}  # of traces, by their ids, for `submit`
+
+    def __getattr__(self, name: str) -> Any:
+        """What a compiled module has besides: ``parameters()``, ``train()``, ``state_dict()``."""
+        if name[:2] == "__" or "function" not in vars(self):
+            raise AttributeError(name)
+        return getattr(self.function, name)
+
+    @overload
+    def __get__(self, instance: None, owner: Any = ...) -> Compiled[P, R]: ...
+    @overload
+    def __get__(self: Compiled[Concatenate[Any, Q], R], instance: Any, owner: Any = ...) -> Compiled[Q, R]: ...
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """A method: each instance has traces of its own."""
+        if instance is None:
+            return self
+        made = methods_of(instance, self._methods)
+        if self not in made:
+            made[self] = Compiled(self.function.__get__(instance, owner), self.options)
+        return made[self]
+
+    def __reduce__(self) -> Any:
+        """As functions are kept: by name, where it is found so; else its function, to be recorded anew."""
+        found: Any = sys.modules.get(self.__module__)
+        for name in getattr(self, "__qualname__", "?").split("."):
+            found = getattr(found, name, None)
+        return getattr(self, "__qualname__", "") if found is self else (Compiled, (self.function, self.options))
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        for direct in self._directs:
+            answer: R = direct(args, kwargs)
+            if answer is not MISS:
+                return answer
+        for direct in self._by_kind.get(first_sight(args, kwargs), ()) if self._by_kind else ():
+            answer = direct(args, kwargs)
+            if answer is not MISS:
+                self._directs = _in_front(direct, self._directs)
+                return answer
+        known: Callable[[Any, Any], R] = self._with_static if self.options.static else self._by_slow_path
+        return known(args, kwargs)
+
+    def submit(self, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
+        """Hand a call over, and go on: its result comes as an `adjoint.Future`.
+
+        Calls take effect in the order of the program: one that reads what another writes (parameters, gradients, the
+        state of optimisers) waits for it, and so does whoever looks at such a tensor. Calls that share nothing run at
+        once, on several threads. The arrays that are given are copied, so they may be overwritten at once. At most
+        eight calls are under way; to hand over a further one waits.
+
+        What can not run beside the program runs before this returns: the first calls, until there is native code;
+        calls that draw random numbers, write other things than tensors and optimisers, go on in a graph, or give back
+        an argument.
+
+        Returns:
+            The future. Its ``result()`` raises what the call raised. Calls that depend on one that failed are not run
+            until somebody has asked for its result: theirs raise `NotRunError`.
+
+        Example:
+            >>> import numpy as np, adjoint as ad
+            >>> from adjoint import nn, optim
+            >>> model = nn.Linear(3, 1)
+            >>> optimizer = optim.SGD(model.parameters(), lr=0.1)
+            >>> @ad.compile(wait=True)
+            ... def step(x, y):
+            ...     optimizer.zero_grad()
+            ...     loss = ((model(x) - y) ** 2).mean()
+            ...     loss.backward()
+            ...     optimizer.step()
+            ...     return loss.detach()
+            >>> losses = [step.submit(np.ones((2, 3)), np.ones((2, 1))) for _ in range(20)]
+            >>> losses[-1].result().item() < losses[0].result().item()
+            True
+        """
+        from adjoint.compiler.submitting import submitted
+
+        if self.options.static:
+            fixed, given = self._fixed_for(args, kwargs)
+            return submitted(fixed, (), given)
+        return submitted(self, args, kwargs)
+
+    def _by_slow_path(self, args: Any, kwargs: Any) -> Any:
+        """The answer by a trace that holds; else the function's, which may be recorded."""
+        if recording_floor.observers():  # who wants to see each operation: detect_anomaly, trace_backward, hooks
+            return self.function(*args, **kwargs)
+        function = self.function
+        if any(issubclass(type(x), Box) and x.level > 0 and not issubclass(type(x), Tensor) for x in args):  # jvp, vmap
+            function = follow(function, args)
+            return function(*args, **kwargs)
+        try:
+            function = callee(function, args, kwargs)  # inside a transform, its twin
+            leaves, rebuild = flatten((args, kwargs))
+            key = signature_of(leaves, rebuild)
+        except (RecursionError, ValueError, TypeError):  # containers within themselves, keys that have no order, …
+            return function(*args, **kwargs)
+        is_new = key not in self._specializations
+        if key is None or key in self._reasons or (is_new and (self._is_full(key) or self._is_first(key))):
+            return function(*args, **kwargs)
+        call = Call(args, kwargs, leaves, rebuild)
+        specializations = tuple(self._specializations.get(key, ()))
+        try:
+            answer = self._by(specializations, call)
+            if answer is MISS:
+                answer = self._recorded(key, specializations, call)
+        except SharedMemoryError:
+            answer = MISS
+        return function(*args, **kwargs) if answer is MISS else answer
+
+    def _by(
+        self, specializations: Sequence[Trace], call: Call, values: list[Any] | None = None, is_new: bool = False
+    ) -> Any:
+        """What the latest of `specializations` that holds gives; MISS, if none does. `values`: its outputs, if any.
+
+        One that `is_new`, recorded with this very call, holds.
+        """
+        for trace in reversed(specializations):
+            if is_new or trace.holds(call.args, call.kwargs):
+                try:
+                    answer = trace(call.leaves, call.args, call.kwargs, values)
+                except (WrongCodeError, SharedMemoryError):
+                    raise
+                except Exception:  # another specialization of the function, or an error that this says better itself
+                    continue
+                self._shorten(trace, call)
+                return answer
+        return MISS
+
+    def _is_first(self, key: Any) -> bool:
+        """Whether to wait for another call before recording: what is called once would gain nothing by it."""
+        if self.options.wait or self.options.backend == "numpy" or key in self._once:
+            return False
+        if len(self._once) >= MOST_KINDS:
+            self._once.clear()
+        self._once.add(key)
+        return True
+
+    def _is_full(self, key: Any) -> bool:
+        """Whether arguments of a new kind are not recorded any more."""
+        if self._values.get(without_numbers(key), 0) >= MOST_VALUES:
+            self._others = f"its whole numbers had {MOST_VALUES} values: pass what varies as arrays or floats"
+        elif len(self._specializations) >= MOST_KINDS:
+            self._others = f"it was called with {MOST_KINDS} kinds of arguments"
+        else:
+            return False
+        return True
+
+    def _shorten(self, trace: Trace, call: Call) -> None:
+        """From the next call on take the fast path, if there is one by now."""
+        if trace.direct is None:
+            trace.direct = written_for(trace, call.leaves, call.rebuild)
+        if trace.direct is not None:
+            self._directs = _in_front(trace.direct, self._directs)
+            kind = first_sight(call.args, call.kwargs)
+            self._by_kind[kind] = _in_front(trace.direct, self._by_kind.pop(kind, ()))
+            for old in list(self._by_kind)[:-MOST_KINDS]:
+                self._by_kind.pop(old, None)
+
+    def _with_static(self, args: Any, kwargs: Any) -> Any:
+        """The call, by the function of the other arguments."""
+        fixed, given = self._fixed_for(args, kwargs)
+        return fixed(**given)
+
+    def _fixed_for(self, args: Any, kwargs: Any) -> tuple[Compiled[..., Any], dict[str, Any]]:
+        """The function of the other arguments, compiled for these values of the static ones; and these others."""
+        given = self._named(args, kwargs)
+        missing = self.options.static - given.keys()
+        if missing:
+            raise ArgumentError(
+                f"compile: static names {', '.join(sorted(missing))}, which is no argument of {self.function!r}; it "
+                f"has {', '.join(given)}"
+            )
+        values = {name: given.pop(name) for name in sorted(self.options.static)}
+        key = frozen(values)
+        if key not in self._fixed:
+            self._fixed[key] = Compiled(partial(self.function, **values), self.options._replace(static=frozenset()))
+        return self._fixed[key], given
+
+    def _named(self, args: Any, kwargs: Any) -> dict[str, Any]:
+        """All arguments by name, with the defaults of those that are not given."""
+        if self._signed is None:
+            self._signed = _Signature(self.function)
+        names, defaults, plain = self._signed.names, self._signed.defaults, self._signed.plain
+        given: dict[str, Any] = dict(zip(names, args, strict=False)) | kwargs
+        if not plain or len(given) < len(args) + len(kwargs) or not given.keys() <= names.keys():
+            bound = inspect.signature(self.function).bind(*args, **kwargs)  # which says what is wrong
+            bound.apply_defaults()
+            return dict(bound.arguments)
+        return defaults | given
+
+    def _recorded(self, key: Any, tried: Sequence[Trace], call: Call) -> Any:
+        """The answer of a new trace, since none that there are, `tried` among them, is for this call; or MISS."""
+        taken: list[bool] = []
+        try:
+            taken.extend(starmap(RECORDING.acquire, ((True, PATIENCE),)))  # no signal comes between
+            if True not in taken:
+                return MISS
+            others = [known for known in self._specializations.get(key, ()) if known not in tried]
+            if others:  # another thread was faster
+                answer = self._by(others, call)
+                if answer is not MISS:
+                    return answer
+            made, values = self._record(key, tried, call)
+        finally:
+            if True in taken:
+                RECORDING.release()
+        if self.options.wait and self.options.backend == "native":
+            values = None  # native code gives them, as it will at later calls
+        return MISS if made is None else self._by([made], call, values, is_new=True)
+
+    def _record(self, key: Any, tried: Sequence[Trace], call: Call) -> tuple[Trace | None, list[Any] | None]:
+        """A new trace for this call, and what its outputs are, where known; None if there can be none."""
+        varies = [isinstance(x, np.ndarray | np.generic | Tensor) or type(x) in (float, complex) for x in call.leaves]
+        # They keep what they read, which may be another model's by now.
+        self._directs, self._by_kind, self.halves = (), {}, {}
+        if key not in self._specializations:
+            family = without_numbers(key)
+            self._values[family] = self._values.get(family, 0) + 1
+        specializations = self._specializations.setdefault(key, [])
+        gone = [known for known in specializations if not known.guards.may_return(call.args, call.kwargs)]
+        asked = [known for known in tried if known.graph.guards and known.holds(call.args, call.kwargs)]
+        for known in gone:
+            self._known.varying.update(known.guards.changed())
+        trace, reason, again, values = record(
+            self.function, call.args, call.kwargs, call.leaves, varies, self.options.runner, self._known
+        )
+        specializations[:] = [
+            known for known in specializations if known not in gone
+        ]  # what is rebound does not come back
+        self._rebound[key] = self._rebound.get(key, 0) + bool(gone)
+        if trace is not None:
+            for twin in [known for known in asked if known in specializations and known.answers() == trace.answers()]:
+                trace.runner.stay(NOISE)  # where it was asked natively, the answer was another
+                specializations.remove(twin)
+            specializations.append(trace)
+        if again and self._tries.setdefault(key, 0) < MOST_TRIES:
+            self._tries[key] += 1
+        elif reason or len(specializations) > MOST_SPECIALIZATIONS:
+            self._reasons[key] = reason or f"it went {MOST_SPECIALIZATIONS} different ways for arguments of one kind"
+        elif self._rebound[key] > MOST_REBOUND:
+            self._reasons[key] = f"what it finds outside of its arguments was another {MOST_REBOUND} times"
+        return trace, values
+
+    @property
+    def _latest(self) -> Trace:
+        if self._fixed:
+            return list(self._fixed.values())[-1]._latest
+        for specializations in reversed(self._specializations.values()):
+            if specializations:
+                return specializations[-1]
+        name = getattr(self, "__name__", "f")
+        raise ArgumentError(f"{name} has not been recorded; call it first, twice without wait=True: {self.explain()}")
+
+    @property
+    def graph(self) -> Graph:
+        """The program that was recorded last."""
+        return self._latest.graph
+
+    @property
+    def plan(self) -> Listing | None:
+        """The plan of the program that was recorded last: steps, bytes, lifetimes. None as long as NumPy runs it.
+
+        `print` it, or draw it with `adjoint.show`.
+        """
+        return latest_plan(self)
+
+    @property
+    def llvm(self) -> str:
+        """The LLVM text of the program that was recorded last."""
+        return self._native().llvm  # type: ignore[no-any-return]  # a text
+
+    @property
+    def assembly(self) -> str:
+        """The machine's instructions for the program that was recorded last."""
+        return self._native().assembly  # type: ignore[no-any-return]  # a text
+
+    def _native(self) -> Any:
+        runner = self._latest.runner
+        if runner.native is None:
+            raise ArgumentError(
+                f"there is no native code: {runner.reason or 'it is being made; compile with wait=True'}"
+            )
+        return runner.native
+
+    def schedule(self) -> Schedule:
+        """A measured run of the program that was recorded last, on arrays made up for it: see `adjoint.show`."""
+        from adjoint.native.report.schedule import measured
+
+        return measured(self._native())
+
+    def explain(self) -> str:
+        """What was recorded: signatures, specializations, what runs natively, and why something does not."""
+        return "\n".join(explained(self))
+
+    def _repr_html_(self) -> str:
+        page: str = service("compiled page")(self)
+        return page
+
+
+class _Signature:
+    """A function's parameters: their names, their defaults, and whether all can be given by name."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        found = inspect.signature(function).parameters
+        self.names = dict.fromkeys(found)
+        self.defaults = {name: p.default for name, p in found.items() if p.default is not Parameter.empty}
+        by_name = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+        self.plain = all(parameter.kind in by_name for parameter in found.values())
+
+
+class Call(NamedTuple):
+    """One call: its arguments, and their leaves."""
+
+    args: Any
+    kwargs: Any
+    leaves: Sequence[Any]
+    rebuild: Any
+
+
+class Options(NamedTuple):
+    """What was asked of `compile`."""
+
+    wait: bool = False
+    backend: str = "native"
+    static: frozenset[str] = frozenset()
+    fastmath: bool = False
+
+    def runner(self, graph: Graph, into: dict[int, int]) -> Runner:
+        """What runs `graph`; outputs that are named in `into` may be written over these inputs."""
+        say(2, lambda: str(graph))
+        return Runner(graph, into, self.backend, self.wait, self.fastmath)
+
+
+def _in_front(direct: Direct, others: Sequence[Direct]) -> tuple[Direct, ...]:
+    """The fast path that held last before some others."""
+    return (direct, *[other for other in others if other is not direct][: MOST_DIRECT - 1])

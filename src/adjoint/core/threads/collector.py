@@ -1,0 +1,45 @@
+"""Fewer full collections of garbage while a function is recorded.
+
+Nodes, and the tuples that they hold, are objects that Python's collector looks through. They live until the backward
+pass and form no cycles, so looking through all of them again and again finds nothing. `fewer_full` makes full
+collections rare; young garbage is collected as ever.
+
+The collector's thresholds belong to the whole process. They are set and taken back by callables of C's, put together
+before anything is set, so no interrupt comes between. Whoever meets thresholds that are raised leaves them alone, and
+raised ones only are taken back: threads do not end at each other's, and what the user sets meanwhile stays.
+"""
+
+from __future__ import annotations
+
+import gc
+from itertools import repeat, starmap
+from typing import Any
+
+from adjoint.core.threads.switches import Leaving
+
+# A full collection comes after so many of the middle generation, not 10. The number is unlike what others choose.
+_RARE = 211
+
+
+def fewer_full() -> Any:
+    """A context in which full collections are rare; it may be entered by many at once, and again."""
+    now = gc.get_threshold()
+    return _contexts.get(now) or _contexts.setdefault(now, _context(now))
+
+
+def _context(now: tuple[int, int, int]) -> Any:
+    """The context for a thread that meets the thresholds `now`."""
+    young, middle, old = now
+    leaving = Leaving()
+    if not young or old >= _RARE:
+        enter = leaving.close = repeat(None).__next__
+    else:
+        raised = young, middle, _RARE
+        enter = starmap(gc.set_threshold, repeat(raised)).__next__
+        # What is there stays, unless it was set here.
+        back = map({raised: now}.get, iter(gc.get_threshold, None), iter(gc.get_threshold, None))
+        leaving.close = starmap(gc.set_threshold, back).__next__
+    return type("FewerFullCollections", (), {"__enter__": enter, "__exit__": leaving.__exit__})()
+
+
+_contexts: dict[tuple[int, int, int], Any] = {}

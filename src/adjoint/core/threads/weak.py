@@ -1,0 +1,73 @@
+"""Weak references that lose no interrupt: what they do at an object's end is C's.
+
+Python looks for signals between its own instructions. What a signal raises in a callback, or in a ``__del__``, is
+printed and lost. So callbacks here are functions of C, which also get the reference.
+"""
+
+from __future__ import annotations
+
+import weakref
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+from adjoint.core.threads.locks import WRITES
+from adjoint.core.types import Function
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+_held: list[weakref.ref[Any]] = []
+_limit = [64]  # how many references there may be before those to what is gone are dropped
+
+
+def at_end(thing: Any, function: Function) -> None:
+    """Call `function`, which is C's and takes a reference, when `thing` goes."""
+    with WRITES:
+        _held.append(weakref.ref(thing, function))
+        if len(_held) > _limit[0]:
+            _held[:] = [reference for reference in _held if reference() is not None]
+            _limit[0] = 2 * len(_held) + 64
+
+
+class WeakValues(Generic[K, V]):
+    """Values by key, each as long as something else refers to it."""
+
+    __slots__ = ("_references",)
+
+    def __init__(self) -> None:
+        self._references: dict[K, weakref.ref[Any]] = {}
+
+    def get(self, key: K) -> V | None:
+        """The value of `key`; None if it is gone."""
+        found = self._references.get(key)
+        return None if found is None else found()
+
+    def __setitem__(self, key: K, value: V) -> None:
+        self._references[key] = weakref.ref(value, partial(self._references.pop, key))
+
+    def __len__(self) -> int:
+        return len(self._references)
+
+    def items(self) -> list[tuple[K, V]]:
+        """The keys and values that are there now."""
+        pairs = [(key, reference()) for key, reference in tuple(self._references.items())]
+        return [(key, value) for key, value in pairs if value is not None]
+
+
+class WeakKeys(Generic[K, V]):
+    """Values of objects, as long as something else refers to these."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self) -> None:
+        self._values: dict[weakref.ref[Any], V] = {}
+
+    def get(self, key: K) -> V | None:
+        """The value of `key`; None if it has none."""
+        return self._values.get(weakref.ref(key))
+
+    def __setitem__(self, key: K, value: V) -> None:
+        self._values[weakref.ref(key, self._values.pop)] = value
+
+    def __len__(self) -> int:
+        return len(self._values)

@@ -1,0 +1,4 @@
+"""Layers: modules with parameters and a `forward`. One family a file, with the functions that only it uses.
+
+In: arrays of shape (samples, channels, places). Out: arrays. `adjoint.nn` names all of them.
+"""

@@ -1,0 +1,276 @@
+"""Attention, several heads of it, and positions (Vaswani et al., Attention Is All You Need, 2017)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.backend import surely_all
+from adjoint.core.box import raw
+from adjoint.core.errors import ArgumentError, ShapeError
+from adjoint.core.types import Array, DType
+from adjoint.nn import init
+from adjoint.nn.init import Rng
+from adjoint.nn.layers.basic import Linear, linear
+from adjoint.nn.layers.basic import dropout as dropped
+from adjoint.nn.module import Module
+from adjoint.nn.parameter import Parameter
+from adjoint.ops.neural.activation import softmax
+
+
+def scaled_dot_product_attention(
+    query: Array,
+    key: Any,
+    value: Array,
+    attn_mask: Array = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    *,
+    rng: Rng = None,
+) -> Array:
+    """``softmax(query @ key.T * scale + mask) @ value``.
+
+    Args:
+        query: (…, m, d).
+        key: (…, n, d).
+        value: (…, n, e).
+        attn_mask: broadcasts to (…, m, n): truth values, True where a key is seen, or numbers to be added.
+        dropout_p: the share of weights that are dropped.
+        is_causal: whether query i sees keys 0 to i alone.
+        scale: 1 / sqrt(d), if it is None.
+        rng: of dropout.
+
+    Returns:
+        (…, m, e). A query that sees no key gives 0.
+
+    Raises:
+        ShapeError: if shapes do not fit.
+        ArgumentError: if there is a mask and `is_causal`.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> x = np.eye(2)
+        >>> nn.functional.scaled_dot_product_attention(x, x, x, is_causal=True)
+        array([[1.        , 0.        ],
+               [0.33023845, 0.66976155]])
+    """
+    shapes = [np.shape(x) for x in (query, key, value)]
+    if min(map(len, shapes)) < 2 or shapes[0][-1] != shapes[1][-1] or shapes[1][-2] != shapes[2][-2]:
+        raise ShapeError(
+            "attention takes query (…, m, d), key (…, n, d) and value (…, n, e); got " + ", ".join(map(str, shapes))
+        )
+    if is_causal and attn_mask is not None:
+        raise ArgumentError("attention is causal or has a mask; got both")
+    m, n = shapes[0][-2], shapes[1][-2]
+    scores = np.matmul(query * (1 / math.sqrt(shapes[0][-1]) if scale is None else scale), np.swapaxes(key, -1, -2))
+    seen = np.tri(m, n, dtype=bool) if is_causal else None
+    if attn_mask is not None and attn_mask.dtype == bool:
+        seen = attn_mask
+    elif attn_mask is not None:
+        scores = scores + attn_mask
+    if seen is not None:
+        scores = np.where(seen, scores, -np.inf)
+    weights = softmax(scores)
+    if seen is not None and not surely_all(np.any(raw(seen), axis=-1)):
+        weights = np.where(np.any(seen, axis=-1, keepdims=True), weights, 0.0)
+    weights = dropped(weights, dropout_p, rng=rng) if dropout_p else weights
+    return np.matmul(weights, value)
+
+
+class MultiheadAttention(Module):
+    """Attention of several heads, each over its own part of projected queries, keys and values.
+
+    Args:
+        embed_dim: the width of queries and results, a multiple of `num_heads`.
+        num_heads: how many heads there are.
+        dropout: the share of weights that are dropped while training.
+        bias: whether projections have one.
+        add_bias_kv, add_zero_attn: not supported; False.
+        kdim, vdim: the widths of keys and values; `embed_dim`, if None.
+        batch_first: arrays are (n, length, width), instead of (length, n, width).
+        rng: a seed or generator for initial values and dropout.
+        dtype: of the parameters.
+
+    Attributes:
+        in_proj_weight: (3 * embed_dim, embed_dim); with other widths q_proj_weight, k_proj_weight, v_proj_weight.
+        in_proj_bias: (3 * embed_dim,), or None.
+        out_proj: a `Linear`.
+
+    Calling it: ``out, weights = attention(query, key, value, key_padding_mask, need_weights, attn_mask,
+    average_attn_weights, is_causal)``. In both masks True means *not* seen, as in PyTorch's layer; numbers are added.
+    Weights are None, unless they are needed, and averaged over heads, unless that is switched off.
+
+    Raises:
+        ArgumentError: if a setting makes no sense.
+        ShapeError: if shapes do not fit.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> x = np.ones((2, 5, 8))
+        >>> out, weights = nn.MultiheadAttention(8, 2, batch_first=True, rng=0)(x, x, x)
+        >>> out.shape, weights.shape
+        ((2, 5, 8), (2, 5, 5))
+    """
+
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        bias: bool = True,
+        add_bias_kv: bool = False,
+        add_zero_attn: bool = False,
+        kdim: int | None = None,
+        vdim: int | None = None,
+        batch_first: bool = False,
+        *,
+        rng: Rng = None,
+        dtype: DType = np.float64,
+    ) -> None:
+        if num_heads < 1 or embed_dim % num_heads:
+            raise ArgumentError(
+                f"MultiheadAttention: embed_dim is a multiple of num_heads; got {embed_dim}, {num_heads}"
+            )
+        if add_bias_kv or add_zero_attn:
+            raise ArgumentError("MultiheadAttention has no add_bias_kv and no add_zero_attn; leave them False")
+        self.embed_dim, self.num_heads, self.dropout, self.batch_first = embed_dim, num_heads, dropout, batch_first
+        self.rng = np.random.default_rng(rng)
+        widths = (embed_dim, kdim or embed_dim, vdim or embed_dim)
+        self._widths = widths
+        if set(widths) == {embed_dim}:
+            self.in_proj_weight = Parameter(init.xavier_uniform((3 * embed_dim, embed_dim), self.rng, dtype))
+        else:
+            for name, width in zip("qkv", widths, strict=True):
+                made = init.xavier_uniform((embed_dim, width), self.rng, dtype)
+                setattr(self, f"{name}_proj_weight", Parameter(made))
+        self.in_proj_bias = Parameter(np.zeros(3 * embed_dim, dtype)) if bias else None
+        self.out_proj = Linear(embed_dim, embed_dim, bias, rng=self.rng, dtype=dtype)
+        if self.out_proj.bias is not None:
+            self.out_proj.bias.data[...] = 0.0
+
+    def _projected(self, arrays: list[Array]) -> list[Array]:
+        d = self.embed_dim
+        found = []
+        for k, x in enumerate(arrays):
+            together = set(self._widths) == {d}
+            w = self.in_proj_weight[k * d : (k + 1) * d] if together else getattr(self, f"{'qkv'[k]}_proj_weight")
+            found.append(linear(x, w, None if self.in_proj_bias is None else self.in_proj_bias[k * d : (k + 1) * d]))
+        return found
+
+    def forward(
+        self,
+        query: Array,
+        key: Any,
+        value: Array,
+        key_padding_mask: Array = None,
+        need_weights: bool = True,
+        attn_mask: Array = None,
+        average_attn_weights: bool = True,
+        is_causal: bool = False,
+    ) -> tuple[Array, Array]:
+        arrays = [x if hasattr(x, "shape") else np.asarray(x) for x in (query, key, value)]
+        alone = arrays[0].ndim == 2
+        if alone:
+            arrays = [x[None] for x in arrays]
+        elif not self.batch_first:
+            arrays = [np.swapaxes(x, 0, 1) for x in arrays]
+        for x, name, width in zip(arrays, ("query", "key", "value"), self._widths, strict=True):
+            if x.ndim != 3 or x.shape[-1] != width:
+                raise ShapeError(f"MultiheadAttention: {name} is (…, {width}) of two or three axes; got {x.shape}")
+        n, m, _ = arrays[0].shape
+        size = arrays[1].shape[1]
+        q, k, v = (
+            np.swapaxes(np.reshape(x, (n, x.shape[1], self.num_heads, -1)), 1, 2) for x in self._projected(arrays)
+        )
+        mask = self._mask(attn_mask, key_padding_mask, is_causal, (n, m, size), arrays[0].dtype)
+        scores = np.matmul(q * (1 / math.sqrt(q.shape[-1])), np.swapaxes(k, -1, -2))
+        weights = softmax(scores if mask is None else scores + mask)
+        weights = dropped(weights, self.dropout, self.training, rng=self.rng) if self.dropout else weights
+        out = np.reshape(np.swapaxes(np.matmul(weights, v), 1, 2), (n, m, self.embed_dim))
+        out = self.out_proj(out)
+        shown = None
+        if need_weights:
+            shown = np.mean(weights, axis=1) if average_attn_weights else weights
+            shown = shown[0] if alone else shown
+        return (out[0] if alone else out if self.batch_first else np.swapaxes(out, 0, 1)), shown
+
+    def _mask(self, attn_mask: Array, padding: Any, causal: bool, sizes: tuple[int, int, int], dtype: DType) -> Array:
+        """What is added to scores of (n, heads, m, size)."""
+        n, m, size = sizes
+        mask: Array = None
+        if attn_mask is not None:
+            mask = _added(attn_mask, dtype)
+            if mask.shape not in ((m, size), (n * self.num_heads, m, size)):
+                raise ShapeError(
+                    f"MultiheadAttention: attn_mask is {(m, size)} or {(n * self.num_heads, m, size)}; got {mask.shape}"
+                )
+            mask = mask if mask.ndim == 2 else np.reshape(mask, (n, self.num_heads, m, size))
+        elif causal:
+            mask = _added(~np.tri(m, size, dtype=bool), dtype)
+        if padding is not None:
+            there = _added(padding, dtype)
+            there = there[None] if there.ndim == 1 else there
+            if there.shape != (n, size):
+                raise ShapeError(f"MultiheadAttention: key_padding_mask is {(n, size)}; got {there.shape}")
+            mask = there[:, None, None] if mask is None else mask + there[:, None, None]
+        return mask
+
+    def extra_repr(self) -> str:
+        return f"{self.embed_dim}, {self.num_heads}, dropout={self.dropout}, batch_first={self.batch_first}"
+
+
+def _added(mask: Array, dtype: DType) -> Array:
+    """A mask as numbers to be added: -inf where it is True."""
+    mask = mask if hasattr(mask, "dtype") else np.asarray(mask)
+    return np.where(mask, np.asarray(-np.inf, dtype), np.asarray(0.0, dtype)) if mask.dtype == bool else mask
+
+
+# -- Positions ----------------------------------------------------------------------------------------
+
+
+def sinusoidal_positions(length: int, width: int, dtype: DType = np.float64, base: float = 10000.0) -> np.ndarray:
+    """Sines and cosines of positions, in turn, (length, width): ``sin(t / base**(2 i / width))``, then its cosine.
+
+    Example:
+        >>> from adjoint import nn
+        >>> nn.functional.sinusoidal_positions(2, 2)
+        array([[0.        , 1.        ],
+               [0.84147098, 0.54030231]])
+    """
+    angles = np.arange(length)[:, None] / base ** (np.arange(0, width, 2) / width)
+    out: np.ndarray = np.empty((length, width), dtype)
+    out[:, 0::2], out[:, 1::2] = np.sin(angles), np.cos(angles)[:, : width // 2]
+    return out
+
+
+def rotary_positions(x: Array, base: float = 10000.0, start: int = 0) -> Array:
+    """Turn pairs of numbers of each position by angles that grow with it (Su et al., RoFormer, 2021).
+
+    Args:
+        x: (…, length, width), width even; number k is paired with number k + width / 2.
+        base: pair k of position t is turned by ``t / base**(2 k / width)``.
+        start: the number of the first position.
+
+    Raises:
+        ShapeError: if the width is odd.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.functional.rotary_positions(np.array([[1.0, 0.0], [1.0, 0.0]]))
+        array([[1.        , 0.        ],
+               [0.54030231, 0.84147098]])
+    """
+    *_, length, width = np.shape(x)
+    if width % 2:
+        raise ShapeError(f"rotary_positions turns pairs; the width must be even, got {np.shape(x)}")
+    half = width // 2
+    angles = (start + np.arange(length))[:, None] / base ** (np.arange(half) * 2 / width)
+    cos, sin = (np.asarray(f(angles), getattr(x, "dtype", float)) for f in (np.cos, np.sin))
+    a, b = x[..., :half], x[..., half:]
+    return np.concatenate([a * cos - b * sin, a * sin + b * cos], axis=-1)

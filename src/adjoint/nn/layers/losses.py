@@ -1,0 +1,251 @@
+"""Losses as modules: `nn.functional`'s functions with their settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from adjoint.core.types import Array
+from adjoint.nn.functions import units
+from adjoint.nn.layers.settings import WithSettings
+from adjoint.nn.losses import basic as losses
+from adjoint.nn.losses import ctc
+from adjoint.nn.losses import margins as margin_losses
+from adjoint.nn.losses import probabilities as probability_losses
+
+
+class _Loss(WithSettings):
+    """A loss of arrays; weights are buffers, so that `state_dict` has them."""
+
+    function: ClassVar[Callable[..., Any]]
+    _weights: tuple[str, ...] = ()
+
+    def __init__(self, **settings: Any) -> None:
+        for name in ("weight", "pos_weight"):
+            weight = settings.pop(name, None)
+            if weight is not None:
+                self.register_buffer(name, weight)
+                self._weights = (*self._weights, name)
+        super().__init__(**settings)
+
+    def forward(self, *arrays: Array) -> Array:
+        weights = {name: getattr(self, name) for name in self._weights}
+        return type(self).function(*arrays, **self._settings, **weights)
+
+
+class MSELoss(_Loss):
+    """`nn.functional.mse_loss` as a module."""
+
+    function = staticmethod(losses.mse_loss)
+
+    def __init__(self, reduction: str = "mean") -> None:
+        super().__init__(reduction=reduction)
+
+
+class L1Loss(_Loss):
+    """`nn.functional.l1_loss` as a module."""
+
+    function = staticmethod(losses.l1_loss)
+
+    def __init__(self, reduction: str = "mean") -> None:
+        super().__init__(reduction=reduction)
+
+
+class HuberLoss(_Loss):
+    """`nn.functional.huber_loss` as a module."""
+
+    function = staticmethod(losses.huber_loss)
+
+    def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
+        super().__init__(reduction=reduction, delta=delta)
+
+
+class SmoothL1Loss(_Loss):
+    """`nn.functional.smooth_l1_loss` as a module."""
+
+    function = staticmethod(probability_losses.smooth_l1_loss)
+
+    def __init__(self, reduction: str = "mean", beta: float = 1.0) -> None:
+        super().__init__(reduction=reduction, beta=beta)
+
+
+class CrossEntropyLoss(_Loss):
+    """`nn.functional.cross_entropy` as a module."""
+
+    function = staticmethod(losses.cross_entropy)
+
+    def __init__(
+        self, weight: Array = None, ignore_index: int = -100, reduction: str = "mean", label_smoothing: float = 0.0
+    ) -> None:
+        super().__init__(weight=weight, ignore_index=ignore_index, reduction=reduction, label_smoothing=label_smoothing)
+
+
+class NLLLoss(_Loss):
+    """`nn.functional.nll_loss` as a module."""
+
+    function = staticmethod(probability_losses.nll_loss)
+
+    def __init__(self, weight: Array = None, ignore_index: int = -100, reduction: str = "mean") -> None:
+        super().__init__(weight=weight, ignore_index=ignore_index, reduction=reduction)
+
+
+class BCELoss(_Loss):
+    """`nn.functional.binary_cross_entropy` as a module."""
+
+    function = staticmethod(probability_losses.binary_cross_entropy)
+
+    def __init__(self, weight: Array = None, reduction: str = "mean") -> None:
+        super().__init__(weight=weight, reduction=reduction)
+
+
+class BCEWithLogitsLoss(_Loss):
+    """`nn.functional.binary_cross_entropy_with_logits` as a module."""
+
+    function = staticmethod(losses.binary_cross_entropy_with_logits)
+
+    def __init__(self, weight: Array = None, reduction: str = "mean", pos_weight: Any = None) -> None:
+        super().__init__(weight=weight, reduction=reduction, pos_weight=pos_weight)
+
+
+class KLDivLoss(_Loss):
+    """`nn.functional.kl_div` as a module."""
+
+    function = staticmethod(probability_losses.kl_div)
+
+    def __init__(self, reduction: str = "mean", log_target: bool = False) -> None:
+        super().__init__(reduction=reduction, log_target=log_target)
+
+
+class PoissonNLLLoss(_Loss):
+    """`nn.functional.poisson_nll_loss` as a module."""
+
+    function = staticmethod(probability_losses.poisson_nll_loss)
+
+    def __init__(self, log_input: bool = True, full: bool = False, eps: float = 1e-8, reduction: str = "mean") -> None:
+        super().__init__(log_input=log_input, full=full, eps=eps, reduction=reduction)
+
+
+class GaussianNLLLoss(_Loss):
+    """`nn.functional.gaussian_nll_loss` as a module."""
+
+    function = staticmethod(probability_losses.gaussian_nll_loss)
+
+    def __init__(self, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
+        super().__init__(full=full, eps=eps, reduction=reduction)
+
+
+class HingeEmbeddingLoss(_Loss):
+    """`nn.functional.hinge_embedding_loss` as a module."""
+
+    function = staticmethod(margin_losses.hinge_embedding_loss)
+
+    def __init__(self, margin: float = 1.0, reduction: str = "mean") -> None:
+        super().__init__(margin=margin, reduction=reduction)
+
+
+class MarginRankingLoss(_Loss):
+    """`nn.functional.margin_ranking_loss` as a module."""
+
+    function = staticmethod(margin_losses.margin_ranking_loss)
+
+    def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
+        super().__init__(margin=margin, reduction=reduction)
+
+
+class SoftMarginLoss(_Loss):
+    """`nn.functional.soft_margin_loss` as a module."""
+
+    function = staticmethod(margin_losses.soft_margin_loss)
+
+    def __init__(self, reduction: str = "mean") -> None:
+        super().__init__(reduction=reduction)
+
+
+class CosineEmbeddingLoss(_Loss):
+    """`nn.functional.cosine_embedding_loss` as a module."""
+
+    function = staticmethod(margin_losses.cosine_embedding_loss)
+
+    def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
+        super().__init__(margin=margin, reduction=reduction)
+
+
+class TripletMarginLoss(_Loss):
+    """`nn.functional.triplet_margin_loss` as a module."""
+
+    function = staticmethod(margin_losses.triplet_margin_loss)
+
+    def __init__(
+        self, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6, swap: bool = False, reduction: str = "mean"
+    ) -> None:
+        super().__init__(margin=margin, p=p, eps=eps, swap=swap, reduction=reduction)
+
+
+class TripletMarginWithDistanceLoss(_Loss):
+    """`nn.functional.triplet_margin_with_distance_loss` as a module."""
+
+    function = staticmethod(margin_losses.triplet_margin_with_distance_loss)
+
+    def __init__(
+        self,
+        *,
+        distance_function: Callable[[Any, Any], Any] | None = None,
+        margin: float = 1.0,
+        swap: bool = False,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(distance_function=distance_function, margin=margin, swap=swap, reduction=reduction)
+
+
+class MultiMarginLoss(_Loss):
+    """`nn.functional.multi_margin_loss` as a module."""
+
+    function = staticmethod(margin_losses.multi_margin_loss)
+
+    def __init__(self, p: int = 1, margin: float = 1.0, weight: Array = None, reduction: str = "mean") -> None:
+        super().__init__(p=p, margin=margin, weight=weight, reduction=reduction)
+
+
+class MultiLabelMarginLoss(_Loss):
+    """`nn.functional.multilabel_margin_loss` as a module."""
+
+    function = staticmethod(margin_losses.multilabel_margin_loss)
+
+    def __init__(self, reduction: str = "mean") -> None:
+        super().__init__(reduction=reduction)
+
+
+class MultiLabelSoftMarginLoss(_Loss):
+    """`nn.functional.multilabel_soft_margin_loss` as a module."""
+
+    function = staticmethod(margin_losses.multilabel_soft_margin_loss)
+
+    def __init__(self, weight: Array = None, reduction: str = "mean") -> None:
+        super().__init__(weight=weight, reduction=reduction)
+
+
+class CTCLoss(_Loss):
+    """`nn.functional.ctc_loss` as a module."""
+
+    function = staticmethod(ctc.ctc_loss)
+
+    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
+        super().__init__(blank=blank, reduction=reduction, zero_infinity=zero_infinity)
+
+
+class CosineSimilarity(_Loss):
+    """`nn.functional.cosine_similarity` as a module."""
+
+    function = staticmethod(units.cosine_similarity)
+
+    def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
+        super().__init__(dim=dim, eps=eps)
+
+
+class PairwiseDistance(_Loss):
+    """`nn.functional.pairwise_distance` as a module."""
+
+    function = staticmethod(units.pairwise_distance)
+
+    def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
+        super().__init__(p=p, eps=eps, keepdim=keepdim)

@@ -1,0 +1,194 @@
+"""Losses of margins and distances."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.box import raw
+from adjoint.core.types import Array
+from adjoint.nn.functions.units import pairwise_distance
+from adjoint.nn.losses.basic import alike, array, reduced
+from adjoint.ops.neural.activation import softplus
+from adjoint.ops.neural.fused import logit_cross_entropy
+
+
+def _positive(x: Array) -> Array:
+    return np.maximum(x, 0.0)
+
+
+def hinge_embedding_loss(input: Array, target: Array, margin: float = 1.0, reduction: str = "mean") -> Array:
+    """`input` where `target` is 1, ``max(0, margin - input)`` where it is -1.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.functional.hinge_embedding_loss(np.array([0.5, 0.25]), np.array([1, -1]), reduction="none")
+        array([0.5 , 0.75])
+    """
+    input, target = array(input), array(target)
+    near = np.where(np.equal(target, 1), input, 0.0)
+    return reduced(near + np.where(np.equal(target, -1), _positive(margin - input), 0.0), reduction)
+
+
+def margin_ranking_loss(input1: Any, input2: Any, target: Array, margin: float = 0.0, reduction: str = "mean") -> Array:
+    """``max(0, margin - target * (input1 - input2))``: with `target` 1 the first one should be larger.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.functional.margin_ranking_loss(np.array([1.0]), np.array([3.0]), np.array([1]))
+        np.float64(2.0)
+    """
+    return reduced(_positive(margin - target * (input1 - input2)), reduction)
+
+
+def soft_margin_loss(input: Array, target: Array, reduction: str = "mean") -> Array:
+    """``log(1 + exp(-target * input))``, with `target` 1 or -1.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.functional.soft_margin_loss(np.array([0.0]), np.array([1]))
+        np.float64(0.6931471805599453)
+    """
+    return reduced(softplus(-target * array(input)), reduction)
+
+
+def cosine_embedding_loss(
+    input1: Any, input2: Any, target: Array, margin: float = 0.0, reduction: str = "mean"
+) -> Array:
+    """``1 - cos`` of vectors (n, d) or (d,) where `target` is 1, ``max(0, cos - margin)`` where it is -1.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.functional.cosine_embedding_loss(np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]), np.array([1])).round(6)
+        np.float64(1.0)
+    """
+    input1, input2, target = array(input1), array(input2), array(target)
+    eps = 1e-12
+    product = np.sum(input1 * input2, axis=-1)
+    sizes = (np.sum(input1 * input1, axis=-1) + eps) * (np.sum(input2 * input2, axis=-1) + eps)
+    cosine = product / np.sqrt(sizes)
+    loss = np.where(np.equal(target, 1), 1.0 - cosine, np.where(np.equal(target, -1), _positive(cosine - margin), 0.0))
+    return reduced(loss, reduction)
+
+
+def triplet_margin_loss(
+    anchor: Any,
+    positive: Any,
+    negative: Any,
+    margin: float = 1.0,
+    p: float = 2.0,
+    eps: float = 1e-6,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Any:
+    """``max(0, d(anchor, positive) - d(anchor, negative) + margin)`` of p-norms (Balntas et al., 2016).
+
+    Args:
+        anchor, positive, negative: vectors along the last axis.
+        eps: is added to differences.
+        swap: take the distance of positive and negative, if that is smaller than that of anchor and negative.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> a, b = np.array([[0.0, 0.0]]), np.array([[3.0, 4.0]])
+        >>> nn.functional.triplet_margin_loss(a, b, a, eps=0.0)
+        np.float64(6.0)
+    """
+    near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
+    far = np.minimum(far, pairwise_distance(positive, negative, p, eps)) if swap else far
+    return reduced(_positive(near - far + margin), reduction)
+
+
+def triplet_margin_with_distance_loss(
+    anchor: Any,
+    positive: Any,
+    negative: Any,
+    *,
+    distance_function: Callable[[Any, Any], Any] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Any:
+    """`triplet_margin_loss` with any distance of two arrays of vectors; `pairwise_distance` if none is given.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> a, b = np.array([[0.0, 0.0]]), np.array([[3.0, 4.0]])
+        >>> distance = lambda x, y: np.abs(x - y).sum(axis=-1)
+        >>> nn.functional.triplet_margin_with_distance_loss(a, b, a, distance_function=distance)
+        np.float64(8.0)
+    """
+    distance = distance_function or pairwise_distance
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    far = np.minimum(far, distance(positive, negative)) if swap else far
+    return reduced(_positive(near - far + margin), reduction)
+
+
+def multi_margin_loss(
+    input: Array, target: Array, p: int = 1, margin: float = 1.0, weight: Array = None, reduction: str = "mean"
+) -> Array:
+    """``sum(max(0, margin - input[y] + input[k])**p for k != y) / classes``.
+
+    Args:
+        input: scores (n, classes) or (classes,).
+        target: class numbers y.
+        weight: a factor for each class y.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.functional.multi_margin_loss(np.array([[0.0, 0.5]]), np.array([0]))
+        np.float64(0.75)
+    """
+    scores, labels = array(input), array(target)
+    right = np.take_along_axis(scores, np.expand_dims(labels, -1), axis=-1)
+    cost = _positive(margin - right + scores) ** p
+    cost = cost if weight is None else cost * np.expand_dims(array(weight)[labels], -1)
+    others = np.not_equal(np.expand_dims(labels, -1), np.arange(scores.shape[-1]))
+    return reduced(np.sum(np.where(others, cost, 0.0), axis=-1) / scores.shape[-1], reduction)
+
+
+def multilabel_soft_margin_loss(input: Array, target: Array, weight: Array = None, reduction: str = "mean") -> Array:
+    """The mean over classes of `binary_cross_entropy_with_logits`.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.functional.multilabel_soft_margin_loss(np.zeros((1, 2)), np.array([[1.0, 0.0]]))
+        np.float64(0.6931471805599453)
+    """
+    input, target = alike("multilabel_soft_margin_loss", input, target)
+    loss = logit_cross_entropy(input, target)
+    return reduced(np.mean(loss if weight is None else loss * weight, axis=-1), reduction)
+
+
+def multilabel_margin_loss(input: Array, target: Array, reduction: str = "mean") -> Array:
+    """``sum(max(0, 1 - input[y] + input[k]) for y in target, k not in target) / classes``.
+
+    Args:
+        input: scores (n, classes) or (classes,).
+        target: class numbers, of that shape; those behind the first -1 do not count.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.functional.multilabel_margin_loss(np.array([[0.1, 0.2, 0.4]]), np.array([[2, -1, 0]]))
+        np.float64(0.5)
+    """
+    scores, labels = array(input), np.asarray(raw(array(target)))
+    counted = np.cumprod(labels >= 0, axis=-1).astype(bool)
+    labels = np.where(counted, labels, 0)
+    classes = scores.shape[-1]
+    inside = np.any((labels[..., None] == np.arange(classes)) & counted[..., None], axis=-2)
+    right = np.take_along_axis(scores, labels, axis=-1)
+    cost = _positive(1.0 - right[..., :, None] + scores[..., None, :])
+    used = counted[..., :, None] & ~inside[..., None, :]
+    return reduced(np.sum(np.where(used, cost, 0.0), axis=(-2, -1)) / classes, reduction)

@@ -1,0 +1,4 @@
+"""Operations as tasks beside the program, and values that are on their way.
+
+In: operations on large arrays. Out: tensors whose values are waited for when somebody looks at them.
+"""

@@ -1,0 +1,84 @@
+"""Things that a submitted call is at work on: who uses one waits for the call.
+
+While it is, a tensor, a leaf or an optimiser is of another class, of the same layout, that differs in one thing: to
+look at what the call may read or write waits. So nothing is slower where nothing is submitted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from adjoint.core.threads.scheduler import Scheduler
+from adjoint.core.types import Function
+from adjoint.tape.node import Leaf
+from adjoint.tape.tensor import Tensor
+
+_CLASS: Any = vars(object)["__class__"]
+_COPIED = ("__copy__", "__deepcopy__", "__reduce_ex__")  # these ask for the class before they ask for values
+_MISSING = object()
+
+
+class Watch:
+    """Puts things into their waiting class, and back. `names` gives the attributes to wait for, of other kinds."""
+
+    def __init__(self, names: Callable[[Any], tuple[str, ...]], threads: int) -> None:
+        self.names = names
+        self.scheduler = Scheduler(self.hold, self.release, threads)
+        self._made: dict[type, type] = {}
+
+    def hold(self, thing: Any) -> None:
+        """Let others wait for `thing`."""
+        kind = type(thing)
+        made = self._made.get(kind) or self._made.setdefault(kind, self._make(kind))
+        _CLASS.__set__(thing, made)
+
+    def release(self, thing: Any) -> None:
+        """Let others use `thing` again."""
+        kind = type(thing)
+        if "_free" in vars(kind):
+            _CLASS.__set__(thing, kind._free)
+
+    def _make(self, kind: type) -> type:
+        names = ("data",) if issubclass(kind, Tensor) else ("grad",) if issubclass(kind, Leaf) else self.names(kind)
+        space: dict[str, Any] = {name: self._waiting(kind, name) for name in names}
+        space |= {name: self._copying(name) for name in _COPIED if hasattr(kind, name)}
+        about = {
+            "_free": kind,
+            "__module__": kind.__module__,
+            "__qualname__": kind.__qualname__,
+            "__doc__": kind.__doc__,
+        }
+        slots = {} if hasattr(kind, "__dict__") and "__dict__" in dir(kind) else {"__slots__": ()}
+        return type(kind)(kind.__name__, (kind,), {**slots, **about, **space})
+
+    def _waiting(self, kind: type, name: str) -> property:
+        """An attribute to look at, or to set, only when nothing is at work on it."""
+        slot: Any = getattr(kind, name, None)
+        is_slot = hasattr(slot, "__set__")
+
+        def look(thing: Any) -> Any:
+            self.scheduler.wait_for(thing)
+            if is_slot:
+                return slot.__get__(thing)
+            found = vars(thing).get(name, _MISSING)
+            if found is _MISSING:
+                raise AttributeError(name)
+            return found
+
+        def put(thing: Any, value: Any) -> None:
+            self.scheduler.wait_for(thing)
+            if is_slot:
+                slot.__set__(thing, value)
+            else:
+                vars(thing)[name] = value
+
+        return property(look, put)
+
+    def _copying(self, name: str) -> Function:
+        def copying(thing: Any, *args: Any) -> Any:
+            self.scheduler.wait_for(thing)
+            kind = type(thing)
+            return getattr(getattr(kind, "_free", kind), name)(thing, *args)
+
+        return copying

@@ -1,0 +1,274 @@
+"""The mutation log: what was written in place, when, and over what. A rule gets the value that it saved.
+
+A rule may have saved an array that is written later. A write on the tape keeps what it covers, with the
+sequence number at which it happened. The backward pass goes back in time, so it can undo these writes one by
+one, on a copy, and hand each rule the values of its moment (`MutationLog`). A write outside the tape, such as an
+optimiser's step, is only noted; a rule that needs what it covered raises.
+
+The pass looks here only at nodes older than the latest write. A training loop, whose graph is always
+younger than the last step, pays one comparison a node.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import repeat
+from operator import is_, setitem
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjoint.core.box import Box
+from adjoint.core.errors import InPlaceError
+from adjoint.core.memory import copy_as_it_lies
+from adjoint.core.memory import owner as owner_of
+from adjoint.core.threads.commit import Write as Action
+from adjoint.core.threads.commit import commit
+from adjoint.core.threads.locks import WRITES
+from adjoint.core.types import Array, Index
+from adjoint.tape.node import Node, next_order
+
+
+class _Place(NamedTuple):
+    """Where an array lies in the memory of its owner."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    strides: tuple[int, ...]
+    offset: int
+
+    @classmethod
+    def of(cls, array: np.ndarray, held: np.ndarray) -> _Place:
+        start = array.__array_interface__["data"][0] - held.__array_interface__["data"][0]
+        return cls(array.shape, array.dtype, array.strides, start)
+
+    def within(self, memory: np.ndarray) -> np.ndarray:
+        """The array at this place of `memory`, a flat array of bytes."""
+        return np.ndarray(self.shape, self.dtype, memory, self.offset, self.strides)
+
+
+class Write(NamedTuple):
+    """``target[index]`` was `old` until the write at `order`. Without `old` it cannot be undone."""
+
+    order: int
+    target: _Place | None
+    index: Index
+    old: Any
+
+
+_written: dict[int, tuple[weakref.ref[Any], list[Write]]] = {}
+#: The ids of the arrays of whose writes something is known.
+logged = _written.keys()
+_latest = [0]
+_orders = iter(next_order, None)
+# Carried out after the entry of a write, lest a node that was made meanwhile takes itself for younger than the latest.
+_advance = map(setitem, repeat(_latest), repeat(0), _orders).__next__
+# Writes over values that are gone, each of the moment at which it is asked for.
+_moments: Iterator[Write] = map(
+    partial(tuple.__new__, Write), zip(_orders, repeat(None), repeat(Ellipsis), repeat(None), strict=False)
+)
+
+
+def latest() -> int:
+    """The order of the latest write; every younger node has a smaller one."""
+    return _latest[0]
+
+
+def last(array: np.ndarray) -> int:
+    """The order of the latest write to the memory of `array`; 0 if none is known."""
+    held = owner(array)
+    found = _written.get(id(held))
+    return found[1][-1].order if found is not None and found[0]() is held else 0
+
+
+def owner(array: Array) -> Any:
+    """The object that owns an array's memory; of a box that is a view, the box that it shows."""
+    if isinstance(array, Box):
+        return getattr(array, "root", array)
+    held = owner_of(array)
+    if not type(held).__weakrefoffset__:  # a capsule of C: an array holds its memory, and is known instead
+        held = array
+        while isinstance(held.base, np.ndarray):
+            held = held.base
+    return held
+
+
+def is_elsewhere(tensor: Any) -> bool:
+    """Whether anything but `tensor` may refer to its memory, and write there unseen."""
+    if not isinstance(tensor.data, np.ndarray):  # a number, or a box, which notes what is written to it
+        return False
+    if tensor.data.base is None:
+        return sys.getrefcount(tensor.data) > 2  # the tensor's, and getrefcount's argument
+    own = isinstance(tensor.data.base, np.ndarray) and sys.getrefcount(tensor.data.base) <= 2
+    return not own or sys.getrefcount(tensor.data) > 2
+
+
+def reference(array: np.ndarray) -> weakref.ref[Any] | None:
+    """A weak reference to the owner of an array's memory; None if it takes none, such as bytes."""
+    try:
+        return weakref.ref(owner(array))
+    except TypeError:
+        return None
+
+
+def note(array: Array) -> None:
+    """Note that `array`, which may be a box that takes weak references, is written, over values that are gone."""
+    _append(array, Ellipsis, None)
+
+
+def noting(arrays: Sequence[Any]) -> tuple[Action, ...]:
+    """What notes that `arrays` have just been written, over values that are gone."""
+    return Together().noting(arrays)
+
+
+class Together:
+    """Arrays that are written at one moment, again and again, as a training step writes its parameters.
+
+    They share one log, so that noting them is one entry, until one of them is written alone.
+    """
+
+    def __init__(self) -> None:
+        self._known: tuple[tuple[Any, ...], _Shared, Callable[[], None]] = (), _Shared(), _advance
+
+    def note(self, arrays: Sequence[Any]) -> None:
+        """Note that all of `arrays` have just been written, over values that are gone."""
+        known, log, written = self._known
+        if log.whole and len(arrays) == len(known) and all(map(is_, arrays, known)):
+            written()
+            _advance()
+        else:
+            commit(self.noting(arrays))
+
+    def noting(self, arrays: Sequence[Any]) -> tuple[Action, ...]:
+        """What notes that all of `arrays` have just been written, over values that are gone."""
+        known, log, written = self._known
+        if log.whole and len(arrays) == len(known) and all(map(is_, arrays, known)):
+            return (written,), (_advance,)
+        log = _Shared()
+        # Nothing before this moment can be had back.
+        written = map(log.__setitem__, repeat(slice(None)), zip(_moments)).__next__
+        first: list[Action] = [(setattr, self, "_known", (tuple(arrays), log, written)), (written,)]
+        for held in map(owner, arrays):
+            reference, old = _entry(held)
+            first += [(setattr, old, "whole", False)] if isinstance(old, _Shared) else []
+            if reference is not None:
+                first.append((setitem, _written, id(held), (reference, log)))
+        return *first, (_advance,)
+
+
+class _Shared(list[Write]):
+    """A log of several arrays, as long as it is `whole`."""
+
+    __slots__ = ("whole",)
+
+    def __init__(self) -> None:
+        self.whole = True
+
+
+def _entry(held: Any) -> tuple[weakref.ref[Any] | None, list[Write]]:
+    """What is known of an array that owns its memory. Without a reference: it takes none, and is read-only."""
+    found = _written.get(id(held))
+    if found is not None and found[0]() is held:
+        return found
+    try:
+        # The callback is C's: an interrupt in one of Python's would be printed, and lost.
+        return weakref.ref(held, partial(_written.pop, id(held))), []
+    except TypeError:
+        return None, []
+
+
+def keep(target: np.ndarray, index: Index, old: np.ndarray) -> None:
+    """Keep `old`, which stood at ``target[index]`` until just now."""
+    _append(target, index, old)
+
+
+def _append(target: np.ndarray, index: Index, old: Any) -> None:
+    held = owner(target)
+    with WRITES:
+        reference, log = _entry(held)
+        if reference is None:
+            return
+        # The log must not keep alive what it watches.
+        place = None if old is None else _Place.of(target, held)
+        write = Write(next_order(), place, index, old)
+        if old is None:  # nothing before this moment can be had back
+            _parted(log)
+            _written[id(held)] = reference, [write]
+        elif log and not isinstance(log, _Shared):
+            log.append(write)
+        else:
+            _parted(log)
+            _written[id(held)] = reference, [*log, write]
+        _advance()
+
+
+def _parted(log: list[Write]) -> None:
+    """An array leaves those that share its log."""
+    if isinstance(log, _Shared):
+        log.whole = False
+
+
+def forget(array: np.ndarray) -> None:
+    """Drop what is kept of `array`: nobody refers to it any more but its tensor."""
+    found = _written.pop(id(owner(array)), None)
+    if found is not None:
+        _parted(found[1])
+
+
+class MutationLog:
+    """Memory as it was, going back in time as far as it is asked."""
+
+    def __init__(self) -> None:
+        self._copies: dict[int, tuple[np.ndarray, list[Write]]] = {}
+
+    def saved(self, node: Node, values: tuple[Any, ...] | None = None) -> tuple[Any, ...]:
+        """What `node` saved (or `values`, unpacked from it), with the values that it saved.
+
+        Raises:
+            InPlaceError: if these were covered by a write outside the tape.
+        """
+        return tuple(self._value(v, node, k) for k, v in enumerate(node.saved if values is None else values))
+
+    def _value(self, value: Any, node: Node, k: int) -> Any:
+        if type(value) is tuple:  # several results, or any number of arguments; a named one is a setting
+            return tuple(self._value(v, node, k) for v in value)
+        if not isinstance(value, np.ndarray | Box):
+            return value
+        held = owner(value)
+        found = _written.get(id(held))
+        if found is None or found[0]() is not held or found[1][-1].order >= node.order:
+            return value
+        log = found[1]
+        if isinstance(value, Box):
+            raise _covered(node, k)
+        array: np.ndarray = owner(value)
+        memory = self._at(node, array, log, k)
+        # A copy, since memory goes further back. What is recorded again finds its views by the strides.
+        return copy_as_it_lies(_Place.of(value, array).within(memory))
+
+    def _at(self, node: Node, held: np.ndarray, log: list[Write], k: int) -> np.ndarray:
+        key = id(held)
+        if key not in self._copies:
+            memory = np.empty(max(held.nbytes, 1), np.uint8)
+            np.ndarray(held.shape, held.dtype, memory, 0, held.strides)[...] = held
+            self._copies[key] = memory, list(log)
+        memory, left = self._copies[key]
+        while left and left[-1].order < node.order:
+            write = left.pop()
+            if write.target is None:
+                raise _covered(node, k)
+            write.target.within(memory)[write.index] = write.old
+        return memory
+
+
+def _covered(node: Node, k: int) -> InPlaceError:
+    what = node.pullback.op.name if node.pullback else "leaf"
+    name = node.pullback.names[k] if node.pullback else "?"
+    return InPlaceError(
+        f"the gradient of {what} needs `{name}`, which was written in place outside the graph (an "
+        f"optimiser's step, or under no_grad) after {what} had saved it. Go backward before the "
+        f"write, or write to a copy: t = t.copy()"
+    )

@@ -1,0 +1,67 @@
+"""Which nodes of a graph may meet an infinity in the backward pass, where a zero that a selection left becomes nan."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from adjoint.tape.node import Node
+from adjoint.tape.zeros.selected import is_finite, may_be_infinite, numbers
+
+
+def oldest_hazard(nodes: Iterable[Node], last_write: float) -> float:
+    """The order of the oldest node, among `nodes` and all that lead to them, whose partial derivatives may be infinite.
+
+    They are finite by a finite rule whose saved values are. What was saved before `last_write` may have been other
+    values. If there is no such node, the result is below every order.
+    """
+    found = -math.inf
+    for node in _before(nodes):
+        if node.order > found and not _is_safe(node, last_write):
+            found = node.order
+    return found
+
+
+def program_masks(nodes: Iterable[Node], last_write: float) -> bool:
+    """Whether a pass that is part of a program would mask a product at one of `nodes`, or of those that lead to them.
+
+    It masks no products of matrices, and others where a factor may be infinite.
+    """
+    return not all(_needs_no_mask(node, last_write) for node in _before(nodes))
+
+
+def _before(nodes: Iterable[Node]) -> Iterator[Node]:
+    """The nodes with rules among `nodes` and all that lead to them."""
+    seen = set(nodes)
+    stack = list(seen)
+    while stack:
+        node = stack.pop()
+        if node.pullback is None:
+            continue
+        yield node
+        for parent in node.parents:
+            if parent not in seen:
+                seen.add(parent)
+                stack.append(parent)
+
+
+def _is_plain(node: Node, last_write: float) -> bool:
+    """Whether the rule of `node` is finite, and what it saved is at hand."""
+    pullback = node.pullback
+    finite = pullback is not None and pullback.finite and pullback.hooks is None
+    return finite and type(node.saved) is tuple and node.order < last_write
+
+
+def _needs_no_mask(node: Node, last_write: float) -> bool:
+    if not _is_plain(node, last_write):
+        return False
+    flags = node.pullback.op.flags  # type: ignore[union-attr]  # a plain one has it
+    if "multilinear" in flags or ("contracts" in flags and all(np.ndim(x) > 1 for x in node.saved)):
+        return True
+    return not any(map(may_be_infinite, node.saved))
+
+
+def _is_safe(node: Node, last_write: float) -> bool:
+    return _is_plain(node, last_write) and all(map(is_finite, numbers(node.saved)))
