@@ -7,6 +7,7 @@ import pytest
 
 import adjoint as ad
 from adjoint.data import Columns, load, read
+from adjoint.data.sheet import read_sheet
 
 PEOPLE = """age,fare,town,note,survived
 22,7.25,York,a1,no
@@ -105,3 +106,19 @@ def test_a_second_table_is_read_as_the_first(tmp_path: Path) -> None:
     np.testing.assert_array_equal(held_out.y, [1])
     with pytest.raises(ad.DataError, match="no column 'survived', which has the labels"):
         load(train, write(tmp_path, "town,fare,age\nYork,3,4\n", "bare.csv"))
+
+
+@pytest.mark.parametrize("rows", ["5.1,3.5,0\n4.9,3.0,1\n", "5.1,3.5,iris\n4.9,3.0,rose\n"])
+def test_a_header_with_numbers_is_no_example(tmp_path: Path, rows: str) -> None:
+    with pytest.raises(ad.DataError, match="line 1, column 'column 3': found 'label' where the other lines have '"):
+        load(write(tmp_path, "1999,2000,label\n" + rows))
+    data, _ = load(write(tmp_path, rows))
+    assert len(data.x) == 2
+
+
+def test_numbers_that_were_never_missing_before(tmp_path: Path) -> None:
+    whole = write(tmp_path, "age,fare,label\n20,,a\n30,5,b\n40,6,a\n")
+    columns = load(whole)[0].columns
+    sheet = read_sheet(b"age,fare\n,1\n25,\n?,3\n", Path("new.csv"))
+    assert [column.gaps(sheet) for column in columns.features] == [2, 0]
+    assert columns.encode(sheet)[:, 0].tolist() == [30, 25, 30]

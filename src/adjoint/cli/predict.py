@@ -87,7 +87,7 @@ def _examples(console: Console, model: Classifier | Regressor, source: str) -> t
         return read_picture(path, model.picture, model.plan.channels == 3).reshape(1, -1), None
     x, labels = read(path, model.plan.features, model.columns)
     if model.columns is not None:
-        _say_unseen(console, model.columns, path)
+        _say_new(console, model.columns, path)
     if x.ndim == 1 or (model.picture is not None and x.shape[:2] == model.picture):
         x = x.reshape(1, -1)  # a single example
     if labels is None:
@@ -99,14 +99,18 @@ def _examples(console: Console, model: Classifier | Regressor, source: str) -> t
     return data.x, data.y
 
 
-def _say_unseen(console: Console, columns: Columns, path: Path) -> None:
-    """Tell of texts that no example of the training had."""
+def _say_new(console: Console, columns: Columns, path: Path) -> None:
+    """Tell of texts that no example of the training had, and of numbers that all of them had."""
     if path.suffix.lower() in (".npz", ".npy"):
         return
     sheet = read_sheet(contents(path), path)
     for column in columns.features:
-        unseen = column.unseen(sheet) if column.name in sheet.names else []
-        if unseen:
+        if column.name not in sheet.names:
+            continue
+        if gaps := column.gaps(sheet):
+            say(console, f"column {column.name}: {gaps} of {len(sheet.rows)} are missing, none was in training; "
+                         f"taken as {column.fill:.4g}, the median", "yellow")  # fmt: skip
+        if unseen := column.unseen(sheet):
             more = f" and {len(unseen) - 3} more" if len(unseen) > 3 else ""
             say(console, f"column {column.name}: {', '.join(unseen[:3])}{more} did not occur in training; taken as "
                          f"missing", "yellow")  # fmt: skip

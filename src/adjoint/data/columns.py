@@ -75,6 +75,12 @@ class Column:
         cells = set(sheet.column(self.name))
         return sorted(cell for cell in cells if cell not in self.categories and not is_missing(cell))
 
+    def gaps(self, sheet: Sheet) -> int:
+        """How many numbers are missing in a column that had all of them when it was read first."""
+        if self.kind != "numbers" or self.missing:
+            return 0
+        return sum(is_missing(cell) for cell in sheet.column(self.name))
+
 
 @dataclass(frozen=True)
 class Columns:
@@ -154,12 +160,27 @@ def columns_of(sheet: Sheet, label: str | None = None, task: str | None = None) 
     label = label if label is not None else named.get("label", sheet.names[-1])
     if len(sheet.names) < 2:
         raise DataError(f"{sheet.path}: only one column; expected a label and at least one value, separated by commas")
+    _refuse_header(sheet, label)
     features = tuple(_column(sheet, name) for name in sheet.names if name != label)
     if not any(column.width for column in features):
         raise DataError(f"{sheet.path}: nothing to learn from: {features[0].name!r} is left out "
                         f"({features[0].remark})")  # fmt: skip
     classes = _are_classes(sheet.column(label), label) if task is None else task == "classes"
     return Columns(features, label, classes, sheet.named)
+
+
+def _refuse_header(sheet: Sheet, label: str) -> None:
+    """Raise if the first line, which has numbers, names the label all the same: ``1999,2000,label``."""
+    if sheet.named:
+        return
+    first, *others = sheet.column(label)
+    alone = number_of(first) is None and others and all(number_of(cell) is not None for cell in others)
+    if first.lower() == "label" or alone:
+        other = others[0] if others else "labels"
+        raise DataError(
+            f"{sheet.where(0, label)}: found {first!r} where the other lines have {other!r}. "
+            f"A first line that names columns has no number in it: give those columns names"
+        )
 
 
 def _column(sheet: Sheet, name: str) -> Column:
