@@ -33,6 +33,7 @@ def name_of(path):
 
 
 FILES = {name_of(path): path for path in sorted(SOURCE.rglob("*.py"))}
+STUBS = {name_of(path) for path in SOURCE.rglob("*.pyi")}
 
 
 def rooms():
@@ -96,6 +97,15 @@ def test_imports_run_one_way(room):
             top = target in TOP and room in TOP
             assert target == room or admitted or top, f"{path.relative_to(SOURCE)}:{line} imports {name}"
     assert used == ALLOWED[room], f"the table lets {room} import what it does not use: {sorted(ALLOWED[room] - used)}"
+
+
+@pytest.mark.parametrize("folder", ["src/adjoint", "tests", "scripts", "benchmarks", "examples"])
+def test_imports_name_files_that_exist(folder):
+    """Also those inside functions, which nothing else reads before they run."""
+    for path in sorted((PAGE.parents[1] / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "adjoint":
+                assert node.module in FILES or node.module in STUBS, f"{path}:{node.lineno}: no module {node.module}"
 
 
 def test_the_table_has_no_cycle():

@@ -15,7 +15,7 @@ import adjoint.scipy
 from adjoint.core import protocol, pullbacks
 from adjoint.core.leaks import notes as leaks
 from adjoint.core.threads.collector import fewer_full
-from adjoint.graph import symbol
+from adjoint.graph import record
 from adjoint.scipy import followed
 from adjoint.tape.checkpoints import policies
 from adjoint.tape.modes import recording_floor
@@ -104,7 +104,7 @@ def test_modes_can_be_entered_by_hand_and_from_stacks_and_again():
     assert ad.is_grad_enabled()
 
 
-MODES = [recording_floor.mode, symbol._record, fresh._model, policy._here, followed._running, protocol.for_a_rule,
+MODES = [recording_floor.mode, record.RECORD, fresh._model, policy._here, followed._running, protocol.for_a_rule,
          leaks._mode, pullbacks._strict, foreign._mode, policies._replay]  # fmt: skip
 
 
@@ -154,7 +154,7 @@ BLOCKS = {
     "anomaly": ad.detect_anomaly,
     "exact": ad.exact_checks,
     "strict": pullbacks.strict_cotangents,
-    "symbols": symbol.recording,
+    "symbols": record.recording,
     "constants": foreign.constants_seen,
 }
 CALLS = {

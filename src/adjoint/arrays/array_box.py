@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from numbers import Rational
-from types import FrameType, FunctionType
+from collections.abc import Iterator, Mapping
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from adjoint.arrays.flat import Flat
 from adjoint.arrays.like import CONVERSIONS, CREATIONS, make_like
 from adjoint.arrays.methods import adopt
+from adjoint.arrays.operators import held_out, matrix_product, operator_of, question_of, times
 from adjoint.arrays.pytorch_names import PyTorchNames, exchanged
 from adjoint.core.backend import alone, backend_of
 from adjoint.core.box import Box, raw, stays_in_index, varies
@@ -34,112 +34,14 @@ from adjoint.ops.shape.copying import loses_imaginary, real_part
 
 # Modules whose functions do not hand over to ours, and compute something else for what is no array by `isinstance`.
 _KINDS = ("polynomial", "chebyshev", "legendre", "laguerre", "hermite", "hermite_e")
+
 _CLASS: Any = vars(object)["__class__"]
+
 _ASKING = frozenset(f"numpy.polynomial.{kind}" for kind in _KINDS)
 
 _MADE = CONVERSIONS | CREATIONS
-_SEQUENCES = (list, tuple)
-_OPERANDS = (Box, np.ndarray, np.generic, int, float, complex, list, tuple)
 
-
-def _operator(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
-    op = operation(name)
-
-    def method(self: Any, other: Array) -> Array:
-        if not isinstance(other, _OPERANDS) and backend_of(other) is None:
-            found = _numbers_of(other)
-            if found is NotImplemented:
-                return _no_operand(name, other)
-            other = found
-        if not reflected:
-            return asking(op, self, other)
-        out = asking(op, other, self)
-        # Python computes ``1j * np.float64(2)``, to one of its own numbers.
-        return out.of_python() if type(other) is complex and self.dtype == float and self._is_number() else out
-
-    return method
-
-
-def _numbers_of(other: Array) -> Array:
-    """A fraction as a float, a table or series of pandas as an array; anything else is no operand."""
-    if isinstance(other, Rational):
-        return float(other)
-    return np.asarray(other) if hasattr(type(other), "__pandas_priority__") else NotImplemented
-
-
-_ANSWERS_NONE = (str, bytes, dict, set, frozenset, type(None))
-_REFLECTED = {"subtract": "sub", "multiply": "mul", "divide": "truediv", "floor_divide": "floordiv", "remainder": "mod"}
-_REFLECTED |= {"power": "pow", "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor"}
-_REFLECTED |= {"left_shift": "lshift", "right_shift": "rshift"}
-
-
-def _no_operand(name: str, other: Array) -> Array:
-    """NotImplemented, if Python can ask `other`; else an error: Python's own would say what class of box this is."""
-    asked = not isinstance(other, _ANSWERS_NONE) and hasattr(other, f"__r{_REFLECTED.get(name, name)}__")
-    if name in _COMPARED or asked:
-        return NotImplemented
-    raise TypeError(f"np.{name} of an array and a {type(other).__name__}: both must be arrays or numbers")
-
-
-_COMPARED = frozenset(("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"))
-
-
-def _question(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
-    """An operator whose answer no gradient flows through: an array of the same kind, as the array API asks."""
-    operator = _operator(name, reflected)
-
-    def method(self: Any, other: Array) -> Array:
-        answer = operator(self, other)
-        return answer if answer is NotImplemented else self.constant(answer)
-
-    return method
-
-
-def _times(reflected: bool = False) -> Callable[[Any, Any], Any]:
-    """``t * u``; a list is repeated by a whole number, as NumPy's do."""
-    operator = _operator("multiply", reflected)
-
-    def method(self: Any, other: Array) -> Array:
-        if isinstance(other, _SEQUENCES) and self.dtype.kind in "iufc" and self._is_number():
-            if self.dtype.kind in "fc":
-                raise TypeError(f"can't multiply sequence by non-int of type '{self.dtype}'")
-            return other * self.__index__()
-        return operator(self, other)
-
-    return method
-
-
-_equal = _question("equal")
-
-
-def _product(reflected: bool = False) -> Callable[[Any, Any], Any]:
-    """``t @ u``, also where ``u`` is a sparse matrix of SciPy's."""
-    dense = _operator("matmul", reflected)
-
-    def method(self: Any, other: Array) -> Array:
-        if is_scipy_sparse(type(other).__module__):
-            product = service("scipy").sparse.matmul
-            return product(other, self) if reflected else product(self, other)
-        return dense(self, other)
-
-    return method
-
-
-def is_scipy_sparse(module: str) -> bool:
-    """Whether a name is that of SciPy's sparse matrices' modules."""
-    return module.startswith("scipy.sparse")
-
-
-def held_out(box: Any, asker: FrameType) -> np.ndarray | None:
-    """What ``A @ t`` of a sparse matrix gets when it asks `box` for an array: one of objects; None for any other asker.
-
-    Given one of objects, it leaves the product to ``t.__rmatmul__``.
-    """
-    if asker.f_code.co_name != "_matmul_dispatch" or not is_scipy_sparse(asker.f_globals["__name__"]):
-        return None
-    held = np.empty((), object)
-    held[()] = box
-    return held
+_equal = question_of("equal")
 
 
 def plain_index(index: Index) -> Any:
@@ -213,22 +115,22 @@ class ArrayBox(PyTorchNames, Box):
                 raise
             raise found from None
 
-    __add__, __radd__ = _operator("add"), _operator("add", True)
-    __sub__, __rsub__ = _operator("subtract"), _operator("subtract", True)
-    __mul__, __rmul__ = _times(), _times(True)
-    __truediv__, __rtruediv__ = _operator("divide"), _operator("divide", True)
-    __floordiv__, __rfloordiv__ = _operator("floor_divide"), _operator("floor_divide", True)
-    __mod__, __rmod__ = _operator("remainder"), _operator("remainder", True)
-    __pow__, __rpow__ = _operator("power"), _operator("power", True)
-    __matmul__, __rmatmul__ = _product(), _product(True)
-    __lt__, __le__ = _question("less"), _question("less_equal")
-    __gt__, __ge__ = _question("greater"), _question("greater_equal")
-    __ne__ = _question("not_equal")
-    __and__, __rand__ = _question("bitwise_and"), _question("bitwise_and", True)
-    __or__, __ror__ = _question("bitwise_or"), _question("bitwise_or", True)
-    __xor__, __rxor__ = _question("bitwise_xor"), _question("bitwise_xor", True)
-    __lshift__, __rlshift__ = _question("left_shift"), _question("left_shift", True)
-    __rshift__, __rrshift__ = _question("right_shift"), _question("right_shift", True)
+    __add__, __radd__ = operator_of("add"), operator_of("add", True)
+    __sub__, __rsub__ = operator_of("subtract"), operator_of("subtract", True)
+    __mul__, __rmul__ = times(), times(True)
+    __truediv__, __rtruediv__ = operator_of("divide"), operator_of("divide", True)
+    __floordiv__, __rfloordiv__ = operator_of("floor_divide"), operator_of("floor_divide", True)
+    __mod__, __rmod__ = operator_of("remainder"), operator_of("remainder", True)
+    __pow__, __rpow__ = operator_of("power"), operator_of("power", True)
+    __matmul__, __rmatmul__ = matrix_product(), matrix_product(True)
+    __lt__, __le__ = question_of("less"), question_of("less_equal")
+    __gt__, __ge__ = question_of("greater"), question_of("greater_equal")
+    __ne__ = question_of("not_equal")
+    __and__, __rand__ = question_of("bitwise_and"), question_of("bitwise_and", True)
+    __or__, __ror__ = question_of("bitwise_or"), question_of("bitwise_or", True)
+    __xor__, __rxor__ = question_of("bitwise_xor"), question_of("bitwise_xor", True)
+    __lshift__, __rlshift__ = question_of("left_shift"), question_of("left_shift", True)
+    __rshift__, __rrshift__ = question_of("right_shift"), question_of("right_shift", True)
 
     def __eq__(self, other: Array) -> Array:
         if self._is_number():
@@ -451,8 +353,8 @@ class ArrayBox(PyTorchNames, Box):
 
 
 adopt(ArrayBox)
-answer_names(ArrayBox, "tensor")
 
+answer_names(ArrayBox, "tensor")
 
 for _name, _method in list(vars(ArrayBox).items()):
     if isinstance(_method, FunctionType):

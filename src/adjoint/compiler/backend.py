@@ -15,8 +15,8 @@ from adjoint.core.errors import ArgumentError, GraphError, WrongCodeError
 from adjoint.core.threads.locks import COMPILING
 from adjoint.graph.graph import SEEN, Graph
 from adjoint.graph.node import Node, call, constant
+from adjoint.graph.record import Guard
 from adjoint.graph.rewrite import op_named
-from adjoint.graph.symbol import Guard
 from adjoint.tape.reach import Source
 
 Program = Callable[[Sequence[Any]], list[Any]]

@@ -11,8 +11,8 @@ import numpy as np
 
 from adjoint.compiler.backend import Runner
 from adjoint.compiler.tracing import Trace
+from adjoint.graph.record import Guard
 from adjoint.graph.signature import leaf_names
-from adjoint.graph.symbol import Guard
 from adjoint.tape.observers.lines import line_of
 
 if TYPE_CHECKING:

@@ -18,8 +18,9 @@ from adjoint.core.trees import flatten
 from adjoint.expressions import Expr
 from adjoint.expressions.plan import WEAK, Evaluator
 from adjoint.graph.node import Node, call, constant, in_order, placeholder
+from adjoint.graph.record import recording
 from adjoint.graph.rewrite import converted, op_named
-from adjoint.graph.symbol import Number, Symbol, recording, symbol_of
+from adjoint.graph.symbol import Number, Symbol, symbol_of
 
 # Programs for so many kinds of arrays are kept, the latest.
 MOST_KINDS = 64

@@ -17,8 +17,8 @@ import numpy as np
 from adjoint.graph.body import RollingError, _parts, _rows
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import Node, call, constant, frozen, in_order, placeholder
+from adjoint.graph.python_numbers import as_python, is_number
 from adjoint.graph.rewrite import made_call, op_named, with_args
-from adjoint.graph.symbol import as_python, is_number
 from adjoint.graph.turns import INDEXED, LARGEST, _masked, filled
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from adjoint.graph.graph import Graph
 from adjoint.graph.loop import Loop, Place, Window
 from adjoint.graph.node import Node, call, constant, placeholder
+from adjoint.graph.python_numbers import as_python, is_number
 from adjoint.graph.rewrite import made_call, op_named, with_args
-from adjoint.graph.symbol import as_python, is_number
 from adjoint.graph.turns import Carried, Fixed, Kept, Listed, Local, Source, Turns, filled
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from adjoint.core.errors import ArgumentError, GraphError
 from adjoint.core.late import service
 from adjoint.core.threads.commit import Write, commit
 from adjoint.graph.node import Node, in_order
+from adjoint.graph.record import Guard
 from adjoint.graph.schedule import Schedule, ScheduledCall, numpy_step
-from adjoint.graph.symbol import Guard
 from adjoint.tape.observers.lines import line_of
 
 if TYPE_CHECKING:

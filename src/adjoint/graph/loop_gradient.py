@@ -19,9 +19,10 @@ from adjoint.core.pullbacks import is_finite
 from adjoint.graph.graph import Graph
 from adjoint.graph.loop import LOOP, Loop, Window
 from adjoint.graph.node import Node, constant, in_order, placeholder
+from adjoint.graph.record import recording
 from adjoint.graph.rewrite import made_call, op_named, with_args
 from adjoint.graph.rules import EXACT
-from adjoint.graph.symbol import LEVEL, Symbol, recording
+from adjoint.graph.symbol import LEVEL, Symbol
 from adjoint.tape.backward import backward
 from adjoint.tape.node import leaf
 from adjoint.tape.tensor import Tensor, wrap

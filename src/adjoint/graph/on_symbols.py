@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.graph.graph import Graph, needed
+from adjoint.graph.record import recording
 from adjoint.graph.signature import Given, results
-from adjoint.graph.symbol import recording
 
 
 def on_symbols(f: Callable[..., Any], *examples: Any, **named: Any) -> Graph:

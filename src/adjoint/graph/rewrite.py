@@ -25,7 +25,9 @@ from adjoint.core.errors import GraphError
 from adjoint.core.op import NO_SETTINGS, Op
 from adjoint.core.registry import operation
 from adjoint.graph.node import Draws, Node, call, constant, frozen, in_order, part, placeholder
-from adjoint.graph.symbol import LEVEL, Symbol, is_number, recording
+from adjoint.graph.python_numbers import is_number
+from adjoint.graph.record import recording
+from adjoint.graph.symbol import LEVEL, Symbol
 from adjoint.tape.observers.lines import UsersPlace
 
 if TYPE_CHECKING:

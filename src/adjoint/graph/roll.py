@@ -17,9 +17,10 @@ from adjoint.graph.body import ApartError, Body, RollingError
 from adjoint.graph.graph import Graph
 from adjoint.graph.loop import LOOP, Loop
 from adjoint.graph.node import Node, call, constant, part
+from adjoint.graph.python_numbers import as_python, is_number
+from adjoint.graph.record import Guard
 from adjoint.graph.rewrite import made_call, op_named, with_args
 from adjoint.graph.source import users_line
-from adjoint.graph.symbol import Guard, as_python, is_number
 from adjoint.graph.turns import FEWEST, Carried, Fixed, Kept, Listed, Row, Turns, stretches, turns_of, whole_turns
 
 LEAST = 400  # calls that a loop saves: what is smaller is made ready soon enough as it is

@@ -12,8 +12,8 @@ import numpy as np
 from adjoint.core.box import apply
 from adjoint.core.registry import operation
 from adjoint.graph.node import Node, constant
+from adjoint.graph.python_numbers import is_number
 from adjoint.graph.rewrite import Rule, made_call, on
-from adjoint.graph.symbol import is_number
 
 FOLDED = 65_536  # a constant of more elements is computed when it is needed
 

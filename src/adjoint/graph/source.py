@@ -14,7 +14,8 @@ import numpy as np
 from adjoint.core.op import NO_SETTINGS
 from adjoint.graph.node import Node
 from adjoint.graph.numpy_source import literal, spelled
-from adjoint.graph.symbol import PYTHONS, as_numpy, is_number, still
+from adjoint.graph.python_numbers import PYTHONS, as_numpy, is_number
+from adjoint.graph.symbol import still
 from adjoint.tape.observers.lines import line_of
 
 if TYPE_CHECKING:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Mapping, Sequence
-from contextvars import ContextVar
-from copy import deepcopy
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,93 +15,18 @@ from adjoint.core.box import Box, apply, settled
 from adjoint.core.errors import AdjointError, LeavesGraphError, NotSupportedError
 from adjoint.core.foreign import plain_array
 from adjoint.core.memory import lies
-from adjoint.core.op import Op, Rule
+from adjoint.core.op import Op
 from adjoint.core.protocol import for_a_rule
 from adjoint.core.pullbacks import dtype_of
-from adjoint.core.threads.switches import Setting
-from adjoint.graph.node import Node, NumberName, call, constant, frozen, may_be_infinite, part
+from adjoint.graph.node import Node, call, constant, frozen, may_be_infinite, part
+from adjoint.graph.python_numbers import as_numpy, as_python, is_number, item
+from adjoint.graph.record import RECORD, Guard, Record
 from adjoint.ops.indexing.writing import warns
 from adjoint.tape.observers.lines import users_place
 from adjoint.tape.reach import Source
 
 # Below all tensors: a tensor made of symbols records its own backward pass with them.
 LEVEL = -1
-
-
-class Guard(NamedTuple):
-    """What the program asked of a value, and the answer that it got: on another one it might go another way.
-
-    The question ``run`` has no answer to compare: random numbers are drawn, and what may raise is computed, even if
-    nothing uses them.
-    """
-
-    node: Node
-    question: str
-    answer: Any
-    place: Any
-
-
-class Record:
-    """What a capture notes besides nodes.
-
-    Attributes:
-        guards: what the program asked of its values, in order.
-        draws: the random draws; those from one state of a generator are one, as when a checkpoint repeats them.
-        silent: whether it is known that errors of numbers are not raised; else each operation asks NumPy.
-        in_place_of_calls: whether the program runs where the function is called, so that a warning would come from
-            another line than the function's.
-        placeless: whether nodes need not say where they were made, since they will be dropped.
-    """
-
-    def __init__(self, silent: bool = False, in_place_of_calls: bool = False) -> None:
-        self.silent, self.in_place_of_calls = silent, in_place_of_calls
-        self.placeless = False
-        self.guards: list[Guard] = []
-        self.draws: dict[Any, Node] = {}
-        self._generators: dict[int, tuple[Any, Any]] = {}
-
-    def genuine(self, error: Any) -> Any:
-        """Note that `error` is raised for values, or by the user's code, so that a guard holds on to it, or it stays.
-
-        The note is with the error: a list would keep its frames, and with them what these hold.
-        """
-        vars(error)["_genuine"] = self._generators
-        return error
-
-    def is_genuine(self, error: BaseException) -> bool:
-        """Whether the plain function gets `error` too."""
-        return vars(error).get("_genuine") is self._generators
-
-    def copy_of(self, generator: Any) -> Any:
-        """A generator that draws in the place of another, which does not move."""
-        bits = getattr(generator, "bit_generator", generator)  # which several may share
-        return self._generators.setdefault(id(bits), (generator, deepcopy(generator)))[1]
-
-    @property
-    def drawn(self) -> bool:
-        """Whether random numbers were drawn."""
-        return bool(self._generators)
-
-    @property
-    def source(self) -> Source:
-        """All that has been drawn so far, which a checkpoint goes back to and draws again."""
-        return Source(self._states, self._go_back)
-
-    def _states(self) -> dict[str, Any]:
-        return {str(key): Source.of(copy).get() for key, (_, copy) in self._generators.items()}
-
-    def _go_back(self, states: dict[str, Any]) -> None:
-        for key, (generator, copy) in self._generators.items():
-            Source.of(copy).set(states[str(key)] if str(key) in states else Source.of(generator).get())
-
-
-_record: ContextVar[Record | None] = ContextVar("record", default=None)
-
-
-def recording(silent: bool = False, in_place_of_calls: bool = False) -> Setting:
-    """Collect what the program asks of its values, and what it draws, in a `Record`; the arguments as in that."""
-    record = Record(silent, in_place_of_calls)
-    return Setting(_record, record, record)
 
 
 class Symbol(Layered):
@@ -138,7 +61,7 @@ class Symbol(Layered):
         return self.layers[1]  # type: ignore[no-any-return]  # see the class
 
     def process(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
-        record = _record.get()
+        record = RECORD.get()
         if (record is None or not record.silent) and not SILENT.issuperset(np.geterr().values()):
             raise NotSupportedError(ERRORS)
         values: list[Any] = []
@@ -191,7 +114,7 @@ class Symbol(Layered):
         try:
             return apply(op, values, settings)
         except Exception as error:
-            if (record := _record.get()) is not None and not isinstance(error, AdjointError):
+            if (record := RECORD.get()) is not None and not isinstance(error, AdjointError):
                 given = tuple(constant(v) if node is None else node for v, node in zip(values, nodes, strict=True))
                 kind: Any = type(error)
                 node = call(_raising(op, kind), given, settings, (), np.dtype(bool), users_place)
@@ -202,7 +125,7 @@ class Symbol(Layered):
     @staticmethod
     def drawn(op: Op, values: Sequence[Any], nodes: Sequence[Node | None], settings: Mapping[str, Any]) -> Any:
         """Random numbers: a node of their own for each state that a generator was in."""
-        record = _record.get() or Record()
+        record = RECORD.get() or Record()
         generator = getattr(settings["rng"], "generator", settings["rng"])  # a `Drawing` stands for its own
         settings = {**settings, "rng": generator}
         copy = record.copy_of(generator)
@@ -261,7 +184,7 @@ class Symbol(Layered):
         return result
 
     def _asked(self, question: str, answer: Any) -> Any:
-        record = _record.get()
+        record = RECORD.get()
         if record is None:
             raise LeavesGraphError(
                 f"{question} of a symbol outside the capture that it belongs to: it was kept from there, in a global "
@@ -282,7 +205,7 @@ class Symbol(Layered):
 
     def _real(self) -> Any:
         """The value, of which a real number is asked: NumPy warns if it is complex."""
-        record = _record.get()
+        record = RECORD.get()
         if isinstance(self.value, np.ndarray | np.generic) and self.dtype.kind == "c" and record is not None:
             if record.in_place_of_calls:
                 raise NotSupportedError(DROPS)
@@ -302,7 +225,7 @@ class Symbol(Layered):
 
     def item(self, *index: int) -> Any:
         """The value as a Python number. A real one goes on as a symbol; others are asked for, see `numpy`."""
-        if index or np.size(self.value) != 1 or self.dtype.kind != "f" or _record.get() is None:
+        if index or np.size(self.value) != 1 or self.dtype.kind != "f" or RECORD.get() is None:
             return self.numpy().item(*index)
         single: Any = np.reshape(self, ()).astype(np.float64)
         return symbol_of(self.value.item(), call(item, (single.node,), {}, (), single.dtype, users_place))
@@ -313,12 +236,12 @@ class Symbol(Layered):
 
     def __hash__(self) -> int:
         """A number's, which may be looked up in a dictionary; arrays have none, so theirs is for our own use."""
-        if _record.get() is None or isinstance(self.value, np.ndarray):
+        if RECORD.get() is None or isinstance(self.value, np.ndarray):
             return object.__hash__(self)
         return hash(self.numpy().item())
 
     def __format__(self, spec: str) -> str:
-        if _record.get() is None:
+        if RECORD.get() is None:
             return format(repr(self), spec)
         self.numpy()
         return format(self.value, spec)
@@ -361,18 +284,6 @@ def _raising(op: Op, kind: Any) -> Op:
 # What `detach` is in a program: nothing, but for those who differentiate it.
 still = Op("detach", lambda x: x, ("x",), kind="constant", batch="leading", flags=frozenset({"still"}))
 
-# Makes one of Python's numbers of NumPy's: what follows is promoted as by Python's.
-as_python = Op("as_python", lambda x: x.item() if isinstance(x, np.generic | np.ndarray) and not x.shape else x, ("x",),
-               (Rule(1.0),), kind="elementwise")  # fmt: skip
-
-# The same for a number that the program takes out of an array: that has no history.
-item = Op("as_python", as_python.forward, ("x",), (Rule(0.0),), kind="elementwise")
-PYTHONS = (as_python, item)
-
-
-# And the other way round, as np.asarray does.
-as_numpy = Op("as_numpy", lambda x: np.asarray(x)[()], ("x",), (Rule(1.0),), kind="elementwise")
-
 
 class Number(Symbol):
     """A symbol of one of Python's numbers. Python's operators make such of such.
@@ -392,11 +303,17 @@ class Number(Symbol):
 
 
 DROPS = "it drops imaginary parts, of which NumPy warns at each call: take x.real"
+
 ERRORS = "np.errstate says that errors of numbers are raised, which a program does not do"
+
 SILENT = frozenset(("ignore", "warn", "print", "log"))
+
 _ASKS_FOR_OTHERS = ("abc", "typing")  # modules whose functions ask in the name of their callers
+
+
 # What finds so many elements: this is seen although nobody uses what they give.
 _FOUND = frozenset(("argwhere", "bincount", "flatnonzero", "intersect1d", "nonzero", "setdiff1d", "setxor1d", "unique"))
+
 _HOLDING, _SEVERAL, _ARRAYS = (Box, tuple), (tuple, list), (np.ndarray, np.generic)
 
 
@@ -404,13 +321,13 @@ def _note(op: Op, node: Node) -> None:
     """Guard how many elements were found, and compute what may raise for other values, even if nothing uses it."""
     if op.name in _FOUND:
         _note_shapes(node)
-    elif "raises" in op.flags and (record := _record.get()) is not None:
+    elif "raises" in op.flags and (record := RECORD.get()) is not None:
         record.guards.append(Guard(node, "run", None, node.place))
 
 
 def _note_shapes(node: Node) -> None:
     """The shapes of what was found are asked for."""
-    if (record := _record.get()) is not None:
+    if (record := RECORD.get()) is not None:
         record.guards.append(Guard(node, "shape", node.shape, users_place()))
 
 
@@ -463,7 +380,7 @@ def _order(name: str) -> Any:
             try:
                 plain(*(kind(1) for kind in kinds))
             except TypeError as error:
-                if (record := _record.get()) is not None:
+                if (record := RECORD.get()) is not None:
                     record.genuine(error)
                 raise
         return of_arrays(self, other)
@@ -473,10 +390,12 @@ def _order(name: str) -> Any:
 
 for _name in ("lt", "le", "gt", "ge"):
     setattr(Number, f"__{_name}__", _order(_name))
+
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
     for _side in ("", "r"):
         setattr(Number, f"__{_side}{_name}__", _operator(f"__{_side}{_name}__"))
     setattr(Number, f"__i{_name}__", _operator(f"__{_name}__"))  # the name moves on to another number
+
 for _name in ("neg", "pos", "abs", "invert"):
     setattr(Number, f"__{_name}__", _operator(f"__{_name}__"))
 
@@ -484,10 +403,3 @@ for _name in ("neg", "pos", "abs", "invert"):
 def symbol_of(value: Any, node: Node) -> Symbol:
     """The symbol of an array, or of one of Python's numbers."""
     return (Number if type(value) in (int, float, complex) else Symbol).of((value, node), LEVEL)
-
-
-def is_number(node: Node) -> bool:
-    """Whether a node is one of Python's numbers, which promotes less than NumPy's."""
-    if node.args:
-        return node.op in PYTHONS and not node.shape
-    return type(node.value) in (NumberName, bool, int, float, complex)

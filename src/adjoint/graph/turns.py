@@ -22,7 +22,7 @@ import numpy as np
 
 from adjoint.graph.graph import SEEN, Graph
 from adjoint.graph.node import Node, frozen
-from adjoint.graph.symbol import PYTHONS, is_number
+from adjoint.graph.python_numbers import PYTHONS, is_number
 
 FEWEST = 8  # turns
 LARGEST = 1 << 13  # numbers that are put into a table at each call

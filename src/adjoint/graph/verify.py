@@ -12,7 +12,7 @@ from adjoint.core.box import apply
 from adjoint.core.errors import GraphError
 from adjoint.core.op import Op
 from adjoint.graph.node import Node, frozen
-from adjoint.graph.symbol import is_number
+from adjoint.graph.python_numbers import is_number
 
 if TYPE_CHECKING:
     from adjoint.graph.graph import Graph

@@ -11,7 +11,7 @@ from adjoint.core.box import apply
 from adjoint.core.errors import AdjointError, ArgumentError
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import Node
-from adjoint.graph.symbol import PYTHONS, as_numpy
+from adjoint.graph.python_numbers import PYTHONS, as_numpy
 from adjoint.graph.text import named
 from adjoint.pictures.diagram import Diagram, Vertex, holds, label_of, number, stands_in, summary
 from adjoint.pictures.from_tape import Cotangents

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.arrays.array_box import ArrayBox, held_out
+from adjoint.arrays.array_box import ArrayBox
+from adjoint.arrays.operators import held_out
 from adjoint.core.backend import alone, to_host
 from adjoint.core.box import Box
 from adjoint.core.errors import LeavesGraphError

@@ -13,7 +13,7 @@ from adjoint.arrays.layered import Writable, is_number, memory_of
 from adjoint.arrays.pytorch_names import Count
 from adjoint.core.backend import is_foreign, taken
 from adjoint.core.box import Box, apply, outermost
-from adjoint.core.cotangents import Projection, as_cotangent, one_like
+from adjoint.core.cotangents import Projection
 from adjoint.core.errors import DTypeError, GradientError, ShapeError
 from adjoint.core.foreign import ForeignArrayError, asking
 from adjoint.core.leaks.notes import EQUALITIES, compared
@@ -22,17 +22,16 @@ from adjoint.core.op import Op
 from adjoint.core.protocol import array_ufunc
 from adjoint.core.pullbacks import Pullback, freed, op_of
 from adjoint.core.registry import ANSWERS
-from adjoint.core.threads.locks import COLLECTING
 from adjoint.core.threads.weak import at_end
 from adjoint.core.types import Array, DType, Index, Settings
 from adjoint.ops.indexing.reading import PickedView
 from adjoint.ops.indexing.writing import Path, extended
-from adjoint.tape.backward import backward, walk
 from adjoint.tape.fast import eligible, fast_path, install
+from adjoint.tape.gradients import Gradients
 from adjoint.tape.leaving import Leaving
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import Node, as_array, leaf, next_order, record
-from adjoint.tape.observers.observing import Observable, collected
+from adjoint.tape.observers.observing import Observable
 from adjoint.tape.writes.foreign import private
 from adjoint.tape.writes.mutations import is_elsewhere
 from adjoint.tape.writes.views import root_of, write, write_element
@@ -46,7 +45,7 @@ new = object.__new__
 MISSING: Any = object()
 
 
-class Tensor(Leaving, Writable, Observable, TensorMethods):
+class Tensor(Gradients, Leaving, Writable, Observable, TensorMethods):
     """An n-dimensional array that records the operations applied to it.
 
     Args:
@@ -233,83 +232,6 @@ class Tensor(Leaving, Writable, Observable, TensorMethods):
                 raise ShapeError(f"a gradient has its tensor's shape {self.shape}; got {value.shape}")
         self.node.grad = value
 
-    def backward(self, gradient: Any = None, retain_graph: bool = True, create_graph: bool = False) -> None:
-        """Add the gradient of this tensor to `grad` of every leaf that it was computed from.
-
-        Args:
-            gradient: the cotangent of this tensor, of its shape; 1 for a tensor of one element.
-            retain_graph: False frees saved values as they are used; a second call then says so.
-            create_graph: make the gradients tensors with a history of their own, to differentiate again.
-
-        Raises:
-            GradientError: if there is no graph, or no `gradient` for more than one element.
-
-        Example:
-            >>> import numpy as np, adjoint as ad
-            >>> x = ad.tensor([3.0, 4.0], requires_grad=True)
-            >>> np.linalg.norm(x).backward()
-            >>> x.grad
-            tensor([0.6, 0.8])
-        """
-        node = self.node
-        if node is None:
-            raise GradientError(
-                "backward() on a tensor without a graph: nothing that it was computed from requires a "
-                "gradient (or it was computed under no_grad, or by a compiled step that wrote what its graph needs). "
-                "Make a leaf with ad.tensor(..., requires_grad=True)"
-            )
-        seed = self._seed(gradient)
-        rebox = None
-        if create_graph:
-            seed = wrap(seed, None, self.level) if not isinstance(seed, Tensor) else seed
-            rebox = self._reboxed
-        found = backward({node: seed}, retain_graph=retain_graph, rebox=rebox, results=[self])
-        for whole in dict.fromkeys([target.saved[0].whole for target in found if target.saved]):
-            if whole is not None:
-                whole(found)
-        with COLLECTING:  # two threads may add to one leaf
-            for target, g in found.items():
-                self._collect(target, g, create_graph)
-        for target in found:
-            if target.saved:
-                collected(target)
-
-    def _collect(self, target: Node, g: Array, create_graph: bool) -> None:
-        """Add `g` to the gradient that the leaf `target` holds."""
-        g = g if isinstance(g, Tensor) and g.level == self.level else wrap(g, None, self.level)
-        kept = target.grad
-        if kept is None:
-            target.grad = g
-        elif create_graph or kept.requires_grad:
-            target.grad = kept + g
-        elif isinstance(kept.data, np.ndarray):
-            np.add(kept.data, g.data, out=kept.data)
-        elif isinstance(kept.data, Box) and kept.data.level < 0:  # a program writes down that it writes
-            kept.data += g.data
-        else:
-            target.grad = kept + g
-
-    def _seed(self, gradient: Any) -> Any:
-        if gradient is None:
-            if self.size != 1:
-                raise GradientError(
-                    f"backward() of a tensor of shape {self.shape} needs the cotangent to start from: "
-                    f"t.backward(np.ones({self.shape})), or reduce it to one number: t.sum().backward()"
-                )
-            if self.dtype.kind == "c":
-                raise GradientError(
-                    "backward() of a complex number needs the cotangent to start from: t.backward(1.0) for that of its "
-                    "real part; or take np.real, np.imag or np.abs of it"
-                )
-            return np.ones_like(self.data) if self.shape else one_like(self.data)
-        if isinstance(gradient, Tensor) and gradient.level == self.level and gradient.node is None:
-            gradient = gradient.data
-        gradient = gradient if isinstance(gradient, Box) else as_cotangent(gradient, self.data, "backward")
-        if gradient.shape != self.shape:
-            raise ShapeError(f"backward(gradient): the gradient must have the tensor's shape {self.shape}; "
-                             f"got {gradient.shape}")  # fmt: skip
-        return gradient
-
     def _reboxed(self, node: Node, saved: tuple[Any, ...]) -> tuple[Any, ...]:
         """What `node` saved, as tensors with their histories: so that its rule is itself recorded."""
         pullback = node.pullback
@@ -328,22 +250,8 @@ class Tensor(Leaving, Writable, Observable, TensorMethods):
             boxed.append(value)
         return tuple(boxed)
 
-    def zero_grad(self) -> None:
-        """Forget the gradient collected here."""
-        if self.node is not None and (self.node.pullback is None or hasattr(self.node, "grad")):
-            self.node.grad = None
-
-    def null_gradients(self) -> None:
-        """Forget the gradients of every tensor that leads to this one, and keep the graph."""
-        for node in walk(self.node) if self.node is not None else ():
-            if hasattr(node, "grad"):
-                node.grad = None
-
-    def clear_graph(self) -> None:
-        """Free the graph behind this tensor: saved values and the links between operations."""
-        for node in walk(self.node) if self.node is not None else ():
-            if node.pullback is not None:
-                node.pullback, node.parents, node.saved = freed, (), ()
+    def _around(self, data: Any) -> Tensor:
+        return wrap(data, None, self.level)
 
     def detach(self) -> Tensor:
         """The same values, sharing memory, without history."""

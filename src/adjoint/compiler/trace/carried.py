@@ -11,8 +11,8 @@ from adjoint.arrays.python_number import as_python
 from adjoint.core.box import Box
 from adjoint.graph.agree import Row, Table
 from adjoint.graph.node import Node, call, placeholder
+from adjoint.graph.python_numbers import as_python as as_python_op
 from adjoint.graph.symbol import LEVEL, Number, Symbol, symbol_of
-from adjoint.graph.symbol import as_python as as_python_op
 from adjoint.tape.tensor import Tensor
 
 

@@ -13,7 +13,7 @@ from adjoint.compiler.trace.light import Light
 from adjoint.compiler.trace.matching import Matching
 from adjoint.compiler.trace.outside import Again, Outside, Refuse
 from adjoint.compiler.trace.turns import NoTurns, Turns
-from adjoint.graph.symbol import Record
+from adjoint.graph.record import Record
 
 
 class Door(Matching):

@@ -32,7 +32,9 @@ from adjoint.graph.agree import Template, several
 from adjoint.graph.body import RollingError
 from adjoint.graph.loop import Loop, Window
 from adjoint.graph.node import Node, placeholder
-from adjoint.graph.symbol import Guard, Number, Symbol, item
+from adjoint.graph.python_numbers import item
+from adjoint.graph.record import Guard
+from adjoint.graph.symbol import Number, Symbol
 from adjoint.graph.turns import ABREAST
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.tensor import Tensor

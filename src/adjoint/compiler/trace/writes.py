@@ -24,7 +24,8 @@ from adjoint.compiler.trace.outside import (
     root_of,
 )
 from adjoint.core.box import Box
-from adjoint.graph.symbol import Record, Symbol
+from adjoint.graph.record import Record
+from adjoint.graph.symbol import Symbol
 from adjoint.optim.optimizer import Optimizer
 from adjoint.tape.modes import set_grad_enabled
 from adjoint.tape.tensor import Tensor

@@ -15,7 +15,7 @@ import numpy as np
 
 from adjoint.core.op import Op
 from adjoint.graph.node import Node
-from adjoint.graph.symbol import is_number
+from adjoint.graph.python_numbers import is_number
 from adjoint.native.codegen.llvm_text import Code, Value, key_of
 from adjoint.native.lower import external, integers, maths
 

@@ -1,0 +1,121 @@
+"""Operators of boxes: each calls its operation, and answers as NumPy does what is no operand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Rational
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.backend import backend_of
+from adjoint.core.box import Box
+from adjoint.core.foreign import asking
+from adjoint.core.late import service
+from adjoint.core.registry import operation
+from adjoint.core.types import Array
+
+_SEQUENCES = (list, tuple)
+
+_OPERANDS = (Box, np.ndarray, np.generic, int, float, complex, list, tuple)
+
+
+def operator_of(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
+    op = operation(name)
+
+    def method(self: Any, other: Array) -> Array:
+        if not isinstance(other, _OPERANDS) and backend_of(other) is None:
+            found = _numbers_of(other)
+            if found is NotImplemented:
+                return _no_operand(name, other)
+            other = found
+        if not reflected:
+            return asking(op, self, other)
+        out = asking(op, other, self)
+        # Python computes ``1j * np.float64(2)``, to one of its own numbers.
+        return out.of_python() if type(other) is complex and self.dtype == float and self._is_number() else out
+
+    return method
+
+
+def _numbers_of(other: Array) -> Array:
+    """A fraction as a float, a table or series of pandas as an array; anything else is no operand."""
+    if isinstance(other, Rational):
+        return float(other)
+    return np.asarray(other) if hasattr(type(other), "__pandas_priority__") else NotImplemented
+
+
+_ANSWERS_NONE = (str, bytes, dict, set, frozenset, type(None))
+
+_REFLECTED = {"subtract": "sub", "multiply": "mul", "divide": "truediv", "floor_divide": "floordiv", "remainder": "mod"}
+
+_REFLECTED |= {"power": "pow", "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor"}
+
+_REFLECTED |= {"left_shift": "lshift", "right_shift": "rshift"}
+
+
+def _no_operand(name: str, other: Array) -> Array:
+    """NotImplemented, if Python can ask `other`; else an error: Python's own would say what class of box this is."""
+    asked = not isinstance(other, _ANSWERS_NONE) and hasattr(other, f"__r{_REFLECTED.get(name, name)}__")
+    if name in _COMPARED or asked:
+        return NotImplemented
+    raise TypeError(f"np.{name} of an array and a {type(other).__name__}: both must be arrays or numbers")
+
+
+_COMPARED = frozenset(("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"))
+
+
+def question_of(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
+    """An operator whose answer no gradient flows through: an array of the same kind, as the array API asks."""
+    operator = operator_of(name, reflected)
+
+    def method(self: Any, other: Array) -> Array:
+        answer = operator(self, other)
+        return answer if answer is NotImplemented else self.constant(answer)
+
+    return method
+
+
+def times(reflected: bool = False) -> Callable[[Any, Any], Any]:
+    """``t * u``; a list is repeated by a whole number, as NumPy's do."""
+    operator = operator_of("multiply", reflected)
+
+    def method(self: Any, other: Array) -> Array:
+        if isinstance(other, _SEQUENCES) and self.dtype.kind in "iufc" and self._is_number():
+            if self.dtype.kind in "fc":
+                raise TypeError(f"can't multiply sequence by non-int of type '{self.dtype}'")
+            return other * self.__index__()
+        return operator(self, other)
+
+    return method
+
+
+def matrix_product(reflected: bool = False) -> Callable[[Any, Any], Any]:
+    """``t @ u``, also where ``u`` is a sparse matrix of SciPy's."""
+    dense = operator_of("matmul", reflected)
+
+    def method(self: Any, other: Array) -> Array:
+        if is_scipy_sparse(type(other).__module__):
+            product = service("scipy").sparse.matmul
+            return product(other, self) if reflected else product(self, other)
+        return dense(self, other)
+
+    return method
+
+
+def is_scipy_sparse(module: str) -> bool:
+    """Whether a name is that of SciPy's sparse matrices' modules."""
+    return module.startswith("scipy.sparse")
+
+
+def held_out(box: Any, asker: FrameType) -> np.ndarray | None:
+    """What ``A @ t`` of a sparse matrix gets when it asks `box` for an array: one of objects; None for any other asker.
+
+    Given one of objects, it leaves the product to ``t.__rmatmul__``.
+    """
+    if asker.f_code.co_name != "_matmul_dispatch" or not is_scipy_sparse(asker.f_globals["__name__"]):
+        return None
+    held = np.empty((), object)
+    held[()] = box
+    return held

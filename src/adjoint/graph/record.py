@@ -1,0 +1,87 @@
+"""`Record`: what a capture notes besides nodes."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from copy import deepcopy
+from typing import Any, NamedTuple
+
+from adjoint.core.threads.switches import Setting
+from adjoint.graph.node import Node
+from adjoint.tape.reach import Source
+
+
+class Guard(NamedTuple):
+    """What the program asked of a value, and the answer that it got: on another one it might go another way.
+
+    The question ``run`` has no answer to compare: random numbers are drawn, and what may raise is computed, even if
+    nothing uses them.
+    """
+
+    node: Node
+    question: str
+    answer: Any
+    place: Any
+
+
+class Record:
+    """What a capture notes besides nodes.
+
+    Attributes:
+        guards: what the program asked of its values, in order.
+        draws: the random draws; those from one state of a generator are one, as when a checkpoint repeats them.
+        silent: whether it is known that errors of numbers are not raised; else each operation asks NumPy.
+        in_place_of_calls: whether the program runs where the function is called, so that a warning would come from
+            another line than the function's.
+        placeless: whether nodes need not say where they were made, since they will be dropped.
+    """
+
+    def __init__(self, silent: bool = False, in_place_of_calls: bool = False) -> None:
+        self.silent, self.in_place_of_calls = silent, in_place_of_calls
+        self.placeless = False
+        self.guards: list[Guard] = []
+        self.draws: dict[Any, Node] = {}
+        self._generators: dict[int, tuple[Any, Any]] = {}
+
+    def genuine(self, error: Any) -> Any:
+        """Note that `error` is raised for values, or by the user's code, so that a guard holds on to it, or it stays.
+
+        The note is with the error: a list would keep its frames, and with them what these hold.
+        """
+        vars(error)["_genuine"] = self._generators
+        return error
+
+    def is_genuine(self, error: BaseException) -> bool:
+        """Whether the plain function gets `error` too."""
+        return vars(error).get("_genuine") is self._generators
+
+    def copy_of(self, generator: Any) -> Any:
+        """A generator that draws in the place of another, which does not move."""
+        bits = getattr(generator, "bit_generator", generator)  # which several may share
+        return self._generators.setdefault(id(bits), (generator, deepcopy(generator)))[1]
+
+    @property
+    def drawn(self) -> bool:
+        """Whether random numbers were drawn."""
+        return bool(self._generators)
+
+    @property
+    def source(self) -> Source:
+        """All that has been drawn so far, which a checkpoint goes back to and draws again."""
+        return Source(self._states, self._go_back)
+
+    def _states(self) -> dict[str, Any]:
+        return {str(key): Source.of(copy).get() for key, (_, copy) in self._generators.items()}
+
+    def _go_back(self, states: dict[str, Any]) -> None:
+        for key, (generator, copy) in self._generators.items():
+            Source.of(copy).set(states[str(key)] if str(key) in states else Source.of(generator).get())
+
+
+RECORD: ContextVar[Record | None] = ContextVar("record", default=None)
+
+
+def recording(silent: bool = False, in_place_of_calls: bool = False) -> Setting:
+    """Collect what the program asks of its values, and what it draws, in a `Record`; the arguments as in that."""
+    record = Record(silent, in_place_of_calls)
+    return Setting(RECORD, record, record)
