@@ -72,6 +72,28 @@ class Predictor:
         io.save(path, self.network.state_dict() if state is None else state, {_KEY: json.dumps(self.about())})
 
     @classmethod
+    def for_data(
+        cls: type[Self],
+        data: Dataset,
+        *,
+        hidden: tuple[int, ...] = (256,),
+        dropout: float = 0.2,
+        dtype: str = "float32",
+        seed: int = 0,
+        network: str = "mlp",
+    ) -> Self:
+        """An untrained model for examples like those of `data`."""
+        plan = Architecture(data.x.shape[1], hidden, dropout, dtype, seed, network, data.channels)
+        facts = {"normalisation": Normalisation.of(data), "picture": data.picture, "columns": data.columns}
+        model: Self = cls._of(cls._labels(data), {"plan": plan, **facts})
+        return model
+
+    @classmethod
+    def _labels(cls, data: Dataset) -> dict[str, Any]:
+        """What the model must know of the labels of `data`, as `about` has it."""
+        raise NotImplementedError
+
+    @classmethod
     def load(cls: type[Self], path: str | os.PathLike[str], network: str | None = None) -> Self:
         """The model that `save` wrote.
 
@@ -117,13 +139,6 @@ class Predictor:
         raise NotImplementedError
 
 
-def _facts(
-    data: Dataset, hidden: tuple[int, ...], dropout: float, dtype: str, seed: int, network: str
-) -> dict[str, Any]:
-    plan = Architecture(data.x.shape[1], hidden, dropout, dtype, seed, network, data.channels)
-    return {"plan": plan, "normalisation": Normalisation.of(data), "picture": data.picture, "columns": data.columns}
-
-
 class Classifier(Predictor):
     """A network that answers raw examples with probabilities.
 
@@ -157,18 +172,8 @@ class Classifier(Predictor):
         self._made(len(classes), {"plan": plan, "normalisation": normalisation, "picture": picture, "columns": columns})
 
     @classmethod
-    def for_data(
-        cls,
-        data: Dataset,
-        *,
-        hidden: tuple[int, ...] = (256,),
-        dropout: float = 0.2,
-        dtype: str = "float32",
-        seed: int = 0,
-        network: str = "mlp",
-    ) -> Classifier:
-        """An untrained classifier for examples like those of `data`."""
-        return cls(classes=data.classes, **_facts(data, hidden, dropout, dtype, seed, network))
+    def _labels(cls, data: Dataset) -> dict[str, Any]:
+        return {"classes": data.classes}
 
     @classmethod
     def _of(cls, about: Mapping[str, Any], data: Mapping[str, Any]) -> Classifier:
@@ -213,19 +218,8 @@ class Regressor(Predictor):
         self._made(1, {"plan": plan, "normalisation": normalisation, "picture": picture, "columns": columns})
 
     @classmethod
-    def for_data(
-        cls,
-        data: Dataset,
-        *,
-        hidden: tuple[int, ...] = (256,),
-        dropout: float = 0.2,
-        dtype: str = "float32",
-        seed: int = 0,
-        network: str = "mlp",
-    ) -> Regressor:
-        """An untrained regressor for examples like those of `data`."""
-        facts = _facts(data, hidden, dropout, dtype, seed, network)
-        return cls(mean=float(data.y.mean()), scale=float(data.y.std()) or 1.0, **facts)
+    def _labels(cls, data: Dataset) -> dict[str, Any]:
+        return {"label_mean": float(data.y.mean()), "label_scale": float(data.y.std()) or 1.0}
 
     @classmethod
     def _of(cls, about: Mapping[str, Any], data: Mapping[str, Any]) -> Regressor:

@@ -29,6 +29,11 @@ class Custom:
 
     __name__: str
 
+    def __new__(cls, function: Any = None, nondiff_argnums: Any = ()) -> Any:
+        if function is None:  # a decorator with arguments
+            return lambda function: cls(function, nondiff_argnums)
+        return super().__new__(cls)
+
     def __init__(self, function: Function, nondiff_argnums: Sequence[int] | int) -> None:
         if not callable(function):
             raise ArgumentError(f"{type(self).__name__} decorates a function; got {function!r}")

@@ -74,11 +74,6 @@ class custom_vjp(Custom):  # noqa: N801 - used like a function, and JAX's name
         (np.float64(0.5), np.float64(0.25))
     """
 
-    def __new__(cls, function: Any = None, nondiff_argnums: Any = ()) -> Any:
-        if function is None:
-            return lambda function: cls(function, nondiff_argnums)
-        return super().__new__(cls)
-
     def __init__(self, function: Function, nondiff_argnums: Sequence[int] | int = ()) -> None:
         super().__init__(function, nondiff_argnums)
         self.fwd: Function | None = None
@@ -186,11 +181,6 @@ class custom_jvp(Custom):  # noqa: N801 - used like a function, and JAX's name
         >>> ad.jvp(log1pexp, (0.0,), (2.0,))[1], ad.grad(log1pexp)(0.0)
         (np.float64(1.0), np.float64(0.5))
     """
-
-    def __new__(cls, function: Any = None, nondiff_argnums: Any = ()) -> Any:
-        if function is None:
-            return lambda function: cls(function, nondiff_argnums)
-        return super().__new__(cls)
 
     def __init__(self, function: Function, nondiff_argnums: Sequence[int] | int = ()) -> None:
         super().__init__(function, nondiff_argnums)

@@ -140,29 +140,27 @@ def _divisor(name: str, unbiased: bool | None, correction: float | None) -> floa
     return float(unbiased is not False) if correction is None else correction
 
 
-@composite(samples=lambda r: [call(r(3, 4), 1, unbiased=False), call(r(3, 4), correction=1, keepdims=True)])
-def sample_std(
-    a: Array,
-    axis: Axis = None,
-    unbiased: bool | None = None,
-    keepdims: bool = False,
-    correction: float | None = None,
-    ddof: float | None = None,
-) -> Array:
-    """PyTorch's ``t.std(dim)``, which divides by n - 1 unless `unbiased` or `correction` says otherwise."""
-    divisor = _divisor("std", unbiased, correction if ddof is None else ddof)
-    return np.std(a, axis=axis, keepdims=keepdims, ddof=divisor)
+def _sampled(name: str, moment: Function) -> Function:
+    """PyTorch's form of the NumPy function `moment`, which it calls `name`."""
+
+    def sampled(
+        a: Array,
+        axis: Axis = None,
+        unbiased: bool | None = None,
+        keepdims: bool = False,
+        correction: float | None = None,
+        ddof: float | None = None,
+    ) -> Array:
+        divisor = _divisor(name, unbiased, correction if ddof is None else ddof)
+        return moment(a, axis=axis, keepdims=keepdims, ddof=divisor)
+
+    sampled.__name__ = sampled.__qualname__ = f"sample_{name}"
+    sampled.__doc__ = (
+        f"PyTorch's ``t.{name}(dim)``, which divides by n - 1 unless `unbiased` or `correction` says otherwise."
+    )
+    return composite(samples=lambda r: [call(r(3, 4), 1, unbiased=False), call(r(3, 4), correction=1, keepdims=True)])(
+        sampled
+    )
 
 
-@composite(samples=lambda r: [call(r(3, 4), 1, unbiased=False), call(r(3, 4), correction=1, keepdims=True)])
-def sample_var(
-    a: Array,
-    axis: Axis = None,
-    unbiased: bool | None = None,
-    keepdims: bool = False,
-    correction: float | None = None,
-    ddof: float | None = None,
-) -> Array:
-    """PyTorch's ``t.var(dim)``; see `sample_std`."""
-    divisor = _divisor("var", unbiased, correction if ddof is None else ddof)
-    return np.var(a, axis=axis, keepdims=keepdims, ddof=divisor)
+sample_std, sample_var = _sampled("std", np.std), _sampled("var", np.var)

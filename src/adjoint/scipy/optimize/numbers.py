@@ -53,28 +53,19 @@ def brentq(given: dict[str, Any]) -> Any:
     return _root(optimize.brentq, given)
 
 
-@like(optimize.brenth)
-def brenth(given: dict[str, Any]) -> Any:
-    """`scipy.optimize.brenth`, as `brentq`."""
-    return _root(optimize.brenth, given)
+def _as_brentq(theirs: Function) -> Function:
+    """The same by another method of SciPy's."""
+
+    def ours(given: dict[str, Any]) -> Any:
+        return _root(theirs, given)
+
+    ours.__name__ = ours.__qualname__ = theirs.__name__
+    ours.__doc__ = f"`scipy.optimize.{theirs.__name__}`, as `brentq`."
+    return like(theirs)(ours)
 
 
-@like(optimize.ridder)
-def ridder(given: dict[str, Any]) -> Any:
-    """`scipy.optimize.ridder`, as `brentq`."""
-    return _root(optimize.ridder, given)
-
-
-@like(optimize.bisect)
-def bisect(given: dict[str, Any]) -> Any:
-    """`scipy.optimize.bisect`, as `brentq`."""
-    return _root(optimize.bisect, given)
-
-
-@like(optimize.toms748)
-def toms748(given: dict[str, Any]) -> Any:
-    """`scipy.optimize.toms748`, as `brentq`."""
-    return _root(optimize.toms748, given)
+brenth, ridder = _as_brentq(optimize.brenth), _as_brentq(optimize.ridder)
+bisect, toms748 = _as_brentq(optimize.bisect), _as_brentq(optimize.toms748)
 
 
 @like(optimize.newton)

@@ -142,27 +142,19 @@ class Distribution:
         result = self._chosen(above, ends[1], self._chosen(below, ends[0], result))
         return self._cast(self._chosen(np.logical_not(self._well(shapes, scale)), np.nan, result), z, *shapes, scale)
 
-    def _missing(self, name: str) -> NotSupportedError:
-        has = [n for n in ("cdf", "sf") if self.cumulative or self.survival] or ["logpdf and pdf alone"]
-        return NotSupportedError(f"{self.name}.{name} has no elementary form; {self.name} has {', '.join(has)}")
+    def _either(self, name: str, formula: Formula | None, other: Formula | None) -> Formula:
+        """`formula`, or the complement of `other`, where there is nothing better."""
+        if formula is None and other is None:
+            raise NotSupportedError(f"{self.name}.{name} has no elementary form; {self.name} has logpdf and pdf alone")
+        return formula or (lambda z, *s: 1.0 - other(z, *s))  # type: ignore[misc]  # one of them is there
 
     def cdf(self, x: Array, *args: Any, **kwds: Any) -> Array:
         """The probability of a value up to `x`."""
-        formula, other = self.cumulative, self.survival
-        if formula is None:
-            if other is None:
-                raise self._missing("cdf")
-            formula = lambda z, *s: 1.0 - other(z, *s)  # noqa: E731 - the complement, where there is nothing better
-        return self._probability(x, args, kwds, formula, (0.0, 1.0))
+        return self._probability(x, args, kwds, self._either("cdf", self.cumulative, self.survival), (0.0, 1.0))
 
     def sf(self, x: Array, *args: Any, **kwds: Any) -> Array:
         """The probability of a value above `x`."""
-        formula, other = self.survival, self.cumulative
-        if formula is None:
-            if other is None:
-                raise self._missing("sf")
-            formula = lambda z, *s: 1.0 - other(z, *s)  # noqa: E731 - the complement, where there is nothing better
-        return self._probability(x, args, kwds, formula, (1.0, 0.0))
+        return self._probability(x, args, kwds, self._either("sf", self.survival, self.cumulative), (1.0, 0.0))
 
     def logcdf(self, x: Array, *args: Any, **kwds: Any) -> Array:
         """The logarithm of `cdf`."""
