@@ -33,6 +33,7 @@ NAMES = (
     "memory",
     "growth",
     "ranks",
+    "lazy",
     "imports",
 )
 RESULTS = Path(__file__).parent / "results" / "eager.md"
@@ -64,7 +65,7 @@ def measure(names: tuple[str, ...], rounds: int, quick: bool, output: Path | Non
     console, sections = Console(), []
     for peer, module in PEERS.items():
         if not installed(peer):
-            console.print(f"{peer} is left out: {module} is not installed (pip install 'adjoint[bench]')")
+            console.print(f"{peer} is left out: {module} is not installed (pip install 'adjoint[bench]')", markup=False)
     console.print(report.machine())
     for name in names:
         workload = import_module(f"benchmarks.workloads.{name}")
