@@ -121,7 +121,7 @@ class Optimizer:
                     data = p.data = data.copy()
                 state = self._state.get(id(p))
                 if state is None:
-                    state = self._state[id(p)] = self.start(data, group)
+                    state = self._state.setdefault(id(p), self.start(data, group))
                 g = -grad.data if group.get("maximize") else grad.data
                 self.update(data, g, state, group, self._scratch_for(p, data))
                 if isinstance(data, np.ndarray | Box):
@@ -154,8 +154,9 @@ class Optimizer:
         """Make the state of all parameters, which otherwise their first step makes."""
         for group in self.param_groups:
             for p in group["params"]:
-                kept = self._state.setdefault(id(p), {})
-                for name, value in self.start(p.data, group).items():
+                start = self.start(p.data, group)
+                kept = self._state.setdefault(id(p), start)  # whole: another thread may be stepping
+                for name, value in start.items():
                     kept.setdefault(name, value)
 
     def __getstate__(self) -> dict[str, Any]:
