@@ -102,7 +102,9 @@ def test_imports_run_one_way(room):
 @pytest.mark.parametrize("folder", ["src/adjoint", "tests", "scripts", "benchmarks", "examples"])
 def test_imports_name_files_that_exist(folder):
     """Also those inside functions, which nothing else reads before they run."""
-    for path in sorted((PAGE.parents[1] / folder).rglob("*.py")):
+    paths = sorted((PAGE.parents[1] / folder).rglob("*.py"))
+    assert paths
+    for path in paths:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "adjoint":
                 assert node.module in FILES or node.module in STUBS, f"{path}:{node.lineno}: no module {node.module}"

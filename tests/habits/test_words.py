@@ -124,11 +124,14 @@ def test_what_the_table_answers_it_names_rightly():
     """Each call of ours that a sentence names is there."""
     import re
 
-    for said in itertools.chain.from_iterable(names.values() for names in SENTENCES.values()):
-        for path in re.findall(r"\b((?:ad|nn|optim)\.[\w.]*\w)", said):
-            thing = {"ad": ad, "nn": nn, "optim": optim}[path.split(".")[0]]
-            for part in path.split(".")[1:]:
-                thing = getattr(thing, part)
+    sentences = itertools.chain.from_iterable(names.values() for names in SENTENCES.values())
+    paths = {path for said in sentences for path in re.findall(r"\b((?:ad|nn|optim)\.[\w.]*\w)", said)}
+    assert len(paths) > 20
+    for path in paths:
+        thing = {"ad": ad, "nn": nn, "optim": optim}[path.split(".")[0]]
+        for part in path.split(".")[1:]:
+            assert hasattr(thing, part), path
+            thing = getattr(thing, part)
 
 
 def net():
