@@ -1,5 +1,6 @@
 """Random programs: statements drawn from templates; NumPy itself says which fit, by running them."""
 
+import functools
 import linecache
 import random
 import re
@@ -21,6 +22,7 @@ class Program:
     def __init__(self, text, arguments, function=None):
         self.text, self.arguments = text, arguments
         self.function = function or made(text)
+        self.ran = None  # the arguments of seed 0 and what NumPy gives for them, once it is known to fit
 
     def point(self, seed):
         """The arguments; other values, of the same shapes and layouts, for another seed."""
@@ -32,7 +34,7 @@ class Program:
                 values = values + 1j * rng.uniform(-1.2, 1.2, shape)
             return np.asarray(values, dtype)
 
-        return [np.asarray(eval(text, {"draw": draw, "np": np})) for text in self.arguments]
+        return [np.asarray(eval(drawing(text), {"draw": draw, "np": np})) for text in self.arguments]
 
     def fits(self):
         """Whether NumPy runs it without complaint, to numbers of modest size, and its arguments stay as they are."""
@@ -46,10 +48,18 @@ class Program:
             return False
         if not isinstance(results, tuple) or not all(getattr(x, "dtype", np.dtype(bool)).kind in "fc" for x in results):
             return False
-        return all(map(modest, results)) and all(np.array_equal(x, y) for x, y in zip(given, before, strict=True))
+        if not all(map(modest, results)) or not all(map(np.array_equal, given, before)):
+            return False
+        self.ran = given, results
+        return True
 
     def __str__(self):
         return f"# arguments: {'; '.join(self.arguments)}\n{self.text.strip()}\n"
+
+
+@functools.cache
+def drawing(text):
+    return compile(text, "<argument>", "eval")
 
 
 def made(text):

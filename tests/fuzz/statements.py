@@ -5,6 +5,7 @@ program's own to be written, ``{m}`` for truth values, ``{i}`` for whole numbers
 for a constant, ``{ax}`` for an axis and ``{n}`` for a small number. A template whose shapes do not fit is drawn again.
 """
 
+import functools
 from pathlib import Path
 
 FOLDER = Path(__file__).parent / "templates"
@@ -47,8 +48,13 @@ DTYPES = ["", "complex", "np.float32", "np.complex64", "np.float16"]
 DTYPES_OFTEN = [20, 6, 2, 0.7, 0.7]
 
 
+@functools.cache
 def layouts(shape, dtype):
     """Expressions of arrays of one shape in every layout."""
+    return list(laid_out(shape, dtype))
+
+
+def laid_out(shape, dtype):
     sizes = [int(n) for n in shape.split(", ") if n]
     kind = f", dtype={dtype}" if dtype else ""
 
@@ -73,5 +79,5 @@ def leaf(rng, shape=None):
     """The shape of an argument, one that is drawn if none is given, and how it is made."""
     if shape is None:
         shape = rng.choices(SHAPES, SHAPES_OFTEN)[0]
-    every = list(layouts(shape, rng.choices(DTYPES, DTYPES_OFTEN)[0]))
+    every = layouts(shape, rng.choices(DTYPES, DTYPES_OFTEN)[0])
     return shape, every[0] if rng.random() < 0.4 else rng.choice(every)
