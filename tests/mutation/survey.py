@@ -6,7 +6,6 @@ import functools
 import gc
 import re
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import NamedTuple
@@ -43,7 +42,12 @@ def equivalents() -> dict[str, str]:
 
 def is_equivalent(mutant: str) -> bool:
     """Whether a line of the list is `mutant`, as far as a ``*`` in it says."""
-    return any(fnmatchcase(mutant, pattern) for pattern in equivalents())
+    return any(pattern.fullmatch(mutant) for pattern in _patterns())
+
+
+@functools.cache
+def _patterns() -> list[re.Pattern[str]]:
+    return [re.compile(re.escape(line).replace(r"\*", ".*")) for line in equivalents()]
 
 
 def score(found: list[Outcome]) -> float:

@@ -16,7 +16,19 @@ import pytest
 from adjoint.core.registry import Entry
 
 # What finds most, and finds it soonest, comes first.
-MODULES = ("", "_forward", "_cotangents", "_batch", "_places", "_edges", "_graph", "_dtypes", "_memory", "_compiled")
+MODULES = (
+    "",
+    "_forward",
+    "_cotangents",
+    "_batch",
+    "_points",
+    "_places",
+    "_edges",
+    "_graph",
+    "_dtypes",
+    "_memory",
+    "_compiled",
+)
 FIRST = (
     "test_is_the_transpose_of_reverse_mode",
     "test_is_the_transpose_of_reverse_mode_for_complex_numbers",

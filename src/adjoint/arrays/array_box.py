@@ -339,7 +339,8 @@ class ArrayBox(PyTorchNames, Box):
         self[...] = operation("partition")(self, kth, axis)
 
     def fill(self, value: Array) -> None:
-        self[...] = value
+        if not self._is_number():  # NumPy fills a copy of a number
+            self[...] = value
 
     def put(self, indices: Array, values: Array, mode: str = "raise") -> None:
         operation("put")(self, indices, values, mode)

@@ -69,8 +69,9 @@ def axes_by(order: Order, model: np.ndarray) -> tuple[int, ...]:
     axes = range(model.ndim)
     if not isinstance(model, np.ndarray):  # of another library, which says nothing of its memory
         return tuple(axes)
-    if order == "K":
+    if order == "K" and not model.flags.forc:  # an axis of one element lies anywhere
         return tuple(sorted(axes, key=lambda i: -abs(model.strides[i])))
+    order = "A" if order == "K" else order
     return tuple(reversed(axes)) if order == "F" or (order == "A" and model.flags.fnc) else tuple(axes)
 
 

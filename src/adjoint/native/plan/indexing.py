@@ -60,13 +60,14 @@ def terms(shape: Sequence[int], strides: Sequence[int], index: Any, shapes: Sequ
 
     `shapes` are those of the arrays for which a `BoxedIndex` stands.
     """
-    parts = expanded(index if isinstance(index, tuple) else (index,), len(shape))
+    given = index if isinstance(index, tuple) else (index,)
+    parts = expanded(given, len(shape))
     if parts is None:
         return None
     lengths: list[int] = []
     steps: list[int] = []
     arrays: list[tuple[Any, int, int]] = []
-    offset, axis, fronts, apart = 0, 0, list[int](), False
+    offset, axis, fronts = 0, 0, list[int]()
     for part in parts:
         if part is None:
             lengths, steps = [*lengths, 1], [*steps, 0]
@@ -78,14 +79,13 @@ def terms(shape: Sequence[int], strides: Sequence[int], index: Any, shapes: Sequ
             lengths, steps = [*lengths, len(range(start, stop, step))], [*steps, step * stride]
             offset += start * stride
             continue
-        apart = apart or (bool(fronts) and fronts[-1] != len(lengths))
         fronts.append(len(lengths))
         if isinstance(part, int | np.integer):
             offset += (int(part) + (n if part < 0 else 0)) * stride
         else:
             arrays.append((part, n, stride))
     common = np.broadcast_shapes(*(shapes[a.number] if isinstance(a, BoxedIndex) else a.shape for a, _, _ in arrays))
-    front = 0 if apart or not fronts else fronts[0]
+    front = 0 if _separated(given) or not fronts else fronts[0]
     return Terms(
         (*lengths[:front], *common, *lengths[front:]),
         (*steps[:front], *(0,) * len(common), *steps[front:]),
@@ -94,6 +94,14 @@ def terms(shape: Sequence[int], strides: Sequence[int], index: Any, shapes: Sequ
         common,
         front,
     )
+
+
+def _separated(parts: tuple[Any, ...]) -> bool:
+    """Whether a slice, a new axis or Ellipsis, be it of no axes, stands between arrays and numbers."""
+    between = [part is None or part is Ellipsis or isinstance(part, slice) for part in parts]
+    while between and between[-1]:
+        between.pop()
+    return any(between[between.index(False) :]) if between else False
 
 
 def expanded(parts: tuple[Any, ...], rank: int) -> list[Any] | None:

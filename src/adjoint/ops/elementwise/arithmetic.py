@@ -103,7 +103,8 @@ def _turn(g: Array, x: Array, out: Array) -> Array:
     if x.dtype.kind != "c":
         return np.zeros_like(g)
     across = g - out * np.real(np.conj(out) * g)
-    return across / np.where(np.equal(x, 0), 1.0, np.abs(x))
+    zero = np.equal(x, 0)  # where the sign jumps in every direction
+    return np.where(zero, 0.0, across) / np.where(zero, 1.0, np.abs(x))
 
 
 def _between_steps(r: Array) -> list[Array]:

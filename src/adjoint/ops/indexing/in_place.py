@@ -58,6 +58,8 @@ def copyto(dst: Any, src: Array, casting: Any = "same_kind", where: Array = True
         return
     where = np.broadcast_to(where, dst.shape)
     src = as_assigned(src, dst.shape)
+    if not dst.size:  # NumPy takes a mask of no elements, in a box, for a list of numbers
+        return
     if varies(where):
         dst[...] = np.where(where, src, dst)
     else:

@@ -165,7 +165,7 @@ def chosen_each(
 ) -> Any:
     """Which elements each of `n` samples of `shape` names, counted in C order: an array with one row a sample."""
     ranks = [np.ndim(p) - s for p, s in zip(places, stacked, strict=True)]
-    most = max(ranks)
+    most = max(*ranks, *map(_rank_of_part, form))
     lined_up = [
         np.reshape(p, (n, *(1,) * (most - rank), *p.shape[1:])) if s else p
         for p, s, rank in zip(places, stacked, ranks, strict=True)
@@ -180,6 +180,13 @@ def chosen_each(
     # NumPy has its rules for where the axes of an index go: see which one grows with the number of samples.
     front = next(i for i, (a, b) in enumerate(zip(with_rows(2), with_rows(3), strict=True)) if a != b)
     return np.moveaxis(_numbers(shape, form, lined_up), front, 0)
+
+
+def _rank_of_part(part: Any) -> int:
+    """The axes that a part of an index has which is the same for all samples; a mask stands for rows of places."""
+    if part is None or part is Ellipsis or isinstance(part, slice | BoxedIndex):
+        return 0
+    return min(np.ndim(part), 1) if np.asarray(part).dtype.kind == "b" else np.ndim(part)
 
 
 def _numbers(shape: tuple[int, ...], form: tuple[Any, ...], places: Sequence[Any]) -> Any:
@@ -332,9 +339,11 @@ def take(a: Array, indices: Array, axis: Axis = None, out: Array = None, mode: s
         a, axis = np.ravel(a), 0
     if mode not in ("raise", "wrap", "clip"):
         raise ArgumentError(f"np.take: mode is 'raise', 'wrap' or 'clip'; got {mode!r}")
-    n = np.shape(a)[axis]
+    n, axis = np.shape(a)[axis], axis % np.ndim(a)
     if not isinstance(indices, Box):
         indices = as_array(kept(indices))
+    if 0 in np.shape(a)[:axis]:  # there NumPy looks at no index
+        return np.zeros_like(a, shape=(*np.shape(a)[:axis], *np.shape(indices), *np.shape(a)[axis + 1 :]))
     if indices.dtype.kind not in "iub":
         raise DTypeError(f"np.take: indices must be whole numbers; got {indices.dtype}")
     if mode == "wrap":
@@ -342,4 +351,4 @@ def take(a: Array, indices: Array, axis: Axis = None, out: Array = None, mode: s
     elif mode == "clip":
         indices = np.clip(indices, 0, n - 1)
     index = indices if indices.ndim or stays_in_index(indices) or is_elsewhere(indices) else int(indices)
-    return read(a, (slice(None),) * (axis % np.ndim(a)) + (index,))
+    return read(a, (slice(None),) * axis + (index,))

@@ -10,6 +10,7 @@ from adjoint.core.backend import beside
 from adjoint.core.box import Box
 from adjoint.core.constructors import composite, general
 from adjoint.core.errors import NotSupportedError
+from adjoint.core.memory import axes_by, in_order, lies
 from adjoint.core.op import call
 from adjoint.core.protocol import in_graph
 from adjoint.core.types import Array
@@ -79,4 +80,6 @@ def qr(a: Array, mode: str = "reduced") -> Array:
     q, r = tall_qr(a[..., :m] if m < n else a)
     if m < n:
         r = np.concatenate([r, np.matmul(hermitian(q), a[..., m:])], axis=-1)
+        if isinstance(model := lies(a), np.ndarray) and not (like := np.triu(model)).flags.c_contiguous:
+            r = in_order(r, axes_by("K", like))
     return r if mode == "r" else QRResult(q, r)
