@@ -3,7 +3,7 @@
 import pytest
 
 from adjoint.core.registry import operation
-from tests.mutation.survey import equivalents, everything, is_equivalent, score, survey
+from tests.mutation.survey import equivalents, everything, is_equivalent, patterns, score, survey
 
 SAMPLE = ("tanh", "hypot")
 
@@ -28,3 +28,9 @@ def test_a_rule_is_as_it_was_after_its_mutants():
 
 def test_equivalent_mutants_have_their_reasons():
     assert all(reason.strip() for reason in equivalents().values())
+
+
+def test_each_equivalent_mutant_is_there():
+    """A rule that moves to another file takes its lines along."""
+    names = {str(mutant) for _, mutant in everything()}
+    assert [line for line, pattern in patterns().items() if not any(map(pattern.fullmatch, names))] == []

@@ -42,12 +42,13 @@ def equivalents() -> dict[str, str]:
 
 def is_equivalent(mutant: str) -> bool:
     """Whether a line of the list is `mutant`, as far as a ``*`` in it says."""
-    return any(pattern.fullmatch(mutant) for pattern in _patterns())
+    return any(pattern.fullmatch(mutant) for pattern in patterns().values())
 
 
 @functools.cache
-def _patterns() -> list[re.Pattern[str]]:
-    return [re.compile(re.escape(line).replace(r"\*", ".*")) for line in equivalents()]
+def patterns() -> dict[str, re.Pattern[str]]:
+    """The lines of the list, in which ``*`` stands for any text."""
+    return {line: re.compile(re.escape(line).replace(r"\*", ".*")) for line in equivalents()}
 
 
 def score(found: list[Outcome]) -> float:
