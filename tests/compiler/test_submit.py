@@ -353,10 +353,40 @@ def test_exit_shows_errors_that_nobody_saw(tmp_path):
     assert all(part in done.stderr for part in ("nobody asked for its result", "IndexError", "submitted at"))
 
 
-def test_errors_of_futures_that_are_dropped_are_shown(capsys):
-    pick = looked_up(np.arange(5.0))
-    pick.submit(np.array([1, 9]))  # at once, since it is the first
-    assert "nobody asked" in capsys.readouterr().err
+@pytest.mark.parametrize("kept", [False, True])
+def test_errors_of_futures_are_shown_when_these_are_gone(tmp_path, kept):
+    """Also while the program goes on, and those that are still there at its end."""
+    done = run_apart(
+        tmp_path,
+        f"""
+        @ad.compile(wait=True)
+        def pick(i):
+            return np.arange(3.0)[i]
+        from adjoint.core.failures import SHOWN
+        future = pick.submit(np.array([1, 9]))  # at once, since it is the first
+        if not {kept}:
+            del future
+            SHOWN._end()
+            os._exit(0)  # without what runs at the end
+        """,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("nobody asked") == 1
+    assert "IndexError" in done.stderr
+
+
+def test_errors_that_somebody_saw_are_not_shown(tmp_path):
+    done = run_apart(
+        tmp_path,
+        """
+        @ad.compile(wait=True)
+        def pick(i):
+            return np.arange(3.0)[i]
+        future = pick.submit(np.array([1, 9]))
+        assert isinstance(future.exception(), IndexError)
+        """,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")

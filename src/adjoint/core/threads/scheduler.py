@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import atexit
 import os
-import sys
 import threading
-import traceback
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future as PlainFuture
 from contextvars import copy_context
@@ -20,6 +18,7 @@ from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from adjoint.core.errors import NotRunError
+from adjoint.core.failures import SHOWN, Failure
 
 R = TypeVar("R")
 MOST_AHEAD = 8
@@ -46,8 +45,15 @@ class Future(PlainFuture[R]):
 
     def __init__(self, place: Callable[[], str] = str) -> None:
         super().__init__()
-        self.pid, self.place, self.seen = os.getpid(), place, False
+        self.pid, self.place, self.failure = os.getpid(), place, Failure()
         self.cause: Future[Any] | None = None  # the call whose failure kept this one from running
+
+    def set_exception(self, exception: BaseException | None) -> None:
+        """End with an error. If nobody has asked for it when the future goes, it is shown."""
+        if exception is not None and self.cause is None:
+            self.failure.error = exception
+            SHOWN.when_gone(self, self.failure)
+        super().set_exception(exception)
 
     def result(self, timeout: float | None = None) -> R:
         """The value, or the error that the call raised.
@@ -77,24 +83,9 @@ class Future(PlainFuture[R]):
     def _look(self) -> None:
         """Note that somebody knows how it went."""
         if self.done():
-            self.seen = True
+            self.failure.seen = True
             if self.cause is not None:
-                self.cause.seen = True
-
-    def report(self) -> None:
-        """Show an error that nobody has asked for."""
-        if not self.seen and self.done() and not self.cancelled():
-            self.seen, error = True, super().exception()
-            if error is not None and self.cause is None:
-                # Without markers under the lines: for these Python parses them, and may be parsing now.
-                lines = [tuple(line)[:4] for line in traceback.extract_tb(error.__traceback__)]
-                said = [*traceback.format_list(lines), *traceback.format_exception_only(error)]
-                head = "adjoint: a submitted call failed, and nobody asked for its result\n"
-                sys.stderr.write("".join([head, *said]))
-
-    def __del__(self) -> None:
-        if self._state == "FINISHED" and not self.seen:
-            self.report()
+                self.cause.failure.seen = True
 
     def _here(self) -> None:
         if not self.done() and os.getpid() != self.pid:
@@ -235,11 +226,11 @@ class Scheduler:
         """Note what `task` uses, and those that it waits for."""
         before: set[Task] = set()
         for key, thing in task.used.items():
-            use, failure = self.uses.get(key), self.failed.get(key)
-            if failure is not None and failure.seen:
+            use, failed = self.uses.get(key), self.failed.get(key)
+            if failed is not None and failed.failure.seen:
                 del self.failed[key]
-            elif failure is not None:
-                task.future.cause = failure
+            elif failed is not None:
+                task.future.cause = failed
             if use is None:
                 use = self.uses[key] = Use(thing)
                 self.hold(thing)
@@ -338,9 +329,9 @@ class Scheduler:
             return
         with self.lock:
             self.changed.wait_for(lambda: id(thing) not in self.uses)
-            failure = self.failed.pop(id(thing), None)
-        if failure is not None and not failure.seen:
-            failure.result()
+            failed = self.failed.pop(id(thing), None)
+        if failed is not None and not failed.failure.seen:
+            failed.result()
 
     def wait(self) -> None:
         """Wait until all tasks have ended."""
@@ -351,10 +342,8 @@ class Scheduler:
     # -- The end of the process, and forks --------------------------------------------------------------
 
     def _end(self) -> None:
-        """At the interpreter's end finish what was handed over, and show errors that nobody has asked for."""
+        """At the interpreter's end finish what was handed over."""
         self.wait()
-        for failure in tuple(self.failed.values()):
-            failure.report()
         while self._workers:
             self._queue.put(None)
             self._workers.pop()

@@ -71,3 +71,7 @@ class WeakKeys(Generic[K, V]):
 
     def __len__(self) -> int:
         return len(self._values)
+
+    def values(self) -> list[V]:
+        """The values of what is there now."""
+        return list(self._values.values())
