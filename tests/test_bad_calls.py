@@ -15,7 +15,10 @@ from tests.bad_calls.judge import excused, judged, wrong
 from tests.bad_calls.public import CALLS, fault
 
 # Operations whose bad calls were answered once: all of their calls.
-FOUND = ("linspace", "take", "polyder", "array_split")
+FOUND = (
+    *("linspace", "take", "polyder", "array_split", "einsum", "sort", "piecewise", "gradient", "interp", "polyfit"),
+    *("svd", "select", "pad", "lstsq", "max", "var", "expand_dims", "logspace"),
+)
 SAMPLE = list(walk())[::12]
 
 

@@ -114,14 +114,21 @@ EXCUSED: dict[str, dict[str, str]] = {
         name: {"=[0]": "inside vmap, a list of one number is that number"}
         for name in ("std", "var", "vector_norm", "norm")
     },
-    "quantile": {"more axes": "fractions may have any shape, also where there are weights"},
+    "quantile": {
+        "more axes": "fractions may have any shape, also where there are weights",
+        "array 1 nothing": "no quantiles are no result",
+    },
     "cov": {"rowvar=": "an array for a truth value"},
     "copy": {"order=": "the order of a batch is its own"},
     "gradient": {"truth": "a spacing is made real"},
-    "polyfit": {"rcond=nan": "nothing is larger than nan"},
-    "unique_values": {"whole": "in rising order, which NumPy leaves open"},
+    "poly": {"array 0 no axes": "NumPy's dispatcher stumbles over a number, which is a row of one"},
+    "roots": {"array 0 no axes": "as above"},
+    "fill_diagonal": {"has no attribute 'ndim'": "NumPy asks the target alone, so its own code runs"},
+    "full_like": {"dtype=<class 'str'>": "NumPy keeps the first letter"},
+    "piecewise": {"[[0, 1], [1]], vmap": "a ragged list is no condition, and fits no shape"},
+    "unique_values": {"whole": "in rising order, which NumPy leaves open", "complex": "as above"},
     "einsum": {"optimize": "paths are found anew, and a given one is not read"},
-    "nanvar": {"correction=2j": "NumPy drops the imaginary part", "q=()": "no quantile"},
+    "nanvar": {"=2j": "NumPy drops the imaginary part", "mean=None": "no mean is given"},
     "nanquantile": {"q=()": "no quantiles are no result"},
     "interp": {"=2j": "results are complex then", "dates": "coordinates are numbers"},
     "astype": {

@@ -96,7 +96,7 @@ KEYWORDS = {
 
 # NumPy's or SciPy's own functions end the process, or do not return.
 NOT_CALLED = re.compile("mathieu_mod|obl_|pro_|hyp1f1$")
-ENDS = re.compile(r"(cumsum|cumprod)\[\d+\], out=0\.")
+ENDS = re.compile(r"(nan)?cum\w*\[\d+\], out=0\.|mathieu_\w+\[\d+\], argument 1 nan")
 
 
 class Bad(NamedTuple):

@@ -13,6 +13,7 @@ from adjoint.core.errors import ArgumentError, DTypeError, LeavesGraphError, Not
 from adjoint.core.keys import looked_up
 from adjoint.core.leaks.notes import refused
 from adjoint.core.memory import as_walked, in_order, lies, lying_as
+from adjoint.core.refusals import numbers_only
 from adjoint.core.registry import ANSWERS, REDUCTIONS, answer, entries
 from adjoint.core.trees import flatten
 from adjoint.core.types import Array, DType, Function
@@ -42,6 +43,7 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
     out = _single(out)
     where = kwargs.pop("where", True)
     dtype = kwargs.pop("dtype", None)
+    numbers_only(dtype)
     if ufunc.signature is not None:  # np.vecdot(x, y, axis=0) and its like
         if dtype is not None:
             _of_loop(ufunc, inputs, dtype, kwargs.get("casting", "same_kind"))  # NumPy may refuse it
@@ -144,6 +146,7 @@ def _by_method(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: di
     given.setdefault("axis", 0)
     out, dtype = _single(given.pop("out", None)), given.pop("dtype", None)
     where, initial = given.pop("where", True), given.pop("initial", None)
+    numbers_only(dtype)
     if where is not True:
         given["where"] = where
     if initial is not None and initial is not np._NoValue:

@@ -6,12 +6,12 @@ import warnings
 from collections.abc import Mapping
 from opcode import opmap
 from types import TracebackType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from adjoint.core.box import Box, raw
-from adjoint.core.errors import ArgumentError
+from adjoint.core.errors import ArgumentError, DTypeError
 from adjoint.core.places import is_of
 from adjoint.core.trees import flatten
 from adjoint.core.types import Array, DType, Function, Settings
@@ -22,7 +22,7 @@ STUMBLED = (
     *(UnboundLocalError, AssertionError, ZeroDivisionError),
 )
 _EXACTLY = frozenset(STUMBLED)
-_VALUES = ("initial", "ord")
+_VALUES = ("initial", "ord", "left", "right", "period", "w", "mean", "base")
 _NOTHING = (type(None), type(np._NoValue))
 _WHOLE = (int, np.int64, np.int32, np.intp)
 #: The classes of values of keyword arguments that need no question; each value of another is asked of NumPy.
@@ -30,6 +30,7 @@ _USUAL: dict[str, frozenset[type]] = {
     "axisa": frozenset(_WHOLE),
     "axisb": frozenset(_WHOLE),
     "axisc": frozenset(_WHOLE),
+    "base": frozenset((*_WHOLE, float, np.float64)),
     "casting": frozenset(),
     "correction": frozenset((*_WHOLE, *_NOTHING[1:], float)),
     "ddof": frozenset((*_WHOLE, float)),
@@ -38,8 +39,16 @@ _USUAL: dict[str, frozenset[type]] = {
     "initial": frozenset((*_WHOLE, *_NOTHING, float, np.float64, np.float32)),
     "keepdims": frozenset((bool, np.bool_, *_NOTHING[1:])),
     "kind": frozenset(),
+    "left": frozenset((*_WHOLE, *_NOTHING, float, np.float64)),
+    "mean": frozenset((*_NOTHING, np.ndarray)),
     "num": frozenset(_WHOLE),
     "ord": frozenset((*_WHOLE, *_NOTHING, float, np.float64, str)),
+    "period": frozenset((*_NOTHING, np.ndarray)),
+    "right": frozenset((*_WHOLE, *_NOTHING, float, np.float64)),
+    "rcond": frozenset((*_NOTHING, float, np.float64, np.ndarray)),
+    "rtol": frozenset((*_NOTHING, float, np.float64, np.ndarray)),
+    "subok": frozenset((bool,)),
+    "w": frozenset((*_NOTHING, np.ndarray)),
 }
 
 RARE = frozenset(_USUAL)
@@ -69,9 +78,27 @@ def unusual(settings: Settings) -> bool:
     """Whether a keyword argument has a value that NumPy may refuse and our code may not."""
     for name, value in settings.items():
         usual = _USUAL.get(name)
-        if usual is not None and type(value) not in usual and not (name in _VALUES and isinstance(value, Box)):
-            return not (name == "dtype" and _is_inexact(value))
+        if (
+            usual is None
+            or type(value) in usual
+            or (name in _VALUES and isinstance(value, Box) and not np.ndim(cast(Any, value)))
+        ):
+            continue
+        if name != "dtype":
+            return True
+        numbers_only(value)
+        return not _is_inexact(value)
     return False
+
+
+def numbers_only(dtype: DType) -> None:
+    """Refuse Python's objects: they are no numbers."""
+    try:
+        objects = dtype is not None and np.dtype(dtype).kind == "O"
+    except TypeError:
+        return  # NumPy says what is wrong with it
+    if objects:
+        raise DTypeError("a tensor holds numbers; dtype=object is for arrays of Python's objects. Leave dtype away")
 
 
 def refuse(function: Function, args: Any, kwargs: Mapping[str, Any]) -> None:

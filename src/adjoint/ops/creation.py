@@ -117,6 +117,10 @@ def logspace(
     dtype: DType = None,
     axis: int = 0,
 ) -> Any:
+    if np.ndim(base):
+        ndim = max(np.ndim(x) for x in (start, stop, base))
+        start, stop, base = (np.reshape(x, (1,) * (ndim - np.ndim(x)) + np.shape(x)) for x in (start, stop, base))
+        base = np.expand_dims(base, axis)
     values = np.power(base, np.linspace(start, stop, num, endpoint, axis=axis))
     return values if dtype is None else values.astype(dtype)
 
@@ -134,6 +138,8 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     if surely_any(np.equal(raw(start), 0)) or surely_any(np.equal(raw(stop), 0)):
         raise ArgumentError("np.geomspace: neither end may be 0, since each value is a multiple of the one before")
     dtype_of_values = np.result_type(start, stop, float)
+    if start is None or stop is None or dtype_of_values.kind not in "fc":
+        raise TypeError("np.geomspace: both ends must be numbers")
     start, stop = _array(start).astype(dtype_of_values), _array(stop).astype(dtype_of_values)
     sign = np.sign(detached(start))
     logs = np.linspace(np.log(start / sign), np.log(stop / sign), num, endpoint)
@@ -176,6 +182,8 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
 )
 def insert(arr: Array, obj: Any, values: Array, axis: int | None = None) -> Array:
     arr = _array(arr)
+    if isinstance(values, complex) and arr.dtype.kind != "c":
+        raise TypeError(f"np.insert: an array of dtype {arr.dtype} cannot hold the complex number {values}")
     values = as_beside(arr, values)
     if axis is None:
         arr, axis = np.ravel(arr), 0
@@ -251,7 +259,7 @@ def apply_over_axes(func: Function, a: Array, axes: Axis) -> Array:
     return a
 
 
-def _over(condition: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+def over(condition: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """A mask of the first axes of an array of `shape`, for all of its elements."""
     if condition.shape != shape[: condition.ndim]:
         raise IndexError(f"np.piecewise: a condition of shape {condition.shape} does not fit values of shape {shape}")
@@ -275,7 +283,9 @@ def piecewise(x: Array, condlist: Array, funclist: Any, *args: Any, **kw: Any) -
         else values_of(detached(condlist))
     )
     conditions = [given] if np.ndim(given) == 0 or (np.ndim(given[0]) == 0 and x.ndim) else list(given)
-    conditions = [_over(np.asarray(c, bool), x.shape) for c in conditions]
+    if any(np.asarray(c).dtype.kind not in "biuf" for c in conditions):
+        raise TypeError("np.piecewise: conditions are arrays of truth values")
+    conditions = [over(np.asarray(c, bool), x.shape) for c in conditions]
     if len(funclist) not in (len(conditions), len(conditions) + 1):
         raise ArgumentError(
             f"np.piecewise takes one function a condition, and perhaps one more; got {len(funclist)} for "

@@ -13,7 +13,7 @@ from adjoint.core.backend import as_array, beside, is_elsewhere, known_in
 from adjoint.core.box import Box, apply, stays_in_index
 from adjoint.core.constructors import composite, general, linear
 from adjoint.core.cotangents import Scattered
-from adjoint.core.errors import ArgumentError, BatchedValueError, DTypeError
+from adjoint.core.errors import ArgumentError, BatchedValueError, DTypeError, ShapeError
 from adjoint.core.memory import AS_MADE, NEW_C, VIEW
 from adjoint.core.op import Op, call
 from adjoint.core.types import Array, Axis, Index, ShapeLike
@@ -314,6 +314,8 @@ def put_along_axis(g: Array, index: Index, shape: tuple[int, ...], axis: int) ->
 )
 def take_along_axis(arr: Array, indices: Array, axis: Axis = -1) -> Array:
     if axis is None:
+        if np.ndim(indices) != 1:
+            raise ShapeError(f"np.take_along_axis with axis=None takes a row of indices; got shape {np.shape(indices)}")
         arr, axis = np.ravel(arr), 0
     shape = list(np.shape(arr))
     shape[axis] = 1

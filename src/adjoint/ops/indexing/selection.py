@@ -59,6 +59,8 @@ def select(condlist: Sequence[Array], choicelist: Sequence[Array], default: Arra
         raise ArgumentError(
             f"np.select needs one choice a condition; got {len(condlist)} conditions, {len(choicelist)} choices"
         )
+    if any(np.result_type(condition).kind != "b" for condition in condlist):
+        raise TypeError("np.select: conditions are arrays of truth values; write x != 0 of numbers")
     result = default
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
         result = np.where(condition, choice, result)

@@ -14,7 +14,8 @@ from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.memory import VIEW, axes_by, in_order, is_laid_out, lies
 from adjoint.core.op import call
 from adjoint.core.protocol import store
-from adjoint.core.types import Array
+from adjoint.core.refusals import numbers_only
+from adjoint.core.types import Array, DType
 from adjoint.ops.indexing.reading import scatter_add
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -69,8 +70,13 @@ def einsum(*operands: Array, out: Array = None, optimize: Any = False, **options
     """`numpy.einsum`, all forms. Contractions of two operands become matrix products."""
     if unknown := options.keys() - {"dtype", "order", "casting"}:
         raise ArgumentError(f"np.einsum has no argument {', '.join(sorted(unknown))!r}")
+    order, dtype = options.get("order", "K"), options.get("dtype")
+    if order not in ("K", "C", "F", "A"):
+        raise ArgumentError(f"np.einsum: order is 'K', 'C', 'F' or 'A'; got {order!r}")
     subscripts, arrays = _read(operands)
     given = arrays = [a if hasattr(a, "shape") else np.asarray(a) for a in arrays]
+    if dtype is not None:
+        given = arrays = _in_dtype(arrays, dtype, options.get("casting", "safe"))
     plan = plan_of(subscripts, tuple(np.shape(a) for a in arrays))
     terms = list(plan.terms)
     arrays = [_diagonals(a, term) for a, term in zip(arrays, terms, strict=True)]
@@ -84,7 +90,16 @@ def einsum(*operands: Array, out: Array = None, optimize: Any = False, **options
     # One array whose axes are only moved is a view.
     if len(plan.out) > 1 and (len(given) > 1 or len(terms[0]) > len(plan.out)):
         result = _lying(result, subscripts, given, optimize)
-    return store(result, out)
+    return store(np.copy(result, order) if order in ("C", "F") else result, out)
+
+
+def _in_dtype(arrays: Sequence[Array], dtype: DType, casting: Any) -> list[Any]:
+    """The operands in the dtype in which they are summed."""
+    numbers_only(dtype)
+    for a in arrays:
+        if not np.can_cast(a.dtype, dtype, casting):
+            raise TypeError(f"np.einsum: {a.dtype} does not become {np.dtype(dtype)} by casting={casting!r}")
+    return [a.astype(dtype) for a in arrays]
 
 
 def _read(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:

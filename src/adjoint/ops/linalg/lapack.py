@@ -79,3 +79,9 @@ def where_triangle(n: int, lower: bool, k: int) -> Any:
     """Where one triangle lies, without its diagonal for `k` = 1."""
     ones = np.tri(n, k=-k, dtype=bool)
     return ones if lower else ones.T
+
+
+def single_at_least(name: str, *arrays: Array) -> None:
+    """Refuse half precision, which LAPACK does not know."""
+    if any(getattr(x, "dtype", None) == np.float16 for x in arrays):
+        raise TypeError(f"np.linalg.{name} takes float32 and wider; got float16: convert it by x.astype(np.float32)")

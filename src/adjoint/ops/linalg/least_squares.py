@@ -17,7 +17,7 @@ from adjoint.core.errors import ShapeError
 from adjoint.core.op import call
 from adjoint.core.protocol import detached
 from adjoint.core.types import Array
-from adjoint.ops.linalg.lapack import hermitian, unused
+from adjoint.ops.linalg.lapack import hermitian, single_at_least, unused
 from adjoint.ops.linalg.svd import svd_cotangent, svd_tangents
 
 # Singular values below this share of the largest are taken for 0 and not for small numbers.
@@ -68,6 +68,9 @@ def pinv(a: Array, rcond: Any = None, hermitian: bool = False, *, rtol: Any = No
     """`numpy.linalg.pinv`; its derivative is that at constant rank, or of the singular values that `rcond` keeps."""
     rtol = None if rtol is np._NoValue else rtol
     rcond = rcond if rtol is None else rtol
+    stack = np.shape(a)[:-2]
+    if rcond is not None and np.broadcast_shapes(np.shape(rcond), stack) != stack:
+        raise ShapeError(f"np.linalg.pinv: rcond is one number a matrix, so of shape {stack}; got {np.shape(rcond)}")
     if rcond is not None and _drops(a, rcond):
         u, s, vh = np.linalg.svd(a, full_matrices=False)
         return np.matmul(adjoint_of(vh) * _reciprocals(s, rcond)[..., None, :], adjoint_of(u))
@@ -175,11 +178,13 @@ def lstsq(a: Array, b: Array, rcond: Any = None) -> Array:
             f"np.linalg.lstsq takes a matrix (m, n) and a right side (m,) or (m, k); got shapes {np.shape(a)} and "
             f"{np.shape(b)}"
         )
+    single_at_least("lstsq", a, b)
     dtype = np.result_type(a, b, *[float] * (np.result_type(a, b).kind not in "fc"))
     a, b = (x if x.dtype == dtype else x.astype(dtype) for x in (a, b))
     m, n = np.shape(a)
     least = np.finfo(np.result_type(a, b)).eps
-    rcond = least * max(m, n) if rcond is None else least if rcond == -1 else rcond
+    # LAPACK takes its own for what is no fraction.
+    rcond = least * max(m, n) if rcond is None else rcond if 0 < rcond < 1 else least
     if _drops(a, rcond):
         u, s, vh = np.linalg.svd(a, full_matrices=False)
         x = np.matmul(adjoint_of(vh) * _reciprocals(s, rcond), np.matmul(adjoint_of(u), b))

@@ -17,7 +17,7 @@ from adjoint.core.memory import axes_by, in_order, lies
 from adjoint.core.op import call
 from adjoint.core.pullbacks import shape_of, unbroadcast
 from adjoint.core.types import Array, Axis
-from adjoint.ops.linalg.lapack import common, conj, hermitian, unused, well_posed
+from adjoint.ops.linalg.lapack import common, conj, hermitian, single_at_least, unused, well_posed
 from adjoint.ops.linalg.lu import lu_cotangent, lu_of, lu_solved, lu_tangent
 from adjoint.ops.shape.reshaping import lined_up
 
@@ -125,6 +125,7 @@ def solve_keeping_factors(*arrays: Array) -> Array:
 )
 def solve(a: Array, b: Array) -> Array:
     """`numpy.linalg.solve`; of one matrix, the gradient takes the factors that the solution was found with."""
+    single_at_least("solve", a, b)
     shape, right = shape_of(a), shape_of(b)
     square = len(shape) == 2 and shape[0] == shape[1] and len(right) in (1, 2) and right[0] == shape[0]
     if square and goes_back(a, b) and not (varies(a) or varies(b)):
@@ -180,6 +181,8 @@ def tensorinv(a: Array, ind: int = 2) -> Array:
     if ind < 1:
         raise ArgumentError(f"np.linalg.tensorinv: ind must be positive; got {ind}")
     shape = np.shape(a)
+    if not shape:
+        raise ShapeError("np.linalg.tensorinv takes an array of two axes or more; got a number")
     flat = np.reshape(a, (int(np.prod(shape[:ind])), -1))
     return np.reshape(np.linalg.inv(flat), shape[ind:] + shape[:ind])
 

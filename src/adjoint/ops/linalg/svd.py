@@ -136,6 +136,8 @@ def svdvals(x: Array, /) -> Array:
 def svd(a: Array, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Array:
     if np.ndim(a) < 2:
         raise np.linalg.LinAlgError(f"np.linalg.svd takes matrices, alone or in a stack; got shape {np.shape(a)}")
+    if hermitian:
+        raise NotSupportedError("np.linalg.svd(hermitian=True) on a tensor; leave it out, or write np.linalg.eigh(a)")
     if not compute_uv:
         return np.linalg.svdvals(a)
     if full_matrices and isinstance(a, Box) and not in_graph(a):

@@ -20,7 +20,7 @@ from adjoint.core.backend import (
 )
 from adjoint.core.box import Box, raw, varies
 from adjoint.core.constructors import composite, general
-from adjoint.core.errors import NotSupportedError
+from adjoint.core.errors import NotSupportedError, ShapeError
 from adjoint.core.memory import NEW_C, ordered
 from adjoint.core.op import call
 from adjoint.core.protocol import detached, in_graph, store
@@ -32,6 +32,8 @@ from adjoint.ops.values import on_values, values_of
 def _shares(g: Array, a: Array, out: Array) -> Array:
     """Each rank's cotangent, evenly to all elements of that value."""
     ranks = [slice(k, k + 1) for k in range(np.shape(out)[-1])]
+    if not ranks:
+        return np.zeros_like(a)
     return sum((shared(g[..., k], np.equal(a, out[..., k]), -1) for k in ranks), 0.0)
 
 
@@ -160,7 +162,7 @@ def _quantile(a: Array, q: Array, axis: Axis, method: str, keepdims: bool, weigh
     rows, kept = _rows(a, axis)
     n = np.shape(rows)[-1]
     if n == 0:
-        raise ValueError(f"quantile of an empty axis: shape {np.shape(a)}, axis {axis}")
+        raise ShapeError(f"quantile of an empty axis: shape {np.shape(a)}, axis {axis}")
     flat = np.reshape(q, -1)
     if rows.dtype.kind in "iub" and weights is None and (method in _CONTINUOUS or method.startswith("averaged")):
         rows = rows.astype(float) if rows.dtype.kind != "b" else rows - rows  # NumPy refuses differences of these

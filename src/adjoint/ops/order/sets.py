@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint.core.constructors import composite
+from adjoint.core.errors import DTypeError
 from adjoint.core.op import call
 from adjoint.core.types import Array, Axis
 from adjoint.ops.indexing.reading import take
@@ -115,6 +116,8 @@ def setdiff1d(ar1: Array, ar2: Array, assume_unique: bool = False) -> Array:
     def setdiff1d(own: Any, other: Array) -> Array:
         return np.flatnonzero(~np.isin(own, other, assume_unique=True))
 
+    if np.result_type(ar2).kind == "O":
+        raise DTypeError("np.setdiff1d: objects are no numbers")
     own = _distinct(ar1, assume_unique)
     return take(own, on_values(setdiff1d, own, ar2))
 

@@ -120,9 +120,13 @@ def histogram(a: Array, bins: Any = 10, range: Any = None, density: Any = None, 
 )
 def histogramdd(sample: Array, bins: Any = 10, range: Any = None, density: Any = None, weights: Array = None) -> Array:
     """`numpy.histogramdd`; differentiable in `weights`, and the edges in what they were made from."""
+    if not isinstance(sample, list | tuple) and not np.ndim(sample):
+        raise ShapeError("np.histogramdd takes a sample of one point or more; got a number")
     columns = list(sample) if isinstance(sample, list | tuple) or np.ndim(sample) == 1 else list(np.transpose(sample))
     columns = [np.ravel(sample)] if np.ndim(columns[0]) == 0 else columns
     each = [bins] * len(columns) if np.ndim(bins) == 0 else list(bins)
+    if len(each) != len(columns):
+        raise ShapeError(f"np.histogramdd: bins of {len(each)} axes for samples of {len(columns)}")
     ranges = [None] * len(columns) if range is None else list(range)
     plain = [detached(column) for column in columns]
     d = len(columns)

@@ -8,6 +8,7 @@ import numpy as np
 
 from adjoint.core.backend import backend_of, beside
 from adjoint.core.constructors import composite, linear, reduction, spread
+from adjoint.core.errors import DTypeError
 from adjoint.core.op import call
 from adjoint.core.protocol import store
 from adjoint.core.pullbacks import dtype_of
@@ -66,6 +67,8 @@ reduce_std = reduction(
 def _moment(op: Any, a: Array, where: Array, dtype: DType, out: Array, options: dict[str, Any]) -> Array:
     """A mean-like reduction with NumPy's `dtype` and `out`; `where` needs the sums themselves."""
     if dtype is not None:
+        if op is not reduce_mean and np.dtype(dtype).kind not in "fc":
+            raise DTypeError(f"np.var and np.std are no whole numbers; got dtype={np.dtype(dtype)}. Convert the result")
         a = a.astype(dtype)
     elif dtype_of(a).kind in "iub":
         a = a.astype(float)
@@ -135,6 +138,8 @@ def var(
         options = {"axis": axis, "keepdims": bool(keepdims), "ddof": ddof}
         return _moment(reduce_var, a, where, dtype, out, options)
     wide = _wide(a, dtype)
+    if mean is not None and np.iscomplexobj(mean) and not np.iscomplexobj(a):
+        raise DTypeError("np.var and np.std: the mean of real numbers is real; got a complex one")
     centre = np.mean(wide, axis=axis, keepdims=True, where=where) if mean is None else mean
     total = np.sum(np.square(np.abs(wide - centre)), axis=axis, keepdims=keepdims, where=where)
     variance = total / np.maximum(_number_of(where, a, axis, keepdims, total.dtype) - ddof, 0)

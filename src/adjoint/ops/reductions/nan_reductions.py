@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from adjoint.core.backend import is_elsewhere, maybe_all, maybe_any
 from adjoint.core.box import raw
 from adjoint.core.constructors import composite
+from adjoint.core.errors import DTypeError
 from adjoint.core.memory import NEW_K, settled_as
 from adjoint.core.op import call
 from adjoint.core.protocol import store
@@ -124,6 +126,8 @@ def nanvar(
     correction: Any = None,
 ) -> Array:
     where, mean, ddof = _given(where, True), _given(mean, None), _ddof(ddof, correction)
+    if mean is not None and np.iscomplexobj(mean) and not np.iscomplexobj(a):
+        raise DTypeError("np.nanvar and np.nanstd: the mean of real numbers is real; got a complex one")
     keepdims = bool(_given(keepdims, False))
     centre = _mean(a, axis, dtype, True, where) if mean is None else mean
     apart = np.where(np.isnan(a), 0.0, a - centre)
@@ -149,6 +153,7 @@ def nanstd(a: Array, axis: Axis = None, dtype: DType = None, out: Array = None, 
 
 
 def _extreme(reduce: Any, fill: float, a: Array, axis: Axis, keepdims: Any, initial: Array, where: Array) -> Array:
+    initial = fill if type(initial) is float and math.isnan(initial) else initial  # nan counts for nothing
     keepdims, options = bool(_given(keepdims, False)), _options(initial, where)
     if np.result_type(a).kind not in "fc":
         return reduce(a, axis=axis, keepdims=keepdims, **options)

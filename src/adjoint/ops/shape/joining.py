@@ -180,7 +180,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
 @composite(np.split, samples=lambda r: [call(r(6), 3), call(r(3, 5), [2, 4], 1)], errors=lambda r: [call(r(5), 2)])
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     n = np.shape(ary)[axis]
-    if np.ndim(indices_or_sections) == 0 and n % int(indices_or_sections):
+    if np.ndim(indices_or_sections) == 0 and n % indices_or_sections:
         raise ShapeError(
             f"np.split: axis {axis} of length {n} does not divide into {indices_or_sections} equal parts; "
             f"np.array_split allows unequal ones"

@@ -96,6 +96,8 @@ def _widths(pad_width: Any, ndim: int) -> tuple[tuple[int, int], ...]:
     if isinstance(pad_width, dict):
         given = {axis % ndim: width for axis, width in pad_width.items()}
         pad_width = [np.broadcast_to(given.get(axis, 0), 2) for axis in range(ndim)]
+    if np.asarray(pad_width).dtype.kind not in "iu":
+        raise TypeError(f"np.pad: widths are whole numbers; got {pad_width!r}")
     widths = tuple((int(a), int(b)) for a, b in np.broadcast_to(pad_width, (ndim, 2)))
     if any(w < 0 for pair in widths for w in pair):
         raise ArgumentError(f"np.pad: widths can not be negative; got {pad_width!r}. To cut, take a slice")

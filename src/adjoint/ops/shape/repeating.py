@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ def _untile(g: Array, A_shape: tuple[int, ...], reps: Any) -> Array:  # noqa: N8
 
 
 def _tile_each(A: Array, reps: Any) -> Array:  # noqa: N803 - NumPy's name
-    reps = tuple(reps) if np.ndim(reps) else (int(reps),)
+    reps = tuple(reps) if np.ndim(reps) else (operator.index(reps),)
     missing = len(reps) + 1 - A.ndim
     if missing > 0:
         A = np.reshape(A, (A.shape[0], *(1,) * missing, *A.shape[1:]))

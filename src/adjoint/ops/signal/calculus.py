@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from adjoint.core.backend import as_beside
+from adjoint.core.backend import as_beside, surely_any
+from adjoint.core.box import raw
 from adjoint.core.constructors import composite
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.core.memory import NEW_C, NEW_K
@@ -113,7 +114,11 @@ def gradient(f: Any, *varargs: Any, axis: Axis = None, edge_order: int = 1) -> A
         raise TypeError("np.gradient: truth values have no differences; convert them first: f.astype(float)")
     f = f if f.dtype.kind in "fc" else f.astype(float)
     axes = axes_of(tuple(axis) if isinstance(axis, list) else axis, f.ndim)
+    if len(set(axes)) < len(axes):
+        raise ArgumentError(f"np.gradient: an axis is there twice in {axis}")
     spacings = list(varargs) or [1.0]
+    if any(_array(h).dtype.kind not in "biuf" for h in spacings):
+        raise DTypeError("np.gradient: spacings are real numbers; complex ones, dates and objects are none")
     if len(spacings) == 1 and (len(axes) == 1 or np.ndim(spacings[0]) == 0):
         spacings *= len(axes)
     if len(spacings) != len(axes):
@@ -193,7 +198,12 @@ def interp(x: Array, xp: Any, fp: Array, left: Array = None, right: Array = None
         return x * 0.0
     if xp.ndim != 1 or xp.shape != fp.shape or not xp.shape[0]:
         raise ShapeError(f"np.interp: xp and fp must be vectors of one length; got shapes {xp.shape} and {fp.shape}")
+    for name, border in (("left", left), ("right", right)):
+        if border is not None and (np.ndim(border) or (np.iscomplexobj(border) and fp.dtype.kind != "c")):
+            raise DTypeError(f"np.interp: {name} is one number like those of fp, {fp.dtype}; got {border!r}")
     if period is not None:
+        if surely_any(np.equal(raw(period), 0)):
+            raise ArgumentError("np.interp: period must not be 0")
         period = abs(period)
         x, xp = x % period, xp % period
         order = np.argsort(xp)

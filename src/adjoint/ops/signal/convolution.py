@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from itertools import product
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.lib.stride_tricks import sliding_window_view as windows_of
 
 from adjoint.core.backend import beside, zeros
 from adjoint.core.constructors import composite, general, linear
-from adjoint.core.errors import ArgumentError
+from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.memory import LOCKED_VIEW
 from adjoint.core.op import call
 from adjoint.core.types import Array, Axis, ShapeLike
@@ -137,7 +138,7 @@ def sliding_window_view(
     """NumPy's windows over `x`. Windows overlap, so an element's gradient is the sum over its windows."""
     if writeable:
         raise ArgumentError("sliding_window_view of a tensor is read-only: its windows share elements. Copy it first")
-    shape = tuple(window_shape) if np.ndim(window_shape) else (int(window_shape),)
+    shape = tuple(window_shape) if np.ndim(window_shape) else (operator.index(window_shape),)
     n = np.ndim(x)
     axes = tuple(range(n)) if axis is None else normalize_axis_tuple(axis, n, allow_duplicate=True)
     return windows(x, window_shape=shape, axis=axes)
@@ -221,6 +222,8 @@ def polyder(p: Array, m: int = 1) -> Array:
 def polyint(p: Array, m: int = 1, k: Any = None) -> Array:
     if m < 0:
         raise ArgumentError(f"np.polyint: m must not be negative; got {m}. np.polyder is the other way round")
+    if np.ndim(p) > 1:
+        raise ShapeError(f"np.polyint takes a row of coefficients; got shape {np.shape(p)}")
     constants = [0.0] * m if k is None else [k] * m if np.ndim(k) == 0 else list(k)
     for i in range(m):
         n = np.shape(p)[0]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.constructors import composite, linear
-from adjoint.core.errors import ArgumentError
+from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.memory import NEW_K
 from adjoint.core.op import call
 from adjoint.core.protocol import store
@@ -234,6 +234,8 @@ def irfft2(a: Array, s: Array = None, axes: Axis = (-2, -1), norm: Any = None, o
 
 def _shifted(x: Array, axes: Axis, sign: int) -> Array:
     shape = np.shape(x)
+    if not shape:
+        raise ShapeError("np.fft.fftshift and ifftshift take arrays of one axis or more; got a number")
     axes = tuple(range(len(shape))) if axes is None else tuple(axes) if np.ndim(axes) else (axes,)
     return np.roll(x, tuple(sign * (shape[i] // 2) for i in axes), axes)
 

@@ -10,7 +10,7 @@ import numpy as np
 from adjoint.core.backend import beside
 from adjoint.core.box import raw
 from adjoint.core.constructors import composite
-from adjoint.core.errors import ArgumentError, BatchedValueError, NotSupportedError
+from adjoint.core.errors import ArgumentError, BatchedValueError, NotSupportedError, ShapeError
 from adjoint.core.op import call
 from adjoint.core.types import Array, Axis
 
@@ -75,6 +75,8 @@ def roots(p: Array) -> Array:
 def polydiv(u: Array, v: Array) -> Array:
     """Quotient and remainder, by long division."""
     u, v = _row(u) * 1.0, _row(v) * 1.0
+    if not u.size or not v.size:
+        raise ShapeError("np.polydiv takes rows of one coefficient or more; got an empty one")
     u = u.astype(np.result_type(u, v))
     m, n = u.shape[0] - 1, v.shape[0] - 1
     quotient = []
@@ -112,6 +114,8 @@ def polyfit(
         raise NotSupportedError("np.polyfit(full=True) of a tensor; call np.linalg.lstsq(np.vander(x, deg + 1), y)")
     powers, target = np.vander(x, int(deg) + 1), y
     if w is not None:
+        if np.shape(w) != x.shape or np.iscomplexobj(w):
+            raise TypeError(f"np.polyfit: w is a real weight for each x, of shape {x.shape}; got shape {np.shape(w)}")
         w = _row(w) + 0.0
         powers, target = powers * w[:, None], target * (w[:, None] if y.ndim == 2 else w)
     scale = np.sqrt(np.sum(np.square(powers), axis=0))

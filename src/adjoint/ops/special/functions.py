@@ -15,7 +15,7 @@ from scipy import special
 from adjoint.core.backend import as_array, surely_any
 from adjoint.core.constants import constant
 from adjoint.core.constructors import composite, elementwise
-from adjoint.core.errors import ArgumentError
+from adjoint.core.errors import ArgumentError, DTypeError
 from adjoint.core.memory import NEW_C
 from adjoint.core.op import Op, call
 from adjoint.core.pullbacks import NotDifferentiable
@@ -75,7 +75,7 @@ def _zeta(x: Array, q: Array) -> Array:
 
 
 def _floating(dtype: DType) -> Any:
-    return dtype if dtype.kind in "fc" else np.dtype(float)
+    return np.result_type(dtype, np.float32) if dtype.kind in "fc" else np.dtype(float)
 
 
 zeta: Op = elementwise(
@@ -169,6 +169,8 @@ betaincinv = _bounded(
 @composite(special.polygamma, samples=lambda r: [call(0, r(3, 4, low=0.5, high=3)), call(2, r(3, low=0.5, high=3))])
 def polygamma(n: int, x: Array) -> Array:
     """The derivative number `n` of digamma: SciPy's `polygamma` for one whole number `n`."""
+    if np.iscomplexobj(x):
+        raise DTypeError("scipy.special.polygamma takes real numbers; got complex ones")
     if n == 0:
         out: Array = digamma(x)
         return out.astype(float) if np.result_type(x).kind in "biu" else out
@@ -178,6 +180,8 @@ def polygamma(n: int, x: Array) -> Array:
 @composite(special.multigammaln, memory=NEW_C, samples=lambda r: [call(r(3, 4, low=2.5, high=4), 3)])
 def multigammaln(a: Array, d: int) -> Array:
     """The logarithm of the multivariate gamma function of dimension `d`, as SciPy's."""
+    if np.iscomplexobj(a):
+        raise DTypeError("scipy.special.multigammaln takes real numbers; got complex ones")
     if surely_any(np.less_equal(a, (d - 1) / 2)):
         raise ArgumentError(
             f"scipy.special.multigammaln: every element of `a` must be above (d - 1) / 2 = {(d - 1) / 2}"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import reduce
+from inspect import CO_VARARGS, CO_VARKEYWORDS
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 from adjoint.core.box import raw, varies
 from adjoint.core.memory import lying_as
 from adjoint.core.op import Op
+from adjoint.core.refusals import STUMBLED, numpys
 from adjoint.core.registry import REDUCTIONS, answer
 from adjoint.tape.fast import eligible
 from adjoint.tape.number import TensorNumber
@@ -46,12 +48,12 @@ def of_function(original: Callable[..., Any], ours: Callable[..., Any] | None) -
     if ours is None:
         return without_rule(original)
     together = _parts if original in _OF_ARRAYS else joined
-    direct = ours
+    direct, needed, known = ours, *_arguments(original)
 
     def stand_in(*args: Any, **kwargs: Any) -> Any:
         if len(args) == 1:
             (x,) = args
-            if type(x) is Tensor and not kwargs:
+            if type(x) is Tensor and not kwargs and needed < 2:
                 return direct(x)
             if type(x) not in _NO_LISTS and boxed(x):
                 args = (together(x),)
@@ -64,9 +66,34 @@ def of_function(original: Callable[..., Any], ours: Callable[..., Any] | None) -
         # NumPy looks at some of the arguments only: at the array of np.take, and not at its index.
         # Constants in lists are made arrays on NumPy's own way.
         straight = any(map(is_box, args)) and not any(isinstance(x, SEQUENCES) for x in args)
-        return (direct if straight or original in _OF_ARRAYS else original)(*args, **kwargs)
+        if len(args) + len(kwargs) < needed or not (straight or original in _OF_ARRAYS) or not known.issuperset(kwargs):
+            return original(*args, **kwargs)
+        try:
+            return direct(*args, **kwargs)
+        except STUMBLED as error:
+            found = numpys(error, original, args, kwargs)
+            if found is error:
+                raise
+            raise found from None
 
     return dressed(stand_in, original)
+
+
+class _Everything:
+    """The names of the arguments of a function that does not say them."""
+
+    def issuperset(self, names: Iterable[str]) -> bool:
+        return True
+
+
+def _arguments(original: Any) -> tuple[int, Any]:
+    """How many arguments NumPy's function needs, and the names of all. Ours may need fewer, and know more."""
+    function = getattr(original, "__wrapped__", original)
+    if not isinstance(function, FunctionType) or function.__code__.co_flags & (CO_VARARGS | CO_VARKEYWORDS):
+        return 0, _Everything()
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return code.co_argcount - len(function.__defaults__ or ()), frozenset(names)
 
 
 def carried(original: Callable[..., Any]) -> Callable[..., Any]:

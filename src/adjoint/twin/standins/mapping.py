@@ -15,6 +15,7 @@ from adjoint.core.box import varies
 from adjoint.core.errors import ShapeError
 from adjoint.core.memory import lying_as
 from adjoint.twin.standins import builtin
+from adjoint.twin.standins.calls import dressed
 from adjoint.twin.standins.joining import asarray, joined
 from adjoint.twin.standins.values import boxed, is_box, live, plainly, reaches
 
@@ -291,19 +292,25 @@ def _piecewise(resolve: Resolve) -> Callable[..., Any]:
             return _chosen(asarray(plainly(x)), condlist, functions, args, kw)
         return np.piecewise(x, condlist, functions, *args, **kw)
 
-    return call
+    return dressed(call, np.piecewise)
 
 
 def _chosen(x: Any, condlist: Any, functions: list[Any], args: Any, kw: Any) -> Any:
     """`numpy.piecewise` of every function everywhere: for plain places, and for those of many samples."""
     conditions = list(condlist) if np.ndim(condlist[0]) or not x.ndim else [condlist]
+    for i, condition in enumerate(conditions):
+        shape = np.shape(condition)
+        if shape != x.shape[: len(shape)]:
+            raise IndexError(f"np.piecewise: a condition of shape {shape} does not fit values of shape {x.shape}")
+        conditions[i] = np.reshape(condition, (*shape, *(1,) * (x.ndim - len(shape))))
     if len(functions) > len(conditions):
         conditions.append(np.logical_not(functools.reduce(np.logical_or, conditions)))
     with np.errstate(all="ignore"):
         values = [f(x, *args, **kw) if callable(f) and not is_box(f) else f for f in functions]
     made = np.zeros_like(x) if is_box(x) else np.zeros(x.shape, x.dtype)
     for condition, value in zip(conditions, values, strict=True):
-        made = np.where(condition, value, made)
+        chosen = np.where(condition, value, made)
+        made = chosen if chosen.dtype == made.dtype else chosen.astype(made.dtype)
     return made
 
 
