@@ -143,3 +143,22 @@ def test_a_matrix_that_is_not_hermitian_is_read_as_numpy_reads_it(half, other):
     assert not np.any(
         ad.grad(lambda a: np.sum(np.abs(np.linalg.cholesky(a, upper=not lower))))(a)[half(np.ones((2, 3, 3))) == 0]
     )
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (2, 4, 4)])
+def test_hermitian_svd_reads_what_numpys_reads(shape):
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=shape) + 1j * rng.normal(size=shape)  # of which the lower triangle counts
+    parts = ad.vjp(lambda x: np.linalg.svd(x, hermitian=True), a)[0]
+    for part, wanted in zip(parts, np.linalg.svd(a, hermitian=True), strict=True):
+        np.testing.assert_array_equal(part, wanted)
+    np.testing.assert_allclose(
+        np.linalg.svd(ad.tensor(a), compute_uv=False, hermitian=True).numpy(),
+        np.linalg.svd(a, compute_uv=False, hermitian=True),
+    )
+
+    def put_together(x):
+        u, s, vh = np.linalg.svd(x + np.conj(np.swapaxes(x, -1, -2)), hermitian=True)
+        return np.sum(np.abs(np.matmul(u * np.sinh(s)[..., None, :], vh)) ** 2)
+
+    check_grads(put_together, (a,))

@@ -15,7 +15,7 @@ from adjoint.core.box import Box, goes_back
 from adjoint.core.constructors import composite, general
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.op import call
-from adjoint.core.protocol import in_graph
+from adjoint.core.protocol import detached, in_graph
 from adjoint.core.types import Array
 from adjoint.ops.linalg.lapack import hermitian, unused
 from adjoint.ops.linalg.matrices import diagonal_matrix, diagonals, gaps_between
@@ -123,6 +123,18 @@ def svdvals(x: Array, /) -> Array:
     return thin_svd(x)[1] if goes_back(x) and surely_all(np.isfinite(x)) else singular_values(x)
 
 
+def _hermitian_svd(a: Array, compute_uv: bool) -> Array:
+    """From the eigenvalues: singular values are their sizes, and the right vectors take their signs."""
+    if not compute_uv:
+        return np.sort(np.abs(np.linalg.eigvalsh(a)), axis=-1)[..., ::-1]
+    w, v = np.linalg.eigh(a)
+    order = np.argsort(np.abs(detached(w)), axis=-1)[..., ::-1]
+    signs = np.take_along_axis(np.sign(detached(w)), order, -1)
+    u = np.take_along_axis(v, order[..., None, :], -1)
+    vh = np.conj(np.swapaxes(u * signs[..., None, :], -1, -2))
+    return SVDResult(u, np.abs(np.take_along_axis(w, order, -1)), vh)
+
+
 @composite(
     np.linalg.svd,
     samples=lambda r: [
@@ -130,6 +142,7 @@ def svdvals(x: Array, /) -> Array:
         call(r(4, 2), full_matrices=False),
         call(r(2, 2, 3), False),
         call(r(4, 2), compute_uv=False),
+        call(r(3, 3), compute_uv=False, hermitian=True),
     ],
     errors=lambda r: [call(r(4, 2)), call(r(3))],
 )
@@ -137,7 +150,7 @@ def svd(a: Array, full_matrices: bool = True, compute_uv: bool = True, hermitian
     if np.ndim(a) < 2:
         raise np.linalg.LinAlgError(f"np.linalg.svd takes matrices, alone or in a stack; got shape {np.shape(a)}")
     if hermitian:
-        raise NotSupportedError("np.linalg.svd(hermitian=True) on a tensor; leave it out, or write np.linalg.eigh(a)")
+        return _hermitian_svd(a, compute_uv)
     if not compute_uv:
         return np.linalg.svdvals(a)
     if full_matrices and isinstance(a, Box) and not in_graph(a):
