@@ -362,7 +362,7 @@ def test_errors_of_futures_are_shown_when_these_are_gone(tmp_path, kept):
         @ad.compile(wait=True)
         def pick(i):
             return np.arange(3.0)[i]
-        from adjoint.core.failures import SHOWN
+        from adjoint.core.threads.failures import SHOWN
         future = pick.submit(np.array([1, 9]))  # at once, since it is the first
         if not {kept}:
             del future

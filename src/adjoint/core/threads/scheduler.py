@@ -18,7 +18,7 @@ from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from adjoint.core.errors import NotRunError
-from adjoint.core.failures import SHOWN, Failure
+from adjoint.core.threads.failures import SHOWN, Failure
 
 R = TypeVar("R")
 MOST_AHEAD = 8

@@ -15,7 +15,7 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Any
 
-from adjoint.core.weak import WeakKeys, at_end
+from adjoint.core.threads.weak import WeakKeys, at_end
 
 
 class Failure:
