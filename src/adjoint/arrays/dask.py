@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -76,7 +75,7 @@ def _fetched(function: Any, args: Any, kwargs: Any) -> Any:
 
 _REFUSED: dict[Any, Any] = {}
 #: What Dask does not have although it needs no values.
-_FREE: dict[Any, Callable[..., Any]] = {
+_FREE: dict[Any, Function] = {
     np.size: lambda a, axis=None: a.size if axis is None else a.shape[axis],
     np.copy: lambda a, **_: a.copy(),
 }

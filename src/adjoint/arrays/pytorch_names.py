@@ -14,7 +14,7 @@ from adjoint.core.device import device_of, is_at, is_device, named
 from adjoint.core.errors import ArgumentError
 from adjoint.core.places import place_of, users_frame, warn_at
 from adjoint.core.registry import by_any_name, operation
-from adjoint.core.types import Array, Axis, DType, Function, Index, ShapeLike
+from adjoint.core.types import Array, Axis, Device, DType, Function, Index, ShapeLike
 
 _IN_PLACE = (
     *("abs", "acos", "add", "asin", "atan", "bitwise_and", "ceil", "clamp", "cos", "cosh", "div", "exp", "floor"),
@@ -24,7 +24,7 @@ _IN_PLACE = (
 )
 
 
-def operation_on(x: Array, device: Any) -> Any:
+def operation_on(x: Array, device: Device) -> Any:
     """`x` on `device`; itself if it is there."""
     name = named(device)
     return x if is_at(x, name) else operation("moved")(x, name, device_of(x))
@@ -133,7 +133,7 @@ class PyTorchNames:
         """``np.transpose(t, dims)``."""
         return operation("transpose")(self, tuple(dims[0]) if len(dims) == 1 and np.ndim(dims[0]) else dims)
 
-    def unsqueeze(self: Any, dim: Any) -> Any:
+    def unsqueeze(self: Any, dim: Axis) -> Any:
         """``np.expand_dims(t, dim)``."""
         return operation("expand_dims")(self, dim)
 
@@ -155,7 +155,7 @@ class PyTorchNames:
         """``np.moveaxis(t, source, destination)``."""
         return operation("moveaxis")(self, source, destination)
 
-    def unflatten(self: Any, dim: Any, sizes: Any) -> Any:
+    def unflatten(self: Any, dim: Axis, sizes: Any) -> Any:
         """One axis as several, of the lengths `sizes`."""
         return operation("unflatten")(self, dim, sizes)
 
@@ -173,47 +173,47 @@ class PyTorchNames:
 
     # -- Parts ----------------------------------------------------------------------------------------
 
-    def split(self: Any, split_size: Any, dim: Any = 0) -> Any:
+    def split(self: Any, split_size: Any, dim: Axis = 0) -> Any:
         """Parts of so many elements along an axis, or of several sizes; ``np.split`` takes how many parts."""
         return operation("split_by")(self, split_size, dim)
 
-    def chunk(self: Any, chunks: Any, dim: Any = 0) -> Any:
+    def chunk(self: Any, chunks: Any, dim: Axis = 0) -> Any:
         """At most so many parts along an axis."""
         return operation("chunk")(self, chunks, dim)
 
-    def unbind(self: Any, dim: Any = 0) -> Any:
+    def unbind(self: Any, dim: Axis = 0) -> Any:
         """The parts along an axis, which they lose."""
         return operation("unbind")(self, dim)
 
-    def narrow(self: Any, dim: Any, start: Any, length: Any) -> Any:
+    def narrow(self: Any, dim: Axis, start: Any, length: Any) -> Any:
         """`length` elements along an axis, from `start` on."""
         return operation("narrow")(self, dim, start, length)
 
-    def select(self: Any, dim: Any, index: Index) -> Any:
+    def select(self: Any, dim: Axis, index: Index) -> Any:
         """The part at `index` along an axis, which it loses."""
         return self[(*(slice(None),) * (dim % self.ndim), index)]
 
-    def gather(self: Any, dim: Any, index: Index) -> Any:
+    def gather(self: Any, dim: Axis, index: Index) -> Any:
         """Along an axis, the elements at `index`; of the shape of `index`."""
         return operation("gathered")(self, dim, index)
 
-    def scatter(self: Any, dim: Any, index: Index, src: Array) -> Array:
+    def scatter(self: Any, dim: Axis, index: Index, src: Array) -> Array:
         """A copy with the elements of `src` (or a number) written at `index` along an axis."""
         return operation("scattered")(self, dim, index, src)
 
-    def scatter_add(self: Any, dim: Any, index: Index, src: Array) -> Array:
+    def scatter_add(self: Any, dim: Axis, index: Index, src: Array) -> Array:
         """A copy with the elements of `src` added at `index` along an axis."""
         return operation("scattered_sum")(self, dim, index, src)
 
-    def scatter_reduce(self: Any, dim: Any, index: Index, src: Array, reduce: Any, include_self: Any = True) -> Array:
+    def scatter_reduce(self: Any, dim: Axis, index: Index, src: Array, reduce: Any, include_self: Any = True) -> Array:
         """The "sum", "prod", "mean", "amax" or "amin" of the elements of `src` that go to each place."""
         return operation("scattered_reduction")(self, dim, index, src, reduce, include_self)
 
-    def index_select(self: Any, dim: Any, index: Index) -> Any:
+    def index_select(self: Any, dim: Axis, index: Index) -> Any:
         """``np.take(t, index, dim)``."""
         return operation("index_select")(self, dim, index)
 
-    def index_add(self: Any, dim: Any, index: Index, source: Any, alpha: Array = 1.0) -> Array:
+    def index_add(self: Any, dim: Axis, index: Index, source: Any, alpha: Array = 1.0) -> Array:
         """A copy with ``alpha * source`` added to the parts at `index` along an axis."""
         return operation("index_add")(self, dim, index, source, alpha)
 
@@ -225,7 +225,7 @@ class PyTorchNames:
         """``t[mask]``."""
         return operation("masked_select")(self, mask)
 
-    def repeat_interleave(self: Any, repeats: Any, dim: Any = None) -> Any:
+    def repeat_interleave(self: Any, repeats: Any, dim: Axis = None) -> Any:
         """``np.repeat(t, repeats, dim)``."""
         return operation("repeat")(self, repeats, dim)
 
@@ -233,25 +233,25 @@ class PyTorchNames:
         """``np.diag(t, diagonal)``."""
         return operation("diag")(self, diagonal)
 
-    def topk(self: Any, k: Any, dim: Any = -1, largest: Any = True, sorted: Any = True) -> Any:
+    def topk(self: Any, k: Any, dim: Axis = -1, largest: Any = True, sorted: Any = True) -> Any:
         """The `k` largest (or smallest) elements along an axis, and where they are."""
         return by_any_name("topk")(self, k, dim, largest, sorted)
 
-    def cummax(self: Any, dim: Any) -> Any:
+    def cummax(self: Any, dim: Axis) -> Any:
         """The largest element so far along an axis, and where it was."""
         return by_any_name("cummax")(self, dim)
 
-    def cummin(self: Any, dim: Any) -> Any:
+    def cummin(self: Any, dim: Axis) -> Any:
         """The smallest element so far along an axis, and where it was."""
         return by_any_name("cummin")(self, dim)
 
     # -- Values ---------------------------------------------------------------------------------------
 
-    def amax(self: Any, dim: Any = None, keepdim: Any = False) -> Any:
+    def amax(self: Any, dim: Axis = None, keepdim: Any = False) -> Any:
         """``np.max(t, dim)``."""
         return operation("max")(self, dim, keepdims=keepdim)
 
-    def amin(self: Any, dim: Any = None, keepdim: Any = False) -> Any:
+    def amin(self: Any, dim: Axis = None, keepdim: Any = False) -> Any:
         """``np.min(t, dim)``."""
         return operation("min")(self, dim, keepdims=keepdim)
 
@@ -313,7 +313,7 @@ class PyTorchNames:
         """``t.astype(other.dtype)``."""
         return self.astype(other.dtype)
 
-    def to(self: Any, dtype: DType = None, *rest: Any, device: Any = None, copy: Any = False, **_: Any) -> Any:
+    def to(self: Any, dtype: DType = None, *rest: Any, device: Device = None, copy: Any = False, **_: Any) -> Any:
         """This array as another dtype, on another device, or both: as those of an array that is given instead.
 
         A gradient goes back to where this array is. `self` if there is nothing to do.
@@ -340,7 +340,7 @@ class PyTorchNames:
         """This array on the CPU, as one of NumPy's; see `to`."""
         return operation_on(self, "cpu")
 
-    def cuda(self: Any, device: Any = "cuda") -> Any:
+    def cuda(self: Any, device: Device = "cuda") -> Any:
         """This array on a GPU, as one of CuPy's; see `to`."""
         return operation_on(self, f"cuda:{device}" if isinstance(device, int) else device)
 

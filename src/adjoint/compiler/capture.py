@@ -16,6 +16,7 @@ from adjoint.compiler.trace.outside import Again, Outside, Refuse
 from adjoint.compiler.tracing import MOST_BEGINNINGS
 from adjoint.core.box import Box
 from adjoint.core.errors import AdjointError, LeavesGraphError, NotSupportedError
+from adjoint.core.types import Function
 from adjoint.graph.drawing import Drawing
 from adjoint.graph.graph import Graph, needed
 from adjoint.graph.node import in_order
@@ -27,7 +28,7 @@ from adjoint.tape.observers.lines import line_of_error
 Run = Callable[[Door, tuple[Any, ...], dict[str, Any]], Any]
 
 
-def capture(f: Callable[..., Any], *examples: Any, **named: Any) -> Graph:
+def capture(f: Function, *examples: Any, **named: Any) -> Graph:
     """Record `f` once and keep what it does: a graph of unique nodes, which gives the same for other values.
 
     Through `grad`, `jvp`, `vmap`, `backward()` and an optimiser's step: what is kept is the whole program, derivatives
@@ -65,9 +66,7 @@ def capture(f: Callable[..., Any], *examples: Any, **named: Any) -> Graph:
     return captured(f, examples, named)
 
 
-def capture_around(
-    around: Callable[..., Any], f: Callable[..., Any], examples: tuple[Any, ...], double: bool = False
-) -> Graph:
+def capture_around(around: Function, f: Function, examples: tuple[Any, ...], double: bool = False) -> Graph:
     """The graph of ``around(f, *examples)``, where `around` is ours: called with symbols, and with the twin of `f`.
 
     Its signature has the parameters without `f`.
@@ -80,7 +79,7 @@ def capture_around(
 
 
 def captured(
-    f: Callable[..., Any],
+    f: Function,
     examples: tuple[Any, ...],
     named: dict[str, Any],
     run: Run | None = None,
@@ -107,7 +106,7 @@ def captured(
     raise NotSupportedError("capture: the function changes too many numbers outside of its arguments")
 
 
-def _captured(f: Callable[..., Any], run: Run, given: Given, known: Found) -> Graph:
+def _captured(f: Function, run: Run, given: Given, known: Found) -> Graph:
     state = OutsideState(known, given.tensors)
     with recording(silent=True) as notes, np.errstate(all="ignore"):
         door = Door(state, (), known, notes)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 import linecache
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from adjoint.compiler.backend import Runner
 from adjoint.compiler.tracing import Trace
+from adjoint.core.types import Function
 from adjoint.graph.record import Guard
 from adjoint.graph.signature import leaf_names
 from adjoint.tape.observers.lines import line_of
@@ -50,7 +51,7 @@ def _each(compiled: Compiled[..., Any]) -> Iterator[Compiled[..., Any]]:
         yield from _each(fixed)
 
 
-def _way(function: Callable[..., Any], key: Any, trace: Trace) -> Iterator[str]:
+def _way(function: Function, key: Any, trace: Trace) -> Iterator[str]:
     """What one specialization of a function holds for, and how it is run."""
     yield from _guards(trace, leaves_of(function, key))
     yield from trace.turns
@@ -70,7 +71,7 @@ def latest_plan(compiled: Compiled[..., Any]) -> Listing | None:
     return plan_of(compiled.function, key, trace)
 
 
-def plan_of(function: Callable[..., Any], key: Any, trace: Trace) -> Listing | None:
+def plan_of(function: Function, key: Any, trace: Trace) -> Listing | None:
     """The plan of a trace's native program, in the user's names; None if there is no native program."""
     runner, graph = trace.runner, trace.graph
     if runner.native is None:
@@ -88,7 +89,7 @@ def plan_of(function: Callable[..., Any], key: Any, trace: Trace) -> Listing | N
     return listing
 
 
-def leaves_of(function: Callable[..., Any], key: Any) -> list[str]:
+def leaves_of(function: Function, key: Any) -> list[str]:
     """What the leaves of the arguments are called: ``x``, ``params['w']``."""
     spec = _structure(key)
     args, kwargs = spec.unflatten([0.0] * spec.num_leaves)
@@ -100,7 +101,7 @@ def _structure(key: Any) -> Any:
     return next(part for part in key if hasattr(part, "num_leaves"))
 
 
-def signature(function: Callable[..., Any], key: Any) -> str:
+def signature(function: Function, key: Any) -> str:
     """The arguments that a trace holds for, as ``x: float32[16, 4], n=3``."""
     spec = _structure(key)
     first = key.index(spec) + 2  # after the structure and whether operations are recorded
@@ -121,11 +122,11 @@ def _kind(part: Any) -> str:
     return f": {'tensor ' * (len(part) > 3)}{dtype}{list(shape) if shape else ''}"
 
 
-def _name_of(function: Callable[..., Any]) -> str:
+def _name_of(function: Function) -> str:
     return str(getattr(function, "__name__", None) or getattr(getattr(function, "func", None), "__name__", "f"))
 
 
-def _defined(function: Callable[..., Any]) -> str:
+def _defined(function: Function) -> str:
     code = getattr(inspect.unwrap(function), "__code__", None)
     if code is None:
         return ""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import linecache
 import os
 import sys
-from collections.abc import Callable
 from itertools import islice
 from types import FrameType, FunctionType
 from typing import Any, NamedTuple
@@ -88,7 +87,7 @@ def told(who: Caller, conversion: bool) -> str:
     )
 
 
-def _named(library: tuple[tuple[str, str], ...]) -> tuple[Callable[..., Any] | None, str]:
+def _named(library: tuple[tuple[str, str], ...]) -> tuple[Function | None, str]:
     """The outermost function of a library that has a public name, and that name; empty if nobody called one."""
     for module, qualname in library:
         top = qualname.partition(".")[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from inspect import unwrap
 from typing import Any
 
@@ -23,8 +23,8 @@ from adjoint.core.types import Array, Function
 def constant(
     *functions: Function,
     flags: Sequence[str] = (),
-    batch: Callable[..., Any] | str | None = None,
-    like: Callable[..., Any] | None = None,
+    batch: Function | str | None = None,
+    like: Function | None = None,
 ) -> list[Op]:
     """Functions whose result does not vary with small changes of its input; they give plain arrays.
 

@@ -31,12 +31,12 @@ def elementwise(
     *,
     partial: RuleLike = None,
     partials: Sequence[RuleLike] = (),
-    vjp: Callable[..., Any] | None = None,
+    vjp: Function | None = None,
     name: str | None = None,
     inputs: Sequence[str] = (),
     domain: Domain | Sequence[Domain] = (-2.0, 2.0),
     flags: Sequence[str] = (),
-    answers: Sequence[Callable[..., Any]] = (),
+    answers: Sequence[Function] = (),
     samples: Samples | None = None,
     errors: Samples | None = None,
 ) -> Op:
@@ -106,13 +106,13 @@ def reduction(
     forward: Function,
     *,
     partial: RuleLike = None,
-    vjp: Callable[..., Any] | None = None,
-    jvp: Callable[..., Any] | None = None,
+    vjp: Function | None = None,
+    jvp: Function | None = None,
     name: str | None = None,
     settings: dict[str, Any] | None = None,
     domain: Domain = (-2.0, 2.0),
     flags: Sequence[str] = (),
-    answers: Sequence[Callable[..., Any]] = (),
+    answers: Sequence[Function] = (),
     samples: Samples | None = None,
     errors: Samples | None = None,
 ) -> Op:
@@ -210,16 +210,16 @@ def general(
     *answers: Function,
     vjp: RuleLike = None,
     vjps: Sequence[RuleLike] = (),
-    jvp: Callable[..., Any] | None = None,
-    jvps: Sequence[Callable[..., Any] | None] = (),
-    batch: Callable[..., Any] | str | None = None,
+    jvp: Function | None = None,
+    jvps: Sequence[Function | None] = (),
+    batch: Function | str | None = None,
     linear: bool = False,
     multiple: bool = False,
     flags: Sequence[str] = (),
     memory: Memory | None = None,
     samples: Samples | None = None,
     errors: Samples | None = None,
-) -> Callable[[Callable[..., Any]], Op]:
+) -> Callable[[Function], Op]:
     """Decorate ``def f(a, b, /, axis=None)``: arrays before the slash, settings after it.
 
     Args:
@@ -282,12 +282,12 @@ def _arguments(forward: Any) -> tuple[tuple[str, ...], tuple[str, ...], dict[str
 def linear(
     *answers: Function,
     transpose: RuleLike,
-    batch: Callable[..., Any] | str | None = None,
+    batch: Function | str | None = None,
     flags: Sequence[str] = (),
     memory: Memory | None = None,
     samples: Samples | None = None,
     errors: Samples | None = None,
-) -> Callable[[Callable[..., Any]], Op]:
+) -> Callable[[Function], Op]:
     """Decorate a linear function, stating its transpose. See `general`."""
     return general(
         *answers, vjp=transpose, batch=batch, linear=True, flags=flags, memory=memory, samples=samples, errors=errors
@@ -344,7 +344,7 @@ def _rule(rule: Any) -> Rule:
     return Rule(rule) if isinstance(rule, NotDifferentiable) else rule_of(rule)
 
 
-def answers_of(forward: Any, more: Sequence[Callable[..., Any]]) -> tuple[Callable[..., Any], ...]:
+def answers_of(forward: Any, more: Sequence[Function]) -> tuple[Function, ...]:
     is_numpys = isinstance(forward, np.ufunc) or getattr(forward, "__module__", "").startswith("numpy")
     return ((forward,) if is_numpys else ()) + tuple(more)
 

@@ -12,7 +12,7 @@ import numpy as np
 from adjoint.core.backend import backend_at, backend_of
 from adjoint.core.box import raw
 from adjoint.core.errors import ArgumentError, DeviceError
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Device
 
 #: The kinds of devices that DLPack numbers, as far as a back end has them.
 _BY_DLPACK = {1: "cpu", 2: "cuda", 3: "cpu", 13: "cuda"}
@@ -34,7 +34,7 @@ def is_device(given: Any) -> bool:
     return kind in _OTHERS or kind == "cpu" or backend_at(kind) is not None
 
 
-def named(device: Any) -> str:
+def named(device: Device) -> str:
     """The name of a device that a user says: None, "cpu", "cuda", "cuda:1", or another library's object for one.
 
     Raises:

@@ -40,11 +40,11 @@ class Rule(NamedTuple):
     ``<input>_shape``, and settings. What is named here is what the tape keeps.
     """
 
-    function: Callable[..., Any] | float
+    function: Function | float
     names: tuple[str, ...] = ()
 
 
-def rule_of(function: Callable[..., Any] | float | Rule) -> Rule:
+def rule_of(function: Function | float | Rule) -> Rule:
     """Read a rule's names off its own parameters, so that the saved set cannot drift."""
     if isinstance(function, Rule):
         return function
@@ -112,7 +112,7 @@ class Op:
         inputs: tuple[str, ...],
         rules: tuple[Rule, ...] = (),
         jvps: tuple[Rule | None, ...] = (),
-        batch: Callable[..., Any] | str | None = None,
+        batch: Function | str | None = None,
         settings: Mapping[str, Any] | None = None,
         order: tuple[str, ...] = (),
         kind: Kind = "general",
@@ -120,7 +120,7 @@ class Op:
         multiple: bool = False,
         flags: frozenset[str] = frozenset(),
         memory: Memory = NEW_K,
-        answers: tuple[Callable[..., Any], ...] = (),
+        answers: tuple[Function, ...] = (),
         samples: Samples | None = None,
         errors: Samples | None = None,
         doc: str = "",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from types import BuiltinFunctionType, FunctionType
@@ -19,6 +19,7 @@ import numpy as np
 from adjoint.core.errors import AdjointError
 from adjoint.core.op import Op
 from adjoint.core.registry import ENTRIES, operation
+from adjoint.core.types import Function
 
 _SELF = frozenset({type(None), bool, int, float, complex, str, bytes})
 _FUNCTIONS = frozenset({np.ufunc, FunctionType, BuiltinFunctionType, type(np.sum)})
@@ -76,7 +77,7 @@ class Plain:
         if type(data) is not tuple:
             return data
         word, *parts = data
-        made: Callable[..., Any] = getattr(self, f"_{_WORDS[word]}")
+        made: Function = getattr(self, f"_{_WORDS[word]}")
         return made(*parts)
 
     def _place(self, x: Any) -> int:

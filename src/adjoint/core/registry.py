@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copyreg
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib import import_module
 from inspect import unwrap
 from types import CodeType
@@ -34,7 +34,7 @@ class Composite:
         self,
         name: str,
         function: Function,
-        answers: tuple[Callable[..., Any], ...] = (),
+        answers: tuple[Function, ...] = (),
         samples: Samples | None = None,
         errors: Samples | None = None,
         flags: frozenset[str] = frozenset(),
@@ -78,8 +78,8 @@ class Composite:
 Entry = Op | Composite
 
 ENTRIES: dict[str, Entry] = {}
-ANSWERS: dict[Any, Callable[..., Any]] = {}
-REDUCTIONS: dict[tuple[Any, str], Callable[..., Any]] = {}
+ANSWERS: dict[Any, Function] = {}
+REDUCTIONS: dict[tuple[Any, str], Function] = {}
 #: Families that load when first asked for: the module of each operation's name, and of each name that it answers.
 LATER: dict[str, str] = {}
 #: The key there of SciPy's functions, which load when these do, or when a name is in no other family.
@@ -102,7 +102,7 @@ def register(entry: Entry) -> None:
     ANSWERS.update(dict.fromkeys(entry.answers, entry))
 
 
-def answer(function: Any) -> Callable[..., Any] | None:
+def answer(function: Any) -> Function | None:
     """Our counterpart of a NumPy or SciPy callable; None if there is none."""
     found = ANSWERS.get(function)
     if found is None and _load(getattr(function, "__name__", "")):
@@ -145,7 +145,7 @@ def _load(name: str) -> bool:
     return home is not None
 
 
-def _by_name(op: Op) -> tuple[Callable[..., Any], tuple[str]]:
+def _by_name(op: Op) -> tuple[Function, tuple[str]]:
     return operation, (op.name,)
 
 

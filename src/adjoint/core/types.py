@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 #: What NumPy takes as an array: an array, a number, or a box of one (a tensor, a dual, a batch, a symbol). Its
@@ -18,6 +18,10 @@ ShapeLike: TypeAlias = Any
 Axis: TypeAlias = Any
 #: A NumPy dtype, or what names one: ``float``, ``"float32"``.
 DType: TypeAlias = Any
+#: Where arrays lie: a name such as ``"cpu"`` or ``"cuda:0"``, or another library's own object.
+Device: TypeAlias = Any
+#: One number for all axes, or one for each.
+Size: TypeAlias = int | Sequence[int]
 #: The arguments of an operation that are no arrays, by name.
 Settings: TypeAlias = Mapping[str, Any]
 Function: TypeAlias = Callable[..., Any]

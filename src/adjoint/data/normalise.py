@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from adjoint.core.types import DType
 from adjoint.data.dataset import Array, Dataset
 
 
@@ -34,7 +34,7 @@ class Normalisation:
         scale = np.asarray(data.x.std(axis=axis, dtype=float))
         return cls(mean, np.where(scale > 0, scale, 1.0))
 
-    def __call__(self, x: Array, dtype: Any = np.float64) -> Array:
+    def __call__(self, x: Array, dtype: DType = np.float64) -> Array:
         """Features `x` of shape (examples, features), normalised, in `dtype`."""
         out: Array = np.empty(x.shape, dtype)
         np.subtract(x, self.mean, out=out, casting="same_kind")  # in float64, piece by piece: columns may be far from 0

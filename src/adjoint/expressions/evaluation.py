@@ -11,6 +11,7 @@ import numpy as np
 from adjoint.core.box import Box
 from adjoint.core.errors import ExprError, ShapeError
 from adjoint.core.op import Op
+from adjoint.core.types import Function
 from adjoint.expressions import scalars, sweep
 from adjoint.expressions.functions import VALUES, near
 from adjoint.expressions.nodes import made, ordered
@@ -86,18 +87,18 @@ class Evaluated(Box):
         return self._general("jacobian", states, values, {})
 
     @cached_property
-    def _value(self) -> Callable[..., Any]:
+    def _value(self) -> Function:
         return self._compiled("value")
 
-    def _ready(self, kind: str) -> Callable[..., Any]:
+    def _ready(self, kind: str) -> Function:
         """The function for `kind`, which from now on stands in place of the method: nothing is called in between."""
         if kind not in self.__dict__:  # it is there if somebody has kept the method
             self.only_result(kind)
             self.__dict__[kind] = self._compiled(kind)
-        function: Callable[..., Any] = self.__dict__[kind]
+        function: Function = self.__dict__[kind]
         return function
 
-    def _compiled(self, kind: str) -> Callable[..., Any]:
+    def _compiled(self, kind: str) -> Function:
         """For one state of floats, compiled; for anything else `_general`, to which that one turns."""
 
         def otherwise(states: tuple[Any, ...], values: Values, more: Values) -> Any:

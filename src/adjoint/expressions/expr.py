@@ -12,6 +12,7 @@ from adjoint.core.errors import ExprError
 from adjoint.core.op import Op
 from adjoint.core.protocol import array_function, array_ufunc
 from adjoint.core.registry import operation
+from adjoint.core.types import Function
 from adjoint.expressions import sweep
 from adjoint.expressions.build import Built
 from adjoint.expressions.evaluation import Evaluated
@@ -295,7 +296,7 @@ class Expr(Evaluated):
 
         return source(self, name)
 
-    def to_tensor_function(self) -> Callable[..., Any]:
+    def to_tensor_function(self) -> Function:
         """A function of arrays or tensors, one a variable in order or by name; on the tape it is one operation.
 
         Derivatives of any order and mode.

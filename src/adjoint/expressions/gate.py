@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,12 +9,13 @@ import numpy as np
 from adjoint.core.box import apply
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import NO_SETTINGS, Op, Rule
+from adjoint.core.types import Function
 
 if TYPE_CHECKING:
     from adjoint.expressions.expr import Expr
 
 
-def gate(e: Expr) -> Callable[..., Any]:
+def gate(e: Expr) -> Function:
     """A function of one array a variable of `e`; see `Expr.to_tensor_function`."""
     names, ops = e.variables, [_op(part) for part in e.outputs]
 

@@ -11,6 +11,7 @@ import numpy as np
 from adjoint.core.box import Box, apply
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.op import Op
+from adjoint.core.types import Function
 from adjoint.expressions import blocks, scalars
 from adjoint.expressions.nodes import is_truth, ordered
 from adjoint.graph.node import Node
@@ -108,7 +109,7 @@ class Evaluator:
         return found
 
     @cached_property
-    def _written(self) -> Callable[..., Any]:
+    def _written(self) -> Function:
         return self._schedule.function()
 
     @cached_property

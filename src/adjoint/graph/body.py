@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from adjoint.core.types import Index
 from adjoint.graph.graph import Graph
 from adjoint.graph.loop import Loop, Place, Window
 from adjoint.graph.node import Node, call, constant, placeholder
@@ -344,7 +345,7 @@ def _settled(buffer: Buffer) -> Node:
     return call(op_named("add"), (buffer.first, zero), {}, buffer.first.shape, buffer.first.dtype)
 
 
-def _parts(index: Any, shape: tuple[int, ...]) -> list[Any]:
+def _parts(index: Index, shape: tuple[int, ...]) -> list[Any]:
     """One part for each axis, and None for new ones."""
     parts = index if isinstance(index, tuple) else (index,)
     if not all(part is None or part is Ellipsis or type(part) in (int, slice) for part in parts):

@@ -6,7 +6,7 @@ function goes on with numbers, and writes down what was drawn.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.op import Op
+from adjoint.core.types import Function
 from adjoint.graph.symbol import Symbol
 
 # Of these methods every call is a draw of new numbers, and does nothing else.
@@ -57,7 +58,7 @@ def _draw(generator: np.random.Generator, method: str, *args: Any, **kwargs: Any
 def _drawn_again(*xs: Any, rng: Any, method: str, names: tuple[str, ...], rest: Mapping[str, Any]) -> Any:
     named = {**rest, **dict(zip(names, xs, strict=True))}
     args = [named.pop(key) for key in sorted((key for key in named if key.isdigit()), key=int)]
-    function: Callable[..., Any] = getattr(rng, method)
+    function: Function = getattr(rng, method)
     return function(*args, **named)
 
 

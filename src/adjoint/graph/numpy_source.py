@@ -15,6 +15,7 @@ import numpy as np
 
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.op import Op
+from adjoint.core.types import DType, Index
 from adjoint.ops.indexing.reading import together
 
 Args = Sequence[str]
@@ -156,7 +157,7 @@ def _array(array: Any) -> str:
     )
 
 
-def index_text(index: Any, name: Callable[[Any], str] = literal) -> str:
+def index_text(index: Index, name: Callable[[Any], str] = literal) -> str:
     """What stands between the brackets of ``a[…]``."""
     parts = index if isinstance(index, tuple) else (index,)
     written = [_slice(p) if isinstance(p, slice) else name(p) for p in parts]
@@ -173,7 +174,7 @@ def spelled(
     args: Sequence[str],
     settings: Mapping[str, Any],
     result: str,
-    dtype: Any,
+    dtype: DType,
     shapes: Sequence[tuple[int, ...]],
     plain: Sequence[bool],
 ) -> list[str]:
@@ -259,7 +260,7 @@ def _filled(template: str, op: Op, args: Sequence[str], settings: Mapping[str, A
     return text
 
 
-def _scatter(args: Args, settings: Settings, result: str, dtype: Any, shapes: Shapes) -> list[str]:
+def _scatter(args: Args, settings: Settings, result: str, dtype: DType, shapes: Shapes) -> list[str]:
     places = args[1:]
     if places:  # `place_at`, whose index is made of its other arguments
         index, repeats = index_text(together(settings["form"], places), _part), True
@@ -272,7 +273,7 @@ def _scatter(args: Args, settings: Settings, result: str, dtype: Any, shapes: Sh
     return [start, f"{result}[{index}] += {args[0]}"]
 
 
-def _overwrite(args: Args, settings: Settings, result: str, dtype: Any, shapes: Shapes) -> list[str]:
+def _overwrite(args: Args, settings: Settings, result: str, dtype: DType, shapes: Shapes) -> list[str]:
     value, a = args
     path, index = list(settings["path"]), settings["index"]
     if index is ... and path and path[-1][0].name == "getitem":
@@ -304,7 +305,7 @@ def _dictionary(settings: Mapping[str, Any]) -> str:
     return "{" + ", ".join(f"{name!r}: {literal(value)}" for name, value in settings.items()) + "}"
 
 
-def _gate(args: Args, settings: Settings, result: str, dtype: Any, shapes: Shapes) -> list[str]:
+def _gate(args: Args, settings: Settings, result: str, dtype: DType, shapes: Shapes) -> list[str]:
     x, y = args
     if math.prod(shapes[0]) <= 2048:
         return [f"{result} = np.where({y} > 0, {x}, 0.0)"]
@@ -312,17 +313,17 @@ def _gate(args: Args, settings: Settings, result: str, dtype: Any, shapes: Shape
     return [f"{result} = {x} * ({y} > 0)", f"{result} = {chosen}"]
 
 
-def _softmax(args: Args, settings: Settings, result: str, dtype: Any, shapes: Shapes) -> list[str]:
+def _softmax(args: Args, settings: Settings, result: str, dtype: DType, shapes: Shapes) -> list[str]:
     (a,), axis = args, f"axis={literal(settings['axis'])}, keepdims=True"
     return [f"{result} = np.exp({a} - np.max({a}, {axis}))", f"{result} = {result} / np.sum({result}, {axis})"]
 
 
-def _log_softmax(args: Args, settings: Settings, result: str, dtype: Any, shapes: Shapes) -> list[str]:
+def _log_softmax(args: Args, settings: Settings, result: str, dtype: DType, shapes: Shapes) -> list[str]:
     (a,), axis = args, f"axis={literal(settings['axis'])}, keepdims=True"
     return [f"{result} = {a} - np.max({a}, {axis})", f"{result} = {result} - np.log(np.sum(np.exp({result}), {axis}))"]
 
 
-def _likelihood(args: Args, settings: Settings, result: str, dtype: Any, shapes: Shapes) -> list[str]:
+def _likelihood(args: Args, settings: Settings, result: str, dtype: DType, shapes: Shapes) -> list[str]:
     a, labels = args
     at = (
         f"*np.indices({shapes[1]}, sparse=True), {labels}"

@@ -24,6 +24,7 @@ from adjoint.core.codegen import defined
 from adjoint.core.errors import GraphError
 from adjoint.core.op import NO_SETTINGS, Op
 from adjoint.core.registry import operation
+from adjoint.core.types import DType, Function
 from adjoint.graph.node import Draws, Node, call, constant, frozen, in_order, part, placeholder
 from adjoint.graph.python_numbers import is_number
 from adjoint.graph.record import recording
@@ -52,13 +53,11 @@ class Rule:
     op: Op | None
     function: Callable[[Node], Node | None]
     why: str = ""
-    examples: tuple[Callable[..., Any], ...] = ()
+    examples: tuple[Function, ...] = ()
     wants: Callable[[Sequence[Head]], bool] | None = None
 
     @classmethod
-    def of(
-        cls, name: str, pattern: Callable[..., Any], result: Callable[..., Any], why: str = "", kinds: str = "fciub"
-    ) -> Rule:
+    def of(cls, name: str, pattern: Function, result: Function, why: str = "", kinds: str = "fciub") -> Rule:
         """The rule that replaces what looks like `pattern` by `result`, two functions of the same parameters.
 
         It fits where the arrays that they take have the dtype of what they give, of one of the `kinds`: a narrower
@@ -97,7 +96,7 @@ def _heads(pattern: Node, head: Head) -> bool:
 def on(
     *names: str,
     why: str = "",
-    examples: Iterable[Callable[..., Any]] = (),
+    examples: Iterable[Function] = (),
     wants: Callable[[Sequence[Head]], bool] | None = None,
 ) -> Callable[[Callable[[Node], Node | None]], list[Rule]]:
     """Decorate a function that replaces a call of the operations called `names`; for `wants`, see `Rule`."""
@@ -120,7 +119,7 @@ def op_named(name: str) -> Op:
     return found
 
 
-def _traced(f: Callable[..., Any]) -> tuple[Node, list[Node]]:
+def _traced(f: Function) -> tuple[Node, list[Node]]:
     """What `f` does with stand-ins, as a node, and the stand-ins."""
     holes = [placeholder(name, (), np.dtype(float)) for name in inspect.signature(f).parameters]
     with recording():
@@ -292,7 +291,7 @@ PASSES = 1000  # one is enough for most programs
 _NARROW = {np.dtype(kind) for kind in ("f2", "f4", "c8", "i1", "i2", "i4", "u1", "u2", "u4", "u8")}
 
 
-def _kinds(dtype: Any) -> tuple[Any, ...]:
+def _kinds(dtype: DType) -> tuple[Any, ...]:
     return dtype if isinstance(dtype, tuple) else (dtype,)
 
 
@@ -339,7 +338,7 @@ def with_args(node: Node, args: tuple[Node, ...]) -> Node:
     return call(node.op, args, node.settings, node.shape, node.dtype, (lambda: place) if place else None)
 
 
-def converted(node: Node, dtype: Any, place: UsersPlace | None = None) -> Node:
+def converted(node: Node, dtype: DType, place: UsersPlace | None = None) -> Node:
     """`node` as an array of this dtype: itself, if it has that."""
     if node.dtype == dtype:
         return node

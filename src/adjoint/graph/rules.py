@@ -11,6 +11,7 @@ import numpy as np
 
 from adjoint.core.box import apply
 from adjoint.core.registry import operation
+from adjoint.core.types import Axis
 from adjoint.graph.node import Node, constant
 from adjoint.graph.python_numbers import is_number
 from adjoint.graph.rewrite import Rule, made_call, on
@@ -42,7 +43,7 @@ def _constants(node: Node) -> Node | None:
     return constant(out if isinstance(out, np.ndarray) or is_number(node) else np.asarray(out)[()])
 
 
-def _order(axes: Any, ndim: int) -> tuple[int, ...]:
+def _order(axes: Axis, ndim: int) -> tuple[int, ...]:
     return tuple(reversed(range(ndim))) if axes is None else tuple(a % ndim for a in axes)
 
 

@@ -18,7 +18,7 @@ For ``sum(sin(x) * y)`` the function reads ::
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -29,6 +29,7 @@ from adjoint.core.box import Box, apply
 from adjoint.core.codegen import defined
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import NO_SETTINGS, Op
+from adjoint.core.types import Function
 from adjoint.graph.node import Node
 
 # Beyond so many steps Python takes longer to compile the text than the text saves.
@@ -46,7 +47,7 @@ class ScheduledCall(NamedTuple):
         op, settings: the operation that it is, if it is one; values that are boxes are sent through it.
     """
 
-    function: Callable[..., Any]
+    function: Function
     args: tuple[int, ...]
     outs: int | tuple[int, ...] | None
     op: Op | None = None
@@ -131,7 +132,7 @@ class Schedule:
                 slots[i] = None
         return [slots[i] for i in self.outputs]
 
-    def function(self, spread: bool = False) -> Callable[..., Any]:
+    def function(self, spread: bool = False) -> Function:
         """The same as a function of a sequence, or of the values one by one if they come `spread`."""
         if len(self.steps) > LONGEST:
             return (lambda *given: self.interpreted(given)) if spread else self.interpreted
@@ -154,7 +155,7 @@ class Schedule:
                 lines.append(f"{' = '.join(f'v{slot}' for slot in drop)} = None")
         star = "*" if spread else ""
         text = "\n    ".join([f"def run({star}given):", *lines, f"return [{_names(self.outputs)}]"])
-        run: Callable[..., Any] = defined(text, self.name, scope, "run")
+        run: Function = defined(text, self.name, scope, "run")
         return run
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from adjoint.core.box import apply
 from adjoint.core.errors import GraphError
 from adjoint.core.op import Op
+from adjoint.core.types import Function
 from adjoint.graph.node import Node, frozen
 from adjoint.graph.python_numbers import is_number
 
@@ -98,7 +98,7 @@ def _predictable(op: Op) -> bool:
     return "random" not in op.flags and (op.kind != "constant" or isinstance(op.forward, np.ufunc))
 
 
-def _kinds(node: Node, sample: Callable[..., Any]) -> list[tuple[Any, Any]]:
+def _kinds(node: Node, sample: Function) -> list[tuple[Any, Any]]:
     """Shape and dtype of what the operation gives for one sort of sample; nothing, if it takes no such values."""
     assert node.op is not None
     values = [_value(arg, sample) for arg in node.args]
@@ -112,7 +112,7 @@ def _kinds(node: Node, sample: Callable[..., Any]) -> list[tuple[Any, Any]]:
         raise GraphError(f"{node!r}: its operation refuses such arguments: {error}") from error
 
 
-def _value(arg: Node, sample: Callable[..., Any]) -> Any:
+def _value(arg: Node, sample: Function) -> Any:
     if arg.kind == "constant":
         return arg.value
     if arg.shape:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, DataError, DTypeError
+from adjoint.core.types import Tree
 
 _STRUCTURE = "adjoint.structure"
 _ARRAY = "array:"
@@ -57,7 +58,7 @@ def save(path: str | os.PathLike[str], state: Mapping[str, Any], metadata: Mappi
     _write(Path(path), pack(arrays, metadata=texts or None))
 
 
-def _taken_apart(tree: Any, path: str, arrays: dict[str, np.ndarray]) -> Any:
+def _taken_apart(tree: Tree, path: str, arrays: dict[str, np.ndarray]) -> Any:
     """`tree` with each array put into `arrays`, and its name left in its place."""
     if isinstance(tree, Mapping):
         wrong = [key for key in tree if not isinstance(key, str)]

@@ -11,7 +11,7 @@ from adjoint.core.backend import beside
 from adjoint.core.device import is_device, named, on_device
 from adjoint.core.elsewhere import Elsewhere, answer_names
 from adjoint.core.errors import ArgumentError, ShapeError
-from adjoint.core.types import Array, DType
+from adjoint.core.types import Array, Device, DType
 from adjoint.nn.parameter import Parameter
 from adjoint.tape.node import leaf
 from adjoint.tape.tensor import Tensor
@@ -203,11 +203,11 @@ class Module:
         """``to("cpu")``."""
         return self.to("cpu")
 
-    def cuda(self: Self, device: Any = "cuda") -> Self:
+    def cuda(self: Self, device: Device = "cuda") -> Self:
         """``to("cuda")``."""
         return self.to(f"cuda:{device}" if isinstance(device, int) else device)
 
-    def to(self: Self, dtype: DType = None, *, device: Any = None) -> Self:
+    def to(self: Self, dtype: DType = None, *, device: Device = None) -> Self:
         """Give every parameter and buffer another dtype (as `astype`), or move it to a device, or both.
 
         The parameters stay the same objects; their gradients are forgotten. Make the optimiser afterwards: it keeps

@@ -16,7 +16,7 @@ from adjoint.core.errors import ArgumentError, BatchedValueError, NotSupportedEr
 from adjoint.core.memory import NEW_A, NEW_K, axes_by, in_order, lies, lying_as
 from adjoint.core.op import call
 from adjoint.core.protocol import detached, in_graph
-from adjoint.core.types import Array, Axis, DType, Function, ShapeLike
+from adjoint.core.types import Array, Axis, Device, DType, Function, ShapeLike
 from adjoint.ops.elementwise.comparison import each_element
 from adjoint.ops.indexing.writing import created_like
 from adjoint.ops.shape.reshaping import as_assigned
@@ -54,7 +54,7 @@ def full_like(
     subok: bool = True,
     shape: ShapeLike = None,
     *,
-    device: Any = None,
+    device: Device = None,
 ) -> Array:
     """`numpy.full_like`; differentiable in `fill_value`."""
     dtype = np.result_type(a) if dtype is None else np.dtype(dtype)
@@ -86,7 +86,7 @@ def linspace(
     dtype: DType = None,
     axis: int = 0,
     *,
-    device: Any = None,
+    device: Device = None,
 ) -> Any:
     """`numpy.linspace`; differentiable in both ends."""
     num = operator.index(num)

@@ -110,7 +110,7 @@ def counted(state: dict[str, Any]) -> Any:
     return int(step) if isinstance(step, np.ndarray) else step
 
 
-def powered(base: float, t: Any) -> Any:
+def powered(base: float, t: Array) -> Any:
     """`base` to the `t`, by NumPy as in captured steps: Python's power is at times one bit away."""
     power = np.power(base, t)
     return float(power) if isinstance(power, np.generic) else power

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from adjoint.compiler.capture import capture_around, captured
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.pullbacks import Pullback
 from adjoint.core.trees import flatten, paths
+from adjoint.core.types import Function
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import Node, placeholder
 from adjoint.graph.source import Headings, Writer, source, users_line
@@ -19,8 +20,6 @@ from adjoint.graph.symbol import Symbol
 from adjoint.tape.modes import Observing
 from adjoint.tape.zeros.selected import Run
 from adjoint.transforms.reverse import value_and_grad, vjp
-
-Function = Callable[..., Any]
 
 
 def adjoint_source(f: Function, *args: Any, argnums: int | Sequence[int] = 0) -> str:

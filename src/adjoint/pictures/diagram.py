@@ -10,6 +10,7 @@ import numpy as np
 
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.op import Op
+from adjoint.core.types import DType, Index, ShapeLike
 from adjoint.graph.numpy_source import index_text, literal
 from adjoint.tape.inside import arrays
 from adjoint.tape.observers.lines import UsersPlace
@@ -133,7 +134,7 @@ def label_of(op: Op, args: Sequence[str | None], settings: Mapping[str, Any]) ->
     return _short(" ".join([name, *said]), 30)
 
 
-def _index(index: Any) -> str:
+def _index(index: Index) -> str:
     try:
         return index_text(index, lambda part: "…" if isinstance(part, np.ndarray) and part.size > 4 else _plain(part))
     except NotSupportedError:
@@ -165,7 +166,7 @@ def stands_in(vertex: Vertex, place: UsersPlace | None) -> None:
         vertex.module, vertex.at = place[0].co_qualname.split(".")[-2], place[1]
 
 
-def holds(shape: Any, dtype: Any) -> str:
+def holds(shape: ShapeLike, dtype: DType) -> str:
     """``float64[3, 4]``; ``any`` where nothing is fixed."""
     if shape is None:
         return "any"

@@ -9,7 +9,6 @@ Each module stands for SciPy's of that name, takes arrays and tensors alike, and
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import import_module
 from itertools import takewhile
 from operator import attrgetter
@@ -27,7 +26,7 @@ _OWN_WORDS = {
 }
 
 
-def twin(function: Function) -> Callable[..., Any] | None:
+def twin(function: Function) -> Function | None:
     """Our function that can be called wherever `function`, one of SciPy's, is; None if there is none.
 
     Without tensors it gives what SciPy's gives. For most it is the one of the same name here; `minimize`,

@@ -6,7 +6,7 @@ A of F by z, a constant, ``z ← z - A⁻¹ F(z)`` makes derivatives of one more
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from adjoint.batch.batched import Batched
 from adjoint.core.box import Box, raw
 from adjoint.core.errors import GradientError, NotSupportedError, ShapeError
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Function
 from adjoint.forward.dual import Dual
 from adjoint.tape.modes import no_grad
 from adjoint.tape.tensor import Tensor
@@ -23,7 +23,6 @@ from adjoint.transforms.custom_rules import Arrays, Derivative, carried_out, ope
 from adjoint.transforms.linear_solve import custom_linear_solve
 from adjoint.transforms.reverse import vjp
 
-Function = Callable[..., Any]
 DENSE = 256  # a larger system is solved by products only
 CLOSE = 1e-3  # a solution that Newton's step would move by more, relative to it or to 1, is none
 STEPS = 8  # of Newton's, at most, to the solution

@@ -21,11 +21,9 @@ from adjoint.arrays.python_number import as_python
 from adjoint.batch.batched import Batched
 from adjoint.core.box import Box, new_level
 from adjoint.core.errors import NotSupportedError
-from adjoint.core.types import Array, Tree
+from adjoint.core.types import Array, Function, Tree
 from adjoint.scipy.arrays import array
 from adjoint.scipy.attached import attached
-
-Function = Callable[..., Any]
 
 
 def assembled(value: Array) -> Array:

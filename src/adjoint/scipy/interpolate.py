@@ -240,7 +240,7 @@ def _spline_slopes(x: Array, y: Array, bc_type: Any) -> Array:
     return np.reshape(solve_banded((1, 1), np.stack([upper, main, lower]), flat), y.shape)
 
 
-def _end_row(condition: Array, h: Any, rise: Any, y: Array, side: float = 1.0) -> tuple[Any, Any, Any]:
+def _end_row(condition: Array, h: Array, rise: Any, y: Array, side: float = 1.0) -> tuple[Any, Any, Any]:
     """The equation at one end, seen from there: its coefficients for the two slopes, and its right side."""
     one = np.ones_like(h[0])
     if condition is None:

@@ -9,7 +9,7 @@ import numpy as np
 from adjoint.core.backend import is_foreign
 from adjoint.core.box import Box
 from adjoint.core.device import named
-from adjoint.core.types import Array, DType
+from adjoint.core.types import Array, Device, DType
 from adjoint.tape.tensor import Tensor
 
 
@@ -23,7 +23,7 @@ def _made(array: Array, requires_grad: bool, on: Any) -> Tensor:
     return made.requires_grad_() if requires_grad else made
 
 
-def zeros(*size: Any, dtype: DType = np.float64, requires_grad: bool = False, device: Any = "cpu") -> Tensor:
+def zeros(*size: Any, dtype: DType = np.float64, requires_grad: bool = False, device: Device = "cpu") -> Tensor:
     """A tensor of zeros: ``ad.zeros(2, 3)`` or ``ad.zeros((2, 3))``.
 
     Example:
@@ -34,18 +34,18 @@ def zeros(*size: Any, dtype: DType = np.float64, requires_grad: bool = False, de
     return _made(np.zeros(_size(size), dtype), requires_grad, device)
 
 
-def ones(*size: Any, dtype: DType = np.float64, requires_grad: bool = False, device: Any = "cpu") -> Tensor:
+def ones(*size: Any, dtype: DType = np.float64, requires_grad: bool = False, device: Device = "cpu") -> Tensor:
     """A tensor of ones; see `zeros`."""
     return _made(np.ones(_size(size), dtype), requires_grad, device)
 
 
-def empty(*size: Any, dtype: DType = np.float64, requires_grad: bool = False, device: Any = "cpu") -> Tensor:
+def empty(*size: Any, dtype: DType = np.float64, requires_grad: bool = False, device: Device = "cpu") -> Tensor:
     """A tensor to be written into; see `zeros`."""
     return _made(np.empty(_size(size), dtype), requires_grad, device)
 
 
 def full(
-    size: Any, fill_value: Array, *, dtype: DType = None, requires_grad: bool = False, device: Any = "cpu"
+    size: Any, fill_value: Array, *, dtype: DType = None, requires_grad: bool = False, device: Device = "cpu"
 ) -> Tensor:
     """A tensor of shape `size` with `fill_value` everywhere."""
     return _made(np.full(size, fill_value, dtype), requires_grad, device)
@@ -56,13 +56,13 @@ def eye(n: int, m: int | None = None, *, dtype: DType = np.float64, requires_gra
     return _made(np.eye(n, m, dtype=dtype), requires_grad, "cpu")
 
 
-def arange(*limits: Any, dtype: DType = None, requires_grad: bool = False, device: Any = "cpu") -> Tensor:
+def arange(*limits: Any, dtype: DType = None, requires_grad: bool = False, device: Device = "cpu") -> Tensor:
     """Numbers from a start up to an end, by a step: ``ad.arange(end)``, ``ad.arange(start, end, step)``."""
     return _made(np.arange(*limits, dtype=dtype), requires_grad, device)
 
 
 def linspace(
-    start: Any, end: Any, steps: int = 50, *, dtype: DType = None, requires_grad: bool = False, device: Any = "cpu"
+    start: Any, end: Any, steps: int = 50, *, dtype: DType = None, requires_grad: bool = False, device: Device = "cpu"
 ) -> Tensor:
     """`steps` numbers from `start` to `end`, both included; differentiable in both.
 
@@ -79,7 +79,7 @@ def from_numpy(array: np.ndarray) -> Tensor:
     return Tensor(array)
 
 
-def as_tensor(data: Any, dtype: DType = None, device: Any = None) -> Any:
+def as_tensor(data: Any, dtype: DType = None, device: Device = None) -> Any:
     """`data` as a tensor, which shares its memory if it is an array of `dtype`; a tensor of `dtype` is given back."""
     if isinstance(data, Box):
         return data.to(dtype, device=device)  # type: ignore[attr-defined]  # of arrays

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -18,7 +18,7 @@ from adjoint.core.types import Array, Function
 class Gate:
     """A function of arrays with a gradient rule of its own. Made by `adjoint.op`."""
 
-    def __init__(self, forward: Function, backward: Callable[..., Any] | None = None) -> None:
+    def __init__(self, forward: Function, backward: Function | None = None) -> None:
         self.forward = forward
         self.name = getattr(forward, "__name__", "gate").strip("_<>") or "gate"
         self.__name__, self.__doc__ = self.name, forward.__doc__
@@ -136,7 +136,7 @@ def _for_samples(rule: Function, name: str, values: Sequence[Any]) -> Any:
 def op(forward: Function, backward: Function) -> Gate: ...
 @overload
 def op(forward: Function) -> Gate: ...
-def op(forward: Function, backward: Callable[..., Any] | None = None) -> Gate:
+def op(forward: Function, backward: Function | None = None) -> Gate:
     """A gate of one's own: a forward function, and a backward function that gives its inputs' cotangents.
 
     Args:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from enum import Enum
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -13,6 +13,7 @@ from adjoint.arrays.like import CONVERSIONS, CREATIONS
 from adjoint.core.op import Op
 from adjoint.core.pullbacks import NO_RULE, NotDifferentiable
 from adjoint.core.registry import Composite, Entry, answer
+from adjoint.core.types import Function
 
 
 class Status(Enum):
@@ -118,7 +119,7 @@ def refusals(op: Op) -> dict[str, str]:
     }
 
 
-def namespaces() -> dict[str, dict[str, Callable[..., Any]]]:
+def namespaces() -> dict[str, dict[str, Function]]:
     """Every public function and class of NumPy's namespaces, and every ufunc of `scipy.special`, by name."""
     from scipy import special
 
@@ -128,7 +129,7 @@ def namespaces() -> dict[str, dict[str, Callable[..., Any]]]:
     return walked
 
 
-def _public(module: ModuleType) -> Iterator[tuple[str, Callable[..., Any]]]:
+def _public(module: ModuleType) -> Iterator[tuple[str, Function]]:
     for name in sorted(dir(module), key=lambda name: (name.lower(), name)):
         # `test` runs NumPy's own tests.
         if not name.startswith("_") and name != "test" and callable(found := getattr(module, name)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from enum import Enum
 from typing import Any
 
@@ -78,7 +78,7 @@ _ARGUMENTS = ((_VALUES,), (_VALUES, _VALUES), (_WHOLE,), (_WHOLE, _WHOLE), (_VAL
               (np.eye(2),), (np.array([1, 0], np.uint8),), (_WHOLE, np.array([2, 2])))  # fmt: skip
 
 
-def _calls(function: Any) -> Iterator[tuple[Callable[..., Any], list[Any]]]:
+def _calls(function: Any) -> Iterator[tuple[Function, list[Any]]]:
     """Sample calls as functions of arrays, and the arrays."""
     entry = answer(function)
     if entry is None or function.__name__.startswith("save"):

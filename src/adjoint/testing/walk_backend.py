@@ -14,7 +14,7 @@ from adjoint.core.op import Call
 from adjoint.core.protocol import detached
 from adjoint.core.registry import Entry
 from adjoint.core.trees import flatten
-from adjoint.core.types import Array, Tree
+from adjoint.core.types import Array, Function, Tree
 from adjoint.tape.tensor import Tensor
 from adjoint.testing.cases import carried_out, writes
 from adjoint.testing.samples import samples
@@ -49,7 +49,6 @@ WITHOUT: dict[str, str] = {
 }
 
 Move = Callable[[Any], Any]
-Function = Callable[..., Any]
 
 
 class Moved:

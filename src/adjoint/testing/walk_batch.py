@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from adjoint.core.errors import GradientMismatchError
 from adjoint.core.op import Op
 from adjoint.core.registry import Entry
 from adjoint.core.trees import flatten
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Function
 from adjoint.testing.cases import Case, case_of, outputs, writes
 from adjoint.testing.samples import samples
 from adjoint.testing.walk_forward import random_like
@@ -20,7 +20,6 @@ from adjoint.transforms.forward import jvp
 from adjoint.transforms.reverse import vjp
 
 Arrays = Sequence[Any]
-Function = Callable[..., Any]
 
 
 class Stack:

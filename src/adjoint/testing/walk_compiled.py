@@ -41,7 +41,7 @@ class Trial:
 
     def __init__(self, calls: Sequence[tuple[Stack, type[Any]]], special: bool) -> None:
         self.names = [f"{stack.name}, {dtype.__name__}" for stack, dtype in calls]
-        self.functions: list[Callable[..., Any]] = []
+        self.functions: list[Function] = []
         self.counts: list[int] = []  # of cotangents
         self.steps: list[float] = []  # between neighbouring numbers at 1
         rng, first, other = np.random.default_rng(0), [], []
@@ -84,7 +84,7 @@ class Kinds:
     def __init__(self, stacks: Sequence[Stack]) -> None:
         self.names: list[str] = []
         self.steps: list[float] = []
-        self._functions: list[Callable[..., Any]] = []
+        self._functions: list[Function] = []
         first, other = [], []
         for stack in stacks:
             for dtype in OTHER_DTYPES:

@@ -21,7 +21,7 @@ from adjoint.core.memory import axes_by, is_laid_out, shows
 from adjoint.core.op import Call
 from adjoint.core.registry import Entry
 from adjoint.core.trees import flatten
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Function
 from adjoint.graph.on_symbols import on_symbols
 from adjoint.testing.samples import samples
 from adjoint.transforms.batch import vmap
@@ -64,7 +64,7 @@ class Trial:
     def __init__(self, entry: Entry, sample: Call, layout: str) -> None:
         # Those that NumPy hands over; SciPy's written in Python do not.
         handed = [f for f in entry.answers if isinstance(f, np.ufunc) or f.__module__.startswith("numpy")]
-        self.function: Callable[..., Any] = handed[0] if handed else entry
+        self.function: Function = handed[0] if handed else entry
         self.name, self.layout = f"{entry.name}, {layout}", layout
         self.leaves, self.rebuild = flatten((sample.args, sample.kwargs))
         self.varying = [

@@ -17,22 +17,15 @@ from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, RuleError
 from adjoint.core.pullbacks import dtype_of, shape_of
 from adjoint.core.trees import flatten, is_leaf, matched, paths
-from adjoint.core.types import Array, Tree
+from adjoint.core.types import Array, Function, Tree
 from adjoint.tape.node import as_array
 from adjoint.transforms.custom_rules import Arrays, Derivative, carried_out, operations
-
-Function = Callable[..., Any]
 
 
 class Custom:
     """What `custom_vjp` and `custom_jvp` have in common: the function, and which of its arguments vary."""
 
     __name__: str
-
-    def __new__(cls, function: Any = None, nondiff_argnums: Any = ()) -> Any:
-        if function is None:  # a decorator with arguments
-            return lambda function: cls(function, nondiff_argnums)
-        return super().__new__(cls)
 
     def __init__(self, function: Function, nondiff_argnums: Sequence[int] | int) -> None:
         if not callable(function):

@@ -6,7 +6,7 @@ modes follows from a rule for the other one: the derivative is linear, so it can
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,12 +16,10 @@ from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, NotSupportedError, RuleError
 from adjoint.core.pullbacks import dtype_of
 from adjoint.core.trees import map_tree
-from adjoint.core.types import Array, Tree
+from adjoint.core.types import Array, Function, Tree
 from adjoint.transforms.calls import Call, Custom, fitting, taken, what
 from adjoint.transforms.custom_rules import Arrays, carried_out
 from adjoint.transforms.reverse import vjp
-
-Function = Callable[..., Any]
 
 
 def stop_gradient(tree: Tree) -> Any:
@@ -41,7 +39,16 @@ def stop_gradient(tree: Tree) -> Any:
     return map_tree(lambda x: x.detach() if isinstance(x, Box) else x, tree)  # type: ignore[attr-defined]  # every box has detach()
 
 
-class custom_vjp(Custom):  # noqa: N801 - used like a function, and JAX's name
+class _Decorator(Custom):
+    """A rule that is given above the function, with settings or without."""
+
+    def __new__(cls, function: Any = None, nondiff_argnums: Any = ()) -> Any:
+        if function is None:  # a decorator with arguments
+            return lambda function: cls(function, nondiff_argnums)
+        return super().__new__(cls)
+
+
+class custom_vjp(_Decorator):  # noqa: N801 - used like a function, and JAX's name
     """A function with a gradient rule of its own; a decorator.
 
     Args:
@@ -155,7 +162,7 @@ class _VjpCall(Call):
         return outs, pushed
 
 
-class custom_jvp(Custom):  # noqa: N801 - used like a function, and JAX's name
+class custom_jvp(_Decorator):  # noqa: N801 - used like a function, and JAX's name
     """A function with a forward rule of its own; a decorator.
 
     Args:

@@ -236,7 +236,7 @@ class _Samples:
         found = self.rule.backward(residual, self._boxed(gs, [True] * len(gs)), wanted)
         return [None if c is None else self._share(c, s) for c, s in zip(found, self.stacked, strict=True)]
 
-    def _share(self, c: Any, stacked: bool) -> Any:
+    def _share(self, c: Array, stacked: bool) -> Any:
         """The cotangent of an argument from those of its samples: their sum, if it is the same for all."""
         data, is_stacked = self._layers(c)
         if stacked:

@@ -7,7 +7,7 @@ away, and so is the cotangent of θ, ``-F_θᵀ λ`` with ``F_zᵀ λ = g``. How
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from adjoint.batch.batched import Batched
 from adjoint.core.box import raw
 from adjoint.core.errors import ArgumentError, DivergedError, GradientError, ShapeError
 from adjoint.core.trees import flatten, matched
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Function
 from adjoint.forward.dual import Dual
 from adjoint.tape.tensor import Tensor
 from adjoint.transforms.batch import vmap
@@ -27,7 +27,6 @@ from adjoint.transforms.forward import jvp
 from adjoint.transforms.linear_solve import Ravelled, custom_linear_solve
 from adjoint.transforms.reverse import vjp
 
-Function = Callable[..., Any]
 DENSE = 256  # a larger system is solved by products only
 
 

@@ -7,7 +7,7 @@ At each level the solution below is taken as it is. What varies at this level ma
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from adjoint.core.box import Box, outermost, raw, settled
 from adjoint.core.errors import NotSupportedError, RuleError
 from adjoint.core.pullbacks import dtype_of, shape_of
 from adjoint.core.trees import flatten
-from adjoint.core.types import Array, Tree
+from adjoint.core.types import Array, Function, Tree
 from adjoint.forward.dual import Dual
 from adjoint.forward.structure import Pattern
 from adjoint.tape.node import as_array
@@ -25,7 +25,6 @@ from adjoint.tape.tensor import Tensor
 from adjoint.transforms.custom_rules import Arrays, Derivative, carried_out, operations
 from adjoint.transforms.reverse import vjp
 
-Function = Callable[..., Any]
 Pair = tuple[Function, Function]
 
 

@@ -7,22 +7,19 @@ matrices" (1974).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
-from adjoint.core.types import Array, DType
+from adjoint.core.types import Array, DType, Function
 from adjoint.forward.structure import pattern_of
 from adjoint.transforms.arguments import one_of
 from adjoint.transforms.batch import vmap
 from adjoint.transforms.forward import jvp
 from adjoint.transforms.reverse import grad, vjp
 from adjoint.twin.follow import follow
-
-Function = Callable[..., Any]
 
 
 def sparsity(f: Function, argnums: int = 0) -> Function:

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any, overload
 
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError
-from adjoint.core.types import P, R, T
+from adjoint.core.types import Function, P, R, T, Tree
 from adjoint.twin.fresh import Call
 from adjoint.twin.policy import Patterns, forgets, package, patterns
 
 if TYPE_CHECKING:
     from adjoint.twin.twins import Depends, Twins
 
-Function = Callable[..., Any]
 
 _twins: dict[Patterns, Twins] = {}
 _by_home: dict[tuple[str, Patterns], Twins] = {}
@@ -142,7 +141,7 @@ def _root(twin: Function) -> Function:
     return rooted
 
 
-def _boxes(tree: Any) -> Iterable[Box]:
+def _boxes(tree: Tree) -> Iterable[Box]:
     """The boxes in nested containers, and in the attributes of objects one level down."""
     todo = [(tree, 0)]
     met: set[tuple[int, int]] = set()  # lists and dictionaries, which may hold themselves

@@ -12,6 +12,7 @@ import numpy as np
 from adjoint.arrays.layered import Layered
 from adjoint.arrays.python_number import as_numpy
 from adjoint.core.box import Box, outermost
+from adjoint.core.types import Function
 from adjoint.ops.indexing.writing import created_like
 from adjoint.tape.tensor import Tensor, wrap
 
@@ -37,7 +38,7 @@ class Call:
             return box
         return self._outer.find() if isinstance(self._outer, Call) else self._outer
 
-    def around(self, twin: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    def around(self, twin: Function, args: Any, kwargs: Any) -> Any:
         """Call `twin`; what is made meanwhile is of this call."""
         self._outer = _model.get()
         try:

@@ -14,6 +14,7 @@ import numpy as np
 
 from adjoint.arrays.python_number import PythonNumber
 from adjoint.core.box import Box
+from adjoint.core.types import Index
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.fresh import fresh
 from adjoint.twin.kinds import is_of, is_one_of, kind
@@ -161,7 +162,7 @@ class Hooks:
         """``o.name += value``, or another operator that works in place."""
         self.set(o, name, operator(self.attribute(o, name), value))
 
-    def update_item(self, o: Any, index: Any, operator: Hook, value: Any) -> None:
+    def update_item(self, o: Any, index: Index, operator: Hook, value: Any) -> None:
         """``o[index] += value``, or another operator that works in place."""
         o = self.items(o)
         o[index] = operator(o[index], value)
@@ -204,11 +205,11 @@ class _Items:
     def __init__(self, o: Any, method: Callable[[type, str], Hook | None]) -> None:
         self._o, self._method = o, method
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Index) -> Any:
         twin = self._method(type(self._o), "__getitem__")
         return self._o[index] if twin is None else twin(self._o, index)
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: Index, value: Any) -> None:
         twin = self._method(type(self._o), "__setitem__")
         if twin is None:
             self._o[index] = value

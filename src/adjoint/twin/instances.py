@@ -7,12 +7,13 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+from adjoint.core.types import Function
 from adjoint.twin.fresh import fresh
 
 Twin = Callable[[FunctionType], Callable[..., Any]]
 
 
-def maker(cls: type, twin: Twin) -> Callable[..., Any] | None:
+def maker(cls: type, twin: Twin) -> Function | None:
     """What makes instances of `cls` with the twins of its methods; None where `cls` itself does."""
     if type(cls).__call__ is not type.__call__:  # a metaclass that makes instances itself
         return None
@@ -35,7 +36,7 @@ def maker(cls: type, twin: Twin) -> Callable[..., Any] | None:
     return make
 
 
-def _dataclass(cls: type, begin: FunctionType, twin: Twin) -> Callable[..., Any] | None:
+def _dataclass(cls: type, begin: FunctionType, twin: Twin) -> Function | None:
     """As `dataclasses` writes it: the fields are set, then ``__post_init__`` is called."""
     after: Any = getattr(cls, "__post_init__", None)
     fields = [f for f in dataclasses.fields(cls) if f.default_factory is not dataclasses.MISSING]

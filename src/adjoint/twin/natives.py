@@ -9,8 +9,7 @@ from types import BuiltinFunctionType
 from typing import Any
 
 from adjoint.core.box import Box
-
-Function = Callable[..., Any]
+from adjoint.core.types import Function
 
 #: Builtins that ask one method of their first argument, and the method.
 ASKING = {

@@ -9,9 +9,8 @@ import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError
+from adjoint.core.types import Array, Device, Function
 from adjoint.tape.tensor import wrap
-
-Array = Any
 
 
 def boxed(result: Any) -> Array:
@@ -24,10 +23,10 @@ def each(results: Any) -> tuple[Array, ...]:
     return tuple(map(boxed, results))
 
 
-def boxing(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+def boxing(function: Function, name: str) -> Function:
     """`function` with constant results, where they are arrays, as tensors."""
 
-    def of_tensors(*args: Any, **kwargs: Any) -> Any:
+    def of_tensors(*args: Any, **kwargs: Any) -> Array:
         result = function(*args, **kwargs)
         return boxed(result) if isinstance(result, np.ndarray | np.generic) else result
 
@@ -36,30 +35,30 @@ def boxing(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     return of_tensors
 
 
-def plain(x: Any) -> Any:
+def plain(x: Array) -> Array:
     """The numbers of an array that no gradient flows through, such as positions and repetitions."""
     return x.numpy() if isinstance(x, Box) else x  # type: ignore[attr-defined]  # every box has numpy()
 
 
-def on_cpu(device: Any) -> None:
+def on_cpu(device: Device) -> None:
     """Refuse every device but the one that there is."""
     if device not in (None, "cpu"):
         raise ArgumentError(f"adjoint's tensors live on device 'cpu'; got device={device!r}. Leave it out")
 
 
-def unary(function: Callable[..., Any], name: str) -> Callable[..., Array]:
+def unary(function: Function, name: str) -> Callable[..., Array]:
     """An elementwise function of one array: NumPy's `function`, under the standard's `name`."""
 
-    def of_one(x: Any, /) -> Array:
+    def of_one(x: Array, /) -> Array:
         return boxed(function(x))
 
     return _named(of_one, function, name)
 
 
-def binary(function: Callable[..., Any], name: str) -> Callable[..., Array]:
+def binary(function: Function, name: str) -> Callable[..., Array]:
     """An elementwise function of two arrays, or of an array and a number."""
 
-    def of_two(x1: Any, x2: Any, /) -> Array:
+    def of_two(x1: Array, x2: Array, /) -> Array:
         return boxed(function(x1, x2))
 
     return _named(of_two, function, name)

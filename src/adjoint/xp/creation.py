@@ -9,14 +9,15 @@ import numpy as np
 from adjoint.core.box import Box
 from adjoint.core.device import exchanged
 from adjoint.core.errors import ArgumentError
+from adjoint.core.types import Array, Device, DType
 from adjoint.ops.creation import full_like as full_like_of
 from adjoint.tape.tensor import Tensor
-from adjoint.xp.arrays import Array, boxed, each, on_cpu
+from adjoint.xp.arrays import boxed, each, on_cpu
 
 Shape = int | tuple[int, ...]
 
 
-def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Array:
+def asarray(obj: Any, /, *, dtype: DType = None, device: Device = None, copy: bool | None = None) -> Array:
     """`obj` as a tensor: one that is a tensor already stays what it is, history included.
 
     Args:
@@ -58,11 +59,11 @@ def _joined(obj: Any) -> Any:
     return np.stack([_joined(o) for o in obj]) if isinstance(obj, list | tuple) else obj
 
 
-def _cast(x: Any, dtype: Any) -> Array:
+def _cast(x: Array, dtype: DType) -> Array:
     return x if dtype is None else x.astype(np.dtype(dtype), copy=False)
 
 
-def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
+def from_dlpack(x: Array, /, *, device: Device = None, copy: bool | None = None) -> Array:
     """A tensor that shares the memory of an array of another library; one on a GPU is copied there, and is CuPy's.
 
     Args:
@@ -86,29 +87,29 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     return shared if device is None else shared.to(device=device)
 
 
-def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None) -> Array:
+def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: DType = None, device: Device = None) -> Array:
     on_cpu(device)
     start, stop = (0, start) if stop is None else (start, stop)
     arange_of: Any = np.arange  # its overloads know no Any
     return boxed(arange_of(*(np.asarray(x)[()] for x in (start, stop, step)), dtype))
 
 
-def empty(shape: Shape, *, dtype: Any = None, device: Any = None) -> Array:
+def empty(shape: Shape, *, dtype: DType = None, device: Device = None) -> Array:
     on_cpu(device)
     return boxed(np.empty(shape, dtype))
 
 
-def zeros(shape: Shape, *, dtype: Any = None, device: Any = None) -> Array:
+def zeros(shape: Shape, *, dtype: DType = None, device: Device = None) -> Array:
     on_cpu(device)
     return boxed(np.zeros(shape, dtype))
 
 
-def ones(shape: Shape, *, dtype: Any = None, device: Any = None) -> Array:
+def ones(shape: Shape, *, dtype: DType = None, device: Device = None) -> Array:
     on_cpu(device)
     return boxed(np.ones(shape, dtype))
 
 
-def full(shape: Shape, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Array:
+def full(shape: Shape, fill_value: Any, *, dtype: DType = None, device: Device = None) -> Array:
     """An array of `fill_value`, which may be a tensor; the gradient flows to it."""
     on_cpu(device)
     if isinstance(fill_value, Box):
@@ -118,29 +119,29 @@ def full(shape: Shape, fill_value: Any, *, dtype: Any = None, device: Any = None
     return boxed(np.full(shape, fill_value, dtype))
 
 
-def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Array:
+def empty_like(x: Array, /, *, dtype: DType = None, device: Device = None) -> Array:
     return empty(x.shape, dtype=x.dtype if dtype is None else dtype, device=device)
 
 
-def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Array:
+def zeros_like(x: Array, /, *, dtype: DType = None, device: Device = None) -> Array:
     return zeros(x.shape, dtype=x.dtype if dtype is None else dtype, device=device)
 
 
-def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Array:
+def ones_like(x: Array, /, *, dtype: DType = None, device: Device = None) -> Array:
     return ones(x.shape, dtype=x.dtype if dtype is None else dtype, device=device)
 
 
-def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Array:
+def full_like(x: Array, /, fill_value: Any, *, dtype: DType = None, device: Device = None) -> Array:
     return full(x.shape, fill_value, dtype=x.dtype if dtype is None else dtype, device=device)
 
 
-def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None) -> Array:
+def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: DType = None, device: Device = None) -> Array:
     on_cpu(device)
     return boxed(np.eye(n_rows, n_cols, k, float if dtype is None else dtype))
 
 
 def linspace(
-    start: Any, stop: Any, /, num: int, *, dtype: Any = None, device: Any = None, endpoint: bool = True
+    start: Any, stop: Any, /, num: int, *, dtype: DType = None, device: Device = None, endpoint: bool = True
 ) -> Array:
     """`numpy.linspace`; differentiable in both ends."""
     on_cpu(device)
@@ -151,9 +152,9 @@ def meshgrid(*arrays: Any, indexing: Literal["xy", "ij"] = "xy") -> list[Array]:
     return list(each(np.meshgrid(*arrays, indexing=indexing)))
 
 
-def tril(x: Any, /, *, k: int = 0) -> Array:
+def tril(x: Array, /, *, k: int = 0) -> Array:
     return boxed(np.tril(x, k))
 
 
-def triu(x: Any, /, *, k: int = 0) -> Array:
+def triu(x: Array, /, *, k: int = 0) -> Array:
     return boxed(np.triu(x, k))

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint.core.box import Box
-from adjoint.xp.arrays import Array, boxed, on_cpu
+from adjoint.core.types import Array, Device, DType
+from adjoint.xp.arrays import boxed, on_cpu
 
 bool = np.dtype(np.bool_)
 int8, int16, int32, int64 = (np.dtype(f"i{n}") for n in (1, 2, 4, 8))
@@ -17,12 +18,12 @@ float32, float64 = np.dtype("f4"), np.dtype("f8")
 complex64, complex128 = np.dtype("c8"), np.dtype("c16")
 
 
-def _dtype_of(x: Any) -> Any:
+def _dtype_of(x: Array) -> Any:
     """The dtype of an array; a dtype as it is."""
     return x.dtype if isinstance(x, Box | np.ndarray) else x  # type: ignore[union-attr]  # every box has a dtype
 
 
-def astype(x: Any, dtype: Any, /, *, copy: builtins.bool = True, device: Any = None) -> Array:
+def astype(x: Array, dtype: DType, /, *, copy: builtins.bool = True, device: Device = None) -> Array:
     """`x` in another dtype; to integers and truth values, a constant."""
     on_cpu(device)
     if not copy and x.dtype == dtype:
@@ -51,15 +52,15 @@ def finfo(type: Any, /) -> FloatInfo:
     return FloatInfo(found.bits, eps, most, least, normal, found.dtype)
 
 
-def iinfo(type: Any, /) -> Any:
+def iinfo(type: Any, /) -> Array:
     return np.iinfo(_dtype_of(type))
 
 
-def isdtype(dtype: Any, kind: Any) -> builtins.bool:
+def isdtype(dtype: DType, kind: Any) -> builtins.bool:
     return np.isdtype(np.dtype(dtype), kind)
 
 
-def result_type(*arrays_and_dtypes: Any) -> Any:
+def result_type(*arrays_and_dtypes: Any) -> Array:
     return np.result_type(*map(_dtype_of, arrays_and_dtypes))
 
 

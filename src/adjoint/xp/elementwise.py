@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.xp.arrays import Array, binary, boxed, unary
+from adjoint.core.types import Array
+from adjoint.xp.arrays import binary, boxed, unary
 
 abs = unary(np.abs, "abs")
 acos = unary(np.arccos, "acos")
@@ -76,7 +77,7 @@ tanh = unary(np.tanh, "tanh")
 trunc = unary(np.trunc, "trunc")
 
 
-def clip(x: Any, /, min: Any = None, max: Any = None) -> Array:
+def clip(x: Array, /, min: Any = None, max: Any = None) -> Array:
     """`numpy.clip`; without bounds, a copy."""
     if min is None and max is None:
         return boxed(np.copy(x))

@@ -7,7 +7,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from adjoint.xp.arrays import Array, boxed, each, plain
+from adjoint.core.types import Array, DType
+from adjoint.xp.arrays import boxed, each, plain
 
 Axes = int | tuple[int, ...] | None
 
@@ -38,103 +39,103 @@ class SVDResult(NamedTuple):
     Vh: Array
 
 
-def matmul(x1: Any, x2: Any, /) -> Array:
+def matmul(x1: Array, x2: Array, /) -> Array:
     return boxed(np.matmul(x1, x2))
 
 
-def matrix_transpose(x: Any, /) -> Array:
+def matrix_transpose(x: Array, /) -> Array:
     return boxed(np.matrix_transpose(x))
 
 
-def tensordot(x1: Any, x2: Any, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> Array:
+def tensordot(x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> Array:
     return boxed(np.tensordot(x1, x2, axes))
 
 
-def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
+def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     vecdot_of: Any = np.linalg.vecdot  # its overloads know no axis
     return boxed(vecdot_of(x1, x2, axis=axis))
 
 
-def cholesky(x: Any, /, *, upper: bool = False) -> Array:
+def cholesky(x: Array, /, *, upper: bool = False) -> Array:
     return boxed(np.linalg.cholesky(x, upper=upper))
 
 
-def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
+def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     return boxed(np.linalg.cross(x1, x2, axis=axis))
 
 
-def det(x: Any, /) -> Array:
+def det(x: Array, /) -> Array:
     return boxed(np.linalg.det(x))
 
 
-def diagonal(x: Any, /, *, offset: int = 0) -> Array:
+def diagonal(x: Array, /, *, offset: int = 0) -> Array:
     return boxed(np.linalg.diagonal(x, offset=offset))
 
 
-def eig(x: Any, /) -> EigResult:
+def eig(x: Array, /) -> EigResult:
     return EigResult(*each(np.linalg.eig(x)))
 
 
-def eigvals(x: Any, /) -> Array:
+def eigvals(x: Array, /) -> Array:
     return boxed(np.linalg.eigvals(x))
 
 
-def eigh(x: Any, /) -> EighResult:
+def eigh(x: Array, /) -> EighResult:
     return EighResult(*each(np.linalg.eigh(x)))
 
 
-def eigvalsh(x: Any, /) -> Array:
+def eigvalsh(x: Array, /) -> Array:
     return boxed(np.linalg.eigvalsh(x))
 
 
-def inv(x: Any, /) -> Array:
+def inv(x: Array, /) -> Array:
     return boxed(np.linalg.inv(x))
 
 
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
+def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
     return boxed(np.linalg.matrix_norm(x, keepdims=keepdims, ord=ord))
 
 
-def matrix_power(x: Any, n: int, /) -> Array:
+def matrix_power(x: Array, n: int, /) -> Array:
     return boxed(np.linalg.matrix_power(x, n))
 
 
-def matrix_rank(x: Any, /, *, rtol: Any = None) -> Array:
+def matrix_rank(x: Array, /, *, rtol: Any = None) -> Array:
     return boxed(np.linalg.matrix_rank(plain(x), rtol=plain(rtol)))
 
 
-def outer(x1: Any, x2: Any, /) -> Array:
+def outer(x1: Array, x2: Array, /) -> Array:
     return boxed(np.linalg.outer(x1, x2))
 
 
-def pinv(x: Any, /, *, rtol: Any = None) -> Array:
+def pinv(x: Array, /, *, rtol: Any = None) -> Array:
     return boxed(np.linalg.pinv(x) if rtol is None else np.linalg.pinv(x, rtol=plain(rtol)))
 
 
-def qr(x: Any, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult:
+def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult:
     return QRResult(*each(np.linalg.qr(x, mode)))
 
 
-def slogdet(x: Any, /) -> SlogdetResult:
+def slogdet(x: Array, /) -> SlogdetResult:
     return SlogdetResult(*each(np.linalg.slogdet(x)))
 
 
-def solve(x1: Any, x2: Any, /) -> Array:
+def solve(x1: Array, x2: Array, /) -> Array:
     return boxed(np.linalg.solve(x1, x2))
 
 
-def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult:
+def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
     return SVDResult(*each(np.linalg.svd(x, full_matrices)))
 
 
-def svdvals(x: Any, /) -> Array:
+def svdvals(x: Array, /) -> Array:
     return boxed(np.linalg.svdvals(x))
 
 
-def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Array:
+def trace(x: Array, /, *, offset: int = 0, dtype: DType = None) -> Array:
     return boxed(np.linalg.trace(x, offset=offset, dtype=dtype))
 
 
-def vector_norm(x: Any, /, *, axis: Axes = None, keepdims: bool = False, ord: float = 2) -> Array:
+def vector_norm(x: Array, /, *, axis: Axes = None, keepdims: bool = False, ord: float = 2) -> Array:
     norm_of: Any = np.linalg.vector_norm  # its overloads know no None
     return boxed(norm_of(x, axis=axis, keepdims=keepdims, ord=ord))

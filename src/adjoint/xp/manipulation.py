@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.xp.arrays import Array, boxed, each, plain
+from adjoint.core.types import Array
+from adjoint.xp.arrays import boxed, each, plain
 
 Axis = int | tuple[int, ...]
 
@@ -20,7 +21,7 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     return np.broadcast_shapes(*shapes)
 
 
-def broadcast_to(x: Any, /, shape: tuple[int, ...]) -> Array:
+def broadcast_to(x: Array, /, shape: tuple[int, ...]) -> Array:
     return boxed(np.broadcast_to(x, shape))
 
 
@@ -28,35 +29,35 @@ def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Array:
     return boxed(np.concatenate(arrays, axis=axis))
 
 
-def expand_dims(x: Any, /, axis: int | tuple[int, ...] = 0) -> Array:
+def expand_dims(x: Array, /, axis: int | tuple[int, ...] = 0) -> Array:
     return boxed(np.expand_dims(x, axis))
 
 
-def flip(x: Any, /, *, axis: Axis | None = None) -> Array:
+def flip(x: Array, /, *, axis: Axis | None = None) -> Array:
     return boxed(np.flip(x, axis))
 
 
-def moveaxis(x: Any, source: Axis, destination: Axis, /) -> Array:
+def moveaxis(x: Array, source: Axis, destination: Axis, /) -> Array:
     return boxed(np.moveaxis(x, source, destination))
 
 
-def permute_dims(x: Any, /, axes: tuple[int, ...]) -> Array:
+def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
     return boxed(np.permute_dims(x, axes))
 
 
-def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Array:
+def repeat(x: Array, repeats: Any, /, *, axis: int | None = None) -> Array:
     return boxed(np.repeat(x, plain(repeats), axis))
 
 
-def reshape(x: Any, /, shape: tuple[int, ...], *, copy: bool | None = None) -> Array:
+def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) -> Array:
     return boxed(np.reshape(x, shape, copy=copy))
 
 
-def roll(x: Any, /, shift: Axis, *, axis: Axis | None = None) -> Array:
+def roll(x: Array, /, shift: Axis, *, axis: Axis | None = None) -> Array:
     return boxed(np.roll(x, shift, axis))
 
 
-def squeeze(x: Any, /, axis: Axis) -> Array:
+def squeeze(x: Array, /, axis: Axis) -> Array:
     return boxed(np.squeeze(x, axis))
 
 
@@ -64,17 +65,17 @@ def stack(arrays: Sequence[Any], /, *, axis: int = 0) -> Array:
     return boxed(np.stack(arrays, axis=axis))
 
 
-def tile(x: Any, repetitions: tuple[int, ...], /) -> Array:
+def tile(x: Array, repetitions: tuple[int, ...], /) -> Array:
     return boxed(np.tile(x, repetitions))
 
 
-def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:
+def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
     return each(np.unstack(x, axis=axis))
 
 
-def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Array:
+def take(x: Array, indices: Any, /, *, axis: int | None = None) -> Array:
     return boxed(np.take(x, plain(indices), axis=axis))
 
 
-def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Array:
+def take_along_axis(x: Array, indices: Any, /, *, axis: int = -1) -> Array:
     return boxed(np.take_along_axis(x, plain(indices), axis=axis))

@@ -6,7 +6,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from adjoint.xp.arrays import Array, boxed, each, plain
+from adjoint.core.types import Array
+from adjoint.xp.arrays import boxed, each, plain
 
 
 class UniqueAllResult(NamedTuple):
@@ -26,36 +27,36 @@ class UniqueInverseResult(NamedTuple):
     inverse_indices: Array
 
 
-def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
+def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
     return boxed(np.argmax(x, axis=axis, keepdims=keepdims))
 
 
-def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
+def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
     return boxed(np.argmin(x, axis=axis, keepdims=keepdims))
 
 
-def count_nonzero(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Array:
+def count_nonzero(x: Array, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Array:
     return boxed(np.count_nonzero(x, axis=axis, keepdims=keepdims))
 
 
-def nonzero(x: Any, /) -> tuple[Array, ...]:
+def nonzero(x: Array, /) -> tuple[Array, ...]:
     return each(np.nonzero(x))
 
 
-def searchsorted(x1: Any, x2: Any, /, *, side: Literal["left", "right"] = "left", sorter: Any = None) -> Array:
+def searchsorted(x1: Array, x2: Array, /, *, side: Literal["left", "right"] = "left", sorter: Any = None) -> Array:
     return boxed(np.searchsorted(plain(x1), plain(x2), side, plain(sorter)))
 
 
-def where(condition: Any, x1: Any, x2: Any, /) -> Array:
+def where(condition: Any, x1: Array, x2: Array, /) -> Array:
     """`numpy.where`; what is not selected gets a gradient of exactly 0."""
     return boxed(np.where(condition, x1, x2))
 
 
-def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Array:
+def isin(x1: Array, x2: Array, /, *, invert: bool = False) -> Array:
     return boxed(np.isin(plain(x1), plain(x2), invert=invert))
 
 
-def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
+def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
     values = plain(x)
     if not descending:
         return boxed(np.argsort(values, axis=axis, stable=stable))
@@ -64,28 +65,28 @@ def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool
     return boxed(values.shape[axis] - 1 - order)
 
 
-def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
+def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
     """The elements of `x` in order; each keeps its gradient."""
     order = argsort(x, axis=axis, descending=descending, stable=stable)
     return boxed(np.take_along_axis(x, plain(order), axis=axis))
 
 
-def unique_all(x: Any, /) -> UniqueAllResult:
+def unique_all(x: Array, /) -> UniqueAllResult:
     """The unique elements, where each was first, and how often it was; the first gets the gradient."""
     found = np.unique_all(plain(x))
     values = boxed(np.take(x, found.indices))
     return UniqueAllResult(values, *each((found.indices, found.inverse_indices, found.counts)))
 
 
-def unique_counts(x: Any, /) -> UniqueCountsResult:
+def unique_counts(x: Array, /) -> UniqueCountsResult:
     found = unique_all(x)
     return UniqueCountsResult(found.values, found.counts)
 
 
-def unique_inverse(x: Any, /) -> UniqueInverseResult:
+def unique_inverse(x: Array, /) -> UniqueInverseResult:
     found = unique_all(x)
     return UniqueInverseResult(found.values, found.inverse_indices)
 
 
-def unique_values(x: Any, /) -> Array:
+def unique_values(x: Array, /) -> Array:
     return unique_all(x).values

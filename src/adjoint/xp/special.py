@@ -6,16 +6,15 @@ writes the function in terms of the namespace, or converts the tensor to an arra
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 from adjoint.core.op import Op
 from adjoint.core.registry import answer
+from adjoint.core.types import Function
 from adjoint.xp.arrays import boxing
 
 
-def __getattr__(name: str) -> Callable[..., Any]:
+def __getattr__(name: str) -> Function:
     found = None if name.startswith("_") else _function(name)
     if found is None:
         raise AttributeError(f"module 'adjoint.xp.special' has no attribute {name!r}")
@@ -23,7 +22,7 @@ def __getattr__(name: str) -> Callable[..., Any]:
 
 
 @cache
-def _function(name: str) -> Callable[..., Any] | None:
+def _function(name: str) -> Function | None:
     from scipy import special
 
     theirs = getattr(special, name, None)

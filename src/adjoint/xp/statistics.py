@@ -6,55 +6,60 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.xp.arrays import Array, boxed
+from adjoint.core.types import Array, DType
+from adjoint.xp.arrays import boxed
 
 Axes = int | tuple[int, ...] | None
 
 
-def all(x: Any, /, *, axis: Axes = None, keepdims: bool = False) -> Array:
+def all(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Array:
     return boxed(np.all(x, axis=axis, keepdims=keepdims))
 
 
-def any(x: Any, /, *, axis: Axes = None, keepdims: bool = False) -> Array:
+def any(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Array:
     return boxed(np.any(x, axis=axis, keepdims=keepdims))
 
 
-def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Array:
+def diff(x: Array, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Array:
     ends = {name: end for name, end in (("prepend", prepend), ("append", append)) if end is not None}
     return boxed(np.diff(x, n, axis, **ends))
 
 
-def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Array:
+def cumulative_sum(
+    x: Array, /, *, axis: int | None = None, dtype: DType = None, include_initial: bool = False
+) -> Array:
     return boxed(np.cumulative_sum(x, axis=axis, dtype=dtype, include_initial=include_initial))
 
 
-def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Array:
+def cumulative_prod(
+    x: Array, /, *, axis: int | None = None, dtype: DType = None, include_initial: bool = False
+) -> Array:
     return boxed(np.cumulative_prod(x, axis=axis, dtype=dtype, include_initial=include_initial))
 
 
-def max(x: Any, /, *, axis: Axes = None, keepdims: bool = False) -> Array:
+def max(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Array:
     return boxed(np.max(x, axis=axis, keepdims=keepdims))
 
 
-def mean(x: Any, /, *, axis: Axes = None, keepdims: bool = False) -> Array:
+def mean(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Array:
     return boxed(np.mean(x, axis=axis, keepdims=keepdims))
 
 
-def min(x: Any, /, *, axis: Axes = None, keepdims: bool = False) -> Array:
+def min(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Array:
     return boxed(np.min(x, axis=axis, keepdims=keepdims))
 
 
-def prod(x: Any, /, *, axis: Axes = None, dtype: Any = None, keepdims: bool = False) -> Array:
+def prod(x: Array, /, *, axis: Axes = None, dtype: DType = None, keepdims: bool = False) -> Array:
     return boxed(np.prod(x, axis=axis, dtype=dtype, keepdims=keepdims))
 
 
-def std(x: Any, /, *, axis: Axes = None, correction: float = 0.0, keepdims: bool = False) -> Array:
+def std(x: Array, /, *, axis: Axes = None, correction: float = 0.0, keepdims: bool = False) -> Array:
     return boxed(np.std(x, axis=axis, ddof=correction, keepdims=keepdims))
 
 
-def sum(x: Any, /, *, axis: Axes = None, dtype: Any = None, keepdims: bool = False) -> Array:
+def sum(x: Array, /, *, axis: Axes = None, dtype: DType = None, keepdims: bool = False) -> Array:
     return boxed(np.sum(x, axis=axis, dtype=dtype, keepdims=keepdims))
 
 
-def var(x: Any, /, *, axis: Axes = None, correction: float = 0.0, keepdims: bool = False) -> Array:
+def var(x: Array, /, *, axis: Axes = None, correction: float = 0.0, keepdims: bool = False) -> Array:
     return boxed(np.var(x, axis=axis, ddof=correction, keepdims=keepdims))

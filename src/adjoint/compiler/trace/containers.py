@@ -16,6 +16,7 @@ from adjoint.compiler.trace.carried import rows_in
 from adjoint.compiler.trace.guards import PLAIN, AttributeBinding, Binding
 from adjoint.compiler.trace.outside import MISSING, Closed, DictView, Method, Outside, is_users, lookup
 from adjoint.core.box import Box
+from adjoint.core.types import ShapeLike
 from adjoint.graph.symbol import Number, Symbol
 
 SEQUENCES, MAPPINGS = (list, deque), (dict, OrderedDict, defaultdict)
@@ -186,7 +187,7 @@ class Containers(Attributes):
             return w
         raise self.refuse("it takes keywords from something that is no dictionary")
 
-    def iter(self, w: Any, shape: Any = None) -> Iterator[Any]:
+    def iter(self, w: Any, shape: ShapeLike = None) -> Iterator[Any]:
         """What a loop goes through."""
         each = self.lazy(w)
         return each if shape is None else (self.unpack(x, shape) for x in each)
@@ -196,7 +197,7 @@ class Containers(Attributes):
         self.begun.append(weakref.ref(g))
         return g
 
-    def unpack(self, x: Any, shape: Any) -> Any:
+    def unpack(self, x: Any, shape: ShapeLike) -> Any:
         """A value as it is taken apart."""
         if shape is None:
             return x

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from adjoint.compiler.trace.values import has_box
+from adjoint.core.types import Function
 from adjoint.graph.symbol import LEVEL, Number, Symbol
 
 
-def in_form(g: Callable[..., Any], values: Sequence[Any], named: dict[str, Any], found: Any) -> Any:
+def in_form(g: Function, values: Sequence[Any], named: dict[str, Any], found: Any) -> Any:
     """`found`, which `g` gave for symbols, as what `g` gives for their values."""
     whole = found if isinstance(found, tuple) else (found,)
     if not any(type(x) is Symbol and not np.ndim(x.value) for x in whole) or "out" in named:

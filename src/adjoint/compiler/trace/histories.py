@@ -7,7 +7,7 @@ where they do in that twin.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from sys import getrefcount
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from adjoint.compiler.trace.outside import Method, Outside
 from adjoint.compiler.trace.values import Values
 from adjoint.core.box import Box, outermost
+from adjoint.core.types import Function, Tree
 from adjoint.graph.drawing import Drawing
 from adjoint.graph.node import constant
 from adjoint.graph.symbol import LEVEL, Symbol
@@ -63,7 +64,7 @@ class Histories(Values):
 
     # -- What is called instead -------------------------------------------------------------------------
 
-    def stands_for(self, original: Any, values: Any) -> Callable[..., Any] | None:
+    def stands_for(self, original: Any, values: Any) -> Function | None:
         """What is called in place of `original`, where there are histories among `values`."""
         if not self.histories or not any(map(has_history, values)):
             return None
@@ -101,7 +102,7 @@ class Histories(Values):
         like = next((box for model in self.models if (box := outermost(list(self._boxes(model)))) is not None), None)
         return wrap(value, None, 0) if like is None else constant_like(like, value)
 
-    def _boxes(self, tree: Any) -> Iterator[Box]:
+    def _boxes(self, tree: Tree) -> Iterator[Box]:
         """The boxes with histories in what a function was given, and in attributes that were set meanwhile."""
         if isinstance(tree, Box):
             if not isinstance(tree, Symbol):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dis
 import types
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from adjoint.compiler.trace.pythons import SPECIAL
 from adjoint.core.box import Box
 from adjoint.core.op import Op
 from adjoint.core.registry import Composite
+from adjoint.core.types import Function
 
 if TYPE_CHECKING:
     from adjoint.compiler.trace.calls import Calls
@@ -26,7 +26,7 @@ _LIVE = IMPURE | {"random", "compile", "capture", "io", "data", "train", "save_o
 _FUNCTIONS = (types.FunctionType, types.ModuleType, np.ufunc, type(np.where), type, Op, Composite)
 
 
-def without_source(door: Calls, frame: Frame, why: str) -> Callable[..., Any]:
+def without_source(door: Calls, frame: Frame, why: str) -> Function:
     """A function of the same code, whose globals and closure are what stands for them.
 
     The code does not go through the door, so what it does there has to be harmless: it reads arrays, tensors, numbers
@@ -42,7 +42,7 @@ def without_source(door: Calls, frame: Frame, why: str) -> Callable[..., Any]:
     made.__defaults__ = _plain(door, function.__defaults__ or (), why)
     named = function.__kwdefaults__ or {}
     made.__kwdefaults__ = dict(zip(named, _plain(door, tuple(named.values()), why), strict=True))
-    called: Callable[..., Any] = door.made(lambda *args, **kwargs: door.of_ours(made, args, kwargs))
+    called: Function = door.made(lambda *args, **kwargs: door.of_ours(made, args, kwargs))
     return called
 
 

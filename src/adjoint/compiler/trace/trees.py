@@ -11,6 +11,7 @@ from adjoint.compiler.trace.guards import PLAIN
 from adjoint.compiler.trace.outside import Closed, Method, Outside, is_users
 from adjoint.core import trees
 from adjoint.core.box import Box
+from adjoint.core.types import Tree
 
 if TYPE_CHECKING:
     from adjoint.compiler.trace.pythons import Pythons
@@ -28,7 +29,7 @@ def is_spec(x: Any) -> bool:
     return library is not None and type(x) is library.PyTreeSpec
 
 
-def flatten(door: Pythons, tree: Any) -> Any:
+def flatten(door: Pythons, tree: Tree) -> Any:
     """Ours: the leaves, and what puts leaves together."""
     x = plain(door, tree, True)
     leaves, rebuild = door.native(trees.flatten, (x,), {})
@@ -39,7 +40,7 @@ def flatten(door: Pythons, tree: Any) -> Any:
     return leaves, Method(spec, "unflatten")
 
 
-def is_leaf(door: Pythons, tree: Any) -> bool:
+def is_leaf(door: Pythons, tree: Tree) -> bool:
     """Ours: whether it is one array or number."""
     return not isinstance(tree, Closed) and trees.is_leaf(tree)
 
@@ -97,7 +98,7 @@ def plain(door: Pythons, x: Any, ours: bool) -> Any:
     raise door.refuse(f"a tree holds a {kind.__name__}")
 
 
-def made(door: Pythons, tree: Any) -> Any:
+def made(door: Pythons, tree: Tree) -> Any:
     """Note the dataclasses in a tree that was put together."""
     if isinstance(tree, list | tuple | deque):
         for x in tree:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import types
 from collections import OrderedDict, deque
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -26,6 +25,7 @@ from adjoint.core.box import Box
 from adjoint.core.errors import AdjointError
 from adjoint.core.op import Op
 from adjoint.core.registry import Composite
+from adjoint.core.types import Function
 from adjoint.graph.drawing import Drawing
 
 _KNOWN = ("numpy", "adjoint", "builtins", "numbers", "collections")
@@ -98,7 +98,7 @@ class Values(Writes):
         """A thing of ours, with the user's in it followed."""
         raise NotImplementedError
 
-    def callback(self, f: Any) -> Callable[..., Any]:
+    def callback(self, f: Any) -> Function:
         """A function of the user's for code that is known, which calls it."""
 
         def called(*args: Any, **kwargs: Any) -> Any:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError
+from adjoint.core.types import Function
 from adjoint.graph.graph import as_captured, depends_on_values
 from adjoint.graph.node import Node
 from adjoint.graph.schedule import Schedule, ScheduledCall, numpy_step
@@ -170,13 +171,13 @@ class Runnable:
         self.long = any(segment.long for segment in segments)
         self.count = sum(len(segment.recipe.tasks) for segment in segments)
         self.held = segments[0].held if whole else None
-        self.run: Callable[..., Any] = segments[0].run if whole else driver.schedule().function(spread=True)
+        self.run: Function = segments[0].run if whole else driver.schedule().function(spread=True)
 
     def __call__(self, *arrays: Any) -> Any:
         return self.run(*arrays)
 
     @cached_property
-    def parted(self) -> tuple[Callable[..., Any], Callable[..., Any] | None, int, list[int | str]]:
+    def parted(self) -> tuple[Function, Function | None, int, list[int | str]]:
         """Of a program that writes arguments, and is not whole: what comes first, and the segment that writes.
 
         With the number of its arguments, and where the results are then: see `Driver.parted`.

@@ -7,13 +7,14 @@ a program. Whatever is not a call with one number for each argument goes to a Py
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from sys import intern
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
+from adjoint.core.types import Function
 from adjoint.native.codegen import cpython
 from adjoint.native.codegen.cpython import (
     ARRAY,
@@ -46,8 +47,8 @@ def builtin(
     truths: Sequence[bool],
     form: Form,
     keys: Sequence[str],
-    otherwise: Callable[..., Any],
-) -> Callable[..., Any]:
+    otherwise: Function,
+) -> Function:
     """The Python function that runs `kernel`, whose results are numbers or `truths`."""
     names, keys = list(map(intern, names)), list(map(intern, keys))
     empty = dict.fromkeys(keys)

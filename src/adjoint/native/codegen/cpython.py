@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from adjoint.core.types import Function
 from adjoint.native.codegen.jit import Module, external, module
 from adjoint.native.codegen.layout import Layout
 
@@ -101,9 +102,9 @@ def words_read(layout: Layout) -> str:
     return "\n".join([*lines, layout.read("%words")])
 
 
-def builtin(enter: BuiltinEntry, words: Table) -> Callable[..., Any]:
+def builtin(enter: BuiltinEntry, words: Table) -> Function:
     """The Python function whose C code is `enter`, and whose ``self`` are the `words`."""
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-    made: Callable[..., Any] = make(ctypes.addressof(enter.method), words, None)
+    made: Function = make(ctypes.addressof(enter.method), words, None)
     return made

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.types import DType
+
 # What a dtype is in registers; truth values are one bit there, and a byte in memory. Half precision is bits alone: as
 # NumPy does, one computes in single precision, and rounds each result.
 REGISTER = {
@@ -25,7 +27,7 @@ _BITS = {"f4": "i4", "f8": "i8"}
 
 
 @cache
-def key_of(dtype: Any) -> str:
+def key_of(dtype: DType) -> str:
     """The short name of a dtype: ``"f8"`` for float64. In the other byte order it is ``">f8"``, which no code takes."""
     name: str = np.dtype(dtype).str
     return name[1:] if np.dtype(dtype).isnative else name

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.types import DType, ShapeLike
 from adjoint.graph.loop import Loop
 from adjoint.graph.node import Node
 from adjoint.native.codegen.llvm_text import Value, key_of
@@ -81,7 +82,7 @@ def kind_of(node: Node) -> tuple[str, str]:
 
 
 @lru_cache(4096)
-def _unfit(shape: Any, dtype: Any) -> tuple[int, str] | None:
+def _unfit(shape: ShapeLike, dtype: DType) -> tuple[int, str] | None:
     """Why no native code reads or writes such arrays, with the first of several reasons first."""
     if shape is None:
         return 0, "a shape that is not known"

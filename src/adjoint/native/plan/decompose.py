@@ -15,6 +15,7 @@ import numpy as np
 
 from adjoint.core.errors import AdjointError
 from adjoint.core.op import Op
+from adjoint.core.types import Axis, Function
 from adjoint.graph.node import Draws, Node, call, in_order, part
 from adjoint.graph.on_symbols import on_symbols
 from adjoint.graph.rewrite import converted, op_named, with_args
@@ -32,37 +33,37 @@ WRITTEN_IN_NUMPY = ("standardize",)
 KEPT = frozenset((*REDUCED, *VIEWS, *ASSEMBLED, "matmul", "astype", "as_python", "as_numpy", "choose_either"))
 
 
-def _shifted(x: Any, axis: Any) -> Any:
+def _shifted(x: Any, axis: Axis) -> Any:
     x = x.astype(float) if x.dtype.kind in "iub" else x
     top = np.max(x, axis=axis, keepdims=True)
     return np.where(np.isfinite(top), x - top, np.where(np.equal(x, np.inf), 0, x - top))
 
 
-def _softmax(x: Any, axis: Any) -> Any:
+def _softmax(x: Any, axis: Axis) -> Any:
     e = np.exp(_shifted(x, axis))
     return e / np.sum(e, axis=axis, keepdims=True)
 
 
-def _log_softmax(x: Any, axis: Any) -> Any:
+def _log_softmax(x: Any, axis: Axis) -> Any:
     apart = _shifted(x, axis)
     return apart - np.log(np.sum(np.exp(apart), axis=axis, keepdims=True))
 
 
-def _logsumexp(a: Any, axis: Any, keepdims: Any) -> Any:
+def _logsumexp(a: Any, axis: Axis, keepdims: bool) -> Any:
     top = np.max(a, axis=axis, keepdims=True)
     top = np.where(np.isfinite(top), top, 0).astype(a.dtype)
     total = np.log(np.sum(np.exp(a - top), axis=axis, keepdims=True)) + top
     return total if keepdims else np.reshape(total, np.empty(a.shape).sum(axis=axis).shape)
 
 
-def _variance(a: Any, axis: Any, keepdims: Any, ddof: float) -> Any:
+def _variance(a: Any, axis: Axis, keepdims: bool, ddof: float) -> Any:
     apart = a - np.mean(a, axis=axis, keepdims=True)
     count = max(count_along(a.shape, axis) - ddof, 0)
     square = np.square(apart) if a.dtype.kind != "c" else np.square(np.real(apart)) + np.square(np.imag(apart))
     return np.sum(square, axis=axis, keepdims=keepdims) / (float(count) or np.nan)
 
 
-def _deviation(a: Any, axis: Any, keepdims: Any, ddof: float) -> Any:
+def _deviation(a: Any, axis: Axis, keepdims: bool, ddof: float) -> Any:
     return np.sqrt(_variance(a, axis, keepdims, ddof))
 
 
@@ -76,7 +77,7 @@ def _negative_log_likelihood(a: Any, labels: Any, mean: bool) -> Any:
     return np.mean(loss) if mean else loss
 
 
-INSTEAD: dict[str, Callable[..., Any]] = {
+INSTEAD: dict[str, Function] = {
     "affine": lambda x, w, b: np.matmul(x, w.T) + b,
     "negative_log_likelihood": _negative_log_likelihood,
     "softmax": _softmax,

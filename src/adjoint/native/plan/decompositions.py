@@ -7,10 +7,11 @@ for norms, whose sums are taken in another order. What they raise `NotImplemente
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from adjoint.core.types import Axis, Function
 
 
 def _real(x: Any) -> Any:
@@ -33,7 +34,7 @@ def _zero(m: Any) -> Any:
     return np.zeros((), m.dtype)
 
 
-def _roll(a: Any, shift: Any, axis: Any) -> Any:
+def _roll(a: Any, shift: Any, axis: Axis) -> Any:
     if axis is None:
         return np.reshape(_roll(np.reshape(a, -1), shift, 0), a.shape)
     for by, along in zip(*map(np.ravel, np.broadcast_arrays(shift, axis)), strict=True):
@@ -55,7 +56,7 @@ def _tile(a: Any, reps: Any) -> Any:
     return np.reshape(np.broadcast_to(np.reshape(a, each), wide), result)
 
 
-def _repeat(a: Any, repeats: Any, axis: Any) -> Any:
+def _repeat(a: Any, repeats: Any, axis: Axis) -> Any:
     a, axis = (np.reshape(a, -1), 0) if axis is None else (a, axis % len(a.shape))
     counts = np.broadcast_to(np.ravel(repeats), a.shape[axis]) if np.size(repeats) == 1 else np.asarray(repeats)
     if (counts != counts[0]).any():
@@ -76,8 +77,8 @@ def _rounded(a: Any, decimals: int) -> Any:
     return np.rint(a * scale) / scale if decimals > 0 else np.rint(a / scale) * scale
 
 
-def _first_of(extreme: Callable[..., Any]) -> Callable[..., Any]:
-    def places(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
+def _first_of(extreme: Function) -> Function:
+    def places(a: Any, axis: Axis = None, out: Any = None, *, keepdims: bool = False) -> Any:
         shape = _real(a).shape
         if axis is None:
             a, axis = np.reshape(a, -1), 0
@@ -95,15 +96,15 @@ def _imaginary(x: Any) -> Any:
     return np.where(True, _zero(_real(x)), x)
 
 
-def _count(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def _count(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
     return np.sum(np.not_equal(a, 0), axis=axis, keepdims=keepdims)
 
 
-def _euclidean_norm(a: Any, axis: Any, keepdims: bool) -> Any:
+def _euclidean_norm(a: Any, axis: Axis, keepdims: bool) -> Any:
     return np.sqrt(np.sum(np.square(_real(a)), axis=axis, keepdims=keepdims))
 
 
-def _p_norm(a: Any, ord: float, axis: Any, keepdims: bool) -> Any:
+def _p_norm(a: Any, ord: float, axis: Axis, keepdims: bool) -> Any:
     return np.sum(np.abs(_real(a)) ** ord, axis=axis, keepdims=keepdims) ** (1.0 / ord)
 
 
@@ -113,7 +114,7 @@ def _sinc(x: Any) -> Any:
     return np.sin(y) / y
 
 
-INSTEAD: dict[str, Callable[..., Any]] = {
+INSTEAD: dict[str, Function] = {
     "tril": _tril,
     "triu": _triu,
     "roll": _roll,

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint.core.op import Op
+from adjoint.core.types import Index
 from adjoint.graph.node import Node, call, constant
 from adjoint.graph.rewrite import converted, op_named
 from adjoint.native.codegen.llvm_text import REGISTER, key_of
@@ -55,7 +56,7 @@ class Terms(NamedTuple):
     front: int
 
 
-def terms(shape: Sequence[int], strides: Sequence[int], index: Any, shapes: Sequence[Any] = ()) -> Terms | None:
+def terms(shape: Sequence[int], strides: Sequence[int], index: Index, shapes: Sequence[Any] = ()) -> Terms | None:
     """What `index` names of an array with these strides; None for kinds of index that are left to NumPy.
 
     `shapes` are those of the arrays for which a `BoxedIndex` stands.

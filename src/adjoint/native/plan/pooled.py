@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.op import Op
+from adjoint.core.types import Function
 from adjoint.graph.node import Node, call
 from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.plan.convolution import around, reshaped
@@ -126,7 +127,7 @@ def _spread(y: Any, size: Sizes, kernel: Sizes, stride: Sizes, padding: Pairs, d
     return total
 
 
-INSTEAD: dict[str, Callable[..., Any]] = {
+INSTEAD: dict[str, Function] = {
     "window_number": _number,
     "window_pick": _pick,
     "window_places": _places,

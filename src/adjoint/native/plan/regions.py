@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adjoint.core.types import Index
 from adjoint.graph.node import Node
 from adjoint.native.codegen.loop_nest import contiguous
 from adjoint.native.plan.indexing import expanded
@@ -78,7 +79,7 @@ class Region(NamedTuple):
         return tuple(found)
 
 
-def region_of(shape: Sequence[int], index: Any) -> Region | None:
+def region_of(shape: Sequence[int], index: Index) -> Region | None:
     """What an index of numbers and slices names of an array of this shape; None for others, and for no elements."""
     if not is_basic(index):
         return None

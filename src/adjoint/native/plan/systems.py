@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adjoint.core.op import Op
+from adjoint.core.types import DType
 from adjoint.graph.node import Node, call, constant
 from adjoint.graph.rewrite import converted, op_named
 from adjoint.native.codegen import linear_systems, machine
@@ -98,14 +99,14 @@ def taken_apart(node: Node, args: Sequence[Node], simple: Simple) -> Node | None
                 lambda: node.place)  # fmt: skip
 
 
-def _fits(args: Sequence[Node], dtype: Any) -> bool:
+def _fits(args: Sequence[Node], dtype: DType) -> bool:
     a = args[0]
     square = len(a.shape) >= 2 and a.shape[-1] == a.shape[-2] and 0 < a.shape[-1] <= LARGEST
     real = all(arg.dtype is not None and arg.dtype.kind in "fiub" for arg in args)
     return square and real and dtype.char in "fd" and all(0 not in arg.shape for arg in args)
 
 
-def _factors(a: Node, dtype: Any) -> Node:
+def _factors(a: Node, dtype: DType) -> Node:
     a, n = converted(a, dtype), a.shape[-1]
     return call(FACTORS, (a,), {}, (*a.shape[:-2], n * (n + 1) + 1), dtype, lambda: a.place)
 
@@ -200,7 +201,7 @@ def _on_diagonal(a: Node) -> Node:
     return _part(_reshaped(a, (*a.shape[:-2], n * n)), slice(0, None, n + 1))
 
 
-def _called(name: str, x: Node, y: Node, dtype: Any = None) -> Node:
+def _called(name: str, x: Node, y: Node, dtype: DType = None) -> Node:
     y = y if y.dtype == x.dtype else constant(np.asarray(y.value, x.dtype))
     return call(op_named(name), (x, y), op_named(name).settings, x.shape, dtype or x.dtype)
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint.core.op import Op
+from adjoint.core.types import DType, Index, ShapeLike
 from adjoint.graph.node import Node, is_repeated
 from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.codegen.loop_nest import broadcast_strides, contiguous
@@ -38,7 +39,7 @@ class View(NamedTuple):
         """Whether it shows all elements of its base, in their order."""
         return self.offset == 0 and self.is_contiguous and self.size == int(np.prod(self.base.shape))
 
-    def read(self, dtype: Any, domain: tuple[int, ...]) -> Operand:
+    def read(self, dtype: DType, domain: tuple[int, ...]) -> Operand:
         """How a kernel over `domain` reads these elements, broadcast to it; ones in front of more axes are left out."""
         more = max(len(self.shape) - len(domain), 0)
         strides = broadcast_strides(self.strides[more:], self.shape[more:], domain)
@@ -66,7 +67,7 @@ def through(node: Node, view: View) -> View | None:
     return seen(node.op, node.settings, view, node.shape)
 
 
-def seen(op: Op, settings: Mapping[str, Any], view: View, shape: Any = None) -> View | None:
+def seen(op: Op, settings: Mapping[str, Any], view: View, shape: ShapeLike = None) -> View | None:
     """What an operation in `VIEWS` shows of `view`: an array of `shape`, which is that of its settings if not given."""
     if op.name == "copy":
         return view
@@ -94,7 +95,7 @@ def _moved(view: View, start: np.ndarray, shown: Any) -> View:
     return View(view.base, shown.shape, shown.strides, view.offset + offset)
 
 
-def named(view: View, index: Any) -> View | None:
+def named(view: View, index: Index) -> View | None:
     """The elements of `view` that an index names; None if they lie irregularly."""
     if is_basic(index):
         start = np.empty(1, np.int8)
@@ -110,7 +111,7 @@ def named(view: View, index: Any) -> View | None:
     return View(view.base, found.shape, strides, view.offset + offset)
 
 
-def region(node: Node, index: Any, path: Path = ()) -> View | None:
+def region(node: Node, index: Index, path: Path = ()) -> View | None:
     """The elements of `node`, or of the view of it that `path` leads to, that an index names; None if that is none.
 
     It is none if an element is named twice, or if elements lie irregularly.

@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Size
 from adjoint.ops.neural.conv import conv, conv_input
-
-Size = int | Sequence[int]
 
 
 def each(name: str, value: Array, axes: int, least: int = 1) -> tuple[int, ...]:
@@ -28,7 +26,7 @@ def each(name: str, value: Array, axes: int, least: int = 1) -> tuple[int, ...]:
     return tuple(map(int, values))
 
 
-def pairs(padding: Any, axes: int, kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int]) -> Any:
+def pairs(padding: Size | str, axes: int, kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int]) -> Any:
     """What is put before and after each axis; ``"same"`` keeps its length."""
     if padding == "valid":
         return ((0, 0),) * axes
@@ -43,7 +41,15 @@ def pairs(padding: Any, axes: int, kernel: Sequence[int], stride: Sequence[int],
 
 
 def convolved(
-    name: str, axes: int, x: Array, weight: Array, bias: Array, stride: Any, padding: Any, dilation: Any, groups: int
+    name: str,
+    axes: int,
+    x: Array,
+    weight: Array,
+    bias: Array,
+    stride: Size,
+    padding: Size | str,
+    dilation: Size,
+    groups: int,
 ) -> Array:
     stride, dilation = each("stride", stride, axes), each("dilation", dilation, axes)
     x, alone = batch(name, x, axes, np.shape(weight)[1] * groups)
@@ -72,7 +78,7 @@ def conv1d(
     weight: Array,
     bias: Array = None,
     stride: Size = 1,
-    padding: Any = 0,
+    padding: Size | str = 0,
     dilation: Size = 1,
     groups: int = 1,
 ) -> Array:
@@ -96,7 +102,7 @@ def conv2d(
     weight: Array,
     bias: Array = None,
     stride: Size = 1,
-    padding: Any = 0,
+    padding: Size | str = 0,
     dilation: Size = 1,
     groups: int = 1,
 ) -> Array:
@@ -132,7 +138,7 @@ def conv3d(
     weight: Array,
     bias: Array = None,
     stride: Size = 1,
-    padding: Any = 0,
+    padding: Size | str = 0,
     dilation: Size = 1,
     groups: int = 1,
 ) -> Array:
@@ -153,11 +159,11 @@ def transposed(
     x: Array,
     weight: Array,
     bias: Array,
-    stride: Any,
-    padding: Any,
-    output_padding: Any,
+    stride: Size,
+    padding: Size | str,
+    output_padding: Size,
     groups: int,
-    dilation: Any,
+    dilation: Size,
 ) -> Array:
     """The transposed convolution over `axes` axes, for the function or layer `name`."""
     stride, dilation = each("stride", stride, axes), each("dilation", dilation, axes)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
-from adjoint.core.types import Array
-from adjoint.nn.functions.convolution import Size, each
+from adjoint.core.types import Array, Size
+from adjoint.nn.functions.convolution import each
 from adjoint.ops.neural.pooling import places, window_number, window_pick, window_sum
 
 Pairs = tuple[tuple[int, int], ...]
@@ -25,7 +25,7 @@ def _batched(name: str, x: Array, axes: int) -> Array:
 
 
 def _layout(
-    name: str, x: Array, axes: int, kernel: Array, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
+    name: str, x: Array, axes: int, kernel: Array, stride: Size | None, padding: Size, dilation: Size, ceil_mode: bool
 ) -> tuple[tuple[int, ...], tuple[int, ...], Pairs, tuple[int, ...]]:
     """Kernel, stride, padding and dilation for each axis; with `ceil_mode`, one more window where elements are left."""
     kernel = each("kernel_size", kernel, axes)
@@ -229,14 +229,14 @@ def _bounds(n: int, count: int) -> list[tuple[int, int]]:
     return [(i * n // count, -(-(i + 1) * n // count)) for i in range(count)]
 
 
-def _sizes(name: str, x: Array, axes: int, output_size: Any) -> tuple[int, ...]:
+def _sizes(name: str, x: Array, axes: int, output_size: Size | Sequence[int | None] | None) -> tuple[int, ...]:
     wanted = tuple(output_size) if isinstance(output_size, Sequence) else (output_size,) * axes
     if len(wanted) != axes:
         raise ArgumentError(f"{name}: output_size is a number, or {axes} of them or None; got {output_size!r}")
     return each("output_size", [n if w is None else w for n, w in zip(x.shape[-axes:], wanted, strict=True)], axes)
 
 
-def adaptive_avg_pool(axes: int, x: Array, output_size: Any) -> Array:
+def adaptive_avg_pool(axes: int, x: Array, output_size: Size | Sequence[int | None] | None) -> Array:
     """The means of windows that cover the input, as many along each axis as `output_size` says.
 
     Window i of m over n elements is ``floor(i n / m)`` to ``ceil((i + 1) n / m)``. None keeps an axis.
@@ -262,7 +262,9 @@ def adaptive_avg_pool(axes: int, x: Array, output_size: Any) -> Array:
     return x
 
 
-def adaptive_max_pool(axes: int, x: Array, output_size: Any, return_indices: bool = False) -> Array:
+def adaptive_max_pool(
+    axes: int, x: Array, output_size: Size | Sequence[int | None] | None, return_indices: bool = False
+) -> Array:
     """The largest elements of the windows of `adaptive_avg_pool`.
 
     Example:

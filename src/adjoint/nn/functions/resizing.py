@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Size
 from adjoint.nn.functions import pooling
-from adjoint.nn.functions.convolution import Size, each
+from adjoint.nn.functions.convolution import each
 from adjoint.ops.neural.conv import counts
 from adjoint.ops.neural.conv import fold as folded
 from adjoint.ops.neural.conv import unfold as unfolded

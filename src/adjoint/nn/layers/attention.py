@@ -199,7 +199,7 @@ class MultiheadAttention(Module):
             shown = shown[0] if alone else shown
         return (out[0] if alone else out if self.batch_first else np.swapaxes(out, 0, 1)), shown
 
-    def _mask(self, attn_mask: Array, padding: Any, causal: bool, sizes: tuple[int, int, int], dtype: DType) -> Array:
+    def _mask(self, attn_mask: Array, padding: Array, causal: bool, sizes: tuple[int, int, int], dtype: DType) -> Array:
         """What is added to scores of (n, heads, m, size)."""
         n, m, size = sizes
         mask: Array = None

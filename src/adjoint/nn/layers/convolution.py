@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError
-from adjoint.core.types import Array, DType
+from adjoint.core.types import Array, DType, Size
 from adjoint.nn import init
-from adjoint.nn.functions.convolution import Size, batch, each, finished, pairs, transposed
+from adjoint.nn.functions.convolution import batch, each, finished, pairs, transposed
 from adjoint.nn.init import Rng
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
@@ -32,7 +32,7 @@ class _Convolution(Module):
         out_channels: int,
         kernel_size: Size,
         stride: Size,
-        padding: Any,
+        padding: Size | str,
         dilation: Size,
         groups: int,
         bias: bool,
@@ -111,7 +111,7 @@ class Conv2d(_Convolution):
         out_channels: int,
         kernel_size: Size,
         stride: Size = 1,
-        padding: Any = 0,
+        padding: Size | str = 0,
         dilation: Size = 1,
         groups: int = 1,
         bias: bool = True,

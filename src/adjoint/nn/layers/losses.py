@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Function
 from adjoint.nn.functions import units
 from adjoint.nn.layers.settings import WithSettings
 from adjoint.nn.losses import basic as losses
@@ -17,7 +17,7 @@ from adjoint.nn.losses import probabilities as probability_losses
 class _Loss(WithSettings):
     """A loss of arrays; weights are buffers, so that `state_dict` has them."""
 
-    function: ClassVar[Callable[..., Any]]
+    function: ClassVar[Function]
     _weights: tuple[str, ...] = ()
 
     def __init__(self, **settings: Any) -> None:

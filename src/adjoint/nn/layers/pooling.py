@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Size
 from adjoint.nn.functions import pooling
-from adjoint.nn.functions.convolution import Size
 from adjoint.nn.layers.settings import WithSettings
 
 
@@ -141,7 +141,7 @@ class AdaptiveAvgPool2d(_Pooling):
         (1, 3, 2, 5)
     """
 
-    def __init__(self, output_size: Any) -> None:
+    def __init__(self, output_size: Size | Sequence[int | None] | None) -> None:
         super().__init__(output_size=output_size)
 
     def forward(self, x: Array) -> Array:
@@ -170,7 +170,7 @@ class AdaptiveMaxPool2d(_Pooling):
         5.0
     """
 
-    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
+    def __init__(self, output_size: Size | Sequence[int | None] | None, return_indices: bool = False) -> None:
         super().__init__(output_size=output_size, return_indices=return_indices)
 
     def forward(self, x: Array) -> Array:
@@ -204,7 +204,7 @@ class MaxUnpool2d(_Pooling):
     def __init__(self, kernel_size: Size, stride: Size | None = None, padding: Size = 0) -> None:
         super().__init__(kernel_size=kernel_size, stride=stride, padding=padding)
 
-    def forward(self, x: Array, indices: Array, output_size: Any = None) -> Array:
+    def forward(self, x: Array, indices: Array, output_size: Sequence[int] | None = None) -> Array:
         return pooling.max_unpool(self.axes, x, indices, **self._settings, output_size=output_size)
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
-from adjoint.core.types import Array, DType
+from adjoint.core.types import Array, DType, Function
 from adjoint.nn import init
 from adjoint.nn.init import Rng
 from adjoint.nn.layers.basic import dropout
@@ -69,7 +69,7 @@ class _Cells(Module):
     gates: ClassVar[int] = 1
     nonlinearity: str = "tanh"
     #: All steps of a layer as one operation, if there is one.
-    together: ClassVar[Callable[..., Any] | None] = None
+    together: ClassVar[Function | None] = None
 
     def _step(self) -> Callable[..., State]:
         raise NotImplementedError

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from adjoint.core.types import Array
-from adjoint.nn.functions.convolution import Size, each
+from adjoint.core.types import Array, Size
+from adjoint.nn.functions.convolution import each
 from adjoint.nn.functions.resizing import fold, interpolate, pad, pixel_shuffle, pixel_unshuffle, unfold
 from adjoint.nn.layers.settings import WithSettings
 

@@ -277,7 +277,7 @@ def nanquantile(
     out: Array = None,
     overwrite_input: bool = False,
     method: str = "linear",
-    keepdims: Any = False,
+    keepdims: bool = False,
     *,
     weights: Array = None,
 ) -> Array:
@@ -301,7 +301,7 @@ def nanpercentile(a: Array, q: Array, *args: Any, **options: Any) -> Array:
     ],
 )
 def nanmedian(
-    a: Array, axis: Axis = None, out: Array = None, overwrite_input: bool = False, keepdims: Any = False
+    a: Array, axis: Axis = None, out: Array = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> Array:
     dtype = np.result_type(a)
     a = a.astype(float) if dtype.kind == "b" else a

@@ -23,7 +23,7 @@ from adjoint.ops.reductions.sums import count_along, divided, summed
     flags=("moves",),
     samples=lambda r: [call(r(5)), call(r(2, 3, 4), axis=(0, -1)), call(r(3, 4), 1, True)],
 )
-def reduce_mean(a: Array, /, axis: Axis = None, keepdims: Any = False) -> Array:
+def reduce_mean(a: Array, /, axis: Axis = None, keepdims: bool = False) -> Array:
     if a.dtype.kind == "f" and a.dtype.itemsize > 2 and a.size and (a.shape or axis is None):
         total = summed(a, axis, keepdims)
         return total / (a.size // total.size)
@@ -86,7 +86,7 @@ def _wide(a: Array, dtype: DType) -> Array:
     return a if given == dtype else a.astype(dtype)
 
 
-def _number_of(where: Array, a: Array, axis: Axis, keepdims: Any, dtype: DType) -> Array:
+def _number_of(where: Array, a: Array, axis: Axis, keepdims: bool, dtype: DType) -> Array:
     """How many elements `where` takes, as real numbers of the precision of `dtype`."""
     where = where if backend_of(where) else beside(a, where)
     count = np.sum(np.broadcast_to(where, np.shape(a)), axis=axis, keepdims=keepdims)
@@ -102,7 +102,7 @@ def _number_of(where: Array, a: Array, axis: Axis, keepdims: Any, dtype: DType) 
     ],
 )
 def mean(
-    a: Array, axis: Axis = None, dtype: DType = None, out: Array = None, keepdims: Any = False, *, where: Array = True
+    a: Array, axis: Axis = None, dtype: DType = None, out: Array = None, keepdims: bool = False, *, where: Array = True
 ) -> Array:
     if where is not True:
         total = np.sum(_wide(a, dtype), axis=axis, keepdims=keepdims, where=where)
@@ -127,7 +127,7 @@ def var(
     dtype: DType = None,
     out: Array = None,
     ddof: float = 0,
-    keepdims: Any = False,
+    keepdims: bool = False,
     *,
     where: Array = True,
     mean: Array = None,
@@ -153,7 +153,7 @@ def std(
     dtype: DType = None,
     out: Array = None,
     ddof: float = 0,
-    keepdims: Any = False,
+    keepdims: bool = False,
     *,
     where: Array = True,
     mean: Array = None,

@@ -54,7 +54,7 @@ def nansum(
     axis: Axis = None,
     dtype: DType = None,
     out: Array = None,
-    keepdims: Any = False,
+    keepdims: bool = False,
     initial: Array = None,
     where: Array = True,
 ) -> Array:
@@ -68,7 +68,7 @@ def nanprod(
     axis: Axis = None,
     dtype: DType = None,
     out: Array = None,
-    keepdims: Any = False,
+    keepdims: bool = False,
     initial: Array = None,
     where: Array = True,
 ) -> Array:
@@ -106,7 +106,7 @@ def _real(dtype: DType) -> Any:
 
 @composite(np.nanmean, samples=_whole)
 def nanmean(
-    a: Array, axis: Axis = None, dtype: DType = None, out: Array = None, keepdims: Any = False, *, where: Array = True
+    a: Array, axis: Axis = None, dtype: DType = None, out: Array = None, keepdims: bool = False, *, where: Array = True
 ) -> Array:
     where = _given(where, True)
     return store(_mean(a, axis, dtype, bool(_given(keepdims, False)), where), out)
@@ -119,7 +119,7 @@ def nanvar(
     dtype: DType = None,
     out: Array = None,
     ddof: float = 0,
-    keepdims: Any = False,
+    keepdims: bool = False,
     *,
     where: Array = True,
     mean: Array = None,
@@ -152,7 +152,7 @@ def nanstd(a: Array, axis: Axis = None, dtype: DType = None, out: Array = None, 
     return store(np.where(flat, 0.0, np.sqrt(np.where(flat, 1.0, variance))), out)
 
 
-def _extreme(reduce: Any, fill: float, a: Array, axis: Axis, keepdims: Any, initial: Array, where: Array) -> Array:
+def _extreme(reduce: Any, fill: float, a: Array, axis: Axis, keepdims: bool, initial: Array, where: Array) -> Array:
     initial = fill if type(initial) is float and math.isnan(initial) else initial  # nan counts for nothing
     keepdims, options = bool(_given(keepdims, False)), _options(initial, where)
     if np.result_type(a).kind not in "fc":
@@ -168,14 +168,14 @@ def _extreme(reduce: Any, fill: float, a: Array, axis: Axis, keepdims: Any, init
 
 @composite(np.nanmax, samples=_whole)
 def nanmax(
-    a: Array, axis: Axis = None, out: Array = None, keepdims: Any = False, initial: Array = None, where: Array = True
+    a: Array, axis: Axis = None, out: Array = None, keepdims: bool = False, initial: Array = None, where: Array = True
 ) -> Array:
     return store(_extreme(np.max, -np.inf, a, axis, keepdims, initial, where), out)
 
 
 @composite(np.nanmin, samples=_whole)
 def nanmin(
-    a: Array, axis: Axis = None, out: Array = None, keepdims: Any = False, initial: Array = None, where: Array = True
+    a: Array, axis: Axis = None, out: Array = None, keepdims: bool = False, initial: Array = None, where: Array = True
 ) -> Array:
     return store(_extreme(np.min, np.inf, a, axis, keepdims, initial, where), out)
 

@@ -30,7 +30,7 @@ def average(
     a: Array, axis: Axis = None, weights: Array = None, returned: bool = False, *, keepdims: Any = False
 ) -> Array:
     """`numpy.average`; differentiable in `weights` too."""
-    keepdims = keepdims is not np._NoValue and bool(keepdims)
+    keepdims = keepdims is not np._NoValue and bool(keepdims)  # NumPy's mark, if it was not given
     if weights is None:
         result = np.mean(a, axis=axis, keepdims=keepdims)
         total = np.size(a) / max(np.size(result), 1)

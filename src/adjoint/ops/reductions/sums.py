@@ -62,12 +62,12 @@ def divided(g: Array, count: Any) -> Array:
     return g / count if g.dtype.char != "e" else (g.astype(np.float32) / count).astype(np.float16)
 
 
-def _to_extreme(g: Array, a: Array, out: Array, axis: Axis, keepdims: Any) -> Array:
+def _to_extreme(g: Array, a: Array, out: Array, axis: Axis, keepdims: bool) -> Array:
     shape = np.shape(a)
     return shared(unreduced(g, shape, axis, keepdims), np.equal(a, unreduced(out, shape, axis, keepdims)), axis)
 
 
-def _of_extreme(t: Array, a: Array, out: Array, axis: Axis, keepdims: Any) -> Array:
+def _of_extreme(t: Array, a: Array, out: Array, axis: Axis, keepdims: bool) -> Array:
     won, count = _winners(np.equal(a, unreduced(out, np.shape(a), axis, keepdims)), t.dtype, axis)
     return np.sum(np.where(won, divided(t, count), 0.0), axis=axis, keepdims=keepdims)
 
@@ -92,7 +92,7 @@ def _others(a: Array, out: Array, axis: Axis) -> Array:
 def _reducing(ufunc: np.ufunc, function: Any) -> Any:
     """`ufunc.reduce`; NumPy's `function` of the same meaning for other libraries' arrays."""
 
-    def forward(a: Array, axis: Axis, keepdims: Any) -> Array:
+    def forward(a: Array, axis: Axis, keepdims: bool) -> Array:
         if type(a) is np.ndarray:
             return ufunc.reduce(a, axis=axis, keepdims=keepdims)
         return function(a, axis=axis, keepdims=keepdims)
@@ -236,7 +236,7 @@ def sum_(
     axis: Axis = None,
     dtype: DType = None,
     out: Array = None,
-    keepdims: Any = False,
+    keepdims: bool = False,
     initial: Array = None,
     where: Array = True,
 ) -> Array:
@@ -251,7 +251,7 @@ def prod_(
     axis: Axis = None,
     dtype: DType = None,
     out: Array = None,
-    keepdims: Any = False,
+    keepdims: bool = False,
     initial: Array = None,
     where: Array = True,
 ) -> Array:
@@ -262,7 +262,7 @@ def prod_(
 
 @composite(np.max, np.amax, samples=_whole, errors=lambda r: [call(r(0))])
 def max_(
-    a: Array, axis: Axis = None, out: Array = None, keepdims: Any = False, initial: Array = None, where: Array = True
+    a: Array, axis: Axis = None, out: Array = None, keepdims: bool = False, initial: Array = None, where: Array = True
 ) -> Array:
     if out is None and initial is None and where is True:
         return reduce_max(a, axis=axis, keepdims=bool(keepdims))
@@ -271,7 +271,7 @@ def max_(
 
 @composite(np.min, np.amin, samples=_whole, errors=lambda r: [call(r(0))])
 def min_(
-    a: Array, axis: Axis = None, out: Array = None, keepdims: Any = False, initial: Array = None, where: Array = True
+    a: Array, axis: Axis = None, out: Array = None, keepdims: bool = False, initial: Array = None, where: Array = True
 ) -> Array:
     if out is None and initial is None and where is True:
         return reduce_min(a, axis=axis, keepdims=bool(keepdims))
@@ -279,12 +279,12 @@ def min_(
 
 
 @composite(np.ptp, samples=lambda r: [call(r(3, 4)), call(r(3, 4), axis=1)])
-def ptp(a: Array, axis: Axis = None, out: Array = None, keepdims: Any = False) -> Array:
+def ptp(a: Array, axis: Axis = None, out: Array = None, keepdims: bool = False) -> Array:
     return store(np.max(a, axis=axis, keepdims=keepdims) - np.min(a, axis=axis, keepdims=keepdims), out)
 
 
 def _logaddexp_reduced(
-    a: Array, axis: Axis = 0, keepdims: Any = False, initial: Array = None, where: Array = True
+    a: Array, axis: Axis = 0, keepdims: bool = False, initial: Array = None, where: Array = True
 ) -> Array:
     none = np.zeros(0, a.dtype)
     a = a if a.dtype.kind == "f" else a.astype(np.logaddexp(none, none).dtype)  # differences of whole numbers wrap

@@ -19,7 +19,7 @@ from adjoint.core.memory import (
 )
 from adjoint.core.op import call
 from adjoint.core.places import place_of, users_frame, warn_at
-from adjoint.core.types import Array, DType
+from adjoint.core.types import Array, Device, DType
 
 
 def _of_each(a: Array, order: Order) -> tuple[int, ...]:
@@ -69,7 +69,7 @@ def copy(a: Array, /, order: Any = "K", subok: bool = False) -> Array:
     flags=("moves",),
     samples=lambda r: [call(r(3, 4), np.float64), call(r(3, 4), np.float64, copy=False)],
 )
-def astype(x: Array, /, dtype: DType = None, copy: bool = True, device: Any = None, order: Any = "K") -> Array:
+def astype(x: Array, /, dtype: DType = None, copy: bool = True, device: Device = None, order: Any = "K") -> Array:
     if loses_imaginary(x, dtype):
         x, copy = real_part(x), True
     if not isinstance(order, tuple):

@@ -163,7 +163,7 @@ def append(arr: Array, values: Array, axis: int | None = None) -> Array:
     np.array_split,
     samples=lambda r: [call(r(5), 3), call(r(3, 5), [2, 4], axis=1)],
 )
-def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+def array_split(ary: Array, indices_or_sections: Any, axis: int = 0) -> Any:
     n = np.shape(ary)[axis]
     if np.ndim(indices_or_sections) == 0:
         if indices_or_sections < 1:
@@ -178,7 +178,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
 
 
 @composite(np.split, samples=lambda r: [call(r(6), 3), call(r(3, 5), [2, 4], 1)], errors=lambda r: [call(r(5), 2)])
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+def split(ary: Array, indices_or_sections: Any, axis: int = 0) -> Any:
     n = np.shape(ary)[axis]
     if np.ndim(indices_or_sections) == 0 and n % indices_or_sections:
         raise ShapeError(
@@ -189,17 +189,17 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
 
 
 @composite(np.hsplit, samples=lambda r: [call(r(2, 4), 2), call(r(4), 2)])
-def hsplit(ary: Any, indices_or_sections: Any) -> Any:
+def hsplit(ary: Array, indices_or_sections: Any) -> Any:
     return np.split(ary, indices_or_sections, 0 if np.ndim(ary) == 1 else 1)
 
 
 @composite(np.vsplit, samples=lambda r: [call(r(4, 2), 2)])
-def vsplit(ary: Any, indices_or_sections: Any) -> Any:
+def vsplit(ary: Array, indices_or_sections: Any) -> Any:
     return np.split(ary, indices_or_sections, 0)
 
 
 @composite(np.dsplit, samples=lambda r: [call(r(2, 2, 4), 2)])
-def dsplit(ary: Any, indices_or_sections: Any) -> Any:
+def dsplit(ary: Array, indices_or_sections: Any) -> Any:
     return np.split(ary, indices_or_sections, 2)
 
 

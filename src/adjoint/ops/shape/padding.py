@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,11 @@ from adjoint.core.constructors import composite, linear
 from adjoint.core.errors import ArgumentError, NotSupportedError
 from adjoint.core.memory import NEW_A
 from adjoint.core.op import call
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Function
 
 _BY_AXIS = np.lib.NumpyVersion(np.__version__) >= "2.4.0"  # NumPy takes widths by axis, too
 _MIRRORS = ("edge", "reflect", "symmetric", "wrap")
-_STATISTICS: dict[str, Callable[..., Any]] = {
+_STATISTICS: dict[str, Function] = {
     "maximum": np.max,
     "minimum": np.min,
     "mean": np.mean,

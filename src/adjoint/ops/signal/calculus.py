@@ -58,7 +58,7 @@ def diff(a: Array, n: int = 1, axis: int = -1, prepend: Any = np._NoValue, appen
 
 
 @composite(np.ediff1d, samples=lambda r: [call(r(4)), call(r(2, 3), 9.0, r(2))])
-def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+def ediff1d(ary: Array, to_end: Any = None, to_begin: Any = None) -> Any:
     flat = np.ravel(ary)
     parts = [to_begin, flat[1:] - flat[:-1], to_end]
     given = [np.ravel(as_beside(flat, p)) for p in parts if p is not None]
@@ -129,7 +129,7 @@ def gradient(f: Any, *varargs: Any, axis: Axis = None, edge_order: int = 1) -> A
     return results[0] if len(axes) == 1 else results
 
 
-def _slopes(f: Any, h: Any, axis: int, edge_order: int) -> Any:
+def _slopes(f: Any, h: Array, axis: int, edge_order: int) -> Any:
     """Central differences along `axis`, one-sided at the ends."""
     n = f.shape[axis]
     if n < edge_order + 1:
@@ -183,7 +183,7 @@ def _edge(y0: Array, y1: Any, y2: Any, h1: Any, h2: Any) -> Array:
     ],
     errors=lambda r: [call(r(3), r(3), r(4)), call(r(3), r(0), r(0))],
 )
-def interp(x: Array, xp: Any, fp: Array, left: Array = None, right: Array = None, period: Array = None) -> Array:
+def interp(x: Array, xp: Array, fp: Array, left: Array = None, right: Array = None, period: Array = None) -> Array:
     """Linear interpolation; differentiable in `x`, `xp`, `fp`, `left` and `right`."""
     if np.iscomplexobj(x) or np.iscomplexobj(xp):
         raise TypeError("np.interp: x and xp must be real numbers; got complex ones. Take np.real or np.abs of them")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -58,7 +57,7 @@ def function_of(
     return op
 
 
-_NUMPYS: dict[type, Callable[..., Any]] = {int: np.int64, float: np.float64}
+_NUMPYS: dict[type, Function] = {int: np.int64, float: np.float64}
 
 
 def _narrowed(rule: Any) -> Any:

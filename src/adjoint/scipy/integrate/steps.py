@@ -98,7 +98,7 @@ class _Explicit:
     def __init__(self, f: Field, tableau: Any) -> None:
         self.f, self.tableau, self.slope = f, tableau, None
 
-    def __call__(self, t: Array, y: Array, h: Any, *_: float) -> tuple[Any, Callable[[Any], Any]]:
+    def __call__(self, t: Array, y: Array, h: Array, *_: float) -> tuple[Any, Callable[[Any], Any]]:
         slope = self.f(t, y) if self.slope is None else self.slope
         after, stages = step(self.f, self.tableau, t, y, slope, h)
         self.slope = stages[-1]
@@ -113,7 +113,7 @@ class _Implicit:
     def __init__(self, f: Field, guess: Any) -> None:
         self.f, self.guess = f, guess
 
-    def __call__(self, t: Array, y: Array, h: Any, start: float, length: float) -> tuple[Any, Callable[[Any], Any]]:
+    def __call__(self, t: Array, y: Array, h: Array, start: float, length: float) -> tuple[Any, Callable[[Any], Any]]:
         n = y.shape[0]
         known = self.guess(start)
         z = np.concatenate([self.guess(start + float(c) * length) - known for c in RADAU_PLACES])
@@ -131,7 +131,7 @@ class _Implicit:
         return y + z[2 * n :], lambda s: y[:, None] + np.matmul(cubic, np.stack([s, s**2, s**3]))
 
 
-def step(f: Field, tableau: Any, t: Array, y: Array, slope: Any, h: Any) -> tuple[Any, list[Any]]:
+def step(f: Field, tableau: Any, t: Array, y: Array, slope: Any, h: Array) -> tuple[Any, list[Any]]:
     """The state after one step, and the slopes met on the way; the last is that at its end."""
     stages = [slope]
     for weights, c in zip(tableau.A[1:], tableau.C[1:], strict=True):
@@ -141,7 +141,7 @@ def step(f: Field, tableau: Any, t: Array, y: Array, slope: Any, h: Any) -> tupl
     return after, stages
 
 
-def _advanced(y: Array, h: Any, weights: Array, stages: list[Any]) -> Array:
+def _advanced(y: Array, h: Array, weights: Array, stages: list[Any]) -> Array:
     """``y`` and `h` times the weighted sum of the stages."""
     used = [(float(w), k) for w, k in zip(weights, stages, strict=False) if w]
     if isinstance(h, float):
@@ -173,14 +173,14 @@ def weighted_sum(*xs: Array, weights: tuple[float, ...] = ()) -> Array:
     return total
 
 
-def _between(tableau: Any, stages: list[Any], y: Array, h: Any, s: Array) -> Array:
+def _between(tableau: Any, stages: list[Any], y: Array, h: Array, s: Array) -> Array:
     """The solver's polynomial at the shares `s` of a step."""
     powers = np.stack([s**k for k in range(1, tableau.P.shape[1] + 1)])
     shape = np.matmul(tableau.P.T.astype(stages[0].dtype), np.stack(stages))  # (order, n)
     return y[:, None] + h * np.matmul(shape.T, powers)
 
 
-def _of_order_7(f: Field, tableau: Any, stages: list[Any], t: Array, y: Array, after: Any, h: Any, s: Array) -> Array:
+def _of_order_7(f: Field, tableau: Any, stages: list[Any], t: Array, y: Array, after: Any, h: Array, s: Array) -> Array:
     """DOP853's polynomial, for which it takes three more slopes."""
     slopes = list(stages)
     for weights, c in zip(tableau.A_EXTRA, tableau.C_EXTRA, strict=True):

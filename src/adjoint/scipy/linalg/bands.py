@@ -16,7 +16,7 @@ from adjoint.scipy.arrays import array, conj
 
 def solve_banded(
     l_and_u: tuple[int, int],
-    ab: Any,
+    ab: Array,
     b: Array,
     overwrite_ab: bool = False,
     overwrite_b: bool = False,
@@ -49,7 +49,7 @@ def solve_banded(
     return x[:, 0] if b.ndim == 1 else x
 
 
-def _flipped(ab: Any, below: int, above: int) -> Any:
+def _flipped(ab: Array, below: int, above: int) -> Any:
     """The diagonals of the conjugate transpose."""
     n = ab.shape[1]
     rows = []
@@ -60,11 +60,11 @@ def _flipped(ab: Any, below: int, above: int) -> Any:
     return np.stack(rows)
 
 
-def _banded_back(g: Array, ab: Any, below: int, above: int) -> Array:
+def _banded_back(g: Array, ab: Array, below: int, above: int) -> Array:
     return banded_solve(_flipped(ab, below, above), g, below=above, above=below)
 
 
-def _banded_ab(g: Array, ab: Any, out: Array, below: int, above: int) -> Array:
+def _banded_ab(g: Array, ab: Array, out: Array, below: int, above: int) -> Array:
     g_b, x, n = _banded_back(g, ab, below, above), conj(out), out.shape[0]
     rows = []
     for k in range(above, -below - 1, -1):  # a[i, i + k]
@@ -75,7 +75,7 @@ def _banded_ab(g: Array, ab: Any, out: Array, below: int, above: int) -> Array:
     return np.stack(rows)
 
 
-def _banded_tangent(t: Array, ab: Any, out: Array, below: int, above: int) -> Array:
+def _banded_tangent(t: Array, ab: Array, out: Array, below: int, above: int) -> Array:
     total, n = np.zeros_like(out), out.shape[0]
     for k in range(-below, above + 1):  # the diagonal of the elements a[i, i + k]
         row = t[above - k][max(k, 0) : n + min(k, 0), None] * out[max(k, 0) : n + min(k, 0)]
@@ -84,7 +84,7 @@ def _banded_tangent(t: Array, ab: Any, out: Array, below: int, above: int) -> Ar
     return banded_solve(ab, -total, below=below, above=above)
 
 
-def _banded_forth(t: Array, ab: Any, below: int, above: int) -> Array:
+def _banded_forth(t: Array, ab: Array, below: int, above: int) -> Array:
     return banded_solve(ab, t, below=below, above=above)
 
 
@@ -100,5 +100,5 @@ def _banded_forth(t: Array, ab: Any, below: int, above: int) -> Array:
     ],
     errors=lambda r: [call(np.zeros((1, 2)), r(2, 1))],
 )
-def banded_solve(ab: Any, b: Array, /, below: int = 0, above: int = 0) -> Array:
+def banded_solve(ab: Array, b: Array, /, below: int = 0, above: int = 0) -> Array:
     return linalg.solve_banded((below, above), ab, b)

@@ -40,7 +40,7 @@ def least_squares(
     method: str = "trf",
     loss: str = "linear",
     f_scale: float = 1.0,
-    callback: Callable[..., Any] | None = None,
+    callback: Function | None = None,
     **options: Any,
 ) -> OptimizeResult:
     """`scipy.optimize.least_squares` over a tree of arrays: the minimum of half the sum of squared residuals.

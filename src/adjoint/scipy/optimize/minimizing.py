@@ -42,7 +42,7 @@ def minimize(
     bounds: Any = None,
     constraints: Any = (),
     tol: float | None = None,
-    callback: Callable[..., Any] | None = None,
+    callback: Function | None = None,
     options: dict[str, Any] | None = None,
 ) -> OptimizeResult:
     """`scipy.optimize.minimize` over a tree of arrays, with all derivatives derived.

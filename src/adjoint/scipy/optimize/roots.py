@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,7 @@ def root(
     *,
     jac: str = "auto",
     tol: float | None = None,
-    callback: Callable[..., Any] | None = None,
+    callback: Function | None = None,
     options: dict[str, Any] | None = None,
 ) -> OptimizeResult:
     """`scipy.optimize.root` over a tree of arrays: where ``f(params, *args)`` is zero.

@@ -76,7 +76,7 @@ def _backward_in_time(g: Array, a: Array) -> Array:
     return np.flip(rational_filter(one, conj(a), np.flip(g, -1), np.zeros(a.shape[0] - 1, g.dtype)), -1)
 
 
-def _lagged(h: Any, x: Array, order: int) -> Array:
+def _lagged(h: Array, x: Array, order: int) -> Array:
     """The sum over time of ``h[t] * conj(x[t - k])``, for k = 0 … order."""
     n = x.shape[-1]
     x = x if x.shape == h.shape else np.broadcast_to(x, h.shape)

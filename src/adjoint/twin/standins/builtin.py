@@ -14,13 +14,14 @@ from adjoint.arrays.python_number import PythonNumber, as_numpy, as_python, has_
 from adjoint.core.box import TRACKED, Box, varies
 from adjoint.core.leaks.notes import seen_again
 from adjoint.core.protocol import detached
+from adjoint.core.types import DType, Function
 from adjoint.twin.standins.joining import copied
 from adjoint.twin.standins.mathematics import whole
 from adjoint.twin.standins.text import printed, shown
 from adjoint.twin.standins.values import CONTAINERS, is_box, plainly, type_of
 
 
-def _number(x: Any, kind: type, dtype: Any) -> Any:
+def _number(x: Any, kind: type, dtype: DType) -> Any:
     """The box `x` as a number of one of Python's types."""
     if x.shape:
         kind(np.empty(x.shape))  # raises what NumPy says of arrays
@@ -74,7 +75,7 @@ def rounded(number: Any, ndigits: Any = None) -> Any:
     return np.round(x, 0 if ndigits is None else ndigits)
 
 
-def _extreme(original: Callable[..., Any], before: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+def _extreme(original: Function, before: Callable[[Any, Any], Any]) -> Function:
     """``min`` and ``max``, where which one it is may differ between samples."""
 
     def stand_in(*args: Any, **kwargs: Any) -> Any:
@@ -190,7 +191,7 @@ def say(*values: Any, **options: Any) -> None:
     print(*map(printed, values), **options)
 
 
-def table() -> Iterable[tuple[Any, Callable[..., Any]]]:
+def table() -> Iterable[tuple[Any, Function]]:
     """Python's functions and types that need a stand-in, and these."""
     yield from (
         (float, to_float),

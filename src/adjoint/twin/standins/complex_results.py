@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.box import raw
+from adjoint.core.types import Function
 from adjoint.twin.standins.joining import joined
 from adjoint.twin.standins.values import boxed
 
@@ -25,7 +26,7 @@ def _fitting(name: str, x: Any) -> Any:
     return x if bool(np.all(_INSIDE[name](raw(x)))) else x + 0j
 
 
-def _of(name: str) -> Callable[..., Any]:
+def _of(name: str) -> Function:
     original, function = getattr(np.emath, name), getattr(np, name)
 
     def stand_in(x: Any, *rest: Any) -> Any:
@@ -42,7 +43,7 @@ def _logn(n: Any, x: Any) -> Any:
     return np.log(_fitting("log", x)) / np.log(_fitting("log", n))
 
 
-def table() -> Iterable[tuple[Any, Callable[..., Any]]]:
+def table() -> Iterable[tuple[Any, Function]]:
     """The functions of ``numpy.emath``, and what stands for them."""
     for name in _INSIDE:
         yield getattr(np.emath, name), _of(name)

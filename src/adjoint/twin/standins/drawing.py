@@ -6,13 +6,14 @@ have no such form refuse: NumPy's code asks the parameter for its number.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from adjoint.core.errors import NotDifferentiableError
+from adjoint.core.types import Axis, Function, ShapeLike
 from adjoint.twin.standins.joining import joined
 from adjoint.twin.standins.values import any_live, called_plainly, is_box, live, plainly
 
@@ -31,7 +32,7 @@ def _uniform(g: Any, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
     return low + (high - low) * g.random(_shape(size, low, high))
 
 
-def _located(name: str) -> Callable[..., Any]:
+def _located(name: str) -> Function:
     def draw(g: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
         return loc + scale * getattr(g, name)(0.0, 1.0, _shape(size, loc, scale))
 
@@ -79,7 +80,7 @@ def _multivariate_normal(g: Any, mean: Any, cov: Any, size: Any = None, *args: A
     return mean + g.multivariate_normal(np.zeros(np.shape(mean)), plainly(cov), size, *args, **kwargs)
 
 
-def _gamma(g: Any, shape: Any, scale: Any = 1.0, size: Any = None) -> Any:
+def _gamma(g: Any, shape: ShapeLike, scale: Any = 1.0, size: Any = None) -> Any:
     if live(shape):
         raise _refusal("gamma", "its shape", "adjoint.scipy.stats.gamma, for densities and quantiles")
     return scale * g.standard_gamma(plainly(shape), _shape(size, shape, scale))
@@ -98,7 +99,7 @@ def _permutation(g: Any, x: Any, axis: int = 0) -> Any:
     return np.take(x, g.permutation(np.shape(x)[axis]), axis=axis)
 
 
-def _permuted(g: Any, x: Any, *, axis: Any = None, out: Any = None) -> Any:
+def _permuted(g: Any, x: Any, *, axis: Axis = None, out: Any = None) -> Any:
     flat = np.ravel(x) if axis is None else x
     if axis is not None:
         raise _refusal("permuted", "an array along an axis", "rng.permutation(t, axis=...)")
@@ -122,7 +123,7 @@ def _refusal(name: str, what: str, instead: str) -> NotDifferentiableError:
     )
 
 
-_DRAWS: dict[str, Callable[..., Any]] = {
+_DRAWS: dict[str, Function] = {
     "normal": _normal,
     "uniform": _uniform,
     **{name: _located(name) for name in ("laplace", "logistic", "gumbel")},
@@ -145,7 +146,7 @@ METHODS = frozenset(_DRAWS)
 _OF_ARRAYS = frozenset(("choice", "permutation", "permuted", "shuffle"))
 
 
-def of_method(name: str) -> Callable[..., Any]:
+def of_method(name: str) -> Function:
     """The stand-in of a method of NumPy's random generators, which takes the generator first."""
     ours = _DRAWS.get(name)
 
@@ -162,12 +163,12 @@ def of_method(name: str) -> Callable[..., Any]:
     return stand_in
 
 
-def bound(original: Any) -> Callable[..., Any]:
+def bound(original: Any) -> Function:
     """The stand-in of a method of one generator."""
     return partial(of_method(original.__name__), original.__self__)
 
 
-def table() -> Iterable[tuple[Any, Callable[..., Any]]]:
+def table() -> Iterable[tuple[Any, Function]]:
     """The methods of NumPy's random generators, and ``numpy.random``'s functions, which are methods of one."""
     for kind in GENERATORS:
         for name in dir(kind):

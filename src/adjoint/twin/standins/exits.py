@@ -6,7 +6,7 @@ import ast
 import json
 import pickle
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,9 @@ import numpy as np
 from adjoint.core.box import varies
 from adjoint.core.errors import BatchedValueError
 from adjoint.core.leaks.notes import seen_again, written
+from adjoint.core.types import Function
 from adjoint.tape.modes import recording_floor
 from adjoint.twin.standins.values import CONTAINERS, DEPTH, is_box, plainly
-
-Function = Callable[..., Any]
 
 
 def wrote(x: Any, call: str, depth: int = DEPTH) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
+from adjoint.core.types import Function, ShapeLike
 from adjoint.ops.shape.restrided import restrided
 from adjoint.twin.standins.joining import asarray, joined
 from adjoint.twin.standins.values import boxed, is_box, plainly
@@ -117,14 +118,16 @@ def _ix(*args: Any) -> Any:
     return np.ix_(*map(plainly, args))
 
 
-def _as_strided(x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True) -> Any:
+def _as_strided(
+    x: Any, shape: ShapeLike = None, strides: Any = None, subok: bool = False, writeable: bool = True
+) -> Any:
     """`numpy.lib.stride_tricks.as_strided` of a box: a view of those of its elements that lie where NumPy's would."""
     if not is_box(x):
         return np.lib.stride_tricks.as_strided(x, shape, strides, subok, writeable)
     return restrided(x, shape, strides, writeable)
 
 
-def table() -> Iterable[tuple[Any, Callable[..., Any]]]:
+def table() -> Iterable[tuple[Any, Function]]:
     """NumPy's iterators, and what stands for them."""
     yield np.nditer, _nditer
     yield np.ndenumerate, _ndenumerate

@@ -13,6 +13,7 @@ from adjoint.core.errors import BatchedValueError
 from adjoint.core.leaks.notes import seen_again
 from adjoint.core.memory import ordered, required
 from adjoint.core.protocol import detached
+from adjoint.core.types import Device, DType, ShapeLike
 from adjoint.ops.shape.joining import pile
 from adjoint.tape.number import TensorNumber
 from adjoint.tape.tensor import Tensor
@@ -109,7 +110,7 @@ def _objects(x: Any, ndmin: int = 0) -> np.ndarray:
 
 def array(
     object: Any,
-    dtype: Any = None,
+    dtype: DType = None,
     *,
     copy: bool | None = True,
     order: Any = "K",
@@ -176,7 +177,9 @@ def _numbers(parts: Sequence[Any]) -> bool:
                for q in parts)  # fmt: skip
 
 
-def converted(x: Any, dtype: Any = None, *, copy: bool | None = None, ndmin: int = 0, order: str | None = None) -> Any:
+def converted(
+    x: Any, dtype: DType = None, *, copy: bool | None = None, ndmin: int = 0, order: str | None = None
+) -> Any:
     """`x`, which is a box or holds some, as an array: itself where nothing has to change and no copy is asked for."""
     dtype = None if dtype is None else np.dtype(dtype)
     if not is_box(x):
@@ -207,7 +210,7 @@ def converted(x: Any, dtype: Any = None, *, copy: bool | None = None, ndmin: int
 
 
 def asarray(
-    a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None
+    a: Any, dtype: DType = None, order: Any = None, *, device: Device = None, copy: Any = None, like: Any = None
 ) -> Any:
     """`numpy.asarray`: a box is one already."""
     if is_box(a) and dtype is None and not copy and order is None:
@@ -219,7 +222,7 @@ def asarray(
 
 
 def asanyarray(
-    a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None
+    a: Any, dtype: DType = None, order: Any = None, *, device: Device = None, copy: Any = None, like: Any = None
 ) -> Any:
     """`numpy.asanyarray`."""
     if boxed(a):
@@ -227,17 +230,17 @@ def asanyarray(
     return np.asanyarray(a, dtype, order, device=device, copy=copy, like=like)
 
 
-def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+def ascontiguousarray(a: Any, dtype: DType = None, *, like: Any = None) -> Any:
     """`numpy.ascontiguousarray`: a copy of what is not."""
     return converted(a, dtype, ndmin=1, order="C") if boxed(a) else np.ascontiguousarray(a, dtype, like=like)
 
 
-def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+def asfortranarray(a: Any, dtype: DType = None, *, like: Any = None) -> Any:
     """`numpy.asfortranarray`: a copy of what does not lie so."""
     return converted(a, dtype, ndmin=1, order="F") if boxed(a) else np.asfortranarray(a, dtype, like=like)
 
 
-def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
+def require(a: Any, dtype: DType = None, requirements: Any = None, *, like: Any = None) -> Any:
     """`numpy.require`."""
     if not boxed(a):
         return np.require(a, dtype, requirements, like=like)
@@ -245,7 +248,7 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
     return converted(a, dtype, copy=owned and bool(getattr(a, "path", ())), order=order)
 
 
-def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
+def asarray_chkfinite(a: Any, dtype: DType = None, order: Any = None) -> Any:
     """`numpy.asarray_chkfinite`: an array without nan and infinities, or a ValueError."""
     if not boxed(a):
         return np.asarray_chkfinite(a, dtype, order)
@@ -256,7 +259,7 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
 
 
 def full(
-    shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None
+    shape: ShapeLike, fill_value: Any, dtype: DType = None, order: Any = "C", *, device: Device = None, like: Any = None
 ) -> Any:
     """`numpy.full`, with a box or a list of some as what it is full of."""
     fill_value = joined(fill_value)
@@ -292,7 +295,7 @@ def for_all(x: Any) -> Any:
     return int(values.flat[0]) if values.size and np.all(values == values.flat[0]) else x.astype(int)
 
 
-def fromiter(iter: Any, dtype: Any, count: int = -1, *, like: Any = None) -> Any:
+def fromiter(iter: Any, dtype: DType, count: int = -1, *, like: Any = None) -> Any:
     """`numpy.fromiter`, also of an iterator that gives boxes."""
     items = list(iter) if count < 0 else [q for q, _ in zip(iter, range(count), strict=False)]
     if not boxed(items):

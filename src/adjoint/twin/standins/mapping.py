@@ -14,6 +14,7 @@ import numpy as np
 from adjoint.core.box import varies
 from adjoint.core.errors import ShapeError
 from adjoint.core.memory import lying_as
+from adjoint.core.types import Axis, DType, Function, ShapeLike
 from adjoint.twin.standins import builtin
 from adjoint.twin.standins.calls import dressed
 from adjoint.twin.standins.joining import asarray, joined
@@ -28,10 +29,10 @@ def _follows(f: Any) -> bool:
     return callable(f) and not is_box(f)
 
 
-def resolving(original: Callable[..., Any]) -> Maker:
+def resolving(original: Function) -> Maker:
     """The maker of a function whose arguments may be functions: each of these is resolved."""
 
-    def make(resolve: Resolve) -> Callable[..., Any]:
+    def make(resolve: Resolve) -> Function:
         def call(*args: Any, **kwargs: Any) -> Any:
             args = tuple(resolve(a) if _follows(a) else a for a in args)
             return original(*args, **{k: resolve(v) if _follows(v) else v for k, v in kwargs.items()})
@@ -41,10 +42,10 @@ def resolving(original: Callable[..., Any]) -> Maker:
     return make
 
 
-def _of_key(original: Callable[..., Any], ours: Callable[..., Any]) -> Maker:
+def _of_key(original: Function, ours: Function) -> Maker:
     """The maker of ``min``, ``max`` and ``sorted``: what has a key is compared by it."""
 
-    def make(resolve: Resolve) -> Callable[..., Any]:
+    def make(resolve: Resolve) -> Function:
         def call(*args: Any, **kwargs: Any) -> Any:
             key = kwargs.get("key")
             if key is None:
@@ -56,14 +57,14 @@ def _of_key(original: Callable[..., Any], ours: Callable[..., Any]) -> Maker:
     return make
 
 
-def _methodcaller(resolve: Resolve) -> Callable[..., Any]:
+def _methodcaller(resolve: Resolve) -> Function:
     def make(name: str, /, *args: Any, **kwargs: Any) -> Callable[[Any], Any]:
         return lambda x: method_of(x, name, resolve)(*args, **kwargs)
 
     return make
 
 
-def method_of(x: Any, name: str, resolve: Resolve) -> Callable[..., Any]:
+def method_of(x: Any, name: str, resolve: Resolve) -> Function:
     """What a twin calls for ``x.name``."""
     from adjoint.twin.standins.methods import array_method, box_method  # these use this module
 
@@ -71,7 +72,7 @@ def method_of(x: Any, name: str, resolve: Resolve) -> Callable[..., Any]:
     return functools.partial(ours, x) if ours is not None else resolve(getattr(x, name))
 
 
-def _attrgetter(resolve: Resolve) -> Callable[..., Any]:
+def _attrgetter(resolve: Resolve) -> Function:
     from adjoint.twin.standins.methods import box_attribute  # this uses this module
 
     def read(x: Any, path: str) -> Any:
@@ -88,10 +89,10 @@ def _attrgetter(resolve: Resolve) -> Callable[..., Any]:
     return make
 
 
-def _dunder(original: Callable[..., Any], name: str, ours: Callable[..., Any] | None = None) -> Maker:
+def _dunder(original: Function, name: str, ours: Function | None = None) -> Maker:
     """The maker of ``abs(x)`` and its like, which call a method of the user's class."""
 
-    def make(resolve: Resolve) -> Callable[..., Any]:
+    def make(resolve: Resolve) -> Function:
         def call(*args: Any, **kwargs: Any) -> Any:
             if args and not is_box(args[0]):
                 method = getattr(type(args[0]), name, None)
@@ -104,7 +105,7 @@ def _dunder(original: Callable[..., Any], name: str, ours: Callable[..., Any] | 
     return make
 
 
-def _iter(resolve: Resolve) -> Callable[..., Any]:
+def _iter(resolve: Resolve) -> Function:
     of_class = _dunder(iter, "__iter__")(resolve)
 
     def call(*args: Any) -> Any:
@@ -118,7 +119,7 @@ class Vectorized:
 
     def __init__(
         self,
-        pyfunc: Callable[..., Any],
+        pyfunc: Function,
         otypes: Any = None,
         doc: str | None = None,
         excluded: Any = None,
@@ -214,7 +215,7 @@ def _lying_as_elements(made: Any, arrays: Iterable[Any], objects: bool = False) 
     return lying_as(made, lambda *xs: of_each(*(x.astype(object) if objects else x for x in xs)), *given)
 
 
-def _vectorize(resolve: Resolve) -> Callable[..., Any]:
+def _vectorize(resolve: Resolve) -> Function:
     def make(pyfunc: Any = None, *args: Any, **kwargs: Any) -> Any:
         if not callable(pyfunc):  # a decorator: np.vectorize(signature="(n)->()")
             return lambda f: Vectorized(resolve(f), *args, **kwargs)
@@ -226,15 +227,15 @@ def _vectorize(resolve: Resolve) -> Callable[..., Any]:
 def of_vectorized(original: np.vectorize) -> Maker:
     """The maker of what stands for a function that was made by `numpy.vectorize` before."""
 
-    def make(resolve: Resolve) -> Callable[..., Any]:
+    def make(resolve: Resolve) -> Function:
         f: Any = original
         return Vectorized(resolve(f.pyfunc), f.otypes, None, f.excluded, f.cache, f.signature)
 
     return make
 
 
-def _frompyfunc(resolve: Resolve) -> Callable[..., Any]:
-    def make(func: Any, /, nin: int, nout: int, **options: Any) -> Callable[..., Any]:
+def _frompyfunc(resolve: Resolve) -> Function:
+    def make(func: Any, /, nin: int, nout: int, **options: Any) -> Function:
         twin = resolve(func)
 
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -254,8 +255,8 @@ def _frompyfunc(resolve: Resolve) -> Callable[..., Any]:
     return make
 
 
-def _along_axis(resolve: Resolve) -> Callable[..., Any]:
-    def call(func1d: Any, axis: Any, arr: Any, *args: Any, **kwargs: Any) -> Any:
+def _along_axis(resolve: Resolve) -> Function:
+    def call(func1d: Any, axis: Axis, arr: Any, *args: Any, **kwargs: Any) -> Any:
         twin, arr = resolve(func1d), joined(arr)
         rows = np.moveaxis(asarray(arr), operator.index(axis), -1)
         results = [joined(twin(rows[i], *args, **kwargs)) for i in np.ndindex(*rows.shape[:-1])]
@@ -271,18 +272,18 @@ def _along_axis(resolve: Resolve) -> Callable[..., Any]:
     return call
 
 
-def _over_axes(resolve: Resolve) -> Callable[..., Any]:
+def _over_axes(resolve: Resolve) -> Function:
     return lambda func, a, axes: np.apply_over_axes(resolve(func), joined(a), axes)
 
 
-def _fromfunction(resolve: Resolve) -> Callable[..., Any]:
-    def call(function: Any, shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any) -> Any:
+def _fromfunction(resolve: Resolve) -> Function:
+    def call(function: Any, shape: ShapeLike, *, dtype: DType = float, like: Any = None, **kwargs: Any) -> Any:
         return resolve(function)(*np.indices(shape, dtype=dtype), **kwargs)
 
     return call
 
 
-def _piecewise(resolve: Resolve) -> Callable[..., Any]:
+def _piecewise(resolve: Resolve) -> Function:
     def call(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
         functions = [resolve(f) if callable(f) and not is_box(f) else f for f in funclist]
         x = joined(x)
@@ -314,7 +315,7 @@ def _chosen(x: Any, condlist: Any, functions: list[Any], args: Any, kw: Any) -> 
     return made
 
 
-def _cmp_to_key(resolve: Resolve) -> Callable[..., Any]:
+def _cmp_to_key(resolve: Resolve) -> Function:
     return lambda mycmp: functools.cmp_to_key(resolve(mycmp))
 
 
@@ -323,18 +324,18 @@ def of_partial(original: functools.partial[Any]) -> Maker:
     return lambda resolve: functools.partial(resolve(original.func), *original.args, **original.keywords)
 
 
-def _reduce_all(resolve: Resolve) -> Callable[..., Any]:
+def _reduce_all(resolve: Resolve) -> Function:
     return lambda function, *rest: functools.reduce(resolve(function), *rest)
 
 
-def _accumulate(resolve: Resolve) -> Callable[..., Any]:
+def _accumulate(resolve: Resolve) -> Function:
     def call(iterable: Any, func: Any = operator.add, **kwargs: Any) -> Iterator[Any]:
         return itertools.accumulate(iterable, operator.add if func is None else resolve(func), **kwargs)
 
     return call
 
 
-def _sort(resolve: Resolve) -> Callable[..., Any]:
+def _sort(resolve: Resolve) -> Function:
     return lambda items, *, key=None, reverse=False: items.sort(
         key=None if key is None else resolve(key), reverse=reverse
     )

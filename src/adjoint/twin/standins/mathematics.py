@@ -15,6 +15,7 @@ from adjoint.core.box import Box, raw, varies
 from adjoint.core.errors import BatchedValueError
 from adjoint.core.protocol import detached
 from adjoint.core.registry import operation
+from adjoint.core.types import Function
 from adjoint.tape.number import TensorNumber
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.standins.joining import for_all, joined
@@ -36,7 +37,7 @@ def _real(x: Any) -> Any:
     return as_numpy(x).astype(float) if is_box(x) and x.dtype is not _FLOAT and x.dtype.kind in "fiub" else x
 
 
-def of_one(original: Callable[..., Any], ufunc: np.ufunc) -> Callable[..., Any]:
+def of_one(original: Function, ufunc: np.ufunc) -> Function:
     """The stand-in of a function of one argument, which `ufunc` computes."""
     total = original.__name__ in _TOTAL
 
@@ -66,7 +67,7 @@ def of_one(original: Callable[..., Any], ufunc: np.ufunc) -> Callable[..., Any]:
     return _named(stand_in, original)
 
 
-def _of_samples(original: Callable[..., Any], ours: Callable[..., Any], *args: Any) -> Any:
+def _of_samples(original: Function, ours: Function, *args: Any) -> Any:
     """The function of many samples; what raises for all of them raises, and what does for some can not be told them."""
     with np.errstate(all="ignore"):
         out = ours(*args)
@@ -91,7 +92,7 @@ def _of_samples(original: Callable[..., Any], ours: Callable[..., Any], *args: A
     )
 
 
-def of_several(original: Callable[..., Any], ours: Callable[..., Any], check: bool = True) -> Callable[..., Any]:
+def of_several(original: Function, ours: Function, check: bool = True) -> Function:
     """The stand-in of a function of any arguments, which `ours` computes for boxes."""
 
     def stand_in(*args: Any, **kwargs: Any) -> Any:
@@ -117,7 +118,7 @@ def _pythons(out: Any) -> Any:
     return as_python(out) if is_box(out) else out
 
 
-def _named(stand_in: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:
+def _named(stand_in: Function, original: Function) -> Function:
     stand_in.__name__ = stand_in.__qualname__ = original.__name__
     stand_in.__doc__ = original.__doc__
     return stand_in
@@ -193,7 +194,7 @@ def _copysign(x: Any, y: Any) -> Any:
     return np.copysign(x, y)
 
 
-_OF_SEVERAL: dict[str, Callable[..., Any]] = {
+_OF_SEVERAL: dict[str, Function] = {
     "log": _logarithm,
     "atan2": np.arctan2,
     "pow": np.power,
@@ -219,7 +220,7 @@ _OF_SEVERAL: dict[str, Callable[..., Any]] = {
     "trunc": lambda x: whole(x, np.trunc),
 }
 # Answers that no derivative flows through.
-_QUESTIONS: dict[str, Callable[..., Any]] = {
+_QUESTIONS: dict[str, Function] = {
     "isclose": _isclose,
     "isnan": lambda x: bool(np.isnan(detached(x))),
     "isinf": lambda x: bool(np.isinf(detached(x))),
@@ -235,7 +236,7 @@ def _phase(z: Any) -> Any:
     return np.arctan2(np.imag(z), np.real(z))
 
 
-_COMPLEX: dict[str, Callable[..., Any]] = {
+_COMPLEX: dict[str, Function] = {
     **{name: getattr(np, np_name) for name, np_name in _OF_ONE.items() if hasattr(cmath, name)},
     "log": lambda z, base=None: _logarithm(_complex(z), None if base is None else _complex(base)),
     "phase": _phase,
@@ -243,7 +244,7 @@ _COMPLEX: dict[str, Callable[..., Any]] = {
 }
 
 
-def _of_complex(original: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
+def _of_complex(original: Function, ours: Function) -> Function:
     def stand_in(*args: Any) -> Any:
         if not any(map(boxed, args)):
             return original(*args)
@@ -259,7 +260,7 @@ def _rect(r: Any, phi: Any) -> Any:
     return _pythons(r * np.cos(phi) + 1j * (r * np.sin(phi)))
 
 
-def table() -> Iterable[tuple[Any, Callable[..., Any]]]:
+def table() -> Iterable[tuple[Any, Function]]:
     """The functions of ``math`` and ``cmath`` that need a stand-in, and these."""
     for name in dir(math):
         original = getattr(math, name)
@@ -282,7 +283,7 @@ def table() -> Iterable[tuple[Any, Callable[..., Any]]]:
     yield cmath.rect, _rect
 
 
-def _of_numbers(original: Callable[..., Any]) -> Callable[..., Any]:
+def _of_numbers(original: Function) -> Function:
     """The stand-in of a function that has no derivative, such as ``math.gcd`` and ``math.ulp``."""
 
     def stand_in(*args: Any, **kwargs: Any) -> Any:

@@ -11,6 +11,7 @@ from adjoint.arrays.python_number import PythonNumber, as_python, has_attribute
 from adjoint.core.box import TRACKED, varies
 from adjoint.core.errors import LeavesGraphError
 from adjoint.core.leaks.notes import seen_again
+from adjoint.core.types import DType, Index, ShapeLike
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.standins import builtin, drawing
 from adjoint.twin.standins.calls import carried
@@ -84,7 +85,7 @@ def array_method(name: str) -> Method | None:
     return _ARRAY.get(name)
 
 
-def _item(t: Any, *index: Any) -> Any:
+def _item(t: Any, *index: Index) -> Any:
     if index:
         at = index[0] if len(index) == 1 else index
         return as_python(np.ravel(t)[at] if len(index) == 1 and not isinstance(at, tuple) else t[at])
@@ -97,7 +98,7 @@ def _tolist(t: Any) -> Any:
     return [_tolist(row) for row in t] if t.shape else as_python(t)
 
 
-def _array(t: Any, dtype: Any = None, copy: Any = None) -> Any:
+def _array(t: Any, dtype: DType = None, copy: Any = None) -> Any:
     return converted(t, dtype, copy=copy)
 
 
@@ -118,7 +119,7 @@ def _view(t: Any, *args: Any, **kwargs: Any) -> Any:
     return t.view(*args, **kwargs)
 
 
-def _same(kind: Any, dtype: Any) -> bool:
+def _same(kind: Any, dtype: DType) -> bool:
     try:
         return bool(np.dtype(kind) == dtype)
     except TypeError:
@@ -129,7 +130,7 @@ def _clipped(t: Any, min: Any = None, max: Any = None, out: Any = None, **_: Any
     return t.clip(joined(min), joined(max), out=out)
 
 
-def _resized(t: Any, *shape: Any, refcheck: bool = True) -> Any:
+def _resized(t: Any, *shape: ShapeLike, refcheck: bool = True) -> Any:
     del refcheck
     raise LeavesGraphError(
         f"array.resize{shape} changes an array's memory under its views. Make a new one: a = np.resize(a, shape)"
@@ -143,7 +144,7 @@ def _of_lists(name: str) -> Method:
     return method
 
 
-def _astype(t: Any, dtype: Any, *args: Any, **kwargs: Any) -> Any:
+def _astype(t: Any, dtype: DType, *args: Any, **kwargs: Any) -> Any:
     if np.dtype(dtype).kind in "USO":
         wrote(t, "t.astype(str)")
     found = t.astype(dtype, *args, **kwargs)
@@ -164,7 +165,7 @@ def _reread(found: Any) -> Any:
     return read if type(read) in TRACKED else found
 
 
-def _read(array: Any, dtype: Any, *args: Any, **kwargs: Any) -> Any:
+def _read(array: Any, dtype: DType, *args: Any, **kwargs: Any) -> Any:
     found = array.astype(dtype, *args, **kwargs)
     return _reread(found) if array.dtype.kind in "USO" else found
 

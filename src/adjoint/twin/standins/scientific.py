@@ -11,10 +11,10 @@ import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.late import service
+from adjoint.core.types import Function
 from adjoint.twin.standins.joining import joined
 from adjoint.twin.standins.values import any_live, called_plainly, live, plainly, reaches
 
-Function = Callable[..., Any]
 # The modules of SciPy that have a counterpart in `adjoint.scipy`.
 MODULES = ("integrate", "interpolate", "linalg", "optimize", "signal", "sparse", "special", "stats")
 _WITH_CALLBACKS = ("integrate", "optimize")
@@ -72,7 +72,7 @@ def stand_in_for(original: Any) -> Any:
     return either(original, ours)
 
 
-def either(original: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
+def either(original: Function, ours: Function) -> Function:
     """`ours` where an argument is live, and else `original` of numbers."""
 
     def stand_in(*args: Any, **kwargs: Any) -> Any:
@@ -86,9 +86,7 @@ def either(original: Callable[..., Any], ours: Callable[..., Any]) -> Callable[.
     return stand_in
 
 
-def calling(
-    original: Callable[..., Any], ours: Callable[..., Any], resolve: Callable[[Any], Any]
-) -> Callable[..., Any]:
+def calling(original: Function, ours: Function, resolve: Callable[[Any], Any]) -> Function:
     """The stand-in of a solver, whose functions may use live boxes that are not among its arguments."""
 
     def _resolved(x: Any) -> Any:
@@ -122,7 +120,7 @@ def _joined_list(x: Any) -> Any:
     return joined(x) if isinstance(x, list) else x
 
 
-def _of_numbers(f: Callable[..., Any]) -> Callable[..., Any]:
+def _of_numbers(f: Function) -> Function:
     """`f`, whose results SciPy can read: constants as numbers.
 
     Raises:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.arrays.python_number import as_python, is_python
+from adjoint.core.types import Function
 from adjoint.twin.standins.joining import joined
 from adjoint.twin.standins.values import boxed, is_box, is_open, plainly
 
@@ -59,7 +60,7 @@ def _linear_regression(x: Any, y: Any, /, *, proportional: bool = False) -> Any:
     return statistics.LinearRegression(slope, np.mean(y) - slope * np.mean(x))
 
 
-_OURS: dict[str, Callable[..., Any]] = {
+_OURS: dict[str, Function] = {
     "mean": _mean,
     "fmean": _fmean,
     "variance": _variance,
@@ -77,7 +78,7 @@ _OURS: dict[str, Callable[..., Any]] = {
 }
 
 
-def stand_in_for(original: Callable[..., Any]) -> Callable[..., Any] | None:
+def stand_in_for(original: Function) -> Function | None:
     """What stands for a function of ``statistics``; None if it takes no boxes."""
     ours = _OURS.get(original.__name__)
     if ours is None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from adjoint.core.box import raw, varies
 from adjoint.core.errors import BatchedValueError
+from adjoint.core.types import Function
 from adjoint.twin.standins.exits import wrote
 from adjoint.twin.standins.values import CONTAINERS, is_box, plainly
 
@@ -93,7 +94,7 @@ def _differ(x: Any) -> bool:
     return varies(x)
 
 
-def shown(original: Callable[..., Any]) -> Callable[..., Any]:
+def shown(original: Function) -> Function:
     """The stand-in of a function that makes text of its arguments."""
 
     def stand_in(*args: Any, **kwargs: Any) -> Any:
@@ -102,7 +103,7 @@ def shown(original: Callable[..., Any]) -> Callable[..., Any]:
     return stand_in
 
 
-def serialising(original: Callable[..., Any]) -> Callable[..., Any]:
+def serialising(original: Function) -> Function:
     """The stand-in of a function that writes Python's numbers: ``json.dumps``."""
 
     def stand_in(*args: Any, **kwargs: Any) -> Any:

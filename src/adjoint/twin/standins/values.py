@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import types
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeGuard, cast
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from adjoint.arrays.python_number import PythonNumber, as_numpy
 from adjoint.core.box import Box, raw, varies
 from adjoint.core.protocol import in_graph
+from adjoint.core.types import Function
 from adjoint.tape.number import TensorNumber
 from adjoint.tape.tensor import Tensor
 
@@ -103,7 +104,7 @@ def any_live(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
     return any(map(live, args)) or (bool(kwargs) and any(map(live, kwargs.values())))
 
 
-def called_plainly(f: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+def called_plainly(f: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """``f(*args, **kwargs)`` with numbers in the place of boxes."""
     return f(*map(plainly, args), **{name: plainly(value) for name, value in kwargs.items()})
 
@@ -135,7 +136,7 @@ def is_open(x: Any) -> bool:
     return not varies(x) and not isinstance(raw(x), Box)
 
 
-def checked(f: Callable[..., Any], *args: Any) -> None:
+def checked(f: Function, *args: Any) -> None:
     """Raise what `f` raises for the numbers of `args`, where these can be looked at."""
     if all(is_open(x) for x in args if isinstance(x, Box)):
         f(*map(plainly, args))
