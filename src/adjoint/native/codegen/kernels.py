@@ -22,6 +22,7 @@ _LIGHT = frozenset(("add", "subtract", "multiply", "square", "negative", "absolu
                     "not_equal", "f4", "f8"))  # fmt: skip
 _QUANTUM = 1024  # so many places along the vectors are not cut
 _LIGHT_TIME, _HEAVY_TIME = 0.1, 1.0  # nanoseconds for an element, about
+_SHORT = 8  # so many elements of a sum are written out
 _BLOCK = 256  # so many vectors are summed up before their sum is put to the others
 
 
@@ -70,6 +71,9 @@ class _Writer(Access):
         self.loops = outer + inner + along if last_reduced else outer + along + inner
         # Reductions begin anew inside so many loops.
         self.kept = len(outer) if last_reduced else len(outer) + len(along)
+        # Short sums inside of vectors are written out, element after element.
+        short = bool(along) and not last_reduced and math.prod(lengths[a] for a in inner) <= _SHORT
+        self.written_out = {a: lengths[a] for a in inner} if short else {}
         self.lengths, self.last_reduced = lengths, last_reduced
         widest = max(4, *(int(operand.dtype[1]) for operand in self.operands if operand.dtype[0] == "f"), 0)
         lanes = 64 // widest if along else 1
@@ -77,6 +81,7 @@ class _Writer(Access):
         self.code.inlines = math.prod(spec.domain) >= INLINED
         self.strides, self.reduced = [*self.reads, *self.stores], reduced
         self.read_so_far = 0
+        self.sums: list[Value | None] = []  # of short sums, what there is so far
         self.mask: tuple[str, str] | None = None  # whether all lanes are there, and which
 
     def _is_light(self, length: int, lanes: int) -> bool:
@@ -121,6 +126,7 @@ class _Writer(Access):
         return (
             self.code.width,
             tuple(self.reduced),
+            tuple(self.written_out.items()),
             len(spec.reads),
             tuple([(operand.dtype, self.places[operand.place], operand.within) for operand in self.operands]),
             tuple(s if self._is_fixed(s, a) else -1 for strides in self.strides for a, s in enumerate(strides)),
@@ -190,14 +196,17 @@ class _Writer(Access):
         code = self.code
         if self.reducing and level == self.kept:
             for (_, _, reduction), total in zip(self.spec.stores, self.totals, strict=True):
-                if reduction:
+                if reduction and not self.written_out:
                     start = code.constant(reduction.identity, reduction.dtype)
                     code.line(f"store {start.type} {start.name}, ptr {total}, align 64")
+            self.sums = [r and code.constant(r.identity, r.dtype) for _, _, r in self.spec.stores]
         self.compute(level)
         if level == len(self.loops):
             self.leaf()
         elif self.loops[level] == self.vector:
             self.along(level)
+        elif self.loops[level] in self.written_out:
+            self.each(level)
         else:
             self.around(level)
         if self.reducing and level == self.kept:
@@ -220,6 +229,15 @@ class _Writer(Access):
         code.line(f"%c{n} = icmp ult i64 %j{n}, {self.count[axis]}")
         code.line(f"br i1 %c{n}, label %h{n}, label %e{n}")
         code.label(f"e{n}")
+
+    def each(self, level: int) -> None:
+        """The same code for each place of a short axis."""
+        axis, saved = self.loops[level], self.at
+        for i in range(self.written_out[axis]):
+            with self.code.inner():
+                self.at = [self._moved(k, axis, str(i)) for k in range(len(saved))]
+                self.open(level + 1)
+            self.at = saved
 
     def along(self, level: int) -> None:
         """The loop in vectors; a long reduction in blocks of these."""
@@ -338,6 +356,8 @@ class _Writer(Access):
                 after = reduction.combine(before, new)
                 code.line(f"{name} = select i1 true, {kind} {after.name}, {kind} {after.name}")
                 i += 1
+            elif (total := self.sums[k]) is not None and self.written_out:
+                self.sums[k] = reduction.combine(total, new)
             else:
                 before = Value(code, code.name(f"load {kind}, ptr {self.totals[k]}, align 64"), reduction.dtype)
                 after = reduction.combine(before, new)
@@ -350,7 +370,10 @@ class _Writer(Access):
             for k, (_, operand, reduction) in enumerate(self.spec.stores):
                 if not reduction:
                     continue
-                kind = code.type_of(reduction.dtype)
+                kind, ready = code.type_of(reduction.dtype), self.sums[k]
+                if ready is not None and self.written_out:
+                    self.stored([(count + k, reduction.finish(ready))])
+                    continue
                 total = Value(code, code.name(f"load {kind}, ptr {self.totals[k]}, align 64"), reduction.dtype)
                 if not self.last_reduced:
                     self.stored([(count + k, reduction.finish(total))])

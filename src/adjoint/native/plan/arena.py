@@ -144,14 +144,18 @@ def donors(spec: Spec, taken: set[Hashable]) -> dict[Hashable, tuple[Hashable, .
     for read in spec.reads:
         if first.setdefault(read.buffer, read) != read:
             several.add(read.buffer)
-    whole = contiguous(spec.domain)
     by_size: dict[str, list[Hashable]] = {}
     for buffer, read in first.items():
-        in_order = all(n == 1 or s == w for n, s, w in zip(spec.domain, read.strides, whole, strict=True))
-        if read.offset == 0 and buffer not in several and in_order:
+        if read.offset == 0 and buffer not in several and _in_order(spec, read):
             by_size.setdefault(read.dtype[1], []).append(buffer)
     return {
         operand.buffer: tuple(by_size.get(operand.dtype[1], ()))
         for _, operand, reduction in spec.stores
-        if reduction is None and operand.block is None
+        if reduction is None and operand.block is None and _in_order(spec, operand)
     }
+
+
+def _in_order(spec: Spec, operand: Operand) -> bool:
+    """Whether the elements of an operand lie in the order in which a kernel goes through its domain."""
+    whole = contiguous(spec.domain)
+    return all(n == 1 or s == w for n, s, w in zip(spec.domain, operand.strides, whole, strict=True))

@@ -5,7 +5,7 @@ Each is a few kernels that write to one array, one after another. What is below,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
@@ -62,32 +62,63 @@ def refusal(node: Node) -> str:
     return "" if parts(node) is not None else "an index of arrays"
 
 
-def spec_of(part: Part, node: Node, view: Callable[[Node], View]) -> Spec:
-    """The kernel that puts a part to its place; `view` says where the elements of values lie."""
+class Values(NamedTuple):
+    """What a part is made of: where the elements of values lie, which are computed again here, and how."""
+
+    view: Callable[[Node], View]
+    again: Mapping[Node, tuple[Node, ...]] = {}
+    express: Callable[[Node, int, list[Expression], dict[Any, int]], None] | None = None
+
+
+def is_tiled(node: Node) -> bool:
+    """Whether an array is put together box by box, as sums."""
+    return node.op is ASSEMBLE and all(part.box is not None for part in parts(node) or [Part(None, plain(node))])
+
+
+def spec_of(part: Part, node: Node, values: Values) -> Spec:
+    """The kernel that puts a part to its place."""
     dtype, place, value = key_of(node.dtype), part.place, part.value
     target = Operand(node, dtype, place.strides, place.offset * node.dtype.itemsize, adds=part.adds)
     if part.box is not None and part.terms:
-        return _summed(part, part.box, target, view)
+        return _summed(part, part.box, target, values)
     if value is None or is_number(value):
         fill = number_as(0 if value is None else value.value, dtype)
         return Spec(place.shape, [], [fill], [(0, target, None)])
-    return Spec(place.shape, [view(value).read(value.dtype, place.shape)], [], [(0, target, None)])
+    return Spec(place.shape, [values.view(value).read(value.dtype, place.shape)], [], [(0, target, None)])
 
 
-def _summed(part: Part, box: Region, target: Operand, view: Callable[[Node], View]) -> Spec:
+def _summed(part: Part, box: Region, target: Operand, values: Values) -> Spec:
     """The sum of what some values have for a box."""
-    reads, size = [], int(target.dtype[1])
+    reads: dict[Operand, int] = {}
+    terms: list[tuple[Node, dict[Any, int]]] = []
     for value, where in part.terms:
-        seen, apart = view(value), [0] * len(box.start)
-        for axis, stride in zip(where.axes, seen.strides, strict=True):
-            if axis >= 0:
-                apart[axis] = stride
-        away = sum((b - r) * s for b, r, s in zip(box.start, where.start, apart, strict=True))
-        reads.append(Operand(seen.base, target.dtype, tuple(apart), (seen.offset + away) * size))
-    sums = [Expression(lambda code, x, y: sum_of(x, y), (0, 1), ("sum", target.dtype))] if len(reads) > 1 else []
-    for k in range(2, len(reads)):
-        sums.append(sums[0]._replace(args=(len(reads) + k - 2, k)))
-    return Spec(part.place.shape, reads, sums, [(len(reads) + len(sums) - 1, target, None)])
+        cone = values.again.get(value, ())
+        wanted = [arg for one in cone for arg in one.args if arg not in cone and not is_number(arg)] or [value]
+        places: dict[Any, int] = {}
+        for arg in wanted:
+            read = _at(values.view(arg).read(arg.dtype, value.shape), box, where)
+            places[arg] = reads.setdefault(read, len(reads))
+        terms.append((value, places))
+    made: list[Expression] = []
+    for value, places in terms:
+        for one in values.again.get(value, ()):
+            assert values.express is not None
+            values.express(one, len(reads), made, places)
+    total = terms[0][1][terms[0][0]]
+    for value, places in terms[1:]:
+        made.append(Expression(lambda code, x, y: sum_of(x, y), (total, places[value]), ("sum", target.dtype)))
+        total = len(reads) + len(made) - 1
+    return Spec(part.place.shape, list(reads), made, [(total, target, None)])
+
+
+def _at(read: Operand, box: Region, where: Region) -> Operand:
+    """What is read over the elements of a value that lies at a region, over a box of the array."""
+    apart = [0] * len(box.start)
+    for axis, stride in zip(where.axes, read.strides, strict=True):
+        if axis >= 0:
+            apart[axis] = stride
+    away = sum((b - r) * s for b, r, s in zip(box.start, where.start, apart, strict=True))
+    return read._replace(strides=tuple(apart), offset=read.offset + away * int(read.dtype[1]))
 
 
 def further(node: Node, view: Callable[[Node], View]) -> list[Spec]:

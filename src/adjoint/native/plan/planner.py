@@ -16,8 +16,9 @@ from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.codegen.loop_nest import Expression, Reduction, Spec, Split, contiguous
 from adjoint.native.codegen.memory import Operand
 from adjoint.native.lower import table as lowering
+from adjoint.native.plan import again, assembly, loops, multiplying, sliding, systems
 from adjoint.native.plan import arena as buffers
-from adjoint.native.plan import assembly, loops, multiplying, sliding, systems
+from adjoint.native.plan import order as axes
 from adjoint.native.plan.arena import Use
 from adjoint.native.plan.assembly import is_number, number_as
 from adjoint.native.plan.classify import reduction_of
@@ -58,6 +59,7 @@ class Planner:
         self.fastmath, self.writes, self.checks = fastmath, writes, checks
         self.kinds, self.outputs = dict(kinds), outputs
         self.views: dict[Node, View] = {}
+        self.moved: dict[Node, View] = {}  # values that lie in another order than NumPy's, and the views of these
         for node in nodes:
             if kinds[node] == "view":
                 shown = through(node, self.view(node.args[0]))
@@ -68,6 +70,8 @@ class Planner:
         self.kept = [*outputs, *(value for value, _ in writes), *(value for value, _ in checks)]
         self.scope = Scope(nodes, self.kinds, self.views, self.kept)
         self.leaving = {*outputs, *(value for value, _ in writes)}
+        self.movable: set[Node] = set()
+        self.again: dict[Node, tuple[Node, ...]] = {}  # values that are computed by who reads them, and how
         self.blocks: dict[Node, tuple[Node, int]] = {}  # for numbers that lie side by side: the first, and how far on
         self.results: dict[Any, int] = {}
         self.constants: list[Node] = []
@@ -77,7 +81,7 @@ class Planner:
 
     def view(self, node: Node) -> View:
         """Where the elements of `node` lie."""
-        return self.views.get(node) or plain(node)
+        return self.moved.get(node) or self.views.get(node) or plain(node)
 
     def plan(self) -> Plan:
         """All steps, and places for what they write."""
@@ -90,6 +94,9 @@ class Planner:
                 self.results[node] = i
         order = groups(self.scope)
         needed = self._needed(order)
+        self.again = again.chosen(self.scope, order, needed)
+        needed -= self.again.keys()
+        self.movable = axes.movable(self.scope, order)
         first, later = self._parted(order)
         for group in first:
             self._step(group, needed)
@@ -217,7 +224,10 @@ class Planner:
         places: dict[Any, int] = {}
         externals: dict[Node, None] = {}
         inside = {node for node in group.nodes if self.kinds[node] != "identity"}
-        for node in group.members:
+        outside = dict.fromkeys(arg for node in group.members for arg in node.args if arg not in inside)
+        computed = list(dict.fromkeys(one for arg in outside for one in self.again.get(arg, ())))
+        inside.update(computed)
+        for node in (*computed, *group.members):
             for arg in node.args[1:] if self.kinds[node] == "gather" else node.args:
                 if arg not in inside and arg not in externals and not is_number(arg):
                     externals[arg] = None
@@ -227,7 +237,7 @@ class Planner:
             read = view.read(arg.dtype, group.domain)
             reads.append(read if group.domain else self._in_block(read))
             self.hold(view.base)
-        for node in group.nodes:
+        for node in (*computed, *group.nodes):
             self.express(node, len(reads), expressions, places)
         whole = contiguous(group.domain)
         stored = [node for node in group.nodes if node in needed]
@@ -241,7 +251,48 @@ class Planner:
             stores += [(place, Operand(node, key_of(node.dtype), self._kept(node)), reduction_of(node))]
         if not stores:
             return
-        self._write(Spec(group.domain, reads, expressions, stores, group.axes), tuple(group.members))
+        spec = Spec(group.domain, reads, expressions, stores, group.axes)
+        self._write(self._arranged(spec) if len(group.domain) > 1 else spec, tuple(group.members))
+
+    def _arranged(self, spec: Spec) -> Spec:
+        """The kernel with its axes in the order that suits it, and what it reads often copied into that order."""
+        free: dict[int, tuple[bool, ...]] = {}
+        for k, (_, operand, reduction) in enumerate(spec.stores):
+            if operand.buffer in self.movable and operand.block is None:
+                taken = spec.reduced if reduction else frozenset()
+                free[k] = tuple(n > 1 and axis not in taken for axis, n in enumerate(spec.domain))
+        order = axes.chosen(spec, free)
+        if order == tuple(range(len(order))):
+            return spec
+        for k in list(free):
+            node = spec.stores[k][1].buffer
+            strides = axes.laid(spec.domain, order, free[k])
+            kept = (
+                [axis for axis in range(len(order)) if axis not in axes_reduced(node)]
+                if spec.stores[k][2] and len(node.shape) < len(order)
+                else range(len(order))
+            )
+            moved = axes.moved_views(node, tuple(strides[axis] for axis in kept), self.scope)
+            if moved is None:
+                del free[k]
+            else:
+                self.moved |= moved
+        spec = axes.reordered(spec, order, free)
+        reads = [self._beside(read, spec.domain) if axes.rare(read, spec.domain) else read for read in spec.reads]
+        return spec._replace(reads=reads)
+
+    def _beside(self, read: Operand, domain: tuple[int, ...]) -> Operand:
+        """A copy of what is read, in the order of the domain."""
+        key = "beside", read, domain
+        shape = tuple(n if s else 1 for n, s in zip(domain, read.strides, strict=True))
+        if key not in self.copied:
+            node = read.buffer.of if isinstance(read.buffer, Copy) else read.buffer
+            self.copied[key] = copy = Copy(node, shape, -len(self.steps) - 1)
+            there = Operand(copy, read.dtype, contiguous(shape))
+            self._write(Spec(shape, [read], [], [(0, there, None)]), ())
+        own = contiguous(shape)
+        strides = tuple(own[axis] if s else 0 for axis, s in enumerate(read.strides))
+        return Operand(self.copied[key], read.dtype, strides)
 
     def _in_block(self, operand: Operand) -> Operand:
         """A number as part of the block in which it lies, if it does."""
@@ -333,7 +384,8 @@ class Planner:
 
     def _assemble(self, node: Node) -> None:
         """Put arrays to their places in a larger one, one after another."""
-        specs = [assembly.spec_of(part, node, self.view) for part in assembly.parts(node) or ()]
+        values = assembly.Values(self.view, self.again, self.express)
+        specs = [assembly.spec_of(part, node, values) for part in assembly.parts(node) or ()]
         for spec in specs + assembly.further(node, self.view):
             for read in spec.reads:
                 self.hold(read.buffer)

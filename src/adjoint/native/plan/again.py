@@ -1,0 +1,92 @@
+"""What is computed again where it is read, instead of being kept: a few cheap operations on what is there anyway.
+
+Writing a large array and reading it again takes longer than a difference or a product of numbers that lie in the
+cache, and what is not kept takes no room in the arena. So a value is computed again by each kernel that reads it, place
+by place, if that takes few operations, none of them a function such as `exp`, and moves fewer bytes: what these kernels
+do not read anyway, against the value, which is written and read. Results are the same, bit by bit.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from math import prod
+
+from adjoint.graph.node import Node
+from adjoint.native.plan import assembly
+from adjoint.native.plan.assembly import is_number
+from adjoint.native.plan.fusion import Group, Scope, members
+
+LIGHT = frozenset(
+    ("add", "subtract", "multiply", "negative", "square", "absolute", "maximum", "minimum", "choose_either", "where",
+     "greater", "greater_equal", "less", "less_equal", "equal", "not_equal", "logical_and", "logical_or", "logical_not",
+     "astype", "as_python", "as_numpy")
+)  # fmt: skip
+LARGE = 1 << 15  # bytes of a value: what is smaller stays in the first cache
+MOST = 6  # operations
+
+Cone = tuple[Node, ...]
+
+
+def chosen(scope: Scope, order: Sequence[Group | Node], needed: set[Node]) -> dict[Node, Cone]:
+    """The values that are not kept, each with the operations that compute it, in order."""
+    home: dict[Node, Group] = {}
+    for group in order:
+        if isinstance(group, Group):
+            home |= dict.fromkeys(group.nodes, group)
+    readers: dict[Node, list[Group | Node]] = defaultdict(list)
+    refused = {scope.base(node) for node in scope.outputs}
+    for group in order:
+        for node in [group] if isinstance(group, Node) else group.members:
+            for arg in node.args:
+                base = scope.base(arg)
+                if home.get(base) is group:
+                    continue
+                if group not in readers[base]:
+                    readers[base].append(group)
+                if isinstance(group, Group):
+                    direct = group.product is None and arg.shape == group.domain and scope.kinds[node] != "gather"
+                else:
+                    direct = assembly.is_tiled(node)
+                if arg is not base or not direct:
+                    refused.add(base)
+    found: dict[Node, Cone] = {}
+    place = {node: i for i, node in enumerate(scope.nodes)}
+    for node in scope.nodes:
+        if node in needed and node in home and node not in refused and _bytes(node) >= LARGE:
+            cone, leaves = _cone(node, scope, needed, found)
+            more = sum(_bytes(leaf) for group in readers[node] for leaf in leaves - _read(group, scope))
+            if cone and more < _bytes(node) * (2 + len(readers[node])):
+                found[node] = tuple(sorted(cone, key=place.__getitem__))
+    return found
+
+
+def _cone(node: Node, scope: Scope, needed: set[Node], found: dict[Node, Cone]) -> tuple[Cone, set[Node]]:
+    """The operations that compute `node` from what is kept, and this; no operations if these are too many."""
+    cone: dict[Node, None] = {}
+    leaves: set[Node] = set()
+    stack = [node]
+    while stack:
+        one = stack.pop()
+        if one is not node and (one not in scope.inside or (one in needed and one not in found)):
+            leaves.add(scope.base(one))
+            continue
+        if one in scope.views:
+            if scope.base(one) in scope.inside and scope.base(one) not in needed:
+                return (), leaves
+            leaves.add(scope.base(one))
+            continue
+        if scope.kinds[one] != "elementwise" or one.op is None or one.op.name not in LIGHT or len(cone) >= MOST:
+            return (), leaves
+        cone[one] = None
+        stack += [arg for arg in one.args if arg not in cone and not is_number(arg)]
+    return tuple(cone), leaves
+
+
+def _read(group: Group | Node, scope: Scope) -> set[Node]:
+    """What a step reads in any case."""
+    return {scope.base(arg) for node in members(group) for arg in node.args}
+
+
+def _bytes(node: Node) -> int:
+    return int(prod(node.shape) * node.dtype.itemsize)

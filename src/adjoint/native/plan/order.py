@@ -1,0 +1,142 @@
+"""In which order a kernel goes through the axes of its domain, and how what it writes lies for the kernels after it.
+
+Vectors go along the last axis. Where that is short (three coordinates, say), most of a vector stays empty, so another
+axis comes last: the one for which reading, computing and writing take the fewest cycles, by a small table. Values that
+other kernels read then lie in the new order, too; results, and what is read as a whole, lie as NumPy lays them.
+A sum along the short axis is taken element after element, as NumPy takes short sums.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from math import prod
+
+from adjoint.graph.node import Node
+from adjoint.native.codegen.loop_nest import Spec, collapsed
+from adjoint.native.codegen.memory import Operand
+from adjoint.native.plan.fusion import Group, Scope
+from adjoint.native.plan.views import View, plain, through
+
+VECTOR = 64  # bytes that a kernel takes at once
+SMALL = 1 << 12  # places of a domain, below which its own order is good enough
+WORTH = 0.7  # another order must take so much of the time at most
+# Cycles that a vector takes: of one number, of elements side by side, and of each element that lies elsewhere.
+_SAME, _BESIDE, _ELSEWHERE, _COMPUTED, _ACROSS = 0.3, 1.0, 1.2, 0.7, 8.0
+OFTEN = 8  # times that elements are read, from which on they are put in the kernel's order first
+
+
+def movable(scope: Scope, order: Sequence[Group | Node]) -> set[Node]:
+    """Values whose elements may lie in any order: only kernels read them, place by place or through simple views."""
+    fixed: set[Node] = {scope.base(node) for node in scope.outputs}
+    for group in order:
+        product = isinstance(group, Group) and group.product is not None
+        for node in [group] if isinstance(group, Node) else group.members:
+            if product or scope.kinds[node] not in ("elementwise", "reduce", "identity"):
+                fixed |= {scope.base(arg) for arg in node.args}
+    users: dict[Node, list[Node]] = defaultdict(list)
+    for node in scope.nodes:
+        if node in scope.views:
+            users[scope.base(node)].append(node)
+    free = set()
+    for group in order:
+        if isinstance(group, Group) and group.product is None and len(group.domain) > 1:
+            for node in (*group.nodes, *group.reductions):
+                if node not in fixed and len(node.shape) > 1 and all(map(_is_simple, users[node])):
+                    free.add(node)
+    return free
+
+
+def _is_simple(view: Node) -> bool:
+    """Whether a view of an array is one in whatever order its elements lie."""
+    if view.op is None or view.op.name in ("windows", "real", "diagonal", "diagonals"):
+        return False
+    return view.op.name != "reshape" or [n for n in view.shape if n > 1] == [n for n in view.args[0].shape if n > 1]
+
+
+def moved_views(node: Node, strides: tuple[int, ...], scope: Scope) -> dict[Node, View] | None:
+    """Where the elements of `node`, and of the views of it, lie with these strides; None if a view has no such form."""
+    found = {node: View(node, node.shape, strides)}
+    for view in scope.nodes:
+        if view in scope.views and scope.base(view) is node:
+            shown = through(view, found.get(view.args[0]) or plain(view.args[0]))
+            if shown is None:
+                return None
+            found[view] = shown
+    return found
+
+
+def chosen(spec: Spec, free: Mapping[int, tuple[bool, ...]]) -> tuple[int, ...]:
+    """The order of axes that takes the least time; `free` stores, by number, with the axes that they have."""
+    own = tuple(range(len(spec.domain)))
+    if prod(spec.domain) < SMALL or len(own) < 2 or spec.in_turn or any(o.positions is not None or o.adds
+                                                                      for _, o, _ in spec.stores):  # fmt: skip
+        return own
+    width = _width(spec)
+    lengths = collapsed(spec)[0]
+    if not lengths or lengths[-1] >= 2 * width:
+        return own
+    now = _cycles(spec, width)
+    found, least = own, WORTH * now
+    for axis in own[::-1]:
+        if spec.domain[axis] >= 2 * width:
+            order = (*own[:axis], *own[axis + 1 :], axis)
+            time = _cycles(reordered(spec, order, free), width)
+            if time < least:
+                found, least = order, time
+    return found
+
+
+def reordered(spec: Spec, order: tuple[int, ...], free: Mapping[int, tuple[bool, ...]]) -> Spec:
+    """The same kernel with its axes in another order, and its free stores in that order."""
+    if order == tuple(range(len(order))) and not free:
+        return spec
+    domain = tuple(spec.domain[axis] for axis in order)
+
+    def turned(operand: Operand) -> Operand:
+        return operand._replace(strides=tuple(operand.strides[axis] for axis in order))
+
+    stores = []
+    for k, (value, operand, reduction) in enumerate(spec.stores):
+        moved = operand._replace(strides=laid(spec.domain, order, free[k])) if k in free else operand
+        stores.append((value, turned(moved), reduction))
+    expressions = [e._replace(array=turned(e.array)) if e.array else e for e in spec.expressions]
+    reduced = frozenset(k for k, axis in enumerate(order) if axis in spec.reduced)
+    return Spec(domain, [*map(turned, spec.reads)], expressions, stores, reduced)
+
+
+def laid(domain: Sequence[int], order: Iterable[int], has: Sequence[bool]) -> tuple[int, ...]:
+    """Strides along the axes of `domain` of an array that has some of them, and lies in this order."""
+    strides, step = [0] * len(domain), 1
+    for axis in reversed(list(order)):
+        if has[axis]:
+            strides[axis] = step
+            step *= domain[axis]
+    return tuple(strides)
+
+
+def rare(operand: Operand, domain: Sequence[int]) -> bool:
+    """Whether an operand lies badly for the last axis, and is read so often that it pays to copy it."""
+    size = prod(n for n, s in zip(domain, operand.strides, strict=True) if s)
+    return operand.strides[-1] not in (0, 1) and size * OFTEN <= prod(domain)
+
+
+def _width(spec: Spec) -> int:
+    sizes = [int(o.dtype[1]) for o in (*spec.reads, *(o for _, o, _ in spec.stores)) if o.dtype[0] == "f"]
+    return VECTOR // max(4, *sizes, 0)
+
+
+def _cycles(spec: Spec, width: int) -> float:
+    """About how many cycles a kernel takes."""
+    lengths, reduced, reads, stores = collapsed(spec)
+    if not lengths:
+        return 0.0
+    rows, last = prod(lengths[:-1]), -(-lengths[-1] // width)
+    each = _COMPUTED * len(spec.expressions)
+    for operand, strides in zip((*spec.reads, *spec.looked_up), reads, strict=True):
+        often = rare(operand._replace(strides=tuple(strides)), lengths)
+        each += _SAME if strides[-1] == 0 else _BESIDE if strides[-1] == 1 or often else _ELSEWHERE * width
+    for (_, _, reduction), strides in zip(spec.stores, stores, strict=True):
+        across = reduction is not None and reduced[-1]
+        each += _ACROSS / last if across else _BESIDE if reduction or strides[-1] == 1 else _ELSEWHERE * width
+    return rows * last * each
