@@ -177,10 +177,12 @@ def test_dtypes():
 
 def test_what_has_no_lowering_is_left_to_numpy():
     x = R.normal(size=(5, 5))
-    program = check(lambda x: np.sum(np.sort(np.exp(x), axis=0) * 2) + np.sum(np.linalg.inv(x)), x, native_only=False)
+    program = check(
+        lambda x: np.sum(np.sort(np.exp(x), axis=0) * 2) + np.sum(np.linalg.eigvalsh(x)), x, native_only=False
+    )
     left = [(row.writes[0].formula, row.reason) for row in program.listing().rows if row.by == "NumPy"]
     assert [reason for _, reason in left] == ["no lowering"] * 2
-    assert sorted(formula.partition("(")[0] for formula, _ in left) == ["inv", "sort"]
+    assert sorted(formula.partition("(")[0] for formula, _ in left) == ["sort", "symmetric_eigenvalues"]
     z = R.normal(size=4) + 1j
     check(lambda z: np.abs(z * z) + 1.0, z, native_only=False)
     check(lambda h: h * h + 1, R.normal(size=4).astype(np.float16), native_only=False)

@@ -121,6 +121,30 @@ def _at(read: Operand, box: Region, where: Region) -> Operand:
     return read._replace(strides=tuple(apart), offset=read.offset + away * int(read.dtype[1]))
 
 
+def apart(node: Node, first: View) -> tuple[int, ...]:
+    """Strides of a join or a pile whose parts lie one after another, each as the `first` of them lies."""
+    axis = node.settings["axis"] % len(node.shape)
+    others = [a for a in range(len(node.shape)) if a != axis]
+    own = first.strides if len(first.strides) == len(node.shape) else None
+    steps = dict(zip(others, [own[a] for a in others] if own else first.strides, strict=True))
+    order = [axis, *sorted(others, key=lambda a: -steps[a])]
+    strides, step = [0] * len(order), 1
+    for a in reversed(order):
+        strides[a], step = step, step * node.shape[a]
+    return tuple(strides)
+
+
+def laid_apart(node: Node, strides: tuple[int, ...]) -> list[Part]:
+    """The parts of a join or a pile that lies with these strides."""
+    axis, found, start = node.settings["axis"] % len(node.shape), list[Part](), 0
+    for arg in node.args:
+        joined = len(arg.shape) == len(node.shape)
+        shape, own = arg.shape, strides if joined else strides[:axis] + strides[axis + 1 :]
+        found.append(Part(arg, View(node, shape, own, start * strides[axis])))
+        start += arg.shape[axis] if joined else 1
+    return found
+
+
 def further(node: Node, view: Callable[[Node], View]) -> list[Spec]:
     """The kernels for `node` that come after its parts."""
     assert node.op is not None

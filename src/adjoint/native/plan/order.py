@@ -21,18 +21,23 @@ from adjoint.native.plan.views import View, plain, through
 VECTOR = 64  # bytes that a kernel takes at once
 SMALL = 1 << 12  # places of a domain, below which its own order is good enough
 WORTH = 0.7  # another order must take so much of the time at most
+FREELY = 1.5  # or so much, where nothing that is written has to lie as NumPy lays it: the kernels after it gain
 # Cycles that a vector takes: of one number, of elements side by side, and of each element that lies elsewhere.
 _SAME, _BESIDE, _ELSEWHERE, _COMPUTED, _ACROSS = 0.3, 1.0, 1.2, 0.7, 8.0
+_FAR = 5.0  # of an element in a line of its own, which is not in the cache
+CACHE, LINE = 1 << 18, 64  # bytes
 OFTEN = 8  # times that elements are read, from which on they are put in the kernel's order first
 
 
 def movable(scope: Scope, order: Sequence[Group | Node]) -> set[Node]:
     """Values whose elements may lie in any order: only kernels read them, place by place or through simple views."""
-    fixed: set[Node] = {scope.base(node) for node in scope.outputs}
+    fixed: set[Node] = {node for node in scope.outputs if node not in scope.views}  # a view is copied anyway
     for group in order:
         product = isinstance(group, Group) and group.product is not None
         for node in [group] if isinstance(group, Node) else group.members:
-            if product or scope.kinds[node] not in ("elementwise", "reduce", "identity"):
+            copied = isinstance(group, Node) and scope.kinds[node] == "matmul"  # if its sides lie badly
+            copied = copied or (node.op is not None and node.op.name in ("join", "pile"))
+            if product or not (copied or scope.kinds[node] in ("elementwise", "reduce", "identity")):
                 fixed |= {scope.base(arg) for arg in node.args}
     users: dict[Node, list[Node]] = defaultdict(list)
     for node in scope.nodes:
@@ -44,6 +49,9 @@ def movable(scope: Scope, order: Sequence[Group | Node]) -> set[Node]:
             for node in (*group.nodes, *group.reductions):
                 if node not in fixed and len(node.shape) > 1 and all(map(_is_simple, users[node])):
                     free.add(node)
+        elif isinstance(group, Node) and group.op is not None and group.op.name in ("join", "pile"):
+            if group not in fixed and prod(group.shape) >= SMALL and all(map(_is_simple, users[group])):
+                free.add(group)
     return free
 
 
@@ -73,11 +81,12 @@ def chosen(spec: Spec, free: Mapping[int, tuple[bool, ...]]) -> tuple[int, ...]:
                                                                       for _, o, _ in spec.stores):  # fmt: skip
         return own
     width = _width(spec)
-    lengths = collapsed(spec)[0]
-    if not lengths or lengths[-1] >= 2 * width:
+    lengths, _, reads, stores = collapsed(spec)
+    if not lengths or (lengths[-1] >= 2 * width and all(s[-1] in (0, 1) for s in (*reads, *stores))):
         return own
     now = _cycles(spec, width)
-    found, least = own, WORTH * now
+    worth = FREELY if len(free) == len(spec.stores) and lengths[-1] < 2 * width else WORTH
+    found, least = own, worth * now
     for axis in own[::-1]:
         if spec.domain[axis] >= 2 * width:
             order = (*own[:axis], *own[axis + 1 :], axis)
@@ -135,8 +144,17 @@ def _cycles(spec: Spec, width: int) -> float:
     each = _COMPUTED * len(spec.expressions)
     for operand, strides in zip((*spec.reads, *spec.looked_up), reads, strict=True):
         often = rare(operand._replace(strides=tuple(strides)), lengths)
-        each += _SAME if strides[-1] == 0 else _BESIDE if strides[-1] == 1 or often else _ELSEWHERE * width
-    for (_, _, reduction), strides in zip(spec.stores, stores, strict=True):
+        close = strides[-1] == 1 or often
+        each += _SAME if strides[-1] == 0 else _BESIDE if close else _apart(operand, strides, lengths) * width
+    for (_, operand, reduction), strides in zip(spec.stores, stores, strict=True):
         across = reduction is not None and reduced[-1]
-        each += _ACROSS / last if across else _BESIDE if reduction or strides[-1] == 1 else _ELSEWHERE * width
+        close = reduction is not None or strides[-1] == 1
+        each += _ACROSS / last if across else _BESIDE if close else _apart(operand, strides, lengths) * width
     return rows * last * each
+
+
+def _apart(operand: Operand, strides: Sequence[int], lengths: Sequence[int]) -> float:
+    """Cycles for an element of an operand whose elements do not lie side by side along the last axis."""
+    size = int(operand.dtype[1])
+    bytes_of = size * prod(n for n, s in zip(lengths, strides, strict=True) if s)
+    return _FAR if abs(strides[-1]) * size >= LINE and bytes_of > CACHE else _ELSEWHERE

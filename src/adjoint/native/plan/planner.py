@@ -385,7 +385,13 @@ class Planner:
     def _assemble(self, node: Node) -> None:
         """Put arrays to their places in a larger one, one after another."""
         values = assembly.Values(self.view, self.again, self.express)
-        specs = [assembly.spec_of(part, node, values) for part in assembly.parts(node) or ()]
+        parts = assembly.parts(node) or ()
+        if node in self.movable:
+            strides = assembly.apart(node, self.view(node.args[0]))
+            if (moved := axes.moved_views(node, strides, self.scope)) is not None:
+                self.moved |= moved
+                parts = assembly.laid_apart(node, strides)
+        specs = [assembly.spec_of(part, node, values) for part in parts]
         for spec in specs + assembly.further(node, self.view):
             for read in spec.reads:
                 self.hold(read.buffer)
