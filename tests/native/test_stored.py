@@ -427,7 +427,7 @@ def test_a_file_of_another_format_is_made_again(folder):
     f, args = PROGRAMS["product"]
     first = ad.compile(f, wait=True)
     expected = first(*args)
-    key = stored.key_of(Canonical(), first._latest.graph, {}, False)
+    key = stored.key_of(Canonical(), first._latest.graph, {}, (False, "auto"))
     for content in (b"", b"nonsense", stored.marshal.dumps((1, 2, 3)), stored.marshal.dumps("text")):
         stored.disk.store().save({key: content})
         same(expected, ad.compile(f, wait=True)(*args))

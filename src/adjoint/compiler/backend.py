@@ -60,7 +60,7 @@ class Runner:
     Args:
         graph: what is run.
         into: outputs that may be written over an input, once everything that reads it is done.
-        backend, wait, fastmath: as in `adjoint.compile`.
+        backend, wait, fastmath, memory: as in `adjoint.compile`.
 
     Attributes:
         execution: how it is run now.
@@ -68,7 +68,9 @@ class Runner:
         reason: why there is none; empty while it is being made, and once it is there.
     """
 
-    def __init__(self, graph: Graph, into: dict[int, int], backend: str, wait: bool, fastmath: bool) -> None:
+    def __init__(
+        self, graph: Graph, into: dict[int, int], backend: str, wait: bool, fastmath: bool, memory: str = "auto"
+    ) -> None:
         self.graph, self.reason = graph, ""
         self.native: Any = None
         self._stays = self._ran = False
@@ -76,9 +78,9 @@ class Runner:
         if backend == "numpy":
             self.reason = 'backend="numpy" was asked for'
         elif wait:
-            self._make(into, fastmath)
+            self._make(into, fastmath, memory)
         else:
-            later(WeakMethod(self._make), into, fastmath)
+            later(WeakMethod(self._make), into, fastmath, memory)
 
     def _by_numpy(self, given: Sequence[Any]) -> list[Any]:
         """Run it by NumPy; when this is wanted again, a function for it is written."""
@@ -99,16 +101,16 @@ class Runner:
         """All outputs, for a graph that writes nothing."""
         return self.execution.run(given)
 
-    def _make(self, into: dict[int, int], fastmath: bool) -> None:
+    def _make(self, into: dict[int, int], fastmath: bool, memory: str) -> None:
         with COMPILING:
-            self._compile(into, fastmath)
+            self._compile(into, fastmath, memory)
 
-    def _compile(self, into: dict[int, int], fastmath: bool) -> None:
+    def _compile(self, into: dict[int, int], fastmath: bool, memory: str) -> None:
         graph = self.graph
         try:
             from adjoint.native.stored import program
 
-            native = program(graph, into, fastmath, lambda: _built(graph, into, fastmath))
+            native = program(graph, into, (fastmath, memory), lambda: _built(graph, into, fastmath, memory))
         except Exception as error:  # whatever went wrong, NumPy's program is there and right
             self.reason = f"{type(error).__name__}: {error}"
             say(1, lambda: f"adjoint: {graph.name} stays with NumPy: {self.reason}")
@@ -129,7 +131,7 @@ class Runner:
         return [] if self.native is None else list(self.native.loops)
 
 
-def _built(graph: Graph, into: dict[int, int], fastmath: bool) -> Any:
+def _built(graph: Graph, into: dict[int, int], fastmath: bool, memory: str) -> Any:
     """The native program of `graph`."""
     from adjoint.graph.roll import roll
     from adjoint.graph.rules import EXACT
@@ -140,7 +142,8 @@ def _built(graph: Graph, into: dict[int, int], fastmath: bool) -> Any:
     simple = simple.rewritten(EXACT)  # what NumPy gives, also where more accurate rules give something else
     checks = [_check(guard) for guard in simple.guards if guard.question not in SEEN]
     seen = [guard.node for guard in simple.guards if guard.question in SEEN]
-    native = build(simple.inputs, simple.outputs, fastmath=fastmath, into=into, checks=checks, seen=seen, exact=True)
+    native = build(simple.inputs, simple.outputs, fastmath=fastmath, memory=memory, into=into, checks=checks, seen=seen,
+                   exact=True)  # fmt: skip
     native.loops = rolled.said if rolled else []
     return native
 

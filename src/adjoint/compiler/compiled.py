@@ -394,11 +394,12 @@ class Options(NamedTuple):
     backend: str = "native"
     static: frozenset[str] = frozenset()
     fastmath: bool = False
+    memory: str = "auto"
 
     def runner(self, graph: Graph, into: dict[int, int]) -> Runner:
         """What runs `graph`; outputs that are named in `into` may be written over these inputs."""
         say(2, lambda: str(graph))
-        return Runner(graph, into, self.backend, self.wait, self.fastmath)
+        return Runner(graph, into, self.backend, self.wait, self.fastmath, self.memory)
 
 
 def _in_front(direct: Direct, others: Sequence[Direct]) -> tuple[Direct, ...]:

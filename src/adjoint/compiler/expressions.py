@@ -37,6 +37,7 @@ class Settings(NamedTuple):
     wait: bool
     backend: str
     fastmath: bool
+    memory: str
 
 
 @dataclass
@@ -195,7 +196,7 @@ class NativePlan(Evaluator):
         def make() -> None:
             from adjoint.native import build
 
-            program = build(*self._of_arrays(key), fastmath=self.settings.fastmath)
+            program = build(*self._of_arrays(key), fastmath=self.settings.fastmath, memory=self.settings.memory)
             run: Callable[..., list[Any]] = program.run
 
             def native(values: Sequence[Any]) -> list[Any]:
@@ -307,11 +308,11 @@ def _spread(node: Node, shape: tuple[int, ...], dtype: Any) -> Node:
     return call(op_named("broadcast_to"), (node,), {"shape": shape}, shape, node.dtype)
 
 
-def compiled(e: Expr, *, wait: bool, backend: str, static: Sequence[str], fastmath: bool) -> CompiledExpr:
+def compiled(e: Expr, *, wait: bool, backend: str, static: Sequence[str], fastmath: bool, memory: str) -> CompiledExpr:
     """The same formula as native code; see `adjoint.compile`."""
     if static:
         raise ArgumentError(
             f"compile: an expression has no static arguments; got static={list(static)!r}. Put values in place of "
             f"variables first: ad.compile(e.substitute(k=2))"
         )
-    return CompiledExpr(e, Settings(wait, backend, fastmath))
+    return CompiledExpr(e, Settings(wait, backend, fastmath, memory))

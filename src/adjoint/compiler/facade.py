@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -16,19 +16,43 @@ from adjoint.expressions import Expr
 
 @overload
 def compile(  # type: ignore[overload-overlap]  # an expression is called as a function is
-    f: Expr, *, wait: bool = ..., backend: str = ..., static: Sequence[str] = ..., fastmath: bool = ...
+    f: Expr,
+    *,
+    wait: bool = ...,
+    backend: str = ...,
+    static: Sequence[str] = ...,
+    fastmath: bool = ...,
+    memory: Literal["auto", "low"] = ...,
 ) -> Expr: ...
 @overload
 def compile(
-    f: np.ufunc, *, wait: bool = ..., backend: str = ..., static: Sequence[str] = ..., fastmath: bool = ...
+    f: np.ufunc,
+    *,
+    wait: bool = ...,
+    backend: str = ...,
+    static: Sequence[str] = ...,
+    fastmath: bool = ...,
+    memory: Literal["auto", "low"] = ...,
 ) -> Compiled[..., Any]: ...
 @overload
 def compile(
-    f: Callable[P, R], *, wait: bool = ..., backend: str = ..., static: Sequence[str] = ..., fastmath: bool = ...
+    f: Callable[P, R],
+    *,
+    wait: bool = ...,
+    backend: str = ...,
+    static: Sequence[str] = ...,
+    fastmath: bool = ...,
+    memory: Literal["auto", "low"] = ...,
 ) -> Compiled[P, R]: ...
 @overload
 def compile(
-    f: None = None, *, wait: bool = ..., backend: str = ..., static: Sequence[str] = ..., fastmath: bool = ...
+    f: None = None,
+    *,
+    wait: bool = ...,
+    backend: str = ...,
+    static: Sequence[str] = ...,
+    fastmath: bool = ...,
+    memory: Literal["auto", "low"] = ...,
 ) -> Callable[[Callable[P, R]], Compiled[P, R]]: ...
 def compile(
     f: Callable[..., Any] | None = None,
@@ -37,6 +61,7 @@ def compile(
     backend: str = "native",
     static: Sequence[str] = (),
     fastmath: bool = False,
+    memory: Literal["auto", "low"] = "auto",
 ) -> Any:
     """Record `f` when it is called, and run the trace from then on, as native code.
 
@@ -51,6 +76,8 @@ def compile(
         backend: "native", or "numpy" for a trace that is run by NumPy.
         static: names of arguments that are part of the program, although they are numbers or arrays.
         fastmath: let a product and a sum be rounded once instead of twice; nothing else changes.
+        memory: "auto" computes cheap values again where that takes less time than keeping them; "low" computes again
+            whatever native code can, which takes less memory and more time. Results are the same.
 
     Returns:
         A function like `f`, with ``explain()``, ``graph``, ``llvm`` and ``assembly``. It can be differentiated: its
@@ -69,7 +96,9 @@ def compile(
     """
     if backend not in ("native", "numpy"):
         raise ArgumentError(f'compile: backend is "native" or "numpy"; got {backend!r}')
+    if memory not in ("auto", "low"):
+        raise ArgumentError(f'compile: memory is "auto" or "low"; got {memory!r}')
     if isinstance(f, Expr):
-        return compiled_expr(f, wait=wait, backend=backend, static=static, fastmath=fastmath)
-    options = Options(wait, backend, frozenset(static), fastmath)
+        return compiled_expr(f, wait=wait, backend=backend, static=static, fastmath=fastmath, memory=memory)
+    options = Options(wait, backend, frozenset(static), fastmath, memory)
     return (lambda g: Compiled(g, options)) if f is None else Compiled(f, options)

@@ -50,6 +50,7 @@ class Program(Runnable):
         outputs: nodes that use these (or are them). What has no native code is computed by NumPy in between, for which
             `Program.listing` gives the reasons.
         fastmath: let a product and a sum be rounded once instead of twice; nothing else changes.
+        memory: "auto", or "low" to compute again what native code can; see `adjoint.compile`.
         into: outputs, by their number, that a call need not give, if its last step can write them into the array of an
             input, by its number. Both have one shape and dtype.
         checks: nodes, and the values that they must have, bit by bit. If they have others, a call gives None, and has
@@ -85,12 +86,13 @@ class Program(Runnable):
         outputs: Sequence[Node],
         *,
         fastmath: bool = False,
+        memory: str = "auto",
         into: Mapping[int, int] | None = None,
         checks: Sequence[tuple[Node, np.ndarray]] = (),
         seen: Sequence[Node] = (),
         exact: bool = False,
     ) -> None:
-        self.fastmath, self.exact = fastmath, exact
+        self.fastmath, self.memory, self.exact = fastmath, memory, exact
         self.loops: list[str] = []
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
         everything = followed(primitive([*self.outputs, *(node for node, _ in checks), *seen]))
@@ -137,7 +139,7 @@ class Program(Runnable):
                 outs = results if whole else [n for n in part if n in later[id(part)]]
                 if here and not whole:
                     outs = [n for n in outs if n in results]
-                planner = Planner(part, {n: kinds[n] for n in part}, outs, self.fastmath, writes, checks)
+                planner = Planner(part, {n: kinds[n] for n in part}, outs, self.fastmath, writes, checks, self.memory)
                 planned[id(part)] = outs, planner, planner.plan()
         self._functions = {f.key: f for _, _, plan in planned.values() for f in functions_of(plan)}
         kernels = dict(zip(self._functions, compiled(list(self._functions.values())), strict=True))

@@ -51,10 +51,12 @@ _NOTHING = frozenset({"ADJOINT_CACHE", "ADJOINT_DEBUG", "ADJOINT_VERIFY", "ADJOI
 _DECIDE = ("ADJOINT_", "NPY_", "OPENBLAS_", "MKL_", "BLIS_", "OMP_", "VECLIB_", "ATLAS_")
 
 
-def program(graph: Graph, into: Mapping[int, int], fastmath: bool, make: Callable[[], Program]) -> Program | Stored:
+def program(
+    graph: Graph, into: Mapping[int, int], settings: tuple[bool, str], make: Callable[[], Program]
+) -> Program | Stored:
     """The program of `graph`: from disk, if there is one; else as `make` makes it, which is kept then."""
     canonical = Canonical()
-    key = key_of(canonical, graph, into, fastmath)
+    key = key_of(canonical, graph, into, settings)
     if key is None:
         return make()
     kept = disk.store()
@@ -75,13 +77,13 @@ def program(graph: Graph, into: Mapping[int, int], fastmath: bool, make: Callabl
     return made
 
 
-def key_of(canonical: Canonical, graph: Graph, into: Mapping[int, int], fastmath: bool) -> str | None:
+def key_of(canonical: Canonical, graph: Graph, into: Mapping[int, int], settings: tuple[bool, str]) -> str | None:
     """The key of the program of `graph`; None if it has none."""
     sources = _sources()
     if not disk.store().folder or sources is None:
         return None
     try:
-        data = (canonical.of(graph), tuple(sorted(into.items())), fastmath, array_entry.supported())
+        data = (canonical.of(graph), tuple(sorted(into.items())), settings, array_entry.supported())
     except NotPlainError:
         return None
     digest = hashlib.blake2b(marshal.dumps(data, 2), digest_size=32).hexdigest()

@@ -88,3 +88,20 @@ def test_expensive_values_are_kept() -> None:
 
     kernels = built(twice, x).kernels
     assert sum(sum(node.label == "exp" for node in kernel.nodes) for kernel in kernels) == 1
+
+
+def test_low_memory_computes_again_what_it_can() -> None:
+    def program(x: Any) -> Any:
+        y = np.exp(x) * x
+        return np.sum(y / np.sum(y, axis=1, keepdims=True), axis=0)
+
+    x = np.random.default_rng(0).normal(size=(300, 200))
+    kept, low = (ad.compile(program, wait=True, memory=memory) for memory in ("auto", "low"))
+    np.testing.assert_array_equal(kept(x), low(x))
+    assert low.plan.memory.arena < x.nbytes <= kept.plan.memory.arena
+    assert "not kept, since writing" in str(low.plan)
+
+
+def test_memory_is_one_of_two_words() -> None:
+    with pytest.raises(ad.ArgumentError, match='memory is "auto" or "low"'):
+        ad.compile(np.sin, memory="none")  # type: ignore[call-overload]  # which is the test

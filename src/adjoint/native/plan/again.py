@@ -23,13 +23,13 @@ LIGHT = frozenset(
      "astype", "as_python", "as_numpy")
 )  # fmt: skip
 LARGE = 1 << 15  # bytes of a value: what is smaller stays in the first cache
-MOST = 6  # operations
+MOST, MOST_LOW = 6, 32  # operations
 
 Cone = tuple[Node, ...]
 
 
-def chosen(scope: Scope, order: Sequence[Group | Node], needed: set[Node]) -> dict[Node, Cone]:
-    """The values that are not kept, each with the operations that compute it, in order."""
+def chosen(scope: Scope, order: Sequence[Group | Node], needed: set[Node], low: bool) -> dict[Node, Cone]:
+    """The values that are not kept, each with the operations that compute it, in order; with `low`, many."""
     home: dict[Node, Group] = {}
     for group in order:
         if isinstance(group, Group):
@@ -54,14 +54,14 @@ def chosen(scope: Scope, order: Sequence[Group | Node], needed: set[Node]) -> di
     place = {node: i for i, node in enumerate(scope.nodes)}
     for node in scope.nodes:
         if node in needed and node in home and node not in refused and _bytes(node) >= LARGE:
-            cone, leaves = _cone(node, scope, needed, found)
+            cone, leaves = _cone(node, scope, needed, found, low)
             more = sum(_bytes(leaf) for group in readers[node] for leaf in leaves - _read(group, scope))
-            if cone and more < _bytes(node) * (2 + len(readers[node])):
+            if cone and (low or more < _bytes(node) * (2 + len(readers[node]))):
                 found[node] = tuple(sorted(cone, key=place.__getitem__))
     return found
 
 
-def _cone(node: Node, scope: Scope, needed: set[Node], found: dict[Node, Cone]) -> tuple[Cone, set[Node]]:
+def _cone(node: Node, scope: Scope, needed: set[Node], found: dict[Node, Cone], low: bool) -> tuple[Cone, set[Node]]:
     """The operations that compute `node` from what is kept, and this; no operations if these are too many."""
     cone: dict[Node, None] = {}
     leaves: set[Node] = set()
@@ -76,7 +76,8 @@ def _cone(node: Node, scope: Scope, needed: set[Node], found: dict[Node, Cone]) 
                 return (), leaves
             leaves.add(scope.base(one))
             continue
-        if scope.kinds[one] != "elementwise" or one.op is None or one.op.name not in LIGHT or len(cone) >= MOST:
+        light = one.op is not None and (low or one.op.name in LIGHT)
+        if scope.kinds[one] != "elementwise" or not light or len(cone) >= (MOST_LOW if low else MOST):
             return (), leaves
         cone[one] = None
         stack += [arg for arg in one.args if arg not in cone and not is_number(arg)]

@@ -45,6 +45,7 @@ class Planner:
         fastmath: whether a product and a sum may be rounded once.
         writes: values that are written into arguments, each with the argument.
         checks: values that must be equal to an array, or else nothing is written.
+        memory: "auto" or "low"; see `adjoint.compile`.
     """
 
     def __init__(
@@ -55,8 +56,9 @@ class Planner:
         fastmath: bool = False,
         writes: Sequence[tuple[Node, Node]] = (),
         checks: Sequence[tuple[Node, np.ndarray]] = (),
+        memory: str = "auto",
     ) -> None:
-        self.fastmath, self.writes, self.checks = fastmath, writes, checks
+        self.fastmath, self.writes, self.checks, self.memory = fastmath, writes, checks, memory
         self.kinds, self.outputs = dict(kinds), outputs
         self.views: dict[Node, View] = {}
         self.moved: dict[Node, View] = {}  # values that lie in another order than NumPy's, and the views of these
@@ -94,7 +96,7 @@ class Planner:
                 self.results[node] = i
         order = groups(self.scope)
         needed = self._needed(order)
-        self.again = again.chosen(self.scope, order, needed)
+        self.again = again.chosen(self.scope, order, needed, self.memory == "low")
         needed -= self.again.keys()
         self.movable = axes.movable(self.scope, order)
         first, later = self._parted(order)
@@ -116,7 +118,7 @@ class Planner:
         arena = buffers.planned(uses, sizes)
         buffers.verify(uses, sizes, arena)
         final = next((i for i, use in enumerate(uses) if over.intersection(use.writes)), len(uses))
-        return Plan(self.steps, self.constants, arena, targets, direct, final)
+        return Plan(self.steps, self.constants, arena, targets, direct, final, tuple(self.again))
 
     def takes(self, inputs: Sequence[Node]) -> list[Node]:
         """What the segment is called with: first those that are the program's `inputs`."""
@@ -417,7 +419,7 @@ class Planner:
         writes: Sequence[tuple[Node, Node]],
     ) -> tuple[Plan, dict[Any, int]]:  # fmt: skip
         """The plan of a body, and where its values lie; see `slots_of`."""
-        plan = Planner(nodes, kinds, outputs, self.fastmath, writes).plan()
+        plan = Planner(nodes, kinds, outputs, self.fastmath, writes, memory=self.memory).plan()
         return plan, slots_of(plan, inputs, outputs)
 
     def whole(self, arg: Node) -> tuple[Any, int]:

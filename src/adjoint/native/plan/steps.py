@@ -47,6 +47,7 @@ class Plan(NamedTuple):
         targets: arguments that are written.
         direct: values that lie where a target does, by the value.
         final: the number of the first step that writes a target.
+        again: values that are not kept, but computed by each step that reads them.
     """
 
     steps: list[Step]
@@ -55,6 +56,7 @@ class Plan(NamedTuple):
     targets: list[Node]
     direct: dict[Any, Node]
     final: int
+    again: tuple[Node, ...] = ()
 
 
 class Copy(NamedTuple):

@@ -106,6 +106,7 @@ class Listing:
         rows: one a step.
         values: all arrays that the steps write, in that order.
         memory: what the arena costs.
+        again: values that are not kept, but computed by each step that reads them.
     """
 
     def __init__(
@@ -130,6 +131,7 @@ class Listing:
         self._base = 0
         self.rows: list[Row] = []
         self.values: list[Written] = []
+        self.again: list[Node] = []
         for step in steps:
             if isinstance(step, NumpyStep):
                 self._by_numpy(step)
@@ -147,6 +149,7 @@ class Listing:
     # -- Rows -----------------------------------------------------------------------------------------
 
     def _segment(self, plan: Plan, outputs: Sequence[Node]) -> None:
+        self.again += plan.again
         for step in plan.steps:
             if self._more(step):
                 continue
@@ -292,8 +295,13 @@ class Listing:
         if not self.memory.values:
             return [first, "no arena is needed"]
         saved = f" ({self.memory.saved:.0%} saved by using places again)" if self.memory.saved > 0 else ""
-        return [first, f"an arena of {arena} for {values} of values in between{saved}, of which at most {most} are "
-                "needed at once"]  # fmt: skip
+        lines = [first, f"an arena of {arena} for {values} of values in between{saved}, of which at most {most} are "
+                 "needed at once"]  # fmt: skip
+        if self.again:
+            size = amount(sum(bytes_of(node) for node in self.again))
+            lines.append(f"not kept, since writing and reading takes longer than computing again: {len(self.again)} "
+                         f"value{'s' * (len(self.again) != 1)} of {size}")  # fmt: skip
+        return lines
 
     def table(self, most: int | None = None) -> list[str]:
         """Lines of a table: each step with what it computes, how much it reads and writes, and where to.
