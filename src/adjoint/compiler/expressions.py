@@ -15,6 +15,7 @@ from adjoint.compiler.background import later
 from adjoint.core.errors import ArgumentError, NotSupportedError
 from adjoint.core.threads.locks import COMPILING
 from adjoint.core.trees import flatten
+from adjoint.core.types import Function
 from adjoint.expressions import Expr
 from adjoint.expressions.plan import WEAK, Evaluator
 from adjoint.graph.node import Node, call, constant, in_order, placeholder
@@ -50,7 +51,7 @@ class Made:
         reason: why there is none.
     """
 
-    run: Callable[..., Any] | None = None
+    run: Function | None = None
     program: Any = None
     reason: str = ""
 
@@ -78,7 +79,7 @@ class CompiledExpr(Expr):
             plans[kind] = NativePlan(super().plan(kind), self.settings, f"{kind} of {self!r}")
         return plans[kind]
 
-    def _compiled(self, kind: str) -> Callable[..., Any]:
+    def _compiled(self, kind: str) -> Function:
         """Python's way for one state; as soon as there is native code, that is put in its place."""
         plain, plan, made = super()._compiled(kind), self.plan(kind), Made()
         begun = False
@@ -176,7 +177,7 @@ class NativePlan(Evaluator):
         else:
             later(lambda: make)
 
-    def make_numbers(self, made: Made, form: Any, keys: Sequence[str], otherwise: Callable[..., Any]) -> None:
+    def make_numbers(self, made: Made, form: Any, keys: Sequence[str], otherwise: Function) -> None:
         """The program for one state."""
 
         def make() -> None:
@@ -220,7 +221,7 @@ class NativePlan(Evaluator):
             say(1, lambda: f"adjoint: {self.name} is native")
             say(4, lambda: made.program.llvm)
 
-    def _verified(self, native: Callable[..., Any], plain: Callable[..., Any]) -> Callable[..., Any]:
+    def _verified(self, native: Function, plain: Function) -> Function:
         """`native`, held against `plain` at each call if that was asked for."""
         if not os.environ.get("ADJOINT_VERIFY"):
             return native

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError
 from adjoint.core.types import Array, Settings
-from adjoint.optim.optimizer import Group, Optimizer
+from adjoint.optim.optimizer import Group, Optimizer, Params
 
 
 class Moments(Optimizer):
@@ -53,7 +52,7 @@ class Adam(Moments):
 
     def __init__(
         self,
-        params: Iterable[Any],
+        params: Params,
         lr: float = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
@@ -143,7 +142,7 @@ class AdamW(Adam):
 
     def __init__(
         self,
-        params: Iterable[Any],
+        params: Params,
         lr: float = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,

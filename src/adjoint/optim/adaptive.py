@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from adjoint.core.types import Array
 from adjoint.optim.adam import counted
-from adjoint.optim.optimizer import Group, Optimizer
+from adjoint.optim.optimizer import Group, Optimizer, Params
 
 State = dict[str, Any]
 
@@ -55,7 +54,7 @@ class RMSprop(Optimizer):
 
     def __init__(
         self,
-        params: Iterable[Any],
+        params: Params,
         lr: float = 1e-2,
         alpha: float = 0.99,
         eps: float = 1e-8,
@@ -72,7 +71,7 @@ class RMSprop(Optimizer):
         names = ["square", *(["momentum"] if group["momentum"] else []), *(["mean"] if group["centered"] else [])]
         return {name: np.zeros_like(data) for name in names}
 
-    def update(self, data: Any, grad: Array, state: State, group: Group, scratch: Any) -> None:
+    def update(self, data: Any, grad: Array, state: State, group: Group, scratch: Array) -> None:
         grad = decayed(grad, data, group)
         averaged(state["square"], grad * grad, group["alpha"])
         square = state["square"]
@@ -112,7 +111,7 @@ class Adagrad(Optimizer):
 
     def __init__(
         self,
-        params: Iterable[Any],
+        params: Params,
         lr: float = 1e-2,
         lr_decay: float = 0.0,
         weight_decay: float = 0.0,
@@ -128,7 +127,7 @@ class Adagrad(Optimizer):
     def start(self, data: np.ndarray, group: Group) -> State:
         return {"sum": np.full_like(data, group["initial_accumulator_value"]), "step": np.zeros((), np.int64)}
 
-    def update(self, data: Any, grad: Array, state: State, group: Group, scratch: Any) -> None:
+    def update(self, data: Any, grad: Array, state: State, group: Group, scratch: Array) -> None:
         t = counted(state)
         grad = decayed(grad, data, group)
         state["sum"] += grad * grad
@@ -159,7 +158,7 @@ class Adadelta(Optimizer):
 
     def __init__(
         self,
-        params: Iterable[Any],
+        params: Params,
         lr: float = 1.0,
         rho: float = 0.9,
         eps: float = 1e-6,
@@ -172,7 +171,7 @@ class Adadelta(Optimizer):
     def start(self, data: np.ndarray, group: Group) -> State:
         return {"square": np.zeros_like(data), "moved": np.zeros_like(data)}
 
-    def update(self, data: Any, grad: Array, state: State, group: Group, scratch: Any) -> None:
+    def update(self, data: Any, grad: Array, state: State, group: Group, scratch: Array) -> None:
         grad, eps = decayed(grad, data, group), group["eps"]
         averaged(state["square"], grad * grad, group["rho"])
         step = np.sqrt(state["moved"] + eps) / np.sqrt(state["square"] + eps) * grad

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from adjoint.core.errors import ArgumentError
 from adjoint.core.types import Array, Settings
 from adjoint.optim.adaptive import State, averaged, moved
-from adjoint.optim.optimizer import Group, Optimizer
+from adjoint.optim.optimizer import Group, Optimizer, Params
 
 
 class Lion(Optimizer):
@@ -37,7 +36,7 @@ class Lion(Optimizer):
 
     def __init__(
         self,
-        params: Iterable[Any],
+        params: Params,
         lr: float = 1e-4,
         betas: tuple[float, float] = (0.9, 0.99),
         weight_decay: float = 0.0,
@@ -49,7 +48,7 @@ class Lion(Optimizer):
     def start(self, data: np.ndarray, group: Group) -> State:
         return {"mean": np.zeros_like(data)}
 
-    def update(self, data: Any, grad: Array, state: State, group: Group, scratch: Any) -> None:
+    def update(self, data: Any, grad: Array, state: State, group: Group, scratch: Array) -> None:
         b1, b2 = group["betas"]
         data *= 1 - group["lr"] * group["weight_decay"]
         moved(data, group["lr"] * np.sign(b1 * state["mean"] + (1 - b1) * grad))
@@ -85,7 +84,7 @@ class Muon(Optimizer):
 
     def __init__(
         self,
-        params: Iterable[Any],
+        params: Params,
         lr: float = 1e-3,
         weight_decay: float = 0.1,
         momentum: float = 0.95,
@@ -109,7 +108,7 @@ class Muon(Optimizer):
     def start(self, data: np.ndarray, group: Group) -> State:
         return {"mean": np.zeros_like(data)}
 
-    def update(self, data: Any, grad: Array, state: State, group: Group, scratch: Any) -> None:
+    def update(self, data: Any, grad: Array, state: State, group: Group, scratch: Array) -> None:
         share = group["momentum"]
         averaged(state["mean"], grad, share)
         x = (1 - share) * grad + share * state["mean"] if group["nesterov"] else state["mean"]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError
-from adjoint.optim.optimizer import Optimizer
+from adjoint.optim.optimizer import Optimizer, Params
 from adjoint.tape.modes import enable_grad
 from adjoint.tape.tensor import Tensor
 from adjoint.tape.writes import mutations
@@ -49,7 +49,7 @@ class LBFGS(Optimizer):
 
     def __init__(
         self,
-        params: Iterable[Any],
+        params: Params,
         lr: float = 1.0,
         max_iter: int = 20,
         max_eval: int | None = None,

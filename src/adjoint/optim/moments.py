@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from adjoint.core.types import Array
 from adjoint.optim.adam import Moments, counted, powered
 from adjoint.optim.adaptive import State, averaged, decayed, moved
-from adjoint.optim.optimizer import Group
+from adjoint.optim.optimizer import Group, Params
 
 
 class Adamax(Moments):
@@ -32,7 +31,7 @@ class Adamax(Moments):
 
     def __init__(
         self,
-        params: Iterable[Any],
+        params: Params,
         lr: float = 2e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
@@ -44,7 +43,7 @@ class Adamax(Moments):
             params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize}
         )
 
-    def update(self, data: Any, grad: Array, state: State, group: Group, scratch: Any) -> None:
+    def update(self, data: Any, grad: Array, state: State, group: Group, scratch: Array) -> None:
         t, (b1, b2) = counted(state), group["betas"]
         grad = decayed(grad, data, group)
         averaged(state["mean"], grad, b1)
@@ -73,7 +72,7 @@ class NAdam(Moments):
 
     def __init__(
         self,
-        params: Iterable[Any],
+        params: Params,
         lr: float = 2e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
@@ -90,7 +89,7 @@ class NAdam(Moments):
     def start(self, data: np.ndarray, group: Group) -> State:
         return super().start(data, group) | {"product": np.ones_like(data, shape=())}
 
-    def update(self, data: Any, grad: Array, state: State, group: Group, scratch: Any) -> None:
+    def update(self, data: Any, grad: Array, state: State, group: Group, scratch: Array) -> None:
         t, (b1, b2), lr = counted(state), group["betas"], group["lr"]
         if group["decoupled_weight_decay"]:
             data *= 1 - lr * group["weight_decay"]
@@ -127,7 +126,7 @@ class RAdam(Moments):
 
     def __init__(
         self,
-        params: Iterable[Any],
+        params: Params,
         lr: float = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
@@ -139,7 +138,7 @@ class RAdam(Moments):
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
                                   "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize})  # fmt: skip
 
-    def update(self, data: Any, grad: Array, state: State, group: Group, scratch: Any) -> None:
+    def update(self, data: Any, grad: Array, state: State, group: Group, scratch: Array) -> None:
         t, (b1, b2), lr = counted(state), group["betas"], group["lr"]
         if group["decoupled_weight_decay"]:
             data *= 1 - lr * group["weight_decay"]

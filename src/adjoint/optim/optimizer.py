@@ -15,6 +15,8 @@ from adjoint.tape.tensor import Tensor
 from adjoint.tape.writes import mutations
 
 Group = dict[str, Any]
+#: Tensors, or groups of them: mappings with ``params`` and settings of their own.
+Params = Iterable[Any]
 
 
 class Optimizer:
@@ -35,7 +37,7 @@ class Optimizer:
         ArgumentError: if there are no parameters, one is there twice, or one is not a leaf with a gradient.
     """
 
-    def __init__(self, params: Iterable[Any], defaults: Mapping[str, Any]) -> None:
+    def __init__(self, params: Params, defaults: Mapping[str, Any]) -> None:
         self.steps = 0
         self.param_groups: list[Group] = []
         self._state: dict[int, dict[str, np.ndarray]] = {}

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
-
 import numpy as np
 
 from adjoint.core.errors import ArgumentError
 from adjoint.core.types import Settings
-from adjoint.optim.optimizer import Group, Optimizer
+from adjoint.optim.optimizer import Group, Optimizer, Params
 
 
 class SGD(Optimizer):
@@ -36,7 +33,7 @@ class SGD(Optimizer):
 
     def __init__(
         self,
-        params: Iterable[Any],
+        params: Params,
         lr: float = 1e-3,
         momentum: float = 0.0,
         dampening: float = 0.0,

@@ -109,7 +109,7 @@ def ones(shape: Shape, *, dtype: DType = None, device: Device = None) -> Array:
     return boxed(np.ones(shape, dtype))
 
 
-def full(shape: Shape, fill_value: Any, *, dtype: DType = None, device: Device = None) -> Array:
+def full(shape: Shape, fill_value: Array, *, dtype: DType = None, device: Device = None) -> Array:
     """An array of `fill_value`, which may be a tensor; the gradient flows to it."""
     on_cpu(device)
     if isinstance(fill_value, Box):
@@ -131,7 +131,7 @@ def ones_like(x: Array, /, *, dtype: DType = None, device: Device = None) -> Arr
     return ones(x.shape, dtype=x.dtype if dtype is None else dtype, device=device)
 
 
-def full_like(x: Array, /, fill_value: Any, *, dtype: DType = None, device: Device = None) -> Array:
+def full_like(x: Array, /, fill_value: Array, *, dtype: DType = None, device: Device = None) -> Array:
     return full(x.shape, fill_value, dtype=x.dtype if dtype is None else dtype, device=device)
 
 

@@ -47,7 +47,7 @@ def alpha_dropout(input: Array, p: float = 0.5, training: bool = False, *, rng: 
     return AlphaDropout(p, rng=rng).train(training)(input)
 
 
-def bilinear(input1: Any, input2: Any, weight: Array, bias: Array = None) -> Array:
+def bilinear(input1: Array, input2: Array, weight: Array, bias: Array = None) -> Array:
     """``input1 @ weight[k] @ input2 + bias[k]`` for each k: (…, in1), (…, in2) and (out, in1, in2) give (…, out)."""
     out = np.einsum("...i,kij,...j->...k", input1, weight, input2)
     return out if bias is None else out + bias

@@ -126,9 +126,9 @@ class Embedding(Module):
 def embedding_bag(
     input: Array,
     weight: Array,
-    offsets: Any = None,
+    offsets: Array = None,
     mode: str = "mean",
-    per_sample_weights: Any = None,
+    per_sample_weights: Array = None,
     padding_idx: int | None = None,
 ) -> Array:
     """Sums, means or maxima of rows of `weight` (symbols, width) over bags of symbols: (bags, width).
@@ -213,7 +213,7 @@ class EmbeddingBag(Module):
         if padding_idx is not None:
             self.weight.data[padding_idx] = 0.0
 
-    def forward(self, input: Array, offsets: Any = None, per_sample_weights: Any = None) -> Array:
+    def forward(self, input: Array, offsets: Array = None, per_sample_weights: Array = None) -> Array:
         return embedding_bag(input, self.weight, offsets, self.mode, per_sample_weights, self.padding_idx)
 
     def extra_repr(self) -> str:

@@ -103,7 +103,7 @@ class BCEWithLogitsLoss(_Loss):
 
     function = staticmethod(losses.binary_cross_entropy_with_logits)
 
-    def __init__(self, weight: Array = None, reduction: str = "mean", pos_weight: Any = None) -> None:
+    def __init__(self, weight: Array = None, reduction: str = "mean", pos_weight: Array = None) -> None:
         super().__init__(weight=weight, reduction=reduction, pos_weight=pos_weight)
 
 

@@ -27,8 +27,8 @@ def _scaled(x: Array, weight: Array, bias: Array) -> Array:
 
 def batch_norm(
     input: Array,
-    running_mean: Any,
-    running_var: Any,
+    running_mean: Array,
+    running_var: Array,
     weight: Array = None,
     bias: Array = None,
     training: bool = False,
@@ -160,8 +160,8 @@ class BatchNorm3d(BatchNorm2d):
 
 def instance_norm(
     input: Array,
-    running_mean: Any = None,
-    running_var: Any = None,
+    running_mean: Array = None,
+    running_var: Array = None,
     weight: Array = None,
     bias: Array = None,
     use_input_stats: bool = True,

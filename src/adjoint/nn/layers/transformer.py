@@ -91,7 +91,7 @@ class TransformerEncoderLayer(_Block):
     """
 
     def forward(
-        self, src: Array, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False
+        self, src: Array, src_mask: Array = None, src_key_padding_mask: Array = None, is_causal: bool = False
     ) -> Array:
         def attend(x: Array) -> Array:
             out, _ = self.self_attn(
@@ -133,10 +133,10 @@ class TransformerDecoderLayer(_Block):
         self,
         tgt: Array,
         memory: Array,
-        tgt_mask: Any = None,
-        memory_mask: Any = None,
-        tgt_key_padding_mask: Any = None,
-        memory_key_padding_mask: Any = None,
+        tgt_mask: Array = None,
+        memory_mask: Array = None,
+        tgt_key_padding_mask: Array = None,
+        memory_key_padding_mask: Array = None,
         tgt_is_causal: bool = False,
         memory_is_causal: bool = False,
     ) -> Array:
@@ -184,7 +184,7 @@ class TransformerEncoder(Module):
         self.layers, self.norm = ModuleList([deepcopy(encoder_layer) for _ in range(num_layers)]), norm
 
     def forward(
-        self, src: Array, mask: Array = None, src_key_padding_mask: Any = None, is_causal: bool = False
+        self, src: Array, mask: Array = None, src_key_padding_mask: Array = None, is_causal: bool = False
     ) -> Array:
         for layer in self.layers:
             src = layer(src, mask, src_key_padding_mask, is_causal)

@@ -28,7 +28,7 @@ def out_of_range(labels: Array, classes: int) -> bool:
     return bool(held.size) and int(np.maximum.reduce(held.view(f"u{held.itemsize}"), axis=None)) >= classes
 
 
-def reduced(loss: Any, reduction: str) -> Any:
+def reduced(loss: Any, reduction: str) -> Array:
     """The loss, its sum or its mean."""
     if reduction == "mean":
         return reduce_mean(loss)
@@ -108,7 +108,7 @@ def huber_loss(input: Array, target: Array, reduction: str = "mean", delta: floa
 
 
 def binary_cross_entropy_with_logits(
-    input: Array, target: Array, reduction: str = "mean", *, weight: Array = None, pos_weight: Any = None
+    input: Array, target: Array, reduction: str = "mean", *, weight: Array = None, pos_weight: Array = None
 ) -> Array:
     """``-target * log(sigmoid(input)) - (1 - target) * log(1 - sigmoid(input))``, for logits of any size.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.core.box import raw
@@ -16,9 +14,9 @@ _NEVER = -1e30
 
 def ctc_loss(
     log_probs: Array,
-    targets: Any,
-    input_lengths: Any,
-    target_lengths: Any,
+    targets: Array,
+    input_lengths: Array,
+    target_lengths: Array,
     blank: int = 0,
     reduction: str = "mean",
     zero_infinity: bool = False,

@@ -33,7 +33,9 @@ def hinge_embedding_loss(input: Array, target: Array, margin: float = 1.0, reduc
     return reduced(near + np.where(np.equal(target, -1), _positive(margin - input), 0.0), reduction)
 
 
-def margin_ranking_loss(input1: Any, input2: Any, target: Array, margin: float = 0.0, reduction: str = "mean") -> Array:
+def margin_ranking_loss(
+    input1: Array, input2: Array, target: Array, margin: float = 0.0, reduction: str = "mean"
+) -> Array:
     """``max(0, margin - target * (input1 - input2))``: with `target` 1 the first one should be larger.
 
     Example:
@@ -58,7 +60,7 @@ def soft_margin_loss(input: Array, target: Array, reduction: str = "mean") -> Ar
 
 
 def cosine_embedding_loss(
-    input1: Any, input2: Any, target: Array, margin: float = 0.0, reduction: str = "mean"
+    input1: Array, input2: Array, target: Array, margin: float = 0.0, reduction: str = "mean"
 ) -> Array:
     """``1 - cos`` of vectors (n, d) or (d,) where `target` is 1, ``max(0, cos - margin)`` where it is -1.
 
@@ -78,15 +80,15 @@ def cosine_embedding_loss(
 
 
 def triplet_margin_loss(
-    anchor: Any,
-    positive: Any,
-    negative: Any,
+    anchor: Array,
+    positive: Array,
+    negative: Array,
     margin: float = 1.0,
     p: float = 2.0,
     eps: float = 1e-6,
     swap: bool = False,
     reduction: str = "mean",
-) -> Any:
+) -> Array:
     """``max(0, d(anchor, positive) - d(anchor, negative) + margin)`` of p-norms (Balntas et al., 2016).
 
     Args:
@@ -107,15 +109,15 @@ def triplet_margin_loss(
 
 
 def triplet_margin_with_distance_loss(
-    anchor: Any,
-    positive: Any,
-    negative: Any,
+    anchor: Array,
+    positive: Array,
+    negative: Array,
     *,
     distance_function: Callable[[Any, Any], Any] | None = None,
     margin: float = 1.0,
     swap: bool = False,
     reduction: str = "mean",
-) -> Any:
+) -> Array:
     """`triplet_margin_loss` with any distance of two arrays of vectors; `pairwise_distance` if none is given.
 
     Example:

@@ -16,7 +16,7 @@ from adjoint.core.errors import ArgumentError, GradientError, ShapeError
 from adjoint.core.op import Op
 from adjoint.core.threads.weak import WeakValues
 from adjoint.core.trees import flatten
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Tree
 from adjoint.tape.backward import Resumed
 from adjoint.tape.checkpoints import revolve
 from adjoint.tape.checkpoints.arguments import Arguments
@@ -69,12 +69,12 @@ class Scan:
         self._prints: list[int] = []
         self._outside: dict[Node, None] = {}
 
-    def _snapshot(self, position: int, carry: Any) -> Snapshot:
+    def _snapshot(self, position: int, carry: Tree) -> Snapshot:
         arguments = Arguments(carry)
         node = stand_in(self.op, next_order(), (), (arguments.arrays, ()), lambda g, saved: ())
         return Snapshot(position, arguments, State(self.step, ()), node)
 
-    def forward(self, carry: Any) -> tuple[Any, Any]:
+    def forward(self, carry: Tree) -> tuple[Any, Any]:
         """Run the loop."""
         self.taken = [self._snapshot(0, carry)]
         ways = set(revolve.snapshots_on_the_way(0, self.length - 1, self.snapshots))
@@ -94,7 +94,7 @@ class Scan:
         self._outside = {}
         return carry, _stacked([*ys, y])
 
-    def _run(self, t: int, carry: Any) -> tuple[Any, Any]:
+    def _run(self, t: int, carry: Tree) -> tuple[Any, Any]:
         """Run step `t`, and drop the graph behind its results."""
         mark, first = next_order(), len(self._prints) == t
         with constants_seen() as constants:
@@ -159,7 +159,7 @@ class Scan:
         return value
 
 
-def _leaves(value: Any, carry: Any) -> list[Any]:
+def _leaves(value: Any, carry: Tree) -> list[Any]:
     # The carried values too: the step may have written into them.
     return flatten(value)[0] + flatten(carry)[0]
 
@@ -171,7 +171,7 @@ def _stacked(ys: Sequence[Any]) -> Any:
 
 
 def checkpoint_scan(
-    step: Step, carry: Any, xs: Array = None, length: int | None = None, *, snapshots: int
+    step: Step, carry: Tree, xs: Array = None, length: int | None = None, *, snapshots: int
 ) -> tuple[Any, Any]:
     """A loop that carries a state on, with the memory of `snapshots` states and one step, however long it is.
 
