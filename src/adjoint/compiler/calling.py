@@ -46,6 +46,7 @@ from adjoint.compiler.arguments import is_own
 from adjoint.compiler.joint import pullback
 from adjoint.compiler.trace.guards import Binding
 from adjoint.compiler.trace.inputs import BindingCell
+from adjoint.compiler.trace.reaches import LARGEST
 from adjoint.core.codegen import defined
 from adjoint.core.errors import GraphError
 from adjoint.core.threads.commit import commit
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
 
 MISS: Any = object()
 Direct = Callable[[Any, Any], Any]
-_PLAIN = (int, bool, str)
+_PLAIN = (int, bool, str, bytes, range)
 
 
 def written_for(trace: Trace, leaves: Sequence[Any], rebuild: Callable[[list[Any]], Any]) -> Direct | None:
@@ -109,6 +110,7 @@ class Writer:
         self.gets: list[str] = []  # the leaves
         self.fits: list[str] = []  # conditions on them
         self.given: list[str] = []  # those that vary
+        self.turned: list[str] = []  # whole numbers among them become NumPy's
         self.level = "0"  # of the result
         self.places: Any = ()  # the arguments, with the numbers of their leaves in them
 
@@ -145,13 +147,19 @@ class Writer:
         x, name = self.leaves[k], f"x{k}"
         kind = type(x)
         if k not in self.varies:
-            self.fits.append(f"type({name}) is {self.name(kind)} and {name} == {self.name(x)}")
-            return kind in _PLAIN
+            if kind in _PLAIN:
+                self.fits.append(f"type({name}) is {self.name(kind)} and {name} == {self.name(x)}")
+            else:
+                self.fits.append(f"{name} is {self.name(x)}")
+            return kind in _PLAIN or getattr(kind, "__eq__", None) is object.__eq__
         self.given.append(name)
         if kind is np.ndarray:
             self.fits.append(f"type({name}) is ndarray and {name}.shape == {x.shape}{_in_rows(x, name)}")
-        elif kind is float or issubclass(kind, np.generic):
+        elif kind is float or kind is int or issubclass(kind, np.generic):
             self.fits.append(f"type({name}) is {self.name(kind)}")
+            if kind is int:
+                self.fits.append(f"{-LARGEST} < {name} < {LARGEST}")
+                self.turned.append(f"{name} = int64({name})")
         else:
             return kind is Tensor and self._tensor(x, name)
         return True
@@ -207,7 +215,7 @@ class Writer:
         """The lines that take the arguments apart, and ask whether the trace holds."""
         twins = {id(x): k for k, x in enumerate(self.leaves) if isinstance(x, np.ndarray | Tensor)}
         apart = [f"x{k} is x{twins[id(x)]}" for k, x in enumerate(self.leaves) if twins.get(id(x), k) != k]
-        return [*self.gets, f"if not ({' and '.join([*self.fits, *apart, *self._holds()])}): return MISS"]
+        return [*self.gets, f"if not ({' and '.join([*self.fits, *apart, *self._holds()])}): return MISS", *self.turned]
 
     def reads(self) -> list[tuple[str, str]]:
         """The names of what is read besides the arguments, and the expressions for it."""

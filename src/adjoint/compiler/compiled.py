@@ -16,10 +16,11 @@ import numpy as np
 from adjoint.compiler.backend import Runner, say
 from adjoint.compiler.calling import MISS, Direct, written_for
 from adjoint.compiler.explaining import explained, latest_plan
-from adjoint.compiler.kinds import first_sight, signature_of, without_numbers
+from adjoint.compiler.kinds import LEAVES, first_sight, signature_of
 from adjoint.compiler.methods import Methods, methods_of
 from adjoint.compiler.trace.door import Known
 from adjoint.compiler.tracing import Trace, record
+from adjoint.compiler.whole_numbers import WholeNumbers
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, SharedMemoryError, WrongCodeError
 from adjoint.core.late import service
@@ -41,13 +42,14 @@ if TYPE_CHECKING:
 MOST_SPECIALIZATIONS = 16
 # So many kinds of arguments are recorded; others are run as they are.
 MOST_KINDS = 256
-# So many values of whole numbers among arguments that are otherwise alike: a counter is not recorded for ever.
+# So many values of whole numbers that it asks for, among arguments that are otherwise alike: no counter for ever.
 MOST_VALUES = 64
 # So often it is recorded anew because of other values outside of its arguments. Floats there become inputs at once.
 MOST_REBOUND = 32
 MOST_TRIES = 8  # of functions that raise while they are recorded
 PATIENCE = 5.0  # seconds to wait for another thread that records
-MOST_DIRECT = 4  # fast paths, the latest first
+MOST_DIRECT = 4  # fast paths that are tried at once, the latest first
+MOST_ALIKE = 64  # that are tried for arguments which are alike at first sight
 NOISE = "a question hangs on how results are rounded, and native code rounds some otherwise"
 
 
@@ -64,7 +66,7 @@ class Compiled(Generic[P, R]):
         self._signed: _Signature | None = None
         self._directs: tuple[Direct, ...] = ()
         self._by_kind: dict[Any, tuple[Direct, ...]] = {}  # all fast paths, by what arguments are at first sight
-        self._values: dict[Any, int] = {}  # how many kinds of arguments differ in whole numbers alone
+        self._numbers = WholeNumbers()
         self._others = ""  # why further kinds of arguments run as they are
         self._tries: dict[Any, int] = {}
         self._rebound: dict[Any, int] = {}  # how often traces were of no use any more
@@ -103,11 +105,13 @@ class Compiled(Generic[P, R]):
             answer: R = direct(args, kwargs)
             if answer is not MISS:
                 return answer
-        for direct in self._by_kind.get(first_sight(args, kwargs), ()) if self._by_kind else ():
-            answer = direct(args, kwargs)
-            if answer is not MISS:
-                self._directs = _in_front(direct, self._directs)
-                return answer
+        if self._by_kind:
+            for numbers in (True, False) if self._numbers.vary else (True,):
+                for direct in self._by_kind.get(first_sight(args, kwargs, numbers), ()):
+                    answer = direct(args, kwargs)
+                    if answer is not MISS:
+                        self._directs = _in_front(direct, self._directs, MOST_DIRECT)
+                        return answer
         known: Callable[[Any, Any], R] = self._with_static if self.options.static else self._by_slow_path
         return known(args, kwargs)
 
@@ -161,7 +165,7 @@ class Compiled(Generic[P, R]):
         try:
             function = callee(function, args, kwargs)  # inside a transform, its twin
             leaves, rebuild = flatten((args, kwargs))
-            key = signature_of(leaves, rebuild)
+            key = self._numbers.left_out(signature_of(leaves, rebuild), self._specializations)
         except (RecursionError, ValueError, TypeError):  # containers within themselves, keys that have no order, …
             return function(*args, **kwargs)
         is_new = key not in self._specializations
@@ -207,7 +211,7 @@ class Compiled(Generic[P, R]):
 
     def _is_full(self, key: Any) -> bool:
         """Whether arguments of a new kind are not recorded any more."""
-        if self._values.get(without_numbers(key), 0) >= MOST_VALUES:
+        if self._numbers.values_of(key) >= MOST_VALUES:
             self._others = f"its whole numbers had {MOST_VALUES} values: pass what varies as arrays or floats"
         elif len(self._specializations) >= MOST_KINDS:
             self._others = f"it was called with {MOST_KINDS} kinds of arguments"
@@ -220,9 +224,9 @@ class Compiled(Generic[P, R]):
         if trace.direct is None:
             trace.direct = written_for(trace, call.leaves, call.rebuild)
         if trace.direct is not None:
-            self._directs = _in_front(trace.direct, self._directs)
-            kind = first_sight(call.args, call.kwargs)
-            self._by_kind[kind] = _in_front(trace.direct, self._by_kind.pop(kind, ()))
+            self._directs = _in_front(trace.direct, self._directs, MOST_DIRECT)
+            kind = first_sight(call.args, call.kwargs, not trace.takes_numbers(call.leaves))
+            self._by_kind[kind] = _in_front(trace.direct, self._by_kind.pop(kind, ()), MOST_ALIKE)
             for old in list(self._by_kind)[:-MOST_KINDS]:
                 self._by_kind.pop(old, None)
 
@@ -280,12 +284,12 @@ class Compiled(Generic[P, R]):
 
     def _record(self, key: Any, tried: Sequence[Trace], call: Call) -> tuple[Trace | None, list[Any] | None]:
         """A new trace for this call, and what its outputs are, where known; None if there can be none."""
-        varies = [isinstance(x, np.ndarray | np.generic | Tensor) or type(x) in (float, complex) for x in call.leaves]
+        varies = [isinstance(x, np.ndarray | np.generic | Tensor) or type(x) in (float, complex) or part is int
+                  for x, part in zip(call.leaves, key[LEAVES:], strict=True)]  # fmt: skip
         # They keep what they read, which may be another model's by now.
         self._directs, self._by_kind, self.halves = (), {}, {}
         if key not in self._specializations:
-            family = without_numbers(key)
-            self._values[family] = self._values.get(family, 0) + 1
+            self._numbers.count(key)
         specializations = self._specializations.setdefault(key, [])
         gone = [known for known in specializations if not known.guards.may_return(call.args, call.kwargs)]
         asked = [known for known in tried if known.graph.guards and known.holds(call.args, call.kwargs)]
@@ -294,6 +298,9 @@ class Compiled(Generic[P, R]):
         trace, reason, again, values = record(
             self.function, call.args, call.kwargs, call.leaves, varies, self.options.runner, self._known
         )
+        if self._numbers.asked_for(key, trace):
+            del self._specializations[key]
+            return None, None
         specializations[:] = [
             known for known in specializations if known not in gone
         ]  # what is rebound does not come back
@@ -402,6 +409,6 @@ class Options(NamedTuple):
         return Runner(graph, into, self.backend, self.wait, self.fastmath, self.memory)
 
 
-def _in_front(direct: Direct, others: Sequence[Direct]) -> tuple[Direct, ...]:
-    """The fast path that held last before some others."""
-    return (direct, *[other for other in others if other is not direct][: MOST_DIRECT - 1])
+def _in_front(direct: Direct, others: Sequence[Direct], most: int) -> tuple[Direct, ...]:
+    """The fast path that held last before others, so many in all."""
+    return (direct, *[other for other in others if other is not direct][: most - 1])

@@ -13,6 +13,9 @@ from adjoint.graph.signature import is_changed
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.tensor import Tensor
 
+LEAVES = 3  # so many parts of a signature come before those of the leaves
+DEPTH = 3  # containers within containers that are looked into at first sight
+
 
 def signature_of(leaves: Sequence[Any], rebuild: Any) -> Any:
     """What a trace depends on: structure, kinds of arrays, static values, aliases. None: do not record."""
@@ -46,15 +49,25 @@ def _layout(x: Any) -> Any:
     return x.flags.c_contiguous or x.strides
 
 
-def without_numbers(signature: Sequence[Any]) -> tuple[Any, ...]:
-    """A signature without the values of whole numbers."""
-    return tuple(int if type(part) is tuple and part[:1] == (int,) else part for part in signature)
+def first_sight(args: Sequence[Any], kwargs: dict[str, Any], numbers: bool = True) -> tuple[Any, ...]:
+    """What arguments are at first sight, which is quickly told: equal for all that one fast path takes.
+
+    Without `numbers`, the values of whole numbers are left out, as a fast path wants it that takes all of them.
+    """
+    return (len(args), *kwargs, *[_sight(x, numbers, 0) for x in (*args, *kwargs.values())])
 
 
-def first_sight(args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """What arguments are at first sight, which is quickly told: equal for all that one fast path takes."""
-    kinds = [
-        (x.shape, x.dtype) if type(x) is np.ndarray else (int, x) if type(x) is int else type(x)
-        for x in (*args, *kwargs.values())
-    ]
-    return (len(args), *kwargs, *kinds)
+def _sight(x: Any, numbers: bool, depth: int) -> Any:
+    kind = type(x)
+    if kind is np.ndarray:
+        return x.shape, x.dtype
+    if (kind is int and numbers) or kind is bool or kind is str:
+        return kind, x
+    if kind is Tensor and type(x.data) is np.ndarray:
+        return kind, x.data.shape, x.data.dtype
+    if depth < DEPTH:
+        if kind is tuple or kind is list:
+            return (kind, *[_sight(part, numbers, depth + 1) for part in x])
+        if kind is dict:
+            return (kind, *x, *[_sight(part, numbers, depth + 1) for part in x.values()])
+    return kind

@@ -24,7 +24,7 @@ from adjoint.compiler.trace.turns import Known as Loops
 from adjoint.core.errors import AdjointError, GraphError, GraphFreedError, InPlaceError, SharedMemoryError
 from adjoint.core.threads.commit import Write, commit
 from adjoint.core.trees import NAMESPACE
-from adjoint.graph.graph import Graph, needed
+from adjoint.graph.graph import SEEN, Graph, needed
 from adjoint.graph.node import Node, constant, in_order
 from adjoint.graph.record import recording
 from adjoint.graph.symbol import ERRORS, SILENT
@@ -89,6 +89,16 @@ class Trace:
     def answers(self) -> list[Any]:
         """The questions that it asked, where, and the answers: what tells specializations of one function apart."""
         return [(guard.question, guard.place, repr(guard.answer)) for guard in self.graph.guards]
+
+    def takes_numbers(self, leaves: Sequence[Any]) -> bool:
+        """Whether whole numbers among the arguments are inputs of the program."""
+        return any(type(leaves[leaf.number]) is int for leaf in self.leaves)
+
+    def asks_for(self, numbers: Container[int]) -> frozenset[int]:
+        """Of the leaves with these numbers, those whose values the program asks for, or what it computes of them."""
+        nodes = {node: leaf.number for leaf, node in zip(self.leaves, self.graph.inputs, strict=False)}
+        wanted = [guard.node for guard in self.graph.guards if guard.question not in ("bool", *SEEN)]
+        return frozenset(nodes[node] for node in in_order(wanted) if nodes.get(node) in numbers)
 
     def holds(self, args: Any, kwargs: Any) -> bool:
         """Whether what was read besides arrays is as it was."""

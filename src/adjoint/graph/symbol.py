@@ -66,17 +66,22 @@ class Symbol(Layered):
             raise NotSupportedError(ERRORS)
         values: list[Any] = []
         nodes: list[Node] = []
-        less = False
+        less = counts = False
         for arg in args:
             if not isinstance(arg, Symbol):
                 arg = settled(arg, LEVEL) if isinstance(arg, Box) else plain_array(arg, op.name)
             if isinstance(arg, Symbol):
                 value, node = arg.layers
-                less = less or (type(arg) is Number and not is_number(node))
+                if type(arg) is Number:
+                    less = less or not is_number(node)
+                    counts = counts or type(value) is int
             else:
                 value, node = arg, None
+                counts = counts or type(arg) is int
             values.append(value)
             nodes.append(node)
+        if counts:
+            _held_inside(op, args, values, nodes)
         if less:
             _as_pythons(args, values, nodes)
         if settings and any(isinstance(x, _HOLDING) for x in settings.values()):
@@ -314,6 +319,8 @@ _ASKS_FOR_OTHERS = ("abc", "typing")  # modules whose functions ask in the name 
 # What finds so many elements: this is seen although nobody uses what they give.
 _FOUND = frozenset(("argwhere", "bincount", "flatnonzero", "intersect1d", "nonzero", "setdiff1d", "setxor1d", "unique"))
 
+_MOST = np.iinfo(np.int64).max
+_ORDERS = frozenset(("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"))
 _HOLDING, _SEVERAL, _ARRAYS = (Box, tuple), (tuple, list), (np.ndarray, np.generic)
 
 
@@ -329,6 +336,23 @@ def _note_shapes(node: Node) -> None:
     """The shapes of what was found are asked for."""
     if (record := RECORD.get()) is not None:
         record.guards.append(Guard(node, "shape", node.shape, users_place()))
+
+
+def _held_inside(op: Op, args: Sequence[Any], values: Sequence[Any], nodes: list[Any]) -> None:
+    """Ask whether Python's whole numbers fit the dtype of NumPy's whole numbers beside them: others raise there.
+
+    In a comparison they do not, and are less or more than all of these: as infinities are.
+    """
+    narrow = [np.iinfo(v.dtype) for v in values if isinstance(v, _ARRAYS) and v.dtype.kind in "iu"]
+    for i, arg in enumerate(args if narrow else ()):
+        value = values[i]
+        if type(value) is not int or not (type(arg) is int or type(arg) is Number):
+            continue
+        for ends in narrow:
+            inside = arg >= int(ends.min) and (arg <= int(ends.max) if ends.max < _MOST or type(arg) is int else True)
+            if not inside:
+                int(arg)  # the program holds for this one
+                nodes[i] = constant(np.float64("inf" if value > 0 else "-inf")) if op.name in _ORDERS else nodes[i]
 
 
 def _as_pythons(args: Sequence[Any], values: Sequence[Any], nodes: list[Node]) -> None:

@@ -12,6 +12,7 @@ from adjoint.compiler.trace.inputs import Inputs
 from adjoint.compiler.trace.light import Light
 from adjoint.compiler.trace.matching import Matching
 from adjoint.compiler.trace.outside import Again, Outside, Refuse
+from adjoint.compiler.trace.reaches import Reaches
 from adjoint.compiler.trace.turns import NoTurns, Turns
 from adjoint.graph.record import Record
 
@@ -38,6 +39,7 @@ class Door(Matching):
         self.source = notes.source
         self.keywords: Sequence[str] = ()
         self.loops: Any = None
+        self.reaches = Reaches()
         self.light: Light | None = None
 
     @property

@@ -43,6 +43,8 @@ class Operators(Containers):
             return self.native(operator.mod, (a, self.shown(b)), {})
         if type(_beside(a, b)) in _NO_NUMBERS:  # a list, say: Python's number repeats it, or has no such operator
             a, b = self.value(a), self.value(b)
+        if name == "pow" and type(b) is Number and type(b.value) is int:  # NumPy squares arrays in another dtype
+            b = self.value(b)
         if isinstance(a, Box) or isinstance(b, Box):
             if isinstance(a, Closed) or isinstance(b, Closed) or self.is_made(a) or self.is_made(b):
                 return self._dunder(name, a, b)
@@ -83,7 +85,7 @@ class Operators(Containers):
     def _of_numbers(self, name: str, a: Any, b: Any) -> Any:
         """Python's numbers, whose own errors stay."""
         whole = all(_kind(x) in (int, bool) for x in (a, b))
-        if whole and name in ("mul", "pow", "lshift", "rshift", "and", "or", "xor"):
+        if whole and (name not in _INSIDE or not self.reaches.stays(name, a, b)):
             a, b = self.value(a), self.value(b)
             return self.native(_function(name), (a, b), {})
         if name in ("truediv", "floordiv", "mod") and self.truth(operator.eq(b, 0)):
@@ -365,6 +367,7 @@ def _kind(x: Any) -> type:
     return type(x.value) if type(x) is Number else type(x)
 
 
+_INSIDE = frozenset(("add", "sub", "truediv", "floordiv", "mod"))  # which stay among 64 bits: see `Reaches`
 _RAISING = frozenset(("truediv", "floordiv", "mod", "pow"))  # of Python's numbers
 _NO_NUMBERS = (list, tuple, dict, set, frozenset, str, bytes, range, type(None))
 

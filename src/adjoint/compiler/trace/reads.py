@@ -20,6 +20,7 @@ from adjoint.compiler.trace.outside import (
     Outside,
     Refuse,
 )
+from adjoint.compiler.trace.reaches import Reaches
 from adjoint.compiler.trace.trees import is_spec
 from adjoint.core.box import Box
 from adjoint.core.op import Op
@@ -67,6 +68,7 @@ class Reads:
 
     guards: Guards
     inputs: Inputs
+    reaches: Reaches
     memo: dict[int, Any]
     varying: Container[Any]
     begun: list[Any]

@@ -1,0 +1,83 @@
+"""Whole numbers among arguments: part of the signature at first; when they vary, inputs of the program."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from adjoint.compiler.kinds import LEAVES
+from adjoint.compiler.trace.reaches import LARGEST
+
+if TYPE_CHECKING:
+    from adjoint.compiler.tracing import Trace
+
+FEW_VALUES = 4  # so many are recorded each for itself
+_NONE: frozenset[int] = frozenset()
+
+
+class WholeNumbers:
+    """What is known of the whole numbers in signatures that are alike otherwise (a *family*)."""
+
+    def __init__(self) -> None:
+        self._values: dict[Any, int] = {}  # how many signatures of a family are recorded
+        # The leaves whose numbers are inputs, and those whose numbers the program asks for.
+        self._leaves: dict[Any, tuple[frozenset[int], frozenset[int]]] = {}
+
+    @property
+    def vary(self) -> bool:
+        """Whether any are inputs."""
+        return bool(self._leaves)
+
+    def left_out(self, key: Any, recorded: Iterable[Any]) -> Any:
+        """A signature, in which whole numbers that are inputs of the program have no values."""
+        if key is None or (family := without_numbers(key)) == key:
+            return key
+        inputs, asked = self._leaves.get(family, (_NONE, _NONE))
+        made = without_numbers(key, inputs)
+        if self._values.get(family, 0) < FEW_VALUES or made in recorded:
+            return made
+        alike = [k for k in recorded if without_numbers(k) == family and without_numbers(k, inputs) == k]
+        more = numbers_that_differ(made, alike) - asked if len(alike) >= FEW_VALUES else _NONE
+        self._leaves[family] = inputs | more, asked
+        return without_numbers(made, more)
+
+    def asked_for(self, key: Any, trace: Trace | None) -> bool:
+        """Whether numbers that were inputs are asked for by `trace`; from now on, each value is recorded."""
+        inputs = {k - LEAVES for k, part in enumerate(key) if k >= LEAVES and part is int}
+        if not inputs:
+            return False
+        wanted = frozenset(inputs) if trace is None else trace.asks_for(inputs)
+        family = without_numbers(key)
+        known, asked = self._leaves[family]
+        self._leaves[family] = known - wanted, asked | wanted
+        self._values[family] -= bool(wanted)
+        return bool(wanted)
+
+    def count(self, key: Any) -> None:
+        """Note that a further signature is recorded."""
+        family = without_numbers(key)
+        self._values[family] = self._values.get(family, 0) + 1
+
+    def values_of(self, key: Any) -> int:
+        """How many signatures are recorded that differ from `key` in whole numbers alone."""
+        return self._values.get(without_numbers(key), 0)
+
+
+def without_numbers(signature: Sequence[Any], leaves: Container[int] | None = None) -> tuple[Any, ...]:
+    """A signature without the values of whole numbers: of all of them, or of these leaves."""
+    return tuple(
+        [
+            int if _is_whole(part) and (leaves is None or k - LEAVES in leaves) else part
+            for k, part in enumerate(signature)
+        ]
+    )
+
+
+def numbers_that_differ(signature: Sequence[Any], others: Iterable[Sequence[Any]]) -> frozenset[int]:
+    """Of which leaves the whole numbers have other values in `others`, which are alike otherwise."""
+    found = [k for k, part in enumerate(signature) if _is_whole(part)]
+    return frozenset(k - LEAVES for k in found if any(other[k] != signature[k] for other in others))
+
+
+def _is_whole(part: Any) -> bool:
+    return type(part) is tuple and part[:1] == (int,) and abs(part[1]) < LARGEST
