@@ -10,6 +10,7 @@ import numpy as np
 from adjoint.core.backend import is_foreign
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, GradientError, ShapeError
+from adjoint.core.threads.commit import whole
 from adjoint.core.types import Settings
 from adjoint.tape.tensor import Tensor
 from adjoint.tape.writes import mutations
@@ -104,8 +105,9 @@ class Optimizer:
                 if not set_to_none:
                     p.grad = np.zeros_like(p.data)
 
+    @whole
     def step(self) -> None:
-        """Write each parameter that has a gradient; leave the others alone."""
+        """Write each parameter that has a gradient; leave the others alone. Ctrl-C waits for the end of it."""
         self.steps += 1
         for group in self.param_groups:
             for p in group["params"]:

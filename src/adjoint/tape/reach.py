@@ -7,9 +7,12 @@ what it closes over, and from the global names in its code.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from itertools import starmap
+from operator import call, setitem
 from types import BuiltinMethodType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
@@ -128,7 +131,7 @@ class Source(NamedTuple):
             return generator
         if isinstance(generator, np.random.Generator):
             bits = generator.bit_generator
-            return cls(lambda: bits.state, lambda state: setattr(bits, "state", state))
+            return cls(lambda: bits.state, partial(setattr, bits, "state"))
         return cls(lambda: generator.get_state(legacy=False), generator.set_state)
 
 
@@ -167,17 +170,21 @@ class State:
         attributes = [(thing, dict(vars(thing))) for thing, _ in self._attributes]
         buffers = [(tensor, tensor.data) for tensor in self._buffers()]
         arrays = [v for _, d in attributes for v in d.values() if isinstance(v, np.ndarray) and v.flags.writeable]
-        values = [(array, np.array(array)) for array in (*self.changed, *arrays)]
-        _set(self._sources, self._attributes)
+        back = starmap(  # functions of C's alone, which one call carries out: no interrupt comes between them
+            call,
+            (
+                *((source.set, state) for source, state in random),
+                *((dict.update, vars(thing), wanted) for thing, wanted in attributes),
+                *((setattr, tensor, "data", data) for tensor, data in buffers),
+                *((setitem, array, ..., np.array(array)) for array in (*self.changed, *arrays)),
+            ),
+        )
         try:
+            _set(self._sources, self._attributes)
             yield
         finally:
-            _set(random, attributes)
-            for tensor, data in buffers:
-                tensor.data = data
-            for array, old in values:
-                if not np.array_equal(array, old, equal_nan=array.dtype.kind in "fc"):
-                    array[...] = old
+            deque(back, 0)
+            _set([], attributes)  # what the run has added goes
 
 
 def _set(sources: list[tuple[Source, Any]], attributes: list[tuple[Any, dict[str, Any]]]) -> None:
