@@ -14,7 +14,7 @@ from adjoint.core.threads.commit import Write
 from adjoint.graph.drawing import Drawing
 from adjoint.graph.node import Node, placeholder
 from adjoint.graph.state import State
-from adjoint.graph.symbol import Symbol, symbol_of
+from adjoint.graph.symbol import Symbol, symbol_of_input
 from adjoint.tape.node import leaf
 from adjoint.tape.tensor import Tensor, View, wrap
 from adjoint.tape.writes.mutations import noting
@@ -89,7 +89,7 @@ class Arguments:
     def _input(self, place: Place, name: str, same: Any) -> Symbol:
         data = place.read(self.leaves)
         node = placeholder(name, np.shape(data), np.asarray(data).dtype, number=not hasattr(data, "dtype"))
-        symbol: Symbol = symbol_of(data, node) if same is None else getattr(same, "data", same)
+        symbol: Symbol = symbol_of_input(data, node) if same is None else getattr(same, "data", same)
         self.chosen.append(place)
         self.inputs.append(node)
         self._symbols.append(symbol)

@@ -274,8 +274,8 @@ def _recorded(
     known: Known,
     loops: Loops,
 ) -> tuple[Trace, list[Any] | None]:
-    arguments = Arguments(leaves, varies)
     with recording(silent=True, in_place_of_calls=True) as notes, np.errstate(all="ignore"):
+        arguments = Arguments(leaves, varies)
         door = Door(Inputs(arguments, Guards()), paths, known, notes)
         door.loops = loops
         try:

@@ -87,6 +87,10 @@ class Box:
             if name not in _FOR_OPERATIONS and (name[0] != "_" or name[:2] == "__") and not _is_elsewhere(self, name)
         ]
 
+    def stays_finite(self) -> bool:
+        """Of an array that stands for values to come: whether these are finite, as far as anybody can ask."""
+        return True
+
     def arrived(self) -> Any:
         """This box; of an array whose values are on their way, these."""
         return self

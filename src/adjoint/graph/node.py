@@ -328,3 +328,25 @@ def may_be_infinite(node: Node) -> bool:
                 if moved:
                     direct.add(arg)
     return False
+
+
+def finite_if(node: Node, known: set[Node]) -> list[Node]:
+    """The nodes that have to be finite for `node` to be: inputs, and results of operations that may be infinite.
+
+    What is in `known` is left out, and what was met is added to it. Sums and products of finite numbers are taken to
+    be finite.
+    """
+    found, stack = [], [node]
+    while stack:
+        node = stack.pop()
+        if node in known:
+            continue
+        known.add(node)
+        op = node.op
+        if node.dtype is None or (op is not None and (op.kind == "constant" or "random" in op.flags)):
+            continue
+        if op is not None and is_finite(op) and op.name != "choose_either":
+            stack.extend(node.args)
+        elif node.kind == "part" or node.dtype.kind in "fc":
+            found.append(node)
+    return found

@@ -34,6 +34,8 @@ class Record:
         in_place_of_calls: whether the program runs where the function is called, so that a warning would come from
             another line than the function's.
         placeless: whether nodes need not say where they were made, since they will be dropped.
+        values: of inputs, and of results that may be infinite as long as somebody holds them.
+        bounded: nodes that are finite as long as the guards hold.
     """
 
     def __init__(self, silent: bool = False, in_place_of_calls: bool = False) -> None:
@@ -41,6 +43,8 @@ class Record:
         self.placeless = False
         self.guards: list[Guard] = []
         self.draws: dict[Any, Node] = {}
+        self.values: dict[Node, Any] = {}
+        self.bounded: set[Node] = set()
         self._generators: dict[int, tuple[Any, Any]] = {}
 
     def genuine(self, error: Any) -> Any:

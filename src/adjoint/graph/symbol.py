@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -17,8 +18,8 @@ from adjoint.core.foreign import plain_array
 from adjoint.core.memory import lies
 from adjoint.core.op import Op
 from adjoint.core.protocol import for_a_rule
-from adjoint.core.pullbacks import dtype_of
-from adjoint.graph.node import Node, call, constant, frozen, may_be_infinite, part
+from adjoint.core.pullbacks import dtype_of, is_finite
+from adjoint.graph.node import Node, call, constant, finite_if, frozen, may_be_infinite, part
 from adjoint.graph.python_numbers import as_numpy, as_python, is_number, item
 from adjoint.graph.record import RECORD, Guard, Record
 from adjoint.ops.indexing.writing import warns
@@ -110,6 +111,8 @@ class Symbol(Layered):
         place = None if record is not None and record.placeless else users_place
         node = call(op, given, settings, out.shape, out.dtype, place)
         _note(op, node)
+        if record is not None and record.in_place_of_calls and out.dtype.kind in "fc" and not is_finite(op):
+            record.values[node] = ref(out) if type(out) is np.ndarray else out
         result = Symbol.of((out, node), LEVEL)
         return self.viewed(result, op, settings) if len(args) == 1 else result
 
@@ -157,6 +160,27 @@ class Symbol(Layered):
     @property
     def may_be_infinite(self) -> bool:  # type: ignore[override]  # nobody sets it
         return may_be_infinite(self.node)
+
+    def stays_finite(self) -> bool:
+        """Whether all of it is finite; a program that runs in place of calls asks this at each call."""
+        record, asked = RECORD.get(), None
+        if record is None or not record.in_place_of_calls:
+            return True
+        for node in finite_if(self.node, record.bounded):
+            if node.kind == "constant":
+                if not np.isfinite(node.value).all():
+                    record.bounded.clear()
+                    return False
+                continue
+            value = record.values.get(node)
+            value = value() if isinstance(value, ref) else value
+            value = np.zeros(node.shape, node.dtype) if value is None else value
+            each: Any = np.all(np.isfinite(Symbol.of((value, node), LEVEL)))
+            asked = each if asked is None else np.logical_and(asked, each)
+        if asked is not None and not asked:
+            record.bounded.clear()
+            return False
+        return True
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -422,6 +446,13 @@ for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
 
 for _name in ("neg", "pos", "abs", "invert"):
     setattr(Number, f"__{_name}__", _operator(f"__{_name}__"))
+
+
+def symbol_of_input(value: Any, node: Node) -> Symbol:
+    """The symbol of an input of the program that is recorded."""
+    if (record := RECORD.get()) is not None:
+        record.values[node] = value
+    return symbol_of(value, node)
 
 
 def symbol_of(value: Any, node: Node) -> Symbol:

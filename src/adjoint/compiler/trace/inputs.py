@@ -15,7 +15,7 @@ from adjoint.graph.drawing import Drawing
 from adjoint.graph.node import Node, placeholder
 from adjoint.graph.signature import is_changed
 from adjoint.graph.state import DATA, GRAD, SLOT, Cell, Looked, State, Untouched, names_of
-from adjoint.graph.symbol import Symbol, symbol_of
+from adjoint.graph.symbol import Symbol, symbol_of_input
 from adjoint.optim.optimizer import Optimizer
 from adjoint.tape.node import Leaf, leaf
 from adjoint.tape.tensor import Tensor, View, wrap
@@ -95,7 +95,7 @@ class Inputs(State):
         node = placeholder(
             cell.name, np.shape(value), np.asarray(value).dtype, number=not isinstance(value, np.ndarray)
         )
-        symbol = symbol_of(value, node)
+        symbol = symbol_of_input(value, node)
         self.cells.append(cell)
         self.inputs.append(node)
         self._all.append(cell)
@@ -155,7 +155,7 @@ class Inputs(State):
             plain = type(value) in (int, float, complex)
             node = self._number_at[place.identity] = placeholder(place.name, (), np.asarray(value).dtype, number=plain)
             self.numbers.append((place, node))
-        return symbol_of(value, node)
+        return symbol_of_input(value, node)
 
     def generator(self, generator: np.random.Generator, place: Binding) -> Any:
         """What draws in the place of a generator."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from adjoint.tape.node import Node
-from adjoint.tape.zeros.selected import is_finite, may_be_infinite, numbers
+from adjoint.tape.zeros.selected import is_finite, may_be_infinite, numbers, stays_finite
 
 
 def oldest_hazard(nodes: Iterable[Node], last_write: float) -> float:
@@ -27,7 +27,7 @@ def oldest_hazard(nodes: Iterable[Node], last_write: float) -> float:
 def program_masks(nodes: Iterable[Node], last_write: float) -> bool:
     """Whether a pass that is part of a program would mask a product at one of `nodes`, or of those that lead to them.
 
-    It masks no products of matrices, and others where a factor may be infinite.
+    It masks those where a factor may be infinite. What other factors are made of is asked to be finite.
     """
     return not all(_needs_no_mask(node, last_write) for node in _before(nodes))
 
@@ -57,10 +57,12 @@ def _is_plain(node: Node, last_write: float) -> bool:
 def _needs_no_mask(node: Node, last_write: float) -> bool:
     if not _is_plain(node, last_write):
         return False
+    if not any(map(may_be_infinite, node.saved)):
+        return all(map(stays_finite, node.saved))
     flags = node.pullback.op.flags  # type: ignore[union-attr]  # a plain one has it
     if "multilinear" in flags or ("contracts" in flags and all(np.ndim(x) > 1 for x in node.saved)):
-        return True
-    return not any(map(may_be_infinite, node.saved))
+        return all(map(stays_finite, node.saved))
+    return False
 
 
 def _is_safe(node: Node, last_write: float) -> bool:

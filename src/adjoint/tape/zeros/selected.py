@@ -120,10 +120,12 @@ class Selected(Layered):
         else:
             weights = [_ones(x) if i != k else taken.astype(float) for i, x in enumerate(values)]
             found = np.not_equal(apply(op, weights, settings), 0)
-        if not self.layers[2] or any(map(is_symbolic, values)):
+        others = [x for i, x in enumerate(values) if i != k]
+        symbolic = any(map(is_symbolic, values))
+        if all(map(stays_finite, others)) if symbolic else not self.layers[2]:
             return self._made(out, found)
         bad = [np.logical_not(np.isfinite(x)) for x in values]
-        if any(np.any(raw(b)) for b in bad):
+        if symbolic or any(np.any(raw(b)) for b in bad):
             finite = [np.where(b, 0.0, x) if i != k else x for i, (x, b) in enumerate(zip(values, bad, strict=True))]
             weights = [b.astype(float) if i != k else taken.astype(float) for i, b in enumerate(bad)]
             met = np.not_equal(apply(op, weights, settings), 0)
@@ -204,7 +206,7 @@ def selecting(run: Run, observers: Sequence[Callable[[Run], Run]], careful: bool
         value, taken, _ = g.layers if type(g) is Selected else (g, None, None)
         if taken is None and not selects:
             return run(node, pullback, value, saved)
-        masks = careful or not pullback.finite or any(may_be_infinite(x) for x in saved)
+        masks = careful or not pullback.finite or any(may_be_infinite(x) or not stays_finite(x) for x in saved)
         once = pullback.hooks is not None
         if (
             not (selects or once)
@@ -270,6 +272,14 @@ def may_be_infinite(x: Array) -> bool:
     """Whether a saved value, in a program, may be infinite or nan: nobody can look."""
     inner = raw(x)
     return is_elsewhere(inner) or (isinstance(inner, Box) and inner.may_be_infinite)
+
+
+def stays_finite(x: Array) -> bool:
+    """Whether a factor in a program is finite now, and so in each call of it, as far as anybody can ask."""
+    inner = raw(x)
+    if isinstance(inner, Box):
+        return inner.stays_finite()
+    return is_elsewhere(inner) or all(map(is_finite, numbers(inner)))
 
 
 def is_symbolic(x: Array) -> bool:
