@@ -44,16 +44,29 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
     where = kwargs.pop("where", True)
     dtype = kwargs.pop("dtype", None)
     numbers_only(dtype)
+    casting = kwargs.get("casting", "same_kind")
     if ufunc.signature is not None:  # np.vecdot(x, y, axis=0) and its like
         if dtype is not None:
-            _of_loop(ufunc, inputs, dtype, kwargs.get("casting", "same_kind"))  # NumPy may refuse it
-        return store(_cast(ours(*inputs, **kwargs), dtype), out)
+            _of_loop(ufunc, inputs, dtype, casting)  # NumPy may refuse it
+        return store(_fitting(_cast(ours(*inputs, **kwargs), dtype), out, casting, ufunc), out)
     _only(ufunc, kwargs, casting=("same_kind", "unsafe", "safe"), order=("K", "C", "A"), subok=(True,))
     if dtype is not None:
-        inputs = _of_loop(ufunc, inputs, dtype, kwargs.get("casting", "same_kind"))
+        inputs = _of_loop(ufunc, inputs, dtype, casting)
     if where is not True:
-        return _masked(ours, ufunc, inputs, out, where, dtype)
-    return store(_cast(ours(*inputs), dtype), out)
+        return _masked(ours, ufunc, inputs, out, where, dtype, casting)
+    return store(_fitting(_cast(ours(*inputs), dtype), out, casting, ufunc), out)
+
+
+def _fitting(result: Any, out: Any, casting: Any, ufunc: np.ufunc) -> Any:
+    """`result`, which ``out=`` can take by the rule `casting`."""
+    if out is not None and not isinstance(result, tuple) and isinstance(out, Box | np.ndarray):
+        given, wanted = getattr(result, "dtype", np.dtype(type(result))), cast(Any, out).dtype
+        if not np.can_cast(given, wanted, casting):
+            raise DTypeError(
+                f"np.{ufunc.__name__}: the result has dtype {given}, which does not fit into out= of {wanted} by the "
+                f"rule {casting!r}; pass an array of {given} as out=, or casting='unsafe'"
+            )
+    return result
 
 
 def _single(out: Array) -> Any:
@@ -89,7 +102,9 @@ def _only(function: Any, kwargs: Mapping[str, Any], **harmless: tuple[Any, ...])
             raise NotSupportedError(f"np.{function.__name__} on a tensor does not take {name}={value!r}; leave it out")
 
 
-def _masked(ours: Function, ufunc: np.ufunc, inputs: tuple[Any, ...], out: Array, where: Any, dtype: DType) -> Any:
+def _masked(
+    ours: Function, ufunc: np.ufunc, inputs: tuple[Any, ...], out: Array, where: Any, dtype: DType, casting: Any
+) -> Any:
     """``ufunc(..., out=out, where=mask)``: elements outside the mask keep what `out` has, and its gradient."""
     if out is None:
         raise ArgumentError(
@@ -99,7 +114,7 @@ def _masked(ours: Function, ufunc: np.ufunc, inputs: tuple[Any, ...], out: Array
     # A constant twin where the mask is off: its cotangent is selected away, not multiplied by 0.
     chosen = [np.where(where, cast(Any, x), detached(x)) if isinstance(x, Box) else x for x in inputs]
     with np.errstate(all="ignore"):
-        result = np.where(where, _cast(ours(*chosen), dtype), out)
+        result = np.where(where, _fitting(_cast(ours(*chosen), dtype), out, casting, ufunc), out)
     return store(result, out)
 
 

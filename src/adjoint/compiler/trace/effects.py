@@ -156,7 +156,7 @@ class Assembly:
         value = value_of(x)
         if isinstance(value, np.ndarray) and not value.flags.c_contiguous:  # native code gives C's order
             yield f"{data} = {self.name(with_strides)}({data}, {value.strides})"
-        if isinstance(x, Symbol) and isinstance(x.value, np.ndarray) and not x.value.flags.writeable:
+        if isinstance(x, Symbol | np.ndarray) and isinstance(value, np.ndarray) and not value.flags.writeable:
             yield f"r[{n}].flags.writeable = False"
         if isinstance(value, np.ndarray) and isinstance(x, Tensor | Symbol):
             node = node_of(x)
