@@ -1,4 +1,4 @@
-"""What a selection leaves out contributes exactly 0 in compiled functions too, whatever the values of later calls are."""
+"""What a selection leaves out contributes exactly 0 in compiled functions too, whatever later calls bring."""
 
 import numpy as np
 import pytest

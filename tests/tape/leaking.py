@@ -124,6 +124,78 @@ class Remembering:
         return self.result
 
 
+class RememberingNumber:
+    """The same for one number, compared by an operator."""
+
+    last = None
+
+    def __call__(self, x):
+        if x == self.last:
+            return self.kept
+        self.last, self.kept = x, x * x
+        return self.kept
+
+
+class RememberingTwo(RememberingNumber):
+    def __call__(self, x, y=2.0):
+        if self.last is None or (x, y) != self.last:
+            self.last, self.kept = (x, y), x * x * y
+        return self.kept
+
+
+class Changing(RememberingNumber):
+    def __call__(self, x):
+        if self.last is None or x != self.last:
+            self.last, self.kept = x, x * x
+        return self.kept
+
+
+_LAST = {"x": None}
+
+
+def remembering_in_a_dictionary(x):
+    if _LAST["x"] is not None and _LAST["x"] == x:
+        return _LAST["y"]
+    _LAST["x"], _LAST["y"] = x, x * x
+    return _LAST["y"]
+
+
+_last = _kept = None
+
+
+def remembering_in_globals(x):
+    global _last, _kept
+    if _last is None or x != _last:
+        _last, _kept = x, x * x
+    return _kept
+
+
+REMEMBERED_NUMBERS = [
+    RememberingNumber(),
+    RememberingTwo(),
+    Changing(),
+    remembering_in_a_dictionary,
+    remembering_in_globals,
+]
+
+
+def at_a_known_place(x):
+    return at_a_known_place.value if x == at_a_known_place.place else x * 0.0
+
+
+at_a_known_place.place, at_a_known_place.value = 2.0, 3.0
+
+
+def until_it_stays(x):
+    last, now = None, x
+    while now != last:
+        last, now = now, x
+    return 3.0
+
+
+NOT_REMEMBERED = [at_a_known_place, until_it_stays]
+
+
 REMEMBERED = {
     "np.array_equal": Remembering(np.array_equal),
     "np.allclose": Remembering(np.allclose),

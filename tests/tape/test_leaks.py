@@ -16,7 +16,9 @@ from tests.tape.leaking import (
     KEPT,
     LEAKS,
     LEGITIMATE,
+    NOT_REMEMBERED,
     REMEMBERED,
+    REMEMBERED_NUMBERS,
     collected,
     compared_only,
     examining,
@@ -136,6 +138,22 @@ def test_what_was_kept_for_an_equal_plain_array_is_reported(name):
         found, reports = quietly(transform)
         assert np.all(found == 0)
         assert ["equal" in str(w.message) or "tobytes" in str(w.message) for w in reports] == [True]
+
+
+@pytest.mark.parametrize("kind", [float, np.float64, np.array])
+@pytest.mark.parametrize("f", REMEMBERED_NUMBERS, ids=lambda f: getattr(f, "__name__", type(f).__name__))
+def test_what_was_kept_for_an_equal_number_is_reported(f, kind):
+    x = kind(2.0)
+    f(x)
+    for transform in (lambda: ad.grad(f)(x), lambda: ad.jvp(f, (x,), (kind(1.0),))[1]):
+        found, reports = quietly(transform)
+        assert found == 0
+        assert ["found a value that is differentiated equal" in str(w.message) for w in reports] == [True]
+
+
+@pytest.mark.parametrize("f", NOT_REMEMBERED, ids=lambda f: f.__name__)
+def test_a_constant_at_a_known_number_is_not_reported(f):
+    assert quietly(lambda: ad.grad(f)(2.0)) == (0.0, [])
 
 
 def test_what_is_compared_and_then_used_is_not_reported():

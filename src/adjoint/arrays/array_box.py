@@ -41,7 +41,7 @@ _ASKING = frozenset(f"numpy.polynomial.{kind}" for kind in _KINDS)
 
 _MADE = CONVERSIONS | CREATIONS
 
-_equal = question_of("equal")
+_equal, _unequal = question_of("equal"), question_of("not_equal")
 
 
 def plain_index(index: Index) -> Any:
@@ -125,7 +125,6 @@ class ArrayBox(PyTorchNames, Box):
     __matmul__, __rmatmul__ = matrix_product(), matrix_product(True)
     __lt__, __le__ = question_of("less"), question_of("less_equal")
     __gt__, __ge__ = question_of("greater"), question_of("greater_equal")
-    __ne__ = question_of("not_equal")
     __and__, __rand__ = question_of("bitwise_and"), question_of("bitwise_and", True)
     __or__, __ror__ = question_of("bitwise_or"), question_of("bitwise_or", True)
     __xor__, __rxor__ = question_of("bitwise_xor"), question_of("bitwise_xor", True)
@@ -133,9 +132,14 @@ class ArrayBox(PyTorchNames, Box):
     __rshift__, __rrshift__ = question_of("right_shift"), question_of("right_shift", True)
 
     def __eq__(self, other: Array) -> Array:
-        if self._is_number():
+        if not self.shape:
             looked_up(self, other)
         return _equal(self, other)
+
+    def __ne__(self, other: Array) -> Array:
+        if not self.shape:
+            looked_up(self, other)
+        return _unequal(self, other)
 
     def __neg__(self) -> Any:
         return operation("negative")(self)

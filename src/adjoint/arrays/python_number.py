@@ -193,7 +193,7 @@ def _comparison(name: str) -> Operator:
     return method
 
 
-_equal = _comparison("eq")
+_equal, _unequal = _comparison("eq"), _comparison("ne")
 
 
 def _unary(name: str) -> Operator:
@@ -265,6 +265,10 @@ class PythonNumber(ArrayBox):
     def __eq__(self, other: Array) -> Array:
         looked_up(self, other)
         return _equal(self, other)
+
+    def __ne__(self, other: Array) -> Array:
+        looked_up(self, other)
+        return _unequal(self, other)
 
     def __index__(self) -> int:
         if self.python_type in (int, bool):
@@ -355,11 +359,18 @@ def _first_comparison(kind: type, value: str, name: str, sign: str) -> Operator:
     """A comparison that is written when it is first used."""
 
     def first(self: Any, other: Array) -> Array:
-        scope = {"own": kind, "real": REAL, "float64": np.float64, "slow": getattr(PythonNumber, f"__{name}__")}
+        scope = {
+            "__name__": __name__,
+            "own": kind,
+            "real": REAL,
+            "float64": np.float64,
+            "slow": getattr(PythonNumber, f"__{name}__"),
+        }
+        unless = " and a != b" if sign == "!=" else ""  # an equal number may be a kept one
         text = f"""def compare(self, other):
     kind = type(other)
     a, b = self.{value}, other.{value} if kind is own else other
-    if type(a) is float64 and type(b) in real and kind is not float64: return bool(a {sign} b)
+    if type(a) is float64 and type(b) in real and kind is not float64{unless}: return bool(a {sign} b)
     return slow(self, other)"""
         compare: Operator = defined(text, f"comparison of {kind.__name__}", scope, "compare")
         setattr(kind, f"__{name}__", compare)
@@ -373,7 +384,7 @@ for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift"
     setattr(PythonNumber, f"__{_middle}__", _binary(_name))
     setattr(PythonNumber, f"__r{_middle}__", _binary(_name, True))
     setattr(PythonNumber, f"__i{_middle}__", _binary(_name))  # the name moves on to another number
-for _name in _COMPARISONS[:-1]:
+for _name in _COMPARISONS[:-2]:
     setattr(PythonNumber, f"__{_name}__", _comparison(_name))
 for _name in ("neg", "pos", "abs", "invert"):
     setattr(PythonNumber, f"__{_name}__", _unary(_name))

@@ -16,7 +16,7 @@ import numpy as np
 from adjoint.core.backend import is_elsewhere
 from adjoint.core.box import Box, raw, varies
 from adjoint.core.errors import BatchedValueError
-from adjoint.core.leaks.notes import lost_in_a_container, missing
+from adjoint.core.leaks.notes import found_equal, lost_in_a_container, missing
 from adjoint.core.places import is_of
 from adjoint.core.types import Array, Axis
 
@@ -30,7 +30,7 @@ _ASKING = frozenset(
 # What takes a value out by a key: ``[]`` is an operator since Python 3.14.
 _TAKING = ("BINARY_SUBSCR", "BINARY_OP")
 _NUMBERS = (float, int, complex, np.generic, np.ndarray, Box)
-_OURS = frozenset(("__eq__", "__array_ufunc__", "asking", "array_ufunc"))
+_OURS = frozenset(("__eq__", "__ne__", "first", "compare", "hook", "__array_ufunc__", "asking", "array_ufunc"))
 
 
 def hash_of(number: Any) -> int:
@@ -56,6 +56,7 @@ def looked_up(a: Array, b: Array) -> None:
     """Report it if ``a == b`` is asked by a container, of a number and a key that lacks derivatives that it has.
 
     A container compares what it keeps with what is looked up, in this order; a plain number passes the question on.
+    Where the program itself asks, that is noted if `b` is what it keeps from one call to the next.
     """
     number, kept = (b, a) if isinstance(a, Box) and isinstance(b, Box) else (a, b) if isinstance(a, Box) else (b, a)
     axes: Axis = getattr(kept, "shape", ())
@@ -64,16 +65,22 @@ def looked_up(a: Array, b: Array) -> None:
     levels = missing(number, kept)
     if not levels or is_elsewhere(number) or raw(number) != raw(kept):
         return
-    frame = sys._getframe(1)
+    frame, by_hook = sys._getframe(1), False
     while frame.f_code.co_name in _OURS and frame.f_back is not None and is_of(frame, "adjoint"):
         through_ufunc = frame.f_code.co_name == "__array_ufunc__"
+        by_hook = by_hook or frame.f_code.co_name == "hook"
         frame = frame.f_back
         if through_ufunc and not isinstance(kept, np.ndarray | Box) and not _takes(frame):
             return  # np.equal(t, 1.0)
+    if by_hook:
+        found_equal(number, levels, frame)
+        return
     if is_of(frame, "adjoint", "numpy"):
         if not _takes(frame):
             return
-    elif _operation(frame) in _ASKING:
+    elif (operation := _operation(frame)) in _ASKING or not number._is_number():
+        if operation == "COMPARE_OP":
+            found_equal(number, levels, frame)
         return
     lost_in_a_container(number, levels, frame)
 

@@ -18,6 +18,8 @@ from adjoint.core.registry import ANSWERS, REDUCTIONS, answer, entries
 from adjoint.core.trees import flatten
 from adjoint.core.types import Array, DType, Function
 
+_EQUALITIES = (np.equal, np.not_equal)
+
 
 def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Answer ``ufunc(...)``, ``ufunc.reduce(...)``, ``ufunc.accumulate(...)`` and ``ufunc.outer(...)``."""
@@ -30,7 +32,7 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
         return array_ufunc(ufunc, "__call__", (a, b), kwargs)
     if method != "__call__":
         return _by_method(ufunc, method, inputs, kwargs)
-    if ufunc is np.equal and not any(map(np.ndim, inputs)):
+    if ufunc in _EQUALITIES and not any(map(np.ndim, inputs)):
         looked_up(*inputs)  # ``np.float64.__eq__`` calls it
     if not kwargs:
         return ours(*inputs)
@@ -57,14 +59,14 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
     return store(_fitting(_cast(ours(*inputs), dtype), out, casting, ufunc), out)
 
 
-def _fitting(result: Any, out: Any, casting: Any, ufunc: np.ufunc) -> Any:
+def _fitting(result: Any, out: Any, casting: Any, function: Function) -> Any:
     """`result`, which ``out=`` can take by the rule `casting`."""
     if out is not None and not isinstance(result, tuple) and isinstance(out, Box | np.ndarray):
         given, wanted = getattr(result, "dtype", np.dtype(type(result))), cast(Any, out).dtype
         if not np.can_cast(given, wanted, casting):
             raise DTypeError(
-                f"np.{ufunc.__name__}: the result has dtype {given}, which does not fit into out= of {wanted} by the "
-                f"rule {casting!r}; pass an array of {given} as out=, or casting='unsafe'"
+                f"np.{function.__name__}: the result has dtype {given}, which does not fit into out= of {wanted} by "
+                f"the rule {casting!r}; pass an array of {given} as out="
             )
     return result
 
@@ -190,6 +192,15 @@ def store(result: Any, out: Array) -> Any:
     return out
 
 
+# By which rule functions that are no ufuncs convert a result into ``out=``; the others by none.
+_CASTING: Mapping[Function, str] = {
+    **dict.fromkeys((np.dot, np.linalg.multi_dot, np.argmax, np.argmin), "no"),
+    **dict.fromkeys((np.clip, np.std, np.round, np.around, np.concatenate, np.stack, np.outer, np.ptp), "same_kind"),
+    **dict.fromkeys((np.percentile, np.quantile, np.fix), "same_kind"),
+    np.einsum: "safe",
+}
+
+
 def _put(result: Any, out: Array, function: Function) -> Any:
     """`store`, into what has the shape of the result: only ufuncs broadcast into `out`."""
     if out is not None and not isinstance(out, Box | np.ndarray):
@@ -215,7 +226,9 @@ def array_function(function: Function, args: tuple[Any, ...], kwargs: Mapping[st
         raise unknown(function, args)
     if "out" in kwargs:
         rest = {k: v for k, v in kwargs.items() if k != "out"}
-        return _put(ours(*args, **rest), _single(kwargs["out"]), function)
+        result, out = ours(*args, **rest), _single(kwargs["out"])
+        casting = rest.get("casting") or _CASTING.get(function, "unsafe")
+        return _put(_fitting(result, out, casting, function), out, function)
     return ours(*args, **kwargs)
 
 

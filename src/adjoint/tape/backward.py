@@ -360,7 +360,8 @@ def _finished(g: Array, leaf: Any, owned: bool) -> Any:
         g, owned = g.value, False
     if g.dtype != leaf.dtype:
         g, owned = fit(g, leaf.shape, leaf.dtype), False
-    if not owned and issubclass(type(g), np.ndarray | np.generic):
+    kind = type(g)
+    if issubclass(kind, np.generic) or (not owned and issubclass(kind, np.ndarray)):
         g = np.array(g)
     elif not owned and isinstance(g, Box):
         g = g.apart()

@@ -239,8 +239,10 @@ class _Writer(Matching, ast.NodeTransformer):
             for h in node.handlers
         ]
         body = self.block(node.body)
-        rest = self.otherwise(node.orelse), self.otherwise(node.finalbody)
-        return [ast.Try(body, handlers, *rest)]
+        final = self.otherwise(node.finalbody)
+        if any(isinstance(x, ast.Return | ast.Break | ast.Continue) for part in node.finalbody for x in ast.walk(part)):
+            final.insert(0, ast.Expr(door("caught")))  # it may end what was raised, as `except` does
+        return [ast.Try(body, handlers, self.otherwise(node.orelse), final)]
 
     def visit_With(self, node: ast.With) -> list[ast.stmt]:
         items, first = [], list[ast.stmt]()

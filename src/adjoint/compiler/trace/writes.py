@@ -18,6 +18,7 @@ from adjoint.compiler.trace.outside import (
     Frame,
     Method,
     Outside,
+    Refuse,
     is_fixed,
     is_users,
     lookup,
@@ -242,6 +243,8 @@ class Writes(Operators):
 
     def check(self, error: BaseException) -> None:
         """Refuse to go on from an exception that the plain function might not get."""
+        if isinstance(error, Again | Refuse):
+            raise error
         if not self.notes.is_genuine(error):
             raise self.refuse(f"it catches a {type(error).__name__}: {error}")
 

@@ -286,6 +286,15 @@ def compared(op: Op, args: Sequence[Any], out: Array, floor: int) -> None:
         _noted(f"np.{op.name}", users_frame(), boxes[0], levels, refused=True).found_equal = True
 
 
+def found_equal(number: Any, levels: tuple[int, ...], frame: FrameType) -> None:
+    """Note that `frame` found `number` equal to a plain one that it keeps: ``if x == self.last: return self.kept``."""
+    from adjoint.core.leaks.uses import compares_with_kept  # reads source: needed only here
+
+    levels = tuple(level for level in levels if level in _RUNNING)
+    if levels and levels[0] == max(_RUNNING) and compares_with_kept(frame):
+        _noted("==", frame, number, levels, refused=True).found_equal = True
+
+
 def _asked_by_a_rule() -> bool:
     """Whether the question comes from a rule of an operation, and not from the user's program."""
     frame = sys._getframe(2)

@@ -192,6 +192,27 @@ def fate_of(frame: FrameType, call: str) -> Fate:
     return _fate(frame, expression, function, 0, _ITSELF)
 
 
+def compares_with_kept(frame: FrameType) -> bool:
+    """Whether `frame` is at a comparison with what its own function keeps for the next call: ``x == self.last``."""
+    expression, function = expression_at(frame.f_code, frame.f_lasti)
+    if not isinstance(expression, ast.Compare) or function is None:
+        return False
+    return any(ast.unparse(x) in _keeps(function) for x in (expression.left, *expression.comparators))
+
+
+@lru_cache(256)
+def _keeps(function: ast.AST) -> frozenset[str]:
+    """What `function` assigns to that is there after it: attributes, items, names from outside."""
+    nodes = list(ast.walk(function))
+    outside = {name for x in nodes if isinstance(x, ast.Global | ast.Nonlocal) for name in x.names}
+    return frozenset(
+        ast.unparse(x)
+        for x in nodes
+        if (isinstance(x, ast.Attribute | ast.Subscript) or (isinstance(x, ast.Name) and x.id in outside))
+        and isinstance(x.ctx, ast.Store)
+    )
+
+
 def _fate(frame: FrameType, start: ast.AST, function: ast.AST, depth: int, who: str) -> Fate:
     fates, returned = _followed((start,), function, _names(frame), depth, who)
     return _worst([*fates, *(_returned(frame, depth, who) for who in returned)])
