@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from dis import opname
 from types import FrameType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -78,7 +78,7 @@ def looked_up(a: Array, b: Array) -> None:
     if is_of(frame, "adjoint", "numpy"):
         if not _takes(frame):
             return
-    elif (operation := _operation(frame)) in _ASKING or not number._is_number():
+    elif (operation := _operation(frame)) in _ASKING or not cast(Any, number)._is_number():
         if operation == "COMPARE_OP":
             found_equal(number, levels, frame)
         return
