@@ -12,6 +12,8 @@ from adjoint.core.types import Array
 _WORDS: dict[Any, Any] = {np.dtype(float): np.dtype(np.int64), np.dtype(np.float32): np.dtype(np.int32)}
 _BOOL = np.dtype(bool)
 _MANY = 512
+# Up to so many, one product of whole numbers is faster than masks.
+_FEW = 1 << 13
 # Larger arrays go in blocks of so many elements, so that their truth values stay few.
 _BLOCK = 1 << 16
 
@@ -42,6 +44,9 @@ def _masked(x: np.ndarray, g: np.ndarray, wanted: int | None) -> Any:
     """`g` where the truth values `x` are `wanted`; None: where the numbers `x` are positive. 0 elsewhere."""
     out, word = np.empty_like(g), _WORDS[g.dtype]
     given, found = g.view(word), out.view(word)
+    if wanted == 1 and g.size <= _FEW:
+        np.multiply(given, x.view(np.int8), found)
+        return out
     if g.size <= _BLOCK or not (x.flags.c_contiguous and g.flags.c_contiguous):
         _mask(given, x, wanted, found)
         return out
@@ -56,10 +61,9 @@ def _mask(given: np.ndarray, x: np.ndarray, wanted: int | None, found: np.ndarra
     """The bits of `given` into `found`, all of a number or none: -1 has all bits set, 0 none."""
     if wanted is None:
         np.greater(x, 0, out=found)
-    else:
-        np.copyto(found, x)
-    if wanted == 0:
-        np.subtract(found, 1, found)
-    else:
         np.negative(found, found)
+    elif wanted == 0:
+        np.subtract(x.view(np.int8), 1, found)
+    else:
+        np.negative(x.view(np.int8), found)
     np.bitwise_and(found, given, found)

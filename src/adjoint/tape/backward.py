@@ -32,6 +32,8 @@ from adjoint.tape.zeros.selected import Run, Selected, has_nan, is_finite, numbe
 
 # Of so many elements, it is worth a look whether they are made of fewer.
 _MANY = 1 << 16
+# What is no part of another derivative or of a program, nor elsewhere.
+_PLAIN = frozenset((ndarray, np.float64, np.float32))
 # At a cotangent of so many elements, it is worth a walk through what is left to do.
 _LARGE = 1 << 18
 
@@ -112,10 +114,7 @@ class Notes:
     def has_nan(self, cotangents: dict[Node, Any]) -> bool:
         """Whether there is nan in one that has changed since the start."""
         start, known = self.start or {}, self.known
-        for node, g in cotangents.items():
-            if g is not start.get(node) and g is not known.get(node) and has_nan((g,)):
-                return True
-        return False
+        return has_nan([g for node, g in cotangents.items() if g is not start.get(node) and g is not known.get(node)])
 
     def knows(self, leaf: Node, c: Any, pullback: Pullback, g: Array, saved: tuple[Any, ...]) -> bool:
         """Whether `c`, by a finite rule, has no nan, as it is made of much fewer numbers, which are finite."""
@@ -161,7 +160,10 @@ def backward(
         elif notes.own:
             owned |= notes.owned(found)
         _free(notes.left)
-    return {leaf: _finished(g, leaf, leaf in owned) for leaf, g in found.items()}
+    for leaf, g in found.items():  # an array of the leaf's own is what it needs to be
+        if leaf not in owned or type(g) is not ndarray or g.dtype is not leaf.dtype or leaf.saved:
+            found[leaf] = _finished(g, leaf, leaf in owned)
+    return found
 
 
 def _passed(
@@ -225,7 +227,9 @@ def _passed(
                 elif c.shape != parent.shape:  # type: ignore[attr-defined]  # a leaf
                     raise _of_another_shape(c, parent, pullback)
                 elif (
-                    notes is not None and pullback.finite and notes.plain and notes.knows(parent, c, pullback, g, saved)
+                    notes is not None
+                    and (type(c) is not ndarray or c.size > _MANY)
+                    and (pullback.finite and notes.plain and notes.knows(parent, c, pullback, g, saved))
                 ):
                     continue  # not one that is added to in place: then it would be another
                 if (parent.pullback is None and pullback.fresh and is_own(c, g)) or (
@@ -237,7 +241,7 @@ def _passed(
 
 def _in_order(waiting: Iterable[Node]) -> list[tuple[int, Node]]:
     """The nodes that have rules, each after its number."""
-    return sorted((node.order, node) for node in waiting if node.pullback is not None)
+    return sorted([(node.order, node) for node in waiting if node.pullback is not None])
 
 
 def _of_another_shape(c: Any, leaf: Any, pullback: Pullback) -> RuleError:
@@ -283,9 +287,11 @@ def _begun(
 def _is_recorded(results: Sequence[Any], cotangents: dict[Node, Any]) -> bool:
     """Whether a pass from these results, with these cotangents, is part of another derivative or of a program."""
     for x in results:
-        if isinstance(x, Box) and (is_elsewhere(x) or (issubclass(type(held := x.held), Box) and recorded(held))):
-            return True
-    return any(recorded(c) for c in cotangents.values() if not issubclass(type(c), Lazy))
+        if isinstance(x, Box) and type(held := x.held) not in _PLAIN:
+            if is_elsewhere(x) or (issubclass(type(held), Box) and recorded(held)):
+                return True
+    given = cotangents.values()
+    return not _PLAIN.issuperset(map(type, given)) and any(recorded(c) for c in given if not issubclass(type(c), Lazy))
 
 
 def _free(nodes: Sequence[Node]) -> None:

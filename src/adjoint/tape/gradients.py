@@ -63,15 +63,15 @@ class Gradients(ArrayBox):
             seed = self._around(seed) if not isinstance(seed, Gradients) else seed
             rebox = self._reboxed
         found = backward({node: seed}, retain_graph=retain_graph, rebox=rebox, results=[self])
-        for whole in dict.fromkeys([target.saved[0].whole for target in found if target.saved]):
+        hooked = [target for target in found if target.saved]
+        for whole in dict.fromkeys([target.saved[0].whole for target in hooked]) if hooked else ():
             if whole is not None:
                 whole(found)
         with COLLECTING:  # two threads may add to one leaf
             for target, g in found.items():
                 self._collect(target, g, create_graph)
-        for target in found:
-            if target.saved:
-                collected(target)
+        for target in hooked:
+            collected(target)
 
     def _collect(self, target: Node, g: Array, create_graph: bool) -> None:
         """Add `g` to the gradient that the leaf `target` holds."""
@@ -90,7 +90,7 @@ class Gradients(ArrayBox):
 
     def _seed(self, gradient: Any) -> Any:
         if gradient is None:
-            if self.size != 1:
+            if self.data.size != 1:
                 raise GradientError(
                     f"backward() of a tensor of shape {self.shape} needs the cotangent to start from: "
                     f"t.backward(np.ones({self.shape})), or reduce it to one number: t.sum().backward()"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
-from typing import Any, Literal, cast, overload
+from typing import Any, Literal, NamedTuple, cast, overload
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from adjoint.transforms.arguments import all_of, checked
 from adjoint.twin.follow import follow
 
 Argnums = int | Sequence[int]
+_REAL = frozenset((np.float64, np.float32))
 Pullback = Callable[[Any], tuple[Any, ...]]
 
 
@@ -56,10 +57,28 @@ def _recorded(f: Function, args: Iterable[Any], kwargs: Mapping[str, Any], level
     return value
 
 
-def _inputs(tree: Tree, level: int, what: str) -> tuple[list[Tensor], Callable[[list[Any]], Any]]:
-    """The leaves of `tree` as leaf tensors of `level`, and the backward pass to the tree."""
+class _Inputs(NamedTuple):
+    """An argument as leaf tensors, and the backward pass to it.
+
+    `models` have the shapes, dtypes and layouts of the tensors. They are what the user gave, so that the tensors, which
+    are copies, need not live longer than the call of the function.
+    """
+
+    tensors: list[Tensor]
+    nodes: list[Any]
+    models: list[Any]
+    rebuild: Callable[[list[Any]], Any]
+
+    def variables(self) -> Any:
+        """The argument as a function gets it: it may write into its tensors, and the leaves stay what they are."""
+        return self.rebuild([t if type(t) is TensorNumber else wrap(t.data, t.node, t.level) for t in self.tensors])
+
+
+def _inputs(tree: Tree, level: int, what: str) -> _Inputs:
+    """The leaves of `tree` as leaf tensors of `level`."""
     leaves, rebuild = flatten(tree)
     tensors: list[Tensor] = []
+    models = list(leaves)
     for i, x in enumerate(leaves):
         if type(x) is float:
             number = np.float64(x)
@@ -84,12 +103,8 @@ def _inputs(tree: Tree, level: int, what: str) -> tuple[list[Tensor], Callable[[
         if not (isinstance(x, Box | np.ndarray) or is_foreign(x)):  # a number: ``x += 1`` makes another one
             data = data[()]
         tensors.append(passed_on(wrap(data, leaf(data.shape, data.dtype), level), x))
-    return tensors, rebuild
-
-
-def _variables(tensors: list[Tensor]) -> list[Any]:
-    """The leaves as a function gets them: it may write into these, and the leaves stay what they are."""
-    return [t if type(t) is TensorNumber else wrap(t.data, t.node, t.level) for t in tensors]
+        models[i] = data
+    return _Inputs(tensors, [t.node for t in tensors], models, rebuild)
 
 
 def _as_float(x: Array) -> str:
@@ -117,14 +132,22 @@ def _plain(g: Array) -> Any:
     return g[()] if issubclass(type(g), np.ndarray) and g.ndim == 0 else g
 
 
-def _pull(outputs: list[Any], cotangents: list[Any], inputs: list[Tensor], level: int, retain: bool) -> list[Any]:
+def _pull(
+    outputs: list[Any], cotangents: list[Any], inputs: Iterable[_Inputs], level: int, retain: bool
+) -> tuple[Any, ...]:
     """The cotangents of `inputs` for those of `outputs`."""
     start: dict[Any, Any] = {}
     for out, c in zip(outputs, cotangents, strict=True):
         if isinstance(out, Tensor) and out.level == level and out.node is not None:
             start[out.node] = start[out.node] + c if out.node in start else c
     found = backward(start, retain_graph=retain, results=outputs)
-    return [_plain(found[x.node]) if x.node in found else np.zeros_like(x.data)[()] for x in inputs]
+    return tuple([
+        rebuild([
+            _plain(found[node]) if node in found else np.zeros_like(model)[()]
+            for node, model in zip(nodes, models, strict=True)
+        ])
+        for _, nodes, models, rebuild in inputs
+    ])  # fmt: skip
 
 
 @overload
@@ -153,13 +176,15 @@ def vjp(f: Function, *args: Any, has_aux: bool = False) -> Any:
     """
     level = new_level()
     made = [_inputs(arg, level, f"argument {i}") for i, arg in enumerate(args)]
-    value = _recorded(follow(f, args), (rebuild(_variables(tensors)) for tensors, rebuild in made), {}, level)
+    value = _recorded(follow(f, args), (given.variables() for given in made), {}, level)
     ledger, aux = over(level), None
     if has_aux:
         value, aux = _with_aux(value)
         aux = _rebuilt(aux, level)
     if ledger is not None:
-        ledger.report(value, GraphReach(level, value, {i: tensors for i, (tensors, _) in enumerate(made)}))
+        ledger.report(value, GraphReach(level, value, {i: given.tensors for i, given in enumerate(made)}))
+    for given in made:
+        given.tensors.clear()
     leaves, below, rebuild_value = _outputs(value, level)
     alone = is_leaf(value) and below and shape_of(below[0]) != (1,)  # a list of one number is an array of one
 
@@ -175,9 +200,7 @@ def vjp(f: Function, *args: Any, has_aux: bool = False) -> Any:
             if c.shape != shape_of(out):
                 raise ShapeError(f"pullback: the value has shape {np.shape(out)}; the cotangent {c.shape}")
             cotangents.append(c)
-        flat = [tensor for tensors, _ in made for tensor in tensors]
-        pulled = iter(_pull(leaves, cotangents, flat, level, retain=True))
-        return tuple(rebuild([next(pulled) for _ in tensors]) for tensors, rebuild in made)
+        return _pull(leaves, cotangents, made, level, retain=True)
 
     value = rebuild_value([_plain(_copied(x)) for x in below])
     return (value, pullback, aux) if has_aux else (value, pullback)
@@ -234,24 +257,25 @@ def value_and_grad(f: Callable[P, R], argnums: Argnums = 0, has_aux: bool = Fals
         call = list(args)
         made = []
         for k in chosen:
-            tensors, rebuild = _inputs(args[k], level, f"argument {k}")
-            made.append((tensors, rebuild))
-            call[k] = rebuild(_variables(tensors))
+            given = _inputs(args[k], level, f"argument {k}")
+            made.append(given)
+            call[k] = given.variables()
         value = _recorded(follow(f, args), call, kwargs, level)
+        del call
         ledger, aux = over(level), None
         if has_aux:
             value, aux = _with_aux(value)
         if ledger is not None:
-            ledger.report(
-                value, GraphReach(level, value, {k: tensors for k, (tensors, _) in zip(chosen, made, strict=True)})
-            )
+            inputs = {k: given.tensors for k, given in zip(chosen, made, strict=True)}
+            ledger.report(value, GraphReach(level, value, inputs))
+            del inputs
+        for given in made:
+            given.tensors.clear()
         value = plain(returned(value, level))
         if isinstance(value, Box) and value.level != level and is_over(value):
             kept(value)
         seed = _scalar(value)
-        flat = [tensor for tensors, _ in made for tensor in tensors]
-        pulled = iter(_pull([value], [seed], flat, level, retain=False))
-        gradients = tuple(rebuild([next(pulled) for _ in tensors]) for tensors, rebuild in made)
+        gradients = _pull([value], [seed], made, level, retain=False)
         value = _plain(
             _copied(value.data) if type(value) is Tensor and value.level == level else _rebuilt(value, level)
         )
@@ -263,11 +287,13 @@ def value_and_grad(f: Callable[P, R], argnums: Argnums = 0, has_aux: bool = Fals
 
 def _scalar(value: Any) -> Any:
     """The cotangent 1 for a function's value, which must be one real number."""
+    if type(value) is Tensor and type(value.data) in _REAL:
+        return type(value.data)(1)
     if value is None:
         raise GradientError(
             "grad needs a function with one number as its value; this one gave None. Is its `return` missing?"
         )
-    if isinstance(value, tuple | list | dict):
+    if issubclass(type(value), tuple | list | dict):  # a box would be asked for its class
         raise GradientError(
             f"grad needs a function with one number as its value; this one gave a {type(value).__name__}. Return the "
             f"number alone, or with has_aux=True a pair of it and what goes beside it"

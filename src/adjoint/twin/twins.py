@@ -99,8 +99,14 @@ class Twins:
             return self._class(f)
         if cls in self.inert:
             return f
+        if cls is _OF_NUMPY:
+            known = self._constants.get(id(f))
+            if known is not None:
+                return known[1].cell_contents
         found = self._stand_in(f)
         if found is not None:
+            if cls is _OF_NUMPY:
+                self._constants[id(f)] = f, CellType(found)
             return found
         found = self._object(f, cls)
         if found is f and not self.special(cls) and package(cls.__module__) not in _WITH_STAND_INS:
@@ -349,6 +355,8 @@ def _names() -> frozenset[str]:
     return frozenset({*found, "zeros", "ones", "empty", "eye"} - set(dir(np.ndarray)))
 
 
+# The class of NumPy's functions, of which there is a fixed number.
+_OF_NUMPY = type(np.sum)
 # Packages some of whose objects have stand-ins of their own.
 _WITH_STAND_INS = frozenset({"numpy", "scipy", "builtins", "functools", "operator", "statistics", "random"})
 

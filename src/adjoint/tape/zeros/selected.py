@@ -291,14 +291,14 @@ def has_nan(values: Iterable[Any]) -> bool:
     """Whether there is nan in any of these cotangents; what a program computes with, it can not say."""
     for g in values:
         kind = type(g)
-        if issubclass(kind, Lazy):
+        if kind is not np.ndarray and issubclass(kind, Lazy):
             g = getattr(g, "value", None)
             kind = type(g)
-        if kind is np.float64 or kind is float:
-            if g != g:  # noqa: PLR0124 - nan is not itself
-                return True
-        elif kind is np.ndarray:
+        if kind is np.ndarray:
             if _is_nan(g):
+                return True
+        elif kind is np.float64 or kind is float:
+            if g != g:  # noqa: PLR0124 - nan is not itself
                 return True
         elif any(_is_nan(np.asarray(array)) for array in numbers(g)):
             return True
@@ -308,7 +308,7 @@ def has_nan(values: Iterable[Any]) -> bool:
 def _is_nan(array: np.ndarray) -> bool:
     if array.size > 8192:  # BLAS would wake threads
         return bool(np.isnan(array.max()))
-    line = array.ravel()
+    line = array if array.ndim == 1 else array.ravel()
     square = line.dot(line)
     return bool(square != square and np.isnan(array).any())  # noqa: PLR0124 - it is nan
 
@@ -317,7 +317,8 @@ def is_finite(array: Array) -> bool:
     """Whether all numbers of an array are finite; not said of numbers whose squares are not."""
     if array.size <= 8192:
         line = array.ravel()
-        return bool(np.isfinite(line.dot(line)))
+        square = line.dot(line).item()
+        return bool(square - square == 0)
     if array.dtype.kind == "c":
         return bool(np.isfinite(array).all())
     return bool(np.isfinite(array.max()) and np.isfinite(array.min()))  # no array of truth values
@@ -325,14 +326,16 @@ def is_finite(array: Array) -> bool:
 
 def numbers(x: Array) -> Iterator[Any]:
     """The plain arrays in cotangents of any kind: of a dual, its tangent too."""
-    if isinstance(x, Layered):
+    kind = type(x)
+    if issubclass(kind, np.ndarray | np.generic):
+        if x.dtype.kind in "fc":
+            yield x
+    elif issubclass(kind, tuple | list):
+        for item in x:
+            yield from numbers(item)
+    elif issubclass(kind, Layered):
         if x.held is not x:
             for layer in x.layers:
                 yield from numbers(layer)
-    elif isinstance(x, Box | Lazy):
-        yield from numbers(x.held if isinstance(x, Box) else getattr(x, "value", None))
-    elif isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "fc":
-        yield x
-    elif isinstance(x, list | tuple):
-        for item in x:
-            yield from numbers(item)
+    elif issubclass(kind, Box | Lazy):
+        yield from numbers(x.held if issubclass(kind, Box) else getattr(x, "value", None))

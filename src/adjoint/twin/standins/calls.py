@@ -31,7 +31,8 @@ _OF_ARRAYS = frozenset(
         *(np.linalg.multi_dot, np.histogramdd),
     )
 )
-_NO_LISTS = frozenset((Tensor, TensorNumber, np.ndarray, float, int, bool, str, type(None), np.float64, slice, type))
+_TENSORS = frozenset((Tensor, TensorNumber))
+_NO_LISTS = _TENSORS | frozenset((np.ndarray, float, int, bool, str, type(None), np.float64, slice, type))
 # These see nested lists as what they are.
 _AS_IT_IS = frozenset((np.block,))
 
@@ -65,7 +66,11 @@ def of_function(original: Callable[..., Any], ours: Callable[..., Any] | None) -
                 return original(*args, **kwargs)
         # NumPy looks at some of the arguments only: at the array of np.take, and not at its index.
         # Constants in lists are made arrays on NumPy's own way.
-        straight = any(map(is_box, args)) and not any(isinstance(x, SEQUENCES) for x in args)
+        kinds = frozenset(map(type, args))
+        if _NO_LISTS.issuperset(kinds):
+            straight = not _TENSORS.isdisjoint(kinds)
+        else:
+            straight = any(map(is_box, args)) and not any(issubclass(kind, SEQUENCES) for kind in kinds)
         if len(args) + len(kwargs) < needed or not (straight or original in _OF_ARRAYS) or not known.issuperset(kwargs):
             return original(*args, **kwargs)
         try:
