@@ -133,6 +133,21 @@ def test_functions_reach_numpy_in_a_few_calls(call, most):
     assert python_calls(lambda: call(t)) <= most + 1
 
 
+@pytest.mark.parametrize(
+    ("f", "most"),
+    [
+        (lambda x: np.sum(x * x), 60),
+        (lambda x: np.sum(np.clip(x, 0.1, 0.5)), 82),
+        (lambda x: np.sum(np.where(x > 0.5, x, 1.0)), 120),
+        (lambda x: np.sum(np.maximum(x, 0.5)), 75),
+    ],
+)
+def test_a_gradient_is_taken_in_a_few_calls(f, most):
+    gradient, x = ad.grad(f), np.linspace(0.0, 1.0, 5)
+    gradient(x)
+    assert python_calls(lambda: gradient(x)) <= most
+
+
 @pytest.mark.parametrize("axis", [None, 0, -1, (0, 1)])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.complex128])
 def test_reductions_save_what_their_rules_name(axis, dtype):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint.core.box import raw
 
 
 class TestGrad:
@@ -227,3 +229,40 @@ def test_masks_leave_gradients_plain_arrays():
     assert type(g) is np.ndarray
     assert g.tolist() == [1.0, 2.0]
     assert type(ad.hessian(lambda x: np.sum(x**3 * (x > 0)))(np.array([1.0, -1.0]))) is np.ndarray
+
+
+def test_copies_of_arguments_go_before_the_backward_pass_unless_a_rule_saved_them():
+    seen, alive = {}, []
+
+    @ad.custom_vjp
+    def last(y):
+        return y
+
+    def backward(_, g):
+        alive.append([name for name, reference in seen.items() if reference() is not None])
+        return (g,)
+
+    last.defvjp(lambda y: (y, None), backward)
+
+    def f(w, x):
+        seen["w"], seen["x"] = weakref.ref(raw(w)), weakref.ref(raw(x))
+        return last(np.sum(w + 1.0) + np.sum(x * x))
+
+    for _ in range(2):
+        gradients = ad.grad(f, (0, 1))(np.ones(3), np.full(2, 3.0))
+        np.testing.assert_array_equal(gradients[0], np.ones(3))
+        np.testing.assert_array_equal(gradients[1], np.full(2, 6.0))
+    _, pullback = ad.vjp(f, np.ones(3), np.full(2, 3.0))
+    pullback(1.0)
+    assert alive == [["x"]] * 3
+
+
+@pytest.mark.parametrize("x", [np.ones((2, 3), order="F"), [np.ones((2, 3), order="F"), 2.0]])
+def test_the_gradient_by_what_is_not_used_is_zero_and_lies_as_its_argument(x):
+    first, both = ad.grad(lambda x, y: y * y, (0, 1))(x, 3.0)
+    assert both == 6.0
+    found = first if isinstance(x, np.ndarray) else first[0]
+    assert found.strides == np.zeros_like(np.ones((2, 3), order="F")).strides
+    assert not found.any()
+    if isinstance(x, list):
+        assert type(first[1]) is np.float64

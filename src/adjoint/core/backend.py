@@ -83,6 +83,8 @@ def backend_at(device: str) -> Backend | None:
 
 def backend_of(x: Array) -> Backend | None:
     """The record of the innermost array of `x`; None where that is NumPy's, a number, or no array."""
+    if type(x) in _OURS:
+        return None
     while isinstance(x, Box) and not x.waits and (held := x.held) is not x:
         x = held
     kind = type(x)
@@ -171,6 +173,8 @@ def known_in(index: Index) -> Any:
 
 def maybe_any(x: Array) -> bool:
     """Whether any of `x` is true, or may be."""
+    if type(x) is np.ndarray:
+        return bool(x.any())
     x = raw(x)
     return is_elsewhere(x) or bool(np.any(x))
 
@@ -183,6 +187,8 @@ def surely_any(x: Array) -> bool:
 
 def surely_all(x: Array) -> bool:
     """Whether all of `x` are known to be true."""
+    if type(x) is np.ndarray:
+        return bool(x.all())
     x = raw(x)
     return not is_elsewhere(x) and bool(np.all(x))
 
@@ -209,7 +215,7 @@ def to_host(x: Array) -> np.ndarray:
 
 def as_array(x: Array) -> Any:
     """`x` itself if it is an array of whatever library; else an array of NumPy's."""
-    return x if is_foreign(x) else np.asarray(x)
+    return x if type(x) is np.ndarray or is_foreign(x) else np.asarray(x)
 
 
 def shape_and_layout(x: Array, shape: tuple[int, ...]) -> tuple[int, ...]:

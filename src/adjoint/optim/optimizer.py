@@ -44,6 +44,7 @@ class Optimizer:
         self._state: dict[int, dict[str, np.ndarray]] = {}
         self._scratch: dict[int, np.ndarray] = {}
         self._buffers: dict[Any, np.ndarray] = {}
+        self._together = mutations.Together()
         self._defaults = dict(defaults)
         if isinstance(params, Tensor) or hasattr(params, "parameters"):
             hint = "[tensor]" if isinstance(params, Tensor) else "model.parameters()"
@@ -109,27 +110,36 @@ class Optimizer:
     def step(self) -> None:
         """Write each parameter that has a gradient; leave the others alone. Ctrl-C waits for the end of it."""
         self.steps += 1
-        for group in self.param_groups:
-            for p in group["params"]:
-                grad, data = p.grad, p.data
-                if grad is None:
-                    continue
-                if grad.requires_grad or grad.level != p.level:
-                    raise GradientError(
-                        f"{self._name} needs gradients that are plain arrays; this one is {type(grad.data).__name__}. "
-                        f"Step outside of grad, vjp and the like"
-                    )
-                if not isinstance(data, np.ndarray | Box) and is_foreign(
-                    data
-                ):  # a graph may have saved it, or a view that does not say whose it is
-                    data = p.data = data.copy()
-                state = self._state.get(id(p))
-                if state is None:
-                    state = self._state.setdefault(id(p), self.start(data, group))
-                g = -grad.data if group.get("maximize") else grad.data
-                self.update(data, g, state, group, self._scratch_for(p, data))
-                if isinstance(data, np.ndarray | Box):
-                    mutations.note(data)
+        written: list[np.ndarray] = []
+        try:
+            for group in self.param_groups:
+                for p in group["params"]:
+                    if p.grad is not None:
+                        self._write(p, group, written)
+        finally:
+            if written:
+                self._together.note(written)
+
+    def _write(self, p: Tensor, group: Group, written: list[np.ndarray]) -> None:
+        """Write the parameter `p`; append its array to those that are noted as `written` when the step is over."""
+        grad: Any = p.grad
+        data = p.data
+        if grad.node is not None or grad.level != p.level:
+            raise GradientError(
+                f"{self._name} needs gradients that are plain arrays; this one is {type(grad.data).__name__}. "
+                f"Step outside of grad, vjp and the like"
+            )
+        if is_foreign(data):  # a graph may have saved it, or a view that does not say whose it is
+            data = p.data = data.copy()
+        state = self._state.get(id(p))
+        if state is None:
+            state = self._state.setdefault(id(p), self.start(data, group))
+        g = -grad.data if group.get("maximize") else grad.data
+        if issubclass(type(data), np.ndarray):
+            written.append(data)
+        self.update(data, g, state, group, self._scratch_for(p, data))
+        if issubclass(type(data), Box):
+            mutations.note(data)
 
     def start(self, data: np.ndarray, group: Group) -> dict[str, np.ndarray]:
         """The state of a parameter before its first step."""
@@ -167,7 +177,7 @@ class Optimizer:
         """What a copy or pickle holds: states by the number of their parameter, since a copy has others."""
         order = [p for group in self.param_groups for p in group["params"]]
         kept = {i: self._state[id(p)] for i, p in enumerate(order) if id(p) in self._state}
-        return vars(self) | {"_state": kept, "_scratch": {}, "_buffers": {}}
+        return vars(self) | {"_state": kept, "_scratch": {}, "_buffers": {}, "_together": mutations.Together()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)

@@ -34,6 +34,8 @@ from adjoint.tape.zeros.selected import Run, Selected, has_nan, is_finite, numbe
 _MANY = 1 << 16
 # What is no part of another derivative or of a program, nor elsewhere.
 _PLAIN = frozenset((ndarray, np.float64, np.float32))
+# Types of saved values without numbers in them: shapes, dtypes, settings.
+_NO_NUMBERS = frozenset((int, bool, str, type(None), *(type(np.dtype(c)) for c in "efdFD")))
 # At a cotangent of so many elements, it is worth a walk through what is left to do.
 _LARGE = 1 << 18
 
@@ -120,7 +122,12 @@ class Notes:
         """Whether `c`, by a finite rule, has no nan, as it is made of much fewer numbers, which are finite."""
         if issubclass(type(c), Lazy) or (size := raw(c).size) <= _MANY:
             return False
-        inputs = list(numbers((g, saved)))
+        inputs: list[Any] = []
+        for x in (g, *saved):
+            if type(x) is ndarray:
+                inputs += (x,) if x.dtype.kind in "fc" else ()
+            elif type(x) not in _NO_NUMBERS and not (type(x) is tuple and _NO_NUMBERS.issuperset(map(type, x))):
+                inputs += numbers(x)
         if 2 * sum([x.size for x in inputs]) > size or not all(map(is_finite, inputs)):
             return False
         self.known[leaf] = c

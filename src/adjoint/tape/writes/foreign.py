@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 #: The bytes up to which an array is copied. Copying is the faster way for any size; this is about memory.
 COPIED = 1 << 25
 #: The bytes from which nodes share a copy. Below, looking for one costs more than it saves.
-_SHARED = 1 << 11
+_SHARED = 1 << 13
 
 
 class _Mode:
