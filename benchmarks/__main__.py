@@ -15,6 +15,7 @@ NAMES = (
     "gru",
     "layers",
     "mlp",
+    "filling",
     "hessian",
     "expr",
     "sparse",

@@ -20,6 +20,7 @@ from benchmarks.workloads import (
     deep,
     equations,
     expr,
+    filling,
     forward,
     graph,
     layers,
@@ -71,6 +72,16 @@ def test_sums_of_products_are_the_same_by_every_peer(case: Case) -> None:
         value = np.asarray(program.function(np, *program.args))
     for results in [found["C"]] if "C" in found else []:
         np.testing.assert_allclose(results[0], value, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("case", list(filling.cases(small=True)), ids=lambda case: case.name)
+def test_programs_as_they_are_give_what_stands_beside_them(case: Case) -> None:
+    ours, *others = case.build().values()
+    assert others
+    for other in others:
+        for found, expected in zip(ours(), other(), strict=True):
+            assert np.any(expected)
+            np.testing.assert_allclose(found, expected, rtol=3e-5, atol=1e-7)
 
 
 @pytest.mark.parametrize("name", TIMED)

@@ -159,3 +159,26 @@ def test_an_integrand_may_hold_a_tensor():
     w = ad.tensor(1.0, requires_grad=True)
     integrate.quad(lambda x: w * x, 0.0, 1.0)[0].backward()
     assert w.grad.item() == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("t_eval", [None, [2.0], [0.0, 0.5, 2.0]])
+def test_the_adjoint_way_solves_the_equation_once_forward(t_eval):
+    calls = []
+
+    def loss(y, k):
+        def field(t, y, k):
+            calls.append(t)
+            return -k * y
+
+        options = {"t_eval": t_eval, "args": (k,), "gradient": "adjoint", "rtol": 1e-8}
+        return np.sum(integrate.solve_ivp(field, (0.0, 2.0), y, **options).y[:, -1])
+
+    y, k = np.array([1.0, 2.0]), 0.7
+    plain = scipy.integrate.solve_ivp(lambda t, y: -k * y, (0.0, 2.0), y, t_eval=t_eval, rtol=1e-8)
+    calls.clear()
+    value, _ = ad.vjp(loss, y, k)
+    assert len(calls) == plain.nfev
+    assert value == np.sum(plain.y[:, -1])
+    gradient = ad.grad(loss, (0, 1))(y, k)
+    np.testing.assert_allclose(gradient[0], np.exp(-2 * k) * np.ones(2), rtol=1e-5)
+    np.testing.assert_allclose(gradient[1], -2 * np.exp(-2 * k) * y.sum(), rtol=1e-5)

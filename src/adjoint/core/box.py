@@ -187,4 +187,8 @@ def goes_back(*args: Any) -> bool:
 
 def outermost(args: Sequence[Any]) -> Box | None:
     """The box of the highest level among `args`; the first of several, None if there is none."""
-    return max((arg for arg in args if isinstance(arg, Box)), key=lambda box: box.level, default=None)
+    top: Box | None = None
+    for arg in args:
+        if isinstance(arg, Box) and (top is None or arg.level > top.level):
+            top = arg
+    return top

@@ -203,7 +203,11 @@ def _joint(op: Op, fitted: bool) -> Pullback:
     """One rule gives the cotangents of all inputs; `needs` are the numbers of those on the tape."""
     function, names = op.rules[0]
     call = f"rule({', '.join(names)})"
-    term = "fit(c[i], shapes[i], dtypes[i])" if fitted else "like(c[i], g)"
+    term = (
+        "fit(c[i], shapes[i], dtypes[i])"
+        if fitted
+        else "k if (k := c[i]) is None or k.dtype is g.dtype else like(k, g)"
+    )
     body = f"c = {call}\n    return [{term} for i in needs]"
     saved = [n for n in names if n != "g"] + ["needs"] + ["shapes", "dtypes"] * fitted
     saved = list(dict.fromkeys(saved))

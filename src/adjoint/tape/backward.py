@@ -167,10 +167,11 @@ def backward(
         elif notes.own:
             owned |= notes.owned(found)
         _free(notes.left)
-    for leaf, g in found.items():  # an array of the leaf's own is what it needs to be
+    ends: dict[Any, Any] = found
+    for leaf, g in ends.items():  # an array of the leaf's own is what it needs to be
         if leaf not in owned or type(g) is not ndarray or g.dtype is not leaf.dtype or leaf.saved:
-            found[leaf] = _finished(g, leaf, leaf in owned)
-    return found
+            ends[leaf] = _finished(g, leaf, leaf in owned)
+    return ends
 
 
 def _passed(

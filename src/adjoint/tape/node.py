@@ -150,9 +150,13 @@ def written(
     return node
 
 
+# Types of settings that nobody can write into, as far as arrays go.
+_FIXED = frozenset((tuple, int, float, bool, str, type(None)))
+
+
 def _may_be_written(x: Array) -> bool:
     """Whether `x` is an array, whose owner may write into it."""
-    return isinstance(x, ndarray | Writable) or is_foreign(x)
+    return type(x) not in _FIXED and (isinstance(x, ndarray | Writable) or is_foreign(x))
 
 
 def observe(node: Node, values: Sequence[Any], wanted: tuple[int, ...], out: Array) -> None:

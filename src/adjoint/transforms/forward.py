@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -131,7 +130,7 @@ def _directions(name: str, primal: Array, tangent: Array, title: str) -> list[An
     except ValueError as error:
         raise ArgumentError(f"{name}: {title} and its tangent are not of one structure: {error}") from None
     found: list[Any] = []
-    named = cache(lambda: paths(primal))
+    named: list[str] = []  # made where one is needed
     for k, (x, t) in enumerate(zip(flatten(primal)[0], given, strict=True)):
         if t is None:
             found.append(None)
@@ -140,7 +139,8 @@ def _directions(name: str, primal: Array, tangent: Array, title: str) -> list[An
         if x.dtype == t.dtype and x.dtype.kind in "fc" and x.shape == t.shape:
             found.append(t)
             continue
-        where = f"{title}{named()[k]}"
+        named = named or paths(primal)
+        where = f"{title}{named[k]}"
         if x.dtype.kind not in "fc":
             raise DTypeError(
                 f"{name}: {where} has dtype {x.dtype}; only real and complex numbers vary. Pass floats, or None as its "

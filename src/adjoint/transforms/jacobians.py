@@ -5,6 +5,7 @@ Rows or columns are computed all at once: the pullback, or the tangent, of a sta
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any, overload
@@ -211,4 +212,4 @@ def _parts(likes: list[Any]) -> Iterator[slice]:
 
 
 def _size(x: Array) -> int:
-    return int(np.prod(np.shape(x), dtype=int))
+    return int(math.prod(np.shape(x)))

@@ -100,9 +100,9 @@ class Twins:
         if cls in self.inert:
             return f
         if cls is _OF_NUMPY:
-            known = self._constants.get(id(f))
-            if known is not None:
-                return known[1].cell_contents
+            held = self._constants.get(id(f))
+            if held is not None:
+                return held[1].cell_contents
         found = self._stand_in(f)
         if found is not None:
             if cls is _OF_NUMPY:

@@ -18,7 +18,7 @@ from adjoint.core.types import Array
 from adjoint.scipy.arrays import array
 from adjoint.scipy.attached import attached, constant, levels
 from adjoint.scipy.followed import Found, Watch, assembled
-from adjoint.scipy.integrate.flow import states
+from adjoint.scipy.integrate.flow import Known, states
 from adjoint.scipy.integrate.jacobians import checked, for_scipy
 from adjoint.scipy.integrate.parameters import vector
 from adjoint.scipy.integrate.steps import EXPLICIT, Taken, step
@@ -98,7 +98,7 @@ def solve_ivp(
         if watch.boxed and gradient != "adjoint" and sol is None:  # once more, for all of its steps
             sol = integrate.solve_ivp(**(call | {"dense_output": True, "t_eval": None})).sol
         found.sol = sol if dense_output else None
-        return found, sol
+        return found, sol, None if inside[-1] else numbers
 
     found = Found(run)
     result = found.one[0]
@@ -114,14 +114,14 @@ def solve_ivp(
     if gradient == "adjoint":
         if dense_output or events is not None:
             raise NotSupportedError("solve_ivp: events and dense_output have derivatives with gradient='direct'")
-        return _by_adjoint(result, fun, tuple(t_span), y0, method, t_eval, args, options)
+        return _by_adjoint(found, fun, tuple(t_span), y0, method, t_eval, args, options)
     raise ArgumentError(f"solve_ivp: gradient is 'direct' or 'adjoint'; got {gradient!r}")
 
 
 def _direct(
     found: Found, fun: Field, span: Any, y0: Array, method: Any, t_eval: Any, args: Any, dense: bool, events: Any
 ) -> Array:
-    result, sol = found.one
+    result, sol, _ = found.one
     field = lambda t, y: vector(fun(t, y, *args))  # noqa: E731 - of its variables alone
     if found.several:
         if t_eval is None or dense or events is not None or levels(span[0]) or levels(span[1]):
@@ -129,7 +129,7 @@ def _direct(
                 "solve_ivp inside vmap: each sample has steps of its own; give the times as t_eval=, the same span for "
                 "all, and no events= or dense_output=. Or call it for one sample after another"
             )
-    grid = np.unique(np.concatenate([sol.ts for _, sol in found.results]))
+    grid = np.unique(np.concatenate([sol.ts for _, sol, _ in found.results]))
     grid = grid if sol.ts[-1] >= sol.ts[0] else grid[::-1]
     last = span[1] if grid[-1] == constant(span[1]) and not (t_eval is not None and levels(t_eval)) else float(grid[-1])
     ends = (span[0], last)
@@ -196,20 +196,29 @@ class _Dense:
 
 
 def _by_adjoint(
-    result: Any, fun: Field, span: Any, y0: Array, method: str, t_eval: Any, args: tuple[Any, ...], options: Any
+    found: Found, fun: Field, span: Any, y0: Array, method: str, t_eval: Any, args: tuple[Any, ...], options: Any
 ) -> Array:
+    result, _, numbers = found.one
+
+    def known(times: Array, rows: Array) -> Known | None:
+        """What SciPy has found, which need not be found again."""
+        if found.several or numbers is None or not result.success or rows.shape[0] != np.shape(times)[0]:
+            return None
+        return Known(numbers["y0"], numbers["args"] or (), constant(times), rows)
+
     if y0.dtype.kind == "c":
         raise NotSupportedError("solve_ivp: gradient='adjoint' takes real states; write y as real and imaginary parts")
     y0 = y0 if y0.dtype.kind == "f" else y0.astype(np.float64)
     first = np.reshape(array(span[0]), (1,))
     if t_eval is None:
         times = np.concatenate([first, result.t[1:-1], np.reshape(array(span[1]), (1,))])
-        y = states(fun, y0, times, method, args, options).T
+        y = states(fun, y0, times, method, args, options, known(times, result.y.T)).T
     else:
         times = array(assembled(t_eval))
         inner = bool(times.shape[0] and constant(times)[0] != constant(first)[0])
         whole = np.concatenate([first, times]) if inner else times
-        y = states(fun, y0, whole, method, args, options).T
+        rows = np.concatenate([np.reshape(constant(y0), (1, -1)), result.y.T]) if inner else result.y.T
+        y = states(fun, y0, whole, method, args, options, known(whole, rows)).T
         y = y[:, 1:] if inner else y
     result.t, result.y = times, y
     return result

@@ -18,20 +18,48 @@ from adjoint.transforms.reverse import vjp
 Field = Callable[..., Any]
 
 
-def states(fun: Field, y0: Array, times: Any, method: str, args: tuple[Any, ...], options: dict[str, Any]) -> Array:
+class Known:
+    """The states, as rows, that a solver has found for `y0`, `args` and `times` already: plain numbers."""
+
+    def __init__(self, y0: Any, args: Any, times: Any, rows: np.ndarray) -> None:
+        self._given, self._rows = (np.ravel(y0), Packed(args).vector, times), rows
+
+    def at(self, *given: Array) -> np.ndarray | None:
+        """The states for `given`, in memory of their own; None if these are other numbers."""
+        return self._rows.copy() if all(map(np.array_equal, self._given, given)) else None
+
+
+def states(
+    fun: Field,
+    y0: Array,
+    times: Any,
+    method: str,
+    args: tuple[Any, ...],
+    options: dict[str, Any],
+    known: Known | None = None,
+) -> Array:
     """The states at `times`, as rows, as a function of `y0`, `times` and `args`; `fun` may use nothing else."""
     packed = Packed(args)
     f = lambda t, y, pieces: vector(fun(t, y, *packed.tree(pieces)))  # noqa: E731 - of vectors, for the gate
     if callable(jac := options.get("jac")):
         options = options | {"jac": lambda t, y, pieces: jac(t, y, *packed.tree(pieces))}
-    return flow(y0, packed.vector, times, f=f, pieces=packed.pieces, method=method, options=options)
+    return flow(y0, packed.vector, times, f=f, pieces=packed.pieces, method=method, options=options, known=known)
 
 
 @op
 def flow(
-    y0: Array, theta: Array, times: Any, f: Any = None, pieces: Any = None, method: Any = "RK45", options: Any = None
+    y0: Array,
+    theta: Array,
+    times: Any,
+    f: Any = None,
+    pieces: Any = None,
+    method: Any = "RK45",
+    options: Any = None,
+    known: Any = None,
 ) -> Array:
     """The states at `times`, as rows; the first is `y0`. `f` takes the parameters in pieces of the vector `theta`."""
+    if known is not None and (rows := known.at(y0, theta, times)) is not None:
+        return rows.astype(y0.dtype, copy=False)
     given = pieces(theta)
 
     def values(t: float, y: Array) -> Array:

@@ -71,7 +71,7 @@ def vector(value: Array) -> Array:
     """What a user's function gave, an array or a sequence of numbers and tensors, as a vector."""
     if type(value) is np.ndarray and value.ndim == 1 and value.dtype.kind == "f":
         return value
-    if isinstance(value, tuple | list):
+    if issubclass(type(value), tuple | list):  # a box would be asked for its class
         value = np.stack([array(v) for v in value])
     value = array(value)
     return value if value.ndim == 1 else np.reshape(value, (-1,))

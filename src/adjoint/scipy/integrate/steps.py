@@ -16,6 +16,7 @@ from scipy import integrate
 from adjoint.core.constructors import general
 from adjoint.core.errors import ShapeError
 from adjoint.core.op import call
+from adjoint.core.pullbacks import shape_of
 from adjoint.core.types import Array
 from adjoint.scipy.attached import attached, constant, levels
 
@@ -165,7 +166,7 @@ def weighted_sum(*xs: Array, weights: tuple[float, ...] = ()) -> Array:
     Raises:
         ShapeError: if the shapes differ.
     """
-    if len(set(map(np.shape, xs))) > 1:
+    if len(set(map(shape_of, xs))) > 1:
         raise ShapeError(f"weighted_sum takes arrays of one shape; got {', '.join(str(np.shape(x)) for x in xs)}")
     total = weights[0] * xs[0]
     for w, x in zip(weights[1:], xs[1:], strict=True):
