@@ -124,21 +124,22 @@ class Optimizer:
         """Write the parameter `p`; append its array to those that are noted as `written` when the step is over."""
         grad: Any = p.grad
         data = p.data
-        if grad.node is not None or grad.level != p.level:
+        if grad.requires_grad or grad.level != p.level:
             raise GradientError(
                 f"{self._name} needs gradients that are plain arrays; this one is {type(grad.data).__name__}. "
                 f"Step outside of grad, vjp and the like"
             )
-        if is_foreign(data):  # a graph may have saved it, or a view that does not say whose it is
+        # A graph may have saved it, or a view that does not say whose it is.
+        if not isinstance(data, np.ndarray | Box) and is_foreign(data):
             data = p.data = data.copy()
         state = self._state.get(id(p))
         if state is None:
             state = self._state.setdefault(id(p), self.start(data, group))
         g = -grad.data if group.get("maximize") else grad.data
-        if issubclass(type(data), np.ndarray):
+        if isinstance(data, np.ndarray):
             written.append(data)
         self.update(data, g, state, group, self._scratch_for(p, data))
-        if issubclass(type(data), Box):
+        if isinstance(data, Box):
             mutations.note(data)
 
     def start(self, data: np.ndarray, group: Group) -> dict[str, np.ndarray]:

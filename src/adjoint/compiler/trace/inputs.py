@@ -17,6 +17,7 @@ from adjoint.graph.signature import is_changed
 from adjoint.graph.state import DATA, GRAD, SLOT, Cell, Looked, State, Untouched, names_of
 from adjoint.graph.symbol import Symbol, symbol_of_input
 from adjoint.optim.optimizer import Optimizer
+from adjoint.tape.mutations import Together
 from adjoint.tape.node import Leaf, leaf
 from adjoint.tape.tensor import Tensor, View, wrap
 
@@ -266,9 +267,8 @@ class Inputs(State):
             self.settings.append((group, mine, dict(mine)))
         mine = vars(shadow)
         steps = self._enter(self.steps_of(optimizer), optimizer.steps, lambda: mine["steps"])
-        mine.update(
-            steps=steps, param_groups=held, _state=state, _scratch={}, _buffers={}, _defaults=optimizer._defaults
-        )
+        mine |= {"steps": steps, "param_groups": held, "_state": state, "_defaults": optimizer._defaults}
+        mine |= {"_scratch": {}, "_buffers": {}, "_together": Together()}
         self._kept.append(optimizer)
         self.steppers.append(optimizer)
         self._states[id(shadow)] = [set(there) for there in state.values()]
