@@ -8,7 +8,7 @@ import pytest
 import adjoint as ad
 from adjoint import optim
 from adjoint.core.errors import InPlaceError
-from adjoint.tape import mutations
+from adjoint.tape.writes import mutations
 
 
 def parameters(n):

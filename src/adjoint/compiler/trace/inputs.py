@@ -17,9 +17,9 @@ from adjoint.graph.signature import is_changed
 from adjoint.graph.state import DATA, GRAD, SLOT, Cell, Looked, State, Untouched, names_of
 from adjoint.graph.symbol import Symbol, symbol_of_input
 from adjoint.optim.optimizer import Optimizer
-from adjoint.tape.mutations import Together
 from adjoint.tape.node import Leaf, leaf
 from adjoint.tape.tensor import Tensor, View, wrap
+from adjoint.tape.writes.mutations import Together
 
 KINDS = "fciub"  # of numbers that a program computes with
 
