@@ -8,7 +8,7 @@ import pytest
 from adjoint.core.registry import ANSWERS, entries
 from adjoint.testing import walk
 
-list(walk())  # which loads rarer families, too: what is collected hangs on no other test
+list(walk())  # which loads rarer families, too: what is collected depends on no other test
 ENTRIES = entries()
 
 

@@ -122,5 +122,5 @@ def test_a_network_that_can_not_move_is_as_it_was():
     try:
         model.to("cuda")
     except ad.DeviceError as error:
-        assert "CuPy" in str(error) or "can not be used" in str(error)  # noqa: PT017 - where there is no GPU alone
+        assert "CuPy" in str(error) or "cannot be used" in str(error)  # noqa: PT017 - where there is no GPU alone
         assert model.weight.data is before

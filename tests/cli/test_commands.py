@@ -216,7 +216,7 @@ def complaint(result: Result) -> str:
         (["flowers.csv", "--label", "kind"], "no column 'kind' for the label; the columns are column 1, column 2"),
         (["halves.npz", "--label", "kind"], "only columns of CSV files have names"),
         (["flowers.csv", "--network", "conv"], "conv reads pictures of at least 4 x 4 pixels; these data are a table"),
-        (["flowers.csv", "--network", "nowhere:Net"], "the module 'nowhere' can not be imported"),
+        (["flowers.csv", "--network", "nowhere:Net"], "the module 'nowhere' cannot be imported"),
         (["flowers.csv", "--resume", "runs"], "leave out flowers.csv"),
         (["--resume", "empty"], "empty: there is no run in this folder"),
         ([], "name data to learn from"),

@@ -57,7 +57,7 @@ def negated(x: Any) -> Any:
 
 
 def rolled(x: Any) -> Any:
-    """Every array of `x` turned by one along its last axis; a number can not be turned."""
+    """Every array of `x` turned by one along its last axis; a number cannot be turned."""
     return _each(x, lambda a: np.roll(a, 1, -1), least=1)
 
 

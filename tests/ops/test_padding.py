@@ -53,7 +53,7 @@ def test_a_border_has_its_gradient(mode, option, border):
         ({"mode": "edge", "stat_length": 2}, "mode 'edge' takes no options; got stat_length="),
         ({"stat_length": 2}, "takes only constant_values="),
         ({"mode": "empty"}, "takes mode constant, .*; got 'empty'"),
-        ({"pad_width": -1}, "can not be negative; got -1. To cut, take a slice"),
+        ({"pad_width": -1}, "cannot be negative; got -1. To cut, take a slice"),
     ],
 )
 def test_wrong_calls(arguments, message):

@@ -1,4 +1,4 @@
-"""Solvers whose functions use what is differentiated by a way that can not be seen from outside."""
+"""Solvers whose functions use what is differentiated by a way that cannot be seen from outside."""
 
 import functools
 from types import SimpleNamespace

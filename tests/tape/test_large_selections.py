@@ -103,7 +103,7 @@ def test_a_saved_value_may_make_nan_of_a_zero(size, hazard, early):
 
 
 def test_writing_after_use_is_a_hazard(size):
-    """What a node saved was written since: whether it was finite can not be seen."""
+    """What a node saved was written since: whether it was finite cannot be seen."""
     t = ad.tensor(np.ones(N), requires_grad=True)
     y = t * 1.0
     y[0] = 0.0

@@ -39,7 +39,7 @@ def _onto(values: Any, device: str) -> Any:
         with cupy.cuda.Device(int(index) if index else None):
             return cupy.asarray(values)
     except cupy.cuda.runtime.CUDARuntimeError as error:
-        raise DeviceError(f"the device {device!r} can not be used: {error}") from None
+        raise DeviceError(f"the device {device!r} cannot be used: {error}") from None
 
 
 def _lacks(function: Any) -> bool:

@@ -1,7 +1,7 @@
 """`Later`: an array whose values are on their way. Operations on it are tasks of a scheduler.
 
 Its memory is there from the beginning: shape, dtype, strides and views of it are known without waiting. A task fills
-it, when those that fill its inputs have ended. An operation whose result's shape hangs on values waits for its inputs
+it, when those that fill its inputs have ended. An operation whose result's shape depends on values waits for its inputs
 and is carried out at once.
 """
 

@@ -183,7 +183,7 @@ class Layered(Writable):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise LeavesGraphError(
-            f"a {type(self).__name__} array means something only inside the transform that made it, so it can not be "
+            f"a {type(self).__name__} array means something only inside the transform that made it, so it cannot be "
             f"pickled; pickle its values, t.numpy(), or what the transform returns"
         )
 

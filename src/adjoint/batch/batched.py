@@ -131,7 +131,7 @@ class Batched(WithFastPaths):
 
     @property
     def requires_grad(self) -> bool:
-        """Always true: the values of many samples can not be taken for those of one."""
+        """Always true: the values of many samples cannot be taken for those of one."""
         return True
 
     @property
@@ -150,7 +150,7 @@ class Batched(WithFastPaths):
         answers = {bool(data[i]) for i in range(data.shape[0])}
         if len(answers) > 1:
             raise BatchedValueError(
-                "inside vmap, a condition is true for some samples and false for others, so `if` and `while` can not "
+                "inside vmap, a condition is true for some samples and false for others, so `if` and `while` cannot "
                 "branch on it. Compute both sides and choose: np.where(condition, a, b)"
             )
         return answers == {True}

@@ -22,7 +22,7 @@ class PerSample:
 
 
 def each_sample(function: Function, *args: Any) -> Any:
-    """``function(*args)`` of trees: for all samples at once, or if it can not do that, for one after another.
+    """``function(*args)`` of trees: for all samples at once, or if it cannot do that, for one after another.
 
     What it gives are trees too: arrays, and anything else.
     """

@@ -50,7 +50,7 @@ MOST_TRIES = 8  # of functions that raise while they are recorded
 PATIENCE = 5.0  # seconds to wait for another thread that records
 MOST_DIRECT = 4  # fast paths that are tried at once, the latest first
 MOST_ALIKE = 64  # that are tried for arguments which are alike at first sight
-NOISE = "a question hangs on how results are rounded, and native code rounds some otherwise"
+NOISE = "a question depends on how results are rounded, and native code rounds some differently"
 
 
 class Compiled(Generic[P, R]):
@@ -119,11 +119,11 @@ class Compiled(Generic[P, R]):
         """Hand a call over, and go on: its result comes as an `adjoint.Future`.
 
         Calls take effect in the order of the program: one that reads what another writes (parameters, gradients, the
-        state of optimisers) waits for it, and so does whoever looks at such a tensor. Calls that share nothing run at
+        state of optimisers) waits for it, and so does code that looks at such a tensor. Calls that share nothing run at
         once, on several threads. The arrays that are given are copied, so they may be overwritten at once. At most
         eight calls are under way; to hand over a further one waits.
 
-        What can not run beside the program runs before this returns: the first calls, until there is native code;
+        What cannot run beside the program runs before this returns: the first calls, until there is native code;
         calls that draw random numbers, write other things than tensors and optimisers, go on in a graph, or give back
         an argument.
 
@@ -156,7 +156,7 @@ class Compiled(Generic[P, R]):
 
     def _by_slow_path(self, args: Any, kwargs: Any) -> Any:
         """The answer by a trace that holds; else the function's, which may be recorded."""
-        if recording_floor.observers():  # who wants to see each operation: detect_anomaly, trace_backward, hooks
+        if recording_floor.observers():  # modes that see each operation: detect_anomaly, trace_backward, hooks
             return self.function(*args, **kwargs)
         function = self.function
         if any(issubclass(type(x), Box) and x.level > 0 and not issubclass(type(x), Tensor) for x in args):  # jvp, vmap

@@ -46,7 +46,7 @@ class Made:
     """Native code, from the moment when it was asked for.
 
     Attributes:
-        run: what to call; None while it is being made, and where it can not be.
+        run: what to call; None while it is being made, and where it cannot be.
         program: the program with the code.
         reason: why there is none.
     """

@@ -327,7 +327,7 @@ def _numpys(name: str) -> str | None:
 
 
 class Elsewhere:
-    """An attribute that a class has not: whoever asks for it is told what to write."""
+    """An attribute that a class does not have: the error says what to write."""
 
     def __init__(self, place: str, name: str) -> None:
         self.place, self.name = place, name

@@ -135,7 +135,7 @@ def required(requirements: Any) -> tuple[str | None, bool]:
 def copy_as_it_lies(array: np.ndarray) -> np.ndarray:
     """A copy with the strides of `array`, gaps and all, since they say what is a view of it.
 
-    What is repeated along an axis is copied once, and can not be written.
+    What is repeated along an axis is copied once, and cannot be written.
     """
     if 0 in array.strides and array.size:
         once = array[without_repeats(array)]

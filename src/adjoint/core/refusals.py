@@ -67,7 +67,7 @@ def numpys(error: Exception, function: Function, args: Any, kwargs: Mapping[str,
 
 
 def _in_words(error: Exception, function: Function, args: Any) -> Exception:
-    """What NumPy takes, or does not know: a slip of our code says nothing to who called."""
+    """What NumPy takes, or does not know: an error from inside our code says nothing to the caller."""
     if isinstance(error, TypeError | ValueError | IndexError):
         return error
     kinds = ", ".join("an array" if isinstance(x, Box) else type(x).__name__ for x in args)

@@ -2,7 +2,7 @@
 
 A tangent meets linear operations only, whatever the program is. So an array that stands for *all* tangents at
 once needs to know no operation's name: a `Pattern` sees where numbers go, a `Diagonal` stays one as long as
-each element is scaled by itself, and becomes a stack of dense tangents when it can not.
+each element is scaled by itself, and becomes a stack of dense tangents when it cannot.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Diagonal(Layered):
         return Batched.of((np.reshape(rows, (n, *elements.shape)), True), self.level)
 
     def _constant(self, array: Array) -> tuple[Array, ...]:
-        raise NotSupportedError("a diagonal tangent can not become another array")
+        raise NotSupportedError("a diagonal tangent cannot become another array")
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -76,7 +76,7 @@ class Diagram:
     notes: list[str] = field(default_factory=list)
 
     def users(self) -> dict[int, list[int]]:
-        """Who uses each vertex, once for every use."""
+        """The vertices that use each vertex, once for every use."""
         users: dict[int, list[int]] = {key: [] for key in self.vertices}
         for vertex in self.vertices.values():
             for key in vertex.inputs:

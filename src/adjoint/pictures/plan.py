@@ -129,7 +129,7 @@ def _texts(row: Row) -> list[str]:
 
 
 def _step(row: Row, y: float, below: float, width: float) -> Shapes:
-    """A row's stripe, its number, who computes it, and its formulas."""
+    """A row's stripe, its number, what computes it (a kernel, BLAS, NumPy), and its formulas."""
     what = {"product": "product", "BLAS": "product", "NumPy": "NumPy", "check": "copy"}.get(row.by, "elementwise")
     fill, stroke, _ = COLOURS[what]
     shapes: Shapes = []

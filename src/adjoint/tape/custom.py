@@ -113,7 +113,7 @@ class Gate:
 
 
 def _for_samples(rule: Function, name: str, values: Sequence[Any]) -> Any:
-    """``rule(*values)``; inside vmap, if the rule can not take all samples at once, of one after another."""
+    """``rule(*values)``; inside vmap, if the rule cannot take all samples at once, of one after another."""
     top = outermost(values)
     if top is None or not top.per_sample:
         return rule(*values)

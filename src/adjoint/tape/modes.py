@@ -61,7 +61,7 @@ class RecordingFloor:
         self.mode.set(Observed.of(floor, self.observers()))
 
     def observers(self) -> Mapping[str, Observer]:
-        """Those who are told of each new node, by the kind of observer."""
+        """The observers of new nodes, by their kinds."""
         mode = self.raw()
         return mode.observers if isinstance(mode, Observed) else NOBODY
 
@@ -78,7 +78,7 @@ class Observing(Switch, ContextDecorator):
         self._observers = observers
 
     def observers(self) -> Mapping[str, Observer]:
-        """Those who are told, by their kinds."""
+        """The observers, by their kinds."""
         return self._observers
 
     def value(self) -> int:

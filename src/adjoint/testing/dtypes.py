@@ -1,4 +1,4 @@
-"""A sample call in other dtypes and shapes, as constants and in every mode: what NumPy gives, and who raises."""
+"""A sample call in other dtypes and shapes, as constants and in every mode: what NumPy gives, and which calls raise."""
 
 from __future__ import annotations
 

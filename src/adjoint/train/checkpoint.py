@@ -55,7 +55,7 @@ class Checkpoint:
         """Write everything, and `extra`: numbers, texts, arrays, and lists and dicts of these.
 
         Raises:
-            OSError: if the file can not be written; the old one is then as it was.
+            OSError: if the file cannot be written; the old one is then as it was.
         """
         io.save(self.path, {
             "format": _FORMAT,

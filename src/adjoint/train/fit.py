@@ -198,7 +198,7 @@ class _Run:
 
     @property
     def listeners(self) -> list[Callback]:
-        """Who hears of this training: on rank 0."""
+        """The callbacks of this training; none but on rank 0."""
         return self.callbacks if self.ranks.first else []
 
     @property

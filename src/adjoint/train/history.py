@@ -1,4 +1,4 @@
-"""What a training tells: the step it has made, the epochs behind it, and who else listens."""
+"""What a training tells: the step it has made, the epochs behind it, and the callbacks."""
 
 from __future__ import annotations
 

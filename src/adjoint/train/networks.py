@@ -112,7 +112,7 @@ def _imported(name: str) -> Any:
     try:
         return getattr(import_module(module), attribute)
     except ImportError as error:
-        raise ArgumentError(f"{name}: the module {module!r} can not be imported ({error})") from None
+        raise ArgumentError(f"{name}: the module {module!r} cannot be imported ({error})") from None
     except AttributeError:
         raise ArgumentError(f"{name}: the module {module!r} has no {attribute!r}") from None
     finally:

@@ -112,7 +112,7 @@ def _boxed(tree: Tree, axes: Axis, level: int, name: str, sizes: dict[int, str])
             if x.shape[axis] not in sizes:
                 sizes[x.shape[axis]] = f"axis {axis} of {name}{paths(tree)[k]}"
             x = np.moveaxis(x, axis, 0) if axis else x
-            # A copy: whoever else has the argument may write into it while a gradient waits for it.
+            # A copy: the caller may write into the argument while a gradient waits for it.
             x = Batched.of((taken(x) if is_foreign(x) else as_now(as_given(x)), True), level)
         boxed.append(x)
     return rebuild(boxed)

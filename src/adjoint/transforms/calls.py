@@ -35,7 +35,7 @@ class Custom:
         self.name = getattr(function, "__name__", type(function).__name__)
         self.ops = operations(self.name)
         self.signature: inspect.Signature | None = None
-        if not isinstance(function, np.ufunc):  # whose defaults can not be given
+        if not isinstance(function, np.ufunc):  # whose defaults cannot be given
             with suppress(TypeError, ValueError):  # a function of some other language has none
                 self.signature = inspect.signature(function)
         given = self.signature.parameters.values() if self.signature is not None else ()

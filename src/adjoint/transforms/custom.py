@@ -65,7 +65,7 @@ class custom_vjp(_Decorator):  # noqa: N801 - used like a function, and JAX's na
 
     Every mode follows. Forward mode transposes ``bwd``, which must then be written in NumPy functions. Higher
     derivatives differentiate ``fwd`` and ``bwd`` as they are written. Inside `vmap` the functions see all samples at
-    once, and where they can not (foreign code), one after another.
+    once, and where they cannot (foreign code), one after another.
 
     Raises:
         RuleError: if a rule gives something of the wrong count, structure, shape or dtype.

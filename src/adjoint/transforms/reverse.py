@@ -84,7 +84,7 @@ def _inputs(tree: Tree, level: int, what: str) -> _Inputs:
             number = np.float64(x)
             tensors.append(TensorNumber.of(number, leaf((), number.dtype), level))
             continue
-        # A copy: whoever else has the argument may write into it before its gradient is taken.
+        # A copy: the caller may write into the argument before its gradient is taken.
         if type(x) is np.ndarray and x.dtype.kind in "fc":
             copy = x.copy("K")
             copy = copy if copy.strides == x.strides else copy_as_it_lies(x)

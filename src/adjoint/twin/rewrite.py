@@ -205,7 +205,7 @@ class Rewriter(Storing):
         if self._methods & {"__iter__", "__next__", "__getitem__"}:
             self.needs = True
             node.iter = self.hook("iterated", node.iter, node.iter)
-        return node  # type: ignore[no-any-return]  # a loop, by who calls this
+        return node  # type: ignore[no-any-return]  # the caller passes a loop
 
     def visit_For(self, node: ast.For) -> ast.AST:
         return self._iterated(node)
@@ -229,7 +229,7 @@ class Rewriter(Storing):
         kept, node.decorator_list = node.decorator_list, []
         self.generic_visit(node)
         node.returns, node.decorator_list = returns, kept
-        return node  # type: ignore[no-any-return]  # a function, by who calls this
+        return node  # type: ignore[no-any-return]  # the caller passes a function
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         return self._defined_inside(node)

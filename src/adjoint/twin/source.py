@@ -25,7 +25,7 @@ _KINDS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 class NoTwinError(AdjointError):
-    """There is no twin of a function: its source is not at hand, or has what a twin can not do. The text says which."""
+    """There is no twin of a function: its source is not at hand, or has what a twin cannot do. The text says which."""
 
 
 @dataclass(frozen=True)

@@ -129,7 +129,7 @@ class Storing(Known, ast.NodeTransformer):
     def _display(self, node: Any) -> ast.AST:
         if isinstance(node.ctx, ast.Load):
             node.elts = [self._escaping(element) for element in node.elts]
-            return node  # type: ignore[no-any-return]  # a display, by who calls this
+            return node  # type: ignore[no-any-return]  # the caller passes a display
         return self.generic_visit(node)
 
     def visit_List(self, node: ast.List) -> ast.AST:

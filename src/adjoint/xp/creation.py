@@ -73,7 +73,7 @@ def from_dlpack(x: Array, /, *, device: Device = None, copy: bool | None = None)
 
     Raises:
         LeavesGraphError: if `x` is a tensor in a graph.
-        DeviceError: if `x` is on a device that this machine or adjoint can not use.
+        DeviceError: if `x` is on a device that this machine or adjoint cannot use.
 
     Example:
         >>> import numpy as np, adjoint as ad

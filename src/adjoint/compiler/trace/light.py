@@ -261,7 +261,7 @@ class Light:
             results[i] = in_form(x, leaves[i])
         for i in range(a):
             if results[i] is None:
-                results[i] = leaves[i]  # nobody reads it; who does finds out
+                results[i] = leaves[i]  # nothing reads it; code that does finds out
         return [*results, *whole]
 
     def _live(self) -> list[bool]:

@@ -8,7 +8,7 @@ MISSING: Any = object()
 
 
 class Refuse(BaseException):
-    """The call can not be recorded. Nothing has happened yet, so the function can run as it is."""
+    """The call cannot be recorded. Nothing has happened yet, so the function can run as it is."""
 
 
 class Again(BaseException):

@@ -101,7 +101,7 @@ class Reads:
     # -- Things from outside --------------------------------------------------------------------------
 
     def pinned(self, thing: Any) -> Any:
-        """What stands for a thing that is known by its identity, which is guarded already or can not change."""
+        """What stands for a thing that is known by its identity, which is guarded already or cannot change."""
         found = self.memo.get(id(thing))
         if found is None:
             found = self.memo[id(thing)] = Outside(thing)

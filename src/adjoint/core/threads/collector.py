@@ -5,7 +5,7 @@ pass and form no cycles, so looking through all of them again and again finds no
 collections rare; young garbage is collected as ever.
 
 The collector's thresholds belong to the whole process. They are set and taken back by callables of C's, put together
-before anything is set, so no interrupt comes between. Whoever meets thresholds that are raised leaves them alone, and
+before anything is set, so no interrupt comes between. A recording that finds thresholds raised leaves them alone, and
 raised ones only are taken back: threads do not end at each other's, and what the user sets meanwhile stays.
 """
 

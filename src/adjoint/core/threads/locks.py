@@ -25,7 +25,9 @@ _taken: list[Any] = []
 
 def _take() -> None:
     forking.append(None)
-    _taken[:] = [lock for lock in ALL if lock.acquire(timeout=5.0)]  # who holds one may wait for who forks
+    _taken[:] = [
+        lock for lock in ALL if lock.acquire(timeout=5.0)
+    ]  # the thread that holds one may wait for the one that forks
 
 
 def _give() -> None:

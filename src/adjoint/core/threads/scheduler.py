@@ -22,7 +22,7 @@ from adjoint.core.threads.failures import SHOWN, Failure
 
 R = TypeVar("R")
 MOST_AHEAD = 8
-FORK_PATIENCE = 30.0  # seconds; who forks waits for what is under way
+FORK_PATIENCE = 30.0  # seconds; a fork waits for tasks that run
 
 
 class Future(PlainFuture[R]):
@@ -164,7 +164,7 @@ class Scheduler:
     Args:
         hold, release: keep others from a thing, and let them; called in the order of the tasks.
         threads: how many workers there are at most.
-        most: so many tasks wait or run; who hands over another one waits for the first of them.
+        most: so many tasks wait or run; a call that hands over another one waits for the first of them.
         stops: whether what depends on a failed task is not run; else it is, and finds out itself.
     """
 

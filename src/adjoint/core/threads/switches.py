@@ -5,7 +5,7 @@ in Python can so end after the mode was set, and an ``__exit__`` before it is ta
 C's, put together while nothing is set yet; inside of them, nothing looks for signals.
 
 A function that sets a mode for itself needs less: it reads what is there, sets the mode inside of ``try``, and sets
-what was there in ``finally``. Tokens would not do: who interrupts when the mode was set has no token yet.
+what was there in ``finally``. Tokens would not do: an interrupt just after the mode was set finds no token yet.
 """
 
 from __future__ import annotations

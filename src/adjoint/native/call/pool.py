@@ -1,14 +1,16 @@
 """The pool of native workers: steps of a plan in parts, on several cores.
 
-A *job* is one function, called once for each of so many parts: ``function(block, numbers of the part)``. Who has a job
-does parts himself, and wakes the workers that are parked; all take the next part that is left, until none is. How a
-step is cut does not depend on the number of workers, and no part reads what another one writes: so neither do results.
+A *job* is one function, called once for each part: ``function(block, numbers of the part)``. The thread that has a job
+computes parts itself, and wakes the workers that sleep. Each takes the next part that is left, until none is. How a
+step is cut does not depend on the number of workers, and no part reads what another one writes. So results are the same
+for any number of workers.
 
-There is one job at a time. Who comes while there is one does his alone, and so does who has no workers: with one
-thread, after a fork, or where this has no futex. A worker looks for work for some microseconds, and then sleeps: it
-announces that, looks once more, and waits for `epoch` to change. Workers are pinned, one to a core, and who wakes them
-leaves the one of his own core asleep: it would wait for him. Where other programs keep a worker from its core, a job
-waits for the part that it has taken; so after such a wait it is done alone for some times, twice as many each time.
+There is one job at a time. A thread that comes while there is one computes its own alone. So does a thread without
+workers: with one thread in all, after a fork, or where there is no futex. A worker looks for work for some
+microseconds, and then sleeps: it announces that, looks once more, and waits for `epoch` to change. Workers are pinned,
+one to a core. The thread that wakes them leaves the worker of its own core asleep: that worker would have to wait for
+the thread. Another program may keep a worker from its core; then the job waits for the part that this worker took.
+After such a wait some jobs are done alone, twice as many each time.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ PARTS = 32  # so many at most
 # After it had to wait long, so many next times it is done alone; and how often that still is so.
 JOB = Layout("job", {"function": "ptr", "count": "i64", "parts": "ptr", "backoff": "i64", "skip": "i64"})
 
-_PATIENCE = 200  # so many times somebody looks again before he sleeps
+_PATIENCE = 200  # so many times a worker looks again before it sleeps
 
 _FAIR = 50_000  # nanoseconds, and half of the time of a job, that its caller may wait for parts that others have
 
@@ -139,11 +141,11 @@ def set_threads(count: int | None) -> None:
 
 
 def ready() -> None:
-    """See to it that there are as many workers as `threads` says, whoever steps are run by."""
+    """See to it that there are as many workers as `threads` says, for the steps of all programs."""
     if not supported():
         return
     wanted, places = threads(), cores()
-    worker = _address() if wanted > 1 else 0  # before the lock: who compiles comes here with that of LLVM
+    worker = _address() if wanted > 1 else 0  # before the lock: a thread that compiles holds LLVM's already
     with _lock:
         if wanted > 1:
             while len(_workers) < wanted:

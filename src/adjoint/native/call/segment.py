@@ -155,7 +155,7 @@ def _params(tasks: Sequence[Task], kernels: Kernels, nested: bool = False) -> li
 
 
 def _parts(split: Split, words: Sequence[int], numbers: Sequence[int]) -> Iterator[np.ndarray]:
-    """What each part of a step is told. How many there are hangs on the step alone, not on the number of threads."""
+    """What each part of a step is told. How many there are depends on the step alone, not on the number of threads."""
     count = min(pool.PARTS, int(split.time // pool.PART), split.length // split.quantum)
     if split.time < pool.LEAST or count < 2:
         return

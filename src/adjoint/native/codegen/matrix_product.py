@@ -5,7 +5,7 @@ vectors of B are loaded and numbers of A broadcast. Tiles of a column of C, and 
 what is left over at the ends are smaller tiles by the same code, the last vector under a mask. Sizes and strides are
 read at run time, so one kernel serves all shapes that are cut alike.
 
-An element of C is one sum along the inner axis, in its order, whatever the tile and whoever computes it.
+An element of C is one sum along the inner axis, in its order, whatever the tile and the thread.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class Group:
 
 
 class Scope:
-    """What fusion knows of the nodes of a segment: their kinds, what they see, and who needs them whole."""
+    """What fusion knows of the nodes of a segment: their kinds, what they see, and which nodes need them whole."""
 
     def __init__(
         self, nodes: Sequence[Node], kinds: dict[Node, str], views: dict[Node, View], outputs: Iterable[Node]

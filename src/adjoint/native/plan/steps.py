@@ -17,7 +17,7 @@ class Step(NamedTuple):
     """One native call: its code, the values that it reads and writes with their offsets, and numbers.
 
     `nodes` are what it computes, in so many nested `loops`; `label` says it in words. `read` and `written` count bytes;
-    `use` is what it does to memory; `inner`, what a loop runs in each turn; `by`, who computes: a kernel, a product of
+    `use` is what it does to memory; `inner`, what a loop runs in each turn; `by`, what computes: a kernel, a product of
     matrices by our own tiles or by BLAS, or a check; `sizes` are a product's rows, columns, and steps of its sums;
     `split`, how it may be cut.
     """

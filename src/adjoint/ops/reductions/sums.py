@@ -58,7 +58,7 @@ def _winners(won: Any, dtype: DType, axis: Axis) -> tuple[Any, Any]:
 
 
 def divided(g: Array, count: Any) -> Array:
-    """``g / count``, in the dtype of `g`, also where that can not hold the count."""
+    """``g / count``, in the dtype of `g`, also where that cannot hold the count."""
     return g / count if g.dtype.char != "e" else (g.astype(np.float32) / count).astype(np.float16)
 
 

@@ -99,7 +99,7 @@ def _widths(pad_width: Any, ndim: int) -> tuple[tuple[int, int], ...]:
         raise TypeError(f"np.pad: widths are whole numbers; got {pad_width!r}")
     widths = tuple((int(a), int(b)) for a, b in np.broadcast_to(pad_width, (ndim, 2)))
     if any(w < 0 for pair in widths for w in pair):
-        raise ArgumentError(f"np.pad: widths can not be negative; got {pad_width!r}. To cut, take a slice")
+        raise ArgumentError(f"np.pad: widths cannot be negative; got {pad_width!r}. To cut, take a slice")
     return widths
 
 

@@ -96,8 +96,8 @@ def _place() -> Any:
 def asynchronous(threads: int | None = None) -> Iterator[None]:
     """A block in which operations on large arrays are handed over, and run on `threads` threads.
 
-    They give tensors at once, whose values are on their way; so do backward passes. Whoever asks for a value (``item``,
-    ``numpy``, ``print``, ``if``) waits for just what it needs. The bits are those of the same program without the
+    They give tensors at once, whose values are on their way; so do backward passes. Asking for a value (``item``,
+    ``numpy``, ``print``, ``if``) waits for just what that needs. The bits are those of the same program without the
     block. Handed over are elementwise functions, reductions and matrix products of 65,536 elements and more, and those
     that use what is on its way; others are carried out at once. The end of the block waits for what is left.
 

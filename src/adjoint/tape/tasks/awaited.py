@@ -1,4 +1,4 @@
-"""Things that a submitted call is at work on: who uses one waits for the call.
+"""Things that a submitted call works on: code that uses one waits for the call.
 
 While it is, a tensor, a leaf or an optimiser is of another class, of the same layout, that differs in one thing: to
 look at what the call may read or write waits. So nothing is slower where nothing is submitted.

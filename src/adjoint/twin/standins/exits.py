@@ -30,7 +30,7 @@ def wrote(x: Any, call: str, depth: int = DEPTH) -> None:
 
 
 def taken(x: Any, call: str, value: Any) -> Any:
-    """What `call` made of the numbers of `x`: if it is text or bytes, whoever reads it gets them back."""
+    """What `call` made of the numbers of `x`: if it is text or bytes, reading it gives the numbers back."""
     wrote(x, call)
     return value
 

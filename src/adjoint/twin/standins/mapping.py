@@ -25,7 +25,7 @@ Maker = Callable[[Resolve], Callable[..., Any]]
 
 
 def _follows(f: Any) -> bool:
-    """Whether `f` may have a twin or a stand-in: classes of users are left to whoever makes them."""
+    """Whether `f` may have a twin or a stand-in: classes of users are resolved where instances are made."""
     return callable(f) and not is_box(f)
 
 

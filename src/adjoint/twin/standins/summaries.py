@@ -51,7 +51,7 @@ def _correlation(x: Any, y: Any, /, **_: Any) -> Any:
 
 
 def _linear_regression(x: Any, y: Any, /, *, proportional: bool = False) -> Any:
-    import statistics  # imported already, by whoever calls this
+    import statistics  # the program that calls this has imported it
 
     y = joined(list(y))
     if proportional:
