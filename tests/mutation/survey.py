@@ -17,7 +17,7 @@ from adjoint.core.op import Op
 from adjoint.native import lower
 from adjoint.testing import walk
 from tests.mutation.mutants import Mutant, functions, lowerings, met, mutants_of, mutants_of_record
-from tests.mutation.walk import checks, failure
+from tests.mutation.walk import checks, failure, lowered
 
 EQUIVALENT = Path(__file__).with_name("equivalent.txt")
 NATIVE = frozenset(path.name for path in Path(str(lower.__file__)).parent.glob("*.py"))  # files that write native code
@@ -125,7 +125,8 @@ def _checks(op: Op) -> list:
 
 @functools.cache
 def _native_checks(op: Op) -> list:
-    return [check for check in _checks(op) if check.name.startswith("test_natively")]
+    """The lowering of `op` alone, in each dtype, and then what compiles its samples."""
+    return lowered(op) + [check for check in _checks(op) if check.name.startswith("test_natively")]
 
 
 @functools.cache

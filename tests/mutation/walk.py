@@ -55,6 +55,17 @@ def checks(entry: Entry) -> list[Check]:
     return sorted(found, key=lambda check: _rank(check.name.partition("[")[0]))
 
 
+def lowered(entry: Entry) -> list[Check]:
+    """The tests of native code that is written for `entry` alone, one for each dtype."""
+    table = import_module("tests.native.lower.test_table")
+    given = [dict(zip(("name", "dtype"), case.values, strict=True)) for case in table.cases()]
+    return [
+        Check(f"test_every_lowering[{one['dtype']}]", lambda one=one: _run(table.test_every_lowering, one, []))
+        for one in given
+        if one["name"] == entry.name
+    ]
+
+
 def _rank(name: str) -> int:
     if name in FIRST:
         return FIRST.index(name) - len(FIRST)

@@ -524,3 +524,15 @@ def test_a_line_in_the_order_of_memory(arranged, order):
 def test_a_reshape_by_the_order_of_memory_is_refused():
     with pytest.raises(ad.ArgumentError, match="'C' or 'F'; got 'A'"):
         np.reshape(ad.tensor(W, requires_grad=True).T, 9, order="A")
+
+
+@pytest.mark.parametrize("chosen", [lambda y: y, lambda y: y[::-1]])
+def test_places_that_are_filled_with_the_same_memory_are_refused(chosen):
+    def program(x):
+        y = x * 1.0
+        np.place(y, y > 0.0, chosen(y))
+        return np.sum(y)
+
+    for derived in (ad.grad, ad.vmap, lambda f: lambda x: ad.jvp(f, (x,), (x,))):
+        with pytest.raises(ad.InPlaceError, match=r"np.place\(arr, mask, vals.copy\(\)\)"):
+            derived(program)(np.array([[1.0, -2.0, 3.0]]))

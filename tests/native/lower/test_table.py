@@ -23,7 +23,8 @@ def values(dtype, seed=0):
         return rng.random(40) < 0.5
     if dtype.kind in "iu":
         info = np.iinfo(dtype)
-        return np.concatenate([rng.integers(info.min, info.max, 38, dtype), np.array([info.min, info.max], dtype)])
+        chosen = [info.min, info.max, 0, 1, 2, 3, *([-1, -2] if info.min else [])]
+        return np.concatenate([rng.integers(info.min, info.max, 32, dtype), np.array(chosen, dtype)])
     size = {8: 9, 4: 5, 2: 3}[dtype.itemsize]
     with np.errstate(over="ignore"):
         return np.concatenate([SPECIAL, rng.normal(size=30) * 3, np.exp(rng.normal(size=30) * size)]).astype(dtype)

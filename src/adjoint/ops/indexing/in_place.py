@@ -9,7 +9,8 @@ import numpy as np
 from adjoint.core.backend import as_beside
 from adjoint.core.box import Box, varies
 from adjoint.core.constructors import in_place
-from adjoint.core.errors import ArgumentError, BatchedValueError, LeavesGraphError, ShapeError
+from adjoint.core.errors import ArgumentError, BatchedValueError, InPlaceError, LeavesGraphError, ShapeError
+from adjoint.core.memory import shows
 from adjoint.core.op import call
 from adjoint.core.registry import REDUCTIONS
 from adjoint.core.types import Array, Index
@@ -84,6 +85,11 @@ def put(a: Array, ind: Any, v: Array, mode: Any = "raise") -> None:
 def place(arr: Array, mask: Array, vals: Any) -> None:
     _target(arr, "place")
     _fits(vals, arr, "safe", "place")
+    if vals is arr or shows(vals, arr):
+        raise InPlaceError(
+            "np.place: vals is memory that is written, and NumPy reads there what it has just written; pass a copy: "
+            "np.place(arr, mask, vals.copy())"
+        )
     arr = _with_an_axis(arr)
     at = np.nonzero(np.reshape(mask, arr.shape))
     if not np.size(vals) and at[0].size:
