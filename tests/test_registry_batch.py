@@ -11,7 +11,7 @@ from adjoint.core.op import rule_of as rule_of_gradient
 from adjoint.core.registry import ENTRIES
 from adjoint.core.trees import flatten
 from adjoint.testing import walk
-from adjoint.testing.cases import cases, writes
+from adjoint.testing.cases import cases, outputs, writes
 from adjoint.testing.walk_batch import check_derivatives, check_values, stacks
 from tests.foreign import foreign
 
@@ -29,6 +29,25 @@ def test_vmap_is_a_loop(entry):
 def test_vmap_and_derivatives_nest(entry):
     for stack in stacks(entry)[:2]:
         check_derivatives(stack, np.random.default_rng(0))
+
+
+# What gives as many numbers as its values say, numbers of a kind that they say, or is refused for other values.
+BY_VALUES = (
+    """cholesky_solved eigvals geomspace lstsq matrix_root poly polydiv polymul real_if_close roots trim_zeros"""
+)
+
+
+@every_entry
+def test_vmap_of_no_samples_gives_none_of_their_shape(entry):
+    for stack in stacks(entry, 1) if entry.name not in BY_VALUES.split() else ():
+        (point,) = stack.points
+        none = [np.empty((0, *np.shape(a)), np.asarray(a).dtype) for a in point]
+        try:
+            found = outputs(ad.vmap(stack.case.f)(*none))
+        except ad.BatchedValueError:  # it is called for one sample after another: refused
+            continue
+        wanted = [(0, *x.shape) for x in outputs(stack.case.f(*point))]
+        assert [x.shape for x in found] == wanted
 
 
 def indices(entry):

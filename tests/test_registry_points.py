@@ -160,19 +160,6 @@ def test_a_complex_value_in_a_real_array_is_its_real_part(entry):
         np.testing.assert_allclose(found, expected)
 
 
-NO_SAMPLES = {
-    "reshape": lambda x: np.reshape(x, (-1, 2)),
-    "copy": lambda x: x.copy("K"),
-    "astype": lambda x: x.astype("f4"),
-}
-
-
-@pytest.mark.parametrize("entry", [operation(name) for name in NO_SAMPLES], ids=lambda e: e.name)
-def test_vmap_of_no_samples_has_their_shape(entry):
-    assert ad.vmap(NO_SAMPLES[entry.name])(np.empty((0, 2, 3, 2))).shape[0] == 0
-    assert ad.vmap(NO_SAMPLES[entry.name])(np.empty((0, 3, 2))).shape == (0, 3, 2)
-
-
 @pytest.mark.parametrize("entry", [operation("symmetric_eigen"), operation("thin_svd")], ids=lambda e: e.name)
 def test_vectors_of_equal_values_have_no_slopes(entry):
     """And no warning of a division by 0 is given."""

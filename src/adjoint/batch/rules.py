@@ -17,6 +17,7 @@ same for all (`stacked` says which), and gives the stacked result. Most follow f
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,20 @@ _DEFAULT = {"argsort": -1, "argpartition": -1}
 
 def stacked_result(op: Op, args: Sequence[Array], settings: Settings, stacked: tuple[bool, ...], n: int) -> Array:
     """The results of `op` for `n` samples, stacked along a first axis."""
-    return rule_of(op)(op, args, settings, stacked, n)
+    rule = rule_of(op)
+    return rule(op, args, settings, stacked, n) if n else _of_none(rule, op, args, settings, stacked)
+
+
+def _of_none(rule: Rule, op: Op, args: Sequence[Array], settings: Settings, stacked: tuple[bool, ...]) -> Array:
+    """Without samples: what the rule gives; where it finds no lengths, none of the results for a sample of zeros."""
+    out: Any = ()
+    with suppress(ValueError, IndexError, ArithmeticError):
+        out = rule(op, args, settings, stacked, 0)
+    if isinstance(out, tuple) and not out:
+        one = [np.zeros(np.shape(x)[1:], x.dtype) if s else x for x, s in zip(args, stacked, strict=True)]
+        out = apply(op, one, settings)
+        return tuple(x[None][:0] for x in out) if isinstance(out, tuple) else out[None][:0]
+    return out
 
 
 def rule_of(op: Op) -> Rule:
