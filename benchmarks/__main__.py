@@ -30,6 +30,7 @@ NAMES = (
     "native",
     "compile",
     "ready",
+    "dispatch",
     "checkpoint",
     "memory",
     "growth",
