@@ -85,8 +85,8 @@ def compile(
         Of an expression, the same expression: its values, gradients, Hessians and Jacobians are native from then on.
 
     What `f` asks of values (``if t > 0``, ``float(t)``) is asked again at each call; on another answer another way
-    through `f` is recorded. What Python has to do at each call (prints, appends to lists) makes `f` run as it is;
-    ``explain()`` says so.
+    through `f` is recorded. A ``while`` that ends where values say is one way for all numbers of turns. What Python has
+    to do at each call (prints, appends to lists) makes `f` run as it is; ``explain()`` says so.
 
     Example:
         >>> import numpy as np, adjoint as ad

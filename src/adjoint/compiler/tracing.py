@@ -277,7 +277,7 @@ def _recorded(
     with recording(silent=True, in_place_of_calls=True) as notes, np.errstate(all="ignore"):
         arguments = Arguments(leaves, varies)
         door = Door(Inputs(arguments, Guards()), paths, known, notes)
-        door.loops = loops
+        door.loops, loops.visits = loops, {}
         try:
             assembly = Assembly(door, door.run(f, args, kwargs))
             inputs, found = door.inputs, assembly.found

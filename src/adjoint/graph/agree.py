@@ -69,6 +69,11 @@ class Template:
         self._numbers: dict[Node, dict[int, tuple[int, ...]]] = {}
         self._constants: dict[tuple[Node, int], dict[int, Any]] = {}
 
+    @property
+    def differs(self) -> bool:
+        """Whether a turn has other numbers than the first."""
+        return bool(self._numbers or self._constants)
+
     def agrees(self, outputs: Sequence[Node], carried: Sequence[Node]) -> bool:
         """Whether one more turn, with these results of these inputs, is like the first."""
         if len(outputs) != len(self.outputs) or len(carried) != len(self.carried):

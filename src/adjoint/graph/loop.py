@@ -3,6 +3,10 @@
 A body takes, in this order: what is *carried* from turn to turn, *slices* of arrays that are only read, *windows* of
 arrays that it writes by turn (`buffers`), and what is the same in each turn. It gives the next carried values, the new
 contents of those windows that it writes, a row for each *stack*, and values of which only the last turn's is wanted.
+
+A loop may end where a condition says. Its body then gives one more value, the last: whether this turn takes place. If
+not, the turn is dropped, and the loop is over; so it may have no turns. The loop gives one more result, how many turns
+there were. What goes back through it is a loop that is told how many turns it has, by its last argument.
 """
 
 from __future__ import annotations
@@ -18,15 +22,18 @@ from adjoint.graph.node import Node
 
 
 class Window(NamedTuple):
-    """A row of an array, or `width` rows, which begin at ``start + step * turn``."""
+    """A row of an array, or `width` rows, which begin at ``start + step * turn``.
+
+    In a loop that is told how many turns it has, a `start` below 0 counts from that number.
+    """
 
     start: int
     step: int
     width: int | None = None
 
-    def at(self, turn: int) -> int | slice:
-        """The index of it in this turn."""
-        first = self.start + self.step * turn
+    def at(self, turn: int, turns: int = 0) -> int | slice:
+        """The index of it in this turn, of so many `turns`."""
+        first = self.start + self.step * turn + (turns if self.start < 0 else 0)
         return first if self.width is None else slice(first, first + self.width)
 
     def shape(self, whole: tuple[int, ...]) -> tuple[int, ...]:
@@ -52,7 +59,7 @@ class Loop:
 
     Attributes:
         body: the program of one turn.
-        count: how many turns there are.
+        count: how many turns there are, or may be at most.
         carried: how many values go from turn to turn.
         slices: a window for each array that is read by turn.
         buffers: how many arrays are written by turn.
@@ -64,11 +71,13 @@ class Loop:
         samples: a value for each input of the body, where it is known.
         site: the loop of the user's that it is, if it is one.
         abreast: how many turns of that loop one of its turns is.
+        ends: ``"by a condition"``; or ``"when told"``, if the number of turns is its last argument; else empty.
+        room: of a loop that ends by a condition: for how many turns there is room in stacks, if it gets any.
     """
 
     __slots__ = (
         *("abreast", "backwards", "body", "buffers", "carried", "count", "native", "places", "reverse", "samples"),
-        *("site", "slices", "stacks"),
+        *("ends", "room", "site", "slices", "stacks"),
     )
 
     def __init__(
@@ -83,6 +92,17 @@ class Loop:
         self.samples: Sequence[Any] = ()
         self.site: Any = None
         self.abreast = 1
+        self.ends = ""
+        self.room = 0
+
+    @property
+    def asks(self) -> bool:
+        """Whether it ends by a condition."""
+        return self.ends == "by a condition"
+
+    def turns(self, xs: Sequence[Any]) -> int:
+        """How many turns there are at most, for these arguments."""
+        return min(self.count, int(xs[-1])) if self.ends == "when told" else self.count
 
     @property
     def written(self) -> list[Place]:
@@ -101,9 +121,13 @@ class Loop:
         first, last = self.first_row, self.first_row + self.stacks
         stacked = [((self.count, *node.shape), node.dtype) for node in outputs[first:last]]
         single = [[(node.shape, node.dtype) for node in nodes] for nodes in (outputs[: self.carried], outputs[last:])]
+        if self.asks:
+            single[1] = [((), np.dtype(np.int64))]
         return [*single[0], *buffers, *stacked, *single[1]]
 
     def __repr__(self) -> str:
+        if self.ends:
+            return f"<loop that ends {self.ends}, of {len(self.body)} nodes>"
         return f"<loop: {self.count} turns of {len(self.body)} nodes>"
 
 
@@ -116,25 +140,30 @@ def repeated(*xs: Any, loop: Loop) -> tuple[Any, ...]:
         loop: what is run.
 
     Returns:
-        The last carried values, the written arrays, the stacks, and the last turn's other values.
+        The last carried values, the written arrays, the stacks, and the last turn's other values; of a loop that ends
+        by a condition, how many turns there were.
     """
     counts = loop.carried, len(loop.slices), loop.buffers
     a, b, c = counts[0], sum(counts[:2]), sum(counts)
     state, read, fixed = list(xs[:a]), xs[a:b], xs[c:]
     buffers = [np.array(x) for x in xs[b:c]]
     first, last = loop.first_row, loop.first_row + loop.stacks
-    stacks = [np.empty((loop.count, *n.shape), n.dtype) for n in loop.body.outputs[first:last]]
-    given: list[Any] = []
-    for turn in range(loop.count):
-        rows = [x[window.at(turn)] for x, window in zip(read, loop.slices, strict=True)]
+    new = np.zeros if loop.ends else np.empty
+    stacks = [new((loop.count, *n.shape), n.dtype) for n in loop.body.outputs[first:last]]
+    given, turns = list[Any](), loop.turns(xs)
+    for turn in range(turns):
+        rows = [x[window.at(turn, turns * bool(loop.ends))] for x, window in zip(read, loop.slices, strict=True)]
         shown = [buffers[p.buffer][p.window.at(turn)].copy() for p in loop.places]
         given = loop.body.run([*state, *rows, *shown, *fixed])
+        if loop.asks and not given[-1]:
+            turns = turn
+            break
         state = given[:a]
         for place, value in zip(loop.written, given[a:first], strict=True):
             buffers[place.buffer][place.window.at(turn)] = value
         for k, (stack, value) in enumerate(zip(stacks, given[first:last], strict=True), loop.backwards - loop.stacks):
-            stack[turn if k < 0 else -1 - turn] = value
-    return (*state, *buffers, *stacks, *given[last:])
+            stack[turn if k < 0 else turns - 1 - turn] = value
+    return (*state, *buffers, *stacks, *([np.int64(turns)] if loop.asks else given[last:]))
 
 
 def _rule(g: Any, xs: Any, out: Any, loop: Loop, needs: Any) -> list[Any]:

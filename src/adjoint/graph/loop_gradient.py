@@ -81,7 +81,7 @@ class Reverse(NamedTuple):
             LoopError: if the pass through the turns, one by one, would not give the same.
         """
         a, b = loop.carried, loop.carried + len(loop.slices)
-        g = [_unless_zero(bare(c)) for c in g]
+        g = [_unless_zero(bare(c)) for c in g[: a + loop.stacks]]
         there = [i for i, c in enumerate(g) if c is not None]
         reverse, left = self, out
         if not {*there} <= {*reverse.alive} or not {*needs} <= {*reverse.needs}:
@@ -92,13 +92,15 @@ class Reverse(NamedTuple):
         def seed(i: int) -> Any:
             if i < len(g) and g[i] is not None:
                 return g[i]
-            return np.zeros(outputs[i].shape if i < a else (loop.count, *outputs[i].shape), outputs[i].dtype)
+            return np.zeros(outputs[i].shape if i < a else (reverse.loop.count, *outputs[i].shape), outputs[i].dtype)
 
         args = [seed(i) for i in reverse.carried]
         args += [np.zeros(kinds[i].shape, kinds[i].dtype) for i in reverse.fixed]
         args += [left[k] if k >= 0 else xs[~k] for k in reverse.kept]
         args += [seed(i) for i in reverse.alive if i >= a]
         args += [xs[i] for i in reverse.given]
+        if loop.ends:
+            args.append(bare(left[-1] if loop.asks else xs[-1]))
         found = run(reverse.loop, args)
         cotangents: list[Any] = [None] * len(xs)
         for i, products in reverse.products.items():
@@ -106,7 +108,9 @@ class Reverse(NamedTuple):
             each = [np.matmul(np.transpose(x), y) for x, y in pairs]
             cotangents[i] = functools.reduce(np.add, each)
         for i, c in zip([*reverse.carried, *reverse.fixed, *reverse.rows], found, strict=False):
-            cotangents[i] = c if not a <= i < b else _spread(c, loop.slices[i - a], loop.count, xs[i])
+            cotangents[i] = (
+                c if not a <= i < b else _spread(c, loop.slices[i - a], reverse.loop.count, xs[i], loop.ends)
+            )
         if reverse.careful and any(
             bool(np.any(np.isnan(c))) for i, c in enumerate(cotangents) if c is not None and i in needs
         ):
@@ -125,7 +129,8 @@ def run(loop: Loop, args: Sequence[Any]) -> list[Any]:
     needs = tuple([i for i, x in enumerate(args) if _varies(x)])
     reverse = reversed_loop(loop, needs, range(count))
     reverse.forward.reverse = reverse
-    return list(apply(LOOP, args, {"loop": reverse.forward}))[:count]
+    found = list(apply(LOOP, args, {"loop": reverse.forward}))
+    return [*found[:count], *(found[-1:] if loop.asks else ())]
 
 
 def _varies(x: Any) -> bool:
@@ -147,15 +152,23 @@ def unrolled(loop: Loop, args: Sequence[Any]) -> list[Any]:
     a, b = loop.carried, loop.carried + len(loop.slices)
     state, read, fixed = list(args[:a]), args[a:b], args[b:]
     stacks: list[list[Any]] = [[] for _ in range(loop.stacks)]
-    for turn in range(loop.count):
-        rows = [x[window.at(turn)] for x, window in zip(read, loop.slices, strict=True)]
+    turns = loop.turns(args)
+    for turn in range(turns):
+        rows = [x[window.at(turn, turns * bool(loop.ends))] for x, window in zip(read, loop.slices, strict=True)]
         found = loop.body.schedule.interpreted([*state, *rows, *fixed])
         assert found is not None
+        if loop.asks and not found.pop():
+            turns = turn
+            break
         state = found[:a]
         for stack, value in zip(stacks, found[a:], strict=True):
             stack.append(value)
-    ahead = loop.stacks - loop.backwards
-    return [*state, *(np.stack(s if k < ahead else s[::-1]) for k, s in enumerate(stacks))]
+    ahead, kinds = loop.stacks - loop.backwards, loop.body.outputs[a:]
+    more = [
+        np.zeros((loop.count - turns if loop.ends else 0, *kinds[k].shape), kinds[k].dtype) for k in range(len(stacks))
+    ]
+    whole = [[*(s if k < ahead else s[::-1]), *more[k]] for k, s in enumerate(stacks)]
+    return [*state, *map(np.stack, whole), *([np.int64(turns)] if loop.asks else ())]
 
 
 def _reached(loop: Loop, needs: Sequence[int], outputs: Sequence[int]) -> tuple[list[int], list[int]]:
@@ -289,8 +302,12 @@ def reversed_loop(loop: Loop, needs: Sequence[int], outputs: Sequence[int]) -> R
     whole = Graph([*inputs, *seeds.values()], [*body.outputs, *cotangents.values()]).rewritten(EXACT).outputs
     values = whole[: len(body.outputs)]
     cotangents = dict(zip(cotangents, whole[len(values) :], strict=True))
+    values, asked = (values[:-1], values[-1:]) if loop.asks else (values, ())
     carried = [i for i in alive if i < a]
     rows, factors = [i for i in varying if a <= i < b], {i: _products(cotangents[i]) for i in varying if i >= b}
+    if loop.ends:  # what is read from the end comes first: its cotangents are written as turns go
+        rows.sort(key=lambda i: loop.slices[i - a] == LATEST)
+        factors = {i: [] if turned else each for i, each in factors.items()}
     fixed = [i for i, pairs in factors.items() if not pairs]
     pairs = [(i, *pair) for i, each in factors.items() for pair in each]
     totals = [placeholder("sum", inputs[i].shape, inputs[i].dtype) for i in fixed]
@@ -302,17 +319,9 @@ def reversed_loop(loop: Loop, needs: Sequence[int], outputs: Sequence[int]) -> R
     read, given = (tuple([i for i in span if inputs[i] in used]) for span in (range(a, b), range(b, len(inputs))))
     others = {inputs[i] for i in (*read, *given)}
     kept = sorted(used - others, key=lambda node: node.number)
-    forward = Loop(Graph(inputs, [*values, *kept], name="body"), loop.count, a, loop.slices, 0, (),
-                   loop.stacks + len(kept))  # fmt: skip
-    forward.backwards = forward.stacks if turned else 0
-    forward.samples, forward.site, forward.abreast = loop.samples, loop.site, loop.abreast
-
-    where = {node: Stack(True, len(values) + k) for k, node in enumerate(kept)}
-    later = list(dict.fromkeys(node for node in results[own:] if node not in where))
-    stack_of = where | {node: Stack(False, own + k) for k, node in enumerate(later)}
-    products: dict[int, list[tuple[Stack, Stack]]] = {}
-    for i, x, y in pairs:
-        products.setdefault(i, []).append((stack_of[x], stack_of[y]))
+    forward = _keeping(loop, Graph(inputs, [*values, *kept, *asked], name="body"), len(kept))
+    count = forward.count
+    later, products = _stacks_of(pairs, results[own:], {n: len(values) + k for k, n in enumerate(kept)}, own)
     results = [*results[:own], *later]
     sources = [*kept, *(inputs[i] for i in read)]
     made = {node: placeholder("kept", node.shape, node.dtype) for node in (*sources, *(inputs[i] for i in given))}
@@ -321,13 +330,16 @@ def reversed_loop(loop: Loop, needs: Sequence[int], outputs: Sequence[int]) -> R
             made[node] = with_args(node, tuple([made.get(arg, arg) for arg in node.args]))
     stacks = [i for i in alive if i >= a]
     takes = [*(seeds[i] for i in carried), *totals, *(made[node] for node in sources), *(seeds[i] for i in stacks),
-             *(made[inputs[i]] for i in given)]  # fmt: skip
-    from_end = Window(loop.count - 1, -1)
-    stack = LATEST if turned else from_end
-    windows = [stack] * len(kept) + [_turned(loop.slices[i - a], loop.count) for i in read] + [stack] * len(stacks)
+             *(made[inputs[i]] for i in given),
+             *([placeholder("turns", (), np.dtype(np.int64))] if loop.ends else ())]  # fmt: skip
+    stack = LATEST if turned else Window(-1 if loop.ends else count - 1, -1)  # from the end
+    windows = [stack] * len(kept)
+    windows += [_turned(loop.slices[i - a], count, loop.ends) for i in read] + [stack] * len(stacks)
     gives = [made.get(node, node) for node in results]
-    back = Loop(Graph(takes, gives, name="body"), loop.count, len(carried) + len(fixed), windows, 0, (),
-                len(rows) + len(later), len(rows) + len(later))  # fmt: skip
+    ahead = sum(bool(loop.ends) and loop.slices[i - a] != LATEST for i in rows)
+    back = Loop(Graph(takes, gives, name="body"), count, len(carried) + len(fixed), windows, 0, (),
+                len(rows) + len(later), len(rows) + len(later) - ahead)  # fmt: skip
+    back.ends = "when told" if loop.ends else ""
     back.site, back.abreast = loop.site, loop.abreast
     known = {made[node]: value for node, value in zip(inputs, loop.samples, strict=True) if node in made}
     back.samples = [known.get(node, np.ones(node.shape, node.dtype)[()]) for node in takes]
@@ -336,8 +348,33 @@ def reversed_loop(loop: Loop, needs: Sequence[int], outputs: Sequence[int]) -> R
     return Reverse(forward, back, tuple(needs), alive, carried, fixed, rows, products, numbers, list(given), careful)
 
 
-def _turned(window: Window, count: int) -> Window:
+def _keeping(loop: Loop, body: Graph, kept: int) -> Loop:
+    """`loop` with a body that keeps so many values more."""
+    count = loop.room if loop.asks else loop.count
+    made = Loop(body, count, loop.carried, loop.slices, 0, (), loop.stacks + kept)
+    made.ends, made.room = loop.ends, count
+    made.backwards = made.stacks if loop.backwards else 0
+    made.samples, made.site, made.abreast = loop.samples, loop.site, loop.abreast
+    return made
+
+
+def _stacks_of(
+    pairs: Sequence[tuple[int, Node, Node]], factors: Sequence[Node], kept: dict[Node, int], own: int
+) -> tuple[list[Node], dict[int, list[tuple[Stack, Stack]]]]:
+    """The factors of products that the loop which goes back keeps, after its `own` results; and all products."""
+    later = list(dict.fromkeys(node for node in factors if node not in kept))
+    stack_of = {node: Stack(True, k) for node, k in kept.items()}
+    stack_of |= {node: Stack(False, own + k) for k, node in enumerate(later)}
+    products: dict[int, list[tuple[Stack, Stack]]] = {}
+    for i, x, y in pairs:
+        products.setdefault(i, []).append((stack_of[x], stack_of[y]))
+    return later, products
+
+
+def _turned(window: Window, count: int, ends: str) -> Window:
     """The same rows from the last turn on."""
+    if ends:
+        return LATEST if window.start < 0 else Window(-1, -1)
     return Window(window.start + window.step * (count - 1), -window.step)
 
 
@@ -354,9 +391,9 @@ def _unless_zero(c: Any) -> Any:
     return None if c is None or (isinstance(c, np.ndarray | np.generic) and not np.any(c)) else c
 
 
-def _spread(c: Any, window: Window, count: int, x: Any) -> Any:
+def _spread(c: Any, window: Window, count: int, x: Any, ends: str) -> Any:
     """The cotangent of an array of which each turn reads a row."""
-    if np.shape(x)[0] == count and window == LATEST:
+    if ends or (np.shape(x)[0] == count and window == LATEST):  # one that ends reads stacks alone, in their order
         return c
     if np.shape(x)[0] == count and window == Window(count - 1, -1):
         return c[::-1]

@@ -219,7 +219,9 @@ class _Writer(Matching, ast.NodeTransformer):
         if marks is None:
             return ast.While(self.test(node.test), self.block(node.body), self.otherwise(node.orelse))
         begin, turn, end = marks
-        loop = ast.While(self.test(node.test), [*turn, *self.block(node.body)], [])
+        over = ast.If(ast.UnaryOp(ast.Not(), self.test(node.test)), [ast.Break()], [])  # it is asked within a turn
+        ast.copy_location(over, node.test)
+        loop = ast.While(ast.Constant(True), [*turn, over, *self.block(node.body)], [])
         return [ast.Expr(begin(ast.Constant(None))), loop, *end]
 
     def visit_If(self, node: ast.If) -> ast.stmt:

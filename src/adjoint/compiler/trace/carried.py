@@ -101,8 +101,8 @@ def bottom_of(x: Any) -> Any:
 
 def symbol(value: Any, name: str) -> Any:
     """A new input of the recording."""
-    if type(value) is float:
-        node = placeholder(name, (), np.dtype(float))
+    if type(value) in (int, float):
+        node = placeholder(name, (), np.dtype(type(value)))
         return symbol_of(value, call(as_python_op, (node,), {}, (), node.dtype))
     return Symbol.of((value, placeholder(name, value.shape, value.dtype)), LEVEL)
 

@@ -70,9 +70,7 @@ class Light:
         """What the names are at the beginning of a turn."""
         door, turns = self.door, self.turns
         held = [space[name] for name in turns.names]
-        leaves: list[Any] = []
-        shape = [flat(v, leaves) if name not in turns.targets else Same(v)
-                 for name, v in zip(turns.names, held, strict=True)]  # fmt: skip
+        shape, leaves = self._flattened(space)
         if self.template is None:
             if any(type(v) in (list, dict) and sys.getrefcount(v) > ALONE for v in held if not is_empty(v)):
                 raise self.off("a list is seen in two ways")
@@ -91,21 +89,31 @@ class Light:
         made = [full(each, fresh) for each in shape]
         return [v if name in turns.targets else new for name, v, new in zip(turns.names, held, made, strict=True)]
 
+    def _flattened(self, space: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+        """The structure of the names' values, and the arrays in them."""
+        leaves: list[Any] = []
+        targets = self.turns.targets
+        shape = [flat(space[name], leaves) if name not in targets else Same(None) for name in self.turns.names]
+        return shape, leaves
+
     def _input(self, x: Any, name: str = "turn") -> Any:
         value = bottom(x)
         if value is None:
             raise self.off("it uses an array of another kind")
         made = symbol(value, name)
-        self.door.loops.owners[base(made).number] = self.turns.site
+        self.own(made)
         return made
+
+    def own(self, made: Any) -> None:
+        """Note that an input means something in these turns alone."""
+        self.door.loops.owners[base(made).number] = self.turns.site
 
     def close(self, space: dict[str, Any]) -> None:
         """A turn is over: it is held against the first."""
-        notes, names = self.door.notes, self.turns.names
+        notes = self.door.notes
         if self.door.light is not self:
             raise self.off("a loop within it ends in another way")
-        leaves: list[Any] = []
-        shape = [flat(space[name], leaves) if name not in self.turns.targets else Same(None) for name in names]
+        shape, leaves = self._flattened(space)
         asked = notes.guards[self.guards :]
         del notes.guards[self.guards :]
         if len(notes.draws) != self.draws:
@@ -158,7 +166,7 @@ class Light:
         if isinstance(x, Symbol):
             node = x.layers[1]
             earlier = self.since < node.number <= self.begun and node.kind != "constant"
-            if earlier and all(node is not own for _, _, own in self._entered.values()):
+            if earlier and all(node is not own for _, _, own in self._entered.values()) and not self._is_same(node):
                 raise self.off("a value of an earlier turn is used")
             if node not in self.boxes and node.kind != "constant":
                 new = node.kind == "input" and node.number not in self.door.loops.owners
@@ -175,6 +183,20 @@ class Light:
             found = self._entered[id(x)] = x, made, made.layers[1]
             self.boxes[base(made)] = x
         return found[1]
+
+    def _is_same(self, node: Node) -> bool:
+        """Whether a node that an earlier turn made is of nothing that belongs to a turn: then each turn makes it."""
+        pending, met = [node], {node}
+        while pending:
+            node = pending.pop()
+            if node.number <= self.since:
+                continue
+            if not node.args and node.number in self.door.loops.owners and node not in self.boxes:
+                return False
+            new = [arg for arg in node.args if arg not in met]
+            met.update(new)
+            pending += new
+        return True
 
     # -- The end ----------------------------------------------------------------------------------------
 
@@ -285,7 +307,7 @@ class Light:
 
     def differ(self, why: str) -> Again:
         """What to raise where the turn that has ended is not like the first."""
-        breaks = self.door.loops.breaks.setdefault(self.turns.site, set())
+        breaks = self.door.loops.breaks.setdefault(self.turns.key, set())
         breaks.add(self.turns.at - 1)
         if len(breaks) > BREAKS:
             return self.off(why)

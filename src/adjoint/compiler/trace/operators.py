@@ -49,7 +49,7 @@ class Operators(Containers):
             if isinstance(a, Closed) or isinstance(b, Closed) or self.is_made(a) or self.is_made(b):
                 return self._dunder(name, a, b)
             if (type(a) is Number or type(b) is Number) and _are_numbers(a, b):
-                return self._of_numbers(name, a, b)
+                return self._of_numbers(name, self.now(a), self.now(b))
             found = self.native(_function(name), (self.val(a), self.val(b)), {})
             if name in _RAISING and is_python(a) and is_python(b):
                 self.is_finite(name, found)

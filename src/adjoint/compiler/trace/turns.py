@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from adjoint.compiler.trace.ending import Ending
 from adjoint.compiler.trace.light import FEWEST, Light
 from adjoint.compiler.trace.outside import Again
 from adjoint.graph import roll
@@ -25,6 +26,7 @@ from adjoint.tape.tensor import Tensor
 if TYPE_CHECKING:
     from adjoint.compiler.trace.door import Door
 
+SPENT = 20  # recordings that may end for loops that end by a value
 INNER = 2000  # operations of a loop within another one, which is not one itself
 
 
@@ -34,6 +36,11 @@ class Known:
     def __init__(self) -> None:
         self.off: dict[Any, str] = {}
         self.breaks: dict[Any, set[int]] = {}
+        self.asking: set[Any] = set()  # the loops whose turns ask for values, and may end by one
+        self.fixed: dict[Any, str] = {}  # those whose number of turns is part of the program
+        self.promoted: dict[Any, set[str]] = {}  # their names that have Python's numbers, which change
+        self.spent = 0  # recordings that ended for one of these
+        self.visits: dict[Any, int] = {}
         self.owners: dict[int, Any] = {}  # the loops of inputs that mean something in their turns alone
         self.spans: list[tuple[int, int, Any]] = []  # the numbers of nodes that turns made, which have ended
         self.ended = False  # whether no turn is recorded for itself any more
@@ -86,6 +93,8 @@ def _described(node: Node) -> str:
     body = len([n for n in in_order(loop.body.outputs) if n.args])
     counts = {"carried": loop.carried, "read by turn": len(loop.slices), "kept of every turn": loop.stacks}
     size = f"{loop.count * loop.abreast} turns of {-(-body // loop.abreast)} operations"
+    if loop.ends:
+        size = f"turns of {body} operations, which end {loop.ends},"
     several = f", {loop.abreast} at a time" if loop.abreast > 1 else ""
     flows = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
     return f"{size} are one loop{several}: {flows}   {users_line(node) or ''}".rstrip()
@@ -124,9 +133,13 @@ class Turns:
         self.door, self.each, self.site = door, each, site
         self.names, self.targets, self.live, self.lists = names, frozenset(targets), frozenset(live), lists
         self.length = length
+        self.key = site
+        if each is None:
+            self.key = site, door.loops.visits.get(site, 0)
+            door.loops.visits[site] = self.key[1] + 1
         self.at, self.values = -1, list[Any]()
         self.light: Light | None = None
-        self.breaks = door.loops.breaks.get(site, frozenset())
+        self.breaks = door.loops.breaks.get(self.key, frozenset())
         self.size, self._before, self._begun = 0, 0, -1
 
     def __iter__(self) -> Iterator[Any]:
@@ -148,10 +161,13 @@ class Turns:
         if at == 1:
             self.size = now - self._before
         self._before = now
-        if at == 0 or self.site in door.loops.off or at in self.breaks or not self._worth(at):
+        if self._may_end and self._asks(at):
+            if at in self.breaks:
+                return
+        elif at == 0 or self.site in door.loops.off or at in self.breaks or not self._worth(at):
             return
         if door.light is None:
-            self.light = door.light = Light(self, at)
+            self.light = door.light = (Ending if self._may_end else Light)(self, at)
         elif self.length is None or self.length * self.size > INNER:
             raise door.light.off("a loop is in it")
 
@@ -164,7 +180,7 @@ class Turns:
             return False
         space = sys._getframe(1).f_locals
         if light.template is None and self.at == light.first:
-            if not all(name in space for name in self.names):
+            if type(light) is Light and not all(name in space for name in self.names):
                 raise light.off("a name has no value when a turn begins")
         else:
             light.close(space)
@@ -173,6 +189,26 @@ class Turns:
                 return bool(self.names)
         self.values = light.open(space)
         return bool(self.names)
+
+    @property
+    def _may_end(self) -> bool:
+        """Whether the loop may end by a value."""
+        loops = self.door.loops
+        known = self.site in loops.fixed or self.site in loops.off
+        return self.each is None and not known and loops.spent < SPENT
+
+    def _asks(self, at: int) -> bool:
+        """Whether its turns ask for values; its first turn says so, and then the recording begins again."""
+        loops, count = self.door.loops, len(self.door.notes.guards)
+        if at == 0:
+            self._guards = count
+        elif at == 1 and self.site not in loops.asking:
+            if count == self._guards or self.door.light is not None:
+                loops.fixed[self.site] = "no value says where it ends"
+            else:
+                loops.asking.add(self.site)
+                raise Again()
+        return self.site in loops.asking
 
     def _worth(self, at: int) -> bool:
         after = min((turn for turn in self.breaks if turn > at), default=None)
@@ -189,6 +225,9 @@ class Turns:
             self.light = self.door.light = None
             return False
         space = sys._getframe(1).f_locals
+        if isinstance(self.light, Ending):
+            self.values, self.light = self.light.ended(space), None
+            return bool(self.names)
         self.at += 1
         self.light.close(space)
         self.values, self.light = self.light.finish(space), None

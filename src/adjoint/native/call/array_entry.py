@@ -126,10 +126,14 @@ def by_ctypes(words: Table) -> Callable[..., Any]:
         try:
             block = table_of(program.block, len(args) + len(results))
             block[:] = [a.ctypes.data for a in (*args, *results)]
-            for k in range(program.steps):
+            k = 0
+            while k < program.steps:
                 step = STEP.at(program.table + k * STEP.size)
+                k += 1
                 if step.kernel:
                     call(step.kernel)(program.block, step.numbers)
+                elif step.numbers and table_of(step.numbers, 1)[0]:
+                    k -= 2
                 if flag[0]:
                     return None
         finally:

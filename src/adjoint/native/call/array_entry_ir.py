@@ -208,6 +208,18 @@ pause.ask:
   br i1 %%stop, label %%stopped, label %%pause.go
 
 pause.go:
+  %%word.at.at = getelementptr i8, ptr %%step.at, i64 %(step.numbers)s
+  %%word.at = load ptr, ptr %%word.at.at
+  %%no.word = icmp eq ptr %%word.at, null
+  br i1 %%no.word, label %%pause.on, label %%pause.word
+
+pause.word:
+  %%word = load i64, ptr %%word.at
+  %%unfinished = icmp ne i64 %%word, 0
+  br label %%pause.on
+
+pause.on:
+  %%again = phi i1 [ false, %%pause.go ], [ %%unfinished, %%pause.word ]
   br i1 %%lets.go, label %%pause.save, label %%step.done
 
 pause.save:
@@ -215,8 +227,10 @@ pause.save:
   br label %%step.done
 
 step.done:
-  %%thread.next = phi ptr [ %%thread.now, %%step.run ], [ %%thread.now, %%pause.go ], [ %%thread.new, %%pause.save ]
-  %%s.next = add i64 %%s, 1
+  %%thread.next = phi ptr [ %%thread.now, %%step.run ], [ %%thread.now, %%pause.on ], [ %%thread.new, %%pause.save ]
+  %%back = phi i1 [ false, %%step.run ], [ %%again, %%pause.on ], [ %%again, %%pause.save ]
+  %%by = select i1 %%back, i64 -1, i64 1
+  %%s.next = add i64 %%s, %%by
   br label %%step
 
 stopped:

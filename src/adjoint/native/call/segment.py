@@ -39,7 +39,8 @@ class Segment:
 
     def __init__(self, recipe: Recipe, kernels: Kernels, exact: bool = False) -> None:
         self.recipe, self.kernels, self.exact = recipe, kernels, exact
-        self.long = sum(task.work for task in recipe.tasks) > LONG
+        endless = any(task.unfinished is not None for task in recipe.tasks)  # nobody knows how long it takes
+        self.long = endless or sum(task.work for task in recipe.tasks) > LONG
         self._instances = [_Instance(self, self._slow)]
         self.run: Call = self._instances[0].run
         self.held: Call | None = entry.held(self._instances[0].words) if entry.supported() else None
@@ -83,7 +84,7 @@ class _Instance:
         flag = np.zeros(1, np.int64)
         block = np.array([0] * count + [c.ctypes.data for c in constants] + [start, flag.ctypes.data], np.int64)
         params = _params(recipe.tasks, segment.kernels)
-        steps = np.array([*_calls(recipe, segment.kernels, params), 0], np.int64)
+        steps = np.array([*_calls(recipe, segment.kernels, params, start), 0], np.int64)
         if any(p.parts is not None for p in params):
             pool.ready()
         dims = [np.array([*kind.shape, 0], np.int64) for kind in (*inputs, *outputs)]
@@ -179,8 +180,11 @@ def _called(task: Task, params: Params, kernels: Kernels) -> list[int]:
     return entry.STEP.words(kernel=code, numbers=params.words.ctypes.data)
 
 
-def _calls(recipe: Recipe, kernels: Kernels, params: Sequence[Params]) -> list[int]:
-    """Addresses of code and of its numbers, in turn; zeros where it is asked whether the user wants to stop."""
+def _calls(recipe: Recipe, kernels: Kernels, params: Sequence[Params], arena: int) -> list[int]:
+    """Addresses of code and of its numbers, in turn; zeros where it is asked whether the user wants to stop.
+
+    In place of the second zero there may be the address of a word: if that is not 0, the step before is called again.
+    """
     calls: list[int] = []
     cost = 0
     for i, (task, numbers) in enumerate(zip(recipe.tasks, params, strict=True)):
@@ -188,6 +192,10 @@ def _calls(recipe: Recipe, kernels: Kernels, params: Sequence[Params]) -> list[i
             calls += entry.STEP.words(kernel=0, numbers=0)
             cost = 0
         cost += task.work
+        if task.unfinished is not None:
+            calls += _called(task, numbers, kernels)
+            calls += entry.STEP.words(kernel=0, numbers=arena + task.unfinished)
+            continue
         times = 1 if task.turn is None else -(-task.numbers[1] // task.numbers[0])
         for k in range(times):
             calls += entry.STEP.words(kernel=0, numbers=0) if k and i <= recipe.final else ()

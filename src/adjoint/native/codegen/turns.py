@@ -124,12 +124,157 @@ done:
   ret void
 """
 
+# The same for a loop that ends when it is told, or by a condition. More numbers stand before the windows: places of the
+# flag, of the number of turns that it is told, and of the one that it gives (-1: none); how many windows begin at the
+# last turn, values are copied at the end, and stacks are filled. The tables of these come after the swaps. The word
+# behind the number of turns done says whether more follow.
+_TURN_TO_END = (
+    _TURN.replace("i64 9\n", "i64 15\n")
+    .replace(
+        """  %until = add""",
+        """  %copied.at = getelementptr [3 x i64], ptr %swaps, i64 %carried
+  %n9.at = getelementptr i64, ptr %p, i64 9
+  %flag.place = load i64, ptr %n9.at
+  %n10.at = getelementptr i64, ptr %p, i64 10
+  %times.place = load i64, ptr %n10.at
+  %n11.at = getelementptr i64, ptr %p, i64 11
+  %count.place = load i64, ptr %n11.at
+  %n12.at = getelementptr i64, ptr %p, i64 12
+  %aims = load i64, ptr %n12.at
+  %n13.at = getelementptr i64, ptr %p, i64 13
+  %copies = load i64, ptr %n13.at
+  %n14.at = getelementptr i64, ptr %p, i64 14
+  %fills = load i64, ptr %n14.at
+  %copy.table = getelementptr [2 x i64], ptr %copied.at, i64 %aims
+  %fill.table = getelementptr [3 x i64], ptr %copy.table, i64 %copies
+  %is.told = icmp sge i64 %times.place, 0
+  br i1 %is.told, label %told, label %asks
+told:
+  %times.at = getelementptr ptr, ptr {block}, i64 %times.place
+  %times.value.at = load ptr, ptr %times.at
+  %times = load i64, ptr %times.value.at
+  br label %asks
+asks:
+  %limit = phi i64 [ %most, %0 ], [ %times, %told ]
+  %is.first = icmp eq i64 %before, 0
+  br i1 %is.first, label %aim, label %ready
+aim:
+  %m = phi i64 [ 0, %asks ], [ %m.next, %aim.one ]
+  %m.all = icmp eq i64 %m, %aims
+  br i1 %m.all, label %ready, label %aim.one
+aim.one:
+  %aim.at = getelementptr [2 x i64], ptr %copied.at, i64 %m
+  %aimed = load i64, ptr %aim.at
+  %row.at = getelementptr i64, ptr %aim.at, i64 1
+  %row = load i64, ptr %row.at
+  %ahead = sub i64 %limit, 1
+  %far = mul i64 %ahead, %row
+  %aim.place = getelementptr ptr, ptr {block}, i64 %aimed
+  %aim.from = load ptr, ptr %aim.place
+  %aim.to = getelementptr i8, ptr %aim.from, i64 %far
+  store ptr %aim.to, ptr %aim.place
+  %m.next = add i64 %m, 1
+  br label %aim
+ready:
+  %until = add""",
+    )
+    .replace("%count = load", "%most = load")
+    .replace("i64 %count, ", "i64 %limit, ")
+    .replace("[ %before, %0 ]", "[ %before, %ready ]")
+    .replace("label %move, label %step.one", "label %asked, label %step.one")
+    .replace(
+        """move:
+  %j = phi i64 [ 0, %step ]""",
+        """asked:
+  %has.flag = icmp sge i64 %flag.place, 0
+  br i1 %has.flag, label %ask, label %takes.place
+ask:
+  %flag.at = getelementptr ptr, ptr {block}, i64 %flag.place
+  %flag.value.at = load ptr, ptr %flag.at
+  %flag = load i8, ptr %flag.value.at
+  %goes.on = icmp ne i8 %flag, 0
+  br i1 %goes.on, label %takes.place, label %ended
+ended:
+  br label %over
+takes.place:
+  br label %move
+move:
+  %j = phi i64 [ 0, %takes.place ]""",
+    )
+    .replace(
+        """  store i64 %t, ptr %done.at
+  ret void
+""",
+        """  %more = icmp ult i64 %t, %limit
+  br label %over
+over:
+  %unfinished = phi i1 [ %more, %done ], [ false, %ended ]
+  store i64 %t, ptr %done.at
+  %word.at = getelementptr i64, ptr %done.at, i64 1
+  %word = zext i1 %unfinished to i64
+  store i64 %word, ptr %word.at
+  br i1 %unfinished, label %leave, label %counted
+counted:
+  %gives.count = icmp sge i64 %count.place, 0
+  br i1 %gives.count, label %give, label %copy
+give:
+  %given.at = getelementptr ptr, ptr {block}, i64 %count.place
+  %given = load ptr, ptr %given.at
+  store i64 %t, ptr %given
+  br label %copy
+copy:
+  %c = phi i64 [ 0, %counted ], [ 0, %give ], [ %c.next, %copy.one ]
+  %c.all = icmp eq i64 %c, %copies
+  br i1 %c.all, label %fill, label %copy.one
+copy.one:
+  %copy.at = getelementptr [3 x i64], ptr %copy.table, i64 %c
+  %copy.from.place = load i64, ptr %copy.at
+  %copy.to.at = getelementptr i64, ptr %copy.at, i64 1
+  %copy.to.place = load i64, ptr %copy.to.at
+  %copy.bytes.at = getelementptr i64, ptr %copy.at, i64 2
+  %copy.bytes = load i64, ptr %copy.bytes.at
+  %copy.from.at = getelementptr ptr, ptr {block}, i64 %copy.from.place
+  %copy.from = load ptr, ptr %copy.from.at
+  %copy.into.at = getelementptr ptr, ptr {block}, i64 %copy.to.place
+  %copy.into = load ptr, ptr %copy.into.at
+  call void @llvm.memmove.p0.p0.i64(ptr %copy.into, ptr %copy.from, i64 %copy.bytes, i1 false)
+  %c.next = add i64 %c, 1
+  br label %copy
+fill:
+  %f = phi i64 [ 0, %copy ], [ %f.next, %fill.one ]
+  %f.all = icmp eq i64 %f, %fills
+  br i1 %f.all, label %leave, label %fill.one
+fill.one:
+  %fill.at = getelementptr [3 x i64], ptr %fill.table, i64 %f
+  %fill.place = load i64, ptr %fill.at
+  %fill.row.at = getelementptr i64, ptr %fill.at, i64 1
+  %fill.row = load i64, ptr %fill.row.at
+  %fill.bytes.at = getelementptr i64, ptr %fill.at, i64 2
+  %fill.bytes = load i64, ptr %fill.bytes.at
+  %filled.at = getelementptr ptr, ptr {block}, i64 %fill.place
+  %filled = load ptr, ptr %filled.at
+  %used = mul i64 %t, %fill.row
+  %left = sub i64 %fill.bytes, %used
+  %rest = getelementptr i8, ptr %filled, i64 %used
+  call void @llvm.memset.p0.i64(ptr %rest, i8 0, i64 %left, i1 false)
+  %f.next = add i64 %f, 1
+  br label %fill
+leave:
+  ret void
+""",
+    )
+)
+_MEMORY = {
+    "llvm.memmove.p0.p0.i64": "declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)",
+    "llvm.memset.p0.i64": "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
+}
 
-def _written(text: str) -> Function:
+
+def _written(text: str, declared: dict[str, str] | None = None) -> Function:
     code = Code()
     (block,) = addresses(code, 1)
     return Function(
-        "define void @{name}(ptr %b, ptr %p)", [*code.lines, *text.format(block=block).splitlines()[1:]], {}
+        "define void @{name}(ptr %b, ptr %p)", [*code.lines, *text.format(block=block).splitlines()[1:]], declared or {}
     )
 
 
@@ -143,3 +288,9 @@ def begin() -> Function:
 def turn() -> Function:
     """The code that runs some turns."""
     return _written(_TURN)
+
+
+@cache
+def turn_to_end() -> Function:
+    """The code that runs some turns of a loop that ends when it is told, or by a condition."""
+    return _written(_TURN_TO_END, _MEMORY)

@@ -304,6 +304,8 @@ def _loop(op: Op, given: tuple[Any, ...], out: Any) -> tuple[str, ...] | None:
     """The dtypes in which NumPy computes this."""
     if not isinstance(op.forward, np.ufunc):
         return (key_of(out),) * len(given)
+    if all(x is int for x in given):  # of Python's numbers, NumPy would compare objects
+        given = (np.dtype(np.int64),) * len(given)
     try:
         loop = op.forward.resolve_dtypes((*given, None))
     except TypeError:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from adjoint.graph.graph import Graph
-from adjoint.graph.loop import LOOP, Loop
+from adjoint.graph.loop import LOOP, Loop, Window
 from adjoint.graph.node import Node, in_order
 from adjoint.graph.rules import EXACT
 from adjoint.native.codegen.llvm_text import key_of
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from adjoint.native.plan.steps import Plan
 
 WORD = 8  # bytes
+FEW = 16  # turns: a guess, where nobody knows
 
 
 class Native(NamedTuple):
@@ -50,11 +51,13 @@ class Inner(NamedTuple):
         plan: the steps of a turn.
         slots: the place in the block of each value that lies in no arena.
         arena: the place of the arena.
+        unfinished: the word that says whether more turns follow, where nobody knows beforehand how many there are.
     """
 
     plan: Plan
     slots: dict[Any, int]
     arena: int
+    unfinished: tuple[Scratch, int] | None = None
 
 
 def is_loop(node: Node) -> bool:
@@ -92,6 +95,28 @@ def _prepared(body: Graph, kind_of: Kind) -> Native | str:
     return Native(body.inputs, outputs, list(kinds), kinds)
 
 
+class Ends:
+    """Of a loop that ends when it is told, or by a condition: places in the block, or -1, and what is done at its ends.
+
+    Attributes:
+        flag: where a turn says whether it takes place.
+        times: where the number of turns is read.
+        count: where it is written.
+        aims: windows that begin at the last turn, each with the bytes of a row.
+        copies: for each carried value where it is, where it goes to, and its bytes.
+        fills: for each stack where it begins, and the bytes of a row and of all; what turns did not write gets zeros.
+    """
+
+    def __init__(self) -> None:
+        self.flag = self.times = self.count = -1
+        self.aims, self.copies, self.fills = list[int](), list[int](), list[int]()
+
+    def numbers(self) -> tuple[int, ...]:
+        """The places, and the lengths of the tables."""
+        lengths = len(self.aims) // 2, len(self.copies) // 3, len(self.fills) // 3
+        return self.flag, self.times, self.count, *lengths
+
+
 class Steps(NamedTuple):
     """The two steps of a loop: the block is filled, turns are run."""
 
@@ -103,6 +128,85 @@ class Steps(NamedTuple):
     moved: tuple[int, int]
 
 
+class _Block:
+    """The places of the block of a loop, as they are given one after another.
+
+    Attributes:
+        places: a value, and an offset in bytes.
+        moves: the places that go on from turn to turn, each with its stride.
+        swaps: for each carried value the places where it is read, written, and written next.
+    """
+
+    def __init__(self, node: Node, results: dict[int, Node]) -> None:
+        self.node, self.results = node, results
+        self.loop: Loop = node.settings["loop"]
+        self.kinds = self.loop.kinds(node.args)
+        self.places: list[tuple[Any, int]] = []
+        self.moves, self.swaps, self.ends = list[int](), list[int](), Ends()
+
+    def result(self, number: int) -> Any:
+        """The result of this number, or what stands for it where nobody uses it."""
+        shape, dtype = self.kinds[number]
+        return self.results.get(number) or Scratch(self.node, f"result{number}", shape, dtype)
+
+    def at(self, value: Any, offset: int, stride: int = 0, from_end: bool = False) -> int:
+        """Give a place, whose number is returned."""
+        if from_end:
+            self.ends.aims += len(self.places), -stride
+        if stride:
+            self.moves += len(self.places), stride
+        self.places.append((value, offset))
+        return len(self.places) - 1
+
+    def row(self, value: Any, offset: int, window: Window) -> None:
+        """Give a place to what turns read of an array, or write into it."""
+        row, from_end = _row_bytes(value), window.start < 0
+        self.at(value, offset + (0 if from_end else window.start * row), window.step * row, from_end)
+
+    def carried(self) -> list[Any]:
+        """Give places to the next carried values; what is exchanged with them."""
+        spares, loop = [], self.loop
+        for k in range(loop.carried):  # the last of `count` values comes to the result's place
+            name = "first" if loop.ends else ""  # it is copied there at the end
+            final = Scratch(self.node, f"{name}{k}", *self.kinds[k]) if name else self.result(k)
+            other = Scratch(self.node, f"spare{k}", *self.kinds[k])
+            now, then = (final, other) if loop.count % 2 else (other, final)
+            self.swaps += k, self.at(now, 0), 0
+            spares.append(then)
+        return spares
+
+    def stacks(self, outputs: int) -> None:
+        """Give places to a row of each stack, and to what else a turn gives; it has so many `outputs`."""
+        loop, first = self.loop, self.loop.first_row
+        for k in range(loop.stacks):
+            stack, backwards = self.result(loop.carried + loop.buffers + k), loop.stacks - k <= loop.backwards
+            if loop.ends:
+                self.row(stack, 0, Window(-1, -1) if backwards else Window(0, 1))
+            else:
+                self.at(*_first_row(stack, backwards))
+        for k in range(first + loop.stacks, outputs):
+            if loop.asks:
+                self.ends.flag = self.at(Scratch(self.node, "flag", (), np.dtype(bool)), 0)
+            else:
+                self.at(self.result(loop.carried + loop.buffers + k - first), 0)
+
+    def finish(self) -> None:
+        """Give places to what is done when a loop has ended, of which nobody knows beforehand how long it is."""
+        loop, a = self.loop, self.loop.carried
+        for k in range(a):
+            self.ends.copies += k, self.at(self.result(k), 0), _bytes(self.result(k))
+        for k in range(a, a + loop.stacks):
+            self.ends.fills += self.at(self.result(k), 0), _row_bytes(self.result(k)), _bytes(self.result(k))
+        if loop.asks:
+            self.ends.count = self.at(self.result(a + loop.stacks), 0)
+
+    def numbers(self) -> list[int]:
+        """What the code of turns is told, after the table of its steps."""
+        loop, ends = self.loop, self.ends
+        told = [len(self.places), len(self.moves) // 2, loop.carried, *(ends.numbers() if loop.ends else ())]
+        return [*told, *self.moves, *self.swaps, *ends.aims, *ends.copies, *ends.fills]
+
+
 def planned(outer: Planner, node: Node, results: dict[int, Node]) -> Steps:
     """The steps of the loop `node`, which gives `results` by their number.
 
@@ -111,69 +215,47 @@ def planned(outer: Planner, node: Node, results: dict[int, Node]) -> Steps:
         node: the loop.
         results: its parts that are used.
     """
-    loop: Loop = node.settings["loop"]
+    block = _Block(node, results)
+    loop = block.loop
     found = loop.native
     assert isinstance(found, Native), found
     a, b = loop.carried, loop.carried + len(loop.slices)
     shown = found.inputs[b : b + len(loop.places)]
-    first, last = loop.first_row, loop.first_row + loop.stacks
-    gives = [*found.outputs[:a], *found.outputs[first:]]
+    gives = [*found.outputs[:a], *found.outputs[loop.first_row :]]
     rows = [(value, shown[k]) for k, value in _written(loop, found)]
     plan, slots = outer.inner(found.nodes, found.kinds, found.inputs, gives, rows)
-    places: list[tuple[Any, int]] = []
-    moves: list[int] = []
-    kinds = loop.kinds(node.args)
-
-    def result(number: int) -> Any:
-        shape, dtype = kinds[number]
-        return results.get(number) or Scratch(node, f"result{number}", shape, dtype)
-
-    def at(value: Any, offset: int, stride: int = 0) -> None:
-        if stride:
-            moves.extend((len(places), stride))
-        places.append((value, offset))
-
     for arg in node.args[:a]:
-        at(*outer.whole(arg))
+        block.at(*outer.whole(arg))
     for arg, window in zip(node.args[a:b], loop.slices, strict=True):
-        row = _row_bytes(arg)
         value, offset = outer.whole(arg)
-        at(value, offset + window.start * row, window.step * row)
-    buffers = node.args[b : b + loop.buffers]
-    for k, arg in enumerate(buffers):
-        outer.copy(arg, result(a + k))
+        row, from_end = _row_bytes(arg), window.start < 0
+        block.at(value, offset + (0 if from_end else window.start * row), window.step * row, from_end)
+    for k, arg in enumerate(node.args[b : b + loop.buffers]):
+        outer.copy(arg, block.result(a + k))
     for place in loop.places:
-        row = _row_bytes(buffers[place.buffer])
-        at(result(a + place.buffer), place.window.start * row, place.window.step * row)
+        block.row(block.result(a + place.buffer), 0, place.window)
     for arg in node.args[b + loop.buffers :]:
-        at(*outer.whole(arg))
-    spares: list[tuple[int, Any]] = []
-    for k in range(a):  # the last of `count` values comes to the result's place
-        final, other = result(k), Scratch(node, f"spare{k}", *kinds[k])
-        now, then = (final, other) if loop.count % 2 else (other, final)
-        spares.append((len(places), then))
-        at(now, 0)
-    for k in range(first, last):
-        at(*_first_row(result(a + loop.buffers + k - first), last - k <= loop.backwards))
-    for k in range(last, len(found.outputs)):
-        at(result(a + loop.buffers + k - first), 0)
+        block.at(*outer.whole(arg))
+    block.ends.times = len(block.places) - 1 if loop.ends == "when told" else -1
+    spares = block.carried()
+    block.stacks(len(found.outputs))
     for constant in plan.constants:
-        at(outer.hold(constant), 0)
-    arena = len(places)
-    scratch = Scratch(node, "arena", (plan.arena.size // WORD + 8,), np.dtype(np.int64))
-    at(scratch, 0)
-    swaps: list[int] = []
-    for k, (written, then) in enumerate(spares):
-        swaps += (k, written, len(places))
-        at(then, 0)
-    block = Scratch(node, "block", (len(places) + 1,), np.dtype(np.int64))
+        block.at(outer.hold(constant), 0)
+    arena = block.at(Scratch(node, "arena", (plan.arena.size // WORD + 8,), np.dtype(np.int64)), 0)
+    for k, then in enumerate(spares):
+        block.swaps[3 * k + 2] = block.at(then, 0)
+    if loop.ends:
+        block.finish()
+    places = block.places
+    table = Scratch(node, "block", (len(places) + 2,), np.dtype(np.int64))
     read = tuple(dict.fromkeys(value for value, _ in places if not _is_own(value, node, results)))
     own = tuple(dict.fromkeys(value for value, _ in places if _is_own(value, node, results)))
-    numbers = [len(places), len(moves) // 2, a, *moves, *swaps]
-    uses = Use(read, (block,), {}), Use((*read, block), own, {})
-    steps = plan.steps
-    moved = loop.count * sum(step.read for step in steps), loop.count * sum(step.written for step in steps)
-    return Steps([(block, 0), *places], block, numbers, Inner(plan, slots, arena), uses, moved)
+    uses = Use(read, (table,), {}), Use((*read, table), own, {})
+    turns = FEW if loop.asks else loop.count
+    moved = turns * sum(step.read for step in plan.steps), turns * sum(step.written for step in plan.steps)
+    unfinished = (table, (len(places) + 1) * WORD) if loop.ends else None
+    inner = Inner(plan, slots, arena, unfinished)
+    return Steps([(table, 0), *places], table, block.numbers(), inner, uses, moved)
 
 
 def _is_own(value: Any, node: Node, results: dict[int, Node]) -> bool:
@@ -194,3 +276,7 @@ def _first_row(stack: Any, backwards: bool) -> tuple[Any, int, int]:
 
 def _row_bytes(value: Any) -> int:
     return int(np.prod(value.shape[1:], dtype=np.int64)) * int(value.dtype.itemsize)
+
+
+def _bytes(value: Any) -> int:
+    return int(np.prod(value.shape, dtype=np.int64)) * int(value.dtype.itemsize)

@@ -183,6 +183,8 @@ class Planner:
             for value in step.use.reads:
                 readers[value] = i
         found: dict[Any, Node] = {}
+        stops = (i for i, step in enumerate(self.steps) if step.inner is not None and step.inner.unfinished is not None)
+        checked = max(checked, max(stops, default=-1) + 1)  # a loop may be interrupted
         for value, target in self.writes:
             made, last = makers.get(value, []), readers.get(target, -1)
             if value in self.results or value in found or len(made) != 1 or made[0] < checked or last > made[0]:
@@ -408,11 +410,13 @@ class Planner:
         loop, inner = node.settings["loop"], found.inner
         each = sum((step.read + step.written) * (1 + len(step.nodes) // 4) for step in inner.plan.steps)
         few = max(1, AT_ONCE // max(each, 1))
+        few = max(1, few // 8) if loop.ends else few  # which may not end
         numbers = [few, loop.count, 0, len(inner.plan.steps), *found.numbers]
         begin, turn = found.uses
         self.steps.append(Step(turns.begin(), found.begin, [-1], (), "begin a loop", 0, 0, 0, begin))
-        nodes, label = (node, *parts.values()), f"{loop.count} turns"
-        self.steps.append(Step(turns.turn(), found.begin[:1], numbers, nodes, label, 0, *found.moved, turn, inner))
+        label = f"turns {loop.ends}" if loop.ends else f"{loop.count} turns"
+        nodes, run = (node, *parts.values()), turns.turn_to_end() if loop.ends else turns.turn()
+        self.steps.append(Step(run, found.begin[:1], numbers, nodes, label, 0, *found.moved, turn, inner))
 
     def inner(
         self, nodes: Sequence[Node], kinds: dict[Node, str], inputs: Sequence[Node], outputs: Sequence[Node],

@@ -36,6 +36,7 @@ class Task(NamedTuple):
         work: about as many bytes as could be moved meanwhile.
         split: how it may be cut.
         turn: of a loop, what is run in each turn.
+        unfinished: where in the arena a loop says whether more turns follow, if nobody knows beforehand.
     """
 
     kernel: str
@@ -44,6 +45,7 @@ class Task(NamedTuple):
     work: int
     split: Split | None
     turn: tuple[Task, ...] | None
+    unfinished: int | None
 
 
 class Recipe(NamedTuple):
@@ -93,7 +95,9 @@ def _tasks(plan: Plan, slots: Mapping[Any, int], arena: int) -> tuple[Task, ...]
         inner = step.inner
         turn = None if inner is None else _tasks(inner.plan, inner.slots, inner.arena)
         numbers = tuple(map(int, step.numbers))
-        tasks.append(Task(step.function.key, tuple(operands), numbers, work_of(step), step.split, turn))
+        word = None if inner is None else inner.unfinished
+        unfinished = None if word is None else places[word[0]] + word[1]
+        tasks.append(Task(step.function.key, tuple(operands), numbers, work_of(step), step.split, turn, unfinished))
     return tuple(tasks)
 
 

@@ -76,7 +76,8 @@ class Formulas:
             return Formula(f"{args[0]}[{node.value}]" if args else _constant(node))
         name, settings = node.op.name, node.settings
         if name == "loop":
-            return Formula(f"loop of {settings['loop'].count} turns")
+            loop = settings["loop"]
+            return Formula(f"loop that ends {loop.ends}" if loop.ends else f"loop of {loop.count} turns")
         sign = INFIX.get(name)
         if sign and len(args) == 2:
             binds = _BINDS.get(sign, 0)
