@@ -87,8 +87,11 @@ class Trace:
         self.draws = sources(graph.nodes)
 
     def answers(self) -> list[Any]:
-        """The questions that it asked, where, and the answers: what tells specializations of one function apart."""
-        return [(guard.question, guard.place, repr(guard.answer)) for guard in self.graph.guards]
+        """The questions that it asked, where, and the answers: what tells specializations of one function apart.
+
+        So do their loops, which hold for the ways that were seen, and have room for some turns.
+        """
+        return [*((guard.question, guard.place, repr(guard.answer)) for guard in self.graph.guards), *self.turns]
 
     def takes_numbers(self, leaves: Sequence[Any]) -> bool:
         """Whether whole numbers among the arguments are inputs of the program."""

@@ -279,18 +279,16 @@ class Ending(Light):
         results = loop_gradient.run(loop, args)
         if int(bottom_of(results[-1])) != self.count:
             raise RollingError("its turns, run again, are others")
-        self._room = loop.room
         return results
 
     def _hold(self, turns: Any) -> None:
-        """Guard that there was room for all turns; the answer says how many ways were seen."""
+        """Guard that there was room for all turns, if something is kept of them."""
         while isinstance(turns, Tensor):
             turns = turns.data
-        node = turns.node
-        whole = [constant(np.int64(x)) for x in (self._room, self._room * WAYS + len(self.ways), -1)]
-        within = made_call(op_named("less_equal"), (node, whole[0]))
-        found = made_call(op_named("choose_either"), (within, whole[1], whole[2]))
-        self.door.notes.guards.append(Guard(found, "values", np.array(whole[1].value), self._place))
+        loop = turns.node.args[0].settings["loop"]
+        if loop.stacks:
+            within = made_call(op_named("less_equal"), (turns.node, constant(np.int64(loop.count))))
+            self.door.notes.guards.append(Guard(within, "bool", True, self._place))
 
     # -- Where it is no loop ----------------------------------------------------------------------------
 

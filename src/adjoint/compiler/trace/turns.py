@@ -94,7 +94,8 @@ def _described(node: Node) -> str:
     counts = {"carried": loop.carried, "read by turn": len(loop.slices), "kept of every turn": loop.stacks}
     size = f"{loop.count * loop.abreast} turns of {-(-body // loop.abreast)} operations"
     if loop.ends:
-        size = f"turns of {body} operations, which end {loop.ends},"
+        room = f" with room for {loop.count}" if loop.stacks else ""
+        size = f"turns of {body} operations, which end {loop.ends}{room},"
     several = f", {loop.abreast} at a time" if loop.abreast > 1 else ""
     flows = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
     return f"{size} are one loop{several}: {flows}   {users_line(node) or ''}".rstrip()
