@@ -110,7 +110,20 @@ def skips(a, tol):
     return x + a * n
 
 
-PROGRAMS = [newton, counted, bisection, golden_section, fixed_point, descent, conjugate_gradients, skips]
+def exchanges(a, tol):
+    s, r, b = a, np.cos(a), a * 3.0 + 1.0
+    while b > tol + 0.1:
+        if b < 0.2:
+            s = np.sin(a)
+        else:
+            r = np.sin(a)
+        s = r
+        r, s = s * 0.5, np.tanh(np.sin(s) * a)
+        b = b * 0.7 - 0.01
+    return s + r
+
+
+PROGRAMS = [exchanges, newton, counted, bisection, golden_section, fixed_point, descent, conjugate_gradients, skips]
 MODES = {
     "value": lambda f: f,
     "gradient": ad.grad,

@@ -17,7 +17,7 @@ from adjoint.graph.loop import Loop
 from adjoint.graph.node import Node, NumberName
 
 # What a loop is. What else it has (see `Loop`) comes of this, or is for derivatives and reports.
-PARTS_OF_A_LOOP = ("count", "carried", "slices", "buffers", "places", "stacks", "backwards", "abreast")
+PARTS_OF_A_LOOP = ("count", "carried", "slices", "buffers", "places", "stacks", "backwards", "abreast", "ends", "room")
 NOT_OF_A_LOOP = ("native", "reverse", "samples", "site")
 
 

@@ -193,7 +193,7 @@ def _reached(loop: Loop, needs: Sequence[int], outputs: Sequence[int]) -> tuple[
     alive = {i for i in outputs if body.outputs[i] in seen and body.outputs[i].dtype.kind in "fc"}
     while True:
         used = set(in_order([body.outputs[i] for i in alive]))
-        more = alive | {i for i in range(a) if i in varying and body.inputs[i] in used and body.outputs[i] in seen}
+        more = alive | {i for i in range(a) if i in varying and body.inputs[i] in used}  # of turn 0, at least
         if more == alive:
             break
         alive = more

@@ -36,8 +36,9 @@ from adjoint.graph.body import RollingError
 from adjoint.graph.graph import Graph
 from adjoint.graph.loop import Loop
 from adjoint.graph.node import Node, constant, placeholder
+from adjoint.graph.python_numbers import as_python, is_number, item
 from adjoint.graph.rewrite import made_call, op_named
-from adjoint.graph.symbol import Guard, Number, Symbol, as_python, is_number, item, symbol_of
+from adjoint.graph.symbol import Guard, Number, Symbol, symbol_of
 from adjoint.tape.tensor import Tensor
 
 if TYPE_CHECKING:
