@@ -86,10 +86,10 @@ class Canonical:
 
 
 def _plainly(x: Any) -> Any:
-    """Whole numbers, and sequences of them, as tuples."""
-    if isinstance(x, Sequence):
+    """Whole numbers and words, and sequences of them, as tuples."""
+    if isinstance(x, Sequence) and not isinstance(x, str):
         return tuple(map(_plainly, x))
-    if x is None or type(x) in (int, bool):
+    if x is None or type(x) in (int, bool, str):
         return x
     if isinstance(x, np.integer):
         return int(x)

@@ -206,7 +206,7 @@ def _written(made: Runnable, canonical: Canonical) -> bytes:
 
 
 def _tuples(tasks: tuple[Task, ...]) -> tuple[Any, ...]:
-    return tuple([(*task[:4], task.split and tuple(task.split), task.turn and _tuples(task.turn)) for task in tasks])
+    return tuple([(*task[:-2], task.split and tuple(task.split), task.turn and _tuples(task.turn)) for task in tasks])
 
 
 def _tasks(tuples: tuple[Any, ...]) -> tuple[Task, ...]:

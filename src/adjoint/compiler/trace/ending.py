@@ -37,8 +37,9 @@ from adjoint.graph.graph import Graph
 from adjoint.graph.loop import Loop
 from adjoint.graph.node import Node, constant, placeholder
 from adjoint.graph.python_numbers import as_python, is_number, item
+from adjoint.graph.record import Guard
 from adjoint.graph.rewrite import made_call, op_named
-from adjoint.graph.symbol import Guard, Number, Symbol, symbol_of
+from adjoint.graph.symbol import Number, Symbol, symbol_of
 from adjoint.tape.tensor import Tensor
 
 if TYPE_CHECKING:

@@ -34,18 +34,18 @@ class Task(NamedTuple):
         operands: for each, its place in the block, and how many bytes further it begins.
         numbers: what else the code is told.
         work: about as many bytes as could be moved meanwhile.
+        unfinished: where in the arena a loop says whether more turns follow, if nobody knows beforehand.
         split: how it may be cut.
         turn: of a loop, what is run in each turn.
-        unfinished: where in the arena a loop says whether more turns follow, if nobody knows beforehand.
     """
 
     kernel: str
     operands: tuple[tuple[int, int], ...]
     numbers: tuple[int, ...]
     work: int
+    unfinished: int | None
     split: Split | None
     turn: tuple[Task, ...] | None
-    unfinished: int | None
 
 
 class Recipe(NamedTuple):
@@ -97,7 +97,7 @@ def _tasks(plan: Plan, slots: Mapping[Any, int], arena: int) -> tuple[Task, ...]
         numbers = tuple(map(int, step.numbers))
         word = None if inner is None else inner.unfinished
         unfinished = None if word is None else places[word[0]] + word[1]
-        tasks.append(Task(step.function.key, tuple(operands), numbers, work_of(step), step.split, turn, unfinished))
+        tasks.append(Task(step.function.key, tuple(operands), numbers, work_of(step), unfinished, step.split, turn))
     return tuple(tasks)
 
 
