@@ -163,3 +163,12 @@ def test_reductions_save_what_their_rules_name(axis, dtype):
         assert len(node.saved) == len(expected) == len(node.pullback.names)
         for found, right in zip(node.saved, expected, strict=True):
             np.testing.assert_array_equal(found, right)
+
+
+def test_a_pullback_is_made_and_called_in_few_calls():
+    def run():
+        _, pullback = ad.vjp(lambda x: x * x, 2.0)
+        return pullback(1.0)
+
+    assert run() == (4.0,)
+    assert python_calls(run) <= 60

@@ -31,6 +31,8 @@ def as_cotangent(c: Any, value: Any, call: str) -> Any:
     """
     if type(c) is type(value) is np.ndarray and c.dtype is value.dtype and c.dtype.kind in "fc":
         return c
+    if type(c) is float and type(value) is np.float64:
+        return np.asarray(c)
     given, dtype = c if is_foreign(c) else np.asarray(c), dtype_of(value)
     if given.dtype.kind == "c" and dtype.kind != "c":
         raise DTypeError(

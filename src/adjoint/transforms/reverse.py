@@ -114,6 +114,9 @@ def _as_float(x: Array) -> str:
 def _outputs(value: Any, level: int) -> tuple[list[Any], list[Any], Callable[[list[Any]], Any]]:
     """The leaves of a function's value: as they are, on the level below, and the backward pass."""
     leaves, rebuild = flatten(value)
+    if issubclass(type(value), Tensor) and value.level == level and value.node is not None:
+        if not issubclass(type(value.data), Box):  # nearly every value
+            return leaves, [value.data], rebuild
     leaves = [plain(returned(x, level)) for x in leaves]
     below = [x.data if isinstance(x, Tensor) and x.level == level else x for x in leaves]
     below = [x.arrived() if isinstance(x, Box) else x for x in below]
@@ -176,7 +179,7 @@ def vjp(f: Function, *args: Any, has_aux: bool = False) -> Any:
     """
     level = new_level()
     made = [_inputs(arg, level, f"argument {i}") for i, arg in enumerate(args)]
-    value = _recorded(follow(f, args), (given.variables() for given in made), {}, level)
+    value = _recorded(follow(f, args), [given.variables() for given in made], {}, level)
     ledger, aux = over(level), None
     if has_aux:
         value, aux = _with_aux(value)

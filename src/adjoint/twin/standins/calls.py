@@ -139,8 +139,11 @@ def of_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
         return ufunc(*args, **kwargs)
 
     def of_one(x: Any, *rest: Any, **kwargs: Any) -> Any:
-        if (type(x) is Tensor or type(x) is TensorNumber) and not rest and not kwargs:
-            return short(x)  # type: ignore[misc]  # chosen where there is one
+        if not rest and not kwargs:
+            if type(x) is Tensor or type(x) is TensorNumber:
+                return short(x)  # type: ignore[misc]  # chosen where there is one
+            if type(x) in _NO_LISTS:
+                return ufunc(x)
         return stand_in(x, *rest, **kwargs)
 
     chosen: Any = of_one if short is not None and ufunc.nin == 1 else stand_in
