@@ -23,7 +23,7 @@ LIGHT = frozenset(
      "astype", "as_python", "as_numpy")
 )  # fmt: skip
 LARGE = 1 << 15  # bytes of a value: what is smaller stays in the first cache
-MOST, MOST_LOW = 6, 32  # operations
+MOST, MOST_LOW = 12, 32  # operations
 
 Cone = tuple[Node, ...]
 
@@ -61,6 +61,14 @@ def chosen(scope: Scope, order: Sequence[Group | Node], needed: set[Node], low: 
     return found
 
 
+def is_light(node: Node) -> bool:
+    """Whether an operation takes a few cycles for a vector."""
+    if node.op is None:
+        return False
+    squared = node.op.name == "power" and is_number(node.args[1]) and node.args[1].value == 2
+    return node.op.name in LIGHT or squared
+
+
 def _cone(node: Node, scope: Scope, needed: set[Node], found: dict[Node, Cone], low: bool) -> tuple[Cone, set[Node]]:
     """The operations that compute `node` from what is kept, and this; no operations if these are too many."""
     cone: dict[Node, None] = {}
@@ -76,7 +84,7 @@ def _cone(node: Node, scope: Scope, needed: set[Node], found: dict[Node, Cone], 
                 return (), leaves
             leaves.add(scope.base(one))
             continue
-        light = one.op is not None and (low or one.op.name in LIGHT)
+        light = low or is_light(one)
         if scope.kinds[one] != "elementwise" or not light or len(cone) >= (MOST_LOW if low else MOST):
             return (), leaves
         cone[one] = None

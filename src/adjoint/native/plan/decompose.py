@@ -21,7 +21,7 @@ from adjoint.graph.on_symbols import on_symbols
 from adjoint.graph.rewrite import converted, op_named, with_args
 from adjoint.graph.symbol import still
 from adjoint.native.lower.table import TABLE
-from adjoint.native.plan import convolution, decompositions, pooled, systems
+from adjoint.native.plan import convolution, decompositions, pooled, short_sums, systems
 from adjoint.native.plan.assembly import ASSEMBLED
 from adjoint.native.plan.indexing import FROM_INDEX, by_positions
 from adjoint.native.plan.products import written_out
@@ -129,6 +129,8 @@ def _taken_apart(node: Node, args: tuple[Node, ...]) -> Node:
         return placed
     if node.op.name == "reshape" and node.settings["order"] == "F" and node.shape is not None:
         return _by_columns(node, args[0])
+    if node.op.name == "reduce_sum" and node.shape is not None and (made := short_sums.written_out(node, args[0])):
+        return made
     same = with_args(node, args)
     if _is_primitive(node.op) or node.shape is None or isinstance(node.shape[0] if node.shape else 0, tuple):
         return same

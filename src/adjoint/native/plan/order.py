@@ -26,6 +26,7 @@ FREELY = 1.5  # or so much, where nothing that is written has to lie as NumPy la
 _SAME, _BESIDE, _ELSEWHERE, _COMPUTED, _ACROSS = 0.3, 1.0, 1.2, 0.7, 8.0
 _FAR = 5.0  # of an element in a line of its own, which is not in the cache
 CACHE, LINE = 1 << 18, 64  # bytes
+LINES, LONG, FAR = 2048, 32, 1 << 15  # sums that stay in the cache; of how many rows; in how many places
 OFTEN = 8  # times that elements are read, from which on they are put in the kernel's order first
 
 
@@ -122,6 +123,27 @@ def laid(domain: Sequence[int], order: Iterable[int], has: Sequence[bool]) -> tu
             strides[axis] = step
             step *= domain[axis]
     return tuple(strides)
+
+
+def added_up(spec: Spec) -> Spec | None:
+    """The kernel with its sums added up in memory, row after row; None where vectors go along what is summed up.
+
+    So the arrays are read in the order in which they lie, and the sums stay in the cache. Each is taken in the same
+    order as before.
+    """
+    sums = [(operand, reduction) for _, operand, reduction in spec.stores if reduction]
+    last = len(spec.domain) - 1
+    few = all(LINES >= prod(n for n, s in zip(spec.domain, o.strides, strict=True) if s) for o, _ in sums)
+    plain = all(r.key == "reduce_sum" and r.dtype == o.dtype and o.dtype[0] == "f" for o, r in sums)
+    places = prod(n for axis, n in enumerate(spec.domain) if axis in spec.reduced)
+    if not sums or not few or not plain or last in spec.reduced or places < LONG or prod(spec.domain) < FAR:
+        return None
+    if spec.domain[-1] < _width(spec) or spec.in_turn:
+        return None
+    order = (*sorted(spec.reduced), *(axis for axis in range(last + 1) if axis not in spec.reduced))
+    turned = reordered(spec, order, {})
+    stores = [(value, operand._replace(adds=reduction is not None), None) for value, operand, reduction in turned.stores]
+    return turned._replace(stores=stores, reduced=frozenset(), in_turn=turned.reduced)
 
 
 def rare(operand: Operand, domain: Sequence[int]) -> bool:

@@ -256,7 +256,20 @@ class Planner:
         if not stores:
             return
         spec = Spec(group.domain, reads, expressions, stores, group.axes)
-        self._write(self._arranged(spec) if len(group.domain) > 1 else spec, tuple(group.members))
+        if len(group.domain) > 1:
+            spec = self._arranged(spec)
+            if (added := axes.added_up(spec)) is not None:
+                for _, operand, reduction in spec.stores:
+                    if reduction:
+                        self._fill(operand.buffer, reduction.identity)
+                self._write(added, tuple(group.members))
+                return
+        self._write(spec, tuple(group.members))
+
+    def _fill(self, node: Node, number: Any) -> None:
+        """Write one number to all places of a value."""
+        there = Operand(node, key_of(node.dtype), contiguous(node.shape))
+        self._write(Spec(node.shape, [], [number_as(number, there.dtype)], [(0, there, None)]), ())
 
     def _arranged(self, spec: Spec) -> Spec:
         """The kernel with its axes in the order that suits it, and what it reads often copied into that order."""
@@ -267,7 +280,7 @@ class Planner:
                 free[k] = tuple(n > 1 and axis not in taken for axis, n in enumerate(spec.domain))
         order = axes.chosen(spec, free)
         if order == tuple(range(len(order))):
-            return spec
+            return self._near(spec)
         for k in list(free):
             node = spec.stores[k][1].buffer
             strides = axes.laid(spec.domain, order, free[k])
@@ -281,7 +294,12 @@ class Planner:
                 del free[k]
             else:
                 self.moved |= moved
-        spec = axes.reordered(spec, order, free)
+        return self._near(axes.reordered(spec, order, free))
+
+    def _near(self, spec: Spec) -> Spec:
+        """The kernel with copies of what it reads often, and what lies otherwise."""
+        if math.prod(spec.domain) < axes.SMALL:
+            return spec
         reads = [self._beside(read, spec.domain) if axes.rare(read, spec.domain) else read for read in spec.reads]
         return spec._replace(reads=reads)
 
