@@ -13,9 +13,11 @@ from collections.abc import Sequence
 from math import prod
 
 from adjoint.graph.node import Node
+from adjoint.native.codegen.loop_nest import broadcast_strides, contiguous
 from adjoint.native.plan import assembly
 from adjoint.native.plan.assembly import is_number
 from adjoint.native.plan.fusion import Group, Scope, members
+from adjoint.native.plan.views import View
 
 LIGHT = frozenset(
     ("add", "subtract", "multiply", "negative", "square", "absolute", "maximum", "minimum", "choose_either", "where",
@@ -23,6 +25,7 @@ LIGHT = frozenset(
      "astype", "as_python", "as_numpy")
 )  # fmt: skip
 LARGE = 1 << 15  # bytes of a value: what is smaller stays in the first cache
+FEW = 4  # times that a value is computed for each of its places
 MOST, MOST_LOW = 12, 32  # operations
 
 Cone = tuple[Node, ...]
@@ -45,10 +48,11 @@ def chosen(scope: Scope, order: Sequence[Group | Node], needed: set[Node], low: 
                 if group not in readers[base]:
                     readers[base].append(group)
                 if isinstance(group, Group):
-                    direct = group.product is None and arg.shape == group.domain and scope.kinds[node] != "gather"
+                    direct = group.product is None and scope.kinds[node] != "gather"
+                    direct = direct and (arg.shape == group.domain or arg is not base)
                 else:
                     direct = assembly.is_tiled(node)
-                if arg is not base or not direct:
+                if not direct or (arg is not base and not _adds_axes(scope, arg, base, group)):
                     refused.add(base)
     found: dict[Node, Cone] = {}
     place = {node: i for i, node in enumerate(scope.nodes)}
@@ -59,6 +63,22 @@ def chosen(scope: Scope, order: Sequence[Group | Node], needed: set[Node], low: 
             if cone and (low or more < _bytes(node) * (2 + len(readers[node]))):
                 found[node] = tuple(sorted(cone, key=place.__getitem__))
     return found
+
+
+def _adds_axes(scope: Scope, arg: Node, base: Node, group: Group | Node) -> bool:
+    """Whether `arg` is `base` with further axes of length 1, and is read a few times only."""
+    view, own = scope.views[arg], contiguous(base.shape)
+    before = [(n, s) for n, s in zip(base.shape, own, strict=True) if n > 1]
+    after = [(n, s) for n, s in zip(arg.shape, view.strides, strict=True) if n > 1]
+    few = isinstance(group, Group) and prod(group.domain) <= FEW * prod(base.shape)
+    return few and view.offset == 0 and before == after
+
+
+def through(view: View, base: Node, arg: Node) -> View:
+    """What of a leaf, which is broadcast to `base`, is read where `arg` is, which has further axes of length 1."""
+    strides = broadcast_strides(view.strides, view.shape, base.shape)
+    own = iter([s for n, s in zip(base.shape, strides, strict=True) if n > 1])
+    return view._replace(shape=arg.shape, strides=tuple(next(own) if n > 1 else 0 for n in arg.shape))
 
 
 def is_light(node: Node) -> bool:
@@ -80,7 +100,8 @@ def _cone(node: Node, scope: Scope, needed: set[Node], found: dict[Node, Cone], 
             leaves.add(scope.base(one))
             continue
         if one in scope.views:
-            if scope.base(one) in scope.inside and scope.base(one) not in needed:
+            base = scope.base(one)
+            if base in found or (base in scope.inside and base not in needed):
                 return (), leaves
             leaves.add(scope.base(one))
             continue

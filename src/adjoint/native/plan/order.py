@@ -133,7 +133,7 @@ def added_up(spec: Spec) -> Spec | None:
     """
     sums = [(operand, reduction) for _, operand, reduction in spec.stores if reduction]
     last = len(spec.domain) - 1
-    few = all(LINES >= prod(n for n, s in zip(spec.domain, o.strides, strict=True) if s) for o, _ in sums)
+    few = all(prod(n for n, s in zip(spec.domain, o.strides, strict=True) if s) <= LINES for o, _ in sums)
     plain = all(r.key == "reduce_sum" and r.dtype == o.dtype and o.dtype[0] == "f" for o, r in sums)
     places = prod(n for axis, n in enumerate(spec.domain) if axis in spec.reduced)
     if not sums or not few or not plain or last in spec.reduced or places < LONG or prod(spec.domain) < FAR:
@@ -142,7 +142,9 @@ def added_up(spec: Spec) -> Spec | None:
         return None
     order = (*sorted(spec.reduced), *(axis for axis in range(last + 1) if axis not in spec.reduced))
     turned = reordered(spec, order, {})
-    stores = [(value, operand._replace(adds=reduction is not None), None) for value, operand, reduction in turned.stores]
+    stores = [
+        (value, operand._replace(adds=reduction is not None), None) for value, operand, reduction in turned.stores
+    ]
     return turned._replace(stores=stores, reduced=frozenset(), in_turn=turned.reduced)
 
 

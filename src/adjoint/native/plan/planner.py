@@ -233,7 +233,8 @@ class Planner:
         inside.update(computed)
         for node in (*computed, *group.members):
             for arg in node.args[1:] if self.kinds[node] == "gather" else node.args:
-                if arg not in inside and arg not in externals and not is_number(arg):
+                shown = arg in outside and arg in self.views and self.views[arg].base in self.again
+                if arg not in inside and arg not in externals and not is_number(arg) and not shown:
                     externals[arg] = None
         for arg in externals:
             view = self.view(arg)
@@ -241,6 +242,14 @@ class Planner:
             read = view.read(arg.dtype, group.domain)
             reads.append(read if group.domain else self._in_block(read))
             self.hold(view.base)
+        further: dict[Node, dict[Any, int]] = {}
+        for arg in outside:
+            if arg in self.views and (base := self.views[arg].base) in self.again:
+                further[arg] = self._read_through(arg, base, group.domain, reads)
+        for arg, own in further.items():
+            for node in self.again[self.views[arg].base]:
+                self.express(node, len(reads), expressions, own)
+            places[arg] = own[self.views[arg].base]
         for node in (*computed, *group.nodes):
             self.express(node, len(reads), expressions, places)
         whole = contiguous(group.domain)
@@ -265,6 +274,16 @@ class Planner:
                 self._write(added, tuple(group.members))
                 return
         self._write(spec, tuple(group.members))
+
+    def _read_through(self, arg: Node, base: Node, domain: tuple[int, ...], reads: list[Operand]) -> dict[Any, int]:
+        """Read what `base` is computed of, where `arg` is, a view of it with further axes; numbers of what is read."""
+        cone, own = self.again[base], dict[Any, int]()
+        for leaf in dict.fromkeys(x for one in cone for x in one.args if x not in cone and not is_number(x)):
+            view = again.through(self.view(leaf), base, arg)
+            own[leaf] = len(reads)
+            reads.append(view.read(leaf.dtype, domain))
+            self.hold(view.base)
+        return own
 
     def _fill(self, node: Node, number: Any) -> None:
         """Write one number to all places of a value."""
