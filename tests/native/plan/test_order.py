@@ -105,3 +105,49 @@ def test_low_memory_computes_again_what_it_can() -> None:
 def test_memory_is_one_of_two_words() -> None:
     with pytest.raises(ad.ArgumentError, match='memory is "auto" or "low"'):
         ad.compile(np.sin, memory="none")  # type: ignore[call-overload]  # which is the test
+
+
+def apart(x: Any, y: Any) -> Any:
+    """Differences of all pairs, of which one sum along the short axis is read three times."""
+    d = np.sum((x[:, None] - y[None]) * (x[:, None] + y[None]), axis=2)
+    return np.max(d, axis=1), np.sum(np.where(d > 0.0, d, 0.0)[..., None] * (x[:, None] - y[None]), axis=0), d
+
+
+@pytest.mark.parametrize("special", [0.5, -0.0, np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("short", [2, 3, 4, 5])
+def test_short_sums_of_pairs_have_numpys_bits(short: int, special: float) -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(90, short)), rng.normal(size=(70, short))
+    x[3, 1], y[:2] = special, special
+    with np.errstate(all="ignore"):
+        expected = apart(x, y)
+    found = built(apart, x, y)(x, y)
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_array_equal(found[2], expected[2])
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-11, atol=1e-11)
+
+
+def test_sums_of_negative_zeros_have_numpys_sign() -> None:
+    def program(x: Any, y: Any) -> Any:
+        return np.sum(x[:, None] * y[None], axis=-1)
+
+    x, y = np.full((80, 2), -0.0), np.ones((80, 2))
+    np.testing.assert_array_equal(np.signbit(built(program, x, y)(x, y)[0]), np.signbit(program(x, y)))
+
+
+@pytest.mark.parametrize("shape", [(3000, 40), (300, 7, 20), (2, 500, 64), (40, 3000)])
+def test_sums_row_after_row_are_numpys(shape: tuple[int, ...]) -> None:
+    x = np.random.default_rng(0).normal(size=shape)
+    for axis in range(len(shape) - 1):
+        program = built(lambda x, axis=axis: (np.sum(np.tanh(x) * x, axis=axis), np.tanh(x)), x)
+        np.testing.assert_allclose(program(x)[0], np.sum(np.tanh(x) * x, axis=axis), rtol=1e-12)
+        np.testing.assert_array_equal(program(x)[0], program(x)[0])
+
+
+def test_a_few_long_sums_are_no_product_of_matrices() -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(5, 4000, 3)), rng.normal(size=(5, 4000, 2))
+    program = built(lambda x, y: (np.swapaxes(x, 1, 2) @ y, x[0].T @ y[0]), x, y)
+    assert not any(row.by in ("product", "BLAS") for row in program.listing().rows)
+    for found, expected in zip(program(x, y), (np.swapaxes(x, 1, 2) @ y, x[0].T @ y[0]), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-11)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 
 from adjoint.graph.node import Node
-from adjoint.native.codegen.loop_nest import Spec, collapsed
+from adjoint.native.codegen.loop_nest import Reduction, Spec, collapsed
 from adjoint.native.codegen.memory import Operand
 from adjoint.native.plan.fusion import Group, Scope
 from adjoint.native.plan.views import View, plain, through
@@ -142,9 +142,9 @@ def added_up(spec: Spec) -> Spec | None:
         return None
     order = (*sorted(spec.reduced), *(axis for axis in range(last + 1) if axis not in spec.reduced))
     turned = reordered(spec, order, {})
-    stores = [
-        (value, operand._replace(adds=reduction is not None), None) for value, operand, reduction in turned.stores
-    ]
+    stores: list[tuple[int, Operand, Reduction | None]] = []
+    for value, operand, reduction in turned.stores:
+        stores.append((value, operand._replace(adds=reduction is not None), None))
     return turned._replace(stores=stores, reduced=frozenset(), in_turn=turned.reduced)
 
 

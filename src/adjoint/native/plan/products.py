@@ -9,6 +9,8 @@ from adjoint.graph.node import Node, call
 from adjoint.graph.rewrite import op_named
 
 TINY = 8, 125  # how long a sum, and how many products, are written out
+FEW, LONG = 16, 64  # so few sums of so many products are no matrix, but sums
+SMALL = 4  # rows, and products in a sum, of a stack of matrices that are written out
 
 
 def written_out(node: Node, args: tuple[Node, ...]) -> Node | None:
@@ -24,13 +26,31 @@ def written_out(node: Node, args: tuple[Node, ...]) -> Node | None:
     elif rows == columns == 1:
         turned = _reshaped(y, (*y.shape[:-2], 1, inner))
         made = _sum_along(_elementwise("multiply", x, turned))
-    elif 0 < inner <= TINY[0] and rows * inner * columns <= TINY[1]:
+    elif rows * columns <= FEW and inner >= LONG:
+        left = _reshaped(x, (*x.shape[:-2], rows, 1, inner))
+        turned = _turned(y)
+        made = _sum_along(_elementwise("multiply", left, _reshaped(turned, (*y.shape[:-2], 1, columns, inner))))
+        made = _reshaped(made, made.shape[:-1])
+    elif (0 < inner <= TINY[0] and rows * inner * columns <= TINY[1]) or _is_small_in_stack(node, rows, inner, columns):
         made = _term(x, y, 0)
         for k in range(1, inner):
             made = _elementwise("add", made, _term(x, y, k))
     else:
         return None
     return _reshaped(made, node.shape)
+
+
+def _is_small_in_stack(node: Node, rows: int, inner: int, columns: int) -> bool:
+    stack = 1
+    for n in node.shape[: max(len(arg.shape) for arg in node.args) - 2]:
+        stack *= n
+    return stack > 1 and 0 < inner <= SMALL and rows <= SMALL
+
+
+def _turned(y: Node) -> Node:
+    op = op_named("swapaxes")
+    shape = (*y.shape[:-2], y.shape[-1], y.shape[-2])
+    return call(op, (y,), {**op.settings, "axis1": -1, "axis2": -2}, shape, y.dtype, lambda: y.place)
 
 
 def _term(x: Node, y: Node, k: int) -> Node:
