@@ -285,7 +285,7 @@ class Containers(Attributes):
             if isinstance(value, Box) or any(isinstance(k, Box) for k in (key if type(key) is tuple else (key,))):
                 raise self.symbolic(o, "it writes into an array that it made")
             self.native(operator.setitem, (o, self.val(key), self.val(value)), {})
-        elif type(key) is slice:
+        elif type(key) is slice and isinstance(o, list):
             self.native(operator.setitem, (o, self._index(key), self.items(value)), {})
         else:
             self.native(operator.setitem, (o, self._index(key), value), {})

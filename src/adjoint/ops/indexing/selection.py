@@ -128,6 +128,10 @@ def clip(
     if low is None or high is None:
         lowest, highest = _range(dtype_of(a))
         low, high = lowest if low is None else low, highest if high is None else high
+    if type(low) is int or type(high) is int:  # bounds outside of the dtype bound nothing
+        lowest, highest = _range(dtype_of(a))
+        low = lowest if type(low) is int and low < lowest else low
+        high = highest if type(high) is int and high > highest else high
     return store(clamp(a, low, high), out)
 
 
