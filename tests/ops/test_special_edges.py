@@ -92,3 +92,10 @@ def test_the_second_derivative_of_a_complex_gamma_function_is_refused():
     with pytest.raises(ad.DTypeError, match="digamma has a derivative for real numbers only"):
         special.digamma(z)
     check_grads(special.loggamma, (np.array([0.7 + 0.4j, -1.3 + 0.2j]),), order=1)
+
+
+@pytest.mark.parametrize("f", [special.hyp0f1, special.hyp1f1, special.hyp2f1])
+def test_hypergeometric_functions_at_their_poles_raise_no_error_of_pythons(f):
+    orders = (0.5,) * (f.nin - 2) + (0.0,)
+    with np.errstate(all="ignore"):
+        assert not np.isfinite(ad.grad(lambda x: f(*orders, x))(0.3))

@@ -43,7 +43,7 @@ ALLOWED = {
 def test_nothing_goes_silently_into_whole_numbers(name, mode):
     with pytest.raises(TypeError):
         REFUSED[name](WHOLE)
-    with pytest.raises((TypeError, ad.DTypeError), match="out|cast"):
+    with pytest.raises((TypeError, ad.DTypeError), match=r"out|cast"):
         MODES[mode](REFUSED[name], WHOLE)
 
 
