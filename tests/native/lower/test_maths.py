@@ -19,12 +19,14 @@ EXACT = {
     "log10": mp.log10, "log1p": mp.log1p, "sin": mp.sin, "cos": mp.cos, "tan": mp.tan, "arcsin": mp.asin,
     "arccos": mp.acos, "arctan": mp.atan, "sinh": mp.sinh, "cosh": mp.cosh, "tanh": mp.tanh, "erf": mp.erf,
     "erfc": mp.erfc, "ndtr": mp.ncdf, "cbrt": lambda x: mp.sign(x) * mp.cbrt(abs(x)), "power": mp.power,
+    "arcsinh": mp.asinh, "arccosh": mp.acosh, "arctanh": mp.atanh,
     "hypot": mp.hypot, "arctan2": mp.atan2, "logaddexp": lambda x, y: mp.log(mp.exp(x) + mp.exp(y)),
 }  # fmt: skip
 DOMAIN = {
     "exp": (-800, 800), "exp2": (-1200, 1200), "expm1": (-800, 800), "sinh": (-800, 800), "cosh": (-800, 800),
     "log": (0, np.inf), "log2": (0, np.inf), "log10": (0, np.inf), "log1p": (-1, np.inf), "arcsin": (-1, 1),
-    "arccos": (-1, 1), "erf": (-40, 40), "erfc": (-40, 40), "ndtr": (-40, 40),
+    "arccos": (-1, 1), "arccosh": (1, np.inf), "arctanh": (-1, 1), "erf": (-40, 40), "erfc": (-40, 40),
+    "ndtr": (-40, 40),
 }  # fmt: skip
 TWO = ("power", "hypot", "arctan2", "logaddexp")
 

@@ -7,7 +7,7 @@ import math
 from adjoint.native.codegen.llvm_text import Code, Value
 from adjoint.native.lower import coefficients as c
 from adjoint.native.lower.exponentials import exp
-from adjoint.native.lower.reals import FORMATS, Pair, exact_sum, fabs, fast_sum, product, signed, wide
+from adjoint.native.lower.reals import FORMATS, Pair, exact_sum, fabs, fast_sum, product, signed, wide, wide_by
 
 
 def _split(e: Code, x: Value) -> tuple[Value, Value]:
@@ -88,7 +88,7 @@ def _log_pair(e: Code, x: Value) -> tuple[Value, Pair]:
     return k, Pair(head.high, head.low + t_low)
 
 
-@wide
+@wide_by(lambda e, x: log(e, x) * math.log2(math.e))
 def log2(e: Code, x: Value) -> Value:
     k, (high, low) = _log_pair(e, x)
     scale, scale_low = c.LOG2_E["f8"][:2]
@@ -98,7 +98,7 @@ def log2(e: Code, x: Value) -> Value:
     return _log_ends(e, x, head.high + (head.low + tail))
 
 
-@wide
+@wide_by(lambda e, x: log(e, x) * math.log10(math.e))
 def log10(e: Code, x: Value) -> Value:
     k, (high, low) = _log_pair(e, x)
     scale, scale_low = c.LOG10_E["f8"][:2]
@@ -110,7 +110,11 @@ def log10(e: Code, x: Value) -> Value:
     return _log_ends(e, x, head.high + (head.low + tail))
 
 
-@wide
+def _short_power(e: Code, x: Value, y: Value) -> Value:
+    return _signed_power(e, exp(e, y * log(e, fabs(e, x))), x, y)
+
+
+@wide_by(_short_power)
 def power(e: Code, x: Value, y: Value) -> Value:
     a = fabs(e, x)
     k, (high, low) = _log_pair(e, a)
@@ -122,16 +126,19 @@ def power(e: Code, x: Value, y: Value) -> Value:
     p_low = e.fma(y, head_high, -p) + y * low
     far = fabs(e, p) < 800.0
     p_low = e.select(far, p_low, 0.0)
-    found = exp(e, p, p_low)
-    # Below 0 only whole powers are numbers, and odd ones have the sign of x.
+    return _signed_power(e, exp(e, p, p_low), x, y)
+
+
+def _signed_power(e: Code, found: Value, x: Value, y: Value) -> Value:
+    """x**y, whose absolute value is `found`. Below 0 only whole powers exist; odd ones have x's sign."""
     half = y * 0.5
     whole = e.intrinsic("roundeven", y).compare("eq", y)
     odd = whole & e.intrinsic("roundeven", half).compare("ne", half) & (fabs(e, y) < 2.0**53)
     found = e.select(odd, signed(e, found, x), found)
-    invalid = (x < 0.0) & ~whole & (a < math.inf)
+    invalid = (x < 0.0) & ~whole & (fabs(e, x) < math.inf)
     found = e.select(invalid, e.constant(math.nan, "f8"), found)
     found = e.select(x.is_nan() | y.is_nan(), e.constant(math.nan, "f8"), found)
-    one = a.compare("eq", 1.0) & fabs(e, y).compare("eq", math.inf)
+    one = fabs(e, x).compare("eq", 1.0) & fabs(e, y).compare("eq", math.inf)
     one = one | x.compare("eq", 1.0) | y.compare("eq", 0.0)
     return e.select(one, e.constant(1.0, "f8"), found)
 
@@ -145,23 +152,41 @@ def logaddexp(e: Code, x: Value, y: Value) -> Value:
     return e.select(x.is_nan() | y.is_nan(), x + y, found)
 
 
-@wide
+def _cube_root(e: Code, a: Value) -> Value:
+    """The cube root of a > 0, all but its last digits."""
+    return exp(e, log(e, a) * (1 / 3))
+
+
+def _as_root(e: Code, y: Value, x: Value) -> Value:
+    """The cube root of `x`, whose absolute value is `y` where it is not 0 or infinite."""
+    a = fabs(e, x)
+    return e.select((a > 0.0) & (a < math.inf), signed(e, y, x), x)
+
+
+@wide_by(lambda e, x: _as_root(e, _cube_root(e, fabs(e, x)), x))
 def cbrt(e: Code, x: Value) -> Value:
     a = fabs(e, x)
     small = a < 2.0**-900
     a = e.select(small, a * 2.0**300, a)
-    y = exp(e, log(e, a) * (1 / 3))
+    y = _cube_root(e, a)
     # One of Newton's steps, its rest exact.
     square = product(e, y, y)
     cube = product(e, square.high, y)
     rest = (cube.high - a) + (cube.low + square.low * y)
     y = y - rest / (3.0 * square.high)
-    y = e.select(small, y * 2.0**-100, y)
-    fixed = (a > 0.0) & (a < math.inf)
-    return e.select(fixed, signed(e, y, x), x)
+    return _as_root(e, e.select(small, y * 2.0**-100, y), x)
 
 
-@wide
+def _length_ends(e: Code, found: Value, x: Value, y: Value) -> Value:
+    far = fabs(e, x).compare("eq", math.inf) | fabs(e, y).compare("eq", math.inf)
+    return e.select(far, e.constant(math.inf, "f8"), e.select(x.is_nan() | y.is_nan(), x + y, found))
+
+
+def _short_hypot(e: Code, x: Value, y: Value) -> Value:
+    return _length_ends(e, e.intrinsic("sqrt", e.fma(x, x, y * y)), x, y)
+
+
+@wide_by(_short_hypot)
 def hypot(e: Code, x: Value, y: Value) -> Value:
     a, b = fabs(e, x), fabs(e, y)
     large, small = e.select(a > b, a, b), e.select(a > b, b, a)
@@ -170,5 +195,41 @@ def hypot(e: Code, x: Value, y: Value) -> Value:
     back = 1.0 / scale
     u, v = large * scale, small * scale
     found = e.intrinsic("sqrt", e.fma(u, u, v * v)) * back
-    far = a.compare("eq", math.inf) | b.compare("eq", math.inf)
-    return e.select(far, e.constant(math.inf, "f8"), e.select(x.is_nan() | y.is_nan(), x + y, found))
+    return _length_ends(e, found, x, y)
+
+
+_LARGE = 2.0**28  # from here on, the square of a number swallows 1
+
+
+@wide
+def arcsinh(e: Code, x: Value) -> Value:
+    a = fabs(e, x)
+    # log(a + sqrt(a**2 + 1)), as what is added to 1.
+    square = e.select(a < _LARGE, a * a, e.constant(0.0, "f8"))
+    u = exact_sum(a, square / (1.0 + e.intrinsic("sqrt", square + 1.0)))
+    near = log1p(e, u.high) + u.low / (1.0 + u.high)
+    far = log(e, a) + math.log(2)
+    return e.select(x.is_nan(), x, signed(e, e.select(a < _LARGE, near, far), x))
+
+
+@wide
+def arccosh(e: Code, x: Value) -> Value:
+    # log(1 + t + sqrt(t * (t + 2))), with t = x - 1, which is exact where it is small.
+    t = x - 1.0
+    t = e.select(x < _LARGE, t, e.constant(0.0, "f8"))
+    u = exact_sum(t, e.intrinsic("sqrt", e.fma(t, t, t + t)))
+    near = log1p(e, u.high) + u.low / (1.0 + u.high)
+    far = log(e, x) + math.log(2)
+    found = e.select(x < 1.0, e.constant(math.nan, "f8"), e.select(x < _LARGE, near, far))
+    return e.select(x.is_nan(), x, found)
+
+
+@wide
+def arctanh(e: Code, x: Value) -> Value:
+    a = fabs(e, x)
+    # log((1 + a) / (1 - a)) / 2, as what is added to 1; 1 - a is exact from 1/2 on.
+    twice, rest = a + a, 1.0 - a
+    u = exact_sum(twice, e.select(a < 0.5, twice * a / rest, e.constant(0.0, "f8")))
+    near = log1p(e, u.high) + u.low / (1.0 + u.high)
+    far = log1p(e, twice / rest)
+    return signed(e, e.select(a < 0.5, near, far) * 0.5, x)

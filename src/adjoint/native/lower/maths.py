@@ -20,6 +20,7 @@ from adjoint.native.lower import circular, exponentials, logarithms
 NAMES = (
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "power", "sin", "cos", "tan", "arcsin", "arccos",
     "arctan", "arctan2", "sinh", "cosh", "tanh", "erf", "erfc", "ndtr", "cbrt", "hypot", "logaddexp",
+    "arcsinh", "arccosh", "arctanh",
 )  # fmt: skip
 VECTOR = 64  # bytes; functions of shorter ones are not compiled alone
 _WRITTEN: dict[str, Callable[..., Value]] = {

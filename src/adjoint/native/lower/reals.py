@@ -83,10 +83,18 @@ def signed(e: Code, x: Value, sign: Value) -> Value:
 
 def wide(function: Callable[..., Value]) -> Callable[..., Value]:
     """`function`, which float32 goes through in float64."""
+    return wide_by(function)(function)
 
-    def either(e: Code, *xs: Value) -> Value:
-        if xs[0].dtype == "f8":
-            return function(e, *xs)
-        return function(e, *(x.to("f8") for x in xs)).to("f4")
 
-    return either
+def wide_by(short: Callable[..., Value]) -> Callable[[Callable[..., Value]], Callable[..., Value]]:
+    """Decorate a function of float64. Float32 goes in float64 through `short`, whose last digits may be wrong."""
+
+    def decorate(function: Callable[..., Value]) -> Callable[..., Value]:
+        def either(e: Code, *xs: Value) -> Value:
+            if xs[0].dtype == "f8":
+                return function(e, *xs)
+            return short(e, *(x.to("f8") for x in xs)).to("f4")
+
+        return either
+
+    return decorate

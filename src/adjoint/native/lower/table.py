@@ -197,17 +197,12 @@ def _logaddexp2(code: Code, x: Value, y: Value) -> Value:
     return code.select(x.compare("eq", y), x + 1.0, code.select(apart.is_nan(), apart, found))
 
 
-def _from_c(name: str) -> LoweringEntry:
-    return LoweringEntry(lambda code, x: external.from_c(code, name, x), FLOATS)
-
-
-TABLE |= {"arcsinh": _from_c("asinh"), "arccosh": _from_c("acosh"), "arctanh": _from_c("atanh")}
 TABLE |= {name: LoweringEntry(function, FLOATS) for name, function in maths.FUNCTIONS.items()}
 TABLE |= {"expit": TABLE["sigmoid"], "float_power": LoweringEntry(maths.FUNCTIONS["power"], ("f8",))}
 
 
 COMPOSED = ("sigmoid", "expit", "log_expit", "xlogy", "xlog1py", "entr", "float_power",
-            "logaddexp2", "arcsinh", "arccosh", "arctanh")  # fmt: skip  # of those in `maths`
+            "logaddexp2")  # fmt: skip  # of those in `maths`
 
 
 class Lowered(NamedTuple):
