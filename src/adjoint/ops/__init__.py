@@ -10,15 +10,14 @@ from adjoint.ops.elementwise import (  # noqa: F401 - imported for what they reg
     comparison,
     complex,
     exponential,
-    naming,
     trigonometric,
 )
 from adjoint.ops.indexing import in_place, reading, selection, writing  # noqa: F401 - as above
 from adjoint.ops.linalg import products  # noqa: F401 - as above
 from adjoint.ops.neural import activation  # noqa: F401 - as above
 from adjoint.ops.order import sorting  # noqa: F401 - as above
-from adjoint.ops.reductions import cumulative, moments, nan_reductions, norms, sums  # noqa: F401 - as above
-from adjoint.ops.shape import copying, repeating, reshaping, restrided, turning  # noqa: F401 - as above
+from adjoint.ops.reductions import cumulative, moments, nan_reductions, sums  # noqa: F401 - as above
+from adjoint.ops.shape import copying, repeating, reshaping, turning  # noqa: F401 - as above
 
 # What loads when it is first asked for: the names of operations, and those that NumPy has for what they answer.
 _RARER = {
@@ -28,6 +27,7 @@ _RARER = {
         "full_like geomspace insert isin ix_ linspace logspace meshgrid min_scalar_type piecewise ravel_multi_index "
         "save savetxt savez savez_compressed tril_indices_from triu_indices_from unravel_index"
     ),
+    "elementwise.naming": "name",
     "indexing.elements": (
         "gathered index_add index_select masked_fill masked_select scattered scattered_reduction scattered_sum"
     ),
@@ -56,6 +56,7 @@ _RARER = {
     ),
     "order.sets": "intersect1d setdiff1d setxor1d union1d unique unique_all unique_counts unique_inverse unique_values",
     "reductions.histograms": "bincount histogram histogram2d histogram_bin_edges histogramdd",
+    "reductions.norms": "euclidean_norm matrix_norm norm p_norm vector_norm",
     "reductions.statistics": "average corrcoef cov",
     "shape.joining": (
         "append array_split block column_stack concatenate dsplit dstack hsplit hstack join pile split stack unstack "
@@ -65,6 +66,7 @@ _RARER = {
     "shape.pieces": (
         "addcdiv addcmul addmm cdist chunk dist flatten_axes lerp narrow rsqrt split_by t transposed unbind unflatten"
     ),
+    "shape.restrided": "at_strides",
     "signal.calculus": "diff ediff1d gradient interp trapezoid unwrap",
     "signal.convolution": (
         "convolve convolve_full correlate overlap_add polyadd polyder polyint polymul polysub polyval "
