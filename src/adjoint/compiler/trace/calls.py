@@ -45,6 +45,7 @@ from adjoint.twin.follow import needs_twin
 from adjoint.twin.source import NoTwinError, as_written
 
 DEEPEST = 300  # calls of the user's functions inside one another
+_WHOLE = vars(Optimizer)["step"].__code__  # of a method in whose midst Ctrl-C waits
 _SCRATCH = vars(Optimizer)["_scratch_for"]
 _NOT_OURS = frozenset(
     ("backward", "saved_tensors_hooks", "save_on_disk", "detect_anomaly", "trace_backward", "source_lines", "saved",
@@ -117,6 +118,8 @@ class Calls(Pythons):
                     f"it calls ad.{g.__name__} inside a function that is being captured or compiled: call the function "
                     f"itself, which becomes part of the same graph"
                 )
+            if g.__code__ is _WHOLE:  # what is recorded is done at once
+                return self.call(self.pinned(vars(g)["__wrapped__"]), args, kwargs)
             if g is _SCRATCH:
                 return np.zeros_like(self.val(args[2]))
             if g.__qualname__ == "Module.__call__" and root == "adjoint":
