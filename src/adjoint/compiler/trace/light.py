@@ -241,8 +241,6 @@ class Light:
         after = self._live()
         used = template.leaves
         keep = [i for i in range(a) if after[i] or template.carried[i] in used]
-        if any(template.carried[i] not in used for i in keep):
-            raise RollingError("a name is set in each turn and read after the last one alone")
         nodes = [template.outputs[i] for i in keep] + template.outputs[a:]
         wanted = Template(nodes, [template.carried[i] for i in keep], template.since)
         wanted.turns, wanted._numbers, wanted._constants = turns, template._numbers, template._constants
