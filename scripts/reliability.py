@@ -90,7 +90,8 @@ ROWS = (
     Row(
         "interrupts",
         "Ctrl-C at a random bytecode",
-        "pytest -q tests/tape/test_mode_interrupts.py tests/compiler/test_interrupts.py",
+        "pytest -q tests/tape/test_mode_interrupts.py tests/tape/test_restored.py tests/optim/test_interrupts.py "
+        "tests/compiler/test_interrupts.py",
         "pytest -q tests/tape/test_mode_interrupts.py",
         r"(\d+) passed",
         "{} tests pass, of hundreds of interrupts each",
