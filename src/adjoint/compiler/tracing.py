@@ -280,7 +280,7 @@ def _recorded(
     with recording(silent=True, in_place_of_calls=True) as notes, np.errstate(all="ignore"):
         arguments = Arguments(leaves, varies)
         door = Door(Inputs(arguments, Guards()), paths, known, notes)
-        door.loops, loops.visits = loops, {}
+        door.loops, loops.visits, loops.spans = loops, {}, []
         try:
             assembly = Assembly(door, door.run(f, args, kwargs))
             inputs, found = door.inputs, assembly.found

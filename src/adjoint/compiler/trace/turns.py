@@ -135,7 +135,7 @@ class Turns:
         self.names, self.targets, self.live, self.lists = names, frozenset(targets), frozenset(live), lists
         self.length = length
         self.key = site
-        if each is None:
+        if self._may_end:  # each time that it runs it may begin and end in its own way
             self.key = site, door.loops.visits.get(site, 0)
             door.loops.visits[site] = self.key[1] + 1
         self.at, self.values = -1, list[Any]()
