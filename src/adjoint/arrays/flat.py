@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adjoint.core.types import Array, Index
+from adjoint.ops.indexing.in_place import apart
 
 if TYPE_CHECKING:
     from adjoint.arrays.array_box import ArrayBox
@@ -30,6 +31,7 @@ class Flat:
         return np.copy(found) if isinstance(index, slice) else found  # without gaps
 
     def __setitem__(self, index: Index, value: Array) -> None:
+        apart(self.base, value, "t.flat[...] = values.copy()")
         places = np.arange(self.base.size)[index]
         if np.size(places) and np.size(value):
             into = self.base if self.base.shape else np.reshape(self.base, 1)

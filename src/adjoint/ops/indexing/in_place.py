@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.backend import as_beside
-from adjoint.core.box import Box, varies
+from adjoint.core.box import Box, raw, varies
 from adjoint.core.constructors import in_place
 from adjoint.core.errors import ArgumentError, BatchedValueError, InPlaceError, LeavesGraphError, ShapeError
 from adjoint.core.memory import shows
@@ -36,6 +36,16 @@ def _fits(values: Array, target: Array, casting: Any, function: str) -> None:
         raise TypeError(
             f"np.{function}: values of dtype {dtype} do not fit a target of {target.dtype} by the rule {casting!r}; "
             f"convert them first: values.astype({target.dtype})"
+        )
+
+
+def apart(target: Array, values: Any, instead: str) -> None:
+    """Refuse values that lie in the memory which is written, where NumPy reads what it has just written."""
+    x, y = raw(values), raw(target)
+    if shows(values, target) and (not isinstance(x, np.ndarray) or np.may_share_memory(x, y)):
+        raise InPlaceError(
+            f"the values lie in the memory that is written, and NumPy reads there what it has just written; pass a "
+            f"copy: {instead}"
         )
 
 
@@ -85,11 +95,9 @@ def put(a: Array, ind: Any, v: Array, mode: Any = "raise") -> None:
 def place(arr: Array, mask: Array, vals: Any) -> None:
     _target(arr, "place")
     _fits(vals, arr, "safe", "place")
-    if vals is arr or shows(vals, arr):
-        raise InPlaceError(
-            "np.place: vals is memory that is written, and NumPy reads there what it has just written; pass a copy: "
-            "np.place(arr, mask, vals.copy())"
-        )
+    if vals is arr:
+        vals = np.reshape(vals, vals.shape)  # a view of it
+    apart(arr, vals, "np.place(arr, mask, vals.copy())")
     arr = _with_an_axis(arr)
     at = np.nonzero(np.reshape(mask, arr.shape))
     if not np.size(vals) and at[0].size:
@@ -134,6 +142,7 @@ def put_into_axis(arr: Array, indices: Array, values: Array, axis: int | None) -
 @in_place(np.fill_diagonal, samples=lambda r: [call(r(3, 3), r(3)), call(r(5, 2), 2.0, wrap=True)])
 def fill_diagonal(a: Array, val: Any, wrap: bool = False) -> None:
     _target(a, "fill_diagonal")
+    apart(a, val, "np.fill_diagonal(a, val.copy())")
     numbers = np.zeros(a.shape, int)
     np.fill_diagonal(numbers, 1, wrap)
     at = np.nonzero(numbers)

@@ -47,6 +47,8 @@ class _Place(NamedTuple):
 
     def within(self, memory: np.ndarray) -> np.ndarray:
         """The array at this place of `memory`, a flat array of bytes."""
+        if 0 in self.shape:  # it may lie nowhere
+            return np.empty(self.shape, self.dtype)
         return np.ndarray(self.shape, self.dtype, memory, self.offset, self.strides)
 
 
