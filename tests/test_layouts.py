@@ -142,3 +142,12 @@ def test_results_lie_as_numpys(text):
                 last = np.stack([x, x], axis=-1)
                 at_end = lying(f, lambda g, last=last: ad.vmap(g, in_axes=-1)(last))
                 assert at_end == order(f(last[..., 0])), (name, k)
+
+
+@pytest.mark.parametrize("text", ["x.copy()", "np.ascontiguousarray(x)", "np.asarray(x, order='C')", "np.copy(x)"])
+def test_compiled_copies_lie_as_numpys(text):
+    f = made(f"def f(x):\n    return {text}\n")
+    native = ad.compile(f, wait=True)
+    for name, laid in LAYOUTS.items():
+        for _ in range(3):
+            assert order(native(laid(X))) == order(f(laid(X))), name

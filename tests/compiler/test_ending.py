@@ -376,3 +376,17 @@ def test_many():
     while time.monotonic() < until:
         check(seed, "native" if seed % 5 == 0 else "numpy")
         seed += 1
+
+
+@pytest.mark.parametrize("number", [np.float64, np.float32, np.int64])
+def test_numbers_of_branches_stay_numbers(number):
+    def doubled(x):
+        while x < 20:
+            x = x * 2 if x > 3 else x + 1
+        return x
+
+    native = ad.compile(doubled, wait=True)
+    for start in (7, 1, 30, 2):
+        found = native(number(start))
+        assert type(found) is number
+        assert found == doubled(number(start))

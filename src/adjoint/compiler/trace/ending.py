@@ -36,7 +36,7 @@ from adjoint.graph.body import RollingError
 from adjoint.graph.graph import Graph
 from adjoint.graph.loop import Loop
 from adjoint.graph.node import Node, constant, placeholder
-from adjoint.graph.python_numbers import as_python, is_number, item
+from adjoint.graph.python_numbers import as_numpy, as_python, is_number, item
 from adjoint.graph.record import Guard
 from adjoint.graph.rewrite import made_call, op_named
 from adjoint.graph.symbol import Number, Symbol, symbol_of
@@ -263,8 +263,7 @@ class Ending(Light):
         taken = [_all_are(way[len(carried) :], key) for way, key in zip(ways, self.ways, strict=True)]
         found = ways[-1][: len(carried)]
         for way, this in zip(ways[-2::-1], taken[-2::-1], strict=True):
-            found = [x if x is y else made_call(op_named("choose_either"), (this, x, y))
-                     for x, y in zip(way, found, strict=False)]  # fmt: skip
+            found = [x if x is y else _either(this, x, y) for x, y in zip(way, found, strict=False)]
         goes_on = taken[0]
         for this in taken[1:]:
             goes_on = made_call(op_named("logical_or"), (goes_on, this))
@@ -348,6 +347,12 @@ def _all_are(nodes: Sequence[Node], answers: Sequence[bool]) -> Node:
         found = this if found is None else made_call(op_named("logical_and"), (found, this))
     assert found is not None
     return found
+
+
+def _either(this: Node, x: Node, y: Node) -> Node:
+    """One of two values; what has no axes stays a number, of which np.where makes an array."""
+    found = made_call(op_named("choose_either"), (this, x, y))
+    return found if found.shape else made_call(as_numpy, (found,))
 
 
 def _bare(node: Node) -> Node:

@@ -98,7 +98,7 @@ class Driver(NamedTuple):
             else:
                 outputs.append(self.slots + len(early) + len(late))
                 (late if slot in final else early).append(
-                    ScheduledCall(partial(np.array, dtype=kind.dtype), (slot,), outputs[-1])
+                    ScheduledCall(partial(np.array, dtype=kind.dtype, order="C"), (slot,), outputs[-1])
                 )
         return early, late, outputs
 
