@@ -323,3 +323,39 @@ def test_orthogonal_and_truncated_values():
 def test_wrong_settings_are_refused(wrong):
     with pytest.raises(ad.AdjointError):
         wrong()
+
+
+@pytest.mark.parametrize("module", [nn.Hardshrink(), nn.Softshrink(), nn.Threshold(0.5, 7.0)], ids=repr)
+def test_what_cuts_values_off_keeps_nan(module):
+    assert np.isnan(np.asarray(module(np.array([np.nan, 1.0])))).tolist() == [True, False]
+
+
+def test_the_largest_element_is_never_in_the_padding():
+    x = np.full((1, 4, 4), -np.inf)
+    x[0, 2:] = -5.0
+    out, where = nn.functional.max_pool2d(x, 2, 2, 1, return_indices=True)
+    assert out.tolist() == [[[-np.inf] * 3, [-5.0] * 3, [-5.0] * 3]]
+    assert where.tolist() == [[[0, 1, 3], [8, 9, 11], [12, 13, 15]]]
+    small = np.full((1, 4), np.iinfo(np.int8).min, np.int8)
+    assert nn.functional.max_pool1d(small, 2, 2, 1).tolist() == [[-128, -128, -128]]
+
+
+def test_a_window_of_lp_pool_that_is_cut_off_counts_as_a_whole_one():
+    out = nn.functional.lp_pool1d(np.array([[1.0, 2.0, 3.0, 4.0, 5.0]]), 2, 2, ceil_mode=True)
+    assert np.allclose(out, np.sqrt([[5.0, 25.0, 50.0]]))
+    assert nn.functional.lp_pool1d(np.array([[1.0, -2.0]]), np.inf, 2).tolist() == [[2.0]]
+
+
+def test_instance_norm_without_momentum_keeps_its_averages():
+    norm = nn.InstanceNorm1d(2, momentum=None, track_running_stats=True)
+    norm(np.random.default_rng(0).normal(size=(3, 2, 4)))
+    assert (norm.running_mean.tolist(), norm.num_batches_tracked.item()) == ([0.0, 0.0], 0)
+
+
+def test_a_transformer_layer_without_biases_has_none():
+    layer = nn.TransformerDecoderLayer(4, 2, 8, bias=False, rng=0)
+    assert not [name for name, _ in layer.named_parameters() if "bias" in name]
+
+
+def test_prelu_of_a_number_is_a_number():
+    assert np.shape(nn.PReLU()(np.array(-2.0))) == ()

@@ -19,6 +19,7 @@ from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.plan.convolution import around, reshaped
 from adjoint.native.plan.indexing import SCATTER, never
 from adjoint.ops.neural.conv import Pairs, Sizes, counts, parts
+from adjoint.ops.neural.pooling import first_inside
 
 
 def _around(x: Any, padding: Pairs, value: Any = 0) -> Any:
@@ -41,7 +42,8 @@ def _parts(x: Any, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes
 def _number(x: Any, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes) -> Any:
     least = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min if x.dtype.kind in "iu" else False
     best, *others = _parts(x, kernel, stride, padding, dilation, least)
-    number = np.zeros(best.shape, np.min_scalar_type(prod(kernel)))
+    first = first_inside(best.shape[x.ndim - len(kernel) :], kernel, stride, padding, dilation)
+    number = np.zeros(best.shape, np.min_scalar_type(prod(kernel))) + first.astype(np.min_scalar_type(prod(kernel)))
     for k, part in enumerate(others, 1):
         better = np.greater(part, best)
         if x.dtype.kind == "f":

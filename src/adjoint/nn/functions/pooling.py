@@ -212,13 +212,16 @@ def avg_pool3d(
 def lp_pool(
     axes: int, x: Array, norm_type: float, kernel_size: Size, stride: Size | None = None, ceil_mode: bool = False
 ) -> Array:
-    """``sum(x**p)**(1/p)`` of each window over the last `axes` axes, as PyTorch has it: of -1 and p=3 it is 0."""
+    """``sum(x**p)**(1/p)`` of each window over the last `axes` axes; one cut off by the end counts as a whole one."""
     name = f"lp_pool{axes}d"
     x = _batched(name, x, axes)
-    kernel, stride, around, ones = _layout(name, x, axes, kernel_size, stride, 0, 1, ceil_mode)
-    total = window_sum(x**norm_type, kernel=kernel, stride=stride, padding=around, dilation=ones)
-    positive = np.greater(total, 0)
-    return np.where(positive, np.where(positive, total, 1.0) ** (1.0 / norm_type), 0.0)
+    if np.isinf(norm_type):
+        sign = np.sign(norm_type)
+        return sign * max_pool(axes, sign * np.abs(x), kernel_size, stride, ceil_mode=ceil_mode)
+    kernel = each("kernel_size", kernel_size, axes)
+    total = avg_pool(axes, x**norm_type, kernel, stride, 0, ceil_mode) * prod(kernel)
+    zero = np.equal(total, 0)
+    return np.where(zero, 0.0, np.where(zero, 1.0, total) ** (1.0 / norm_type))
 
 
 # -- A result of a wanted size ------------------------------------------------------------------------

@@ -70,18 +70,18 @@ def tanhshrink(input: Array) -> Array:
 
 def hardshrink(input: Array, lambd: float = 0.5) -> Array:
     """x where its size is above `lambd`, 0 elsewhere."""
-    return np.where(np.greater(np.abs(input), lambd), input, 0.0)
+    return np.where(np.less_equal(np.abs(input), lambd), 0.0, input)  # nan stays
 
 
 def softshrink(input: Array, lambd: float = 0.5) -> Array:
     """x moved by `lambd` towards 0, and 0 in between."""
-    below = np.where(np.less(input, -lambd), input + lambd, 0.0)
-    return np.where(np.greater(input, lambd), input - lambd, below)
+    moved = np.where(np.less(input, -lambd), input + lambd, input - lambd)
+    return np.where(np.less_equal(np.abs(input), lambd), 0.0, moved)  # nan stays
 
 
 def threshold(input: Array, threshold: float, value: float) -> Array:
     """x where it is above `threshold`, `value` elsewhere."""
-    return np.where(np.greater(input, threshold), input, value)
+    return np.where(np.less_equal(input, threshold), value, input)  # nan stays
 
 
 def normalize(input: Array, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Array:

@@ -159,6 +159,8 @@ def prelu(input: Array, weight: Array) -> Array:
     """x where it is positive, ``weight * x`` elsewhere; `weight` is one number, or one for each channel (axis 1)."""
     if np.size(weight) > 1 and np.ndim(input) > 2:
         weight = np.reshape(weight, (-1,) + (1,) * (np.ndim(input) - 2))
+    elif np.size(weight) == 1:
+        weight = np.reshape(weight, ())  # a number gives a number
     return activation.prelu(input, weight)
 
 

@@ -217,7 +217,7 @@ class InstanceNorm2d(BatchNorm2d):
         self,
         num_features: int,
         eps: float = 1e-5,
-        momentum: float = 0.1,
+        momentum: float | None = 0.1,
         affine: bool = False,
         track_running_stats: bool = False,
         *,
@@ -230,10 +230,8 @@ class InstanceNorm2d(BatchNorm2d):
         alone = x.ndim == self.ranks[0]
         x = x[None] if alone else x
         self._check(x)
-        if self.training and self.num_batches_tracked is not None:
-            self.num_batches_tracked += 1
         own = self.training or self.running_mean is None
-        share: Array = self.momentum
+        share = self.momentum or 0.0  # as in PyTorch, None is no share of a new batch, and no batch is counted
         out = instance_norm(x, self.running_mean, self.running_var, self.weight, self.bias, own, share, self.eps)
         return out[0] if alone else out
 

@@ -58,7 +58,7 @@ class _Block(Module):
         self.linear2 = Linear(dim_feedforward, d_model, **options)
         parts = range(1, len(self.attentions) + 2)
         for k in parts:
-            setattr(self, f"norm{k}", LayerNorm(d_model, eps=layer_norm_eps, dtype=dtype))
+            setattr(self, f"norm{k}", LayerNorm(d_model, layer_norm_eps, bias=bias, dtype=dtype))
         for k in parts:
             setattr(self, f"dropout{k}", Dropout(dropout, rng=rng))
 

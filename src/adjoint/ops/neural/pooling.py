@@ -65,6 +65,15 @@ def window_spread(
     return in_order(inner(total, size, padding), "C")
 
 
+def first_inside(count: Sizes, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes) -> Any:
+    """The number in each window of its first element that is not in the padding."""
+    number = np.zeros((), np.int64)
+    for c, k, s, (before, _), d in zip(count, kernel, stride, padding, dilation, strict=True):
+        skipped = -(-np.maximum(before - np.arange(c) * s, 0) // d)
+        number = np.add.outer(number * k, np.minimum(skipped, k - 1))
+    return number
+
+
 def _window_number(
     x: Array, /, kernel: Sizes = (), stride: Sizes = (), padding: Pairs = (), dilation: Sizes = ()
 ) -> Array:
@@ -79,6 +88,9 @@ def _window_number(
         part = in_order(part, "C")
         if best is None:
             best, number = part, zeros(part, part.shape, np.min_scalar_type(prod(kernel)))
+            if any(before for before, _ in padding):  # an element may be as small as the padding
+                first = first_inside(count, kernel, stride, padding, dilation)
+                number += beside(number, first.astype(number.dtype))
             continue
         better = part > best
         if x.dtype.kind == "f":
