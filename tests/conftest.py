@@ -2,6 +2,7 @@
 
 import os
 import random
+import signal
 
 import pytest
 
@@ -10,6 +11,12 @@ from adjoint.testing import walk
 
 list(walk())  # which loads rarer families, too: what is collected depends on no other test
 ENTRIES = entries()
+
+
+def pytest_configure():
+    """Ctrl-C interrupts, also where tests run in the background of a shell, which has it ignored."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items):

@@ -82,3 +82,19 @@ def test_who_listens_to_ctrl_c_is_asked_at_the_end():
         signal.signal(signal.SIGINT, usual)
     assert heard == [(signal.SIGINT, held(model, optimizer))]
     assert ad.is_grad_enabled()
+
+
+@pytest.mark.parametrize("handler", [signal.SIG_IGN, signal.SIG_DFL], ids=["ignored", "of the system"])
+def test_steps_where_no_function_handles_ctrl_c(handler):
+    _, optimizer = trained(MAKERS["SGD"])
+    before = optimizer.steps
+    usual = signal.signal(signal.SIGINT, handler)
+    try:
+        if handler is signal.SIG_IGN:
+            update = optimizer.update
+            optimizer.update = lambda *args: signal.raise_signal(signal.SIGINT) or update(*args)
+        optimizer.step()
+        assert signal.getsignal(signal.SIGINT) is handler
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    assert optimizer.steps == before + 1

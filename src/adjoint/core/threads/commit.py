@@ -36,6 +36,8 @@ def whole(method: Callable[[T], None]) -> Callable[[T], None]:
     def called(self: T) -> None:
         came: dict[int, Any] = {}
         usual = getsignal(SIGINT)
+        if not callable(usual):  # Ctrl-C is ignored, or ends the process, or is not Python's
+            return method(self)
         try:
             signal(SIGINT, came.__setitem__)  # called with the number and the frame
         except ValueError:  # in another thread, which nobody interrupts
