@@ -138,7 +138,7 @@ class ArrayBox(PyTorchNames, Box):
 
     def __ne__(self, other: Array) -> Array:
         if not self.shape:
-            looked_up(self, other)
+            looked_up(self, other, differs=True)
         return _unequal(self, other)
 
     def __neg__(self) -> Any:

@@ -267,7 +267,7 @@ class PythonNumber(ArrayBox):
         return _equal(self, other)
 
     def __ne__(self, other: Array) -> Array:
-        looked_up(self, other)
+        looked_up(self, other, differs=True)
         return _unequal(self, other)
 
     def __index__(self) -> int:

@@ -52,11 +52,12 @@ def hash_of(number: Any) -> int:
     return hash(values[0] if values.size else 0.0)
 
 
-def looked_up(a: Array, b: Array) -> None:
+def looked_up(a: Array, b: Array, differs: bool = False) -> None:
     """Report it if ``a == b`` is asked by a container, of a number and a key that lacks derivatives that it has.
 
     A container compares what it keeps with what is looked up, in this order; a plain number passes the question on.
-    Where the program itself asks, that is noted if `b` is what it keeps from one call to the next.
+    Where the program itself asks, that is noted if `b` is what it keeps from one call to the next. Only programs ask
+    whether two are different, `differs`.
     """
     number, kept = (b, a) if isinstance(a, Box) and isinstance(b, Box) else (a, b) if isinstance(a, Box) else (b, a)
     axes: Axis = getattr(kept, "shape", ())
@@ -82,7 +83,8 @@ def looked_up(a: Array, b: Array) -> None:
         if operation == "COMPARE_OP":
             found_equal(number, levels, frame)
         return
-    lost_in_a_container(number, levels, frame)
+    if not differs:
+        lost_in_a_container(number, levels, frame)
 
 
 def _takes(frame: FrameType) -> bool:
