@@ -8,6 +8,8 @@ import pytest
 from scipy import special
 
 import adjoint as ad
+from adjoint.ops.special.carlson import integral
+from tests.backends.strict import inside, strict
 
 NEAR = 1 + 1e-9
 POINTS = [
@@ -86,3 +88,17 @@ def test_arguments_of_very_different_sizes():
     with mp.workdps(30):
         wanted = float(mp.diff(mp.elliprd, (mp.mpf("1e-6"), 1.3, mp.mpf("1e6")), (0, 1, 0)))
     assert derivative(special.elliprd, (1,))(1e-6, 1.3, 1e6) == pytest.approx(wanted, rel=1e-13)
+
+
+def test_arguments_as_far_apart_as_numbers_can_be():
+    powers = (0.5, 0.5, 0.5, 1.0, 0.0)
+    assert integral(1e-300, 1e300, 1e300, 1e300, *powers) == 0
+    assert integral(1e-300, 1e-12, 1.0, 2.0, *powers) == pytest.approx(integral(0.0, 1e-12, 1.0, 2.0, *powers))
+
+
+def test_the_integral_on_a_device_of_what_stands_on_every_side():
+    x = np.array([0.0, 1.0, np.inf, np.nan, -1.0, 0.0, 1e-9]), np.array([0.0, 0, 1, 1, 1, 1, 2]), np.linspace(1, 2, 7)
+    turned = np.array([1 + 1j, 2 - 1j, -1 + 0.1j]), np.array([1.0, 2.0, 1j]), np.full(3, 2.0 - 1j)
+    for given in (x, turned):
+        here, there = (integral(*map(move, given), 1.5, 0.5, 0.5, 0.5, 1.0, 0.0) for move in (np.asarray, strict))
+        np.testing.assert_allclose(inside(there), here, rtol=1e-13)

@@ -17,7 +17,7 @@ from adjoint.graph.node import Node, constant
 
 LEVEL = 1 << 62  # above all arrays, so that it is asked first and can say what is wrong
 _SAME = frozenset(("reshape", "real", "conj", "positive", "copy", "broadcast_to", "name", "ravel", "squeeze"))
-_CREATED = {"zeros_like": 0.0, "ones_like": 1.0, "empty_like": 0.0}
+_CREATED = {"zeros_like": 0.0, "ones_like": 1.0, "empty_like": 0.0, "imag": 0.0}
 _BITS = {
     op_called(f"bitwise_{name}"): op_called(f"logical_{name}") for name in ("and", "or", "xor")
 } | {op_called("invert"): op_called("logical_not")}  # fmt: skip

@@ -7,88 +7,122 @@ quotient that would lose its digits where two arguments are equal, and its own d
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
 from scipy import special
 
+from adjoint.core.backend import as_beside, beside, empty, is_elsewhere, maybe_any
 from adjoint.core.op import Op, Rule, call, rule_of
+from adjoint.core.pullbacks import NotDifferentiable
 from adjoint.core.registry import register
 from adjoint.core.types import Array
 from adjoint.ops.special.forms import function_of
 
 _STEP = 0.375  # in log t. The trapezoidal rule's error is exp(-2 pi^2 / step), since the integrand is analytic
 _TAIL = 38.0  # exp(-38) is below float64's rounding
-_MOST = 1 << 18  # values at a time
-_NAMES = ("x", "y", "z", "p")
-Powers = tuple[float, ...]
+_SMALL = -650.0  # log of the least ratio of arguments that is told from less, so that t stays a number
+_SPREAD = 3.0  # of the arguments' angles; at pi the path of integration would meet one
+_COLUMNS = 256  # integrals at a time
+_NODES = 64  # of the sum at a time, where values are elsewhere
+_NAMES = ("x", "y", "z", "p", "a", "b", "c", "d", "times")
 
 
-def _forward(*given: Any, powers: Powers, times: int = 0) -> Any:
-    """The integral; an argument of power 0 is not looked at."""
-    used = [(np.asarray(x), b) for x, b in zip(given, powers, strict=True) if b]
-    dtype = np.result_type(*(x.dtype for x, _ in used), np.float32)
+def _forward(x: Array, y: Array, z: Array, p: Array, a: Array, b: Array, c: Array, d: Array, times: Array) -> Any:
+    """The integral of ``t^times (t + x)^-a (t + y)^-b (t + z)^-c (t + p)^-d``; what has power 0 is not looked at."""
+    used = [(v, n) for v, n in zip((x, y, z, p), (a, b, c, d), strict=True) if maybe_any(np.not_equal(n, 0))]
+    dtype = np.result_type(np.result_type(*(getattr(v, "dtype", v) for v, _ in used)), np.float32)
     wide = np.result_type(dtype, np.float64)
-    arrays = np.broadcast_arrays(*(x.astype(wide) for x, _ in used))
-    flat, exponents = np.stack([x.reshape(-1) for x in arrays]), np.array([b for _, b in used])
-    size = max(1, _MOST // 1024)
+    given = [*(v.astype(wide) if hasattr(v, "dtype") else v for v, _ in used), *(n for _, n in used), times]
+    far = next((v for v in given if is_elsewhere(v)), None)
     with np.errstate(all="ignore"):
-        parts = [_of_columns(flat[:, k : k + size], exponents, times) for k in range(0, flat.shape[1], size)]
-    out = np.concatenate(parts) if parts else np.empty(0, wide)
-    return out.reshape(arrays[0].shape).astype(dtype)[()]
+        if far is not None:
+            limit = 1 - _SPREAD / math.pi if wide.kind == "c" else 1.0  # nobody asks how many nodes there are
+            most, least = (math.ceil(x / (_STEP * limit)) for x in (2 * _TAIL, _SMALL - 2 * _TAIL))
+            given = [as_beside(far, v) for v in given]
+            return _summed(given, lambda last, first: (most, least), _NODES).astype(dtype)
+        shape = np.broadcast_shapes(*map(np.shape, given))
+        flat = [v if np.ndim(v) == 0 else np.broadcast_to(v, shape).reshape(-1) for v in given]
+        out = empty(x, math.prod(shape), wide)
+        for k in range(0, out.size, _COLUMNS):
+            columns = [v if np.ndim(v) == 0 else v[k : k + _COLUMNS] for v in flat]
+            out[k : k + _COLUMNS] = _summed(columns, lambda last, first: (int(last.max()), int(first.min())), 1 << 20)
+    return out.reshape(shape).astype(dtype)[()]
 
 
-def _of_columns(z: np.ndarray, powers: np.ndarray, times: int) -> Any:
-    """The integral for each column of arguments, over log t."""
-    size, at_zero = np.abs(z), (z == 0).T @ powers
-    top = size.max(0)
-    angles = np.where(size > 0, np.angle(z), 0.0)  # arguments turn together, so that none comes near -t
-    turn, spread = (angles.max(0) + angles.min(0)) / 2, (angles.max(0) - angles.min(0)) / 2
-    good = np.isfinite(top) & (top > 0) & (spread < 3.0) & (at_zero < times + 1)
-    good &= ~((z.real < 0) & (z.imag == 0)).any(0)
-    step = _STEP * (1 - spread[good] / np.pi)
-    scale = (top * np.exp(1j * turn) if np.iscomplexobj(z) else top)[good]
-    fall, ratio = float(powers.sum()) - times - 1, np.where(size > 0, size / top, 1.0).min(0)[good]
-    first = np.floor((np.log(ratio) - _TAIL / (times + 1 - at_zero[good])) / step)
-    last = np.ceil(_TAIL / fall / step)
-    nodes = np.arange(last.max(initial=0.0), first.min(initial=0.0) - 1, -1)[:, None]
-    t = np.exp(step * nodes)
-    terms = t ** (times + 1)
-    for row, power in zip(z[:, good] / scale, powers, strict=True):
-        terms = terms * (t + row) ** -power
-    # Each column's own terms, one after another: so that no value depends on what stands beside it.
-    total = np.add.accumulate(np.where((nodes >= first) & (nodes <= last), terms, 0.0))[-1]
-    out = np.full(z.shape[1], np.nan, z.dtype)
-    out[at_zero >= times + 1] = np.inf
-    out[top == np.inf] = 0
-    out[good] = step * total * scale**-fall
-    return out
+def _summed(given: Sequence[Any], ends: Callable[[Any, Any], tuple[int, int]], size: int) -> Any:
+    """The integral over log t, `size` nodes at a time, between what ``ends(last, first)`` gives for each one's own."""
+    *both, times = given
+    values, powers = both[: len(both) // 2], both[len(both) // 2 :]
+    sizes = [np.absolute(v) for v in values]
+    top, low = reduce(np.maximum, sizes), reduce(np.minimum, (np.where(np.equal(s, 0), np.inf, s) for s in sizes))
+    at_zero = sum(np.where(np.equal(v, 0), n, 0.0) for v, n in zip(values, powers, strict=True))
+    fall = sum(powers) - times - 1
+    good = np.isfinite(top) & np.greater(top, 0) & np.less(at_zero, times + 1) & np.greater(fall, 0)
+    for v in values:
+        good = good & ~_is_negative(v)
+    scale: Any = np.where(good, top, 1.0)
+    step: Any = _STEP
+    if any(np.iscomplexobj(v) for v in values):
+        angles = [np.where(np.equal(v, 0), 0.0, np.angle(v)) for v in values]
+        highest, lowest = reduce(np.maximum, angles), reduce(np.minimum, angles)
+        spread = (highest - lowest) / 2
+        good = good & np.less(spread, _SPREAD)
+        step = _STEP * np.where(good, 1 - spread / math.pi, 1.0)
+        # Arguments turn together, so that none comes near -t.
+        scale = np.where(good, top * np.exp(0.5j * (highest + lowest)), 1.0)
+    rows = [np.where(good, v, 1.0) / scale for v in values]
+    start = np.where(good, np.maximum(np.log(low) - np.log(top), _SMALL) - _TAIL / (times + 1 - at_zero), 0.0)
+    fall = np.where(good, fall, 1.0)
+    first, last = np.floor(start / step), np.ceil(_TAIL / fall / step)
+    most, least = ends(last, first)
+    total: Any = 0.0
+    for begin in range(most, least - 1, -size):
+        nodes = beside(good, np.arange(begin, max(begin - size, least - 1), -1.0).reshape(-1, *(1,) * good.ndim))
+        t = np.exp(step * nodes)
+        terms = t ** (times + 1)
+        for row, power in zip(rows, powers, strict=True):
+            terms = terms * (t + row) ** -power
+        # Each one's own terms, one after another: so that no value depends on what stands beside it.
+        inside = np.greater_equal(nodes, first) & np.less_equal(nodes, last)
+        total = total + np.cumsum(np.where(inside, terms, 0.0), axis=0)[-1]
+    otherwise = np.where(np.equal(top, np.inf), 0.0, np.where(np.greater_equal(at_zero, times + 1), np.inf, np.nan))
+    return np.where(good, step * total * scale**-fall, otherwise)
+
+
+def _is_negative(x: Array) -> Any:
+    return np.logical_and(np.less(np.real(x), 0), np.equal(np.imag(x), 0))
 
 
 def _by(i: int) -> Rule:
-    def slope(x: Array, y: Array, z: Array, p: Array, powers: Powers, times: int) -> Array:
-        raised = (*powers[:i], powers[i] + 1, *powers[i + 1 :])
-        return -powers[i] * integral(x, y, z, p, powers=raised, times=times)
+    def slope(x: Array, y: Array, z: Array, p: Array, a: Array, b: Array, c: Array, d: Array, times: Array) -> Any:
+        powers = [a, b, c, d]
+        power, powers[i] = powers[i], powers[i] + 1
+        return -power * integral(x, y, z, p, *powers, times)
 
     return rule_of(slope)
 
 
-integral = Op(
+_FIXED = Rule(NotDifferentiable("it is a power"))
+integral: Any = Op(
     "carlson_integral",
     _forward,
     _NAMES,
-    tuple(map(_by, range(4))),
-    settings={"powers": (0.5, 0.5, 0.5, 1.0), "times": 0},
+    (*map(_by, range(4)), *(_FIXED,) * 5),
     kind="elementwise",
     samples=lambda r: [
-        call(*(r(*shape, low=low, high=low + 0.7) for low in (0.2, 1.0, 2.0, 3.0))) for shape in ((3, 4), ())
+        call(*(r(*shape, low=low, high=low + 0.7) for low in (0.2, 1.0, 2.0, 3.0)), 0.5, 0.5, 0.5, 1.0, 0.0)
+        for shape in ((3, 4), ())
     ],
 )
 register(integral)
 
 
-def _of_three(factor: float, *powers: float, times: int = 0) -> Any:
-    return lambda x, y, z: factor * integral(x, y, z, 1.0, powers=(*powers, 0.0), times=times)
+def _of_three(factor: float, *powers: float, times: float = 0.0) -> Any:
+    return lambda x, y, z: factor * integral(x, y, z, 1.0, *powers, 0.0, times)
 
 
 elliprd = function_of(
@@ -110,17 +144,13 @@ elliprf = function_of(
 elliprg = function_of(
     "x y z",
     special.elliprg,
-    _of_three(0.125, 1.5, 0.5, 0.5, times=1),
-    _of_three(0.125, 0.5, 1.5, 0.5, times=1),
-    _of_three(0.125, 0.5, 0.5, 1.5, times=1),
+    _of_three(0.125, 1.5, 0.5, 0.5, times=1.0),
+    _of_three(0.125, 0.5, 1.5, 0.5, times=1.0),
+    _of_three(0.125, 0.5, 0.5, 1.5, times=1.0),
     at=((0.2, 0.8), (1.0, 1.5), (2.0, 3.0)),
 )
 
 # Of a negative last argument, the functions are principal values. There no two arguments are equal, and quotients do.
-
-
-def _is_negative(x: Array) -> Any:
-    return np.logical_and(np.less(np.real(x), 0), np.equal(np.imag(x), 0))
 
 
 def _apart(integrated: Any, quotient: Any, last: Array, out: Array, *others: Array) -> Any:
@@ -139,7 +169,7 @@ def _times(x: Array, slope: Any) -> Any:
 
 def _rj_by_x(x: Array, y: Array, z: Array, p: Array, out: Array) -> Any:
     return _apart(
-        lambda p, x, y, z: -0.75 * integral(x, y, z, p, powers=(1.5, 0.5, 0.5, 1.0)),
+        lambda p, x, y, z: -0.75 * integral(x, y, z, p, 1.5, 0.5, 0.5, 1.0, 0.0),
         lambda p, out, x, y, z: 0.5 * (elliprd(y, z, x) - out) / (x - p),
         *(p, out, x, y, z),
     )
@@ -155,7 +185,7 @@ def _rj_by_p(x: Array, y: Array, z: Array, p: Array, out: Array) -> Any:
         return -(1.5 * out + by_x + by_y + by_z) / p
 
     return _apart(
-        lambda p, x, y, z: -1.5 * integral(x, y, z, p, powers=(0.5, 0.5, 0.5, 2.0)),
+        lambda p, x, y, z: -1.5 * integral(x, y, z, p, 0.5, 0.5, 0.5, 2.0, 0.0),
         quotient,
         *(p, out, x, y, z),
     )
@@ -174,7 +204,7 @@ elliprj = function_of(
 
 def _rc_by_y(x: Array, y: Array, out: Array) -> Any:
     return _apart(
-        lambda y, x: -0.5 * integral(x, y, 1.0, 1.0, powers=(0.5, 2.0, 0.0, 0.0)),
+        lambda y, x: -0.5 * integral(x, y, 1.0, 1.0, 0.5, 2.0, 0.0, 0.0, 0.0),
         lambda y, out, x: 0.5 * (out - np.sqrt(x) / y) / (x - y),
         *(y, out, x),
     )
@@ -182,7 +212,7 @@ def _rc_by_y(x: Array, y: Array, out: Array) -> Any:
 
 def _rc_by_x(x: Array, y: Array, out: Array) -> Any:
     return _apart(
-        lambda y, x: -0.25 * integral(x, y, 1.0, 1.0, powers=(1.5, 1.0, 0.0, 0.0)),
+        lambda y, x: -0.25 * integral(x, y, 1.0, 1.0, 1.5, 1.0, 0.0, 0.0, 0.0),
         lambda y, out, x: 0.5 * (1 / np.sqrt(x) - out) / (x - y),
         *(y, out, x),
     )
