@@ -52,7 +52,7 @@ def test_both_ways_give_what_the_function_gives(f):
 def test_a_partly_native_program_runs_both_ways(f):
     graph = ad.capture(f, ONES)
     program = native.build(graph.inputs, graph.outputs)
-    schedule = program._driver.schedule()
+    schedule = program.driver.schedule()
     for value, wanted in zip(schedule.interpreted([ONES]), schedule.function(spread=True)(ONES), strict=True):
         np.testing.assert_array_equal(value, wanted)
 
