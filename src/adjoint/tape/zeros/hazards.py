@@ -34,8 +34,8 @@ def program_masks(nodes: Iterable[Node], last_write: float) -> bool:
 
 def _before(nodes: Iterable[Node]) -> Iterator[Node]:
     """The nodes with rules among `nodes` and all that lead to them."""
-    seen = set(nodes)
-    stack = list(seen)
+    stack = list(dict.fromkeys(nodes))  # in an order that is the same in each process
+    seen = set(stack)
     while stack:
         node = stack.pop()
         if node.pullback is None:
