@@ -16,7 +16,7 @@ from adjoint.graph.node import Node
 from adjoint.native.codegen.loop_nest import Reduction, Spec, collapsed
 from adjoint.native.codegen.memory import Operand
 from adjoint.native.plan.fusion import Group, Scope
-from adjoint.native.plan.views import View, plain, through
+from adjoint.native.plan.views import View, plain, reshaped, through
 
 VECTOR = 64  # bytes that a kernel takes at once
 SMALL = 1 << 12  # places of a domain, below which its own order is good enough
@@ -63,9 +63,15 @@ def _is_simple(view: Node) -> bool:
     return view.op.name != "reshape" or [n for n in view.shape if n > 1] == [n for n in view.args[0].shape if n > 1]
 
 
-def moved_views(node: Node, strides: tuple[int, ...], scope: Scope) -> dict[Node, View] | None:
-    """Where the elements of `node`, and of the views of it, lie with these strides; None if a view has no such form."""
-    found = {node: View(node, node.shape, strides)}
+def moved_views(node: Node, shape: tuple[int, ...], strides: tuple[int, ...], scope: Scope) -> dict[Node, View] | None:
+    """Where the elements of `node`, and of the views of it, lie; None if one of these has no such form.
+
+    The step that computes `node` writes an array of `shape`, with these strides, which has the same elements in order.
+    """
+    own = reshaped(View(node, shape, strides), node.shape)
+    if own is None:
+        return None
+    found = {node: own}
     for view in scope.nodes:
         if view in scope.views and scope.base(view) is node:
             shown = through(view, found.get(view.args[0]) or plain(view.args[0]))

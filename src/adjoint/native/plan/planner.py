@@ -303,12 +303,9 @@ class Planner:
         for k in list(free):
             node = spec.stores[k][1].buffer
             strides = axes.laid(spec.domain, order, free[k])
-            kept = (
-                [axis for axis in range(len(order)) if axis not in axes_reduced(node)]
-                if spec.stores[k][2] and len(node.shape) < len(order)
-                else range(len(order))
-            )
-            moved = axes.moved_views(node, tuple(strides[axis] for axis in kept), self.scope)
+            taken = spec.reduced if spec.stores[k][2] else frozenset()
+            shape = tuple(1 if axis in taken else n for axis, n in enumerate(spec.domain))
+            moved = axes.moved_views(node, shape, strides, self.scope)
             if moved is None:
                 del free[k]
             else:
@@ -429,7 +426,7 @@ class Planner:
         parts = assembly.parts(node) or ()
         if node in self.movable:
             strides = assembly.apart(node, self.view(node.args[0]))
-            if (moved := axes.moved_views(node, strides, self.scope)) is not None:
+            if (moved := axes.moved_views(node, node.shape, strides, self.scope)) is not None:
                 self.moved |= moved
                 parts = assembly.laid_apart(node, strides)
         specs = [assembly.spec_of(part, node, values) for part in parts]

@@ -78,12 +78,17 @@ def seen(op: Op, settings: Mapping[str, Any], view: View, shape: ShapeLike = Non
     if op.name == "reshape":
         if settings["order"] not in ("C", "A") or (settings["order"] == "A" and model.flags.f_contiguous):
             return None
-        try:
-            shown: Any = np.reshape(model, settings["shape"] if shape is None else shape, copy=False)
-        except ValueError:
-            return None
-    else:
-        shown = op.forward(model, **settings)
+        return reshaped(view, settings["shape"] if shape is None else shape)
+    return _moved(view, start, op.forward(model, **settings))
+
+
+def reshaped(view: View, shape: ShapeLike) -> View | None:
+    """The elements of `view` as an array of another shape; None if they must be copied for that."""
+    start = np.empty(1, np.int8)
+    try:
+        shown = np.reshape(np.lib.stride_tricks.as_strided(start, view.shape, view.strides), shape, copy=False)
+    except ValueError:
+        return None
     return _moved(view, start, shown)
 
 
