@@ -24,6 +24,7 @@ PROGRAMS = {
     "einsum": lambda d, w: np.sum(np.where(FINE, np.einsum("ij,j->i", np.sin(d), w), 0.0)),
     "convolve": lambda d, w: np.sum(np.convolve(np.sin(d.ravel()), w)[:2]),
     "elementwise": lambda d, w: np.sum(np.where(FINE[:, None], np.sin(d) * w * w, 0.0)),
+    "a number": lambda d, w: np.sum(np.where(np.array([True, False]), w * np.inf, 0.0)),
     "a solution": lambda d, w: np.sum(np.where(FINE, np.sin(d) @ np.linalg.solve([[2.0, 1.0], [1.0, 3.0]], w), 0.0)),
 }
 

@@ -88,3 +88,14 @@ def test_unwrap_adds_whole_turns():
 def test_i0_is_differentiated_twice():
     assert ad.grad(np.i0)(0.0) == 0.0
     assert ad.grad(ad.grad(np.i0))(0.0) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("fp", [[3.0, 4.0, np.nan], [np.inf, 2.0, 3.0], [np.inf, np.inf, 2.0], [2.0, -np.inf, np.inf]])
+def test_interp_beside_infinities(fp):
+    x, fp = np.array([0.0, 0.5, 1.0, 1.5, 2.0, 2.5, -1.0, np.nan]), np.array(fp)
+    with np.errstate(all="ignore"):
+        wanted = np.interp(x, [0.0, 1.0, 2.0], fp)
+        found = np.interp(ad.tensor(x), [0.0, 1.0, 2.0], fp)
+        native = ad.compile(lambda fp: np.interp(x, [0.0, 1.0, 2.0], fp), wait=True)
+        np.testing.assert_array_equal(found.numpy(), wanted)
+        np.testing.assert_array_equal(native(fp), wanted)

@@ -244,7 +244,8 @@ def refuse_repeated(shape: tuple[int, ...], path: Path, index: Index) -> None:
 def own(x: Array, given: Sequence[Any] = ()) -> Array:
     """`x` as a result that the caller may write: a copy, if it is read-only or shows memory of the arrays `given`."""
     if not issubclass(type(x), np.ndarray):
-        return x
+        model = lies(x)
+        return np.copy(x) if isinstance(model, np.ndarray) and not model.flags.writeable else x
     memory = owner(x)
     shared = any(issubclass(type(y), np.ndarray) and owner(y) is memory for y in given)
     return np.array(x) if shared or not x.flags.writeable else x

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from adjoint.core.backend import as_beside, surely_any
-from adjoint.core.box import raw
+from adjoint.core.backend import as_beside, maybe_any, surely_any
+from adjoint.core.box import Box, raw
 from adjoint.core.constructors import composite
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.core.memory import NEW_C, NEW_K
@@ -219,7 +219,13 @@ def interp(x: Array, xp: Array, fp: Array, left: Array = None, right: Array = No
         start = read(xp, i)
         wide = read(xp, i + 1) - start
         wide = np.where(np.equal(wide, 0), 1.0, wide)
-        inside = read(fp, i) + (x - start) * ((read(fp, i + 1) - read(fp, i)) / wide)
+        before, after = read(fp, i), read(fp, i + 1)
+        slope = (after - before) / wide
+        inside = before + (x - start) * slope
+        if isinstance(raw(fp), Box) or maybe_any(np.logical_not(np.isfinite(raw(fp)))):  # NumPy goes around nan
+            inside = np.where(np.isnan(inside), after + (x - read(xp, i + 1)) * slope, inside)
+            at = np.logical_or(np.equal(x, start), np.logical_and(np.isnan(inside), np.equal(before, after)))
+            inside = np.where(np.logical_and(np.logical_not(np.isfinite(slope)), at), before, inside)
         inside = np.where(np.equal(x, xp[-1]), fp[-1], inside)
     return np.where(np.less(x, xp[0]), low, np.where(np.greater(x, xp[-1]), high, inside))
 

@@ -339,3 +339,5 @@ def numbers(x: Array) -> Iterator[Any]:
                 yield from numbers(layer)
     elif issubclass(kind, Box | Lazy):
         yield from numbers(x.held if issubclass(kind, Box) else getattr(x, "value", None))
+    elif kind is float or kind is complex:
+        yield np.asarray(x)
