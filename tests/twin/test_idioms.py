@@ -41,11 +41,6 @@ IDIOMS = list(idioms())
 NOT_YET = {
     ("plain_searchsorted", "vmap"): "a plain array is indexed with numbers that differ between samples",
     ("masked_values", "vmap"): "as many elements are chosen as a sample's mask says",
-    ("json_text", "vmap"): "the numbers of one sample are written, and there are many",
-    **{
-        (name, "vmap"): "the texts of the samples differ"
-        for name in ("formatted_string", "formatted_percent", "text_of_values")
-    },
 }
 
 

@@ -1,9 +1,12 @@
 """The stand-ins by themselves: what they are for, what they give for numbers, and that they keep histories."""
 
 import copy
+import csv
+import io
 import json
 import math
 import operator
+import re
 import threading
 
 import numpy as np
@@ -13,6 +16,7 @@ import adjoint as ad
 from adjoint.core.box import Box
 from adjoint.twin import standins
 from adjoint.twin.standins import box_attribute, box_method, find, formatted, live, maker, needed, plainly
+from adjoint.twin.standins.text import joined_text, shown_in
 
 X = np.array([0.3, 1.2])
 
@@ -306,7 +310,8 @@ def test_attributes():
 
 def test_messages_have_numbers():
     t = leaf()
-    assert f"{formatted(t[0]):.2f}" == "0.30"
+    assert joined_text(shown_in(t[0], -1, ".2f"), " m") == "0.30 m"
+    assert shown_in(t, ord("r"), "") == repr(X)
     assert str(formatted(t)) == str(X)
     assert formatted({"a": [t[1]]}) == {"a": [1.2]}
     assert find(str.format)("{:.1f} {b}", t[1], b=3) == "1.2 3"
@@ -330,13 +335,64 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_texts_and_lists_of_samples_that_differ_are_refused(text):
+def test_what_is_asked_of_texts_of_samples_is_right_or_refused(text):
     def f(x):
         return x * (len(text(x)) if text(x) else 0.0)
 
-    with pytest.raises(ad.BatchedValueError, match="inside vmap"):
-        ad.vmap(f)(np.array([0.7, 0.25]))
+    xs = np.array([0.7, 0.25])
+    try:
+        np.testing.assert_allclose(ad.vmap(f)(xs), [f(x) for x in xs])
+    except ad.BatchedValueError:
+        assert len(text(xs[0])) != len(text(xs[1]))
     np.testing.assert_allclose(ad.vmap(f)(np.array([0.7, 0.7])), [f(0.7)] * 2)
+
+
+@pytest.mark.parametrize("text", TEXTS[:-2])
+def test_texts_of_samples_that_differ_are_no_keys_and_no_text_of_one(text):
+    with pytest.raises(ad.BatchedValueError, match="inside vmap"):
+        ad.vmap(lambda x: x * {text(x): 1.0}[text(x)])(np.array([0.7, 0.25]))
+    with pytest.raises(ad.BatchedValueError, match="inside vmap"):
+        ad.vmap(lambda x: x * (text(x) == text(np.float64(0.7))))(np.array([0.7, 0.25]))
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda text: float(re.findall(r"[\d.]+", text)[0]),
+        lambda text: re.compile(r"[\d.]+").sub("1", text) == "1",
+        lambda text: eval(text),
+        lambda text: text in "0.7, 0.3",
+        lambda text: "0.7, 0.3".find(text),
+        lambda text: io.StringIO(text).read() == "0.7",
+        lambda text: float(next(csv.reader([text]))[0]),
+        lambda text: text == "0.7",
+        lambda text: len(sorted([text, "0.5"])),
+        lambda text: float(text),
+    ],
+)
+def test_who_reads_texts_of_samples_as_one_is_refused(read):
+    with pytest.raises(
+        (ad.BatchedValueError, TypeError, csv.Error), match=r"inside vmap|TextsOfSamples|must be a string"
+    ):
+        ad.vmap(lambda x: x * read(f"{x:.1f}"))(np.array([0.7, 0.25]))
+
+
+def test_texts_of_samples_are_texts():
+    xs = np.array([0.7, 0.25])
+    np.testing.assert_array_equal(ad.vmap(lambda x: x if isinstance(f"{x}", str) else 0.0)(xs), xs)
+    np.testing.assert_array_equal(ad.vmap(lambda x: x if type(f"{x}") is str else 0.0)(xs), xs)
+    np.testing.assert_array_equal(ad.vmap(lambda x: x * len(copy.deepcopy([f"{x:.1f}"])[0]))(xs), 3 * xs)
+
+
+def test_texts_of_samples_go_through_the_methods_of_texts(capsys):
+    def f(x):
+        name = "x=" + f"{x:.1f}".rjust(6).strip() + "%s" % "m"  # noqa: UP031 - as people write it
+        print(name.upper())
+        return x if name.startswith("x=") and name.endswith("m") and "=" in name and name != "x" else 0.0
+
+    xs = np.array([0.75, 0.5])
+    np.testing.assert_array_equal(ad.vmap(f)(xs), xs)
+    assert capsys.readouterr().out == "X=0.8M | X=0.5M\n"
 
 
 def test_printing_shows_all_samples(capsys):

@@ -20,7 +20,15 @@ from adjoint.twin.fresh import fresh
 from adjoint.twin.kinds import is_of, is_one_of, kind
 from adjoint.twin.names import PREFIX
 from adjoint.twin.operators import operator_hooks
-from adjoint.twin.standins import array_method, box_attribute, box_method, find, formatted, number_attribute
+from adjoint.twin.standins import (
+    array_method,
+    box_attribute,
+    box_method,
+    find,
+    joined_text,
+    number_attribute,
+    shown_in,
+)
 
 if TYPE_CHECKING:
     from adjoint.twin.twins import Twins
@@ -51,7 +59,8 @@ class Hooks:
             "entered": self.entered,
             "contains": self.contains,
             "fresh": fresh,
-            "shown": formatted,
+            "shown_in": shown_in,
+            "joined_text": joined_text,
             "names": _names,
             "kind": kind,
             "is_of": is_of,

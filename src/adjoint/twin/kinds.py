@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.box import Box, raw
-from adjoint.twin.standins import find
+from adjoint.twin.standins import TextsOfSamples, find
 
 # In patterns, these take the object itself as their first part.
 _WHOLE = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
@@ -39,7 +39,7 @@ def kind(cls: type) -> type:
 def types_of(x: Any) -> tuple[type, ...]:
     """What ``type(x)`` may be in the plain program: of a number that is being recorded, Python's or NumPy's."""
     if not isinstance(x, Box):
-        return (type(x),)
+        return (str if type(x) is TextsOfSamples else type(x),)
     kinds: Any = find(type) or type
     found = kinds(x)
     if not isinstance(raw(x), Box):

@@ -16,7 +16,7 @@ from adjoint.core.box import Box
 from adjoint.tape.number import TensorNumber
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.names import BINARY, COMPARISONS, UNARY
-from adjoint.twin.standins import find, formatted, live
+from adjoint.twin.standins import TextsOfSamples, find, formatted, in_each, live
 
 Method = Callable[..., Any]
 #: The twin of a method of a class that is followed; None if the class has none of that name, written in Python.
@@ -49,8 +49,8 @@ def _binary(name: str, plain: Hook, method: MethodOf) -> Hook:
         a, b = type(x), type(y)
         if a in _PLAIN and b in _PLAIN:
             return plain(x, y)
-        if name == "mod" and a in (str, bytes):
-            return x % formatted(y)
+        if name == "mod" and a in (str, bytes, TextsOfSamples):
+            return in_each(operator.mod, x, formatted(y))
         first, second = method(a, forward), method(b, back)
         if first is None and second is None:
             return plain(*_joined(x, y))

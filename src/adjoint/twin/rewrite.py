@@ -186,11 +186,21 @@ class Rewriter(Storing):
             return self.hook(name, node, node.operand)
         return node
 
-    def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.AST:
-        self.generic_visit(node)
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
+        parts = [self._text(part) for part in node.values]
+        if all(isinstance(part, ast.Constant) for part in parts):
+            return node
         self.needs |= not self._raising
-        node.value = self.hook("shown", node.value, node.value)
-        return node
+        return parts[0] if len(parts) == 1 else self.hook("joined_text", node, *parts)
+
+    def _text(self, part: ast.expr) -> ast.expr:
+        """A part of an f-string."""
+        if not isinstance(part, ast.FormattedValue):
+            return part
+        value = self.visit(part.value)
+        spec = ast.copy_location(ast.Constant(""), part) if part.format_spec is None else self.visit(part.format_spec)
+        conversion = ast.copy_location(ast.Constant(part.conversion), part)
+        return self.hook("shown_in", part, value, conversion, spec)
 
     def visit_Raise(self, node: ast.Raise) -> ast.AST:
         self._raising = True  # nobody computes with its text: it needs no twin

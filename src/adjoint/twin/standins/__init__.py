@@ -11,9 +11,13 @@ from adjoint.twin.standins.methods import array_method as array_method
 from adjoint.twin.standins.methods import box_attribute as box_attribute
 from adjoint.twin.standins.methods import box_method as box_method
 from adjoint.twin.standins.methods import number_attribute as number_attribute
+from adjoint.twin.standins.sample_texts import TextsOfSamples as TextsOfSamples
+from adjoint.twin.standins.sample_texts import in_each as in_each
 from adjoint.twin.standins.tables import find as find
 from adjoint.twin.standins.tables import maker as maker
 from adjoint.twin.standins.tables import needed as needed
 from adjoint.twin.standins.text import formatted as formatted
+from adjoint.twin.standins.text import joined_text as joined_text
+from adjoint.twin.standins.text import shown_in as shown_in
 from adjoint.twin.standins.values import live as live
 from adjoint.twin.standins.values import plainly as plainly

@@ -17,7 +17,8 @@ from adjoint.core.protocol import detached
 from adjoint.core.types import DType, Function
 from adjoint.twin.standins.joining import copied
 from adjoint.twin.standins.mathematics import whole
-from adjoint.twin.standins.text import printed, shown
+from adjoint.twin.standins.sample_texts import TextsOfSamples
+from adjoint.twin.standins.text import joined, printed, shown
 from adjoint.twin.standins.values import CONTAINERS, is_box, plainly, type_of
 
 
@@ -120,6 +121,8 @@ def _is_one(x: Any, kind: type, c: Any) -> bool:
 
 def kind_of(*args: Any, **kwargs: Any) -> Any:
     """``type(x)``; of a box, the type of the plain value in its place."""
+    if len(args) == 1 and type(args[0]) is TextsOfSamples:
+        return str
     return type_of(args[0]) if len(args) == 1 and is_box(args[0]) else type(*args, **kwargs)
 
 
@@ -214,6 +217,7 @@ def table() -> Iterable[tuple[Any, Function]]:
         (ascii, shown(ascii)),
         (format, shown(format)),
         (str.format, shown(str.format)),
+        (str.join, joined),
         (str.format_map, shown(str.format_map)),
         (np.format_float_positional, shown(np.format_float_positional)),
         (np.format_float_scientific, shown(np.format_float_scientific)),

@@ -16,6 +16,7 @@ from adjoint.core.errors import BatchedValueError
 from adjoint.core.leaks.notes import seen_again, written
 from adjoint.core.types import Function
 from adjoint.tape.modes import recording_floor
+from adjoint.twin.standins.sample_texts import TextsOfSamples, one_of
 from adjoint.twin.standins.values import CONTAINERS, DEPTH, is_box, plainly
 
 
@@ -82,6 +83,8 @@ def reading(original: Function) -> Function:
     """What stands for a function that makes numbers of text or bytes."""
 
     def stand_in(*args: Any, **kwargs: Any) -> Any:
+        for text in (x for x in args if type(x) is TextsOfSamples):
+            one_of(text.each)
         found = original(*args, **kwargs)
         return _archive(found) if isinstance(found, np.lib.npyio.NpzFile) else seen_again(found)
 

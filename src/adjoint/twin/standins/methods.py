@@ -265,4 +265,4 @@ def box_attribute(name: str) -> Callable[[Any], Any] | None:
 
 
 #: The names of methods of random generators and of strings that have stand-ins.
-OTHER_METHODS = frozenset(("format", "format_map", "fromhex", *drawing.METHODS))
+OTHER_METHODS = frozenset(("format", "format_map", "join", "fromhex", *drawing.METHODS))

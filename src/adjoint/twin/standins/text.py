@@ -2,57 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from adjoint.core.box import raw, varies
-from adjoint.core.errors import BatchedValueError
 from adjoint.core.types import Function
 from adjoint.twin.standins.exits import wrote
+from adjoint.twin.standins.sample_texts import Samples, in_each
 from adjoint.twin.standins.values import CONTAINERS, is_box, plainly
 
 
-class Samples:
-    """A value for each of many samples, in a text: which there is only where it is the same for all of them."""
-
-    __slots__ = ("values",)
-
-    def __init__(self, values: Any) -> None:
-        self.values = values
-
-    def _one(self, make: Callable[[Any], Any], how: str) -> Any:
-        first, *others = {make(value) for value in self.values}
-        if others:
-            raise BatchedValueError(
-                f"{how}: inside vmap this is a value for each of many samples, and the texts or numbers made of them "
-                f"differ: there is not one of them all. print(t) shows all; or call the function for one sample after "
-                f"another"
-            )
-        return first
-
-    def __str__(self) -> str:
-        return self._one(str, "str(t)")  # type: ignore[no-any-return]  # a text
-
-    def __repr__(self) -> str:
-        return self._one(repr, "repr(t)")  # type: ignore[no-any-return]  # a text
-
-    def __format__(self, spec: str) -> str:
-        return self._one(lambda value: format(value, spec), "a format of t")  # type: ignore[no-any-return]  # a text
-
-    def __float__(self) -> float:
-        return self._one(float, "a format of t")  # type: ignore[no-any-return]  # a number
-
-    def __int__(self) -> int:
-        return self._one(int, "a format of t")  # type: ignore[no-any-return]  # a number
-
-
 def formatted(x: Any) -> Any:
-    """`x` for a text: the numbers of a box, or of the boxes in a container.
-
-    Of samples, what raises a BatchedValueError where their texts differ.
-    """
+    """`x` for a text that `in_each` makes: the numbers of a box, or of the boxes in a container."""
     return _shown(x, _of_samples)
 
 
@@ -98,9 +61,29 @@ def shown(original: Function) -> Function:
     """The stand-in of a function that makes text of its arguments."""
 
     def stand_in(*args: Any, **kwargs: Any) -> Any:
-        return original(*map(formatted, args), **{name: formatted(value) for name, value in kwargs.items()})
+        named = {name: formatted(value) for name, value in kwargs.items()}
+        return in_each(lambda args, named: original(*args, **named), tuple(map(formatted, args)), named)
 
     return stand_in
+
+
+def shown_in(x: Any, conversion: int, spec: str) -> str:
+    """A part of an f-string, ``{x!r:spec}``; a conversion is the number of its letter, or -1."""
+    convert = _CONVERSIONS[conversion]
+    return in_each(lambda x, spec: format(convert(x), spec), formatted(x), spec)  # type: ignore[no-any-return]  # a text
+
+
+_CONVERSIONS: dict[int, Function] = {-1: lambda x: x, ord("s"): str, ord("r"): repr, ord("a"): ascii}
+
+
+def joined(between: str, parts: Iterable[str]) -> str:
+    """``between.join(parts)``"""
+    return in_each(str.join, between, list(parts))  # type: ignore[no-any-return]  # a text
+
+
+def joined_text(*parts: str) -> str:
+    """The parts of an f-string as one."""
+    return in_each(lambda *parts: "".join(parts), *parts)  # type: ignore[no-any-return]  # a text
 
 
 def serialising(original: Function) -> Function:
@@ -108,15 +91,19 @@ def serialising(original: Function) -> Function:
 
     def stand_in(*args: Any, **kwargs: Any) -> Any:
         wrote(args, f"json.{original.__name__}")
+        if original.__name__ == "dumps":
+            return in_each(lambda *args: original(*args, **kwargs), *(_pythons(x, _of_samples) for x in args))
         return original(*map(_pythons, args), **kwargs)
 
     return stand_in
 
 
-def _pythons(x: Any) -> Any:
+def _pythons(x: Any, of_samples: Function = plainly) -> Any:
     if is_box(x):
+        if varies(x):
+            return of_samples(x)
         values = plainly(x)
         return values.item() if isinstance(values, np.generic) else values
     if isinstance(x, dict):
-        return {key: _pythons(value) for key, value in x.items()}
-    return list(map(_pythons, x)) if isinstance(x, list | tuple) else x
+        return {key: _pythons(value, of_samples) for key, value in x.items()}
+    return [_pythons(q, of_samples) for q in x] if isinstance(x, list | tuple) else x
