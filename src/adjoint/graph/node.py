@@ -16,6 +16,7 @@ from weakref import ref
 
 import numpy as np
 
+from adjoint.core.box import Box
 from adjoint.core.op import NO_SETTINGS, Op
 from adjoint.core.pullbacks import is_finite
 from adjoint.core.threads.locks import NODES
@@ -258,7 +259,8 @@ def frozen(x: Any) -> Any:
         return (kind, *map(frozen, x))
     if isinstance(x, np.ndarray | np.generic):
         return kind, x.dtype.str, x.shape, x.tobytes()
-    return kind, x if kind.__hash__ is not None else id(x)
+    # A box would be asked for its value: by another program, when the node goes.
+    return kind, id(x) if kind.__hash__ is None or isinstance(x, Box) else x
 
 
 def in_order(outputs: Iterable[Node]) -> list[Node]:

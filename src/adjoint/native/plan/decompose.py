@@ -60,7 +60,7 @@ def _variance(a: Any, axis: Axis, keepdims: bool, ddof: float) -> Any:
     apart = a - np.mean(a, axis=axis, keepdims=True)
     count = max(count_along(a.shape, axis) - ddof, 0)
     square = np.square(apart) if a.dtype.kind != "c" else np.square(np.real(apart)) + np.square(np.imag(apart))
-    return np.sum(square, axis=axis, keepdims=keepdims) / (float(count) or np.nan)
+    return np.sum(square, axis=axis, keepdims=keepdims) / float(count)
 
 
 def _deviation(a: Any, axis: Axis, keepdims: bool, ddof: float) -> Any:
