@@ -450,3 +450,26 @@ def test_live():
 def test_all_names_are_there():
     for name in ("find", "needed", "array_method", "box_method", "box_attribute", "maker", "live", "plainly"):
         assert callable(getattr(standins, name))
+
+
+REDUCED = {
+    "dtype": lambda x: np.hypot.reduce(x, 0, np.float64),
+    "axes": lambda x: np.hypot.reduce(x, axis=(0, 1)),
+    "initial": lambda x: np.hypot.reduce(x, initial=3.0),
+    "where": lambda x: np.hypot.reduce(x, axis=1, where=x > 2.5, keepdims=True),
+    "out": lambda x: np.hypot.reduce(x, out=np.zeros_like(x, shape=(3,))),
+    "accumulate": lambda x: np.subtract.accumulate(x, 1, np.float64),
+    "accumulate_out": lambda x: (y := x * 1, np.subtract.accumulate(y, out=y))[0],
+    "reduceat": lambda x: np.add.reduceat(x, [0, 2], axis=1, dtype=np.float64),
+}
+
+
+@pytest.mark.parametrize("name", REDUCED)
+def test_a_ufunc_that_is_reduced_with_settings_keeps_its_derivative(name):
+    f, x = REDUCED[name], np.array([[1.0, 2.0, 3.0], [4.0, 0.5, 6.0]])
+    value = f(x)
+    directions = np.eye(x.size).reshape(-1, *x.shape)
+    wanted = np.stack([(f(x + 1e-6 * d) - f(x - 1e-6 * d)) / 2e-6 for d in directions], -1).reshape(*value.shape, 2, 3)
+    for derivative in (ad.jacrev, ad.jacfwd):
+        np.testing.assert_allclose(derivative(f)(x), wanted, atol=1e-7)
+    np.testing.assert_allclose(ad.vjp(f, x)[0], value)

@@ -5,8 +5,8 @@ NumPy asks an argument whether it is a box, and not what is in a list: ``np.sum(
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
-from functools import reduce
 from inspect import CO_VARARGS, CO_VARKEYWORDS
 from types import FunctionType, ModuleType
 from typing import Any
@@ -16,6 +16,7 @@ import numpy as np
 from adjoint.core.box import raw, varies
 from adjoint.core.memory import lying_as
 from adjoint.core.op import Op
+from adjoint.core.protocol import store
 from adjoint.core.refusals import STUMBLED, numpys
 from adjoint.core.registry import REDUCTIONS, answer
 from adjoint.tape.fast import eligible
@@ -160,52 +161,80 @@ def _reduce(ufunc: np.ufunc) -> Callable[..., Any]:
     if (ufunc, "reduce") in REDUCTIONS:
         return of_function(ufunc.reduce, None if answer(ufunc) is None else ufunc.reduce)
 
-    def stand_in(a: Any, axis: Any = 0, *rest: Any, keepdims: Any = False, **kwargs: Any) -> Any:
+    def stand_in(
+        a: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: Any = False,
+        initial: Any = np._NoValue, where: Any = True,
+    ) -> Any:  # fmt: skip
         a = joined(a)
-        if not live(a) or rest or kwargs or np.ndim(axis):
-            return called_plainly(ufunc.reduce, (a, axis, *rest), kwargs | {"keepdims": keepdims})
-        flat = axis is None or (np.ndim(a) == 0 and axis in (0, -1))  # NumPy takes a number for a row of one
-        rows = np.ravel(a) if flat else np.moveaxis(a, axis, 0)
-        if not rows.shape[0]:
-            return ufunc.reduce(np.zeros(np.shape(a), a.dtype), axis, keepdims=keepdims)
-        if rows.shape[0] > 1:
-            result = reduce(ufunc, rows)
+        if not any_live((a, out, initial, where), {}):
+            return called_plainly(ufunc.reduce, (a, axis, dtype, out, keepdims, initial, where), {})
+        a, shape = _in_dtype(a, dtype, out), np.shape(a)
+        # NumPy says what fits, and the result's shape.
+        asked = (np.ones(shape), axis, None, None, keepdims, initial, where)
+        like = np.shape(called_plainly(ufunc.reduce, asked, {}))
+        flat = axis is None or not shape  # NumPy takes a number for a row of one
+        axes = tuple(range(len(shape))) if flat else np.atleast_1d(axis).tolist()
+        rows, masks = _rows(a, axes), None if where is True else _rows(np.broadcast_to(where, shape), axes)
+        first = ufunc.identity if initial is np._NoValue else initial
+        if first is None or (initial is np._NoValue and masks is None and len(rows) > 1):
+            result, start = rows[0], 1
         else:  # np.hypot.reduce([-1.0]) is 1
-            result = np.copy(rows[0]) if ufunc.identity is None else ufunc(ufunc.identity, rows[0])
-        if not keepdims:
-            return result
-        return np.reshape(result, (1,) * np.ndim(a)) if flat else np.expand_dims(result, axis)
+            result, start = np.broadcast_to(first, np.shape(rows)[1:]), 0
+        for i in range(start, len(rows)):
+            step = ufunc(result, rows[i])
+            result = step if masks is None else np.where(masks[i], step, result)
+        return store(np.copy(np.reshape(result, like)), _alone(out))
 
     return stand_in
+
+
+def _rows(a: Any, axes: Any) -> Any:
+    """`a` with `axes` as one axis, the first."""
+    moved = np.moveaxis(a, axes, range(len(axes)))
+    shape = np.shape(moved)
+    return np.reshape(moved, (math.prod(shape[: len(axes)]), *shape[len(axes) :]))
+
+
+def _alone(out: Any) -> Any:
+    return out[0] if isinstance(out, tuple) else out
+
+
+def _in_dtype(a: Any, dtype: Any, out: Any) -> Any:
+    """`a` in the dtype in which NumPy reduces it: `dtype`, or that of `out`."""
+    dtype = getattr(_alone(out), "dtype", None) if dtype is None else dtype
+    return a if dtype is None or dtype == a.dtype else a.astype(dtype)
 
 
 def _accumulate(ufunc: np.ufunc) -> Callable[..., Any]:
     if (ufunc, "accumulate") in REDUCTIONS:
         return of_function(ufunc.accumulate, ufunc.accumulate)
 
-    def stand_in(a: Any, axis: Any = 0, *rest: Any, **kwargs: Any) -> Any:
+    def stand_in(a: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
         a = joined(a)
-        if not live(a) or rest or kwargs or not np.size(a):
-            return called_plainly(ufunc.accumulate, (a, axis, *rest), kwargs)
+        if not any_live((a, out), {}) or not np.size(a):
+            return called_plainly(ufunc.accumulate, (a, axis, dtype, out), {})
+        a = _in_dtype(a, dtype, out)
         rows = list(np.moveaxis(a, axis, 0))
         for i in range(1, len(rows)):
             rows[i] = ufunc(rows[i - 1], rows[i])
-        return _together(rows, axis, lambda model: ufunc.accumulate(model, axis=axis), a)
+        return store(_together(rows, axis, lambda model: ufunc.accumulate(model, axis=axis), a), _alone(out))
 
     return stand_in
 
 
 def _reduceat(ufunc: np.ufunc) -> Callable[..., Any]:
-    def stand_in(array: Any, indices: Any, axis: Any = 0, *rest: Any, **kwargs: Any) -> Any:
+    def stand_in(array: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
         array = joined(array)
-        if not live(array) or rest or kwargs or not np.size(array):
-            return called_plainly(ufunc.reduceat, (array, indices, axis, *rest), kwargs)
+        if not any_live((array, out), {}) or not np.size(array):
+            return called_plainly(ufunc.reduceat, (array, indices, axis, dtype, out), {})
+        array = _in_dtype(array, dtype, out)
         rows, starts = np.moveaxis(array, axis, 0), np.asarray(plainly(indices)).tolist()
         parts = [
             _reduce(ufunc)(rows[start:stop]) if start < stop else rows[start]
             for start, stop in zip(starts, [*starts[1:], rows.shape[0]], strict=True)
         ]
-        return _together(parts, axis, lambda model: ufunc.reduceat(model, starts, axis=axis), array)
+        made = _together(parts, axis, lambda model: ufunc.reduceat(model, starts, axis=axis), array)
+        return store(made, _alone(out))
 
     return stand_in
 
