@@ -3,6 +3,8 @@
 import itertools
 import logging
 import random
+import subprocess
+import sys
 import time
 from functools import cached_property
 
@@ -258,3 +260,16 @@ def test_one_array_in_two_places_and_then_two(both):
                 yield (ad.tensor(np.array(f(np.full(3, 1.0 + k)))),)
 
     both(story)
+
+
+def test_errors_of_numbers_that_are_raised_before_the_first_recording():
+    text = (
+        "import numpy as np, adjoint as ad\n"
+        "np.seterr(all='raise')\n"
+        "f = ad.compile(lambda x: 1.0 / x, wait=True)\n"
+        "assert f(np.full(2, 2.0)).tolist() == [0.5, 0.5]\n"
+        "try: f(np.zeros(2))\n"
+        "except FloatingPointError: print('raised')\n"
+    )
+    told = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    assert told.stdout == "raised\n"

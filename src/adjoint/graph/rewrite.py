@@ -122,7 +122,7 @@ def op_named(name: str) -> Op:
 def _traced(f: Function) -> tuple[Node, list[Node]]:
     """What `f` does with stand-ins, as a node, and the stand-ins."""
     holes = [placeholder(name, (), np.dtype(float)) for name in inspect.signature(f).parameters]
-    with recording():
+    with recording(), np.errstate(all="ignore"):  # whatever the program that imports this has set
         made = f(*(Symbol.of((np.float64(0.7), hole), LEVEL) for hole in holes))
     return made.node if isinstance(made, Symbol) else constant(made), holes
 
