@@ -52,7 +52,7 @@ def shown(which: int, x: Any, y: Any, number: int) -> Any:
         lambda: np.reshape(x, -1).reshape(x.shape[::-1]),
         lambda: np.reshape(np.swapaxes(x, axis, other), (*x.shape[:axis], -1)),  # a copy, most often
         lambda: np.reshape(np.swapaxes(x, 0, axis), (-1, n)),
-        lambda: np.reshape(np.moveaxis(x, -1, 0), (x.shape[-1] * x.shape[0], -1)),
+        lambda: np.reshape(np.moveaxis(x, -1, 0), (x.shape[-1] * x.shape[0], -1)) if x.ndim > 1 else x,
         lambda: np.expand_dims(x, axis),
         lambda: np.squeeze(x, tuple(a for a in range(2, x.ndim) if x.shape[a] == 1)),
         lambda: np.flip(x, axis),
