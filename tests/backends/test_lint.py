@@ -33,7 +33,7 @@ MAY = {
     "nan_reductions.py": "_gaps _real",
     "padding.py": "_mirrored _mirrored_odd",
     "polynomials.py": "roots polydiv _extent",
-    "pooling.py": "_flat",
+    "pooling.py": "_flat first_inside",
     "quantiles.py": "_position nanmedian _nanquantile",
     "reading.py": "with_rows",
     "recurrence.py": "_back_in_place _turned lstm_steps",

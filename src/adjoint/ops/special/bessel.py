@@ -92,11 +92,11 @@ expn: Any = _of_order(special.expn, _expn_slope, 3, low=0.5, high=3, also=(0, 1,
 
 hyp0f1: Any = _of_order(special.hyp0f1, lambda v, x: np.divide(hyp0f1(v + 1, x), v), 1.5, low=-1, high=1)
 hyp1f1: Any = _of_order(
-    special.hyp1f1, lambda a, b, x: np.divide(a, b) * hyp1f1(a + 1, b + 1, x), 1.5, 2.5, low=-1, high=1
+    special.hyp1f1, lambda a, b, x: np.divide(hyp1f1(a + 1, b + 1, x) * a, b), 1.5, 2.5, low=-1, high=1
 )
 hyp2f1: Any = _of_order(
     special.hyp2f1,
-    lambda a, b, c, x: np.divide(a * b, c) * hyp2f1(a + 1, b + 1, c + 1, x),
+    lambda a, b, c, x: np.divide(hyp2f1(a + 1, b + 1, c + 1, x) * (a * b), c),
     0.5,
     1.5,
     2.0,
