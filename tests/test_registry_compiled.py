@@ -21,7 +21,9 @@ ENDLESS, WIDE = {"hyp1f1", "svd"}, {"obl_ang1", "obl_rad1", "pro_ang1", "pro_rad
 # Compiled, a product of arrays takes its factors to be finite, where eagerly what a selection left out is kept out.
 FINITE = {"corrcoef", "correlate"}
 TRIMMED = {"polydiv"}  # how long its result is depends on the values
-PLAIN = ROUNDED | ENDLESS | FINITE
+# Native code has its own elimination, whose pivots are LAPACK's where no nan is compared; the last digits differ.
+ELIMINATED = {"packed_lu", "tensorinv"}
+PLAIN = ROUNDED | ENDLESS | FINITE | ELIMINATED
 
 
 def every(entry):
@@ -44,7 +46,9 @@ def test_natively(entry):
         pytest.skip("how long its result is depends on the values, so one cotangent does not fit all points")
     dtypes = (np.float64,) if entry.name in WIDE else (np.float64, np.float32)
     calls = [(stack, dtype) for stack in every(entry) for dtype in dtypes]
-    assert check_compiled(Trial(calls, entry.name not in PLAIN), "native", 1000 if entry.name in ROUNDED else 4)
+    assert check_compiled(
+        Trial(calls, entry.name not in PLAIN), "native", 1000 if entry.name in ROUNDED | ELIMINATED else 4
+    )
 
 
 def test_polynomial_division_natively():
@@ -80,4 +84,4 @@ def test_natively_in_other_dtypes(entry):
     """Also on the later calls, which native code answers, and for arrays that lie otherwise in memory."""
     kinds = Kinds(stacks(entry, 2)[:3])
     if kinds.names:
-        check_compiled(kinds, "native", 1000 if entry.name in ROUNDED else 4)
+        check_compiled(kinds, "native", 1000 if entry.name in ROUNDED | ELIMINATED else 4)
