@@ -111,3 +111,10 @@ def test_second_derivatives_that_are_zero_may_be_written(f):
         found = second(np.ones(3))
         found[0, 1] += 1.0
         assert found.sum() == 1.0
+
+
+@pytest.mark.parametrize("f", [lambda x: np.clip(x, -4.0, 4.0), lambda x: np.maximum(x, 0.0)])
+def test_derivatives_by_a_number_are_numbers(f):
+    for derivative in (ad.grad(f), lambda x: ad.jvp(f, (x,), (1.0,))[1], lambda x: ad.vjp(f, x)[1](1.0)[0]):
+        native = ad.compile(derivative, wait=True)
+        assert [type(native(np.float64(x))) for x in (0.5, 1.0, 7.0)] == [np.float64] * 3

@@ -13,7 +13,7 @@ from adjoint.core.backend import is_foreign, taken
 from adjoint.core.box import Box, new_level, returned
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.core.leaks.notes import Reach, begin, over, plain
-from adjoint.core.memory import copy_as_it_lies
+from adjoint.core.memory import copy_as_it_lies, lies
 from adjoint.core.pullbacks import dtype_of
 from adjoint.core.trees import flatten, is_leaf, matched, paths
 from adjoint.core.types import Array, Aux, Function, R, Tree
@@ -175,7 +175,7 @@ def _apart(tree: Tree, level: int, given: list[Any]) -> tuple[Any, Any]:
 
 
 def _number(x: Array) -> Any:
-    return x[()] if issubclass(type(x), np.ndarray) and x.ndim == 0 else x
+    return x[()] if isinstance(model := lies(x), np.ndarray) and model.ndim == 0 else x
 
 
 def _zeros(x: Array) -> Any:

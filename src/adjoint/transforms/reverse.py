@@ -20,7 +20,7 @@ from adjoint.core.box import Box, new_level, returned
 from adjoint.core.cotangents import as_cotangent, one_like
 from adjoint.core.errors import ArgumentError, DTypeError, GradientError, ShapeError
 from adjoint.core.leaks.notes import begin, is_over, kept, over, plain
-from adjoint.core.memory import copy_as_it_lies
+from adjoint.core.memory import copy_as_it_lies, lies
 from adjoint.core.pullbacks import dtype_of, shape_of
 from adjoint.core.threads.collector import fewer_full
 from adjoint.core.trees import flatten, is_leaf, paths
@@ -132,7 +132,7 @@ def _copied(data: Any) -> Any:
 def _plain(g: Array) -> Any:
     if issubclass(type(g), Box):
         g = g.arrived()
-    return g[()] if issubclass(type(g), np.ndarray) and g.ndim == 0 else g
+    return g[()] if isinstance(model := lies(g), np.ndarray) and model.ndim == 0 else g
 
 
 def _pull(
