@@ -473,3 +473,14 @@ def test_a_ufunc_that_is_reduced_with_settings_keeps_its_derivative(name):
     for derivative in (ad.jacrev, ad.jacfwd):
         np.testing.assert_allclose(derivative(f)(x), wanted, atol=1e-7)
     np.testing.assert_allclose(ad.vjp(f, x)[0], value)
+
+
+@pytest.mark.parametrize("x", [np.float32(1.5), np.full(3, 0.5, np.float32), np.full((2, 3), 0.5, np.float16)], ids=str)
+@pytest.mark.parametrize("settings", [{}, {"initial": 2.0}, {"initial": 2}, {"keepdims": True}], ids=str)
+def test_reductions_that_are_followed_keep_the_dtype(x, settings):
+    def length(x):
+        return np.hypot.reduce(x, axis=-1, **settings)
+
+    expected, (found, _) = length(x), ad.vjp(length, x)
+    assert np.asarray(found).dtype == expected.dtype
+    np.testing.assert_allclose(found, expected, rtol=1e-3)

@@ -179,7 +179,8 @@ def _reduce(ufunc: np.ufunc) -> Callable[..., Any]:
         if first is None or (initial is np._NoValue and masks is None and len(rows) > 1):
             result, start = rows[0], 1
         else:  # np.hypot.reduce([-1.0]) is 1
-            result, start = np.broadcast_to(first, np.shape(rows)[1:]), 0
+            number = len(rows) and type(first) in (int, float, bool)  # which promotes less than an array
+            result, start = first if number else np.broadcast_to(first, np.shape(rows)[1:]), 0
         for i in range(start, len(rows)):
             step = ufunc(result, rows[i])
             result = step if masks is None else np.where(masks[i], step, result)
