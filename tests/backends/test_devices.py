@@ -76,6 +76,12 @@ def test_a_network_learns_there_as_here():
     assert all(isinstance(p.data, np.ndarray) for p in back.parameters())
 
 
+def test_buffers_that_are_not_saved_move_too():
+    model = nn.Linear(1, 1, rng=0)
+    model.register_buffer("scale", np.ones(1), persistent=False)
+    assert model.to("strict").scale.device == "strict:0"
+
+
 def test_weights_are_loaded_to_where_the_network_is():
     source, target = nn.Linear(2, 3, rng=0), nn.Linear(2, 3, rng=1).to("strict")
     target.load_state_dict(source.state_dict())

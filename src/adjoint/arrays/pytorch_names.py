@@ -24,7 +24,7 @@ _IN_PLACE = (
 )
 
 
-def operation_on(x: Array, device: Device) -> Any:
+def on_named_device(x: Array, device: Device) -> Any:
     """`x` on `device`; itself if it is there."""
     name = named(device)
     return x if is_at(x, name) else operation("moved")(x, name, device_of(x))
@@ -331,18 +331,18 @@ class PyTorchNames:
             elif given is not None and not isinstance(given, bool):
                 wanted = given
         same = wanted is None or np.dtype(wanted) == self.dtype
-        there = self if device is None else operation_on(self, device)
+        there = self if device is None else on_named_device(self, device)
         if same:
             return there.copy() if copy and there is self else there
         return there.astype(wanted)
 
     def cpu(self: Any) -> Any:
         """This array on the CPU, as one of NumPy's; see `to`."""
-        return operation_on(self, "cpu")
+        return on_named_device(self, "cpu")
 
     def cuda(self: Any, device: Device = "cuda") -> Any:
         """This array on a GPU, as one of CuPy's; see `to`."""
-        return operation_on(self, f"cuda:{device}" if isinstance(device, int) else device)
+        return on_named_device(self, device)
 
     @property
     def is_cuda(self) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.backend import backend_at, backend_of
+from adjoint.core.backend import backend_at, backend_of, to_host
 from adjoint.core.box import raw
 from adjoint.core.errors import ArgumentError, DeviceError
 from adjoint.core.types import Array, Device
@@ -35,12 +35,12 @@ def is_device(given: Any) -> bool:
 
 
 def named(device: Device) -> str:
-    """The name of a device that a user says: None, "cpu", "cuda", "cuda:1", or another library's object for one.
+    """The name of a device that a user says: None, "cpu", "cuda", "cuda:1", 1, or another library's object for one.
 
     Raises:
         ArgumentError: for a device that no back end has.
     """
-    name = "cpu" if device is None else str(device)
+    name = "cpu" if device is None else f"cuda:{device}" if isinstance(device, int) else str(device)
     kind, _, index = name.partition(":")
     if kind == "cpu":
         return "cpu"
@@ -57,13 +57,12 @@ def on_device(x: Array, device: str) -> Any:
     """
     if is_at(x, device):
         return x
-    kind = device.partition(":")[0]
-    here, there = backend_of(x), backend_at(kind)
+    there = backend_at(device.partition(":")[0])
     if there is None:
-        return np.asarray(x) if here is None else here.to_host(x)
+        return to_host(x)
     if there.onto is None:
         raise DeviceError(f"nothing can be moved to {device!r}")
-    return there.onto(x if here is there or here is None else here.to_host(x), device)
+    return there.onto(x if backend_of(x) is there else to_host(x), device)
 
 
 def is_at(x: Array, device: str) -> bool:
@@ -87,5 +86,4 @@ def exchanged(x: Any, copy: bool | None) -> Any:
     backend = backend_at(kind) if kind is not None else None
     if backend is None or backend.from_dlpack is None:
         raise DeviceError(f"from_dlpack of an array on a device of kind {int(number)}: move it to the CPU first")
-    found = backend.from_dlpack(x)
-    return found.copy() if copy else found
+    return backend.from_dlpack(x)

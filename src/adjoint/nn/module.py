@@ -187,8 +187,7 @@ class Module:
         """
         for tensor in (*self.parameters(), *self.buffers()):
             if tensor.dtype.kind in "fc":
-                tensor.data = tensor.data.astype(dtype)
-                tensor.node = leaf(tensor.shape, tensor.dtype) if tensor.node is not None else None
+                _refill(tensor, tensor.data.astype(dtype))
         return self
 
     def double(self: Self) -> Self:
@@ -205,7 +204,7 @@ class Module:
 
     def cuda(self: Self, device: Device = "cuda") -> Self:
         """``to("cuda")``."""
-        return self.to(f"cuda:{device}" if isinstance(device, int) else device)
+        return self.to(device=device)
 
     def to(self: Self, dtype: DType = None, *, device: Device = None) -> Self:
         """Give every parameter and buffer another dtype (as `astype`), or move it to a device, or both.
@@ -222,11 +221,10 @@ class Module:
         if dtype is not None:
             self.astype(dtype)
         if device is not None:
-            place, state = named(device), self._state()
-            for tensor, moved in [(t, on_device(t.data, place)) for t in state.values()]:  # all of them, or none
+            place, held = named(device), (*self.parameters(), *self.buffers())
+            for tensor, moved in [(t, on_device(t.data, place)) for t in held]:  # all of them, or none
                 if moved is not tensor.data:
-                    tensor.data = moved
-                    tensor.node = leaf(tensor.shape, tensor.dtype) if tensor.node is not None else None
+                    _refill(tensor, moved)
         return self
 
     def add_module(self, name: str, module: Module | None) -> None:
@@ -360,6 +358,12 @@ def _located(error: ShapeError, module: Module) -> None:
     path = next((name for name, m in module.named_modules() if m is inner), "")
     error.raised_in = inner, message  # type: ignore[attr-defined]  # for modules around this one
     error.args = (f"{message} (in layer {path!r} of {type(module).__name__}: {inner!r})" if path else message,)
+
+
+def _refill(tensor: Tensor, data: Array) -> None:
+    """Put other numbers into a tensor, whose gradient does not belong to them."""
+    tensor.data = data
+    tensor.node = leaf(tensor.shape, tensor.dtype) if tensor.node is not None else None
 
 
 def _wrapped(value: Array) -> Array:

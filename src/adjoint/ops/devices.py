@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.constructors import linear
-from adjoint.core.device import is_at, named, on_device
+from adjoint.core.device import named, on_device
 from adjoint.core.memory import NEW
 from adjoint.core.op import call
 from adjoint.core.types import Array
@@ -28,5 +28,5 @@ def _back(g: Array, device: str, home: str) -> Array:
 )
 def moved(x: Array, /, device: str = "cpu", home: str = "cpu") -> Array:
     """A copy of `x`, whose device is `home`, on another `device`."""
-    device = named(device)
-    return np.copy(x) if is_at(x, device) else on_device(x, device)
+    there = on_device(x, named(device))
+    return np.copy(x) if there is x else there
