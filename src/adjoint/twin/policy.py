@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import Counter
 from collections.abc import Callable
 from contextlib import ContextDecorator
 from contextvars import ContextVar
@@ -16,7 +15,6 @@ from functools import partial
 from typing import Any
 
 from adjoint.core.errors import ArgumentError
-from adjoint.core.threads.locks import WRITES
 from adjoint.core.threads.switches import Giving
 
 # Not followed, whatever is asked for: their functions have stand-ins, or know tensors themselves, or know no numbers.
@@ -29,7 +27,6 @@ WITHIN = ("numpy.polynomial.", "numpy.lib._polynomial_impl")
 
 Patterns = frozenset[str]
 _everywhere: Patterns = frozenset()
-_times: Counter[str] = Counter()  # how often each package is named everywhere
 _here: ContextVar[Patterns] = ContextVar("followed", default=frozenset())
 
 
@@ -112,8 +109,8 @@ class through(Giving, ContextDecorator):  # noqa: N801 - called like a function
             )
         self._packages = frozenset(packages)
         self._become()
-        self._added = self._packages
-        _count_everywhere(self._added, 1)
+        self._added = self._packages - _everywhere
+        _set_everywhere(_everywhere | self._packages)
 
     def _recreate_cm(self) -> through:
         again = object.__new__(type(self))
@@ -138,16 +135,13 @@ class through(Giving, ContextDecorator):  # noqa: N801 - called like a function
 
     def _take_back(self) -> None:
         """Hold inside of a block only, no longer everywhere."""
-        added, self._added = self._added, frozenset()
-        _count_everywhere(added, -1)
+        _set_everywhere(_everywhere - self._added)
+        self._added = frozenset()
 
 
-def _count_everywhere(names: Patterns, by: int) -> None:
-    """Note that so many more name packages everywhere: other threads may do so too."""
+def _set_everywhere(names: Patterns) -> None:
     global _everywhere  # noqa: PLW0603 - one set for the process, replaced as a whole and never changed
-    with WRITES:
-        _times.update(dict.fromkeys(names, by))
-        _everywhere = frozenset(name for name, times in _times.items() if times > 0)
+    _everywhere = names
 
 
 def package(module: str | None) -> str:
