@@ -13,7 +13,6 @@ from adjoint.core.constructors import elementwise as elementwise
 from adjoint.core.constructors import general as general
 from adjoint.core.constructors import linear as linear
 from adjoint.core.constructors import reduction as reduction
-from adjoint.core.elsewhere import looked_up as _looked_up
 from adjoint.core.errors import AdjointError as AdjointError
 from adjoint.core.errors import AnomalyError as AnomalyError
 from adjoint.core.errors import ArgumentError as ArgumentError
@@ -39,6 +38,7 @@ from adjoint.core.errors import ShapeError as ShapeError
 from adjoint.core.guests import expect_guests as _expect_guests
 from adjoint.core.late import provide as _provide
 from adjoint.core.leaks.notes import leaks as leaks
+from adjoint.core.messages.elsewhere import looked_up as _looked_up
 from adjoint.core.op import call as call
 from adjoint.core.pullbacks import NotDifferentiable as NotDifferentiable
 from adjoint.core.registry import by_any_name as _operation

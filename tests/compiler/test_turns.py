@@ -11,7 +11,7 @@ import pytest
 
 import adjoint as ad
 from adjoint import nn
-from adjoint.graph import roll
+from adjoint.graph.loops import roll
 from tests.compiler.looping import function, generate
 from tests.graph.loops import KINDS, text
 from tests.graph.loops import function as loop_function

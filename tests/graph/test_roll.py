@@ -13,11 +13,11 @@ import pytest
 import adjoint as ad
 from adjoint import native
 from adjoint.compiler.backend import _check
-from adjoint.graph import roll as rolling
 from adjoint.graph.graph import SEEN
-from adjoint.graph.loop import LOOP
+from adjoint.graph.loops import roll as rolling
+from adjoint.graph.loops.loop import LOOP
+from adjoint.graph.loops.turns import FEWEST
 from adjoint.graph.rules import EXACT
-from adjoint.graph.turns import FEWEST
 from tests.graph.loops import KINDS, function, generate, text
 
 WITHOUT = {"fill columns": "another axis", "asks in turns": "", "whole numbers": ""}  # kinds of which no loop comes

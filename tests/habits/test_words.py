@@ -8,9 +8,9 @@ import pytest
 
 import adjoint as ad
 from adjoint import nn, optim
-from adjoint.core.elsewhere import SENTENCES
+from adjoint.core.messages.elsewhere import SENTENCES
+from adjoint.core.messages.words import FUNCTIONS, MEANT
 from adjoint.core.registry import placed
-from adjoint.core.words import FUNCTIONS, MEANT
 
 X = np.array([[3.0, 1.0, 2.0], [1.5, 4.0, -1.0]])
 

@@ -17,7 +17,7 @@ from adjoint.core.op import Op
 from adjoint.core.plain import NotPlainError, Plain
 from adjoint.graph import canonical
 from adjoint.graph.canonical import Canonical
-from adjoint.graph.loop import Loop
+from adjoint.graph.loops.loop import Loop
 from adjoint.graph.node import call
 from adjoint.native import Program, stored
 from adjoint.native.stored import Stored

@@ -5,7 +5,7 @@ import pytest
 
 import adjoint as ad
 from adjoint import nn
-from adjoint.graph.repeats import runs
+from adjoint.graph.loops.repeats import runs
 
 rng = np.random.default_rng(0)
 PARAMETERS = {name: 0.3 * rng.normal(size=shape) for name, shape in

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import adjoint as ad
-from adjoint.core.words import ARGUMENTS
+from adjoint.core.messages.words import ARGUMENTS
 
 HERE = Path(__file__).parent
 SOURCE = Path(ad.__file__).parents[1]

@@ -18,16 +18,16 @@ from adjoint.arrays.pytorch_names import PyTorchNames, exchanged
 from adjoint.core.backend import alone, backend_of
 from adjoint.core.box import Box, raw, stays_in_index, varies
 from adjoint.core.device import device_of
-from adjoint.core.elsewhere import answer_names
 from adjoint.core.errors import ArgumentError, DeviceError, DTypeError, LeavesGraphError
 from adjoint.core.foreign import ForeignArrayError, asking
 from adjoint.core.keys import hash_of, looked_up
 from adjoint.core.late import service
+from adjoint.core.messages.elsewhere import answer_names
+from adjoint.core.messages.refusals import RARE, STUMBLED, numpys
+from adjoint.core.messages.words import MEANT, has_words
 from adjoint.core.protocol import array_function, array_ufunc, detached, store
-from adjoint.core.refusals import RARE, STUMBLED, numpys
 from adjoint.core.registry import ANSWERS, Composite, operation, placed
 from adjoint.core.types import Array, Axis, DType, Function, Index, ShapeLike
-from adjoint.core.words import MEANT, has_words
 from adjoint.ops.indexing.reading import SIMPLE, getitem, kept, read
 from adjoint.ops.shape.copying import astype as cast
 from adjoint.ops.shape.copying import loses_imaginary, real_part

@@ -1,6 +1,7 @@
 """PyTorch's methods under its names, for every kind of array: NumPy has them as functions, or calls them otherwise.
 
-A trailing underscore writes in place. Methods that both have (``t.sum``) take PyTorch's words too: see `core/words.py`.
+A trailing underscore writes in place. Methods that both have (``t.sum``) take PyTorch's words too
+(`core/messages/words.py`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import numpy as np
 
 from adjoint.core.device import device_of, is_at, is_device, named
 from adjoint.core.errors import ArgumentError
-from adjoint.core.places import place_of, users_frame, warn_at
+from adjoint.core.messages.places import place_of, users_frame, warn_at
 from adjoint.core.registry import by_any_name, operation
 from adjoint.core.types import Array, Axis, Device, DType, Function, Index, ShapeLike
 

@@ -133,7 +133,7 @@ class Runner:
 
 def _built(graph: Graph, into: dict[int, int], fastmath: bool, memory: str) -> Any:
     """The native program of `graph`."""
-    from adjoint.graph.roll import roll
+    from adjoint.graph.loops.roll import roll
     from adjoint.graph.rules import EXACT
     from adjoint.native import build, not_native
 

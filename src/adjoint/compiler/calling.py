@@ -46,7 +46,7 @@ from adjoint.compiler.arguments import is_own
 from adjoint.compiler.joint import pullback
 from adjoint.compiler.trace.guards import Binding
 from adjoint.compiler.trace.inputs import BindingCell
-from adjoint.compiler.trace.reaches import LARGEST
+from adjoint.compiler.trace.loops.reaches import LARGEST
 from adjoint.core.codegen import defined
 from adjoint.core.errors import GraphError
 from adjoint.core.threads.commit import commit

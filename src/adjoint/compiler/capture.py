@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from adjoint.compiler.outside_state import Found, OutsideState
-from adjoint.compiler.trace import trees
-from adjoint.compiler.trace.door import Door
+from adjoint.compiler.trace.door import trees
+from adjoint.compiler.trace.door.door import Door
 from adjoint.compiler.trace.guards import PLAIN
 from adjoint.compiler.trace.outside import Again, Outside, Refuse
 from adjoint.compiler.tracing import MOST_BEGINNINGS

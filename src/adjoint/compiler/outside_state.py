@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from adjoint.compiler.arguments import Arguments, shares_memory
-from adjoint.compiler.trace.containers import MAPPINGS, SEQUENCES
-from adjoint.compiler.trace.door import Door, Known
+from adjoint.compiler.trace.door.containers import MAPPINGS, SEQUENCES
+from adjoint.compiler.trace.door.door import Door, Known
 from adjoint.compiler.trace.effects import form_of
 from adjoint.compiler.trace.guards import PLAIN, AttributeBinding, Binding, CellBinding, Guards
 from adjoint.compiler.trace.inputs import KINDS, BindingCell, Inputs

@@ -15,12 +15,12 @@ from adjoint.compiler.arguments import Arguments, Place, Target, shares_memory
 from adjoint.compiler.backend import Runner, debug_level, sources
 from adjoint.compiler.calling import Direct
 from adjoint.compiler.joint import Back, operation
-from adjoint.compiler.trace.door import Door, Known
+from adjoint.compiler.trace.door.door import Door, Known
 from adjoint.compiler.trace.effects import Assemble, Assembly, form_of, node_of, value_of
 from adjoint.compiler.trace.guards import Guards
 from adjoint.compiler.trace.inputs import Inputs
+from adjoint.compiler.trace.loops.turns import Known as Loops
 from adjoint.compiler.trace.outside import Again, Outside, Refuse
-from adjoint.compiler.trace.turns import Known as Loops
 from adjoint.core.errors import AdjointError, GraphError, GraphFreedError, InPlaceError, SharedMemoryError
 from adjoint.core.threads.commit import Write, commit
 from adjoint.core.trees import NAMESPACE

@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from adjoint.compiler.kinds import LEAVES
-from adjoint.compiler.trace.reaches import LARGEST
+from adjoint.compiler.trace.loops.reaches import LARGEST
 
 if TYPE_CHECKING:
     from adjoint.compiler.tracing import Trace

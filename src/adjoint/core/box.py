@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from adjoint.core.elsewhere import Elsewhere
 from adjoint.core.errors import BatchedValueError
+from adjoint.core.messages.elsewhere import Elsewhere
 from adjoint.core.types import Array, Settings
 
 if TYPE_CHECKING:

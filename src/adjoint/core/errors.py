@@ -49,12 +49,12 @@ class RefusedError(AdjointError):
 
     def __init__(self, *args: Any, conversion: bool = False) -> None:
         super().__init__(*args)
-        from adjoint.core.callers import caller  # only where something was refused
+        from adjoint.core.messages.callers import caller  # only where something was refused
 
         self.caller, self.conversion = caller(sys._getframe(1)), conversion
 
     def __str__(self) -> str:
-        from adjoint.core.callers import told
+        from adjoint.core.messages.callers import told
 
         message = super().__str__()
         return message if self.caller is None else f"{message}. {told(self.caller, self.conversion)}"

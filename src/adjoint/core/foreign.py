@@ -15,7 +15,7 @@ import numpy as np
 from adjoint.core.box import TRACKED, Box
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.leaks.notes import plain
-from adjoint.core.refusals import STUMBLED, numpys
+from adjoint.core.messages.refusals import STUMBLED, numpys
 from adjoint.core.types import Array, Function
 
 #: What most arguments are, and what needs no look.

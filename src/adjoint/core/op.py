@@ -12,8 +12,8 @@ from adjoint.core.backend import alone
 from adjoint.core.box import Box, apply, outermost, varies
 from adjoint.core.errors import ArgumentError, BatchedValueError, NotDifferentiableError
 from adjoint.core.memory import NEW_K, Memory
+from adjoint.core.messages.words import MEANT, function_at, has_words, in_numpys_words
 from adjoint.core.types import Function
-from adjoint.core.words import MEANT, function_at, has_words, in_numpys_words
 
 Kind = Literal["elementwise", "reduction", "linear", "general", "constant"]
 

@@ -13,7 +13,7 @@ from adjoint.core.errors import ArgumentError, DTypeError, LeavesGraphError, Not
 from adjoint.core.keys import looked_up
 from adjoint.core.leaks.notes import refused
 from adjoint.core.memory import as_walked, in_order, lies, lying_as
-from adjoint.core.refusals import numbers_only
+from adjoint.core.messages.refusals import numbers_only
 from adjoint.core.registry import ANSWERS, REDUCTIONS, answer, entries
 from adjoint.core.trees import flatten
 from adjoint.core.types import Array, DType, Function

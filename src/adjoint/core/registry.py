@@ -12,10 +12,10 @@ from typing import Any
 
 from adjoint.core.errors import ArgumentError
 from adjoint.core.memory import AS_MADE, Memory
+from adjoint.core.messages.refusals import RARE, STUMBLED, numpys, refuse, unusual
+from adjoint.core.messages.words import ARGUMENTS, FUNCTIONS, MEANT, function_at, has_words, in_numpys_words
 from adjoint.core.op import Op, Samples
-from adjoint.core.refusals import RARE, STUMBLED, numpys, refuse, unusual
 from adjoint.core.types import Function
-from adjoint.core.words import ARGUMENTS, FUNCTIONS, MEANT, function_at, has_words, in_numpys_words
 
 #: Names of arguments that need a second look.
 SELDOM = RARE | ARGUMENTS.keys()

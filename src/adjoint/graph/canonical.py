@@ -13,7 +13,7 @@ import numpy as np
 
 from adjoint.core.plain import NotPlainError, Plain
 from adjoint.graph.graph import Graph
-from adjoint.graph.loop import Loop
+from adjoint.graph.loops.loop import Loop
 from adjoint.graph.node import Node, NumberName
 
 # What a loop is. What else it has (see `Loop`) comes of this, or is for derivatives and reports.

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adjoint.core.errors import NotSupportedError
+from adjoint.graph.loops.repeats import runs
 from adjoint.graph.node import Node
 from adjoint.graph.numpy_source import literal
-from adjoint.graph.repeats import runs
 from adjoint.tape.observers.lines import line_of
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from adjoint.native.lower import table as lowering
 from adjoint.native.plan import systems
 from adjoint.native.plan.classify import kind_of
 from adjoint.native.plan.decompose import primitive
+from adjoint.native.plan.layout.piecewise import followed
 from adjoint.native.plan.loops import is_loop
 from adjoint.native.plan.partition import partition, used_later
-from adjoint.native.plan.piecewise import followed
 from adjoint.native.plan.planner import Planner
 from adjoint.native.plan.recipe import kind_of as array_kind
 from adjoint.native.plan.recipe import recipe_of

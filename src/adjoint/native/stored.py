@@ -35,7 +35,7 @@ from adjoint.native.codegen import disk_cache as disk
 from adjoint.native.codegen import jit
 from adjoint.native.codegen.loop_nest import Split
 from adjoint.native.lower.external import provide as provide_scipys
-from adjoint.native.plan import blas
+from adjoint.native.plan.products import blas
 from adjoint.native.plan.recipe import ArrayKind, Recipe, Task
 
 if TYPE_CHECKING:

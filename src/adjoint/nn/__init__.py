@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from adjoint.core.elsewhere import looked_up
+from adjoint.core.messages.elsewhere import looked_up
 from adjoint.nn import functional as functional
 from adjoint.nn import init as init
 from adjoint.nn import utils as utils

@@ -9,8 +9,8 @@ import numpy as np
 
 from adjoint.core.backend import beside
 from adjoint.core.device import is_device, named, on_device
-from adjoint.core.elsewhere import Elsewhere, answer_names
 from adjoint.core.errors import ArgumentError, ShapeError
+from adjoint.core.messages.elsewhere import Elsewhere, answer_names
 from adjoint.core.types import Array, Device, DType
 from adjoint.nn.parameter import Parameter
 from adjoint.tape.node import leaf

@@ -3,8 +3,8 @@
 Importing this fills the registry; rarer families load when first asked for.
 """
 
+from adjoint.core.messages.words import FUNCTIONS, MEANT
 from adjoint.core.registry import LATER, SPECIAL
-from adjoint.core.words import FUNCTIONS, MEANT
 from adjoint.ops.elementwise import (  # noqa: F401 - imported for what they register
     arithmetic,
     comparison,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from adjoint.core.elsewhere import looked_up
+from adjoint.core.messages.elsewhere import looked_up
 from adjoint.optim import functional as functional
 from adjoint.optim import lr_scheduler as lr_scheduler
 from adjoint.optim.adam import Adam as Adam

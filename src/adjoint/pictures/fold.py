@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import count
 
-from adjoint.graph.repeats import runs
+from adjoint.graph.loops.repeats import runs
 from adjoint.pictures.diagram import TIMES, Diagram, Vertex
 
 LONG = 30  # operations up to which nothing is folded

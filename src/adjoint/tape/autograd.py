@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.elsewhere import looked_up
 from adjoint.core.errors import ArgumentError, GradientError
+from adjoint.core.messages.elsewhere import looked_up
 from adjoint.tape import modes
 from adjoint.tape.backward import backward
 from adjoint.tape.observers import anomaly

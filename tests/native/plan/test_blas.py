@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from adjoint.native.plan import blas
+from adjoint.native.plan.products import blas
 
 
 def product(address, x, y, dtype):

@@ -5,7 +5,7 @@ import pytest
 
 import adjoint as ad
 from adjoint import native, nn, optim
-from adjoint.native.plan.indexing import affine, apart, terms
+from adjoint.native.plan.layout.indexing import affine, apart, terms
 
 R = np.random.default_rng(0)
 X = R.normal(size=(6, 5, 4))

@@ -6,7 +6,7 @@ import pytest
 import adjoint as ad
 from adjoint import native
 from adjoint.native.codegen import machine
-from adjoint.native.plan import multiply
+from adjoint.native.plan.products import multiply
 
 R = np.random.default_rng(0)
 WIDTHS = {"AVX-512": machine.AVX512, "AVX2": machine.AVX2, "SSE2": machine.SSE2, "NEON": machine.NEON}

@@ -5,9 +5,9 @@ import pytest
 
 import adjoint as ad
 from adjoint import native
-from adjoint.native.plan import assembly
-from adjoint.native.plan.piecewise import ASSEMBLE
-from adjoint.native.plan.regions import meeting, region_of, tiles
+from adjoint.native.plan.layout import assembly
+from adjoint.native.plan.layout.piecewise import ASSEMBLE
+from adjoint.native.plan.layout.regions import meeting, region_of, tiles
 
 
 def same(f, *arrays):

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.compiler.trace.containers import MAPPINGS, SEQUENCES
-from adjoint.compiler.trace.door import Door
+from adjoint.compiler.trace.door.containers import MAPPINGS, SEQUENCES
+from adjoint.compiler.trace.door.door import Door
 from adjoint.compiler.trace.guards import PLAIN
 from adjoint.compiler.trace.inputs import gradient_in
 from adjoint.compiler.trace.outside import MISSING, Closed, DictView, Method, Outside, is_users

@@ -14,10 +14,10 @@ from math import prod
 
 from adjoint.graph.node import Node
 from adjoint.native.codegen.loop_nest import broadcast_strides, contiguous
-from adjoint.native.plan import assembly
-from adjoint.native.plan.assembly import is_number
 from adjoint.native.plan.fusion import Group, Scope, members
-from adjoint.native.plan.views import View
+from adjoint.native.plan.layout import assembly
+from adjoint.native.plan.layout.assembly import is_number
+from adjoint.native.plan.layout.views import View
 
 LIGHT = frozenset(
     ("add", "subtract", "multiply", "negative", "square", "absolute", "maximum", "minimum", "choose_either", "where",

@@ -10,20 +10,21 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.types import DType, ShapeLike
-from adjoint.graph.loop import Loop
+from adjoint.graph.loops.loop import Loop
 from adjoint.graph.node import Node
 from adjoint.native.codegen.llvm_text import Value, key_of
 from adjoint.native.codegen.loop_nest import Reduction
 from adjoint.native.lower import table as lowering
-from adjoint.native.plan import assembly, loops
-from adjoint.native.plan.assembly import ASSEMBLED
-from adjoint.native.plan.convolution import TAPS
+from adjoint.native.plan import loops
 from adjoint.native.plan.decompose import REDUCED
 from adjoint.native.plan.fusion import axes_reduced
-from adjoint.native.plan.indexing import GATHER, PUT, SCATTER, SLIDE
-from adjoint.native.plan.piecewise import ASSEMBLE
+from adjoint.native.plan.layout import assembly
+from adjoint.native.plan.layout.assembly import ASSEMBLED
+from adjoint.native.plan.layout.indexing import GATHER, PUT, SCATTER, SLIDE
+from adjoint.native.plan.layout.piecewise import ASSEMBLE
+from adjoint.native.plan.layout.views import VIEWS, plain, through
 from adjoint.native.plan.systems import SYSTEMS
-from adjoint.native.plan.views import VIEWS, plain, through
+from adjoint.native.plan.windows.convolution import TAPS
 
 _ZERO = float(np.add.reduce(np.array([-0.0])))  # some versions of NumPy begin sums with 0.0, some with -0.0
 

@@ -21,11 +21,12 @@ from adjoint.graph.on_symbols import on_symbols
 from adjoint.graph.rewrite import converted, op_named, with_args
 from adjoint.graph.symbol import still
 from adjoint.native.lower.table import TABLE
-from adjoint.native.plan import convolution, decompositions, pooled, short_sums, systems
-from adjoint.native.plan.assembly import ASSEMBLED
-from adjoint.native.plan.indexing import FROM_INDEX, by_positions
-from adjoint.native.plan.products import written_out
-from adjoint.native.plan.views import VIEWS
+from adjoint.native.plan import decompositions, short_sums, systems
+from adjoint.native.plan.layout.assembly import ASSEMBLED
+from adjoint.native.plan.layout.indexing import FROM_INDEX, by_positions
+from adjoint.native.plan.layout.views import VIEWS
+from adjoint.native.plan.products.in_kernels import written_out
+from adjoint.native.plan.windows import convolution, pooled
 from adjoint.ops.reductions.sums import count_along
 
 REDUCED = ("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_mean", "any", "all")

@@ -17,8 +17,8 @@ from itertools import accumulate
 import numpy as np
 
 from adjoint.graph.node import Node
-from adjoint.native.plan.multiply import fits
-from adjoint.native.plan.views import View
+from adjoint.native.plan.layout.views import View
+from adjoint.native.plan.products.multiply import fits
 from adjoint.ops.reductions.sums import axes_of
 
 BARRIERS = (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from adjoint.graph.graph import Graph
-from adjoint.graph.loop import LOOP, Loop, Window
+from adjoint.graph.loops.loop import LOOP, Loop, Window
 from adjoint.graph.node import Node, in_order
 from adjoint.graph.rules import EXACT
 from adjoint.native.codegen.llvm_text import key_of
@@ -16,7 +16,7 @@ from adjoint.native.lower import table as lowering
 from adjoint.native.plan import systems
 from adjoint.native.plan.arena import Use
 from adjoint.native.plan.decompose import primitive
-from adjoint.native.plan.piecewise import followed
+from adjoint.native.plan.layout.piecewise import followed
 
 if TYPE_CHECKING:
     from adjoint.native.plan.planner import Planner

@@ -16,7 +16,7 @@ from adjoint.graph.node import Node
 from adjoint.native.codegen.loop_nest import Reduction, Spec, collapsed
 from adjoint.native.codegen.memory import Operand
 from adjoint.native.plan.fusion import Group, Scope
-from adjoint.native.plan.views import View, plain, reshaped, through
+from adjoint.native.plan.layout.views import View, plain, reshaped, through
 
 VECTOR = 64  # bytes that a kernel takes at once
 SMALL = 1 << 12  # places of a domain, below which its own order is good enough

@@ -16,15 +16,18 @@ from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.codegen.loop_nest import Expression, Reduction, Spec, Split, contiguous
 from adjoint.native.codegen.memory import Operand
 from adjoint.native.lower import table as lowering
-from adjoint.native.plan import again, assembly, loops, multiplying, sliding, systems
+from adjoint.native.plan import again, loops, systems
 from adjoint.native.plan import arena as buffers
 from adjoint.native.plan import order as axes
 from adjoint.native.plan.arena import Use
-from adjoint.native.plan.assembly import is_number, number_as
 from adjoint.native.plan.classify import reduction_of
 from adjoint.native.plan.fusion import Group, Scope, axes_reduced, groups, homes, members
+from adjoint.native.plan.layout import assembly
+from adjoint.native.plan.layout.assembly import is_number, number_as
+from adjoint.native.plan.layout.views import View, plain, through
+from adjoint.native.plan.products import multiplying
 from adjoint.native.plan.steps import Copy, Plan, Step, bytes_of, slots_of
-from adjoint.native.plan.views import View, plain, through
+from adjoint.native.plan.windows import sliding
 
 _PRODUCT = 0.01  # nanoseconds for a product of two numbers, about
 

@@ -14,7 +14,7 @@ import numpy as np
 from adjoint.graph.node import Node, call, constant
 from adjoint.graph.rewrite import op_named
 from adjoint.native.plan.again import is_light
-from adjoint.native.plan.assembly import is_number
+from adjoint.native.plan.layout.assembly import is_number
 from adjoint.ops.reductions.sums import axes_of
 
 LONGEST = 4  # elements of a sum

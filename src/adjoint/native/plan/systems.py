@@ -23,11 +23,11 @@ from adjoint.native.codegen import linear_systems, machine
 from adjoint.native.codegen.linear_systems import Kind
 from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.codegen.loop_nest import broadcast_strides, contiguous
-from adjoint.native.plan import indexing
 from adjoint.native.plan.arena import Use
-from adjoint.native.plan.indexing import never
-from adjoint.native.plan.multiply import stacked
-from adjoint.native.plan.views import VIEWS, View, plain, through
+from adjoint.native.plan.layout import indexing
+from adjoint.native.plan.layout.indexing import never
+from adjoint.native.plan.layout.views import VIEWS, View, plain, through
+from adjoint.native.plan.products.multiply import stacked
 
 if TYPE_CHECKING:
     from adjoint.native.plan.planner import Planner

@@ -12,8 +12,8 @@ import numpy as np
 from adjoint.graph.node import Node
 from adjoint.graph.text import kind_of
 from adjoint.native.call.driver import NumpyStep
-from adjoint.native.plan.assembly import ASSEMBLED, RUNNING
 from adjoint.native.plan.decompose import REDUCED
+from adjoint.native.plan.layout.assembly import ASSEMBLED, RUNNING
 from adjoint.native.plan.loops import Scratch
 from adjoint.native.plan.steps import Copy, Plan, Step, bytes_of
 from adjoint.native.report.formulas import Formulas

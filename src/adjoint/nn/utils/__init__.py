@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from adjoint.core.elsewhere import looked_up
+from adjoint.core.messages.elsewhere import looked_up
 from adjoint.nn.utils import parametrizations as parametrizations
 from adjoint.nn.utils import parametrize as parametrize
 from adjoint.nn.utils.vectors import clip_grad_norm_ as clip_grad_norm_

@@ -12,9 +12,9 @@ import numpy as np
 from adjoint.core.constructors import composite, linear
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.memory import VIEW, axes_by, in_order, is_laid_out, lies
+from adjoint.core.messages.refusals import numbers_only
 from adjoint.core.op import call
 from adjoint.core.protocol import store
-from adjoint.core.refusals import numbers_only
 from adjoint.core.types import Array, DType
 from adjoint.ops.indexing.reading import scatter_add
 

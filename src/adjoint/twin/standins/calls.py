@@ -15,9 +15,9 @@ import numpy as np
 
 from adjoint.core.box import raw, varies
 from adjoint.core.memory import lying_as
+from adjoint.core.messages.refusals import STUMBLED, numpys
 from adjoint.core.op import Op
 from adjoint.core.protocol import store
-from adjoint.core.refusals import STUMBLED, numpys
 from adjoint.core.registry import REDUCTIONS, answer
 from adjoint.tape.fast import eligible
 from adjoint.tape.number import TensorNumber

@@ -1,0 +1,391 @@
+"""What the door does with attributes."""
+
+from __future__ import annotations
+
+import enum
+import functools
+import types
+from typing import Any
+
+import numpy as np
+
+from adjoint.arrays.python_number import PythonNumber, has_attribute
+from adjoint.compiler.trace.door.reads import CALLABLES, CONTAINERS, Reads
+from adjoint.compiler.trace.door.trees import is_spec
+from adjoint.compiler.trace.guards import PLAIN, AttributeBinding, Binding
+from adjoint.compiler.trace.outside import (
+    MISSING,
+    Closed,
+    DictView,
+    Method,
+    Outside,
+    Super,
+    is_fixed,
+    is_users,
+    lookup,
+    root_of,
+)
+from adjoint.core.box import Box
+from adjoint.graph.drawing import DRAWS, Drawing
+from adjoint.graph.symbol import Number, Symbol, symbol_of
+from adjoint.optim.optimizer import Optimizer
+from adjoint.tape.tensor import Tensor
+from adjoint.twin.standins import box_attribute
+
+_LIBRARIES = frozenset(("numpy", "adjoint", "scipy", "math", "cmath", "operator", "functools", "itertools"))
+_FOREIGN = frozenset(
+    ("register_hook", "tofile", "dump", "dumps", "resize", "ctypes", "setflags", "flags", "base", "data_ptr",
+     "__array_interface__", "__array_struct__", "__dlpack__", "byteswap", "newbyteorder", "getfield", "setfield")
+)  # fmt: skip
+_NAMES = ("__name__", "__qualname__", "__module__", "__doc__")
+
+
+class Attributes(Reads):
+    """Attributes."""
+
+    histories: str  # see `Histories`
+
+    # -- Attributes -----------------------------------------------------------------------------------
+
+    def attr(self, o: Any, name: str) -> Any:
+        """``o.name``"""
+        kind = type(o)
+        if kind is Outside:
+            return self._of_outside(o, name)
+        if isinstance(o, Box):
+            return self._of_box(o, name)
+        if kind is Super:
+            return self._of_super(o, name)
+        if kind is Drawing:
+            if name in DRAWS:
+                return Method(o, name)
+            if not hasattr(o.generator, name):
+                return self._native(o.generator, name)
+            raise self.refuse(f"it uses {name} of a generator of random numbers")
+        if kind is Method and name in ("__self__", "__func__") and not isinstance(o.function, str):
+            return o.of if name == "__self__" else o.function
+        if isinstance(o, DictView) or kind is Method:
+            return self._missing(o, name) if name not in _NAMES else self._text_of(o, name)
+        if isinstance(o, Closed):
+            raise self.refuse(f"it uses {name} of a {o.what}")
+        if self.is_made(o):
+            return self.instance(o, o, name)
+        return self._native(o, name)
+
+    def _missing(self, o: Any, name: str) -> Any:
+        raise self.refuse(f"it uses {name} of a {type(o).__name__.lower()}")
+
+    def _text_of(self, o: Any, name: str) -> Any:
+        if isinstance(o, Method) and isinstance(o.function, Outside):
+            return self.attr(o.function, name)
+        return self._missing(o, name)
+
+    def writes_into(self, o: Any) -> None:
+        """Refuse a write that NumPy refuses, and one into a tensor which others that have its memory would not see."""
+        if isinstance(o, Tensor) and any(t is getattr(o, "root", o) for t in self.taken):
+            raise self.refuse("it writes into a tensor of which it has taken the memory")
+        if isinstance(o, Symbol) and isinstance(o.value, np.ndarray) and not o.value.flags.writeable:
+            raise self.refuse("it writes into an array that is read-only")
+
+    def is_made(self, o: Any) -> bool:
+        """Whether it is an object of a user's class that was made while recording."""
+        raise NotImplementedError
+
+    def native(self, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What `f` gives for values of the program."""
+        raise NotImplementedError
+
+    def _native(self, o: Any, name: str) -> Any:
+        """Of a plain thing that was made inside."""
+        if name in _FOREIGN:
+            raise self.refuse(f"it uses {name} of a {type(o).__name__}")
+        try:
+            value = getattr(o, name)
+        except AttributeError as error:
+            raise self.genuine(error) from None
+        if name == "__class__":
+            return self.pinned(value)
+        held = isinstance(o, types.FunctionType) or (isinstance(o, tuple) and name in getattr(o, "_fields", ()))
+        return Method(o, name) if callable(value) and not held else value
+
+    def _of_box(self, o: Any, name: str) -> Any:
+        if self.light is not None:
+            if not hasattr(np.ndarray, name):
+                raise self.light.off(f"it uses {name} of an array")
+            o = self.now(o)
+        kind: Any = type(o.value) if type(o) in (Symbol, Number) else type(o)
+        if self.histories and kind is type(o) and not isinstance(o, PythonNumber):
+            stand_in = box_attribute(name)
+            if stand_in is not None:
+                value = self.native(stand_in, (o,), {})
+                return self.pinned(value) if isinstance(value, type) else value
+            if not hasattr(kind, name) and hasattr(np.ndarray, name):
+                raise self.refuse(f"it uses {name} of an array that has a history")
+        if isinstance(o, PythonNumber):
+            kind = o.python_type
+        if not (has_attribute(o, name) if isinstance(o, PythonNumber) else hasattr(kind, name)):
+            raise self.genuine(AttributeError(f"{kind.__name__!r} object has no attribute {name!r}"))
+        if name == "__class__":
+            return self.pinned(kind)
+        if name in _FOREIGN or (name == "data" and not isinstance(o, Tensor)):
+            raise self.refuse(f"it uses {name} of a {kind.__name__}")
+        try:
+            value = getattr(o, name)
+        except AttributeError:
+            raise self.refuse(f"it uses {name} of a {kind.__name__}") from None
+        if type(o) is Number and type(value) is Symbol:
+            return symbol_of(value.value.item(), value.node)
+        if isinstance(o, Tensor) and name in ("data", "numpy"):
+            self.taken.append(getattr(o, "root", o))
+        return Method(o, name) if callable(value) and not isinstance(value, Box) else value
+
+    def _of_super(self, o: Super, name: str) -> Any:
+        live = o.of.o if isinstance(o.of, Outside) else o.of
+        kind = type(live)
+        kinds = kind.__mro__
+        if not is_fixed(kind):
+            self.guards.text(("order", kind), lambda name_of: f"{name_of(kind)}.__mro__ == {name_of(kinds)}")
+        for base in kinds[kinds.index(o.kind) + 1 :]:
+            if name in vars(base):
+                value = vars(base)[name]
+                if not is_fixed(base):
+                    self.guards.text(
+                        ("super", base, name),
+                        lambda name_of, base=base, value=value: f"{name_of(vars(base))}[{name!r}] is {name_of(value)}",  # type: ignore[misc]  # bound at once
+                    )
+                return self.of_class(value, o.of, type(live), name)
+            if not is_fixed(base):
+                self.guards.class_grows(base)
+        raise self.genuine(AttributeError(f"'super' object has no attribute {name!r}"))
+
+    def _of_outside(self, o: Outside, name: str) -> Any:
+        x = o.o
+        if isinstance(x, types.ModuleType):
+            return self._of_module(x, name)
+        if isinstance(x, type):
+            return self._of_class(o, name)
+        if is_spec(x):
+            return self._native(x, name)
+        if isinstance(x, types.FunctionType):
+            return self._of_function(o, name)
+        if isinstance(x, Optimizer) and is_fixed(type(x)):
+            return self._of_optimizer(o, name)
+        if type(x) in CONTAINERS or isinstance(x, CALLABLES):
+            return self._library(o, name)
+        if hasattr(type(x), "explain") and root_of(type(x)) == "adjoint":  # a compiled function
+            own = MISSING if name in ("function", "options") or name[0] == "_" else self.get(self.pinned(vars(x)), name)
+            return self.attr(self.pinned(x.function), name) if own is MISSING else own
+        if isinstance(x, functools.partial) and name in ("func", "args", "keywords"):
+            return self.take(getattr(x, name), AttributeBinding(x, name))
+        if isinstance(x, enum.Enum) and name in ("name", "value"):
+            return self.take(getattr(x, name), AttributeBinding(x, name))
+        return self.instance(o, x, name)
+
+    def _library(self, o: Outside, name: str) -> Any:
+        try:
+            value = getattr(o.o, name)
+        except AttributeError as error:
+            raise self.genuine(error) from None
+        if name == "__class__":
+            return self.pinned(value)
+        return value if type(value) in PLAIN else Method(o, name)
+
+    def _of_module(self, x: types.ModuleType, name: str) -> Any:
+        root = x.__name__.partition(".")[0]
+        if root in _LIBRARIES:
+            value = getattr(x, name, MISSING)
+            if value is MISSING:
+                raise self.genuine(AttributeError(f"module {x.__name__!r} has no attribute {name!r}"))
+            if isinstance(value, types.ModuleType):
+                return self.pinned(value)
+            place = Binding(vars(x), name) if name in vars(x) else AttributeBinding(x, name)
+            return value if type(value) in PLAIN else self.take(value, place)
+        space = vars(x)
+        if name in space:
+            return self.get(self.pinned(space), name)
+        if "__getattr__" in space:
+            raise self.refuse(f"the module {x.__name__} makes {name} when it is asked for")
+        self.guards.has(space, name, False)
+        raise self.genuine(AttributeError(f"module {x.__name__!r} has no attribute {name!r}"))
+
+    def _of_function(self, o: Outside, name: str) -> Any:
+        x = o.o
+        if name in _NAMES:
+            return self.take(getattr(x, name), AttributeBinding(x, name))
+        if name in ("__code__", "__closure__", "__globals__", "__dict__", "__defaults__", "__kwdefaults__"):
+            raise self.refuse(f"it uses {name} of a function")
+        found = self.get(self.pinned(x.__dict__), name)
+        if found is MISSING:
+            if hasattr(x, name):
+                raise self.refuse(f"it uses {name} of a function")
+            raise self.genuine(AttributeError(f"'function' object has no attribute {name!r}"))
+        return found
+
+    def _of_class(self, o: Outside, name: str) -> Any:
+        x = o.o
+        if name in ("__name__", "__qualname__", "__module__"):
+            return self.take(getattr(x, name), AttributeBinding(x, name))
+        written = self._written_class(x, name)
+        if written is not MISSING:
+            return written
+        if type(x) is not type and lookup(type(x), name) is not MISSING:
+            raise self.refuse(f"{name} is an attribute of a metaclass")
+        value = self.static(x, name)
+        if value is MISSING:
+            raise self.genuine(AttributeError(f"type object {x.__name__!r} has no attribute {name!r}"))
+        if isinstance(value, enum.Enum):
+            return self.pinned(value)
+        if is_fixed(x) and not isinstance(value, staticmethod | classmethod):
+            bound = getattr(x, name)
+            return bound if type(bound) in PLAIN else self.pinned(bound)
+        return self.of_class(value, None, x, name)
+
+    def _of_optimizer(self, o: Outside, name: str) -> Any:
+        shadow = self.inputs.optimizer(o.o, self.take)
+        if name.startswith("_") or not hasattr(shadow, name):
+            raise self.refuse(f"it uses {name} of an optimiser")
+        if name in vars(shadow):
+            return vars(shadow)[name]
+        value = lookup(type(shadow), name)
+        if isinstance(value, property):
+            rate = getattr(shadow, name)
+            return rate.item() if type(rate) is Symbol else rate
+        if name not in ("step", "zero_grad"):
+            raise self.refuse(f"it uses {name} of an optimiser")
+        return Method(o, name)
+
+    def static(self, kind: type, name: str) -> Any:
+        """What a class has under a name; guarded, if it may change."""
+        return lookup(kind, name) if is_fixed(kind) else self.guards.attribute(kind, name)
+
+    def of_class(self, value: Any, of: Any, kind: type, name: str) -> Any:
+        """What an attribute of a class gives: of an object of it, or (None) of the class itself."""
+        if isinstance(value, types.FunctionType):
+            return self.pinned(value) if of is None else Method(of, self.pinned(value))
+        if isinstance(value, staticmethod):
+            return self.pinned(value.__func__)
+        if isinstance(value, classmethod):
+            return Method(self.pinned(kind), self.pinned(value.__func__))
+        if isinstance(value, CALLABLES) and not isinstance(
+            value, types.MethodDescriptorType | types.WrapperDescriptorType
+        ):
+            return self.pinned(value)
+        if hasattr(value, "function") and root_of(type(value)) == "adjoint" and hasattr(value, "explain"):
+            inner = self.pinned(value.function)  # a compiled method: part of this trace
+            return inner if of is None else Method(of, inner)
+        if isinstance(value, types.WrapperDescriptorType | types.MethodDescriptorType):
+            return Method(of, self.pinned(value))
+        if hasattr(type(value), "__get__"):
+            raise self.refuse(f"{name} is a {type(value).__name__} in a class")
+        for base in kind.__mro__:
+            if name in vars(base):
+                return self.take(value, Binding(vars(base), name))
+        raise self.refuse(f"{name} of a class")
+
+    def special(self, w: Any, x: Any, name: str) -> Any:
+        """A method that Python looks for in the class alone, such as ``__call__``."""
+        kind = type(x)
+        if not is_users(kind):
+            raise self.refuse(f"it uses {name} of a {kind.__name__}")
+        if isinstance(w, Outside) and w.path is None:
+            self._stays(x, kind)
+        found = self.static(kind, name)
+        if found is MISSING:
+            raise self.genuine(TypeError(f"{kind.__name__!r} object has no {name}"))
+        return self.of_class(found, w, kind, name)
+
+    def instance(self, w: Any, x: Any, name: str) -> Any:
+        """An attribute of an object of a class that is written in Python."""
+        kind = type(x)
+        plain = kind is types.SimpleNamespace
+        if not plain and not is_users(kind):
+            raise self.refuse(f"it uses {name} of a {kind.__name__}")
+        if not plain and lookup(kind, "__getattribute__") is not object.__getattribute__:
+            raise self.refuse(f"{kind.__name__} has a __getattribute__ of its own")
+        if name == "__class__":
+            return self.pinned(kind)
+        outside = isinstance(w, Outside)
+        if outside and w.path is None:
+            self._stays(x, kind)
+        found = MISSING if plain else self.static(kind, name)
+        written = MISSING if plain else self._written_class(kind, name)
+        if isinstance(found, property):
+            return self.call(self.pinned(found.fget), (w,), {})
+        if isinstance(found, types.MemberDescriptorType):
+            return self._slot(w, x, name)
+        if found is not MISSING and hasattr(type(found), "__set__") and name != "__dict__":
+            raise self.refuse(f"{name} of {kind.__name__} is a {type(found).__name__}")
+        space = getattr(x, "__dict__", None)
+        if name == "__dict__" and space is not None:
+            return self.pinned(space) if outside else space
+        if space is not None:
+            value = self._own(w, x, space, name)
+            if value is not MISSING:
+                return value
+        if written is not MISSING:
+            return written
+        if isinstance(found, functools.cached_property):
+            value = self.call(self.pinned(found.func), (w,), {})
+            self.setattr(w, name, value)
+            return value
+        if found is not MISSING:
+            return self.of_class(found, w, kind, name)
+        otherwise = MISSING if plain else self.static(kind, "__getattr__")
+        if otherwise is not MISSING:
+            return self.call(self.pinned(otherwise), (w, name), {})
+        raise self.genuine(AttributeError(f"{kind.__name__!r} object has no attribute {name!r}"))
+
+    def _written_class(self, kind: type, name: str) -> Any:
+        """What the function has set as an attribute of a class."""
+        for base in kind.__mro__:
+            known = self.memo.get(id(base))
+            if isinstance(known, Outside) and name in known.over:
+                value = known.over[name]
+                if isinstance(value, types.FunctionType | Method) or (isinstance(value, Outside) and callable(value.o)):
+                    raise self.refuse(f"it sets {name} of a class to a function")
+                return value
+            if name in vars(base):
+                break
+        return MISSING
+
+    def _stays(self, x: Any, kind: type) -> None:
+        """Its class and its attributes' dictionary stay the same ones."""
+        if root_of(kind) == "adjoint":
+            return
+        self.guards.text(("class", id(x)), lambda name_of: f"type({name_of(x)}) is {name_of(kind)}")
+        space = getattr(x, "__dict__", None)
+        if space is not None:
+            self.guards.text(("space", id(x)), lambda name_of: f"{name_of(x)}.__dict__ is {name_of(space)}")
+
+    def _own(self, w: Any, x: Any, space: dict[str, Any], name: str) -> Any:
+        if not isinstance(w, Outside):
+            return space.get(name, MISSING)
+        if w.path is None:
+            return self.get(self.pinned(space), name)
+        if name in w.over:
+            return w.over[name]
+        if name not in space:
+            path = w.path
+            self.guards.text(("own", path, name), lambda name_of: f"{name!r} not in {path}.__dict__")
+            return MISSING
+        if name not in w.read:
+            w.read[name] = self.given(space[name], f"{w.path}.{name}")
+        return w.read[name]
+
+    def _slot(self, w: Any, x: Any, name: str) -> Any:
+        if not isinstance(w, Outside):
+            try:
+                return getattr(x, name)
+            except AttributeError as error:
+                raise self.genuine(error) from None
+        if name in w.over:
+            return w.over[name]
+        if name not in w.read:
+            if not hasattr(x, name):
+                raise self.refuse(f"{name} of a {type(x).__name__} has no value yet")
+            path = w.path
+            value = getattr(x, name)
+            w.read[name] = (
+                self.take(value, AttributeBinding(x, name)) if path is None else self.given(value, f"{path}.{name}")
+            )
+        return w.read[name]

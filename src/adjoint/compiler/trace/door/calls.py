@@ -1,0 +1,312 @@
+"""What the door does with calls: known functions are called, the user's are followed, all others are refused."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.compiler.trace.door.forms import in_form
+from adjoint.compiler.trace.door.libraries import OURS
+from adjoint.compiler.trace.door.pythons import SPECIAL, Pythons
+from adjoint.compiler.trace.door.reads import CONTAINERS
+from adjoint.compiler.trace.door.sourceless import without_source
+from adjoint.compiler.trace.door.trees import OPTREE, is_spec, of_optree, of_spec
+from adjoint.compiler.trace.guards import AttributeBinding, Binding, CellBinding
+from adjoint.compiler.trace.outside import (
+    Closed,
+    DictView,
+    Frame,
+    Method,
+    Ours,
+    Outside,
+    Super,
+    is_users,
+    root_of,
+)
+from adjoint.core.box import Box
+from adjoint.core.op import Op
+from adjoint.core.registry import Composite
+from adjoint.expressions import Expr
+from adjoint.graph.drawing import Drawing
+from adjoint.graph.graph import Graph
+from adjoint.graph.symbol import Number, Symbol, symbol_of
+from adjoint.optim.optimizer import Optimizer
+from adjoint.tape.custom import Gate
+from adjoint.tape.modes import recording_floor
+from adjoint.tape.tensor import Tensor
+from adjoint.twin.follow import needs_twin
+from adjoint.twin.recording.everything import twin
+from adjoint.twin.recording.expressions import DOOR
+from adjoint.twin.source import NoTwinError, as_written
+
+DEEPEST = 300  # calls of the user's functions inside one another
+_WHOLE = vars(Optimizer)["step"].__code__  # of a method in whose midst Ctrl-C waits
+_SCRATCH = vars(Optimizer)["_scratch_for"]
+_NOT_OURS = frozenset(
+    ("backward", "saved_tensors_hooks", "save_on_disk", "detect_anomaly", "trace_backward", "source_lines", "saved",
+     "checkpoint_scan")
+)  # fmt: skip
+_STATEFUL = frozenset(
+    ("random", "time", "secrets", "uuid", "datetime", "logging", "warnings", "sys", "os", "io", "subprocess", "socket",
+     "threading", "queue", "multiprocessing", "ctypes", "pathlib", "shutil", "tempfile", "weakref", "gc", "pickle",
+     "contextvars", "asyncio", "signal", "concurrent", "importlib", "inspect")
+)  # fmt: skip
+
+
+class Calls(Pythons):
+    """Calls."""
+
+    made_codes: set[Any]
+    depth = 0
+    dead: str
+    sourceless: bool  # whether functions without source may run as they are, with stand-ins
+    keywords: Sequence[str]
+
+    def made(self, f: Any) -> Any:
+        """A function that was made inside: its calls go through the door by themselves."""
+        self.made_codes.add(f.__code__)
+        return f
+
+    def call(self, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """``f(*args, **kwargs)``"""
+        if self.dead:
+            raise self.refuse(self.dead)
+        kind = type(f)
+        if kind is types.FunctionType:
+            if DOOR in f.__code__.co_freevars or f.__code__ in self.made_codes:
+                return f(*args, **kwargs)
+            if str(f.__globals__.get("__name__")).startswith(OURS):
+                return self.of_ours(f, args, kwargs)
+            raise self.refuse(f"it calls {f.__qualname__}, which it got from a call")
+        if kind is Method:
+            return self._method(f, args, kwargs)
+        if kind is Ours:
+            return self.of_ours(f.function, args, kwargs)
+        if kind is not Outside:
+            if self.is_made(f):
+                return self.call(self.special(f, f, "__call__"), args, kwargs)
+            if isinstance(f, Box | Closed):
+                raise self.refuse(f"it calls a {kind.__name__.lower()}")
+            if callable(f) and root_of(kind) in ("functools",):
+                raise self.refuse(f"it calls a {kind.__name__}")
+            raise self.genuine(TypeError(f"{kind.__name__!r} object is not callable"))
+        return self._call_outside(f, args, kwargs)
+
+    def _call_outside(self, f: Outside, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        g = f.o
+        special = SPECIAL.get(g) if type(g).__hash__ is not None and callable(g) else None
+        if special is not None:
+            return special(self, *args, **kwargs)
+        root = root_of(g)
+        if isinstance(g, types.FunctionType):
+            module = g.__module__ or ""
+            if root == "numpy" or (root == "scipy" and module.startswith(("scipy.special", "scipy.linalg"))):
+                return self.known(g, args, kwargs)
+            if str(g.__globals__.get("__name__")).startswith(OURS) and g.__closure__:
+                return self.of_ours(self.stand_in(f), args, kwargs)
+            if root == "adjoint" and module.startswith(OURS) and not _has_users(g, args):
+                if g.__name__ in _NOT_OURS:
+                    raise self.refuse(f"it calls {g.__name__}")
+                return self.of_ours(g, args, kwargs)
+            if module.startswith("adjoint.compiler.") and g.__name__ in ("capture", "compile"):
+                raise self.refuse(
+                    f"it calls ad.{g.__name__} inside a function that is being captured or compiled: call the function "
+                    f"itself, which becomes part of the same graph"
+                )
+            if g.__code__ is _WHOLE:  # what is recorded is done at once
+                return self.call(self.pinned(vars(g)["__wrapped__"]), args, kwargs)
+            if g is _SCRATCH:
+                return np.zeros_like(self.val(args[2]))
+            if g.__qualname__ == "Module.__call__" and root == "adjoint":
+                return self._module(args, kwargs)
+            if root in _STATEFUL or root == "scipy":
+                raise self.refuse(f"it calls {module}.{g.__name__}")
+            return self.follow(f, args, kwargs)
+        if isinstance(g, Op | Composite):
+            return self.of_ours(g, args, kwargs)
+        if isinstance(g, type):
+            return self.construct(f, g, args, kwargs)
+        if isinstance(g, np.ufunc) or type(g) is type(np.where):
+            return self.known(g, args, kwargs)
+        if isinstance(g, types.BuiltinFunctionType):
+            if isinstance(g.__self__, types.ModuleType | None) and root in ("numpy", "math", "cmath", "_operator"):
+                return self.known(g, args, kwargs)
+            if g.__module__ == OPTREE:
+                return of_optree(self, g, args, kwargs)
+            raise self.refuse(f"it calls {_called(g)}, which has to happen at each call")
+        if isinstance(g, functools.partial):
+            before = self.take(g.args, AttributeBinding(g, "args"))
+            named = self.mapping(self.take(g.keywords, AttributeBinding(g, "keywords")))
+            return self.call(self.take(g.func, AttributeBinding(g, "func")), (*before, *args), {**named, **kwargs})
+        if hasattr(type(g), "explain") and root_of(type(g)) == "adjoint":  # a compiled function
+            return self.call(self.take(g.function, AttributeBinding(g, "function")), args, kwargs)
+        if isinstance(g, types.WrapperDescriptorType | types.MethodDescriptorType):
+            return self._slot_call(g, args, kwargs)
+        if is_users(type(g)):
+            if root == "numpy":
+                raise self.refuse(f"it calls {g.__module__}.{g.__name__}, which has to happen at each call")
+            if isinstance(g, Graph) and g.state is not None:
+                raise self.refuse(f"it calls the graph {g.name}, which reads tensors: call its function")
+            if isinstance(g, Gate | Graph | Expr):
+                return self.of_ours(g, args, kwargs)
+            if type(g).__module__.startswith(OURS):
+                return self.of_ours(self.stand_in(f), args, kwargs)
+            return self.call(self.special(f, g, "__call__"), args, kwargs)
+        raise self.refuse(f"it calls a {type(g).__name__} of {root_of(type(g))}")
+
+    def stand_in(self, f: Outside) -> Any:
+        """What one of our functions made of the user's, as `grad` does, with functions in it that are followed."""
+        if "stand-in" not in f.read:
+            g: Any = f.o
+            if isinstance(g, types.FunctionType):
+                names = g.__code__.co_freevars
+                held = [
+                    self.take(c.cell_contents, CellBinding(c, n))
+                    for n, c in zip(names, g.__closure__ or (), strict=True)
+                ]
+                cells = tuple(types.CellType(self._inside(x)) for x in held)
+                made: Any = types.FunctionType(g.__code__, g.__globals__, g.__name__, g.__defaults__, cells)
+                made.__kwdefaults__ = g.__kwdefaults__
+            else:
+                made = object.__new__(type(g))
+                for name, value in vars(g).items():
+                    object.__setattr__(made, name, self._inside(self.take(value, Binding(vars(g), name))))
+            f.read["stand-in"] = made
+        return f.read["stand-in"]
+
+    def _inside(self, x: Any) -> Any:
+        if isinstance(x, tuple):
+            return tuple(map(self._inside, x))
+        if isinstance(x, Outside) and not getattr(type(x.o), "never_changes", False):
+            home = getattr(x.o, "__globals__", {}).get("__name__", type(x.o).__module__)
+            if str(home).startswith(OURS) and not isinstance(x.o, type):
+                plain = isinstance(x.o, types.FunctionType) and not x.o.__closure__
+                return x.o if plain or isinstance(x.o, Gate | Op | Composite) else self.stand_in(x)
+            if isinstance(x.o, inspect.Signature):
+                return x.o
+        return self.val(x)
+
+    def _module(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call of a module, which is one of its `forward`."""
+        of, *rest = args
+        kind = self.kind_of(of)
+        forward = self.attr(of, "forward")
+        users = root_of(kind) != "adjoint" and isinstance(forward, Method) and forward.of is of
+        plain = getattr(kind, "forward", None)
+        if isinstance(plain, types.FunctionType) and not needs_twin(plain, [getattr(x, "o", x) for x in rest]):
+            users = False
+        return (self.with_twin if users else self.call)(forward, tuple(rest), kwargs)
+
+    def _slot_call(self, g: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        of, *rest = args
+        live = of.o if isinstance(of, Outside) else of
+        if g is object.__setattr__:
+            self.set_plainly(of, live, rest[0], rest[1], self.static(type(live), rest[0]))
+            return None
+        if g is object.__init__:
+            return None
+        raise self.refuse(f"it calls {g.__qualname__}")
+
+    def follow(self, f: Outside, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call a function of the user's, by its twin."""
+        function: types.FunctionType = f.o
+        stored = None if self.twins is None else self.stored(function)
+        which = "twin" if stored is None else "twin for derivatives"
+        if which not in f.read:
+            code = function.__code__
+            if root_of(function) != "adjoint":
+                self.guards.at(AttributeBinding(function, "__code__"), code)
+                for name in ("__defaults__", "__kwdefaults__"):
+                    if getattr(function, name) is not None:
+                        self.guards.at(AttributeBinding(function, name), getattr(function, name))
+            frame = Frame(f, self.pinned(function.__globals__))
+            try:
+                made = twin(as_written(function), self, frame, stored or frozenset())
+            except NoTwinError as error:
+                if not self.sourceless:
+                    raise self.refuse(str(error)) from None
+                f.read[which] = without_source(self, frame, str(error))
+                return f.read[which](*args, **kwargs)
+            defaults, named = function.__defaults__, function.__kwdefaults__
+            if defaults:
+                made.__defaults__ = tuple(self.take(x, Binding(defaults, i)) for i, x in enumerate(defaults))
+            if named:
+                made.__kwdefaults__ = {k: self.take(x, Binding(named, k)) for k, x in named.items()}
+            if code.co_flags & inspect.CO_VARKEYWORDS and self.depth == 0 and len(self.keywords) > 1:
+                known = list(self.keywords)
+                self.guards.text("keywords", lambda _: f"[*kwargs] == {known!r}")
+            f.read[which] = made
+        if self.light is not None and recording_floor.raw() != self.light.floor:
+            raise self.light.off("recording is switched in it")
+        if self.depth > DEEPEST:
+            raise self.refuse("it calls itself too deeply")
+        self.depth += 1
+        before = self.ours, self.histories
+        self.ours, self.histories = root_of(function) == "adjoint", "" if stored is None else "twin"
+        try:
+            found = f.read[which](*args, **kwargs)
+            return self.generator(found) if type(found) is types.GeneratorType else found
+        except TypeError as error:
+            if error.__traceback__ is not None and error.__traceback__.tb_next is None:
+                self.genuine(error)  # of arguments that do not fit
+            raise
+        finally:
+            self.depth -= 1
+            self.ours, self.histories = before
+
+    def _method(self, m: Method, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        of, name = m.of, m.function
+        if not isinstance(name, str):
+            return self.call(name, (of, *args), kwargs)
+        if isinstance(of, Outside):
+            if type(of.o) in CONTAINERS:
+                return self.container_method(of, name, args, kwargs)
+            if isinstance(of.o, Optimizer):
+                return self.native(getattr(self.inputs.optimizer(of.o, self.take), name), args, kwargs)
+            if isinstance(of.o, np.ufunc):
+                return self.known(getattr(of.o, name), args, kwargs) if name != "at" else self.at_ufunc(of.o, args)
+            if isinstance(of.o, Op | Composite) or (isinstance(of.o, type) and root_of(of.o) == "numpy"):
+                return self.of_ours(getattr(of.o, name), args, kwargs)
+            raise self.refuse(f"it calls {name} of a {of.what}")
+        if is_spec(of):
+            return of_spec(self, of, name, args, kwargs)
+        if isinstance(of, Super | DictView):
+            raise self.refuse(f"it calls {name} of a {of.what}")
+        if isinstance(of, Box | Drawing):
+            of = self.now(of)
+            values, named = tuple(self.val(a) for a in args), {k: self.val(v) for k, v in kwargs.items()}
+            if name == "item" and type(of) is Number:
+                return of
+            stand_in = self.stands_for(name, (of,))
+            if stand_in is not None:
+                return self.native(stand_in, (of, *values), named)
+            if name == "numpy" and isinstance(of, Tensor) and not of.level and self.kind_of(of.data) is np.ndarray:
+                return of.data if of.node is None else self.native(np.broadcast_to, (of.data, of.shape), {})
+            found = self.native(getattr(of, name), values, named)
+            if isinstance(of, Tensor) and name == "detach":
+                self.taken += [getattr(of, "root", of), found]
+            if type(of) is Number and type(found) is Symbol:
+                return symbol_of(found.value.item(), found.node)
+            if type(of) is Symbol and isinstance(of.value, np.generic):
+                return in_form(getattr(of.value, name), values, named, found)
+            return found
+        return self.plain_method(of, name, args, kwargs)
+
+
+def _has_users(g: types.FunctionType, args: tuple[Any, ...]) -> bool:
+    """Whether one of our functions has something of the user's by itself: a closure, or the method of an object."""
+    of = args[0] if args else None
+    return bool(g.__closure__) or (isinstance(of, Outside) and g is vars(type(of.o)).get(g.__name__))
+
+
+def _called(g: Any) -> str:
+    owner = g.__self__
+    if isinstance(owner, types.ModuleType):
+        name = owner.__name__.lstrip("_")
+        return f"{g.__name__}" if name == "builtins" else f"{name}.{g.__name__}"
+    return f"{g.__name__} of a {type(owner).__name__} of {root_of(type(owner)).lstrip('_')}"

@@ -1,0 +1,399 @@
+"""What the door does with containers: items are read and guarded, writes are kept until the call is over."""
+
+from __future__ import annotations
+
+import operator
+import weakref
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Iterator
+from types import GeneratorType
+from typing import Any
+
+import numpy as np
+
+from adjoint.compiler.trace.door.attributes import Attributes
+from adjoint.compiler.trace.guards import PLAIN, AttributeBinding, Binding
+from adjoint.compiler.trace.loops.carried import rows_in
+from adjoint.compiler.trace.outside import MISSING, Closed, DictView, Method, Outside, is_users, lookup
+from adjoint.core.box import Box
+from adjoint.core.types import ShapeLike
+from adjoint.graph.symbol import Number, Symbol
+
+SEQUENCES, MAPPINGS = (list, deque), (dict, OrderedDict, defaultdict)
+
+
+class Containers(Attributes):
+    """Items and iteration."""
+
+    def place_text(self, o: Outside) -> Any:
+        """How a container is found, in a condition."""
+        thing, path = o.o, o.path
+        return lambda name_of: name_of(thing) if path is None else path
+
+    def _child(self, o: Outside, key: Any) -> Any:
+        value = o.o[key]
+        return self.take(value, Binding(o.o, key)) if o.path is None else self.given(value, f"{o.path}[{key!r}]")
+
+    def key(self, key: Any) -> Any:
+        """A key of a dictionary: a value, which the program is then right for only."""
+        if type(key) is Outside:
+            plain: Any = object.__hash__
+            if isinstance(key.o, type) or type(key.o).__hash__ is plain:
+                return key.o
+            raise self.refuse(f"a {key.what} is a key")
+        if type(key) is tuple:
+            return tuple(map(self.key, key))
+        if isinstance(key, Box):
+            return self.value(key)
+        if isinstance(key, Closed):
+            raise self.refuse("a method is a key")
+        return key
+
+    def value(self, x: Any) -> Any:
+        """The number that a symbol is now; the program holds for this one."""
+        if isinstance(x, Symbol):
+            if isinstance(x.value, np.ndarray):
+                hash(x.value)  # which says that arrays have none
+            return x.numpy().item() if isinstance(x, Number) else x.numpy()[()]
+        return x
+
+    # -- Dictionaries -----------------------------------------------------------------------------------
+
+    def get(self, o: Outside, key: Any) -> Any:
+        if o.content is not None:
+            return o.content.get(key, MISSING)
+        if key in o.over:
+            return o.over[key]
+        if key not in o.read:
+            there = key in o.o
+            if not there:
+                if o.path is None:
+                    self.guards.has(o.o, key, False)
+                return MISSING
+            o.read[key] = self._child(o, key)
+        return o.read[key]
+
+    def keys(self, o: Outside) -> list[Any]:
+        """The keys of a dictionary, in order."""
+        if o.content is not None:
+            return list(o.content)
+        known, text = list(o.o), self.place_text(o)
+        self.guards.text(("keys", id(o.o)), lambda name_of: f"[*{text(name_of)}] == {name_of(known)}")
+        return [k for k in known if o.over.get(k) is not MISSING] + [
+            k for k in o.over if k not in o.o and o.over[k] is not MISSING
+        ]
+
+    def changed(self, o: Outside) -> Any:
+        """All that a container has now, to be changed in any way; it is written as a whole."""
+        if o.content is None:
+            if isinstance(o.o, MAPPINGS):
+                o.content = {k: self.get(o, k) for k in self.keys(o)}
+            else:
+                o.content = list(self.items(o))
+            o.over, o.added = {}, []
+        return o.content
+
+    # -- Any container ----------------------------------------------------------------------------------
+
+    def _sized(self, o: Outside) -> None:
+        count, text = len(o.o), self.place_text(o)
+        if o.path is None:
+            self.guards.text(("len", id(o.o)), lambda name_of: f"len({text(name_of)}) == {count}")
+
+    def items(self, w: Any) -> list[Any]:
+        """The elements of anything that can be gone through."""
+        return list(self.lazy(w))
+
+    def lazy(self, w: Any) -> Iterator[Any]:
+        """An iterator over anything that can be gone through."""
+        kind = type(w)
+        if kind is Outside:
+            return self._outside(w)
+        if kind is DictView:
+            return self._viewed(w)
+        if isinstance(w, Symbol) and not isinstance(w.value, np.ndarray):
+            return iter(w.value)  # which says that numbers have no elements
+        if self.is_made(w):
+            return self.lazy(self.call(self.special(w, w, "__iter__"), (), {}))
+        if self.loops is not None and (rows := rows_in(w)) is not None:
+            return (self.item(w, i) for i in range(rows))
+        if isinstance(w, GeneratorType | Box) or kind in PLAIN or hasattr(w, "__iter__"):
+            if isinstance(w, Closed):
+                raise self.refuse(f"it goes through a {w.what}")
+            try:
+                return iter(w)
+            except TypeError as error:
+                raise self.genuine(error) from None
+        if isinstance(w, Closed):
+            raise self.refuse(f"it goes through a {w.what}")
+        raise self.genuine(TypeError(f"{kind.__name__!r} object is not iterable"))
+
+    def _outside(self, w: Outside) -> Iterator[Any]:
+        x = w.o
+        if type(x) in SEQUENCES:
+            return self._grows(w)
+        if type(x) in MAPPINGS:
+            return self._walked(w)
+        if type(x) is set:
+            known = frozenset(x)
+            if not all(type(e) in PLAIN for e in x) or w.changed:
+                raise self.refuse("it goes through a set of objects")
+            listed, text = list(x), self.place_text(w)
+            self.guards.text(("set", id(x)), lambda name_of: f"[*{text(name_of)}] == {name_of(listed)}")
+            del known
+            return iter(listed)
+        members = getattr(x, "__members__", None)
+        if isinstance(x, type) and members is not None:
+            return iter([self.pinned(e) for e in dict.fromkeys(members.values())])
+        if not is_users(type(x)) or isinstance(x, dict | list):
+            raise self.refuse(f"it goes through a {w.what}")
+        if lookup(type(x), "__iter__") is not MISSING:
+            return self.lazy(self.call(self.special(w, x, "__iter__"), (), {}))
+        count = self.call(self.special(w, x, "__len__"), (), {})
+        return (self.item(w, i) for i in range(count))
+
+    def _grows(self, w: Outside) -> Iterator[Any]:
+        """A list, which may grow while it is gone through."""
+        self._sized(w)
+        count, i = len(w.o), 0
+        while i < (count + len(w.added) if w.content is None else len(w.content)):
+            if w.content is not None:
+                yield w.content[i]
+            else:
+                yield self._at(w, i) if i < count else w.added[i - count]
+            i += 1
+
+    def _walked(self, w: Outside) -> Iterator[Any]:
+        """The keys of a dictionary, which must not grow while it is gone through."""
+        keys = self.keys(w)
+        for key in keys:
+            yield key
+            if w.changed and self.keys(w) != keys:
+                raise self.refuse("it changes a dictionary while it goes through it")
+
+    def _viewed(self, w: DictView) -> Iterator[Any]:
+        for key in self._walked(w.of):
+            yield key if w.kind == "keys" else self.get(w.of, key) if w.kind == "values" else (key, self.get(w.of, key))
+
+    def it(self, w: Any) -> Any:
+        """What ``*w`` gives."""
+        return self.lazy(w)
+
+    def mapping(self, w: Any) -> Any:
+        """What ``**w`` gives."""
+        if isinstance(w, Outside) and type(w.o) in MAPPINGS:
+            return {k: self.get(w, k) for k in self.keys(w)}
+        if isinstance(w, dict):
+            return w
+        raise self.refuse("it takes keywords from something that is no dictionary")
+
+    def iter(self, w: Any, shape: ShapeLike = None) -> Iterator[Any]:
+        """What a loop goes through."""
+        each = self.lazy(w)
+        return each if shape is None else (self.unpack(x, shape) for x in each)
+
+    def generator(self, g: Any) -> Any:
+        """A generator that was made inside."""
+        self.begun.append(weakref.ref(g))
+        return g
+
+    def unpack(self, x: Any, shape: ShapeLike) -> Any:
+        """A value as it is taken apart."""
+        if shape is None:
+            return x
+        values = self.items(x)
+        if "*" in shape or len(values) != len(shape):
+            return values
+        return [self.unpack(v, s) for v, s in zip(values, shape, strict=True)]
+
+    def slice(self, start: Any, stop: Any, step: Any) -> slice:
+        """``start:stop:step``"""
+        return slice(start, stop, step)
+
+    # -- Items ------------------------------------------------------------------------------------------
+
+    def _at(self, o: Outside, i: int) -> Any:
+        if i in o.over:
+            return o.over[i]
+        if i not in o.read:
+            o.read[i] = self._child(o, i)
+        return o.read[i]
+
+    def item(self, o: Any, key: Any) -> Any:
+        """``o[key]``"""
+        kind = type(o)
+        if kind is Outside:
+            return self._item_outside(o, key)
+        if isinstance(o, Box):
+            return self.native(operator.getitem, (self.now(o), self.val(key)), {})
+        if isinstance(o, Closed):
+            raise self.refuse(f"it takes items of a {o.what}")
+        if self.is_made(o):
+            return self.call(self.special(o, o, "__getitem__"), (key,), {})
+        if isinstance(o, np.ndarray):
+            return self.native(operator.getitem, (o, self.val(key)), {})
+        return self.native(operator.getitem, (o, self._index(key)), {})
+
+    def _index(self, key: Any) -> Any:
+        if type(key) is slice:
+            return slice(*(self.value(x) for x in (key.start, key.stop, key.step)))
+        return self.key(key)
+
+    def _item_outside(self, o: Outside, key: Any) -> Any:
+        x = o.o
+        if type(x) in SEQUENCES:
+            key = self._index(key)
+            if o.content is not None or o.added or type(key) is slice or type(key) is not int:
+                return self.native(operator.getitem, (self.items(o), key), {})
+            if not 0 <= key < len(x):
+                self._sized(o)
+            try:
+                return self._at(o, range(len(x))[key])
+            except IndexError:
+                raise self.genuine(IndexError("list index out of range")) from None
+        if type(x) in MAPPINGS:
+            key = self.key(key)
+            found = self.get(o, key)
+            if found is not MISSING:
+                return found
+            factory = (
+                self.take(x.default_factory, AttributeBinding(x, "default_factory")) if type(x) is defaultdict else None
+            )
+            if factory is not None:
+                made = self.call(factory, (), {})
+                self.setitem(o, key, made)
+                return made
+            raise self.genuine(KeyError(key))
+        if isinstance(x, type):
+            raise self.refuse(f"it takes an item of the class {x.__name__}")
+        if is_users(type(x)) and not isinstance(x, dict | list):
+            return self.call(self.special(o, x, "__getitem__"), (key,), {})
+        raise self.refuse(f"it takes items of a {o.what}")
+
+    def setitem(self, o: Any, key: Any, value: Any) -> None:
+        """``o[key] = value``"""
+        if isinstance(o, Box):
+            self.writes_into(o)
+            self.native(operator.setitem, (self.now(o), self.val(key), self.val(value)), {})
+        elif type(o) is Outside:
+            self._set_outside(o, key, value)
+        elif isinstance(o, Closed):
+            raise self.refuse(f"it sets items of a {o.what}")
+        elif self.is_made(o):
+            self.call(self.special(o, o, "__setitem__"), (key, value), {})
+        elif isinstance(o, np.ndarray):
+            if isinstance(value, Box) or any(isinstance(k, Box) for k in (key if type(key) is tuple else (key,))):
+                raise self.symbolic(o, "it writes into an array that it made")
+            self.native(operator.setitem, (o, self.val(key), self.val(value)), {})
+        elif type(key) is slice and isinstance(o, list):
+            self.native(operator.setitem, (o, self._index(key), self.items(value)), {})
+        else:
+            self.native(operator.setitem, (o, self._index(key), value), {})
+
+    def _set_outside(self, o: Outside, key: Any, value: Any) -> None:
+        x = o.o
+        if type(x) in MAPPINGS:
+            key = self.key(key)
+            if o.content is not None:
+                o.content[key] = value
+                return
+            if key not in o.over and o.path is None:
+                self.guards.has(x, key, key in x, "sets")
+            o.over[key] = value
+        elif type(x) in SEQUENCES:
+            key = self._index(key)
+            if o.content is None and type(key) is int and not o.added and -len(x) <= key < len(x):
+                self._sized(o)
+                o.over[range(len(x))[key]] = value
+            else:
+                self.setitem(self.changed(o), key, value)
+        elif is_users(type(x)) and not isinstance(x, dict | list):
+            self.call(self.special(o, x, "__setitem__"), (key, value), {})
+        else:
+            raise self.refuse(f"it sets items of a {o.what}")
+
+    def delitem(self, o: Any, key: Any) -> None:
+        """``del o[key]``"""
+        if type(o) is Outside and type(o.o) in (*MAPPINGS, *SEQUENCES):
+            self.native(operator.delitem, (self.changed(o), self._index(key)), {})
+        elif isinstance(o, list | dict) and not self.is_made(o):
+            self.native(operator.delitem, (o, self._index(key)), {})
+        else:
+            raise self.refuse("it deletes an item")
+
+    # -- Methods of containers from outside -------------------------------------------------------------
+
+    def container_method(self, o: Outside, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A method of a list, dictionary or set from outside."""
+        x = o.o
+        if type(x) in MAPPINGS:
+            return self._dict_method(o, name, args, kwargs)
+        if type(x) is deque and name != "copy" and (x.maxlen is not None or name not in ("append", "extend")):
+            content = deque(self.changed(o), x.maxlen)
+            result = self.plain_method(content, name, args, kwargs)
+            o.content = list(content)
+            return result
+        if type(x) in SEQUENCES:
+            if name == "append" and o.content is None:
+                o.added.append(args[0])
+                return None
+            if name == "extend" and o.content is None:
+                o.added += self.items(args[0])
+                return None
+            if name in ("copy", "index", "count"):
+                found = self.items(o)
+                return found if name == "copy" else self.plain_method(found, name, args, kwargs)
+            return self.plain_method(self.changed(o), name, args, kwargs)
+        if type(x) is set and name in ("union", "intersection", "difference", "copy", "issubset", "issuperset"):
+            return self.plain_method(set(self.items(o)), name, args, kwargs)
+        raise self.refuse(f"it uses {name} of a {o.what}")
+
+    def _dict_method(self, o: Outside, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if name in ("keys", "values", "items") and not args:
+            return DictView(o, name)
+        if name == "get":
+            found = self.get(o, self.key(args[0]))
+            return found if found is not MISSING else args[1] if len(args) > 1 else kwargs.get("default")
+        if name == "setdefault":
+            key = self.key(args[0])
+            if self.get(o, key) is MISSING:
+                self.setitem(o, key, args[1] if len(args) > 1 else None)
+            return self.get(o, key)
+        if name == "update":
+            pairs = self.pairs(args[0]) if args else {}
+            for key, value in {**pairs, **kwargs}.items():
+                self.setitem(o, key, value)
+            return None
+        if name == "copy" and type(o.o) is dict:
+            return self.mapping(o)
+        if name in ("pop", "popitem", "clear", "move_to_end") and type(o.o) is not OrderedDict:
+            return self.plain_method(self.changed(o), name, args, kwargs)
+        raise self.refuse(f"it uses {name} of a {o.what}")
+
+    def pairs(self, x: Any) -> dict[Any, Any]:
+        """What ``dict(x)`` gives."""
+        if isinstance(x, dict) or (isinstance(x, Outside) and type(x.o) in MAPPINGS):
+            return dict(self.mapping(x))
+        found = {}
+        for pair in self.lazy(x):
+            key, value = self.items(pair)
+            found[self.key(key)] = value
+        return found
+
+    # -- Of the other parts of the door -----------------------------------------------------------------
+
+    def native(self, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What `f` gives for values of the program."""
+        raise NotImplementedError
+
+    def val(self, x: Any) -> Any:
+        raise NotImplementedError
+
+    def symbolic(self, array: Any, why: str) -> BaseException:
+        raise NotImplementedError
+
+    def plain_method(self, o: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        raise NotImplementedError
+
+
+__all__ = ["MAPPINGS", "SEQUENCES", "Containers", "Method"]

@@ -1,0 +1,128 @@
+"""The door of one trace: everything that the twins of the user's functions do goes through it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+from adjoint.compiler.trace.door.matching import Matching
+from adjoint.compiler.trace.inputs import Inputs
+from adjoint.compiler.trace.loops.carried import rows_in
+from adjoint.compiler.trace.loops.light import Light
+from adjoint.compiler.trace.loops.reaches import Reaches
+from adjoint.compiler.trace.loops.turns import NoTurns, Turns
+from adjoint.compiler.trace.outside import Again, Outside, Refuse
+from adjoint.graph.record import Record
+
+
+class Door(Matching):
+    """What one trace knows.
+
+    Attributes:
+        notes: what the program asks of its values.
+        source: what it has drawn.
+    """
+
+    def __init__(self, inputs: Inputs, paths: Sequence[str], known: Known, notes: Record) -> None:
+        self.guards, self.inputs = inputs.guards, inputs
+        inputs.known_as(list(paths))
+        self.leaf_of = {path: k for k, path in enumerate(paths)}
+        self.memo, self.learned, self.notes = {}, known, notes
+        self.varying = known.varying
+        self.made_codes, self.made_objects = set(), {}
+        self.tuples, self.taken = {}, []
+        self.begun, self._left = [], list[Any]()
+        self.depth, self.dead, self.ours = 0, "", False
+        self.sourceless = known.sourceless
+        self.source = notes.source
+        self.keywords: Sequence[str] = ()
+        self.loops: Any = None
+        self.reaches = Reaches()
+        self.light: Light | None = None
+
+    @property
+    def fills(self) -> bool:
+        return self.learned.fills
+
+    def refuse(self, why: str) -> Refuse:
+        self.dead = self.dead or why
+        self._left = [g for g in (ref() for ref in self.begun) if g is not None]  # they end when we say so
+        return Refuse(self.dead)
+
+    def give_up(self) -> None:
+        """End the generators that are left, what they do at their end is refused, and let go of everything."""
+        for g in self._left:
+            with suppress(Refuse, Again, ValueError):  # ValueError: it is running
+                g.close()
+        self.guards.forget()
+        self.forget()
+
+    def forget(self) -> None:
+        """Let go of what stands for things from outside: twins and the door refer to each other."""
+        self.inputs.forget()
+        for o in self.memo.values():
+            if isinstance(o, Outside):
+                o.read.clear()
+        for held in (self.memo, self.made_objects, self.tuples, self.taken, self.begun, self._left):
+            held.clear()
+
+    def symbolic(self, array: Any, why: str) -> BaseException:
+        """What to raise where an array that was made inside should have been part of the program."""
+        self.inputs.wrote([array])
+        if self.learned.fills:
+            return self.refuse(why)
+        self.learned.fills = True
+        return Again()
+
+    def genuine(self, error: Any) -> Any:
+        return self.notes.genuine(error)
+
+    def run(self, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What the twin of `f` gives."""
+        given = tuple(self.given(x, f"args[{i}]") for i, x in enumerate(args))
+        named = {name: self.given(x, f"kwargs[{name!r}]") for name, x in kwargs.items()}
+        self.keywords = tuple(kwargs)
+        call = self.with_twin if self.inputs.arguments.inside_transform else self.call
+        return self.ended(call(self.known_function(f), given, named))
+
+    def turns(self, w: Any, parts: Any, site: Any, *names: Any) -> Turns | NoTurns:
+        """A loop begins; `names` are those that its turns bind, its targets', those read later, those that it reads."""
+        each = self.iter(w, parts) if w is not None else None
+        if self.loops is None:
+            return NoTurns(each)
+        code = sys._getframe(1).f_code
+        length = len(w) if type(w) in (range, list, tuple) else rows_in(w)
+        return Turns(self, each, length, (code.co_filename, code.co_qualname, *site), *names)
+
+    def ended(self, found: Any) -> Any:
+        """What the function gave, since the call is over."""
+        if self.dead:
+            raise Refuse(self.dead)
+        if self.light is not None:
+            raise self.light.off("it is left in the midst of a turn")
+        for group, now, first in self.inputs.settings:
+            for name, value in now.items():
+                if value is not first.get(name):
+                    self.setitem(self.pinned(group), name, value)
+        return found
+
+    def known_function(self, f: Any) -> Any:
+        """The function that is recorded: it stays the same one."""
+        import types
+
+        from adjoint.compiler.trace.outside import Method
+
+        if isinstance(f, types.MethodType):
+            return Method(self.known_function(f.__self__), self.pinned(f.__func__))
+        return self.pinned(f)
+
+
+class Known:
+    """What traces of one function found out for those that come after them."""
+
+    def __init__(self) -> None:
+        self.varying: set[Any] = set()
+        self.fills = False
+        self.sourceless = False  # whether functions without source may run as they are, with stand-ins

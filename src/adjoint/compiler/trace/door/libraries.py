@@ -1,0 +1,189 @@
+"""What the door does with functions of NumPy, of Python's mathematics, and of ours."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+from adjoint.compiler.trace.door.forms import formed, in_form
+from adjoint.compiler.trace.door.histories import Histories
+from adjoint.compiler.trace.door.values import has_box
+from adjoint.compiler.trace.guards import PLAIN
+from adjoint.compiler.trace.outside import (
+    Ours,
+    root_of,
+)
+from adjoint.core.box import Box
+from adjoint.core.memory import ordered
+from adjoint.core.op import Op
+from adjoint.graph.node import constant
+from adjoint.graph.symbol import LEVEL, Number, Symbol
+from adjoint.tape.modes import set_grad_enabled
+from adjoint.tape.tensor import Tensor
+
+IMPURE = frozenset(
+    ("load", "save", "savez", "savez_compressed", "savetxt", "loadtxt", "fromfile", "genfromtxt", "memmap", "seterr",
+     "geterr", "seterrcall", "geterrcall", "setbufsize", "getbufsize", "get_printoptions", "set_printoptions",
+     "printoptions", "show_config", "show_runtime", "info", "vectorize", "frompyfunc", "apply_along_axis",
+     "apply_over_axes", "fromfunction", "piecewise", "nditer", "frombuffer", "fromregex", "from_dlpack", "test")
+)  # fmt: skip
+_LAST = frozenset(("copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis"))
+OURS = ("adjoint.transforms", "adjoint.ops", "adjoint.tape", "adjoint.core.op", "adjoint.nn.functional",
+         "adjoint.nn.losses.basic", "adjoint.nn.layers.activations", "adjoint.scipy", "adjoint.optim.functional",
+         "adjoint.optim.clip", "adjoint.xp", "adjoint.core.registry", "adjoint.core.box", "adjoint.core.protocol",
+         "adjoint.forward", "adjoint.batch")  # fmt: skip
+_BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
+MAKERS = frozenset(("zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like", "arange",
+                     "linspace", "eye", "identity", "array", "copy", "tile", "repeat", "asarray"))  # fmt: skip
+_MATHEMATICS: dict[str, tuple[Any, Any]] = {
+    "sqrt": (lambda x: x >= 0.0, np.sqrt), "fabs": (None, np.fabs),
+}  # fmt: skip
+
+
+class Libraries(Histories):
+    """Functions that are known."""
+
+    def known(self, g: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A function of NumPy's, or of Python's mathematics."""
+        name = getattr(g, "__name__", "")
+        if name in IMPURE and root_of(g) == "numpy":
+            raise self.refuse(f"it calls numpy.{name}")
+        values, named = [self.val(a) for a in args], {k: self.val(v) for k, v in kwargs.items()}
+        if not all(map(self.harmless, (*values, *named.values()))):
+            raise self.refuse(f"it hands objects to {name}")
+        symbols = any(map(has_box, (*values, *named.values())))
+        if not symbols:
+            return self._constant(g, name, values, named)
+        if name in _LAST and values and isinstance(values[0], np.ndarray):
+            raise self.symbolic(values[0], "it writes into an array that it made")
+        if isinstance(g, np.ufunc) and getattr(named.get("where"), "dtype", np.dtype(bool)).kind != "b":
+            raise self.refuse(f"numpy.{name} takes where= of truth values alone")
+        out = named.get("out")
+        for x in out if isinstance(out, tuple) else (out, *values[:1]) if name in _LAST else (out,):
+            self.writes_into(x)
+        if isinstance(out, np.ndarray):
+            raise self.symbolic(out, "it writes into an array that it made")
+        stand_in = self.stands_for(g, (*values, *named.values()))
+        if stand_in is not None:
+            found = self.native(stand_in, tuple(values), named)
+            if root_of(g) in ("math", "cmath"):
+                self.is_finite(f"{g.__module__}.{name}", found)
+            return found
+        if root_of(g) in ("math", "cmath"):
+            return self._of_mathematics(g, name, values, named)
+        if name in ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray"):
+            return self._array(name, values, named)
+        if (
+            root_of(g) == "_operator"
+            and len(values) == 2
+            and all(type(v) is Number or type(v) in PLAIN for v in values)
+        ):
+            return (
+                self.op(name.rstrip("_"), *args)
+                if name.rstrip("_") in _BINARY
+                else self.native(g, tuple(values), named)
+            )
+        found = self.native(g, tuple(values), named)
+        return in_form(g, values, named, found) if isinstance(g, type(np.sum)) or g is np.modf else found
+
+    def harmless(self, x: Any) -> bool:
+        if isinstance(x, list | tuple):
+            return all(map(self.harmless, x))
+        if isinstance(x, dict):
+            return all(map(self.harmless, x.values()))
+        return self.is_plain(x) or isinstance(x, type | np.ufunc) or inspect.isgenerator(x) or callable(x)
+
+    def _constant(self, g: Any, name: str, values: list[Any], named: dict[str, Any]) -> Any:
+        """Of what is made inside alone."""
+        found = self.native(g, tuple(values), named)
+        if self.fills and name in MAKERS and isinstance(found, np.ndarray) and found.dtype.kind in "fciub":
+            if self.histories == "made" and not isinstance(found, Box):
+                return self.holding(found)
+            return Symbol.of((found, constant(found)), LEVEL)
+        return found
+
+    def _array(self, name: str, values: list[Any], named: dict[str, Any]) -> Any:
+        """``np.array`` of numbers and lists of these."""
+        x, *rest = values
+        dtype = named.get("dtype", rest[0] if rest else None)
+        if not set(named) <= {"dtype", "copy", "order"} or len(rest) > 1:
+            raise self.refuse(f"it calls numpy.{name} in a way that is not known")
+        found = self._stacked(x)
+        order = {"ascontiguousarray": "C", "asfortranarray": "F"}.get(name, named.get("order"))
+        if found is not x and named.get("copy") is False:
+            raise self.refuse(f"numpy.{name} has to copy")
+        if dtype is not None and found.dtype != np.dtype(dtype):
+            found = ordered(found.astype(dtype), order)
+        elif isinstance(found.value if isinstance(found, Symbol) else found, np.ndarray):
+            found = ordered(found, order, found is x and named.get("copy", name == "array"))
+        return formed(found, np.asarray(found.value)) if isinstance(found, Symbol) else found
+
+    def _stacked(self, x: Any) -> Any:
+        if isinstance(x, Symbol):
+            return x.as_array()
+        if isinstance(x, Tensor) or (isinstance(x, Box) and not isinstance(x, Symbol)):
+            raise self.refuse("it makes a plain array of a tensor")
+        if isinstance(x, list | tuple):
+            parts = [self._stacked(e) for e in x]
+            if any(isinstance(p, Box) for p in parts):
+                return np.stack(parts)
+            return np.array(x)
+        return np.asarray(x)
+
+    def _of_mathematics(self, g: Any, name: str, values: list[Any], named: dict[str, Any]) -> Any:
+        """A function of `math` of Python's numbers, whose domain errors stay."""
+        similar = _MATHEMATICS.get(name)
+        if similar is None or len(values) != 1 or root_of(g) != "math":
+            options = {k: self.value(v) if isinstance(v, Symbol) else v for k, v in named.items()}
+            return self.native(g, tuple(self.value(v) if isinstance(v, Symbol) else v for v in values), options)
+        (x,) = values
+        if isinstance(x, Symbol) and x.dtype.kind == "f" and not np.ndim(x.value):
+            number = x if type(x) is Number else x.item()
+            allowed, function = similar
+            if allowed is not None and not self.truth(allowed(number)):
+                return self.native(g, (self.value(number),), {})
+            found = function(number)
+            if not self.truth(np.isfinite(found)):
+                return self.native(g, (self.value(number),), {})
+            return found.item() if type(found) is not Number else found
+        return self.native(g, (self.value(x),), {})
+
+    def of_ours(self, g: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """One of our functions, which may call the user's."""
+        values, named = tuple(self.val(a) for a in args), {k: self.val(v) for k, v in kwargs.items()}
+        if isinstance(g, Op) and "random" in g.flags and not any(isinstance(v, Box) for v in values):
+            values = tuple(
+                Symbol.of((v, constant(v)), LEVEL) if isinstance(v, np.ndarray | np.generic | float) else v
+                for v in values
+            )
+        if isinstance(g, Op) and "collective" in g.flags and not any(isinstance(v, Box) for v in values):
+            raise self.refuse(f"it calls {g.name} of an array that does not depend on its arguments, at each call anew")
+        found = self.native(g, values, named)
+        return self._result(found)
+
+    def _result(self, found: Any) -> Any:
+        if isinstance(found, tuple) and type(found) is tuple:
+            return tuple(map(self._result, found))
+        if isinstance(found, Box | np.ndarray | np.generic | set_grad_enabled) or type(found) in (*PLAIN, list, dict):
+            return found
+        return Ours(found) if callable(found) else found
+
+    def at_ufunc(self, ufunc: np.ufunc, args: tuple[Any, ...]) -> Any:
+        values = tuple(self.val(a) for a in args)
+        if isinstance(values[0], np.ndarray) and any(map(has_box, values)):
+            raise self.symbolic(values[0], "it writes into an array that it made")
+        return self.native(ufunc.at, values, {})
+
+    def scalar(self, kind: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        stand_in = self.stands_for(kind, args)
+        if stand_in is not None:
+            return self.native(stand_in, tuple(map(self.val, args)), kwargs)
+        if issubclass(kind, np.floating | np.integer) and args and type(getattr(args[0], "value", None)) is complex:
+            return self.native(kind, (1j,), {})  # raises, as for any complex number of Python's
+        if args and isinstance(args[0], Symbol) and not kwargs:
+            if not np.ndim(args[0].value):
+                return args[0].as_array().astype(kind)
+            return args[0].astype(kind)
+        return self.native(kind, tuple(map(self.val, args)), kwargs)

@@ -1,0 +1,197 @@
+"""What the door does with objects that the function makes, and with methods of plain ones."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import types
+from collections import OrderedDict, deque
+from typing import Any
+
+import numpy as np
+
+from adjoint.compiler.trace.door.histories import has_history
+from adjoint.compiler.trace.door.libraries import OURS, Libraries
+from adjoint.compiler.trace.door.values import has_box
+from adjoint.compiler.trace.outside import (
+    MISSING,
+    Outside,
+    is_users,
+    lookup,
+    root_of,
+)
+from adjoint.graph.symbol import ERRORS, SILENT
+from adjoint.optim.optimizer import Optimizer
+from adjoint.tape.modes import set_grad_enabled
+from adjoint.tape.tensor import Tensor
+from adjoint.twin.standins import array_method
+
+PURE = (abs, round, float, int, complex, divmod, pow, repr, str, format, ord, chr, bytes, bin, hex, sum, min, max,
+         sorted, any, all, bool, ascii)  # fmt: skip
+MADE = (list, tuple, set, frozenset, deque, dict, OrderedDict)
+TEXTS = (repr, str, format, ascii)
+
+
+class Objects(Libraries):
+    """Objects that are made inside."""
+
+    made_objects: dict[int, Any]
+
+    def construct(self, f: Outside, kind: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if kind in MADE and (len(args) > 1 or (kwargs and kind not in (dict, OrderedDict))):
+            raise self.refuse(f"it calls {kind.__name__} with more than one thing")
+        if kind in (list, tuple, set, frozenset, deque):
+            values = self.items(args[0]) if args else []
+            return kind(map(self.key, values)) if kind in (set, frozenset) else kind(values)
+        if kind is dict or kind is OrderedDict:
+            return kind({**(self.pairs(args[0]) if args else {}), **kwargs})
+        if kind in PURE:
+            return self.pure(kind, args, kwargs)
+        if issubclass(kind, np.generic) or kind is np.dtype:
+            return self.scalar(kind, args, kwargs)
+        if issubclass(kind, Exception):
+            if lookup(kind, "__init__") is not lookup(Exception, "__init__") and is_users(kind):
+                raise self.refuse(f"it makes a {kind.__name__}")
+            return kind(*args)
+        if kind is np.errstate and not SILENT.issuperset(v for k, v in kwargs.items() if k != "call" and v is not None):
+            raise self.refuse(ERRORS)
+        if issubclass(kind, set_grad_enabled) or kind is np.errstate:
+            return kind(*map(self.val, args), **{k: self.val(v) for k, v in kwargs.items()})
+        if kind is Tensor:
+            return self.of_ours(kind, args, kwargs)
+        if kind is functools.partial:
+            first, *rest = args
+            return self.made(lambda *a, **k: self.call(first, (*rest, *a), {**kwargs, **k}))
+        if (
+            issubclass(kind, tuple)
+            and hasattr(kind, "_fields")
+            and lookup(kind, "__new__").__code__.co_filename.startswith("<string")
+        ):
+            return self.native(kind, args, kwargs)
+        if root_of(kind) == "adjoint" and not issubclass(kind, Optimizer) and kind.__module__.startswith(OURS):
+            return self.of_ours(kind, args, kwargs)
+        if not is_users(kind) or root_of(kind) == "adjoint" or root_of(kind) in sys.stdlib_module_names:
+            raise self.refuse(f"it makes a {kind.__name__}")
+        return self._object(kind, args, kwargs)
+
+    def _object(self, kind: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        bases = kind.__mro__[:-1]
+        if (
+            type(kind) is not type
+            or not all(is_users(base) for base in bases)
+            or any(root_of(b) == "adjoint" for b in bases)
+        ):
+            raise self.refuse(f"it makes a {kind.__name__}")
+        if self.static(kind, "__new__") is not object.__dict__["__new__"] or lookup(kind, "__del__") is not MISSING:
+            raise self.refuse(f"it makes a {kind.__name__}")
+        made: Any = object.__new__(kind)
+        self.made_objects[id(made)] = made
+        begin = self.static(kind, "__init__")
+        if isinstance(begin, types.FunctionType):
+            if begin.__code__.co_filename == "<string>":
+                self._dataclass(kind, made, begin, args, kwargs)
+            else:
+                self.call(self.pinned(begin), (made, *args), kwargs)
+        elif args or kwargs:
+            raise self.genuine(TypeError(f"{kind.__name__}() takes no arguments"))
+        return made
+
+    def _dataclass(self, kind: type, made: Any, begin: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        import dataclasses
+
+        fields = getattr(kind, "__dataclass_fields__", None)
+        if fields is None or any(
+            f.default_factory is not dataclasses.MISSING or f._field_type is not dataclasses._FIELD  # type: ignore[attr-defined]  # not public
+            for f in fields.values()
+        ):
+            raise self.refuse(f"it makes a {kind.__name__}")
+        bound = inspect.signature(begin).bind(made, *args, **kwargs)
+        bound.apply_defaults()
+        for name, value in list(bound.arguments.items())[1:]:
+            object.__setattr__(made, name, value)
+        after = self.static(kind, "__post_init__")
+        if isinstance(after, types.FunctionType):
+            self.call(self.pinned(after), (made,), {})
+
+    def is_made(self, o: Any) -> bool:
+        return id(o) in self.made_objects
+
+    def plain_method(self, o: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A method of a plain thing that was made inside."""
+        kind = type(o)
+        if kind in (list, deque):
+            if name in ("append", "insert", "pop", "reverse", "clear", "copy", "appendleft", "popleft", "rotate"):
+                return self.native(
+                    getattr(o, name), tuple(self.value(a) if name in ("pop", "rotate") else a for a in args), kwargs
+                )
+            if name in ("extend", "extendleft"):
+                return self.native(getattr(o, name), (self.items(args[0]),), {})
+            if name == "sort":
+                o[:] = self.sort(o, **kwargs)
+                return None
+            if name in ("index", "remove", "count"):
+                return self._search(o, name, *args)
+        if kind in (dict, OrderedDict):
+            if name in ("get", "pop", "setdefault"):
+                return self.native(getattr(o, name), (self.key(args[0]), *args[1:]), kwargs)
+            if name == "update":
+                o.update({**(self.pairs(args[0]) if args else {}), **kwargs})
+                return None
+            if name in ("keys", "values", "items", "copy", "clear", "popitem", "move_to_end"):
+                return self.native(getattr(o, name), args, kwargs)
+        if kind is set:
+            if name in ("add", "discard", "remove"):
+                return self.native(getattr(o, name), (self.key(args[0]),), {})
+            if name not in ("pop",):
+                return self.native(getattr(o, name), tuple(set(map(self.key, self.lazy(a))) for a in args), {})
+        if kind in (str, bytes, int, float, complex, tuple, range, frozenset, slice) or isinstance(
+            o, np.ndarray | np.generic | np.dtype
+        ):
+            if name == "join":
+                args = (self.items(args[0]),)
+            values, named = tuple(self.val(a) for a in args), {k: self.val(v) for k, v in kwargs.items()}
+            if kind is str and name == "format":
+                values, named = tuple(map(self.shown, values)), {k: self.shown(v) for k, v in named.items()}
+            if not all(map(self.harmless, (*values, *named.values()))):
+                raise self.refuse(f"it hands objects to {name}")
+            if isinstance(o, np.ndarray) and any(map(has_box, (*values, *named.values()))):
+                stand_in = array_method(name) if self.histories and any(map(has_history, values)) else None
+                if stand_in is not None:
+                    return self.native(stand_in, (o, *values), named)
+                function = getattr(np, name, None)
+                if function is None or name in ("put", "fill", "sort", "partition"):
+                    raise self.symbolic(o, f"it calls {name} of an array that it made")
+                return self.native(function, (o, *values), named)
+            return self.native(getattr(o, name), values, named)
+        if inspect.isgenerator(o) and name in ("send", "close", "throw"):
+            return self.native(getattr(o, name), args, kwargs)
+        if isinstance(o, set_grad_enabled):
+            raise self.refuse(f"it calls {name}")
+        if isinstance(o, Exception) and name in ("with_traceback", "add_note"):
+            return o
+        if isinstance(o, tuple) and name in ("_replace", "_asdict"):
+            return self.native(getattr(o, name), args, kwargs)
+        raise self.refuse(f"it calls {name} of a {kind.__name__}")
+
+    def _search(self, o: Any, name: str, x: Any) -> Any:
+        found = [i for i, e in enumerate(o) if e is x or self.truth(self.compare("eq", e, x))]
+        if name == "count":
+            return len(found)
+        if not found:
+            raise self.genuine(ValueError("x not in list"))
+        if name == "remove":
+            del o[found[0]]
+            return None
+        return found[0]
+
+    # -- Of the other parts of the door -----------------------------------------------------------------
+
+    def made(self, f: Any) -> Any:
+        raise NotImplementedError
+
+    def pure(self, g: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        raise NotImplementedError
+
+    def sort(self, xs: Any, key: Any = None, reverse: Any = False) -> list[Any]:
+        raise NotImplementedError

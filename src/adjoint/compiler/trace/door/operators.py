@@ -1,0 +1,390 @@
+"""What the door does with operators, tests and texts."""
+
+from __future__ import annotations
+
+import operator
+import types
+from typing import Any
+
+import numpy as np
+
+from adjoint.arrays.python_number import MIRRORED, is_python
+from adjoint.compiler.trace.door.containers import MAPPINGS, Containers
+from adjoint.compiler.trace.guards import PLAIN
+from adjoint.compiler.trace.outside import (
+    MISSING,
+    Closed,
+    DictView,
+    Method,
+    Outside,
+    is_users,
+    lookup,
+    root_of,
+)
+from adjoint.core.box import Box, raw
+from adjoint.graph.symbol import LEVEL, Number, Symbol
+from adjoint.tape.tensor import Tensor
+
+_NUMBERS = (int, float, complex, bool)
+_SIMPLE = frozenset((Symbol, float, int))
+_VALUES = (int, float, complex, str, bytes, tuple)
+
+
+class Operators(Containers):
+    """Operators, tests and texts."""
+
+    # -- Operators --------------------------------------------------------------------------------------
+
+    def op(self, name: str, a: Any, b: Any) -> Any:
+        """``a + b`` and the like."""
+        if type(a) is Symbol and type(b) in _SIMPLE:  # which needs none of the questions below
+            return self.native(_function(name), (self.val(a), self.val(b)), {})
+        if name == "mod" and type(a) in (str, bytes):
+            return self.native(operator.mod, (a, self.shown(b)), {})
+        if type(_beside(a, b)) in _NO_NUMBERS:  # a list, say: Python's number repeats it, or has no such operator
+            a, b = self.value(a), self.value(b)
+        if name == "pow" and type(b) is Number and type(b.value) is int:  # NumPy squares arrays in another dtype
+            b = self.value(b)
+        if isinstance(a, Box) or isinstance(b, Box):
+            if isinstance(a, Closed) or isinstance(b, Closed) or self.is_made(a) or self.is_made(b):
+                return self._dunder(name, a, b)
+            if (type(a) is Number or type(b) is Number) and _are_numbers(a, b):
+                return self._of_numbers(name, self.now(a), self.now(b))
+            found = self.native(_function(name), (self.val(a), self.val(b)), {})
+            if name in _RAISING and is_python(a) and is_python(b):
+                self.is_finite(name, found)
+            return found
+        if isinstance(a, Closed) or isinstance(b, Closed):
+            plain = [self._as_plain(x) for x in (a, b)]
+            if name == "or" and all((isinstance(x, Outside) and isinstance(x.o, type)) or x is None for x in plain):
+                kinds: list[Any] = [x if x is None else x.o for x in plain]
+                return self.pinned(kinds[0] | kinds[1])
+            if any(isinstance(x, Closed) for x in plain):
+                return self._dunder(name, a, b)
+            a, b = plain
+        if self.is_made(a) or self.is_made(b):
+            return self._dunder(name, a, b)
+        return self.native(_function(name), (a, b), {})
+
+    def is_finite(self, name: str, found: Any) -> None:
+        """Refuse where NumPy gives nan, or an infinity: there what is called `name` may raise for Python's numbers."""
+        for x in found if isinstance(found, tuple) else (found,):
+            if isinstance(x, Box) and not self.truth(np.all(np.isfinite(raw(x)))):
+                raise self.refuse(f"{name} gives no finite number")
+
+    def _as_plain(self, x: Any) -> Any:
+        """A list from outside, or a view of a dictionary, as one that was made inside."""
+        if isinstance(x, Outside) and type(x.o) is list:
+            return self.items(x)
+        if isinstance(x, Outside) and type(x.o) in MAPPINGS:
+            return self.mapping(x)
+        if (isinstance(x, Outside) and type(x.o) is set) or isinstance(x, DictView):
+            return set(self.items(x))
+        return x
+
+    def _of_numbers(self, name: str, a: Any, b: Any) -> Any:
+        """Python's numbers, whose own errors stay."""
+        whole = all(_kind(x) in (int, bool) for x in (a, b))
+        if whole and (name not in _INSIDE or not self.reaches.stays(name, a, b)):
+            a, b = self.value(a), self.value(b)
+            return self.native(_function(name), (a, b), {})
+        if name in ("truediv", "floordiv", "mod") and self.truth(operator.eq(b, 0)):
+            return self.native(_function(name), tuple(x.value if type(x) is Number else x for x in (a, b)), {})
+        if name == "pow":
+            a, b = (self.value(x) if _kind(x) in (int, bool, complex) else x for x in (a, b))
+            known = type(b) is not Number and float(b).is_integer() and b > 0 if not isinstance(b, complex) else False
+            if not known and (not isinstance(a, Box) or not self.truth(self.compare("gt", a, 0.0))):
+                if isinstance(a, Box) or not a > 0:
+                    a, b = self.value(a), self.value(b)
+            if not isinstance(a, Box) and not isinstance(b, Box):
+                return self.native(operator.pow, (a, b), {})
+            found = self.native(operator.pow, (a, b), {})
+            if not self.truth(np.isfinite(found)):
+                return self.native(operator.pow, (self.value(a), self.value(b)), {})
+            return found
+        return self.native(_function(name), (a, b), {})
+
+    def _dunder(self, name: str, a: Any, b: Any) -> Any:
+        """The methods of a user's class for an operator."""
+        kinds = [self.kind_of(x) for x in (a, b)]
+        if any(getattr(kind, "never_changes", False) and root_of(kind) == "adjoint" for kind in kinds):
+            return self.native(_function(name), (self.val(a), self.val(b)), {})
+        turns = [(a, f"__{name}__", b, kinds[0]), (b, f"__r{name}__", a, kinds[1])]
+        if (
+            kinds[1] is not kinds[0]
+            and issubclass(kinds[1], kinds[0])
+            and lookup(kinds[1], f"__r{name}__") is not MISSING
+        ):
+            turns.reverse()
+        for of, method, other, kind in turns:
+            if is_users(kind) and not issubclass(kind, Box):
+                found = self.static(kind, method)
+                if isinstance(found, types.FunctionType):
+                    result = self.call(Method(of, self.pinned(found)), (other,), {})
+                    if result is not NotImplemented:
+                        return result
+                    continue
+                if found is MISSING:
+                    continue
+            raise self.refuse(f"{name} of a {kinds[0].__name__} and a {kinds[1].__name__}")
+        raise self.genuine(TypeError(f"unsupported operand types: {kinds[0].__name__!r} and {kinds[1].__name__!r}"))
+
+    def kind_of(self, x: Any) -> type:
+        """The class that a value has in the plain function."""
+        if isinstance(x, Outside):
+            return type(x.o)
+        if type(x) in (Symbol, Number):
+            return type(x.value)
+        return type(x)
+
+    def inplace(self, name: str, a: Any, b: Any) -> Any:
+        """``a += b`` and the like: what `a` is afterwards."""
+        if isinstance(a, Box) and type(a) is not Number:
+            self.writes_into(a)
+            return self.native(getattr(operator, f"i{name}"), (self.now(a), self.val(b)), {})
+        if type(a) is list and name == "add":
+            a += self.items(b)
+            return a
+        if isinstance(a, Outside):
+            if type(a.o) is list and name == "add":
+                self.container_method(a, "extend", (b,), {})
+                return a
+            if type(a.o) in MAPPINGS and name == "or":
+                self.container_method(a, "update", (b,), {})
+                return a
+            if not is_users(type(a.o)) or lookup(type(a.o), f"__i{name}__") is not MISSING:
+                return self._in_place_method(name, a, b)
+        if self.is_made(a) and lookup(type(a), f"__i{name}__") is not MISSING:
+            return self._in_place_method(name, a, b)
+        if isinstance(a, np.ndarray):
+            if isinstance(b, Box):
+                raise self.symbolic(a, "it writes into an array that it made")
+            return self.native(getattr(operator, f"i{name}"), (a, self.val(b)), {})
+        if isinstance(a, dict | set):
+            return self.native(getattr(operator, f"i{name}"), (a, self._as_plain(b)), {})
+        return self.op(name, a, b)
+
+    def _in_place_method(self, name: str, a: Any, b: Any) -> Any:
+        kind = self.kind_of(a)
+        if not is_users(kind):
+            raise self.refuse(f"{name}= of a {kind.__name__}")
+        found = self.static(kind, f"__i{name}__")
+        if not isinstance(found, types.FunctionType):
+            raise self.refuse(f"{name}= of a {kind.__name__}")
+        return self.call(Method(a, self.pinned(found)), (b,), {})
+
+    def unary(self, name: str, a: Any) -> Any:
+        """``-a`` and the like."""
+        if isinstance(a, Closed) or self.is_made(a):
+            kind = self.kind_of(a)
+            found = self.static(kind, f"__{name}__") if is_users(kind) else MISSING
+            if not isinstance(found, types.FunctionType):
+                raise self.refuse(f"{name} of a {kind.__name__}")
+            return self.call(Method(a, self.pinned(found)), (), {})
+        a = self.now(a)
+        found = self.native(getattr(operator, name), (a,), {})
+        return as_number(found) if type(a) is Number and type(found) is Symbol else found
+
+    # -- Tests ------------------------------------------------------------------------------------------
+
+    def truth(self, x: Any) -> bool:
+        """Whether `x` counts as true."""
+        if isinstance(x, Box):
+            return bool(self.native(bool, (self.now(x),), {}))
+        if isinstance(x, Outside):
+            return self._truth_outside(x)
+        if isinstance(x, DictView):
+            return bool(self.items(x))
+        if isinstance(x, Method):
+            return True
+        if isinstance(x, Closed):
+            raise self.refuse(f"it asks whether a {x.what} is true")
+        if self.is_made(x):
+            return self._truth_of(x, type(x))
+        return bool(self.native(bool, (x,), {}))
+
+    def _truth_outside(self, x: Outside) -> bool:
+        o = x.o
+        if (isinstance(o, list | dict | set) and not is_users(type(o))) or type(o).__module__ == "collections":
+            return bool(self.items(x))
+        if is_users(type(o)) and not isinstance(o, type):
+            return self._truth_of(x, type(o))
+        if hasattr(type(o), "__bool__") or (hasattr(type(o), "__len__") and not isinstance(o, type)):
+            raise self.refuse(f"it asks whether a {x.what} is true")
+        return True
+
+    def _truth_of(self, x: Any, kind: type) -> bool:
+        for name in ("__bool__", "__len__"):
+            found = self.static(kind, name)
+            if found is not MISSING:
+                if not isinstance(found, types.FunctionType):
+                    raise self.refuse(f"it asks whether a {kind.__name__} is true")
+                return self.truth(self.call(Method(x, self.pinned(found)), (), {}))
+        return True
+
+    def compare(self, name: str, a: Any, b: Any) -> Any:
+        """``a < b``, ``a is b``, ``a in b`` and the like."""
+        if name in ("is", "is not"):
+            return self._same(a, b) is (name == "is")
+        if name in ("in", "not in"):
+            found = self._within(a, b)
+            return found if name == "in" else not self.truth(found)
+        if isinstance(a, Closed) or isinstance(b, Closed) or self.is_made(a) or self.is_made(b):
+            return self._compare_objects(name, a, b)
+        if type(_beside(a, b)) in _NO_NUMBERS:
+            return (
+                name == "ne"
+                if name in ("eq", "ne")
+                else self.native(getattr(operator, name), (self.value(a), self.value(b)), {})
+            )
+        if type(a) is Number and isinstance(b, Tensor):  # Python asks the tensor
+            a, b, name = b, a, MIRRORED.get(name, name)
+        found = self.native(getattr(operator, name), (self.val(a), self.val(b)), {})
+        return as_number(found) if isinstance(found, Symbol) and _are_numbers(a, b) else found
+
+    def _same(self, a: Any, b: Any) -> bool:
+        if isinstance(a, Outside) and isinstance(b, Outside | type):
+            return a.o is (b.o if isinstance(b, Outside) else b)
+        if isinstance(a, type) and isinstance(b, Outside):
+            return a is b.o
+        a, b = (self.value(x) if _is_truth(x) else x for x in (a, b))
+        if isinstance(a, Box) and isinstance(b, Box) and a is not b:
+            if a is self.inputs.live or (id(a) in self.inputs.live and id(b) in self.inputs.live):
+                raise self.refuse("it asks whether two arrays are the same one")
+            return False
+        if type(a) in _VALUES and type(b) in _VALUES:
+            raise self.refuse("it asks whether two values are the same one")
+        if isinstance(a, Method) or isinstance(b, Method):
+            if a is None or b is None:
+                return False
+            raise self.refuse("it asks whether two methods are the same one")
+        return a is b
+
+    def _compare_objects(self, name: str, a: Any, b: Any) -> Any:
+        plain = [self._as_plain(x) for x in (a, b)]
+        if not any(isinstance(x, Closed) or self.is_made(x) for x in plain):
+            return self.native(getattr(operator, name), tuple(map(self.val, plain)), {})
+        if any(isinstance(x, np.dtype) for x in plain):  # x.dtype == np.float64
+            kinds = tuple(x.o if isinstance(x, Outside) and isinstance(x.o, type) else self.val(x) for x in plain)
+            return self.native(getattr(operator, name), kinds, {})
+        mirrored = MIRRORED.get(name, name)
+        for of, other, method in ((a, b, name), (b, a, mirrored)):
+            kind = self.kind_of(of)
+            if isinstance(of, Method | DictView):
+                raise self.refuse("it compares methods")
+            if issubclass(kind, np.ndarray | np.generic):
+                raise self.refuse("it compares an array with an object, which NumPy does for each element")
+            if (isinstance(of, Outside) or self.is_made(of)) and is_users(kind):
+                found = self.static(kind, f"__{method}__")
+                if isinstance(found, types.FunctionType):
+                    if found.__code__.co_filename == "<string>":
+                        if name == "eq" and hasattr(kind, "__dataclass_fields__") and kind is not self.kind_of(other):
+                            continue  # those of a dataclass are equal to others of it alone
+                        raise self.refuse(f"it compares a {kind.__name__}")
+                    result = self.call(Method(of, self.pinned(found)), (other,), {})
+                    if result is not NotImplemented:
+                        return result
+                if name == "ne" and isinstance(self.static(kind, "__eq__"), types.FunctionType):
+                    raise self.refuse(f"it compares a {kind.__name__}")
+            elif isinstance(of, Outside) and not isinstance(
+                of.o, type | types.FunctionType | types.BuiltinFunctionType
+            ):
+                raise self.refuse(f"it compares a {kind.__name__}")
+        if name not in ("eq", "ne"):
+            raise self.genuine(TypeError(f"{name!r} not supported between these"))
+        return self._same(a, b) is (name == "eq")
+
+    def _within(self, a: Any, b: Any) -> Any:
+        if isinstance(b, Outside):
+            if type(b.o) in MAPPINGS:
+                return self.get(b, self.key(a)) is not MISSING
+            if type(b.o) is set:
+                return self.key(a) in set(self.items(b))
+            if is_users(type(b.o)) and not isinstance(b.o, type):
+                if lookup(type(b.o), "__contains__") is not MISSING:
+                    return self.truth(self.call(self.special(b, b.o, "__contains__"), (a,), {}))
+        if isinstance(b, DictView) and b.kind == "keys":
+            return self.get(b.of, self.key(a)) is not MISSING
+        if isinstance(b, dict | set | frozenset) and not self.is_made(b):
+            return self.key(a) in b
+        if isinstance(b, Box | str | bytes | range | np.ndarray):
+            return self.native(operator.contains, (b, self.val(a)), {})
+        return any(e is a or self.truth(self.compare("eq", e, a)) for e in self.lazy(b))
+
+    # -- Texts ------------------------------------------------------------------------------------------
+
+    def formatted(self, value: Any, conversion: int, spec: Any) -> Any:
+        """``{value!r:spec}``"""
+        convert = {114: repr, 115: str, 97: ascii}.get(conversion)
+        value = self.shown(value)
+        if convert is not None:
+            value = self.native(convert, (value,), {})
+        return self.native(format, (value, spec), {})
+
+    def shown(self, value: Any) -> Any:
+        """A value of which a text is made: the program holds for this one."""
+        value = self._asked(self.val(value))
+        if not self.is_plain(value):
+            raise self.refuse(f"it makes a text of a {type(value).__name__}")
+        if not isinstance(value, PLAIN):
+            options = np.get_printoptions()
+            self.guards.text("texts", lambda name_of: f"{name_of(np.get_printoptions)}() == {name_of(options)}")
+        return value
+
+    def _asked(self, value: Any) -> Any:
+        if isinstance(value, list | tuple):
+            kind: Any = type(value)
+            return getattr(kind, "_make", kind)(map(self._asked, value))
+        if isinstance(value, dict):
+            return {k: self._asked(v) for k, v in value.items()}
+        if isinstance(value, Symbol):
+            asked = value.numpy()
+            return (
+                asked.item() if type(value) is Number else asked if isinstance(value.value, np.ndarray) else asked[()]
+            )
+        if isinstance(value, Box):
+            raise self.refuse(f"it makes a text of a {type(value).__name__}")
+        return value
+
+    def joined(self, *parts: Any) -> Any:
+        """The text of an f-string."""
+        return "".join(parts)
+
+    def is_plain(self, x: Any) -> bool:
+        raise NotImplementedError
+
+
+def as_number(x: Symbol) -> Symbol:
+    """One of NumPy's numbers as Python's."""
+    return Number.of((x.value.item(), x.node), LEVEL) if hasattr(x.value, "item") else x
+
+
+def _function(name: str) -> Any:
+    return getattr(operator, f"{name}_" if name in ("and", "or") else name)
+
+
+def _kind(x: Any) -> type:
+    return type(x.value) if type(x) is Number else type(x)
+
+
+_INSIDE = frozenset(("add", "sub", "truediv", "floordiv", "mod"))  # which stay among 64 bits: see `Reaches`
+_RAISING = frozenset(("truediv", "floordiv", "mod", "pow"))  # of Python's numbers
+_NO_NUMBERS = (list, tuple, dict, set, frozenset, str, bytes, range, type(None))
+
+
+def _is_truth(x: Any) -> bool:
+    """Whether `x` is one of Python's truth values, which the program computes."""
+    return type(x) is Number and type(x.value) is bool
+
+
+def _beside(a: Any, b: Any) -> Any:
+    """What stands beside one of Python's numbers that is a symbol; that number, if there is none."""
+    other = b if type(a) is Number else a if type(b) is Number else 0
+    return other.o if isinstance(other, Outside) else other
+
+
+def _are_numbers(a: Any, b: Any) -> bool:
+    return all(type(x) is Number or type(x) in _NUMBERS for x in (a, b))
+
+
+__all__ = ["PLAIN", "Operators", "as_number"]

@@ -1,0 +1,304 @@
+"""What the door does with Python's own functions."""
+
+from __future__ import annotations
+
+import functools
+import operator
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from adjoint.compiler.trace.door import trees
+from adjoint.compiler.trace.door.containers import MAPPINGS, SEQUENCES
+from adjoint.compiler.trace.door.histories import has_history
+from adjoint.compiler.trace.door.objects import PURE, TEXTS, Objects
+from adjoint.compiler.trace.outside import (
+    MISSING,
+    Closed,
+    DictView,
+    Method,
+    Ours,
+    Outside,
+    Super,
+    is_users,
+    root_of,
+)
+from adjoint.core import trees as core_trees
+from adjoint.core.box import Box
+from adjoint.graph.drawing import Drawing
+from adjoint.graph.symbol import Number, Symbol, symbol_of
+from adjoint.tape.tensor import Tensor
+from adjoint.twin.follow import follow
+from adjoint.twin.standins.builtin import has, kind_of
+
+
+class Pythons(Objects):
+    """Functions of Python's that only compute, or look at what they are given."""
+
+    def sort(self, xs: Any, key: Any = None, reverse: Any = False) -> list[Any]:
+        values = self.items(xs)
+        keys = values if key is None else [self.call(key, (x,), {}) for x in values]
+        if not all(map(self.is_plain, keys)):
+            raise self.refuse("it sorts objects")
+        order = self.native(sorted, (range(len(values)),), {"key": keys.__getitem__, "reverse": self.truth(reverse)})
+        return [values[i] for i in order]
+
+    def pure(self, g: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A function of Python's that only computes."""
+        if g is bool:
+            return self.truth(args[0]) if args else False
+        if g is sum:
+            return functools.reduce(
+                lambda a, b: self.op("add", a, b),
+                self.lazy(args[0]),
+                args[1] if len(args) > 1 else kwargs.get("start", 0),
+            )
+        if g in (any, all):
+            tested = (self.truth(x) for x in self.lazy(args[0]))
+            return any(tested) if g is any else all(tested)
+        if g is sorted:
+            return self.sort(*args, **kwargs)
+        if g in (min, max):
+            return self._extreme(g, args, **kwargs)
+        if g in (pow, divmod) and len(args) == 2:
+            if g is pow:
+                return self.op("pow", *args)
+            return self.op("floordiv", *args), self.op("mod", *args)
+        if args and (isinstance(args[0], Closed) or self.is_made(args[0])):
+            return self._pure_of_object(g, args, kwargs)
+        values = tuple(map(self.val, args))
+        if g in TEXTS and values and not isinstance(values[0], Exception):
+            values = (self.shown(values[0]), *values[1:])
+        if not all(map(self.is_plain, values)):
+            raise self.refuse(f"it calls {g.__name__} of objects")
+        stand_in = self.stands_for(g, values)
+        if stand_in is not None:
+            return self.native(stand_in, values, {k: self.val(v) for k, v in kwargs.items()})
+        if g is float and type(values[0] if values else 0) is Number and _is_real(values[0]):
+            return values[0]
+        if (
+            g is float
+            and values
+            and type(values[0]) is Symbol
+            and values[0].dtype.kind == "f"
+            and np.size(values[0].value) == 1
+            and np.ndim(values[0].value) == 0
+        ):
+            return values[0].item()
+        found = self.native(g, values, {k: self.val(v) for k, v in kwargs.items()})
+        if g is abs and type(values[0]) is Number and type(found) is Symbol:
+            return symbol_of(found.value.item(), found.node)
+        return found
+
+    def _pure_of_object(self, g: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        x = args[0]
+        plain = self._as_plain(x)
+        if plain is not x and self.is_plain(self.val(plain)):
+            plain = self.shown(plain) if g in TEXTS else self.val(plain)
+            return self.native(g, (plain, *args[1:]), kwargs)
+        kind = self.kind_of(x)
+        name = {float: "__float__", int: "__int__", abs: "__abs__", round: "__round__", complex: "__complex__",
+                repr: "__repr__", str: "__str__"}.get(g)  # fmt: skip
+        if name is not None and is_users(kind):
+            found = self.static(kind, name)
+            if isinstance(found, types.FunctionType):
+                return self.call(Method(x, self.pinned(found)), args[1:], kwargs)
+        raise self.refuse(f"it calls {g.__name__} of a {kind.__name__}")
+
+    def _extreme(self, g: Any, args: tuple[Any, ...], key: Any = None, default: Any = MISSING) -> Any:
+        values = self.items(args[0]) if len(args) == 1 else list(args)
+        if not values:
+            if default is not MISSING:
+                return default
+            raise self.genuine(ValueError(f"{g.__name__}() iterable argument is empty"))
+        keys = values if key is None else [self.call(key, (x,), {}) for x in values]
+        best = 0
+        for i in range(1, len(values)):
+            if self.truth(self.compare("lt" if g is min else "gt", keys[i], keys[best])):
+                best = i
+        return values[best]
+
+    def super_(self, kind: Any, of: Any) -> Super:
+        """``super()``"""
+        return Super(kind.o, of)
+
+
+def _is_real(x: Any) -> bool:
+    return type(x.value) is float
+
+
+def _length(door: Pythons, x: Any) -> Any:
+    if isinstance(x, Outside) and (type(x.o) in SEQUENCES or type(x.o) in MAPPINGS or type(x.o) is set):
+        if type(x.o) in MAPPINGS and not x.changed:
+            door._sized(x)
+            return len(x.o)
+        return len(door.items(x))
+    if isinstance(x, DictView):
+        return len(door.items(x))
+    if (isinstance(x, Outside) and is_users(type(x.o))) or door.is_made(x):
+        kind = door.kind_of(x)
+        found = door.static(kind, "__len__")
+        if not isinstance(found, types.FunctionType):
+            raise door.refuse(f"it takes the length of a {kind.__name__}")
+        return door.call(Method(x, door.pinned(found)), (), {})
+    if isinstance(x, Closed):
+        raise door.refuse(f"it takes the length of a {x.what}")
+    return door.native(len, (x,), {})
+
+
+def _type(door: Pythons, x: Any, *more: Any) -> Any:
+    if door.light is not None and isinstance(x, Box):
+        raise door.light.off("it asks what kind of array there is")
+    if more:
+        raise door.refuse("it makes a class")
+    if isinstance(x, Drawing):
+        return door.pinned(np.random.Generator)
+    if isinstance(x, Method):
+        return door.pinned(types.MethodType)
+    return door.pinned(door.type_of(x) if door.histories and has_history(x) else door.kind_of(x))
+
+
+def _isinstance(door: Pythons, x: Any, kinds: Any) -> bool:
+    if door.light is not None and isinstance(x, Box):
+        raise door.light.off("it asks what kind of array there is")
+    if isinstance(x, Box) and door.histories and has_history(x):
+        return any(_is_boxs(door, x, kinds))
+    if isinstance(x, Box) and (door.ours or not isinstance(x, Symbol | Tensor)):
+        return isinstance(x, door.val(kinds))
+    kind = _type(door, x).o
+    return _is_subclass(door, kind, kinds)
+
+
+def _is_boxs(door: Pythons, x: Any, kinds: Any) -> Iterator[bool]:
+    """Whether a box is an instance of each class: by what it is, or by the plain value in its place."""
+    for kind in kinds if isinstance(kinds, tuple) else (kinds,):
+        if isinstance(kind, tuple):
+            yield from _is_boxs(door, x, kind)
+        elif isinstance(kind, Outside) and isinstance(kind.o, type) and issubclass(kind.o, Box):
+            yield isinstance(x, kind.o)
+        else:
+            yield _is_subclass(door, kind_of(x), kind)
+
+
+def _is_subclass(door: Pythons, kind: Any, kinds: Any) -> bool:
+    if isinstance(kinds, tuple):
+        return any(_is_subclass(door, kind, k) for k in kinds)
+    if isinstance(kinds, types.UnionType):
+        return any(_is_subclass(door, kind, door.pinned(k)) for k in kinds.__args__)
+    if isinstance(kinds, Outside) and isinstance(kinds.o, types.UnionType):
+        return any(_is_subclass(door, kind, door.pinned(k)) for k in kinds.o.__args__)
+    if not isinstance(kinds, Outside) or not isinstance(kinds.o, type):
+        raise door.refuse("it asks isinstance of something that is no class")
+    other = kinds.o
+    ask = type(other).__instancecheck__
+    if ask is not type.__instancecheck__ and root_of(other) not in ("numbers", "collections", "typing", "abc", "enum"):
+        if type(other).__module__ != "enum":
+            raise door.refuse(f"{other.__name__} says itself what is one of it")
+    kind = kind.o if isinstance(kind, Outside) else kind
+    return issubclass(kind, other)
+
+
+def _getattr(door: Pythons, o: Any, name: Any, *default: Any) -> Any:
+    name = door.value(name)
+    try:
+        return door.attr(o, name)
+    except AttributeError as error:
+        door.check(error)
+        if default:
+            return default[0]
+        raise door.genuine(error) from None
+
+
+def _hasattr(door: Pythons, o: Any, name: Any) -> bool:
+    if door.light is not None and isinstance(o, Box):
+        raise door.light.off("it asks what an array has")
+    if door.histories and has_history(o):
+        return has(o, door.value(name))
+    return _getattr(door, o, name, MISSING) is not MISSING
+
+
+def _setattr(door: Pythons, o: Any, name: Any, value: Any) -> None:
+    door.setattr(o, door.value(name), value)
+
+
+def _vars(door: Pythons, o: Any) -> Any:
+    return door.attr(o, "__dict__")
+
+
+def _id(door: Pythons, o: Any) -> int:
+    if isinstance(o, Outside) and o.path is None:
+        return id(o.o)
+    live = door.inputs.live.get(id(o))
+    if isinstance(o, Tensor) and live is not None and not isinstance(live, int):
+        return id(live)
+    raise door.refuse("it asks for the id of a value")
+
+
+def _range(door: Pythons, *args: Any) -> Any:
+    values = tuple(operator.index(door.value(a)) if not isinstance(a, Closed) else a for a in args)
+    return door.native(range, values, {})
+
+
+def _map(door: Pythons, f: Any, *xs: Any) -> Any:
+    return (door.call(f, each, {}) for each in zip(*map(door.lazy, xs), strict=False))
+
+
+def _filter(door: Pythons, f: Any, xs: Any) -> Any:
+    return (x for x in door.lazy(xs) if door.truth(x if f is None else door.call(f, (x,), {})))
+
+
+def _zip(door: Pythons, *xs: Any, strict: Any = False) -> Any:
+    return zip(*map(door.lazy, xs), strict=door.truth(strict))
+
+
+def _enumerate(door: Pythons, xs: Any, start: Any = 0) -> Any:
+    return enumerate(door.lazy(xs), door.value(start))
+
+
+def _reversed(door: Pythons, xs: Any) -> Any:
+    return iter(door.items(xs)[::-1])
+
+
+def _next(door: Pythons, xs: Any, *default: Any) -> Any:
+    if isinstance(xs, Closed):
+        raise door.refuse(f"it calls next of a {xs.what}, which gives something else at each call")
+    return door.native(next, (xs, *default), {})
+
+
+def _callable(door: Pythons, x: Any) -> bool:
+    return callable(x.o) if isinstance(x, Outside) else isinstance(x, Method | Ours) or callable(x)
+
+
+def _reduce(door: Pythons, f: Any, xs: Any, *first: Any) -> Any:
+    return functools.reduce(lambda a, b: door.call(f, (a, b), {}), door.lazy(xs), *first)
+
+
+def _wraps(door: Pythons, *_: Any, **__: Any) -> Any:
+    return door.made(lambda f: f)
+
+
+def _follow(door: Pythons, f: Any, *_: Any) -> Any:
+    """What a transform, or a module, calls in place of a function of the user's."""
+    return door.made(lambda *args, **kwargs: door.with_twin(f, args, kwargs))
+
+
+def _hash(door: Pythons, x: Any) -> int:
+    return hash(door.key(x))
+
+
+def _pure(g: Any) -> Any:
+    return lambda door, *args, **kwargs: door.pure(g, args, kwargs)
+
+
+SPECIAL: dict[Any, Any] = {
+    len: _length, type: _type, isinstance: _isinstance, issubclass: _is_subclass, getattr: _getattr, hasattr: _hasattr,
+    setattr: _setattr, vars: _vars, id: _id, range: _range, map: _map, filter: _filter, zip: _zip,
+    enumerate: _enumerate, reversed: _reversed, next: _next, iter: lambda door, x: iter(door.lazy(x)),
+    callable: _callable, slice: lambda door, *args: slice(*args), functools.reduce: _reduce, functools.wraps: _wraps,
+    core_trees.flatten: trees.flatten, core_trees.is_leaf: trees.is_leaf,
+    follow: _follow, hash: _hash, delattr: lambda door, o, name: door.delattr(o, name),
+    **{g: _pure(g) for g in PURE},
+    np.shape: lambda door, x: door.native(np.shape, (door.val(x),), {}),
+}  # fmt: skip

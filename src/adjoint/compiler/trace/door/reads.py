@@ -1,0 +1,280 @@
+"""What the door does where a function reads: names, and things from outside as they are met."""
+
+from __future__ import annotations
+
+import builtins
+import sys
+import types
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Container
+from importlib.util import resolve_name
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from adjoint.compiler.trace.door.trees import is_spec
+from adjoint.compiler.trace.guards import PLAIN, AttributeBinding, Binding, CellBinding, Guards
+from adjoint.compiler.trace.loops.reaches import Reaches
+from adjoint.compiler.trace.outside import (
+    MISSING,
+    Frame,
+    Method,
+    Outside,
+    Refuse,
+)
+from adjoint.core.box import Box
+from adjoint.core.op import Op
+from adjoint.core.registry import Composite
+from adjoint.expressions import Expr
+from adjoint.tape.tensor import Tensor
+
+if TYPE_CHECKING:
+    from adjoint.compiler.trace.inputs import Inputs
+
+CONTAINERS = (list, dict, set, deque, OrderedDict, defaultdict)
+CALLABLES = (types.FunctionType, types.BuiltinFunctionType, type, types.ModuleType, np.ufunc, Op, Composite,
+             types.MethodDescriptorType, types.WrapperDescriptorType, type(np.where))  # fmt: skip
+
+
+def fields_of(value: Any) -> Any:
+    """The class of a named tuple."""
+    return type(value)
+
+
+class GivenPlace(Binding):
+    """A thing among the arguments, by the expression for it."""
+
+    __slots__ = ()
+
+    def text(self, name_of: Any) -> str:
+        return str(self.key)
+
+    @property
+    def identity(self) -> Any:
+        return "given", self.key
+
+
+class Reads:
+    """Names, and what they are of.
+
+    Attributes:
+        guards, inputs: what was read, as conditions, and as inputs of the program.
+        memo: what stands for each thing from outside, by its identity.
+        varying: the identities of places of numbers that change, and are inputs.
+        begun: the generators that were made inside.
+        taken: tensors whose memory was taken out, and those made of it.
+        tuples: those from outside: what stands for each, by its identity, where it is, and the tuple.
+    """
+
+    guards: Guards
+    inputs: Inputs
+    reaches: Reaches
+    memo: dict[int, Any]
+    varying: Container[Any]
+    begun: list[Any]
+    taken: list[Tensor]
+    tuples: dict[int, tuple[Any, Any, Any]]
+    leaf_of: dict[str, int]
+    ours: bool  # whether one of our functions is followed
+    loops: Any = None  # what is known of the function's loops, where these may be recorded as loops
+    light: Any = None  # the loop whose turns are recorded each for itself, if there is one
+
+    def now(self, x: Any) -> Any:
+        """What stands for the box `x` where the program is."""
+        if not isinstance(x, Box):
+            return x
+        if self.loops is not None and self.loops.spans:
+            self.loops.hold(x)
+        return x if self.light is None else self.light.entered(x)
+
+    def refuse(self, why: str) -> Refuse:
+        """The exception to raise, which goes through whatever the function catches."""
+        raise NotImplementedError
+
+    def genuine(self, error: Exception) -> Exception:
+        """An exception that the plain function gets too."""
+        raise NotImplementedError
+
+    def call(self, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        raise NotImplementedError
+
+    # -- Things from outside --------------------------------------------------------------------------
+
+    def pinned(self, thing: Any) -> Any:
+        """What stands for a thing that is known by its identity, which is guarded already or cannot change."""
+        found = self.memo.get(id(thing))
+        if found is None:
+            found = self.memo[id(thing)] = Outside(thing)
+        return found
+
+    def take(self, value: Any, place: Binding) -> Any:
+        """What stands for a value from outside; what it is, is guarded."""
+        kind = type(value)
+        if kind in PLAIN or isinstance(value, np.dtype | np.generic):
+            return self._plain(value, place)
+        if kind is np.ndarray:
+            if value.dtype.kind in "SU":
+                self.guards.equal(place, np.array(value))
+                return np.array(value)
+            return self.inputs.array(value, place)
+        if isinstance(value, Tensor):
+            return self.inputs.tensor(value, place)
+        if kind is np.random.Generator:
+            return self.inputs.generator(value, place)
+        if isinstance(value, Box | np.ndarray) and not isinstance(value, Expr):
+            raise self.refuse(f"{place.name} is a {kind.__name__}")
+        if isinstance(value, tuple):
+            return self._tuple(value, place)
+        if kind is slice or kind is frozenset:
+            self.guards.equal(place, value)
+            return value
+        if kind is types.MethodType:
+            self.guards.at(place, value)
+            if is_spec(value.__self__):
+                return Method(value.__self__, value.__name__)
+            return Method(self.take(value.__self__, AttributeBinding(value, "__self__")), self.pinned(value.__func__))
+        known = self.memo.get(id(value))
+        if isinstance(known, Outside) and known.path is not None:
+            path = known.path
+            self.guards.text(("given", place.identity), lambda name_of: f"{place.text(name_of)} is {path}")
+            return known
+        self.guards.at(place, value)
+        if kind is types.BuiltinFunctionType and isinstance(
+            value.__self__, (np.random.Generator, np.ufunc, *CONTAINERS)
+        ):
+            of = self.take(value.__self__, AttributeBinding(value, "__self__"))
+            return Method(of, value.__name__)
+        return self.pinned(value)
+
+    def _plain(self, value: Any, place: Binding) -> Any:
+        if value is None or type(value) is bool or value is Ellipsis or value is NotImplemented:
+            self.guards.at(place, value)
+            return value
+        number = type(value) in (int, float, complex) or (isinstance(value, np.generic) and value.dtype.kind in "fciu")
+        if number and place.identity in self.varying and not (type(value) is int and abs(value) >= 1 << 31):
+            return self.inputs.number(value, place)
+        if isinstance(value, np.generic) and value.dtype.kind not in "fciubSUmM":
+            raise self.refuse(f"{place.name} is a {type(value).__name__}")
+        self.guards.equal(place, value)
+        return value
+
+    def _tuple(self, value: Any, place: Binding) -> Any:
+        if type(value) is not tuple and not hasattr(value, "_fields"):
+            raise self.refuse(f"{place.name} is a {type(value).__name__}")
+        self.guards.equal(place, value)
+        kind: Any = type(value)
+        parts = [self.take(x, Binding(value, i)) for i, x in enumerate(value)]
+        made = tuple(parts) if kind is tuple else kind._make(parts)
+        self.tuples[id(made)] = made, place, value
+        return made
+
+    def given(self, value: Any, path: str) -> Any:
+        """What stands for a part of the arguments, which the expression `path` reads."""
+        k = self.leaf_of.get(path)
+        if k is not None:
+            box = self.inputs.arguments.boxed[k]
+            if box is not value or type(value) in PLAIN or isinstance(value, np.generic | np.dtype):
+                return box
+            return self.take(value, GivenPlace(None, path))
+        if value is None:
+            return None
+        if isinstance(value, tuple):
+            fields = getattr(value, "_fields", None)
+            parts = [
+                self.given(x, f"{path}[{i}]" if fields is None else f"{path}.{fields[i]}") for i, x in enumerate(value)
+            ]
+            made = tuple(parts) if fields is None else fields_of(value)._make(parts)
+            self.tuples[id(made)] = made, path, value
+            return made
+        known = self.memo.get(id(value))
+        if known is None:
+            known = self.memo[id(value)] = Outside(value, path)
+        elif known.path is None:
+            self.guards.text(("given", path), lambda name_of: f"{path} is {name_of(value)}")
+        elif known.path != path:
+            first = known.path
+            self.guards.text(("given", path), lambda name_of: f"{path} is {first}")
+        return known
+
+    # -- Names ----------------------------------------------------------------------------------------
+
+    def glob(self, frame: Frame, name: str) -> Any:
+        """A global name, or a built-in one."""
+        if name in frame.space.over:
+            return frame.space.over[name]
+        if name not in frame.cache:
+            space = frame.space.o
+            if self.ours:
+                frame.cache[name] = self._in_ours(space, name)
+            elif name in space:
+                frame.cache[name] = self.take(space[name], Binding(space, name))
+            else:
+                self.guards.has(space, name, False)
+                found = getattr(builtins, name, MISSING)
+                if found is MISSING:
+                    raise self.genuine(NameError(f"name {name!r} is not defined"))
+                space = vars(builtins)
+                frame.cache[name] = self.take(found, Binding(space, name))
+        return frame.cache[name]
+
+    def globals_(self, frame: Frame) -> Any:
+        """``globals()``"""
+        found = self.glob(frame, "globals")
+        return frame.space if isinstance(found, Outside) and found.o is globals else self.call(found, (), {})
+
+    def _in_ours(self, space: dict[str, Any], name: str) -> Any:
+        """A name in one of our own modules, which nobody changes."""
+        found = space[name] if name in space else getattr(builtins, name)
+        if type(found) is tuple:
+            return tuple(map(self.pinned, found))
+        return found if type(found) in PLAIN else self.pinned(found)
+
+    def free(self, frame: Frame, name: str) -> Any:
+        """A variable of the function around."""
+        cell = self.cell(frame, name)
+        if "" in cell.over:
+            return cell.over[""]
+        if "" not in cell.read:
+            try:
+                value = cell.o.cell_contents
+            except ValueError:
+                raise self.refuse(f"{name} has no value yet") from None
+            cell.read[""] = self.pinned(value) if name == "__class__" else self.take(value, CellBinding(cell.o, name))
+        return cell.read[""]
+
+    def cell(self, frame: Frame, name: str) -> Outside:
+        """The closure's cell of a variable."""
+        function = frame.function.o
+        found: Outside = self.pinned(function.__closure__[function.__code__.co_freevars.index(name)])
+        return found
+
+    def module(self, name: str, whole: bool) -> Any:
+        """What ``import name`` gives, of a module that was imported already."""
+        found = sys.modules.get(name)
+        if found is None:
+            raise self.refuse(f"it imports {name}")
+        key = name if whole else name.partition(".")[0]
+        return self.take(sys.modules[key], Binding(sys.modules, key))
+
+    def beside(self, frame: Frame, name: str) -> Any:
+        """The module that ``from .name import`` names, seen from the package of a function."""
+        package = self.glob(frame, "__package__")
+        if not isinstance(package, str) or not package:
+            raise self.refuse(f"it imports {name} without a package")
+        return self.module(resolve_name(name, package), True)
+
+    # -- Of the other parts of the door ---------------------------------------------------------------
+
+    def get(self, o: Outside, key: Any) -> Any:
+        """An item of a dictionary from outside; MISSING, if it has none."""
+        raise NotImplementedError
+
+    def setattr(self, o: Any, name: str, value: Any) -> None:
+        raise NotImplementedError
+
+    def attr(self, o: Any, name: str) -> Any:
+        raise NotImplementedError
+
+    def is_made(self, o: Any) -> bool:
+        """Whether it is an object of a user's class that was made while recording."""
+        raise NotImplementedError

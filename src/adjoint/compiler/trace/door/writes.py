@@ -1,0 +1,256 @@
+"""What the door does with writes to names and attributes, with contexts and with exceptions."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from adjoint.compiler.trace.door.operators import Operators
+from adjoint.compiler.trace.guards import Binding, CellBinding
+from adjoint.compiler.trace.outside import (
+    MISSING,
+    Again,
+    Closed,
+    Frame,
+    Method,
+    Outside,
+    Refuse,
+    is_fixed,
+    is_users,
+    lookup,
+    root_of,
+)
+from adjoint.core.box import Box
+from adjoint.graph.record import Record
+from adjoint.graph.symbol import Symbol
+from adjoint.optim.optimizer import Optimizer
+from adjoint.tape.modes import set_grad_enabled
+from adjoint.tape.tensor import Tensor
+
+
+class Writes(Operators):
+    """Writes, contexts and exceptions."""
+
+    notes: Record
+    varying: set[Any]
+
+    # -- Writes -----------------------------------------------------------------------------------------
+
+    def setglob(self, frame: Frame, name: str, value: Any) -> None:
+        """``name = value`` of a global."""
+        frame.space.over[name] = value
+
+    def setfree(self, frame: Frame, name: str, value: Any) -> None:
+        """``name = value`` of a variable of the function around."""
+        self.cell(frame, name).over[""] = value
+
+    def setattr(self, o: Any, name: str, value: Any) -> None:
+        """``o.name = value``"""
+        if isinstance(o, Tensor):
+            if name not in ("grad", "data", "requires_grad"):
+                raise self.refuse(f"it sets {name} of a tensor")
+            if name == "data":
+                self._owned(o, value)
+            live = self.inputs.live.get(id(o))
+            if name == "data" and live is not None:
+                self.inputs.replaced.add(live if isinstance(live, int) else id(live))
+            self.native(setattr, (o, name, self.val(value)), {})
+            return
+        if isinstance(o, Box) or (isinstance(o, Closed) and not isinstance(o, Outside)):
+            raise self.refuse(f"it sets {name}")
+        x = o.o if isinstance(o, Outside) else o
+        if isinstance(x, Optimizer) and is_fixed(type(x)):
+            if name != "lr" or not isinstance(o, Outside):
+                raise self.refuse(f"it sets {name} of an optimiser")
+            setattr(self.inputs.optimizer(x, self.take), name, self.val(value))
+            return
+        if isinstance(x, types.FunctionType):
+            if not isinstance(o, Outside):
+                object.__setattr__(o, name, value)
+            elif name.startswith("__"):
+                raise self.refuse(f"it sets {name} of a function")
+            else:
+                self.setitem(self.pinned(x.__dict__), name, value)
+            return
+        if hasattr(type(x), "explain") and root_of(type(x)) == "adjoint":  # a compiled function
+            if name[0] == "_" or name in ("function", "options"):
+                raise self.refuse(f"it sets {name} of a compiled function")
+            self.setitem(self.pinned(vars(x)), name, value)
+            return
+        if isinstance(x, types.ModuleType) and isinstance(o, Outside):
+            self.setitem(self.pinned(vars(x)), name, value)
+            return
+        if isinstance(x, type):
+            if type(x) is not type or is_fixed(x):
+                raise self.refuse(f"it sets {name} of a class")
+            self.static(x, name)
+            self.pinned(x).over[name] = value
+            self.guards.class_grows(x)
+            return
+        self._set_instance(o, x, name, value)
+
+    def _owned(self, o: Tensor, value: Any) -> None:
+        """Refuse data that the tensor would share with something else."""
+        if not isinstance(value.value if isinstance(value, Symbol) else value, np.ndarray):
+            raise self.refuse("it sets data of a tensor to something else than an array")
+        root = value.root if isinstance(value, Symbol) else value
+        if id(root) in self.inputs.live or (root is not o.data and any(root is t.data for t in self.inputs.tensors())):
+            raise self.refuse("it gives a tensor the array of something else")
+
+    def _set_instance(self, o: Any, x: Any, name: str, value: Any) -> None:
+        kind = type(x)
+        if kind is types.SimpleNamespace:
+            found: Any = MISSING
+        elif not is_users(kind) or not (isinstance(o, Outside) or self.is_made(o)):
+            raise self.refuse(f"it sets {name} of a {kind.__name__}")
+        else:
+            setter = self.static(kind, "__setattr__")
+            if isinstance(setter, types.FunctionType):
+                self.call(Method(o, self.pinned(setter)), (name, value), {})
+                return
+            if setter is not object.__setattr__:
+                raise self.refuse(f"it sets {name} of a {kind.__name__}")
+            found = self.static(kind, name)
+        self.set_plainly(o, x, name, value, found)
+
+    def set_plainly(self, o: Any, x: Any, name: str, value: Any, found: Any) -> None:
+        """As ``object.__setattr__`` does; `found` is what the class has under the name."""
+        if isinstance(found, property):
+            if found.fset is None:
+                raise self.genuine(AttributeError(f"property {name!r} has no setter"))
+            self.call(self.pinned(found.fset), (o, value), {})
+        elif isinstance(found, types.MemberDescriptorType):
+            if isinstance(o, Outside):
+                o.over[name] = value
+            else:
+                object.__setattr__(o, name, value)
+        elif found is not MISSING and hasattr(type(found), "__set__"):
+            raise self.refuse(f"{name} is a {type(found).__name__}")
+        elif not isinstance(o, Outside):
+            object.__setattr__(o, name, value)
+        elif o.path is not None:
+            o.over[name] = value
+        else:
+            self.setitem(self.pinned(x.__dict__), name, value)
+
+    def delattr(self, o: Any, name: str) -> None:
+        """``del o.name``"""
+        if self.is_made(o):
+            self.native(object.__delattr__, (o, name), {})
+            return
+        if isinstance(o, Outside) and o.path is None and is_users(type(o.o)) and hasattr(o.o, "__dict__"):
+            if lookup(type(o.o), "__delattr__") is object.__delattr__ and lookup(type(o.o), name) is MISSING:
+                self.static(type(o.o), name)
+                space = self.pinned(o.o.__dict__)
+                if self.get(space, name) is MISSING:
+                    raise self.genuine(AttributeError(f"{type(o.o).__name__!r} object has no attribute {name!r}"))
+                self.delitem(space, name)
+                return
+        raise self.refuse(f"it deletes {name}")
+
+    def counts(self, o: Any, key: Any, is_attribute: bool) -> None:
+        """``o.key += …`` begins: a number there is another one at each call."""
+        if not isinstance(o, Outside) or o.path is not None or (isinstance(o.o, Optimizer) and is_fixed(type(o.o))):
+            return
+        if is_attribute:
+            space = getattr(o.o, "__dict__", None)
+            if not isinstance(space, dict) or isinstance(o.o, type):
+                return
+            place = Binding(space, key)
+        elif type(o.o) in (dict, list) and type(key) in (str, int):
+            place = Binding(o.o, key)
+        else:
+            return
+        self._begin_again(place)
+
+    def _begin_again(self, place: Binding) -> None:
+        known = self.memo.get(id(place.holder))
+        if place.identity in self.varying or (isinstance(known, Outside) and known.changed):
+            return
+        try:
+            value = place.read()
+        except (KeyError, IndexError, ValueError):
+            return
+        if type(value) in (int, float) and abs(value) < 1 << 31:
+            self.varying.add(place.identity)
+            raise Again
+
+    def countsglob(self, frame: Frame, name: str) -> None:
+        """``name += …`` of a global begins."""
+        if name in frame.space.o and name not in frame.space.over:
+            self._begin_again(Binding(frame.space.o, name))
+
+    def countsfree(self, frame: Frame, name: str) -> None:
+        """``name += …`` of a variable of the function around begins."""
+        cell = self.cell(frame, name)
+        if not cell.over:
+            self._begin_again(CellBinding(cell.o, name))
+
+    # -- Contexts and exceptions ------------------------------------------------------------------------
+
+    def context(self, x: Any) -> Any:
+        """What ``with x`` enters."""
+        if isinstance(x, set_grad_enabled | np.errstate):
+            if self.light is not None:
+                raise self.light.off("it switches how it computes")
+            return x
+        if (isinstance(x, Outside) and is_users(type(x.o))) or self.is_made(x):
+            return self._users_context(x)
+        if hasattr(x, "gen") and hasattr(x, "__enter__"):
+            return x
+        raise self.refuse(f"it enters a {self.kind_of(x).__name__}")
+
+    @contextmanager
+    def _users_context(self, x: Any) -> Iterator[Any]:
+        live = x.o if isinstance(x, Outside) else x
+        value = self.call(self.special(x, live, "__enter__"), (), {})
+        leave = self.special(x, live, "__exit__")
+        try:
+            yield value
+        except Exception as error:
+            self.check(error)
+            if not self.truth(self.call(leave, (self.pinned(type(error)), error, None), {})):
+                raise
+        else:
+            self.call(leave, (None, None, None), {})
+
+    def assertion(self, *message: Any) -> BaseException:
+        """What a failed ``assert`` raises."""
+        return self.genuine(AssertionError(*message))
+
+    def exception(self, x: Any) -> Any:
+        """What ``raise x`` raises."""
+        if isinstance(x, Outside) and isinstance(x.o, type) and issubclass(x.o, Exception):
+            x = self.call(x, (), {})
+        if x is None:
+            return None
+        if not isinstance(x, Exception):
+            raise self.refuse(f"it raises a {self.kind_of(x).__name__}")
+        return self.genuine(x)
+
+    def caught(self, kinds: Any = None) -> Any:
+        """What an ``except`` catches."""
+        import sys
+
+        error = sys.exc_info()[1]
+        if error is not None:
+            self.check(error)
+        return Exception if kinds is None else self._kinds(kinds)
+
+    def check(self, error: BaseException) -> None:
+        """Refuse to go on from an exception that the plain function might not get."""
+        if isinstance(error, Again | Refuse):
+            raise error
+        if not self.notes.is_genuine(error):
+            raise self.refuse(f"it catches a {type(error).__name__}: {error}")
+
+    def _kinds(self, kinds: Any) -> Any:
+        if isinstance(kinds, tuple):
+            return tuple(map(self._kinds, kinds))
+        if isinstance(kinds, Outside) and isinstance(kinds.o, type):
+            return kinds.o
+        raise self.refuse("it catches something else than a class of exceptions")

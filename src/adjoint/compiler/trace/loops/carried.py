@@ -1,0 +1,183 @@
+"""What is carried from turn to turn: arrays in lists, tuples and dictionaries, and the symbols that stand for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from adjoint.arrays.python_number import as_python
+from adjoint.core.box import Box
+from adjoint.graph.loops.agree import Row, Table
+from adjoint.graph.node import Node, call, placeholder
+from adjoint.graph.python_numbers import as_python as as_python_op
+from adjoint.graph.symbol import LEVEL, Number, Symbol, symbol_of
+from adjoint.tape.tensor import Tensor
+
+
+def flat(x: Any, leaves: list[Any]) -> Any:
+    """The structure of lists, tuples and dictionaries; their arrays are put into `leaves`."""
+    if isinstance(x, Box):
+        leaves.append(x)
+        return LEAF
+    if type(x) in (list, tuple) and x:
+        parts = [flat(part, leaves) for part in x]
+        return (type(x), parts) if any(part is LEAF or type(part) is tuple for part in parts) else Same(x)
+    if type(x) is dict and x:
+        named = {key: flat(part, leaves) for key, part in x.items()}
+        held = any(part is LEAF or type(part) is tuple for part in named.values())
+        return (dict, named) if held else Same(x)
+    return Same(x)
+
+
+class _Leaf:
+    def __repr__(self) -> str:
+        return "leaf"
+
+
+class Same:
+    """Something that is no array: it stays what it is."""
+
+    __slots__ = ("x",)
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+    def __repr__(self) -> str:
+        return "other"
+
+
+LEAF = _Leaf()
+
+
+def full(shape: Any, leaves: Iterator[Any]) -> Any:
+    """The lists, tuples and dictionaries of a structure, with other arrays."""
+    if shape is LEAF:
+        return next(leaves)
+    if isinstance(shape, Same):
+        return shape.x
+    kind, parts = shape
+    if kind is dict:
+        return {key: full(part, leaves) for key, part in parts.items()}
+    return kind([full(part, leaves) for part in parts])
+
+
+def leaves_of(shape: Any) -> int:
+    """How many arrays there are in a structure."""
+    if shape is LEAF:
+        return 1
+    if isinstance(shape, Same):
+        return 0
+    return sum(map(leaves_of, shape[1].values() if shape[0] is dict else shape[1]))
+
+
+def bottom(x: Any) -> Any:
+    """The number or array that a box stands for; None if it is of another kind, or does not lie as arrays mostly do."""
+    python = x.is_python
+    while isinstance(x, Tensor):
+        x = x.data
+    if isinstance(x, Symbol):
+        python = python or type(x) is Number
+        x = x.value
+    elif isinstance(x, Box):
+        return None
+    if isinstance(x, np.ndarray):
+        if not x.shape or not x.flags.c_contiguous:
+            return None
+        return x
+    if python:
+        x = x.item() if isinstance(x, np.generic) else x
+        return x if type(x) is float else None
+    return x if isinstance(x, np.generic) else None
+
+
+def bottom_of(x: Any) -> Any:
+    """The array that a tensor or symbol stands for."""
+    while isinstance(x, Tensor):
+        x = x.data
+    return np.asarray(x.value if isinstance(x, Symbol) else x)
+
+
+def symbol(value: Any, name: str) -> Any:
+    """A new input of the recording."""
+    if type(value) in (int, float):
+        node = placeholder(name, (), np.dtype(type(value)))
+        return symbol_of(value, call(as_python_op, (node,), {}, (), node.dtype))
+    return Symbol.of((value, placeholder(name, value.shape, value.dtype)), LEVEL)
+
+
+def base(x: Any) -> Node:
+    """The input that a symbol was made of."""
+    node: Node = x.layers[1]
+    while node.args:
+        node = node.args[-1]
+    return node
+
+
+def like(x: Any, own: Any) -> bool:
+    """Whether `x` may be carried to where `own` was."""
+    return (type(x) is type(own) and x.shape == own.shape and x.dtype == own.dtype
+            and isinstance(x.value, np.ndarray) == isinstance(own.value, np.ndarray)
+            and (not isinstance(x.value, np.ndarray) or x.value.flags.c_contiguous))  # fmt: skip
+
+
+def kind(x: Any) -> Any:
+    """What the rows of a stack have in common."""
+    return type(x), x.shape, x.dtype
+
+
+def is_empty(x: Any) -> bool:
+    """Whether there is no array in `x`."""
+    return isinstance(flat(x, []), Same)
+
+
+def plain(x: Any) -> Any:
+    """`x`; as NumPy's number, if it is one of Python's."""
+    return x.as_array() if isinstance(x, Box) and x.is_python else x
+
+
+def rows_of(row: Row | Table, boxes: dict[Node, Any], turns: int) -> Any:
+    """The rows that turns read, one after another."""
+    if isinstance(row, Table):
+        return row.values
+    whole = boxes.get(row.of, row.of.value)
+    if row.axis:
+        whole = np.moveaxis(whole, row.axis, 0)
+    stop = row.start + row.step * turns
+    if (row.start, row.step, turns) == (0, 1, whole.shape[0]):
+        return whole
+    return whole[row.start : None if stop < 0 else stop : row.step]
+
+
+def joined(stacks: list[Any], more: list[Any]) -> Any:
+    """One stack of several, which take turns, and of the rows that follow them."""
+    whole = stacks[0]
+    if len(stacks) > 1:
+        whole = np.stack(stacks, axis=1)
+        whole = np.reshape(whole, (-1, *whole.shape[2:]))
+    return np.concatenate([whole, np.stack(more)]) if more else whole
+
+
+def bits(x: Any) -> bytes:
+    """The bits of what `x` stands for."""
+    return bytes(bottom_of(x).tobytes())
+
+
+def in_form(x: Any, like: Any) -> Any:
+    """`x` as one of Python's numbers, if `like` is one."""
+    if type(like) is not Number:
+        return x
+    if isinstance(x, Symbol):
+        return symbol_of(x.value.item(), call(as_python_op, (x.node,), {}, (), x.dtype))
+    return as_python(x)
+
+
+def _row(stack: Any, turn: int, like: Any) -> Any:
+    return in_form(stack[turn], like)
+
+
+def rows_in(w: Any) -> int | None:
+    """How many rows an array of the program has; None for what is none, or has no axes."""
+    shape: Any = getattr(w, "shape", ()) if isinstance(w, Symbol | Tensor) else ()
+    return shape[0] if shape else None

@@ -1,0 +1,366 @@
+"""Loops that end where values say, recorded as loops: nobody knows beforehand how many turns there will be.
+
+A turn takes one of a few ways, by the answers to its questions. If what stands between two turns is the same but for
+arrays (`compiler/trace/loops/standing.py`), the next turn is one of those seen, as long as its answers are. So the loop
+goes on while a turn takes a way that was seen, and each array becomes what that way gives. The first turn that takes
+another one is dropped, and what the user's code did then comes after the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from adjoint.compiler.trace.loops.carried import (
+    LEAF,
+    Same,
+    bits,
+    bottom_of,
+    flat,
+    full,
+    in_form,
+    leaves_of,
+    like,
+    plain,
+    symbol,
+)
+from adjoint.compiler.trace.loops.light import BREAKS, Light
+from adjoint.compiler.trace.loops.standing import UnknownError, is_same, standing
+from adjoint.compiler.trace.outside import Again, Closed
+from adjoint.core.box import Box
+from adjoint.graph.graph import Graph
+from adjoint.graph.loops import gradient as loop_gradient
+from adjoint.graph.loops.agree import Template, inlined
+from adjoint.graph.loops.body import RollingError
+from adjoint.graph.loops.loop import Loop
+from adjoint.graph.node import Node, constant, placeholder
+from adjoint.graph.python_numbers import as_numpy, as_python, is_number, item
+from adjoint.graph.record import Guard
+from adjoint.graph.rewrite import made_call, op_named
+from adjoint.graph.symbol import Number, Symbol, symbol_of
+from adjoint.tape.tensor import Tensor
+
+if TYPE_CHECKING:
+    from adjoint.compiler.trace.loops.turns import Turns
+
+WAYS = 6  # that a turn may take
+MOST = 1 << 40  # turns
+LEAST_ROOM = 64  # turns
+LARGEST = 1 << 28  # bytes of what is kept of all turns
+
+
+class Unset(Closed):
+    """What a name has that has no value when a turn begins."""
+
+
+UNSET = Unset()
+
+
+class Ending(Light):
+    """The turns of a loop that ends where values say."""
+
+    def __init__(self, turns: Turns, first: int) -> None:
+        super().__init__(turns, first)
+        self.ways: dict[tuple[bool, ...], Template] = {}
+        self.promoted = self.door.loops.promoted.setdefault(turns.site, set())
+        self.unset: set[str] = set()
+        self.count = 0
+
+    # -- One turn -------------------------------------------------------------------------------------
+
+    def open(self, space: dict[str, Any]) -> list[Any]:
+        names = self.turns.names
+        if self.template is None:
+            self.unset = {name for name in names if name not in space}
+            if self.unset & self.turns.live:
+                raise self.later("a name has no value when the loop begins")
+        made = super().open(self._all(space))
+        self._before = self._standing(space)
+        return [UNSET if name in self.unset else x for name, x in zip(names, made, strict=True)]
+
+    def _all(self, space: dict[str, Any]) -> dict[str, Any]:
+        """All names, also those without a value."""
+        return {**space, **dict.fromkeys(self.unset - space.keys(), UNSET)} if self.unset else space
+
+    def _flattened(self, space: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+        leaves, shape = list[Any](), list[Any]()
+        for name in self.turns.names:
+            x = space[name]
+            if name in self.unset:
+                shape.append(Same(None))
+            elif name in self.promoted and type(x) in (int, float):
+                leaves.append(symbol_of(x, constant(x)))
+                shape.append(LEAF)
+            else:
+                shape.append(flat(x, leaves))
+        return shape, leaves
+
+    def _input(self, x: Any, name: str = "turn") -> Any:
+        if type(x) is Number and type(x.value) is int:
+            made = symbol(x.value, name)
+            self.own(made)
+            return made
+        return super()._input(x, name)
+
+    def _standing(self, space: dict[str, Any]) -> Any:
+        """What stands when a turn begins: all names' values, but for arrays that are carried."""
+        others = [v for name, v in space.items() if name not in self.turns.names and not _is_ours(name, v)]
+        shape, _ = self._flattened(self._all(space))
+        try:
+            return standing(self.door, [*others, *map(_without_leaves, shape)])
+        except UnknownError as error:
+            raise self.off(str(error)) from None
+
+    def close(self, space: dict[str, Any]) -> None:
+        notes = self.door.notes
+        if self.door.light is not self:
+            raise self.off("a loop within it ends in another way")
+        if any(name not in space for name in self.turns.names if name not in self.unset):
+            raise self.off("a name loses its value")
+        shape, leaves = self._flattened(self._all(space))
+        asked = self._asked()
+        if not asked:
+            raise self.off("no value says where it ends")
+        if repr(shape) != repr(self._shape) or not all(map(_like, leaves, self._own)):
+            self._promote(shape, leaves)
+            raise self.differ("a name has another kind of value")
+        if not is_same(self._before, self._standing(space)):
+            self._promote(shape, leaves)
+            if not is_same(self._before[1:], self._standing(space)[1:]):
+                raise self.off("it writes to something else than its own names")
+            raise self.differ("something else than arrays changes from turn to turn")
+        self._untouched(leaves, [])
+        outputs = [x.layers[1] for x in leaves] + [guard.node for guard in asked]
+        key = tuple([bool(guard.answer) for guard in asked])
+        if key not in self.ways:
+            if len(self.ways) == WAYS:
+                raise self.off(f"its turns take more than {WAYS} ways")
+            self.ways[key] = Template(outputs, self._bases, self.since)
+            self.template = self.template or self.ways[key]
+            if not all(map(self._counts, leaves)):
+                raise self.off("a whole number grows faster than a counter")
+        elif not self.ways[key].agrees(outputs, self._bases) or self.ways[key].differs:
+            raise self.off("its operations differ")
+        self.count, self._place = self.count + 1, asked[0].place
+        self._final = leaves, [], shape
+        notes.placeless = True
+
+    def _asked(self) -> list[Guard]:
+        """What the turn asked, which is whether something is true."""
+        notes = self.door.notes
+        asked = notes.guards[self.guards :]
+        del notes.guards[self.guards :]
+        if len(notes.draws) != self.draws:
+            raise self.off("random numbers are drawn")
+        others = [guard.question for guard in asked if guard.question != "bool"]
+        if others or any(guard.node.shape != () for guard in asked):
+            raise self.off(f"it asks for the {others[0]} of a value" if others else "it asks whether an array is true")
+        return asked
+
+    def _counts(self, x: Any) -> bool:
+        """Whether one of Python's whole numbers, which have no largest one, goes on as a counter does."""
+        if type(x.value) is not int:
+            return True
+        node = _bare(x.layers[1])
+        if node.kind == "constant" or node in self._bases:
+            return True
+        if node.op not in (op_named("add"), op_named("subtract")):
+            return False
+        a, b = map(_bare, node.args)
+        if a.kind == "constant":
+            a, b = b, a
+        return a in self._bases and b.kind == "constant" and abs(int(b.value)) < 1 << 31
+
+    def _promote(self, shape: Sequence[Any], leaves: Sequence[Any]) -> None:
+        """Begin again, if Python's numbers that change are to be part of the program."""
+        values = iter(leaves)
+        found = set()
+        for name, before, now in zip(self.turns.names, self._shape, shape, strict=True):
+            own = [next(values) for _ in range(leaves_of(now))]
+            if not isinstance(before, Same) or type(before.x) not in (int, float):
+                continue
+            after = own[0].value if now is LEAF and type(own[0]) is Number else getattr(now, "x", None)
+            if type(after) is type(before.x) and (now is LEAF or after != before.x):
+                found.add(name)
+        if found - self.promoted:
+            self.promoted |= found
+            raise Again()
+
+    # -- The end ----------------------------------------------------------------------------------------
+
+    def finish(self, space: dict[str, Any]) -> list[Any]:
+        values, _ = self._finished(space)
+        return values
+
+    def ended(self, space: dict[str, Any]) -> list[Any]:
+        """What the names are after the loop; the turn that had begun is its last, and did nothing but ask."""
+        shape, leaves = self._flattened(self._all(space))
+        asked = self._asked()
+        same = repr(shape) == repr(self._shape) and all(x is own for x, own in zip(leaves, self._own, strict=True))
+        if not same or any(x.layers[1] is not node for x, node in zip(self._own, self._nodes, strict=True)):
+            raise self.differ("its last turn does something", self.turns.at)
+        if not is_same(self._before, self._standing(space)):
+            raise self.differ("its last turn does something", self.turns.at)
+        if not asked:
+            raise self.off("no value says where it ends")
+        last = Template([guard.node for guard in asked], self._bases, self.since)
+        if self.template is None:
+            self.door.light, state = None, [_as_argument(x) for x in self.start]
+            first = iter(self.start)
+            made = [full(each, first) for each in self._shape]
+            values = [UNSET if name in self.unset else x for name, x in zip(self.turns.names, made, strict=True)]
+        else:
+            values, state = self._finished(space)
+        try:
+            program = last.program(self.boxes)
+        except RollingError as error:
+            raise self.off(str(error)) from None
+        found = program.graph.schedule.interpreted([*state, *(plain(self.boxes[node]) for node in program.fixed)])
+        assert found is not None
+        for guard, x in zip(asked, found, strict=True):
+            while isinstance(x, Tensor):
+                x = x.data
+            if not isinstance(x, Symbol) or bool(x.value) is not bool(guard.answer):
+                raise self.off("its last turn, run again, gives other values")
+            self.door.notes.guards.append(Guard(x.node, "bool", guard.answer, guard.place))
+        return values
+
+    def _finished(self, space: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+        self.door.light, (leaves, _, shape) = None, self._final
+        until = placeholder("loop").number
+        self.door.notes.placeless = False
+        boxes = *self.start, *self.boxes.values()
+        if any(n.op is item for way in self.ways.values() for n in way.nodes) and any(
+            isinstance(x, Tensor) for x in boxes
+        ):
+            raise self.off("it makes numbers of arrays")
+        try:
+            *state, turns = self._run()
+        except (RollingError, loop_gradient.LoopError) as error:
+            raise self.off(str(error)) from None
+        if any(bits(x) != bits(leaf) for x, leaf in zip(state, leaves, strict=True)):
+            raise self.off("its turns, run again, give other values")
+        self._hold(turns)
+        fresh = iter([in_form(x, leaf) for x, leaf in zip(state, leaves, strict=True)])
+        made = [full(each, fresh) for each in shape]
+        self.door.loops.spans.append((self.since, until, self.turns.site))
+        values = [UNSET if name in self.unset else x for name, x in zip(self.turns.names, made, strict=True)]
+        return values, state
+
+    def _run(self) -> list[Any]:
+        """The last carried values, and the number of turns."""
+        programs = [way.program(self.boxes) for way in self.ways.values()]
+        carried = [
+            placeholder("carried", node.shape, node.dtype) for node in programs[0].graph.inputs[: len(self._own)]
+        ]
+        fixed: dict[Node, Node] = {}
+        for program in programs:
+            for node in program.fixed:
+                fixed.setdefault(node, placeholder("fixed", node.shape, node.dtype))
+        ways = [[*map(_bare, inlined(p.graph, [*carried, *(fixed[n] for n in p.fixed)]))] for p in programs]
+        taken = [_all_are(way[len(carried) :], key) for way, key in zip(ways, self.ways, strict=True)]
+        found = ways[-1][: len(carried)]
+        for way, this in zip(ways[-2::-1], taken[-2::-1], strict=True):
+            found = [x if x is y else _either(this, x, y) for x, y in zip(way, found, strict=False)]
+        goes_on = taken[0]
+        for this in taken[1:]:
+            goes_on = made_call(op_named("logical_or"), (goes_on, this))
+        loop = Loop(
+            Graph([*carried, *fixed.values()], [*found, goes_on], name="turn"), MOST, len(carried), (), 0, (), 0
+        )
+        loop.ends, loop.site = "by a condition", self.turns.site
+        loop.room = max(LEAST_ROOM, 1 << (4 * self.count).bit_length())
+        args = [*(_as_argument(x) for x in self.start), *(plain(self.boxes[node]) for node in fixed)]
+        loop.samples = [bottom_of(x) for x in args]
+        if loop.room * sum(np.asarray(x).nbytes for x in loop.samples) > LARGEST:
+            raise RollingError("what is kept of its turns would be large")
+        self._check_native(loop)
+        results = loop_gradient.run(loop, args)
+        if int(bottom_of(results[-1])) != self.count:
+            raise RollingError("its turns, run again, are others")
+        return results
+
+    def _hold(self, turns: Any) -> None:
+        """Guard that there was room for all turns, if something is kept of them."""
+        while isinstance(turns, Tensor):
+            turns = turns.data
+        loop = turns.node.args[0].settings["loop"]
+        if loop.stacks:
+            within = made_call(op_named("less_equal"), (turns.node, constant(np.int64(loop.count))))
+            self.door.notes.guards.append(Guard(within, "bool", True, self._place))
+
+    # -- Where it is no loop ----------------------------------------------------------------------------
+
+    def off(self, why: str) -> Again:
+        """What to raise where the number of turns has to be known."""
+        loops, turns = self.door.loops, self.turns
+        if self.unset and self.template is None and turns.key not in loops.breaks:
+            return self.later(why)
+        loops.spent += 1
+        loops.fixed.setdefault(turns.site, why)
+        return Again()
+
+    def later(self, why: str) -> Again:
+        """What to raise where the turn that has begun may not be one of them, but the next may."""
+        return self.differ(why, self.turns.at)
+
+    def differ(self, why: str, at: int | None = None) -> Again:
+        loops, turns = self.door.loops, self.turns
+        breaks = loops.breaks.setdefault(turns.key, set())
+        breaks.add(turns.at - 1 if at is None else at)
+        loops.spent += 1
+        if len(breaks) > BREAKS:
+            loops.fixed.setdefault(turns.site, why)
+        return Again()
+
+
+def _is_ours(name: str, x: Any) -> bool:
+    """Whether a variable is none of the user's."""
+    return name in ("_R", "_F") or (name.startswith("_t") and name[2:].isdigit())
+
+
+def _without_leaves(shape: Any) -> Any:
+    """The structure of a value with what is in it, but for arrays."""
+    if shape is LEAF:
+        return "leaf"
+    if isinstance(shape, Same):
+        return shape.x
+    kind, parts = shape
+    if kind is dict:
+        return {key: _without_leaves(part) for key, part in parts.items()}
+    return kind([_without_leaves(part) for part in parts])
+
+
+def _like(x: Any, own: Any) -> bool:
+    return type(x) in (Symbol, Number) and like(x, own)
+
+
+def _all_are(nodes: Sequence[Node], answers: Sequence[bool]) -> Node:
+    """Whether each of these, as a truth value, is as said."""
+    found: Node | None = None
+    for node, answer in zip(nodes, answers, strict=True):
+        if node.dtype != bool:
+            node = made_call(op_named("not_equal"), (node, constant(np.zeros((), node.dtype)[()])))
+        this = node if answer else made_call(op_named("logical_not"), (node,))
+        found = this if found is None else made_call(op_named("logical_and"), (found, this))
+    assert found is not None
+    return found
+
+
+def _either(this: Node, x: Node, y: Node) -> Node:
+    """One of two values; what has no axes stays a number, of which np.where makes an array."""
+    found = made_call(op_named("choose_either"), (this, x, y))
+    return found if found.shape else made_call(as_numpy, (found,))
+
+
+def _bare(node: Node) -> Node:
+    """One of Python's numbers as NumPy's."""
+    while node.op is as_python:
+        node = node.args[0]
+    return constant(np.asarray(node.value)[()]) if node.kind == "constant" and is_number(node) else node
+
+
+def _as_argument(x: Any) -> Any:
+    return plain(x) if isinstance(x, Box) else np.asarray(x)[()]

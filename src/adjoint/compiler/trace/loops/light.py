@@ -1,0 +1,312 @@
+"""The turns of a loop that are recorded each for itself, and the one node that comes of them."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from adjoint.compiler.trace.loops.carried import (
+    Same,
+    base,
+    bits,
+    bottom,
+    bottom_of,
+    flat,
+    full,
+    in_form,
+    is_empty,
+    joined,
+    kind,
+    leaves_of,
+    like,
+    plain,
+    rows_of,
+    symbol,
+)
+from adjoint.compiler.trace.outside import Again
+from adjoint.core.box import Box, new_level
+from adjoint.graph.loops import gradient as loop_gradient
+from adjoint.graph.loops.agree import Template, several
+from adjoint.graph.loops.body import RollingError
+from adjoint.graph.loops.loop import Loop, Window
+from adjoint.graph.loops.turns import ABREAST
+from adjoint.graph.node import Node, placeholder
+from adjoint.graph.python_numbers import item
+from adjoint.graph.record import Guard
+from adjoint.graph.symbol import Number, Symbol
+from adjoint.tape.modes import recording_floor
+from adjoint.tape.tensor import Tensor
+
+if TYPE_CHECKING:
+    from adjoint.compiler.trace.loops.turns import Turns
+
+FEWEST = 12  # turns
+BREAKS = 3  # turns that may differ, in one loop
+ALONE = 6  # references to what only a name of the user's refers to, where they are counted
+
+
+class Light:
+    """The turns that are recorded each for itself."""
+
+    def __init__(self, turns: Turns, first: int) -> None:
+        self.turns, self.door = turns, turns.door
+        self.first = first
+        self.level = new_level()
+        self.floor = recording_floor.raw()
+        self.boxes: dict[Node, Any] = {}  # what is the same in each turn, by its node
+        self._entered: dict[int, tuple[Any, Any, Node]] = {}
+        self.since = placeholder("loop").number
+        self.template: Template | None = None
+        self.answers: list[list[Any]] = []
+        self.start: list[Any] = []
+        self.shared = False  # whether somebody else has what is carried
+        self.grown: dict[str, tuple[Any, int, int]] = {}  # lists, their lengths at first, and by how much they grow
+
+    # -- One turn -------------------------------------------------------------------------------------
+
+    def open(self, space: dict[str, Any]) -> list[Any]:
+        """What the names are at the beginning of a turn."""
+        door, turns = self.door, self.turns
+        held = [space[name] for name in turns.names]
+        shape, leaves = self._flattened(space)
+        if self.template is None:
+            if any(type(v) in (list, dict) and sys.getrefcount(v) > ALONE for v in held if not is_empty(v)):
+                raise self.off("a list is seen in two ways")
+            self.start, self._shape = leaves, shape
+            self.shared = any(sys.getrefcount(x) > ALONE for x in leaves)
+            for name in turns.lists:
+                if type(space.get(name)) is list:
+                    self.grown[name] = space[name], len(space[name]), 0
+        self.begun = placeholder("turn").number
+        self.guards, self.draws = len(door.notes.guards), len(door.notes.draws)
+        self._long = {name: len(each) for name, (each, _, _) in self.grown.items()}
+        self._own = [self._input(x) for x in leaves]
+        self._nodes = [x.layers[1] for x in self._own]
+        self._bases = [base(x) for x in self._own]
+        fresh = iter(self._own)
+        made = [full(each, fresh) for each in shape]
+        return [v if name in turns.targets else new for name, v, new in zip(turns.names, held, made, strict=True)]
+
+    def _flattened(self, space: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+        """The structure of the names' values, and the arrays in them."""
+        leaves: list[Any] = []
+        targets = self.turns.targets
+        shape = [flat(space[name], leaves) if name not in targets else Same(None) for name in self.turns.names]
+        return shape, leaves
+
+    def _input(self, x: Any, name: str = "turn") -> Any:
+        value = bottom(x)
+        if value is None:
+            raise self.off("it uses an array of another kind")
+        made = symbol(value, name)
+        self.own(made)
+        return made
+
+    def own(self, made: Any) -> None:
+        """Note that an input means something in these turns alone."""
+        self.door.loops.owners[base(made).number] = self.turns.site
+
+    def close(self, space: dict[str, Any]) -> None:
+        """A turn is over: it is held against the first."""
+        notes = self.door.notes
+        if self.door.light is not self:
+            raise self.off("a loop within it ends in another way")
+        shape, leaves = self._flattened(space)
+        asked = notes.guards[self.guards :]
+        del notes.guards[self.guards :]
+        if len(notes.draws) != self.draws:
+            raise self.off("random numbers are drawn")
+        others = [guard.question for guard in asked if guard.question != "bool"]
+        if others:
+            raise self.off(f"it asks for the {others[0]} of a value")
+        added: list[Any] = []
+        for name, (each, length, by) in self.grown.items():
+            if name not in space or space[name] is not each:
+                raise self.off("a list is another one")
+            more = each[self._long[name] :]
+            if self.template is None:
+                self.grown[name] = each, length, len(more)
+            elif len(more) != by:
+                raise self.differ("a list grows by another length")
+            added += more
+        if not all(type(x) in (Symbol, Number) for x in (*leaves, *added)):
+            raise self.differ("it gives something else than arrays")
+        if repr(shape) != repr(self._shape) or not all(map(like, leaves, self._own)):
+            raise self.differ("shapes or dtypes differ")
+        self._untouched(leaves, added)
+        outputs = [x.node for x in (*leaves, *added)] + [guard.node for guard in asked]
+        if self.template is None:
+            self.asked, self._kinds = asked, [*map(kind, added)]
+            self.template = Template(outputs, self._bases, self.since)
+            self._count = len(leaves), len(added), len(asked)
+        elif [g.question for g in asked] != [g.question for g in self.asked] or [*map(kind, added)] != self._kinds:
+            raise self.differ("it asks something else")
+        elif not self.template.agrees(outputs, self._bases):
+            raise self.differ("its operations differ")
+        self.answers.append([guard.answer for guard in asked])
+        self._final = leaves, added, shape
+        notes.placeless = True
+
+    def _untouched(self, leaves: list[Any], added: list[Any]) -> None:
+        """Refuse writes in place that others might see."""
+        if any(symbol.layers[1] is not node for _, symbol, node in self._entered.values()):
+            raise self.off("it writes into an array that is not its own")
+        if all(x.layers[1] is node for x, node in zip(self._own, self._nodes, strict=True)):
+            return
+        roots = [x.root for x in (*leaves, *added)]
+        if self.shared or len({id(x) for x in roots}) < len(roots) or any(x.path for x in (*leaves, *added)):
+            raise self.off("it writes into an array that is seen in two ways")
+
+    # -- What is the same in each turn ------------------------------------------------------------------
+
+    def entered(self, x: Any) -> Any:
+        """What stands for an array from before the loop, within it."""
+        if isinstance(x, Symbol):
+            node = x.layers[1]
+            earlier = self.since < node.number <= self.begun and node.kind != "constant"
+            if earlier and all(node is not own for _, _, own in self._entered.values()) and not self._is_same(node):
+                raise self.off("a value of an earlier turn is used")
+            if node not in self.boxes and node.kind != "constant":
+                new = node.kind == "input" and node.number not in self.door.loops.owners
+                if node.number <= self.since or new:
+                    self.boxes[node] = x
+            return x
+        if x.level > self.level:
+            return x
+        found = self._entered.get(id(x))
+        if found is None:
+            if not isinstance(x, Tensor):
+                raise self.off("it uses an array of another kind")
+            made = self._input(x, "outer")
+            found = self._entered[id(x)] = x, made, made.layers[1]
+            self.boxes[base(made)] = x
+        return found[1]
+
+    def _is_same(self, node: Node) -> bool:
+        """Whether a node that an earlier turn made is of nothing that belongs to a turn: then each turn makes it."""
+        pending, met = [node], {node}
+        while pending:
+            node = pending.pop()
+            if node.number <= self.since:
+                continue
+            if not node.args and node.number in self.door.loops.owners and node not in self.boxes:
+                return False
+            new = [arg for arg in node.args if arg not in met]
+            met.update(new)
+            pending += new
+        return True
+
+    # -- The end ----------------------------------------------------------------------------------------
+
+    def finish(self, space: dict[str, Any]) -> list[Any]:
+        """What the names are after the turns."""
+        self.door.light, template, (leaves, added, shape) = None, self.template, self._final
+        until = placeholder("loop").number
+        assert template is not None
+        self.door.notes.placeless = False
+        a, b, _ = self._count
+        if self.turns.targets & self.turns.live and any(isinstance(space[name], Box) for name in self.turns.targets):
+            raise self.off("what it goes through is used after it")
+        boxes = *self.start, *self.boxes.values()
+        if any(node.op is item for node in template.nodes) and any(isinstance(x, Tensor) for x in boxes):
+            raise self.off("it makes numbers of arrays")
+        try:
+            results = self._results(template, leaves)
+        except (RollingError, loop_gradient.LoopError) as error:
+            raise self.off(str(error)) from None
+        stacks, k = results[a : a + b], 0
+        for each, length, by in self.grown.values():
+            for turn in range(template.turns):
+                for i in range(k, k + by):
+                    each[length + turn * by + i - k] = in_form(stacks[i][turn], added[i])
+            k += by
+        for i, (guard, stack) in enumerate(zip(self.asked, results[a + b :], strict=True)):
+            while isinstance(stack, Tensor):
+                stack = stack.data
+            stack = stack if stack.dtype == bool else stack != 0
+            answers = np.array([answer[i] for answer in self.answers])
+            self.door.notes.guards.append(Guard(stack.node, "values", answers, guard.place))
+        fresh = iter(results[:a])
+        made = [full(each, fresh) for each in shape]
+        self.door.loops.spans.append((self.since, until, self.turns.site))
+        return [space[name] if name in self.turns.targets else new
+                for name, new in zip(self.turns.names, made, strict=True)]  # fmt: skip
+
+    def _results(self, template: Template, leaves: list[Any]) -> list[Any]:
+        """The last carried values, and stacks of what is kept."""
+        a = self._count[0]
+        turns, names = template.turns, self.turns
+        after = self._live()
+        used = template.leaves
+        keep = [i for i in range(a) if after[i] or template.carried[i] in used]
+        nodes = [template.outputs[i] for i in keep] + template.outputs[a:]
+        wanted = Template(nodes, [template.carried[i] for i in keep], template.since)
+        wanted.turns, wanted._numbers, wanted._constants = turns, template._numbers, template._constants
+        keep_used = wanted.leaves
+        if any(template.carried[i] in keep_used for i in range(a) if i not in keep):
+            raise RollingError("a value of an earlier turn takes part")
+        program = wanted.program(self.boxes)
+        size = max(1, sum(bool(node.args) for node in program.graph.nodes))
+        most = max(1, min(ABREAST // (2 * size), turns // (2 * FEWEST)))
+        abreast = next(k for k in range(most, 0, -1) if k <= most // 2 + 1 or turns % k == 0)
+        body = several(program, abreast) if abreast > 1 else program.graph
+        count = turns // abreast
+        rows = [rows_of(row, self.boxes, turns) for row in program.rows]
+        loop_rows = [x[j : j + count * abreast : abreast] if (abreast, j) != (1, 0) else x
+                     for j in range(abreast) for x in rows]  # fmt: skip
+        kept = len(program.graph.outputs) - len(keep)
+        loop = Loop(body, count, len(keep), [Window(0, 1)] * len(loop_rows), 0, (), kept * abreast)
+        loop.site, loop.abreast = names.site, abreast
+        carried = [plain(self.start[i]) for i in keep]
+        fixed = [plain(self.boxes[node]) for node in program.fixed]
+        loop.samples = [bottom_of(x) for x in (*carried, *(x[0] for x in loop_rows), *fixed)]
+        self._check_native(loop)
+        args = [*carried, *loop_rows, *fixed]
+        found = loop_gradient.run(loop, args)
+        state, stacks = found[: len(keep)], found[len(keep) :]
+        more: list[list[Any]] = [[] for _ in range(kept)]
+        for turn in range(count * abreast, turns):
+            each = program.graph.schedule.interpreted([*state, *(x[turn] for x in rows), *fixed])
+            assert each is not None
+            state = each[: len(keep)]
+            for k in range(kept):
+                more[k].append(each[len(keep) + k])
+        whole = [joined([stacks[j * kept + k] for j in range(abreast)], more[k]) for k in range(kept)]
+        results: list[Any] = [None] * a
+        for i, x in zip(keep, state, strict=True):
+            if bits(x) != bits(leaves[i]):
+                raise RollingError("its turns, run again, give other values")
+            results[i] = in_form(x, leaves[i])
+        for i in range(a):
+            if results[i] is None:
+                results[i] = leaves[i]  # nothing reads it; code that does finds out
+        return [*results, *whole]
+
+    def _live(self) -> list[bool]:
+        """For each leaf, whether its name is read later."""
+        pairs = zip(self.turns.names, self._shape, strict=True)
+        return [name in self.turns.live for name, shape in pairs for _ in range(leaves_of(shape))]
+
+    def _check_native(self, loop: Loop) -> None:
+        from adjoint.native import not_native
+
+        reason = not_native(loop)
+        if reason:
+            raise RollingError(reason)
+
+    # -- Where turns differ -----------------------------------------------------------------------------
+
+    def off(self, why: str) -> Again:
+        """What to raise where no turn may be recorded for itself."""
+        self.door.loops.off.setdefault(self.turns.site, why)
+        return Again()
+
+    def differ(self, why: str) -> Again:
+        """What to raise where the turn that has ended is not like the first."""
+        breaks = self.door.loops.breaks.setdefault(self.turns.key, set())
+        breaks.add(self.turns.at - 1)
+        if len(breaks) > BREAKS:
+            return self.off(why)
+        return Again()

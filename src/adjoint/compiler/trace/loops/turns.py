@@ -1,0 +1,235 @@
+"""Loops of the user's that are recorded as loops.
+
+The twin says where a turn begins, and where the loop is over. The first turn is recorded as it is. Then each is
+recorded for itself: what is carried are inputs of its own, and what it gives is held against the first such turn
+(`graph/loops/agree.py`). The user's code runs in each turn, so nothing is taken for granted: where turns differ, the
+recording begins again, and that turn stays what it is. At the end the names of the user's get what one node gives.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from adjoint.compiler.trace.loops.ending import Ending
+from adjoint.compiler.trace.loops.light import FEWEST, Light
+from adjoint.compiler.trace.outside import Again
+from adjoint.graph.loops import roll
+from adjoint.graph.loops.gradient import LoopError
+from adjoint.graph.loops.loop import LOOP
+from adjoint.graph.node import Node, in_order, placeholder
+from adjoint.graph.source import users_line
+from adjoint.graph.symbol import Symbol
+from adjoint.tape.tensor import Tensor
+
+if TYPE_CHECKING:
+    from adjoint.compiler.trace.door.door import Door
+
+SPENT = 20  # recordings that may end for loops that end by a value
+INNER = 2000  # operations of a loop within another one, which is not one itself
+
+
+class Known:
+    """What is known of the loops of a function: which are recorded turn by turn, and which turns differ."""
+
+    def __init__(self) -> None:
+        self.off: dict[Any, str] = {}
+        self.breaks: dict[Any, set[int]] = {}
+        self.asking: set[Any] = set()  # the loops whose turns ask for values, and may end by one
+        self.fixed: dict[Any, str] = {}  # those whose number of turns is part of the program
+        self.promoted: dict[Any, set[str]] = {}  # their names that have Python's numbers, which change
+        self.spent = 0  # recordings that ended for one of these
+        self.visits: dict[Any, int] = {}
+        self.owners: dict[int, Any] = {}  # the loops of inputs that mean something in their turns alone
+        self.spans: list[tuple[int, int, Any]] = []  # the numbers of nodes that turns made, which have ended
+        self.ended = False  # whether no turn is recorded for itself any more
+        self.said: list[str] = []
+
+    def after(self, error: BaseException, light: Light | None) -> bool:
+        """Whether a recording begins again that ended with `error`, perhaps within the turns of a loop."""
+        if isinstance(error, LoopError):
+            self.ended = True
+            self.said.append(f"loops are recorded turn by turn: {error}")
+            return True
+        if light is None or isinstance(error, Again | KeyboardInterrupt):
+            return False
+        light.off(str(error))  # what stands for an array in a loop may be at fault
+        return True
+
+    def hold(self, x: Any) -> None:
+        """Begin again if `x` is a value of a turn that has ended: it came out in some other way than by a name."""
+        while isinstance(x, Tensor):
+            x = x.data
+        if not isinstance(x, Symbol):
+            return
+        node = x.layers[1]
+        for first, last, site in self.spans:
+            if first < node.number <= last and node.kind != "constant":
+                self.off.setdefault(site, "a value of a turn is used after it")
+                raise Again()
+
+    def refused(self, nodes: Sequence[Node]) -> bool:
+        """Whether a program of these `nodes` can not be: what belongs to one turn is used after it, or has no code."""
+        found = {self.owners[n.number]: "a value of a turn is used after it" for n in nodes if n.number in self.owners}
+        rolled = [node for node in nodes if node.op is LOOP]
+        if rolled:
+            from adjoint.native import not_native
+
+            loops = [node.settings["loop"] for node in rolled]
+            found |= {loop.site: reason for loop in loops if (reason := not_native(loop))}
+        self.off |= found
+        if not found:
+            self.said += [_described(node) for node in rolled]
+            self.said += [
+                f"{site[0]}:{site[2]}: a loop is recorded turn by turn: {why}" for site, why in self.off.items()
+            ]
+        return bool(found)
+
+
+def _described(node: Node) -> str:
+    """A loop in words."""
+    loop = node.settings["loop"]
+    body = len([n for n in in_order(loop.body.outputs) if n.args])
+    counts = {"carried": loop.carried, "read by turn": len(loop.slices), "kept of every turn": loop.stacks}
+    size = f"{loop.count * loop.abreast} turns of {-(-body // loop.abreast)} operations"
+    if loop.ends:
+        room = f" with room for {loop.count}" if loop.stacks else ""
+        size = f"turns of {body} operations, which end {loop.ends}{room},"
+    several = f", {loop.abreast} at a time" if loop.abreast > 1 else ""
+    flows = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+    return f"{size} are one loop{several}: {flows}   {users_line(node) or ''}".rstrip()
+
+
+class NoTurns:
+    """A loop of which no turn is recorded for itself."""
+
+    def __init__(self, each: Any) -> None:
+        self.each = each
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.each  # type: ignore[no-any-return]  # an iterator
+
+    def turn(self) -> bool:
+        """The names stay what they are."""
+        return False
+
+    end = turn
+
+
+class Turns:
+    """A loop that runs."""
+
+    def __init__(
+        self,
+        door: Door,
+        each: Any,
+        length: int | None,
+        site: Any,
+        names: Sequence[str],
+        targets: Sequence[str],
+        live: Sequence[str],
+        lists: Sequence[str],
+    ) -> None:
+        self.door, self.each, self.site = door, each, site
+        self.names, self.targets, self.live, self.lists = names, frozenset(targets), frozenset(live), lists
+        self.length = length
+        self.key = site
+        if self._may_end:  # each time that it runs it may begin and end in its own way
+            self.key = site, door.loops.visits.get(site, 0)
+            door.loops.visits[site] = self.key[1] + 1
+        self.at, self.values = -1, list[Any]()
+        self.light: Light | None = None
+        self.breaks = door.loops.breaks.get(self.key, frozenset())
+        self.size, self._before, self._begun = 0, 0, -1
+
+    def __iter__(self) -> Iterator[Any]:
+        while True:
+            self._begin()  # what it goes through is read within the turn
+            try:
+                item = next(self.each)
+            except StopIteration:
+                return
+            yield item
+
+    def _begin(self) -> None:
+        """Before a turn: from now on each may be recorded for itself."""
+        door, at = self.door, self.at + 1
+        if self.light is not None or self._begun == at or door.loops.ended:
+            return
+        self._begun = at
+        now = placeholder("turn").number
+        if at == 1:
+            self.size = now - self._before
+        self._before = now
+        if self._may_end and self._asks(at):
+            if at in self.breaks:
+                return
+        elif at == 0 or self.site in door.loops.off or at in self.breaks or not self._worth(at):
+            return
+        if door.light is None:
+            self.light = door.light = (Ending if self._may_end else Light)(self, at)
+        elif self.length is None or self.length * self.size > INNER:
+            raise door.light.off("a loop is in it")
+
+    def turn(self) -> bool:
+        """A turn begins. True if the names get other values."""
+        self._begin()
+        self.at += 1
+        light = self.light
+        if light is None:
+            return False
+        space = sys._getframe(1).f_locals
+        if light.template is None and self.at == light.first:
+            if type(light) is Light and not all(name in space for name in self.names):
+                raise light.off("a name has no value when a turn begins")
+        else:
+            light.close(space)
+            if self.at in self.breaks:
+                self.values, self.light = light.finish(space), None
+                return bool(self.names)
+        self.values = light.open(space)
+        return bool(self.names)
+
+    @property
+    def _may_end(self) -> bool:
+        """Whether the loop may end by a value."""
+        loops = self.door.loops
+        known = self.site in loops.fixed or self.site in loops.off
+        return self.each is None and not known and loops.spent < SPENT
+
+    def _asks(self, at: int) -> bool:
+        """Whether its turns ask for values; its first turn says so, and then the recording begins again."""
+        loops, count = self.door.loops, len(self.door.notes.guards)
+        if at == 0:
+            self._guards = count
+        elif at == 1 and self.site not in loops.asking:
+            if count == self._guards or self.door.light is not None:
+                loops.fixed[self.site] = "no value says where it ends"
+            else:
+                loops.asking.add(self.site)
+                raise Again()
+        return self.site in loops.asking
+
+    def _worth(self, at: int) -> bool:
+        after = min((turn for turn in self.breaks if turn > at), default=None)
+        ahead = after if after is not None else self.length
+        if ahead is None:
+            return at >= FEWEST
+        return ahead - at >= FEWEST and (ahead - at) * self.size > roll.LEAST
+
+    def end(self) -> bool:
+        """The loop is over. True if the names get other values."""
+        if self.light is None:
+            return False
+        if self.at < self.light.first:
+            self.light = self.door.light = None
+            return False
+        space = sys._getframe(1).f_locals
+        if isinstance(self.light, Ending):
+            self.values, self.light = self.light.ended(space), None
+            return bool(self.names)
+        self.at += 1
+        self.light.close(space)
+        self.values, self.light = self.light.finish(space), None
+        return bool(self.names)
