@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.compiler.compiled import Compiled, Options
+from adjoint.compiler.backend import Options
+from adjoint.compiler.compiled import Compiled
 from adjoint.core.trees import flatten
 
 from .attacks.seen import Seen, close

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+import inspect
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from inspect import Parameter
 from operator import setitem
 from typing import Any, NamedTuple
 
@@ -169,3 +171,23 @@ def shares_memory(given: Sequence[Any], state: State, written: Iterable[int], ov
     each = [(x, id(x) in arguments) for x in {id(x): x for x in given}.values()] + [(x, True) for x in targets]
     each += [(x, False) for x in state.read_only(written)]
     return overlap(each)
+
+
+class Call(NamedTuple):
+    """One call: its arguments, and their leaves."""
+
+    args: Any
+    kwargs: Any
+    leaves: Sequence[Any]
+    rebuild: Any
+
+
+class Parameters:
+    """A function's parameters: their names, their defaults, and whether all can be given by name."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        found = inspect.signature(function).parameters
+        self.names = dict.fromkeys(found)
+        self.defaults = {name: p.default for name, p in found.items() if p.default is not Parameter.empty}
+        by_name = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+        self.plain = all(parameter.kind in by_name for parameter in found.values())

@@ -131,6 +131,21 @@ class Runner:
         return [] if self.native is None else list(self.native.loops)
 
 
+class Options(NamedTuple):
+    """What was asked of `compile`."""
+
+    wait: bool = False
+    backend: str = "native"
+    static: frozenset[str] = frozenset()
+    fastmath: bool = False
+    memory: str = "auto"
+
+    def runner(self, graph: Graph, into: dict[int, int]) -> Runner:
+        """What runs `graph`; outputs that are named in `into` may be written over these inputs."""
+        say(2, lambda: str(graph))
+        return Runner(graph, into, self.backend, self.wait, self.fastmath, self.memory)
+
+
 def _built(graph: Graph, into: dict[int, int], fastmath: bool, memory: str) -> Any:
     """The native program of `graph`."""
     from adjoint.graph.loops.roll import roll

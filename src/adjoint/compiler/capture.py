@@ -20,9 +20,8 @@ from adjoint.core.types import Function
 from adjoint.graph.drawing import Drawing
 from adjoint.graph.graph import Graph, needed
 from adjoint.graph.node import in_order
-from adjoint.graph.record import recording
+from adjoint.graph.record import ERRORS, SILENT, recording
 from adjoint.graph.signature import Given, node_of, results
-from adjoint.graph.symbol import ERRORS, SILENT
 from adjoint.tape.observers.lines import line_of_error
 
 Run = Callable[[Door, tuple[Any, ...], dict[str, Any]], Any]

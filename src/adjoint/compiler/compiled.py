@@ -6,14 +6,14 @@ import inspect
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial, update_wrapper
-from inspect import Parameter
 from itertools import starmap
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, overload
 
 import numpy as np
 
-from adjoint.compiler.backend import Runner, say
+from adjoint.compiler.arguments import Call, Parameters
+from adjoint.compiler.backend import Options
 from adjoint.compiler.calling import MISS, Direct, written_for
 from adjoint.compiler.explaining import explained, latest_plan
 from adjoint.compiler.kinds import LEAVES, first_sight, signature_of
@@ -63,7 +63,7 @@ class Compiled(Generic[P, R]):
         self._reasons: dict[Any, str] = {}
         self._methods: dict[int, Methods] = {}  # of instances that take no attributes
         self._fixed: dict[Any, Compiled[..., Any]] = {}
-        self._signed: _Signature | None = None
+        self._signed: Parameters | None = None
         self._directs: tuple[Direct, ...] = ()
         self._by_kind: dict[Any, tuple[Direct, ...]] = {}  # all fast paths, by what arguments are at first sight
         self._numbers = WholeNumbers()
@@ -253,7 +253,7 @@ class Compiled(Generic[P, R]):
     def _named(self, args: Any, kwargs: Any) -> dict[str, Any]:
         """All arguments by name, with the defaults of those that are not given."""
         if self._signed is None:
-            self._signed = _Signature(self.function)
+            self._signed = Parameters(self.function)
         names, defaults, plain = self._signed.names, self._signed.defaults, self._signed.plain
         given: dict[str, Any] = dict(zip(names, args, strict=False)) | kwargs
         if not plain or len(given) < len(args) + len(kwargs) or not given.keys() <= names.keys():
@@ -372,41 +372,6 @@ class Compiled(Generic[P, R]):
     def _repr_html_(self) -> str:
         page: str = service("compiled page")(self)
         return page
-
-
-class _Signature:
-    """A function's parameters: their names, their defaults, and whether all can be given by name."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        found = inspect.signature(function).parameters
-        self.names = dict.fromkeys(found)
-        self.defaults = {name: p.default for name, p in found.items() if p.default is not Parameter.empty}
-        by_name = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
-        self.plain = all(parameter.kind in by_name for parameter in found.values())
-
-
-class Call(NamedTuple):
-    """One call: its arguments, and their leaves."""
-
-    args: Any
-    kwargs: Any
-    leaves: Sequence[Any]
-    rebuild: Any
-
-
-class Options(NamedTuple):
-    """What was asked of `compile`."""
-
-    wait: bool = False
-    backend: str = "native"
-    static: frozenset[str] = frozenset()
-    fastmath: bool = False
-    memory: str = "auto"
-
-    def runner(self, graph: Graph, into: dict[int, int]) -> Runner:
-        """What runs `graph`; outputs that are named in `into` may be written over these inputs."""
-        say(2, lambda: str(graph))
-        return Runner(graph, into, self.backend, self.wait, self.fastmath, self.memory)
 
 
 def _in_front(direct: Direct, others: Sequence[Direct], most: int) -> tuple[Direct, ...]:

@@ -7,7 +7,8 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from adjoint.compiler.compiled import Compiled, Options
+from adjoint.compiler.backend import Options
+from adjoint.compiler.compiled import Compiled
 from adjoint.compiler.expressions import compiled as compiled_expr
 from adjoint.core.errors import ArgumentError
 from adjoint.core.types import P, R

@@ -26,8 +26,7 @@ from adjoint.core.threads.commit import Write, commit
 from adjoint.core.trees import NAMESPACE
 from adjoint.graph.graph import SEEN, Graph, needed
 from adjoint.graph.node import Node, constant, in_order
-from adjoint.graph.record import recording
-from adjoint.graph.symbol import ERRORS, SILENT
+from adjoint.graph.record import ERRORS, SILENT, recording
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import next_order
 from adjoint.tape.observers.lines import line_of_error

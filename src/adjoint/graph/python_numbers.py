@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
+from adjoint.core.box import Box
 from adjoint.core.op import Op, Rule
-from adjoint.graph.node import Node, NumberName
+from adjoint.core.pullbacks import dtype_of
+from adjoint.graph.node import Node, NumberName, call, constant
+from adjoint.tape.observers.lines import users_place
+
+ARRAYS = (np.ndarray, np.generic)
+_MOST = np.iinfo(np.int64).max
+_ORDERS = frozenset(("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"))
 
 # Makes one of Python's numbers of NumPy's: what follows is promoted as by Python's.
 as_python = Op("as_python", lambda x: x.item() if isinstance(x, np.generic | np.ndarray) and not x.shape else x, ("x",),
@@ -27,3 +37,39 @@ def is_number(node: Node) -> bool:
     if node.args:
         return node.op in PYTHONS and not node.shape
     return type(node.value) in (NumberName, bool, int, float, complex)
+
+
+def is_symbol(x: Any) -> bool:
+    """Whether `x` is the symbol of one of Python's numbers."""
+    return isinstance(x, Box) and x.is_python and x.level < 0
+
+
+def held_inside(op: Op, args: Sequence[Any], values: Sequence[Any], nodes: list[Any]) -> None:
+    """Ask whether Python's whole numbers fit the dtype of NumPy's whole numbers beside them: others raise there.
+
+    In a comparison they do not, and are less or more than all of these: as infinities are.
+    """
+    narrow = [np.iinfo(v.dtype) for v in values if isinstance(v, ARRAYS) and v.dtype.kind in "iu"]
+    for i, arg in enumerate(args if narrow else ()):
+        value = values[i]
+        if type(value) is not int or not (type(arg) is int or is_symbol(arg)):
+            continue
+        for ends in narrow:
+            inside = arg >= int(ends.min) and (arg <= int(ends.max) if ends.max < _MOST or type(arg) is int else True)
+            if not inside:
+                int(arg)  # the program holds for this one
+                nodes[i] = constant(np.float64("inf" if value > 0 else "-inf")) if op.name in _ORDERS else nodes[i]
+
+
+def as_pythons(args: Sequence[Any], values: Sequence[Any], nodes: list[Node]) -> None:
+    """Make Python's numbers of those in `args`, if an array beside them could keep a narrower dtype."""
+    beside = [
+        dtype_of(value)
+        for arg, value in zip(args, values, strict=True)
+        if not is_symbol(arg) and type(value) not in (bool, int, float, complex)
+    ]
+    if all(dtype in (float, complex) for dtype in beside):
+        return
+    for i, arg in enumerate(args):
+        if is_symbol(arg) and not is_number(arg.node):
+            nodes[i] = call(as_python, (nodes[i],), {}, (), nodes[i].dtype, users_place)

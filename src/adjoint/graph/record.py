@@ -4,11 +4,25 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 from copy import deepcopy
+from functools import lru_cache
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from adjoint.core.op import Op
 from adjoint.core.threads.switches import Setting
 from adjoint.graph.node import Node
+from adjoint.tape.observers.lines import users_place
 from adjoint.tape.reach import Source
+
+DROPS = "it drops imaginary parts, of which NumPy warns at each call: take x.real"
+
+ERRORS = "np.errstate says that errors of numbers are raised, which a program does not do"
+
+SILENT = frozenset(("ignore", "warn", "print", "log"))
+
+# What finds so many elements: this is seen although nobody uses what they give.
+_FOUND = frozenset(("argwhere", "bincount", "flatnonzero", "intersect1d", "nonzero", "setdiff1d", "setxor1d", "unique"))
 
 
 class Guard(NamedTuple):
@@ -89,3 +103,31 @@ def recording(silent: bool = False, in_place_of_calls: bool = False) -> Setting:
     """Collect what the program asks of its values, and what it draws, in a `Record`; the arguments as in that."""
     record = Record(silent, in_place_of_calls)
     return Setting(RECORD, record, record)
+
+
+def note(op: Op, node: Node) -> None:
+    """Guard how many elements were found, and compute what may raise for other values, even if nothing uses it."""
+    if op.name in _FOUND:
+        _note_shapes(node)
+    elif "raises" in op.flags and (record := RECORD.get()) is not None:
+        record.guards.append(Guard(node, "run", None, node.place))
+
+
+def _note_shapes(node: Node) -> None:
+    """The shapes of what was found are asked for."""
+    if (record := RECORD.get()) is not None:
+        record.guards.append(Guard(node, "shape", node.shape, users_place()))
+
+
+@lru_cache(1024)
+def raising(op: Op, kind: Any) -> Op:
+    """Whether `op` raises an error of this kind."""
+
+    def raises(*xs: Any, **settings: Any) -> Any:
+        try:
+            op.forward(*xs, **settings)
+        except Exception as error:
+            return np.bool_(type(error) is kind)
+        return np.False_
+
+    return Op(f"raises_{op.name}", raises, ("*xs",), kind="constant")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 from weakref import ref
 
@@ -20,8 +19,8 @@ from adjoint.core.op import Op
 from adjoint.core.protocol import for_a_rule
 from adjoint.core.pullbacks import dtype_of, is_finite
 from adjoint.graph.node import Node, call, constant, finite_if, frozen, may_be_infinite, part
-from adjoint.graph.python_numbers import as_numpy, as_python, is_number, item
-from adjoint.graph.record import RECORD, Guard, Record
+from adjoint.graph.python_numbers import ARRAYS, as_numpy, as_pythons, held_inside, is_number, item
+from adjoint.graph.record import DROPS, ERRORS, RECORD, SILENT, Guard, Record, note, raising
 from adjoint.ops.indexing.writing import warns
 from adjoint.tape.observers.lines import users_place
 from adjoint.tape.reach import Source
@@ -82,9 +81,9 @@ class Symbol(Layered):
             values.append(value)
             nodes.append(node)
         if counts:
-            _held_inside(op, args, values, nodes)
+            held_inside(op, args, values, nodes)
         if less:
-            _as_pythons(args, values, nodes)
+            as_pythons(args, values, nodes)
         if settings and any(isinstance(x, _HOLDING) for x in settings.values()):
             settings = {name: _value_of(x) for name, x in settings.items()}
         flags = op.flags
@@ -104,13 +103,13 @@ class Symbol(Layered):
             whole = call(
                 op, given, settings, tuple(np.shape(x) for x in out), tuple(dtype_of(x) for x in out), users_place
             )
-            _note(op, whole)
+            note(op, whole)
             return tuple(Symbol.of((x, part(whole, i)), LEVEL) for i, x in enumerate(out))
-        if not isinstance(out, _ARRAYS):
+        if not isinstance(out, ARRAYS):
             out = np.asarray(out)[()]
         place = None if record is not None and record.placeless else users_place
         node = call(op, given, settings, out.shape, out.dtype, place)
-        _note(op, node)
+        note(op, node)
         if record is not None and record.in_place_of_calls and out.dtype.kind in "fc" and not is_finite(op):
             record.values[node] = ref(out) if type(out) is np.ndarray else out
         result = Symbol.of((out, node), LEVEL)
@@ -125,7 +124,7 @@ class Symbol(Layered):
             if (record := RECORD.get()) is not None and not isinstance(error, AdjointError):
                 given = tuple(constant(v) if node is None else node for v, node in zip(values, nodes, strict=True))
                 kind: Any = type(error)
-                node = call(_raising(op, kind), given, settings, (), np.dtype(bool), users_place)
+                node = call(raising(op, kind), given, settings, (), np.dtype(bool), users_place)
                 record.guards.append(Guard(node, "bool", True, node.place))
                 record.genuine(error)
             raise
@@ -296,20 +295,6 @@ def _value_of(setting: Any) -> Any:
     return setting.numpy() if isinstance(setting, Symbol) else setting
 
 
-@lru_cache(1024)
-def _raising(op: Op, kind: Any) -> Op:
-    """Whether `op` raises an error of this kind."""
-
-    def raises(*xs: Any, **settings: Any) -> Any:
-        try:
-            op.forward(*xs, **settings)
-        except Exception as error:
-            return np.bool_(type(error) is kind)
-        return np.False_
-
-    return Op(f"raises_{op.name}", raises, ("*xs",), kind="constant")
-
-
 # What `detach` is in a program: nothing, but for those who differentiate it.
 still = Op("detach", lambda x: x, ("x",), kind="constant", batch="leading", flags=frozenset({"still"}))
 
@@ -331,66 +316,10 @@ class Number(Symbol):
         return Symbol.of((np.asarray(self.value)[()], node), LEVEL)
 
 
-DROPS = "it drops imaginary parts, of which NumPy warns at each call: take x.real"
-
-ERRORS = "np.errstate says that errors of numbers are raised, which a program does not do"
-
-SILENT = frozenset(("ignore", "warn", "print", "log"))
-
 _ASKS_FOR_OTHERS = ("abc", "typing")  # modules whose functions ask in the name of their callers
 
 
-# What finds so many elements: this is seen although nobody uses what they give.
-_FOUND = frozenset(("argwhere", "bincount", "flatnonzero", "intersect1d", "nonzero", "setdiff1d", "setxor1d", "unique"))
-
-_MOST = np.iinfo(np.int64).max
-_ORDERS = frozenset(("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"))
-_HOLDING, _SEVERAL, _ARRAYS = (Box, tuple), (tuple, list), (np.ndarray, np.generic)
-
-
-def _note(op: Op, node: Node) -> None:
-    """Guard how many elements were found, and compute what may raise for other values, even if nothing uses it."""
-    if op.name in _FOUND:
-        _note_shapes(node)
-    elif "raises" in op.flags and (record := RECORD.get()) is not None:
-        record.guards.append(Guard(node, "run", None, node.place))
-
-
-def _note_shapes(node: Node) -> None:
-    """The shapes of what was found are asked for."""
-    if (record := RECORD.get()) is not None:
-        record.guards.append(Guard(node, "shape", node.shape, users_place()))
-
-
-def _held_inside(op: Op, args: Sequence[Any], values: Sequence[Any], nodes: list[Any]) -> None:
-    """Ask whether Python's whole numbers fit the dtype of NumPy's whole numbers beside them: others raise there.
-
-    In a comparison they do not, and are less or more than all of these: as infinities are.
-    """
-    narrow = [np.iinfo(v.dtype) for v in values if isinstance(v, _ARRAYS) and v.dtype.kind in "iu"]
-    for i, arg in enumerate(args if narrow else ()):
-        value = values[i]
-        if type(value) is not int or not (type(arg) is int or type(arg) is Number):
-            continue
-        for ends in narrow:
-            inside = arg >= int(ends.min) and (arg <= int(ends.max) if ends.max < _MOST or type(arg) is int else True)
-            if not inside:
-                int(arg)  # the program holds for this one
-                nodes[i] = constant(np.float64("inf" if value > 0 else "-inf")) if op.name in _ORDERS else nodes[i]
-
-
-def _as_pythons(args: Sequence[Any], values: Sequence[Any], nodes: list[Node]) -> None:
-    """Make Python's numbers of those in `args`, if an array beside them could keep a narrower dtype."""
-    beside = [
-        dtype_of(value)
-        for arg, value in zip(args, values, strict=True)
-        if not isinstance(arg, Number) and type(value) not in (bool, int, float, complex)
-    ]
-    if all(dtype in (float, complex) for dtype in beside):
-        return
-    for i, arg in enumerate(args):
-        if type(arg) is Number and not is_number(arg.node):
-            nodes[i] = call(as_python, (nodes[i],), {}, (), nodes[i].dtype, users_place)
+_HOLDING, _SEVERAL = (Box, tuple), (tuple, list)
 
 
 def _is_pythons(x: Any) -> bool:

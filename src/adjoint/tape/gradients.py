@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from adjoint.arrays.array_box import ArrayBox
 from adjoint.core.box import Box
 from adjoint.core.cotangents import as_cotangent, one_like
-from adjoint.core.errors import GradientError, ShapeError
+from adjoint.core.errors import DTypeError, GradientError, ShapeError
 from adjoint.core.pullbacks import freed
 from adjoint.core.threads.locks import COLLECTING
 from adjoint.core.types import Array
 from adjoint.tape.backward import backward, walk
-from adjoint.tape.node import Node
+from adjoint.tape.node import Node, leaf
 from adjoint.tape.observers.observing import collected
+from adjoint.tape.writes.mutations import is_elsewhere
 
 
 class Gradients(ArrayBox):
     """What a tensor is asked when its derivative is wanted."""
 
-    __slots__ = ()
+    __slots__ = ("node",)
     data: Any
     node: Node | None
 
@@ -31,6 +32,67 @@ class Gradients(ArrayBox):
 
     def _reboxed(self, node: Node, saved: tuple[Any, ...]) -> tuple[Any, ...]:
         raise NotImplementedError
+
+    def _tensor(self, value: Any) -> Any:
+        """`value`, which somebody gives as a gradient, as a tensor."""
+        raise NotImplementedError
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether a gradient flows to or through this tensor."""
+        return self.node is not None
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Start (or, for a leaf, stop) collecting a gradient here.
+
+        From the start on, the tensor has memory of its own: a copy, if an array elsewhere shows what it has now.
+        """
+        if requires_grad and self.node is None:
+            self.node = self._new_leaf()
+            if is_elsewhere(self):
+                self.data = np.array(self.data)
+        elif not requires_grad and self.node is not None:
+            if not self.is_leaf:
+                raise GradientError(
+                    "this tensor was computed from others that require a gradient, so it does too; to use "
+                    "its values as a constant, take t.detach()"
+                )
+            self.node = None
+        return self
+
+    def _new_leaf(self) -> Node:
+        if self.dtype.kind not in "fc":
+            raise DTypeError(
+                f"only real and complex tensors can require a gradient; this one has dtype {self.dtype}. "
+                f"Convert it first: t.astype(float)"
+            )
+        return leaf(self.shape, self.dtype)
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether this tensor was made by the user, not computed from tensors that require a gradient."""
+        return self.node is None or self.node.pullback is None
+
+    @property
+    def grad(self) -> Any:
+        """The gradient collected so far, a tensor of this shape and dtype; None before `backward`."""
+        return None if self.node is None else getattr(self.node, "grad", None)
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        if self.node is None:
+            raise GradientError("this tensor holds no gradient: it does not require one. t.requires_grad_()")
+        if value is not None:
+            value = self._tensor(value)
+            if value.dtype.kind not in "biufc":
+                raise DTypeError(f"a gradient is made of numbers; got an array of {value.dtype}")
+            if value.shape != self.shape:
+                raise ShapeError(f"a gradient has its tensor's shape {self.shape}; got {value.shape}")
+        self.node.grad = value
 
     def backward(self, gradient: Any = None, retain_graph: bool = True, create_graph: bool = False) -> None:
         """Add the gradient of this tensor to `grad` of every leaf that it was computed from.

@@ -14,7 +14,7 @@ from adjoint.arrays.pytorch_names import Count
 from adjoint.core.backend import is_foreign, taken
 from adjoint.core.box import Box, apply, outermost
 from adjoint.core.cotangents import Projection
-from adjoint.core.errors import DTypeError, GradientError, ShapeError
+from adjoint.core.errors import DTypeError
 from adjoint.core.foreign import ForeignArrayError, asking
 from adjoint.core.leaks.notes import EQUALITIES, compared
 from adjoint.core.memory import copy_as_it_lies, shows
@@ -30,10 +30,9 @@ from adjoint.tape.fast import eligible, fast_path, install
 from adjoint.tape.gradients import Gradients
 from adjoint.tape.leaving import Leaving
 from adjoint.tape.modes import recording_floor
-from adjoint.tape.node import Node, as_array, leaf, next_order, record
+from adjoint.tape.node import Node, as_array, next_order, record
 from adjoint.tape.observers.observing import Observable
 from adjoint.tape.writes.foreign import private
-from adjoint.tape.writes.mutations import is_elsewhere
 from adjoint.tape.writes.views import root_of, write, write_element
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ class Tensor(Gradients, Leaving, Writable, Observable, TensorMethods):
         tensor([2., 4.])
     """
 
-    __slots__ = ("__weakref__", "data", "node")
+    __slots__ = ("__weakref__", "data")
     goes_back = True
     data: Any
     node: Node | None
@@ -175,63 +174,6 @@ class Tensor(Gradients, Leaving, Writable, Observable, TensorMethods):
         kept = isinstance(answer, Box) and answer.level >= 0  # below that, it stands for a plain array
         return answer if kept else wrap(answer, None, 0)
 
-    @property
-    def requires_grad(self) -> bool:
-        """Whether a gradient flows to or through this tensor."""
-        return self.node is not None
-
-    @requires_grad.setter
-    def requires_grad(self, value: bool) -> None:
-        self.requires_grad_(value)
-
-    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Start (or, for a leaf, stop) collecting a gradient here.
-
-        From the start on, the tensor has memory of its own: a copy, if an array elsewhere shows what it has now.
-        """
-        if requires_grad and self.node is None:
-            self.node = self._new_leaf()
-            if is_elsewhere(self):
-                self.data = np.array(self.data)
-        elif not requires_grad and self.node is not None:
-            if not self.is_leaf:
-                raise GradientError(
-                    "this tensor was computed from others that require a gradient, so it does too; to use "
-                    "its values as a constant, take t.detach()"
-                )
-            self.node = None
-        return self
-
-    def _new_leaf(self) -> Node:
-        if self.dtype.kind not in "fc":
-            raise DTypeError(
-                f"only real and complex tensors can require a gradient; this one has dtype {self.dtype}. "
-                f"Convert it first: t.astype(float)"
-            )
-        return leaf(self.shape, self.dtype)
-
-    @property
-    def is_leaf(self) -> bool:
-        """Whether this tensor was made by the user, not computed from tensors that require a gradient."""
-        return self.node is None or self.node.pullback is None
-
-    @property
-    def grad(self) -> Tensor | None:
-        """The gradient collected so far, a tensor of this shape and dtype; None before `backward`."""
-        return None if self.node is None else getattr(self.node, "grad", None)
-
-    @grad.setter
-    def grad(self, value: Any) -> None:
-        if self.node is None:
-            raise GradientError("this tensor holds no gradient: it does not require one. t.requires_grad_()")
-        if value is not None:
-            value = value if isinstance(value, Tensor) else Tensor(value)
-            if value.dtype.kind not in "biufc":
-                raise DTypeError(f"a gradient is made of numbers; got an array of {value.dtype}")
-            if value.shape != self.shape:
-                raise ShapeError(f"a gradient has its tensor's shape {self.shape}; got {value.shape}")
-        self.node.grad = value
-
     def _reboxed(self, node: Node, saved: tuple[Any, ...]) -> tuple[Any, ...]:
         """What `node` saved, as tensors with their histories: so that its rule is itself recorded."""
         pullback = node.pullback
@@ -249,6 +191,9 @@ class Tensor(Gradients, Leaving, Writable, Observable, TensorMethods):
                 value = tuple(wrap(v, on_tape[i], level) if i in on_tape else v for i, v in enumerate(value))
             boxed.append(value)
         return tuple(boxed)
+
+    def _tensor(self, value: Any) -> Tensor:
+        return value if isinstance(value, Tensor) else Tensor(value)
 
     def _around(self, data: Any) -> Tensor:
         return wrap(data, None, self.level)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -135,7 +136,7 @@ def fit(
     run.settings = (clip_norm, clip_value, storage, compiled)
     run.schedule(scheduler, scheduler_every)
     run.callbacks = [c if isinstance(c, Callback) else AfterEpoch(c) for c in callbacks]
-    if run.ranks.first and (progress or (progress is None and _shows())):
+    if run.ranks.first and (progress or (progress is None and is_live(sys.stdout))):
         run.callbacks.append(Progress(epochs))
     try:
         if folder is not None:
@@ -393,9 +394,3 @@ def _watched(monitor: str | None, mode: str | None, validated: bool) -> tuple[st
         raise ArgumentError(f'fit: mode is "min" or "max"; got {mode!r}')
     name = monitor or ("validation_loss" if validated else "loss")
     return name, mode == "max" or (mode is None and name.endswith("accuracy"))
-
-
-def _shows() -> bool:
-    import sys
-
-    return is_live(sys.stdout)

@@ -8,15 +8,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from adjoint.graph.node import Node, constant
-from adjoint.native.codegen import guards, turns
+from adjoint.graph.node import Node
 from adjoint.native.codegen.jit import Function
 from adjoint.native.codegen.kernels import INLINED, write
 from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.codegen.loop_nest import Expression, Reduction, Spec, Split, contiguous
 from adjoint.native.codegen.memory import Operand
 from adjoint.native.lower import table as lowering
-from adjoint.native.plan import again, loops, systems
+from adjoint.native.plan import again, arguments, looping, systems
 from adjoint.native.plan import arena as buffers
 from adjoint.native.plan import order as axes
 from adjoint.native.plan.arena import Use
@@ -30,12 +29,6 @@ from adjoint.native.plan.steps import Copy, Plan, Step, bytes_of, slots_of
 from adjoint.native.plan.windows import sliding
 
 _PRODUCT = 0.01  # nanoseconds for a product of two numbers, about
-
-
-# About so many bytes a loop moves, or computes as long, before it is asked whether the user wants to stop.
-AT_ONCE = 1 << 26
-
-FLAG = "flag"  # stands for the word that is set if a check fails
 
 
 class Planner:
@@ -102,17 +95,17 @@ class Planner:
         self.again = again.chosen(self.scope, order, needed, self.memory == "low")
         needed -= self.again.keys()
         self.movable = axes.movable(self.scope, order)
-        first, later = self._parted(order)
+        first, later = arguments.parted(self, order)
         for group in first:
             self._step(group, needed)
-        self._check()
+        arguments.check(self)
         checked = len(self.steps)
         for group in later:
             self._step(group, needed)
         for node, copy in copies:
             self.put_in_order(self.view(node), copy)
-        direct = self._direct(checked)
-        self._commit(direct)
+        direct = arguments.direct(self, checked)
+        arguments.commit(self, direct)
         targets = [target for _, target in self.writes]
         uses = [step.use for step in self.steps]
         over = {*direct, *targets}
@@ -131,24 +124,10 @@ class Planner:
         found = [node for node in used if node not in own and node.kind != "constant"]
         return [node for node in inputs if node in used] + [node for node in found if node not in inputs]
 
-    def _parted(self, order: Sequence[Group | Node]) -> tuple[list[Group | Node], list[Group | Node]]:
-        """What the checks need, and the rest."""
-        home = homes(order)
-        stack = [home[base] for node, _ in self.checks if (base := self.view(node).base) in home]
-        needed = set(stack)
-        while stack:
-            for node in members(order[stack.pop()]):
-                for arg in node.args:
-                    i = home.get(self.scope.base(arg))
-                    if i is not None and i not in needed:
-                        needed.add(i)
-                        stack.append(i)
-        return [g for i, g in enumerate(order) if i in needed], [g for i, g in enumerate(order) if i not in needed]
-
     def _step(self, group: Group | Node, needed: set[Node]) -> None:
         if isinstance(group, Node):
             made = {"matmul": multiplying.multiply, "slide": sliding.slide, "taps": sliding.taps,
-                    "system": systems.step, "assemble": Planner._assemble, "loop": Planner._turn}  # fmt: skip
+                    "system": systems.step, "assemble": Planner._assemble, "loop": looping.loop}  # fmt: skip
             if self.kinds[group] in made:
                 made[self.kinds[group]](self, group)
         elif group.product:
@@ -156,61 +135,6 @@ class Planner:
             after(self, group.product, group, needed)
         else:
             self._compute(group, needed)
-
-    # -- Checks, and what is written into arguments ----------------------------------------------------
-
-    def _check(self) -> None:
-        """Compare what is to be checked with what it must be."""
-        for node, answer in self.checks:
-            view = self.view(node)
-            value: Any = view.base
-            if not view.whole:
-                value = self.scratch(node, node.shape)
-                self.put_in_order(view, value)
-            wanted = constant(np.atleast_1d(answer))
-            self.hold(value)
-            self.hold(wanted)
-            operands = [(value, 0), (wanted, 0), (FLAG, 0)]
-            use = Use((value,), (), {})
-            label = f"check {node.label}"
-            self.steps.append(Step(guards.write(), operands, [answer.nbytes], (), label, 0, answer.nbytes, 0, use,
-                                   by="check"))  # fmt: skip
-
-    def _direct(self, checked: int) -> dict[Any, Node]:
-        """Values that may be computed right where their targets lie: these are read for the last time by then."""
-        makers: dict[Any, list[int]] = {}
-        readers: dict[Any, int] = {}
-        for i, step in enumerate(self.steps):
-            for value in step.use.writes:
-                makers.setdefault(value, []).append(i)
-            for value in step.use.reads:
-                readers[value] = i
-        found: dict[Any, Node] = {}
-        stops = (i for i, step in enumerate(self.steps) if step.inner is not None and step.inner.unfinished is not None)
-        checked = max(checked, max(stops, default=-1) + 1)  # a loop may be interrupted
-        for value, target in self.writes:
-            made, last = makers.get(value, []), readers.get(target, -1)
-            if value in self.results or value in found or len(made) != 1 or made[0] < checked or last > made[0]:
-                continue
-            others = any(self.view(v).base is target for v, t in self.writes if t is not target)
-            if not others and (last < made[0] or target in self.steps[last].use.instead.get(value, ())):
-                found[value] = target
-        return found
-
-    def _commit(self, direct: dict[Any, Node]) -> None:
-        """Copy the other values to their targets, when everything is computed."""
-        left = [(value, target) for value, target in self.writes if direct.get(value) is not target]
-        targets = {target for _, target in self.writes}
-        ready: list[tuple[View, Node]] = []
-        for value, target in left:
-            view = self.view(value)
-            if view.base in targets:  # which may be overwritten before
-                copy = self.scratch(value, value.shape)
-                self.put_in_order(view, copy)
-                view = View(copy, value.shape, contiguous(value.shape))  # type: ignore[arg-type]  # a value all the same
-            ready.append((view, target))
-        for view, target in ready:
-            self.put_in_order(view, target)
 
     def _needed(self, order: Sequence[Group | Node]) -> set[Node]:
         """What is used outside of the kernel that computes it."""
@@ -437,23 +361,6 @@ class Planner:
             for read in spec.reads:
                 self.hold(read.buffer)
             self._write(spec, (node,), False)
-
-    # -- Loops ----------------------------------------------------------------------------------------
-
-    def _turn(self, node: Node) -> None:
-        """Two steps: the table of addresses of a loop is filled, its turns are run."""
-        parts = {part.value: part for part in self.scope.nodes if part.op is None and part.args[0] is node}
-        found = loops.planned(self, node, parts)
-        loop, inner = node.settings["loop"], found.inner
-        each = sum((step.read + step.written) * (1 + len(step.nodes) // 4) for step in inner.plan.steps)
-        few = max(1, AT_ONCE // max(each, 1))
-        few = max(1, few // 8) if loop.ends else few  # which may not end
-        numbers = [few, loop.count, 0, len(inner.plan.steps), *found.numbers]
-        begin, turn = found.uses
-        self.steps.append(Step(turns.begin(), found.begin, [-1], (), "begin a loop", 0, 0, 0, begin))
-        label = f"turns {loop.ends}" if loop.ends else f"{loop.count} turns"
-        nodes, run = (node, *parts.values()), turns.turn_to_end() if loop.ends else turns.turn()
-        self.steps.append(Step(run, found.begin[:1], numbers, nodes, label, 0, *found.moved, turn, inner))
 
     def inner(
         self, nodes: Sequence[Node], kinds: dict[Node, str], inputs: Sequence[Node], outputs: Sequence[Node],

@@ -14,7 +14,7 @@ import numpy as np
 
 from adjoint.graph.node import Node, is_repeated
 from adjoint.native.codegen.loop_nest import Split
-from adjoint.native.plan.planner import FLAG
+from adjoint.native.plan.arguments import FLAG
 from adjoint.native.plan.steps import Plan, Step, slots_of
 
 

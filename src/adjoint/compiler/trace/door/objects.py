@@ -21,7 +21,7 @@ from adjoint.compiler.trace.outside import (
     lookup,
     root_of,
 )
-from adjoint.graph.symbol import ERRORS, SILENT
+from adjoint.graph.record import ERRORS, SILENT
 from adjoint.optim.optimizer import Optimizer
 from adjoint.tape.modes import set_grad_enabled
 from adjoint.tape.tensor import Tensor
