@@ -77,7 +77,7 @@ TWO = [e for e in walk() if isinstance(e, Op) and e.kind == "elementwise" and le
 @pytest.mark.parametrize("entry", TWO, ids=lambda e: e.name)
 @pytest.mark.parametrize("number", NUMBERS)
 def test_a_number_beside_an_array_counts_as_an_array(entry, number):
-    """A rule may take a shorter way for one of Python's numbers."""
+    """A rule may take a faster path for one of Python's numbers."""
     for case in cases(entry)[:1]:
         for i, a in enumerate(case.arrays if len(case.arrays) == 2 else ()):
             for x in (a, a + 0.2j) if isinstance(number, complex) else (a,):

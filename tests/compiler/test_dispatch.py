@@ -8,7 +8,7 @@ import pytest
 import adjoint as ad
 from adjoint import nn, optim
 from adjoint.compiler import compiled as compiling
-from adjoint.compiler.kinds import first_sight
+from adjoint.compiler.signatures import first_sight
 from adjoint.compiler.whole_numbers import FEW_VALUES
 
 

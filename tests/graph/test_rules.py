@@ -11,7 +11,7 @@ import pytest
 import adjoint as ad
 from adjoint import capture
 from adjoint.core.registry import operation
-from adjoint.graph import Graph, Report, Rule, rules
+from adjoint.graph import Graph, Report, Rewrite, rules
 from adjoint.graph.formula_rules import FORMULAS
 from adjoint.graph.node import call, constant, placeholder
 from adjoint.graph.rewrite import rewritten
@@ -233,7 +233,7 @@ def test_reports_say_what_fired_where():
 
 
 def test_a_rule_of_ones_own():
-    halves = Rule.of("half", lambda x: x / 2, lambda x: x * 0.5, "the same, for powers of 2")
+    halves = Rewrite.of("half", lambda x: x / 2, lambda x: x * 0.5, "the same, for powers of 2")
     graph = capture(lambda x: np.sin(x / 2), np.ones(2))
     after = graph.rewritten([halves])
     after.verify()
@@ -242,8 +242,8 @@ def test_a_rule_of_ones_own():
 
 
 def test_rules_that_undo_each_other_are_named():
-    there = Rule.of("there", lambda x: np.sin(x), lambda x: np.cos(x))
-    back = Rule.of("back", lambda x: np.cos(x), lambda x: np.sin(x))
+    there = Rewrite.of("there", lambda x: np.sin(x), lambda x: np.cos(x))
+    back = Rewrite.of("back", lambda x: np.cos(x), lambda x: np.sin(x))
     with pytest.raises(ad.GraphError, match=r"undo each other:\n.*(there|back)"):
         capture(lambda x: np.sin(x), 1.0).rewritten([there, back])
 
@@ -294,7 +294,7 @@ def test_rewriting_is_linear_in_the_graph():
     """Counted, not timed: no rule looks at a node more than a few times."""
     x = placeholder("x", (2,), np.dtype(float))
     seen = []
-    watch = Rule("watch", None, lambda node: seen.append(node))
+    watch = Rewrite("watch", None, lambda node: seen.append(node))
     node = x
     for _ in range(20_000):
         node = call(

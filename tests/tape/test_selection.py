@@ -12,7 +12,7 @@ import adjoint.scipy.signal
 import adjoint.scipy.sparse
 from adjoint.core.op import Op, Rule
 from adjoint.core.pullbacks import NO_RULE, NotDifferentiable, selects
-from adjoint.tape.node import pull_for
+from adjoint.tape.node import pullback_for
 from adjoint.tape.zeros.selected import Selected
 from adjoint.testing import samples, walk
 
@@ -376,7 +376,7 @@ def _calls(op):
 def _taken(op, arrays, wanted, settings):
     """Where paths lead from all results to the arguments `wanted`, as the rule has it; None for everywhere."""
     out = op.forward(*arrays, **settings)
-    pullback = pull_for(op, wanted, arrays, out)
+    pullback = pullback_for(op, wanted, arrays, out)
     saved = pullback.save(arrays, out, {**settings, "needs": wanted} if op.joint else settings)
     g = Selected.of((np.ones(np.shape(out), np.asarray(out).dtype), None, True), 10**9)
     return [c.taken if isinstance(c, Selected) else None for c in pullback.run(g, saved)]

@@ -17,7 +17,7 @@ from dask.array import core as dask_core
 
 from adjoint.core.backend import Backend
 from adjoint.core.errors import NotSupportedError, ShapeError
-from adjoint.core.messages.places import is_of
+from adjoint.core.messages.frames import is_of
 from adjoint.core.registry import ANSWERS, entries
 from adjoint.core.types import Array, Function
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from adjoint.core.device import device_of, is_at, is_device, named
 from adjoint.core.errors import ArgumentError
-from adjoint.core.messages.places import place_of, users_frame, warn_at
+from adjoint.core.messages.frames import place_of, users_frame, warn_at
 from adjoint.core.registry import by_any_name, operation
 from adjoint.core.types import Array, Axis, Device, DType, Function, Index, ShapeLike
 

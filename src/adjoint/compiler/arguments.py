@@ -22,7 +22,7 @@ from adjoint.tape.tensor import Tensor, View, wrap
 from adjoint.tape.writes.mutations import noting
 
 
-class Place(NamedTuple):
+class ArrayLeaf(NamedTuple):
     """One array of the arguments: the number of a leaf, and whether it is that tensor's data, or its gradient's."""
 
     number: int
@@ -46,7 +46,7 @@ class Target(NamedTuple):
         """What writes `value`: over the array that is there, or as a gradient of its own."""
         x = leaves[self.number]
         if self.in_place:
-            array = Place(self.number, isinstance(x, Tensor), self.gradient).read(leaves)
+            array = ArrayLeaf(self.number, isinstance(x, Tensor), self.gradient).read(leaves)
             yield setitem, array, Ellipsis, np.array(value)
             yield from noting([array])
         elif self.gradient:
@@ -66,7 +66,7 @@ class Arguments:
 
     def __init__(self, leaves: Sequence[Any], varies: Sequence[bool]) -> None:
         self.leaves, self.boxed = leaves, list(leaves)
-        self.chosen: list[Place] = []
+        self.chosen: list[ArrayLeaf] = []
         self.inputs: list[Node] = []
         self._symbols: list[Symbol] = []
         firsts: dict[int, int] = {}
@@ -75,7 +75,9 @@ class Arguments:
                 self.boxed[k] = Drawing(x) if isinstance(x, np.random.Generator) else x
                 continue
             first = firsts.setdefault(id(x), k) if isinstance(x, np.ndarray | Tensor) else k  # numbers are no objects
-            symbol = self._input(Place(k, isinstance(x, Tensor)), f"x{k}", None if first == k else self.boxed[first])
+            symbol = self._input(
+                ArrayLeaf(k, isinstance(x, Tensor)), f"x{k}", None if first == k else self.boxed[first]
+            )
             if first != k:
                 self.boxed[k] = self.boxed[first]
             elif isinstance(x, Tensor):
@@ -84,11 +86,11 @@ class Arguments:
                 if type(x) not in (Tensor, View):
                     vars(object)["__class__"].__set__(shadow, type(x))  # a module's parameter stays one
                 if node is not None and is_own(x) and x.grad is not None:
-                    node.grad = wrap(self._input(Place(k, True, True), f"x{k}.grad", None), None, 0)
+                    node.grad = wrap(self._input(ArrayLeaf(k, True, True), f"x{k}.grad", None), None, 0)
             else:
                 self.boxed[k] = symbol
 
-    def _input(self, place: Place, name: str, same: Any) -> Symbol:
+    def _input(self, place: ArrayLeaf, name: str, same: Any) -> Symbol:
         data = place.read(self.leaves)
         node = placeholder(name, np.shape(data), np.asarray(data).dtype, number=not hasattr(data, "dtype"))
         symbol: Symbol = symbol_of_input(data, node) if same is None else getattr(same, "data", same)

@@ -16,8 +16,8 @@ from adjoint.compiler.arguments import Call, Parameters
 from adjoint.compiler.backend import Options
 from adjoint.compiler.calling import MISS, Direct, written_for
 from adjoint.compiler.explaining import explained, latest_plan
-from adjoint.compiler.kinds import LEAVES, first_sight, signature_of
 from adjoint.compiler.methods import Methods, methods_of
+from adjoint.compiler.signatures import LEAVES, first_sight, signature_of
 from adjoint.compiler.trace.door.door import Known
 from adjoint.compiler.tracing import Trace, record
 from adjoint.compiler.whole_numbers import WholeNumbers

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from adjoint.compiler.calling import MISS, Writer, writer_for
-from adjoint.compiler.kinds import signature_of
+from adjoint.compiler.signatures import signature_of
 from adjoint.compiler.trace.inputs import BindingCell
 from adjoint.core.codegen import defined
 from adjoint.core.threads.scheduler import Future, Task

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint.compiler.arguments import Arguments, Place, Target, shares_memory
+from adjoint.compiler.arguments import Arguments, ArrayLeaf, Target, shares_memory
 from adjoint.compiler.backend import Runner, debug_level, sources
 from adjoint.compiler.calling import Direct
 from adjoint.compiler.joint import Back, operation
@@ -61,7 +61,7 @@ class Trace:
     def __init__(
         self,
         graph: Graph,
-        leaves: Sequence[Place],
+        leaves: Sequence[ArrayLeaf],
         guards: Guards,
         state: Inputs,
         written: Sequence[int],

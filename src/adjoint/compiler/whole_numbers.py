@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from adjoint.compiler.kinds import LEAVES
+from adjoint.compiler.signatures import LEAVES
 from adjoint.compiler.trace.loops.reaches import LARGEST
 
 if TYPE_CHECKING:

@@ -168,7 +168,7 @@ def known_in(index: Index) -> Any:
     return None
 
 
-# What a rule asks of values, to go a shorter way. Nobody looks at what is elsewhere: the answer is the cautious one.
+# What a rule asks of values, to take a faster path. Nobody looks at what is elsewhere: the answer is the cautious one.
 
 
 def maybe_any(x: Array) -> bool:

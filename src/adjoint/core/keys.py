@@ -17,7 +17,7 @@ from adjoint.core.backend import is_elsewhere
 from adjoint.core.box import Box, raw, varies
 from adjoint.core.errors import BatchedValueError
 from adjoint.core.leaks.notes import found_equal, lost_in_a_container, missing
-from adjoint.core.messages.places import is_of
+from adjoint.core.messages.frames import is_of
 from adjoint.core.types import Array, Axis
 
 # What compares, or puts in: no value is taken out.

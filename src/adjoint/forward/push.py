@@ -27,7 +27,7 @@ from adjoint.core.pullbacks import NO_RULE, NotDifferentiable, dtype_of, refuse_
 from adjoint.core.types import Array, Settings
 from adjoint.tape.backward import backward
 from adjoint.tape.modes import recording_floor
-from adjoint.tape.node import leaf, pull_for
+from adjoint.tape.node import leaf, pullback_for
 from adjoint.tape.tensor import wrap
 
 Push = Callable[..., Any]
@@ -152,7 +152,7 @@ def transposed(op: Op, i: int, args: Sequence[Array], out: Array, settings: Sett
         outs = out if op.multiple else (out,)
         cotangents = [wrap(np.zeros_like(x), leaf(shape_of(x), dtype_of(x)), level) for x in outs]
         values = [x if hasattr(x, "dtype") else np.asarray(x)[()] for x in args]
-        pullback = pull_for(op, (i,), values, out)
+        pullback = pullback_for(op, (i,), values, out)
         saved = pullback.save(values, out, {**settings, "needs": (i,)} if op.joint else settings)
         try:
             pulled = pullback.run(cotangents if op.multiple else cotangents[0], saved)[0]

@@ -26,7 +26,7 @@ from adjoint.core.types import Array, Axis, Function, Settings
 from adjoint.forward.dual import Dual
 from adjoint.ops.indexing.writing import part_of
 from adjoint.tape.modes import recording_floor
-from adjoint.tape.node import pull_for
+from adjoint.tape.node import pullback_for
 
 _SCALING = frozenset({"multiply", "divide", "negative", "positive", "conjugate", "copy", "astype"})
 _ADDING = frozenset({"add", "subtract", "choose_either"})
@@ -186,7 +186,7 @@ class Pattern(Layered):
             return _total(args[0], **settings)
         if len(args) == 1:
             marks = _marks(out.size)
-            pullback = pull_for(op, (0,), values, out)
+            pullback = pullback_for(op, (0,), values, out)
             goes = pullback.run(marks.reshape(out.shape), pullback.save(values, out, settings))[0]
             found = _positions(goes.dense() if isinstance(goes, Lazy) else goes, marks)
             if found is not None:  # each element goes to one, or to none

@@ -3,4 +3,5 @@
 from adjoint.graph.graph import Graph as Graph
 from adjoint.graph.node import Node as Node
 from adjoint.graph.rewrite import Report as Report
-from adjoint.graph.rewrite import Rule as Rule
+from adjoint.graph.rewrite import Rewrite as Rewrite
+from adjoint.graph.rewrite import Rewrite as Rule  # noqa: F401  # its earlier name

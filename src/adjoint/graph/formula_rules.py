@@ -8,7 +8,7 @@ import numpy as np
 
 from adjoint.core.registry import operation
 from adjoint.graph.node import Node, constant
-from adjoint.graph.rewrite import Rule, on
+from adjoint.graph.rewrite import Rewrite, on
 from adjoint.graph.rules import EXACT, called
 
 _MULTIPLY = operation("multiply")
@@ -63,4 +63,4 @@ def _is_float(node: Node) -> bool:
 
 
 #: Every bit stays as it is.
-FORMULAS: list[Rule] = [*EXACT, *_one_number_first, *_negative_number, *_multiple]
+FORMULAS: list[Rewrite] = [*EXACT, *_one_number_first, *_negative_number, *_multiple]

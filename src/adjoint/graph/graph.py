@@ -17,7 +17,7 @@ from adjoint.graph.schedule import Schedule, ScheduledCall, numpy_step
 from adjoint.tape.observers.lines import line_of
 
 if TYPE_CHECKING:
-    from adjoint.graph.rewrite import Report, Rule
+    from adjoint.graph.rewrite import Report, Rewrite
 
 
 class Graph:
@@ -174,7 +174,7 @@ class Graph:
             name=self.name,
         )
 
-    def rewritten(self, rules: Iterable[Rule] | None = None, report: Report | None = None) -> Graph:
+    def rewritten(self, rules: Iterable[Rewrite] | None = None, report: Report | None = None) -> Graph:
         """The same program, simpler: with `rules` applied wherever they fit.
 
         Args:

@@ -1,6 +1,6 @@
 """Rewrites: named rules, each a pattern and a result, and the driver that applies them until none fits.
 
-    Rule.of("minus minus", lambda x: -(-x), lambda x: x)
+    Rewrite.of("minus minus", lambda x: -(-x), lambda x: x)
 
 The two functions are NumPy code on stand-ins: what they do with these is the pattern, and the result. A rule whose
 result depends on settings is a function of the node, which gives the new node or None.
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rule:
+class Rewrite:
     """One rewrite.
 
     Attributes:
@@ -57,7 +57,7 @@ class Rule:
     wants: Callable[[Sequence[Head]], bool] | None = None
 
     @classmethod
-    def of(cls, name: str, pattern: Function, result: Function, why: str = "", kinds: str = "fciub") -> Rule:
+    def of(cls, name: str, pattern: Function, result: Function, why: str = "", kinds: str = "fciub") -> Rewrite:
         """The rule that replaces what looks like `pattern` by `result`, two functions of the same parameters.
 
         It fits where the arrays that they take have the dtype of what they give, of one of the `kinds`: a narrower
@@ -98,14 +98,14 @@ def on(
     why: str = "",
     examples: Iterable[Function] = (),
     wants: Callable[[Sequence[Head]], bool] | None = None,
-) -> Callable[[Callable[[Node], Node | None]], list[Rule]]:
-    """Decorate a function that replaces a call of the operations called `names`; for `wants`, see `Rule`."""
+) -> Callable[[Callable[[Node], Node | None]], list[Rewrite]]:
+    """Decorate a function that replaces a call of the operations called `names`; for `wants`, see `Rewrite`."""
 
-    def decorate(function: Callable[[Node], Node | None]) -> list[Rule]:
+    def decorate(function: Callable[[Node], Node | None]) -> list[Rewrite]:
         title = function.__name__.strip("_").replace("_", " ")
         reason = why or inspect.getdoc(function) or ""
         return [
-            Rule(title, op_named(name) if name else None, function, reason, tuple(examples), wants)
+            Rewrite(title, op_named(name) if name else None, function, reason, tuple(examples), wants)
             for name in names or ("",)
         ]
 
@@ -244,11 +244,11 @@ class Report(list[Fired]):
 class Rules:
     """Rules, looked up by what a node is at first sight: its operation, and the heads of its arguments."""
 
-    def __init__(self, rules: Iterable[Rule]) -> None:
+    def __init__(self, rules: Iterable[Rewrite]) -> None:
         self._rules = list(rules)
-        self._chosen: dict[Any, list[Rule]] = {}
+        self._chosen: dict[Any, list[Rewrite]] = {}
 
-    def fitting(self, op: Op, heads: Sequence[Head]) -> list[Rule]:
+    def fitting(self, op: Op, heads: Sequence[Head]) -> list[Rewrite]:
         """Those that may fit: the rules of the operation before those of all operations."""
         key = (op, *heads)
         found = self._chosen.get(key)
@@ -261,7 +261,7 @@ class Rules:
         return found
 
 
-def rewritten(graph: Graph, rules: Iterable[Rule], report: Report | None = None) -> Graph:
+def rewritten(graph: Graph, rules: Iterable[Rewrite], report: Report | None = None) -> Graph:
     """`graph` with `rules` applied wherever they fit, until none does.
 
     Raises:

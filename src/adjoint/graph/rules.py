@@ -14,7 +14,7 @@ from adjoint.core.registry import operation
 from adjoint.core.types import Axis
 from adjoint.graph.node import Node, constant
 from adjoint.graph.python_numbers import is_number
-from adjoint.graph.rewrite import Rule, made_call, on
+from adjoint.graph.rewrite import Rewrite, made_call, on
 
 FOLDED = 65_536  # a constant of more elements is computed when it is needed
 
@@ -247,9 +247,9 @@ def _whole_arrays(node: Node) -> Node | None:
     return node.args[0] if everything and node.args[0].shape == node.shape else None
 
 
-def _rules() -> list[Rule]:
+def _rules() -> list[Rewrite]:
     """Where complex numbers are left out, their products and quotients have other zeros, or nan beside infinities."""
-    of, real = Rule.of, "fiub"
+    of, real = Rewrite.of, "fiub"
     return [
         of("times one", lambda x: x * 1, lambda x: x, kinds=real),
         of("by one", lambda x: x / 1, lambda x: x, kinds=real),
@@ -275,8 +275,8 @@ def _rules() -> list[Rule]:
     ]
 
 
-def _unsafe_rules() -> list[Rule]:
-    of = Rule.of
+def _unsafe_rules() -> list[Rewrite]:
+    of = Rewrite.of
     return [
         of("plus zero", lambda x: x + 0, lambda x: x, "-0.0 + 0 is 0.0"),
         of("zero less", lambda x: 0 - x, lambda x: -x, "0 - 0.0 is 0.0, not -0.0"),
@@ -350,7 +350,7 @@ def _commutative_order(node: Node) -> Node | None:
 
 
 #: Every bit stays as it is.
-EXACT: list[Rule] = [
+EXACT: list[Rewrite] = [
     *_constants,
     *_transposes,
     *_other_transposes,
@@ -369,10 +369,10 @@ EXACT: list[Rule] = [
     *_rules(),
 ]
 #: More accurate than what they replace.
-STABLE: list[Rule] = _logarithm_of_softmax
+STABLE: list[Rewrite] = _logarithm_of_softmax
 #: On by default.
-SAFE: list[Rule] = EXACT + STABLE
+SAFE: list[Rewrite] = EXACT + STABLE
 #: Equal for real numbers, not for floating-point ones: each says what changes.
-UNSAFE: list[Rule] = _unsafe_rules() + _constants_together + _times_zero
+UNSAFE: list[Rewrite] = _unsafe_rules() + _constants_together + _times_zero
 #: One order for the two arguments of a sum or product, so that x + y and y + x are one node.
-COMMUTATIVE: list[Rule] = _commutative_order
+COMMUTATIVE: list[Rewrite] = _commutative_order

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from adjoint.core.messages.places import place_of, users_frame, warn_at
+from adjoint.core.messages.frames import place_of, users_frame, warn_at
 from adjoint.core.types import Array
 from adjoint.tape.tensor import Tensor
 

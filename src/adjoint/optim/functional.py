@@ -22,14 +22,14 @@ from adjoint.core.types import Array
 State = Any
 
 
-class Rule(NamedTuple):
+class PureOptimizer(NamedTuple):
     """An optimiser: ``init(params)`` gives the first state, ``update(params, grads, state)`` new params and state."""
 
     init: Callable[[Any], State]
     update: Callable[[Any, Any, State], tuple[Any, State]]
 
 
-def sgd(lr: Any, momentum: Any = 0.0, weight_decay: Any = 0.0, nesterov: bool = False) -> Rule:
+def sgd(lr: Any, momentum: Any = 0.0, weight_decay: Any = 0.0, nesterov: bool = False) -> PureOptimizer:
     """Gradient descent; the formula and the settings are those of `optim.SGD`.
 
     Example:
@@ -59,12 +59,12 @@ def sgd(lr: Any, momentum: Any = 0.0, weight_decay: Any = 0.0, nesterov: bool = 
             velocities.append(v)
         return rebuild(found), velocities
 
-    return Rule(init, update)
+    return PureOptimizer(init, update)
 
 
 def adam(
     lr: Any, betas: tuple[Any, Any] = (0.9, 0.999), eps: Any = 1e-8, weight_decay: Any = 0.0, decoupled: bool = False
-) -> Rule:
+) -> PureOptimizer:
     """Adam; the formula and the settings are those of `optim.Adam`, or with `decoupled` of `optim.AdamW`.
 
     Example:
@@ -98,10 +98,10 @@ def adam(
             squares.append(v)
         return rebuild(found), (t, means, squares)
 
-    return Rule(init, update)
+    return PureOptimizer(init, update)
 
 
-def lbfgs(lr: Any = 1.0, history: int = 10) -> Rule:
+def lbfgs(lr: Any = 1.0, history: int = 10) -> PureOptimizer:
     """L-BFGS with steps of a given length (Nocedal and Wright, Numerical Optimization, 2006, algorithm 7.4).
 
     The first step is shortened to at most `lr`, as the curvature is not known yet. A change of the gradient that does
@@ -154,7 +154,7 @@ def lbfgs(lr: Any = 1.0, history: int = 10) -> Rule:
         found = [p - rate * d for p, rate, d in zip(leaves, _each(lr, leaves), direction, strict=True)]
         return rebuild(found), ((leaves, gradient), pairs)
 
-    return Rule(init, update)
+    return PureOptimizer(init, update)
 
 
 def _root(x: Array) -> Any:

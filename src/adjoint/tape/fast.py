@@ -19,7 +19,7 @@ from adjoint.core.op import Op
 from adjoint.core.pullbacks import NotDifferentiable, Pullback, build, dtype_of, shape_of, where
 from adjoint.core.registry import operation
 from adjoint.tape.modes import NEVER, recording_floor
-from adjoint.tape.node import Node, as_array, next_order, pull_for
+from adjoint.tape.node import Node, as_array, next_order, pullback_for
 from adjoint.tape.writes.foreign import private, watch
 
 Way = Callable[..., Any]
@@ -103,14 +103,14 @@ def _recorded(op: Op, wanted: tuple[int, ...], values: str) -> Iterator[str]:
     """The node of a call where the inputs numbered `wanted` are on the tape."""
     yield from ("node = t.node = Node()", "node.order = next_order()")
     yield f"node.parents = ({''.join(f'{_NODES[i]}, ' for i in wanted)})"
-    fits, chosen = _fits(op, wanted), f"pull_for(op, {wanted}, {values}, out)"
+    fits, chosen = _fits(op, wanted), f"pullback_for(op, {wanted}, {values}, out)"
     constants = [i for i, name in enumerate(op.inputs) if i not in wanted and _is_saved(op, name, wanted)]
     for i in constants:  # an array of the user's, which may be written
         yield f"given_{_DATA[i]} = {_DATA[i]}"
         yield f"if type({_DATA[i]}) is ndarray:"
         yield f"    {_DATA[i]} = private({_DATA[i]})"
     if _is_ufunc(op) and not _refuses(op):
-        yield from (f"if {fits}:", f"    node.pullback = pull_{_marks(wanted)}")
+        yield from (f"if {fits}:", f"    node.pullback = pullback_{_marks(wanted)}")
         yield f"    node.saved = ({''.join(f'{_local(op, name)}, ' for name in build(op, wanted, False, False).names)})"
         yield from (
             "else:",
@@ -221,7 +221,7 @@ def fast_path(
         "settings": op.settings,
         "forward": op.forward,
         "fitting": _Fitting(op),
-        "pull_for": pull_for,
+        "pullback_for": pullback_for,
         "otherwise": otherwise,
         "view": view,
         "private": private,
@@ -242,7 +242,7 @@ def fast_path(
         "__name__": __name__,
     }
     if _is_ufunc(op) and not _refuses(op):
-        scope |= {f"pull_{_marks(wanted)}": build(op, wanted, False, False) for wanted in _choices(op)}
+        scope |= {f"pullback_{_marks(wanted)}": build(op, wanted, False, False) for wanted in _choices(op)}
     short: Way = defined(source_of(op, symbol, method, slower), f"fast path of {op.name}", scope, "short")
     short.__name__ = short.__qualname__ = op.name
     return short

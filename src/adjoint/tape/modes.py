@@ -88,7 +88,7 @@ class Observing(Switch, ContextDecorator):
         return Observing(**self.observers())
 
 
-class Recording(Switch):
+class GradMode(Switch):
     """Moves the floor; observers stay."""
 
     def __init__(self, floor: int) -> None:
@@ -99,7 +99,7 @@ class Recording(Switch):
         return Observed.of(self.floor, recording_floor.observers())
 
 
-class set_grad_enabled(Recording):  # noqa: N801 - PyTorch's name, and used like a function
+class set_grad_enabled(GradMode):  # noqa: N801 - PyTorch's name, and used like a function
     """Switch recording on or off; a context manager and a decorator, nested at will and exception-safe.
 
     Example:

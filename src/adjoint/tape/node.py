@@ -128,7 +128,7 @@ def written(
     """The node of the call that took `values` to `out`, and `parents` those of the inputs numbered `wanted`."""
     if op.joint:
         settings = {**settings, "needs": wanted}
-    pullback = pull_for(op, wanted, values, out)
+    pullback = pullback_for(op, wanted, values, out)
     is_observed = mode > NEVER
     node = ObservedNode() if is_observed else Node()
     node.order, node.pullback, node.parents = next_order(), pullback, parents
@@ -165,7 +165,7 @@ def observe(node: Node, values: Sequence[Any], wanted: tuple[int, ...], out: Arr
         observer(node, values, wanted, out)
 
 
-def pull_for(op: Op, wanted: tuple[int, ...], values: Sequence[Any], out: Array) -> Pullback:
+def pullback_for(op: Op, wanted: tuple[int, ...], values: Sequence[Any], out: Array) -> Pullback:
     """The pullback of the call that took `values` to `out`, for the inputs numbered `wanted`.
 
     Its cotangents are fitted to their inputs where shapes or dtypes differ from the result's, and its partial

@@ -161,7 +161,7 @@ def operations(name: str) -> tuple[Op, Op]:
     def pullback(g: Array, residuals: Any, call: _Call, needs: Any) -> list[Any]:
         return call.rule.backward(call.residual(residuals), g, needs)
 
-    def pull_again(g: Array, xs: Array, residuals: Any, call: _Call, needs: Any) -> list[Any]:
+    def pullback_again(g: Array, xs: Array, residuals: Any, call: _Call, needs: Any) -> list[Any]:
         if any(isinstance(x, Tensor) and x.level == call.level for x in xs):  # they have come with their histories
             call.residual(residuals)
             return call.rule.backward(call.rule.residual(xs), g, needs)
@@ -170,7 +170,7 @@ def operations(name: str) -> tuple[Op, Op]:
     empty: dict[str, Any] = {"residuals": (), "call": None}
     own, zero = (
         Op(name, rule, ("*xs",), (rule_of(rule),), settings=empty, joint=True, multiple=True)
-        for rule in (pullback, pull_again)
+        for rule in (pullback, pullback_again)
     )
     return own, zero
 

@@ -135,7 +135,7 @@ def _plain(g: Array) -> Any:
     return g[()] if isinstance(model := lies(g), np.ndarray) and model.ndim == 0 else g
 
 
-def _pull(
+def _cotangents_of(
     outputs: list[Any], cotangents: list[Any], inputs: Iterable[_Inputs], level: int, retain: bool
 ) -> tuple[Any, ...]:
     """The cotangents of `inputs` for those of `outputs`."""
@@ -203,7 +203,7 @@ def vjp(f: Function, *args: Any, has_aux: bool = False) -> Any:
             if c.shape != shape_of(out):
                 raise ShapeError(f"pullback: the value has shape {np.shape(out)}; the cotangent {c.shape}")
             cotangents.append(c)
-        return _pull(leaves, cotangents, made, level, retain=True)
+        return _cotangents_of(leaves, cotangents, made, level, retain=True)
 
     value = rebuild_value([_plain(_copied(x)) for x in below])
     return (value, pullback, aux) if has_aux else (value, pullback)
@@ -278,7 +278,7 @@ def value_and_grad(f: Callable[P, R], argnums: Argnums = 0, has_aux: bool = Fals
         if isinstance(value, Box) and value.level != level and is_over(value):
             kept(value)
         seed = _scalar(value)
-        gradients = _pull([value], [seed], made, level, retain=False)
+        gradients = _cotangents_of([value], [seed], made, level, retain=False)
         value = _plain(
             _copied(value.data) if type(value) is Tensor and value.level == level else _rebuilt(value, level)
         )

@@ -17,9 +17,9 @@ from adjoint.core.box import Box
 from adjoint.core.types import Index
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.fresh import fresh
-from adjoint.twin.kinds import is_of, is_one_of, kind
 from adjoint.twin.names import PREFIX
 from adjoint.twin.operators import operator_hooks
+from adjoint.twin.patterns import is_of, is_one_of, kind
 from adjoint.twin.standins import (
     array_method,
     box_attribute,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from adjoint.core.box import TRACKED, Box
-from adjoint.core.messages.places import is_of
+from adjoint.core.messages.frames import is_of
 from adjoint.core.types import Array, Function, Index
 
 if TYPE_CHECKING:

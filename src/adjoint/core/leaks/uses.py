@@ -24,7 +24,7 @@ from adjoint.core.leaks.syntax import (
     outermost,
     parents_in,
 )
-from adjoint.core.messages.places import is_of
+from adjoint.core.messages.frames import is_of
 
 
 class Fate(NamedTuple):

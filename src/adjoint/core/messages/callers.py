@@ -10,7 +10,7 @@ from types import FrameType, FunctionType
 from typing import Any, NamedTuple
 
 from adjoint.core.late import service
-from adjoint.core.messages.places import is_of, short_name
+from adjoint.core.messages.frames import is_of, short_name
 from adjoint.core.types import Function
 
 _LIBRARIES = ("numpy", "scipy")

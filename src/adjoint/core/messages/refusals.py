@@ -12,7 +12,7 @@ import numpy as np
 
 from adjoint.core.box import Box, raw
 from adjoint.core.errors import ArgumentError, DTypeError
-from adjoint.core.messages.places import is_of
+from adjoint.core.messages.frames import is_of
 from adjoint.core.trees import flatten
 from adjoint.core.types import Array, DType, Function, Settings
 

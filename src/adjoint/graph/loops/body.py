@@ -9,7 +9,7 @@ import numpy as np
 
 from adjoint.core.types import Index
 from adjoint.graph.graph import Graph
-from adjoint.graph.loops.loop import Loop, Place, Window
+from adjoint.graph.loops.loop import BufferWindow, Loop, Window
 from adjoint.graph.loops.turns import Carried, Fixed, Kept, Listed, Local, Source, Turns, filled
 from adjoint.graph.node import Node, call, constant, placeholder
 from adjoint.graph.python_numbers import as_python, is_number
@@ -299,7 +299,7 @@ class Body:
     def _finish(self, stacked: list[int], last: list[int]) -> None:
         chains = list(self._carried)
         nexts = [self._plain(j) if len(first) == 1 else self._carried[j, first[1:]] for j, first in chains]
-        places, rows, shown = list[Place](), list[Node](), list[Node]()
+        places, rows, shown = list[BufferWindow](), list[Node](), list[Node]()
         buffers = list(self._buffers.items())
         for k, (j, buffer) in enumerate(buffers):
             version = self._made[j]
@@ -308,7 +308,7 @@ class Body:
             if buffer.adds and buffer.overwrites:
                 raise RollingError("it overwrites and adds to one array by turn")
             for window, node in buffer.windows.items():
-                places.append(Place(k, window, window in version.held))
+                places.append(BufferWindow(k, window, window in version.held))
                 shown.append(node)
                 rows += [version.held[window]] if window in version.held else []
         finals = [j for j in last if j not in stacked and j not in self._growing and not any(c[0] == j for c in chains)]

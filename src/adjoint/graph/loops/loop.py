@@ -46,7 +46,7 @@ class Window(NamedTuple):
         return np.flatnonzero((ahead < (self.width or 1)) & (-ahead < (other.width or 1)))
 
 
-class Place(NamedTuple):
+class BufferWindow(NamedTuple):
     """A window of a buffer, by its number, and whether the body writes there."""
 
     buffer: int
@@ -81,8 +81,8 @@ class Loop:
     )
 
     def __init__(
-        self, body: Graph, count: int, carried: int, slices: Sequence[Window], buffers: int, places: Sequence[Place],
-        stacks: int, backwards: int = 0,
+        self, body: Graph, count: int, carried: int, slices: Sequence[Window], buffers: int,
+        places: Sequence[BufferWindow], stacks: int, backwards: int = 0,
     ) -> None:  # fmt: skip
         self.body, self.count, self.carried = body, count, carried
         self.slices, self.buffers, self.places, self.stacks = tuple(slices), buffers, tuple(places), stacks
@@ -105,7 +105,7 @@ class Loop:
         return min(self.count, int(xs[-1])) if self.ends == "when told" else self.count
 
     @property
-    def written(self) -> list[Place]:
+    def written(self) -> list[BufferWindow]:
         """The windows that the body writes."""
         return [place for place in self.places if place.written]
 

@@ -13,7 +13,7 @@ from adjoint.native.codegen.loop_nest import contiguous
 from adjoint.native.plan.arena import Use
 from adjoint.native.plan.fusion import Group, homes, members
 from adjoint.native.plan.layout.views import View
-from adjoint.native.plan.steps import Step
+from adjoint.native.plan.steps import PlanStep
 
 if TYPE_CHECKING:
     from adjoint.native.plan.planner import Planner
@@ -50,7 +50,7 @@ def check(planner: Planner) -> None:
         operands = [(value, 0), (wanted, 0), (FLAG, 0)]
         use = Use((value,), (), {})
         label = f"check {node.label}"
-        planner.steps.append(Step(guards.write(), operands, [answer.nbytes], (), label, 0, answer.nbytes, 0, use,
+        planner.steps.append(PlanStep(guards.write(), operands, [answer.nbytes], (), label, 0, answer.nbytes, 0, use,
                                by="check"))  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from adjoint.graph.node import Node
 from adjoint.native.codegen import turns
 from adjoint.native.plan.loops import planned
-from adjoint.native.plan.steps import Step
+from adjoint.native.plan.steps import PlanStep
 
 if TYPE_CHECKING:
     from adjoint.native.plan.planner import Planner
@@ -26,7 +26,7 @@ def loop(planner: Planner, node: Node) -> None:
     few = max(1, few // 8) if loop.ends else few  # which may not end
     numbers = [few, loop.count, 0, len(inner.plan.steps), *found.numbers]
     begin, turn = found.uses
-    planner.steps.append(Step(turns.begin(), found.begin, [-1], (), "begin a loop", 0, 0, 0, begin))
+    planner.steps.append(PlanStep(turns.begin(), found.begin, [-1], (), "begin a loop", 0, 0, 0, begin))
     label = f"turns {loop.ends}" if loop.ends else f"{loop.count} turns"
     nodes, run = (node, *parts.values()), turns.turn_to_end() if loop.ends else turns.turn()
-    planner.steps.append(Step(run, found.begin[:1], numbers, nodes, label, 0, *found.moved, turn, inner))
+    planner.steps.append(PlanStep(run, found.begin[:1], numbers, nodes, label, 0, *found.moved, turn, inner))

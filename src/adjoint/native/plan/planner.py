@@ -25,7 +25,7 @@ from adjoint.native.plan.layout import assembly
 from adjoint.native.plan.layout.assembly import is_number, number_as
 from adjoint.native.plan.layout.views import View, plain, through
 from adjoint.native.plan.products import multiplying
-from adjoint.native.plan.steps import Copy, Plan, Step, bytes_of, slots_of
+from adjoint.native.plan.steps import Copy, Plan, PlanStep, bytes_of, slots_of
 from adjoint.native.plan.windows import sliding
 
 _PRODUCT = 0.01  # nanoseconds for a product of two numbers, about
@@ -74,7 +74,7 @@ class Planner:
         self.results: dict[Any, int] = {}
         self.constants: list[Node] = []
         self.known: dict[Hashable, Function] = {}
-        self.steps: list[Step] = []
+        self.steps: list[PlanStep] = []
         self.copied: dict[Hashable, Copy] = {}  # what sides of products have been copied to
 
     def view(self, node: Node) -> View:
@@ -279,7 +279,7 @@ class Planner:
         if by == "product" and units > 1:
             split = Split(units, 1, (0,), (), _PRODUCT * math.prod(sizes))
         self.steps.append(
-            Step(function, operands, numbers, nodes, label, 0, read, written, use, None, by, sizes, split)
+            PlanStep(function, operands, numbers, nodes, label, 0, read, written, use, None, by, sizes, split)
         )
 
     def express(self, node: Node, reads: int, expressions: list[Expression], places: dict[Any, int]) -> None:
@@ -337,9 +337,10 @@ class Planner:
         read = tuple(dict.fromkeys(b for b in buffers_of[:count] if b not in own))
         use = Use(read, tuple(buffers_of[count:]), instead, together)
         label = " ".join(dict.fromkeys(n.label for n in nodes))
-        self.steps.append(Step(written.function, written.places, written.numbers, nodes, f"{label} over {spec.domain}",
-                               written.loops, sum(sizes[:count]), sum(sizes[count:]), use,
-                               split=written.split))  # fmt: skip
+        self.steps.append(
+            PlanStep(written.function, written.places, written.numbers, nodes, f"{label} over {spec.domain}",
+                     written.loops, sum(sizes[:count]), sum(sizes[count:]), use, split=written.split)
+        )  # fmt: skip
 
     def put_in_order(self, view: View, target: Any) -> None:
         """Put the elements of a view in order."""

@@ -15,7 +15,7 @@ import numpy as np
 from adjoint.graph.node import Node, is_repeated
 from adjoint.native.codegen.loop_nest import Split
 from adjoint.native.plan.arguments import FLAG
-from adjoint.native.plan.steps import Plan, Step, slots_of
+from adjoint.native.plan.steps import Plan, PlanStep, slots_of
 
 
 class ArrayKind(NamedTuple):
@@ -101,7 +101,7 @@ def _tasks(plan: Plan, slots: Mapping[Any, int], arena: int) -> tuple[Task, ...]
     return tuple(tasks)
 
 
-def work_of(step: Step) -> int:
+def work_of(step: PlanStep) -> int:
     """About as many bytes as could be moved while a step is run."""
     moved = step.read + step.written
     return max(moved, prod(step.sizes) // 8) if step.sizes else moved

@@ -13,7 +13,7 @@ from adjoint.native.plan.arena import Arena, Use
 from adjoint.native.plan.loops import Inner
 
 
-class Step(NamedTuple):
+class PlanStep(NamedTuple):
     """One native call: its code, the values that it reads and writes with their offsets, and numbers.
 
     `nodes` are what it computes, in so many nested `loops`; `label` says it in words. `read` and `written` count bytes;
@@ -50,7 +50,7 @@ class Plan(NamedTuple):
         again: values that are not kept, but computed by each step that reads them.
     """
 
-    steps: list[Step]
+    steps: list[PlanStep]
     constants: list[Node]
     arena: Arena
     targets: list[Node]

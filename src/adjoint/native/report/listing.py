@@ -15,7 +15,7 @@ from adjoint.native.call.driver import NumpyStep
 from adjoint.native.plan.decompose import REDUCED
 from adjoint.native.plan.layout.assembly import ASSEMBLED, RUNNING
 from adjoint.native.plan.loops import Scratch
-from adjoint.native.plan.steps import Copy, Plan, Step, bytes_of
+from adjoint.native.plan.steps import Copy, Plan, PlanStep, bytes_of
 from adjoint.native.report.formulas import Formulas
 from adjoint.tape.observers.lines import line_of
 from adjoint.tape.observers.tables import amount, table
@@ -175,7 +175,7 @@ class Listing:
                     self.values.append(row.writes[-1])
         self._base += plan.arena.size
 
-    def _more(self, step: Step) -> bool:
+    def _more(self, step: PlanStep) -> bool:
         """Count a further part of a product, or of panels for it, to the row that has the first one."""
         known = [self._alive.get(value) for value in step.use.writes]
         if not (step.by == "product" or step.label == "panels") or not known or known[0] is None:
@@ -187,7 +187,7 @@ class Listing:
                 self._alive[value].last = len(self.rows)
         return True
 
-    def _written(self, value: Any, step: Step, plan: Plan, outputs: Sequence[Node]) -> Written:
+    def _written(self, value: Any, step: PlanStep, plan: Plan, outputs: Sequence[Node]) -> Written:
         """A value that is written for the first time, by the step that comes last so far."""
         number, node = len(self.rows), _node_of(value)
         home, known, before = self._home(value, plan, outputs)
@@ -222,7 +222,7 @@ class Listing:
     def _wanted(self, value: Any) -> str:
         return self._results.get(value) or f"v{len(self.values) + 1}"
 
-    def _formula(self, value: Any, step: Step) -> str:
+    def _formula(self, value: Any, step: PlanStep) -> str:
         if isinstance(value, Copy):
             if _is(value.of, ("matmul", "gather")) and value.of not in self._names:
                 return f"{self._read(step)} in rows"  # for this operation, which comes next
@@ -233,12 +233,12 @@ class Listing:
             return self._read(step)
         return self._formulas.of(value, whole=True)
 
-    def _check(self, step: Step) -> str:
+    def _check(self, step: PlanStep) -> str:
         (value, _), (wanted, _), _ = step.operands
         name = self._names.get(value) or self._formulas.of(value)
         return f"stop unless {name} is {np.asarray(wanted.value).reshape(_node_of(value).shape).tolist()}"
 
-    def _read(self, step: Step) -> str:
+    def _read(self, step: PlanStep) -> str:
         return ", ".join(self._names.get(value) or self._formulas.of(value) for value in step.use.reads)  # type: ignore[arg-type]  # a node
 
     def _by_numpy(self, step: NumpyStep) -> None:
@@ -332,7 +332,7 @@ class Listing:
                 )  # fmt: skip
 
 
-def _what(value: Any, step: Step) -> What:
+def _what(value: Any, step: PlanStep) -> What:
     """How a step makes a value."""
     if step.by in ("product", "BLAS"):
         return "product"
@@ -360,7 +360,7 @@ def _node_of(value: Any) -> Node:
     return node
 
 
-def _domain(step: Step, by: By) -> tuple[int, ...]:
+def _domain(step: PlanStep, by: By) -> tuple[int, ...]:
     """The lengths of a kernel's loops; for a product, rows, columns and what is summed over."""
     if by in ("product", "BLAS"):
         return step.sizes

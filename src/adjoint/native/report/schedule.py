@@ -13,7 +13,7 @@ from adjoint.native.call import array_entry as entry
 from adjoint.native.call import pool
 from adjoint.native.call.driver import NativeStep
 from adjoint.native.call.segment import Segment
-from adjoint.native.plan.steps import Step
+from adjoint.native.plan.steps import PlanStep
 
 if TYPE_CHECKING:
     from adjoint.native.program import Program
@@ -61,10 +61,10 @@ def measured(program: Program | Stored) -> Schedule:
     """
     program = program.made
     segments = [step.segment for step in program.driver.steps if isinstance(step, NativeStep)]
-    best: tuple[int, list[tuple[int, Step, int, int, int]]] | None = None
+    best: tuple[int, list[tuple[int, PlanStep, int, int, int]]] | None = None
     ready = [_Run(segment, plan.steps) for segment, plan in zip(segments, program.plans, strict=True)]
     for _ in range(RUNS + 1):  # the first one warms up
-        found: list[tuple[int, Step, int, int, int]] = []
+        found: list[tuple[int, PlanStep, int, int, int]] = []
         begun = perf_counter_ns()
         for run in ready:
             found += run.timed()
@@ -80,7 +80,7 @@ def measured(program: Program | Stored) -> Schedule:
 class _Run:
     """A segment with memory of its own, to be run step by step."""
 
-    def __init__(self, segment: Segment, steps: list[Step]) -> None:
+    def __init__(self, segment: Segment, steps: list[PlanStep]) -> None:
         self.instance = segment.instance()
         self.program: Any = entry.PROGRAM.at(self.instance.words.ctypes.data)
         self.arrays = [_made_up(node) for node in (*segment.recipe.inputs, *segment.recipe.outputs)]
@@ -90,9 +90,9 @@ class _Run:
         self.calls = [(_Call(call.kernel), call.numbers) for call in calls if call.kernel]
         self.steps = list(_repeated(steps))
 
-    def timed(self) -> list[tuple[int, Step, int, int, int]]:
+    def timed(self) -> list[tuple[int, PlanStep, int, int, int]]:
         """The tasks of one run: number, step, worker, beginning and end."""
-        spans, tasks = [], list[tuple[int, Step, int, int, int]]()
+        spans, tasks = [], list[tuple[int, PlanStep, int, int, int]]()
         with pool.logged(len(self.calls) * pool.PARTS) as parts:
             for call, numbers in self.calls:
                 begun = perf_counter_ns()
@@ -104,7 +104,7 @@ class _Run:
         return tasks
 
 
-def _repeated(steps: list[Step]) -> Iterator[Step]:
+def _repeated(steps: list[PlanStep]) -> Iterator[PlanStep]:
     for step in steps:
         for _ in range(1 if step.inner is None else -(-step.numbers[1] // step.numbers[0])):
             yield step

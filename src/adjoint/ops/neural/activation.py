@@ -174,7 +174,7 @@ between = elementwise(
 
 
 def total(a: Array, axis: Axis = None, keepdims: bool = False) -> Array:
-    """The sum along `axis`; by the shorter way for NumPy's arrays."""
+    """The sum along `axis`; by the faster path for NumPy's arrays."""
     reduce: Any = np.add.reduce if type(a) is np.ndarray else np.sum
     return reduce(a, axis=axis, keepdims=keepdims)
 

@@ -10,7 +10,7 @@ import numpy as np
 from adjoint.core.backend import beside
 from adjoint.core.box import Box
 from adjoint.core.constructors import composite
-from adjoint.core.messages.places import place_of, users_frame, warn_at
+from adjoint.core.messages.frames import place_of, users_frame, warn_at
 from adjoint.core.messages.words import in_numpys_words
 from adjoint.core.op import call
 from adjoint.core.types import Array, Axis, Function

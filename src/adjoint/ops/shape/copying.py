@@ -17,7 +17,7 @@ from adjoint.core.memory import (
     is_laid_out,
     lies,
 )
-from adjoint.core.messages.places import place_of, users_frame, warn_at
+from adjoint.core.messages.frames import place_of, users_frame, warn_at
 from adjoint.core.op import call
 from adjoint.core.types import Array, Device, DType
 

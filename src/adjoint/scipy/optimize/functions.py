@@ -106,7 +106,7 @@ class Kept:
         self.function, self.layout, self.name, self.record, self.is_start = function, layout, name, record, is_start
         self.counts = Counts()
         self._value: Any = None
-        self._pull: Any = None
+        self._pullback: Any = None
         self._known: dict[str, tuple[bytes, Any]] = {}
         self._key = b""
 
@@ -118,7 +118,7 @@ class Kept:
         key = np.asarray(x, np.float64).tobytes()
         if key != self._key:
             point = np.array(x, np.float64)  # the solver may write into its own
-            self._key, self._value, self._pull = b"", None, None  # frees the last graph before the next is made
+            self._key, self._value, self._pullback = b"", None, None  # frees the last graph before the next is made
             self.counts.forward += 1
             value, pullback = derivatives.pulled(self.function, point) if self.record else (self.function(point), None)
             if in_graph(value):
@@ -127,14 +127,14 @@ class Kept:
                     f"as one, args=(…,), or if it is a constant here, t.detach()"
                 )
             value = self._here(key, value, pullback)
-            self._value, self._pull = plain(value)[()], pullback
+            self._value, self._pullback = plain(value)[()], pullback
             first, self.is_start = self.is_start, False
             if first and not np.all(np.isfinite(self._value)):
                 raise GradientError(
                     f"{self.name} is {_shown(self._value)} at the starting point; start where it is finite"
                 )
             self._key = key
-        return self._value, self._pull
+        return self._value, self._pullback
 
     def _here(self, key: bytes, value: Array, pullback: Any) -> Array:
         """`value`, fetched if it is elsewhere."""

@@ -16,7 +16,7 @@ from adjoint.tape.writes.fingerprint import fingerprint
 from adjoint.tape.writes.views import root_of
 
 
-class _Place(NamedTuple):
+class _TensorAt(NamedTuple):
     """Where a tensor stood among the arguments: its root, the way from there, and what a view showed."""
 
     root: int
@@ -41,12 +41,12 @@ class Arguments:
         self._prints = [fingerprint(array) for array in plain]
         self.arrays: tuple[Any, ...] = (*(root.data for _, root in roots.values()), *plain)
 
-    def _placed(self, tensor: Tensor, roots: dict[int, tuple[int, Tensor]]) -> _Place:
+    def _placed(self, tensor: Tensor, roots: dict[int, tuple[int, Tensor]]) -> _TensorAt:
         # Not the tensor itself: it may come to hold a history that leads back here.
         root, path = root_of(tensor)
         number, _ = roots.setdefault(id(root), (len(roots), root))
         shown = (tensor.data, tensor.node) if path else (None, None)
-        return _Place(number, path, *shown)
+        return _TensorAt(number, path, *shown)
 
     def again(self, arrays: Sequence[Any], what: str) -> Any:
         """The arguments as they were, around `arrays`: those that were kept, with the values they had.
@@ -63,9 +63,9 @@ class Arguments:
         made = [
             _tensor(kind, data, node, level) for (kind, level, node), data in zip(self._roots, arrays, strict=False)
         ]
-        return self._rebuild([self._again(x, made) if isinstance(x, _Place) else x for x in self._leaves])
+        return self._rebuild([self._again(x, made) if isinstance(x, _TensorAt) else x for x in self._leaves])
 
-    def _again(self, place: _Place, made: list[Tensor]) -> Tensor:
+    def _again(self, place: _TensorAt, made: list[Tensor]) -> Tensor:
         root = made[place.root]
         if not place.path:
             return root

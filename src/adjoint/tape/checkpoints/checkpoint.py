@@ -26,7 +26,7 @@ from adjoint.core.types import Array, Function
 from adjoint.tape.backward import Resumed
 from adjoint.tape.checkpoints.arguments import Arguments
 from adjoint.tape.checkpoints.policies import Policy, Replay, Watching, save_everything, save_nothing
-from adjoint.tape.modes import NEVER, Recording, recording_floor
+from adjoint.tape.modes import NEVER, GradMode, recording_floor
 from adjoint.tape.node import Node, next_order
 from adjoint.tape.reach import State
 from adjoint.tape.tensor import Tensor, View
@@ -187,7 +187,7 @@ class Call:
         args, kwargs = self.arguments.again(arrays, self.op.name)
         now, written = next_order(), mutations.latest() < self.mark
         check_unwritten(map(values_of, self.state.parameters), now, self.mark, self.op.name)
-        with self.state.restored(), Recording(self.floor), constants_seen() as constants:
+        with self.state.restored(), GradMode(self.floor), constants_seen() as constants:
             if self.watching is None:
                 value = self.function(*args, **kwargs)
             else:

@@ -30,7 +30,7 @@ from adjoint.tape.checkpoints.checkpoint import (
     stand_in,
     values_of,
 )
-from adjoint.tape.modes import Recording, recording_floor
+from adjoint.tape.modes import GradMode, recording_floor
 from adjoint.tape.node import Node, next_order
 from adjoint.tape.reach import State
 from adjoint.tape.writes import mutations
@@ -124,7 +124,7 @@ class Scan:
         start, now = self.taken[-1], next_order()
         used = [values_of(tensor) for tensor in start.state.parameters]
         check_unwritten(used, now, self.orders[0], self.op.name)
-        with start.state.restored(), Recording(self.floor):
+        with start.state.restored(), GradMode(self.floor):
             carry = start.again()
             free = self.snapshots - len(self.taken) + 1
             ways = set(revolve.snapshots_on_the_way(start.position, t - 1, free))

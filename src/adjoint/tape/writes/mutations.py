@@ -32,7 +32,7 @@ from adjoint.core.types import Array, Index
 from adjoint.tape.node import Node, next_order
 
 
-class _Place(NamedTuple):
+class _InMemory(NamedTuple):
     """Where an array lies in the memory of its owner."""
 
     shape: tuple[int, ...]
@@ -41,7 +41,7 @@ class _Place(NamedTuple):
     offset: int
 
     @classmethod
-    def of(cls, array: np.ndarray, held: np.ndarray) -> _Place:
+    def of(cls, array: np.ndarray, held: np.ndarray) -> _InMemory:
         start = array.__array_interface__["data"][0] - held.__array_interface__["data"][0]
         return cls(array.shape, array.dtype, array.strides, start)
 
@@ -56,7 +56,7 @@ class Write(NamedTuple):
     """``target[index]`` was `old` until the write at `order`. Without `old` it cannot be undone."""
 
     order: int
-    target: _Place | None
+    target: _InMemory | None
     index: Index
     old: Any
 
@@ -194,7 +194,7 @@ def _append(target: np.ndarray, index: Index, old: Any) -> None:
         if reference is None:
             return
         # The log must not keep alive what it watches.
-        place = None if old is None else _Place.of(target, held)
+        place = None if old is None else _InMemory.of(target, held)
         write = Write(next_order(), place, index, old)
         if old is None:  # nothing before this moment can be had back
             _parted(log)
@@ -249,7 +249,7 @@ class MutationLog:
         array: np.ndarray = owner(value)
         memory = self._at(node, array, log, k)
         # A copy, since memory goes further back. What is recorded again finds its views by the strides.
-        return copy_as_it_lies(_Place.of(value, array).within(memory))
+        return copy_as_it_lies(_InMemory.of(value, array).within(memory))
 
     def _at(self, node: Node, held: np.ndarray, log: list[Write], k: int) -> np.ndarray:
         key = id(held)

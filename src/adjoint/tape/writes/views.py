@@ -95,11 +95,11 @@ def write_element(root: Tensor, index: int, value: Tensor) -> bool:
         return False
     parents: tuple[Node, ...]
     if before is None:
-        pullback, parents = _pull_for((0,)), (value_node,)
+        pullback, parents = _write_pullback((0,)), (value_node,)
     elif before.pullback is None and level == 0:
         return False
     else:
-        pullback, parents = _pull_for((0, 1)), (value_node, before)
+        pullback, parents = _write_pullback((0, 1)), (value_node, before)
     if id(data) in mutations.logged:
         mutations.forget(data)
     data[index] = x
@@ -111,7 +111,7 @@ def write_element(root: Tensor, index: int, value: Tensor) -> bool:
 
 
 @cache
-def _pull_for(wanted: tuple[int, ...]) -> Pullback:
+def _write_pullback(wanted: tuple[int, ...]) -> Pullback:
     return build(overwrite, wanted, False, False)
 
 

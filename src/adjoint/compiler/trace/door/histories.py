@@ -23,7 +23,7 @@ from adjoint.graph.symbol import LEVEL, Symbol
 from adjoint.tape.tensor import wrap
 from adjoint.twin.follow import needs_twin, twins_for
 from adjoint.twin.fresh import constant_like
-from adjoint.twin.kinds import types_of
+from adjoint.twin.patterns import types_of
 
 if TYPE_CHECKING:
     from adjoint.twin.twins import Twins

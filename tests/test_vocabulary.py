@@ -1,0 +1,60 @@
+"""One vocabulary: old words are gone, a name means one thing, and what the page of the architecture names exists."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "adjoint"
+FILES = sorted(SOURCE.rglob("*.py"))
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text()
+
+# Words that docs/glossary.md has replaced and that mean nothing else.
+GONE = ("pull", "_pull", "pull_for", "going_back", "written_again", "capi", "short way", "short_way")
+# Words that are plain English too: no file and no class is called so.
+NO_NAMES = ("answers", "assembled", "between", "past", "places", "probe", "recording", "spelling", "way")
+ONCE = ("Place", "Plan", "Rule", "Step", "Entry")
+
+
+def classes():
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                yield node.name, path.relative_to(SOURCE).as_posix()
+
+
+@pytest.mark.parametrize("word", GONE)
+def test_old_words_are_gone(word):
+    found = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in [*FILES, *PAGES]
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if re.search(rf"(?<![\w]){word}(?!\w)", line)
+    ]
+    assert found == []
+
+
+def test_no_file_has_an_old_name():
+    assert [
+        p.relative_to(ROOT).as_posix() for p in SOURCE.rglob("*") if p.suffix == ".py" and p.stem in {*GONE, *NO_NAMES}
+    ] == []
+    assert [c for c in classes() if c[0].lstrip("_").lower() in NO_NAMES] == []
+
+
+@pytest.mark.parametrize("name", ONCE)
+def test_a_name_is_declared_once(name):
+    found = [where for declared, where in classes() if declared.lstrip("_") == name]
+    assert len(found) <= 1, found
+
+
+def test_the_glossary_and_the_architecture_name_files_that_exist():
+    """Files with their folder, and those without it: these stand in some folder."""
+    known = {p.relative_to(SOURCE).as_posix() for p in FILES}
+    for text in (ARCHITECTURE, (ROOT / "docs" / "glossary.md").read_text()):
+        named = set(re.findall(r"`((?:\w+/)*\w+\.py)`", text))
+        assert named
+        lost = [n for n in named if not any(f"/{k}".endswith(f"/{n}") for k in known) and not list(ROOT.rglob(n))]
+        assert lost == []
