@@ -1,15 +1,19 @@
 """What Python has does what it does in a twin, too: values and derivatives of ordinary programs."""
 
+import contextlib
 import subprocess
 import sys
 import threading
 import traceback
 import warnings
+from collections import Counter
 
 import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint.twin import policy
+from adjoint.twin.policy import patterns
 from tests.foreign import foreign
 from tests.twin import habits, identities, language, sequences
 from tests.twin.language import PROGRAMS
@@ -173,6 +177,7 @@ def test_two_threads_do_not_meet(tmp_path, monkeypatch):
         thread.join()
     assert {key: len(values) for key, values in found.items()} == dict.fromkeys(found, 1)
     assert found["first_stranger", "other"] == {"refused"}
+    assert not {"first_stranger", "second_stranger"} & patterns()  # nothing is left of the blocks
 
 
 class TestThrough:
@@ -188,6 +193,20 @@ class TestThrough:
         monkeypatch.syspath_prepend(tmp_path / "site-packages")
         yield
         sys.modules.pop("stranger", None)
+
+    @pytest.fixture
+    def everywhere(self, monkeypatch):
+        monkeypatch.setattr(policy, "_times", Counter())
+        monkeypatch.setattr(policy, "_everywhere", frozenset())
+
+        def found():  # by a thread that begins with nothing
+            names = []
+            thread = threading.Thread(target=lambda: names.append(set(patterns())))
+            thread.start()
+            thread.join()
+            return names[0]
+
+        return found
 
     def test_inside_of_a_block(self):
         def f(x):
@@ -215,6 +234,34 @@ class TestThrough:
         import stranger
 
         assert ad.grad(stranger.f)(0.5) == pytest.approx(np.cos(0.5), rel=1e-14)
+
+    def test_a_call_holds_in_every_thread(self, everywhere):
+        assert everywhere() == set()
+        block = ad.through("stranger")
+        assert everywhere() == {"stranger"}
+        ad.through("stranger")
+        with block:
+            assert everywhere() == {"stranger"}  # the other call's
+        assert everywhere() == {"stranger"}
+
+    def test_a_block_that_was_called_before_holds_inside_only(self, everywhere):
+        block = ad.through("stranger")
+        with block, block:
+            assert "stranger" in patterns()
+            assert everywhere() == set()
+        assert "stranger" not in patterns()
+
+    def test_no_other_thread_follows_before_a_block_begins(self, everywhere, monkeypatch):
+        seen = []
+        begin = ad.through.entering
+        monkeypatch.setattr(ad.through, "entering", lambda self: (seen.append(everywhere()), begin(self))[1])
+        make = lambda: ad.through("stranger")
+        with ad.through("stranger"), ad.through(*["stranger"]) as block, make():
+            seen.append(everywhere())
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(block)
+            seen.append(everywhere())
+        assert seen == [set()] * 6
 
     @pytest.mark.parametrize("names", [(), (3,), ("numpy",), ("scipy.linalg",)])
     def test_bad_names(self, names):

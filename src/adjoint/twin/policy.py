@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable
 from contextlib import ContextDecorator
 from contextvars import ContextVar
@@ -15,6 +16,8 @@ from functools import partial
 from typing import Any
 
 from adjoint.core.errors import ArgumentError
+from adjoint.core.places import is_entered_next
+from adjoint.core.threads.locks import WRITES
 from adjoint.core.threads.switches import Giving
 
 # Not followed, whatever is asked for: their functions have stand-ins, or know tensors themselves, or know no numbers.
@@ -27,13 +30,19 @@ WITHIN = ("numpy.polynomial.", "numpy.lib._polynomial_impl")
 
 Patterns = frozenset[str]
 _everywhere: Patterns = frozenset()
+_times: Counter[str] = Counter()  # how many calls of `through` name each package everywhere
 _here: ContextVar[Patterns] = ContextVar("followed", default=frozenset())
+_known: dict[Patterns, Patterns] = {}
 
 
 def patterns() -> Patterns:
-    """The packages that `through` names, here and now."""
+    """The packages that `through` names, here and now: the same object for the same names."""
     here = _here.get()
-    return _everywhere | here if here else _everywhere
+    return _one(_everywhere | here) if here else _everywhere
+
+
+def _one(names: Patterns) -> Patterns:
+    return _known.setdefault(names, names)
 
 
 class Follows(dict[str | None, bool]):
@@ -86,7 +95,7 @@ class through(Giving, ContextDecorator):  # noqa: N801 - called like a function
         packages: names of packages, loaded already or later; ``"pandas_*"`` and its like stand for several.
 
     As a call it holds from then on, in every thread. As a context manager or a decorator it holds inside, in this
-    thread or task only.
+    thread or task only. What a call gives may be entered later: from then on it holds in the block only.
 
     Raises:
         ArgumentError: if no package is named, or one that is never followed (NumPy and SciPy have rules already).
@@ -109,12 +118,14 @@ class through(Giving, ContextDecorator):  # noqa: N801 - called like a function
             )
         self._packages = frozenset(packages)
         self._become()
-        self._added = self._packages - _everywhere
-        _set_everywhere(_everywhere | self._packages)
+        self._named: Patterns = frozenset()
+        if not is_entered_next(sys._getframe(1)):  # no other thread may follow before the block begins
+            self._named = self._packages
+            _count_everywhere(self._packages, 1)
 
     def _recreate_cm(self) -> through:
         again = object.__new__(type(self))
-        again._packages, again._added = self._packages, frozenset()
+        again._packages, again._named = self._packages, frozenset()
         again._become()
         return again
 
@@ -123,7 +134,7 @@ class through(Giving, ContextDecorator):  # noqa: N801 - called like a function
         self.gives = self
 
     def value(self) -> Patterns:
-        return _here.get() | self._packages
+        return _one(_here.get() | self._packages)
 
     def __call__(self, function: Any) -> Any:
         self._take_back()
@@ -134,14 +145,18 @@ class through(Giving, ContextDecorator):  # noqa: N801 - called like a function
         return super().entering()
 
     def _take_back(self) -> None:
-        """Hold inside of a block only, no longer everywhere."""
-        _set_everywhere(_everywhere - self._added)
-        self._added = frozenset()
+        """Hold inside of a block only; what other calls name everywhere stays named."""
+        with WRITES:
+            named, self._named = self._named, frozenset()
+            _count_everywhere(named, -1)
 
 
-def _set_everywhere(names: Patterns) -> None:
+def _count_everywhere(names: Patterns, more: int) -> None:
     global _everywhere  # noqa: PLW0603 - one set for the process, replaced as a whole and never changed
-    _everywhere = names
+    with WRITES:
+        for name in names:
+            _times[name] += more
+        _everywhere = _one(frozenset(name for name, times in _times.items() if times > 0))
 
 
 def package(module: str | None) -> str:

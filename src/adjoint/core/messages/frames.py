@@ -53,3 +53,19 @@ def users_frame(depth: int = 1) -> FrameType:
     while frame.f_back is not None and is_of(frame, "adjoint", "numpy", "scipy"):
         frame = frame.f_back
     return frame
+
+
+def is_entered_next(frame: FrameType | None) -> bool:
+    """Whether a ``with`` statement enters what the call that runs in `frame` will give."""
+    from opcode import opname
+
+    while frame is not None:
+        code = frame.f_code.co_code
+        after = (opname[code[at]] for at in range(frame.f_lasti + 2, len(code), 2))
+        first = next((name for name in after if name != "CACHE"), "")
+        if first == "COPY":  # from Python 3.14 on
+            return next(after, "") == "LOAD_SPECIAL"
+        if first != "RETURN_VALUE":
+            return first == "BEFORE_WITH"
+        frame = frame.f_back  # a function gives it to its caller
+    return False
