@@ -185,3 +185,10 @@ def test_gradients_and_pullbacks_take_few_calls():
     counts = subprocess.check_output([sys.executable, "-c", program], text=True).split()
     most = [*(most for _, most in GRADIENTS.values()), 60]
     assert all(int(count) <= limit for count, limit in zip(counts, most, strict=True)), (counts, most)
+
+
+def test_a_twin_is_not_looked_for_anew():
+    """A lambda has one where a class of another module defines ``*``, and is another function each time."""
+    program = "import tests.twin.language; from tests.tape.test_fast import *; pulled_back()"
+    program += "; print(python_calls(pulled_back))"
+    assert int(subprocess.check_output([sys.executable, "-c", program], text=True)) <= 80

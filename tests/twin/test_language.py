@@ -149,6 +149,21 @@ def test_functions_that_are_replaced_are_seen(monkeypatch):
     assert ad.grad(f)(0.5) == 3.0
 
 
+def test_classes_of_a_later_cell_are_seen():
+    """A notebook's cells are files of their own, which grow one module."""
+    cells = [
+        "import numpy as np, adjoint as ad\ndef f(x, v): return v * x\nprint(ad.grad(f)(1.0, 2.0))\n",
+        "class V:\n    def __mul__(self, x): return np.array([x, 3 * x])[1]\nprint(ad.grad(f)(1.0, V()))\n",
+    ]
+    program = (
+        f"import linecache\nfor i, cell in enumerate({cells}):\n"
+        "    linecache.cache[f'<{i}>'] = len(cell), None, cell.splitlines(True), f'<{i}>'\n"
+        "    exec(compile(cell, f'<{i}>', 'exec'))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split() == ["2.0", "3.0"]
+
+
 def test_two_threads_do_not_meet(tmp_path, monkeypatch):
     (tmp_path / "site-packages").mkdir()
     for name in ("first_stranger", "second_stranger"):

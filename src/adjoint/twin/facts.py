@@ -12,7 +12,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from adjoint.core.box import Box
-from adjoint.twin.policy import WITHIN, Follows
+from adjoint.twin.policy import MODULES, NAMES, WITHIN, Follows
 
 _CALLED = (FunctionType, classmethod, staticmethod)
 
@@ -25,13 +25,16 @@ class Facts:
         self.methods: set[str] = set()
         self.attributes: set[str] = set()
         self._modules: set[str] = set()
+        self._known = 0
         self._files: set[int] = set()
 
     def refreshed(self) -> bool:
         """Look at modules that were loaded since; whether there are new names."""
-        if len(sys.modules) == len(self._modules):
+        if (known := len(MODULES) + len(NAMES)) == self._known:
             return False
+        self._known = known
         before = len(self.methods), len(self.attributes)
+        self._modules.discard("__main__")  # it may grow
         for name, module in sys.modules.copy().items():  # at once: another thread may import
             if name not in self._modules:
                 self._modules.add(name)

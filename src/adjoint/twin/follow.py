@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Lock
-from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Any, overload
+from types import CodeType, FunctionType, MethodType
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError
 from adjoint.core.types import Function, P, R, T, Tree
 from adjoint.twin.fresh import Call
-from adjoint.twin.policy import Patterns, forgets, package, patterns
+from adjoint.twin.policy import MODULES, NAMES, Patterns, forgets, package, patterns
 
 if TYPE_CHECKING:
     from adjoint.twin.twins import Depends, Twins
@@ -21,11 +21,23 @@ if TYPE_CHECKING:
 
 _twins: dict[Patterns, Twins] = {}
 _by_home: dict[tuple[str, Patterns], Twins] = {}
-_rooted: dict[int, tuple[Any, Any, Patterns, Depends, Function, Function]] = {}
-# Code that runs as it is, in whichever function object: a `lambda` is made anew each time that its line runs. The last
-# entry says whether it does with lists among its arguments, too.
-_as_is: dict[int, tuple[Any, Any, Patterns, Depends, bool]] = {}
+_rooted: dict[int, tuple[Any, CodeType, Patterns, int, Depends, Function, Function]] = {}
+_by_code: dict[int, _Way] = {}
 _lock = Lock()
+
+
+class _Way(NamedTuple):
+    """How functions of one code are called: a `lambda` is made anew each time that its line runs."""
+
+    code: CodeType
+    scope: Mapping[str, Any]
+    named: Patterns
+    known: int
+    depends: Depends
+    #: What makes the twin; None if the function runs as it is.
+    made: Callable[[FunctionType], Function] | None
+    #: Whether it is the twin that runs, whatever the arguments are.
+    always: bool
 
 
 def follow(f: Any, args: Sequence[Any] = ()) -> Any:
@@ -33,58 +45,68 @@ def follow(f: Any, args: Sequence[Any] = ()) -> Any:
 
     That may depend on whether there are lists among its arguments `args`.
     """
-    known = _rooted.get(id(f))
-    if known is not None:
-        _, code, named, depends, twin, with_lists = known
-        if code is f.__code__ and named is patterns():
-            for scope, name, value in depends:
-                if scope.get(name) is not value:
-                    _of(_home(f)).forget()
-                    break
-            else:
-                return twin if with_lists is twin or not _listed(args) else with_lists
-    elif type(f) is FunctionType and _runs_as_it_is(f, args):
-        return f
+    before: Depends = ()
+    if (found := _rooted.get(id(f))) is not None:
+        _, code, named, known, before, twin, with_lists = found
+        if (
+            code is f.__code__
+            and named is patterns()
+            and known == len(MODULES) + len(NAMES)
+            and (not before or _holds(before))
+        ):
+            return twin if with_lists is twin or not _listed(args) else with_lists
+    elif type(f) is FunctionType and (way := _by_code.get(id(f.__code__))) is not None:
+        before = way.depends
+        if way.code is f.__code__ and way.scope is f.__globals__ and way.named is patterns():
+            if way.known == len(MODULES) + len(NAMES) and (not before or _holds(before)):
+                return f if way.made is None else _by_way(f, way, way.made, args)
     if not callable(f):
         raise ArgumentError(f"a transform takes a function; got {f!r}")
     home = _home(f)
     if home.startswith("adjoint.") or type(f).__module__.startswith("adjoint."):  # a compiled function, which follows
         return f
+    known = len(MODULES) + len(NAMES)
     twins = twins_for(f)
+    if not _holds(before):
+        twins.forget()
     twin = twins.resolve(f) if isinstance(f, FunctionType | MethodType) or twins.matters(f) else f
     is_twin = twins.made(f)  # a twin that its twin caller gives to a transform inside
     with_lists = twin = twin if twin is f and not is_twin else _root(twin)
     if type(f) is FunctionType:
         if not (is_twin or twins.matters(f)):
             twin = f
-        gone, depends = weakref.ref(f, forgets(_rooted, id(f))), twins.depends(f)
-        _rooted[id(f)] = gone, f.__code__, patterns(), depends, twin, with_lists
-        if twin is f and not is_twin and twins.is_plain(f):
-            _as_is[id(f.__code__)] = f.__code__, f.__globals__, patterns(), depends, with_lists is f
+        depends = twins.depends(f)
+        _keep(f, known, depends, twin, with_lists)
+        if not is_twin and twins.is_known(f):
+            made = None if with_lists is f else twins.twin_of
+            _by_code[id(f.__code__)] = _Way(f.__code__, f.__globals__, patterns(), known, depends, made, twin is not f)
     return with_lists if _listed(args) else twin
+
+
+def _by_way(f: FunctionType, way: _Way, made: Callable[[FunctionType], Function], args: Sequence[Any]) -> Function:
+    """What is called in place of a function of which another one of the same code was met, and has a twin."""
+    if not (way.always or _listed(args)):
+        return f
+    twin = _root(made(f))
+    if way.always:
+        _keep(f, way.known, way.depends, twin, twin)
+    return twin
+
+
+def _keep(f: FunctionType, known: int, depends: Depends, twin: Function, with_lists: Function) -> None:
+    gone = weakref.ref(f, forgets(_rooted, id(f)))
+    _rooted[id(f)] = gone, f.__code__, patterns(), known, depends, twin, with_lists
+
+
+def _holds(depends: Depends) -> bool:
+    """Whether the global names that decided are what they were."""
+    return all(scope.get(name) is value for scope, name, value in depends)
 
 
 def needs_twin(f: FunctionType, args: Sequence[Any]) -> bool:
     """Whether `follow` gives the twin of `f` for these arguments."""
     twins = twins_for(f)
     return twins.made(f) or twins.matters(f) or _listed(args)
-
-
-def _runs_as_it_is(f: FunctionType, args: Sequence[Any]) -> bool:
-    """Whether another function of the same code did, under the same names."""
-    known = _as_is.get(id(f.__code__))
-    if known is None:
-        return False
-    code, scope, named, depends, also_with_lists = known
-    if not also_with_lists and _listed(args):
-        return False
-    if code is not f.__code__ or scope is not f.__globals__ or named is not patterns():
-        return False
-    if not depends or all(names.get(name) is value for names, name, value in depends):
-        return True
-    _of(_home(f)).forget()
-    _as_is.pop(id(code), None)
-    return False
 
 
 def _listed(args: Sequence[Any]) -> bool:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ContextDecorator
 from contextvars import ContextVar
 from functools import partial
 from typing import Any
 
 from adjoint.core.errors import ArgumentError
-from adjoint.core.places import is_entered_next
+from adjoint.core.messages.frames import is_entered_next
 from adjoint.core.threads.locks import WRITES
 from adjoint.core.threads.switches import Giving
 
@@ -43,6 +43,11 @@ def patterns() -> Patterns:
 
 def _one(names: Patterns) -> Patterns:
     return _known.setdefault(names, names)
+
+
+#: What is known of classes holds until there are more modules, or more names in a notebook.
+MODULES = sys.modules
+NAMES: Mapping[str, Any] = {} if hasattr(MODULES["__main__"], "__file__") else vars(MODULES["__main__"])
 
 
 class Follows(dict[str | None, bool]):

@@ -281,10 +281,13 @@ class Twins:
         """Whether `f` is a twin already."""
         return isinstance(f, FunctionType) and id(f.__code__) in _ours
 
-    def is_plain(self, f: FunctionType) -> bool:
-        """Whether `f`, which needs no twin, needs none because of its code, and not of what is in its closure."""
-        known = self._codes.get(id(f.__code__))
-        return known is not None and not (known.new and known.always) and self._stand_in(f) is None
+    def is_known(self, f: FunctionType) -> bool:
+        """Whether the code of `f` alone decides what is called in its place."""
+        return id(f.__code__) in self._codes and self._stand_in(f) is None
+
+    def twin_of(self, f: FunctionType) -> Function:
+        """The twin of a function whose code was rewritten before."""
+        return self._made(f)
 
     # -- What the rewriter asks -----------------------------------------------------------------------------
 
