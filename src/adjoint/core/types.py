@@ -8,6 +8,9 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 #: What NumPy takes as an array: an array, a number, or a box of one (a tensor, a dual, a batch, a symbol). Its
 #: methods are found at run time, through NumPy's protocols, so that a checker cannot know them.
 Array: TypeAlias = Any
+#: What a user's program hands around: an array, a box, a number, or any other object. What is asked of it is what the
+#: user's code asks. Where nothing is asked of a value, annotations say ``object``.
+Value: TypeAlias = Any
 #: Lists, tuples and dictionaries, nested at will, with arrays as leaves.
 Tree: TypeAlias = Any
 #: What stands between brackets: numbers, slices, ``None``, ``...``, arrays, and tuples of these.
