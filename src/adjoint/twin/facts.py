@@ -9,7 +9,6 @@ import ast
 import sys
 from collections.abc import Iterable
 from types import FunctionType, ModuleType
-from typing import Any
 
 from adjoint.core.box import Box
 from adjoint.twin.policy import MODULES, NAMES, WITHIN, Follows
@@ -53,7 +52,7 @@ class Facts:
                 for name, value in list(vars(base).items()):
                     self._note(name, value)
 
-    def _note(self, name: str, value: Any) -> None:
+    def _note(self, name: str, value: object) -> None:
         if isinstance(value, _CALLED):
             code = getattr(getattr(value, "__func__", value), "__code__", None)
             if code is None or code.co_filename != "<string>":  # made by dataclasses: they do what they say

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError
-from adjoint.core.types import Function, P, R, T, Tree
+from adjoint.core.types import Array, Function, P, R, T, Tree, Value
 from adjoint.twin.fresh import Call
 from adjoint.twin.policy import MODULES, NAMES, Patterns, forgets, package, patterns
 
 if TYPE_CHECKING:
+    from adjoint.tape.number import TensorNumber
     from adjoint.twin.twins import Depends, Twins
 
 
@@ -117,12 +118,12 @@ def _listed(args: Sequence[Any]) -> bool:
 _LISTS = frozenset({list, tuple, dict})
 
 
-def callee(f: Function, *arguments: Any) -> Function:
+def callee(f: Function, *arguments: Value) -> Function:
     """What is called in place of `f` with these arguments: its twin, if they are those of a transform."""
     return follow(f) if any(box.level > 0 for box in _boxes(arguments)) else f
 
 
-def _home(f: Any) -> str:
+def _home(f: object) -> str:
     """The module that a callable was written in."""
     while isinstance(f, functools.partial):
         f = f.func
@@ -146,7 +147,7 @@ def _of(home: str) -> Twins:
     return found
 
 
-def twins_for(f: Any) -> Twins:
+def twins_for(f: object) -> Twins:
     """The twins of the policy that holds here for a function that is differentiated, and for what it calls."""
     twins = _of(_home(f))
     twins.refresh()
@@ -157,7 +158,7 @@ def _root(twin: Function) -> Function:
     """`twin` as a transform calls it: new arrays inside are of the kind of its arguments."""
 
     @functools.wraps(twin)
-    def rooted(*args: Any, **kwargs: Any) -> Any:
+    def rooted(*args: object, **kwargs: object) -> Array | None:
         return Call(_boxes, (args, kwargs)).around(twin, args, kwargs)
 
     return rooted
@@ -185,7 +186,7 @@ def _boxes(tree: Tree) -> Iterable[Box]:
 def differentiable(f: type[T]) -> type[T]: ...
 @overload
 def differentiable(f: Callable[P, R]) -> Callable[P, R]: ...
-def differentiable(f: Any) -> Any:
+def differentiable(f: Function) -> Function:
     """Let NumPy's idioms in a function or class of your own differentiate where you use it without a transform.
 
     Inside `grad` and the other transforms your code has this already. A call without tensors runs `f` as it is.
@@ -214,12 +215,12 @@ def differentiable(f: Any) -> Any:
             elif isinstance(value, staticmethod | classmethod):
                 setattr(f, name, type(value)(differentiable(value.__func__)))
             elif isinstance(value, property):
-                made: list[Any] = [g and differentiable(g) for g in (value.fget, value.fset, value.fdel)]
+                made: list[Value] = [g and differentiable(g) for g in (value.fget, value.fset, value.fdel)]
                 setattr(f, name, property(*made))
         return f
 
     @functools.wraps(f)
-    def eager(*args: Any, **kwargs: Any) -> Any:
+    def eager(*args: TensorNumber, **kwargs: Value) -> Array:
         for _ in _boxes((args, kwargs)):
             return follow(f, args)(*args, **kwargs)
         return f(*args, **kwargs)

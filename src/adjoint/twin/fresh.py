@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from sys import getrefcount
-from typing import Any
 
 import numpy as np
 
 from adjoint.arrays.layered import Layered
 from adjoint.arrays.python_number import as_numpy
 from adjoint.core.box import Box, outermost
-from adjoint.core.types import Function
+from adjoint.core.types import Array, Function, Value
 from adjoint.ops.indexing.writing import created_like
 from adjoint.tape.tensor import Tensor, wrap
 
 # The outermost box among the arguments of the transform that runs, of whose kind is what is made inside; or the
 # call, which finds it when an array is made.
-_model: ContextVar[Any] = ContextVar("model", default=None)
+_model: ContextVar[object] = ContextVar("model", default=None)
 
 _ndarray = np.ndarray
 
@@ -28,17 +27,17 @@ class Call:
 
     __slots__ = ("_args", "_boxes", "_outer")
 
-    def __init__(self, boxes: Callable[[Any], Iterable[Box]], args: Any) -> None:
+    def __init__(self, boxes: Callable[[Value], Iterable[Box]], args: Value) -> None:
         self._boxes, self._args = boxes, args
 
-    def find(self) -> Any:
+    def find(self) -> Value:
         """The outermost box among the arguments, or that of the call around."""
         box = outermost(list(self._boxes(self._args)))
         if box is not None:
             return box
         return self._outer.find() if isinstance(self._outer, Call) else self._outer
 
-    def around(self, twin: Function, args: Any, kwargs: Any) -> Any:
+    def around(self, twin: Function, args: Value, kwargs: Value) -> Array | None:
         """Call `twin`; what is made meanwhile is of this call."""
         self._outer = _model.get()
         try:
@@ -49,7 +48,7 @@ class Call:
         return value
 
 
-def fresh(value: Any) -> Any:
+def fresh(value: Value) -> object:
     """`value`; an array of floats that nothing else refers to becomes a constant of the transform's kind.
 
     Only such an array can be replaced: nobody can see that it is another one. That is asked of Python's reference
@@ -63,7 +62,7 @@ def fresh(value: Any) -> Any:
     return value
 
 
-def _fresh(value: Any, alone: int) -> Any:
+def _fresh(value: object, alone: int) -> Value:
     """The same for one array, to which `alone` references lead if nobody else holds it."""
     if type(value) is not _ndarray or value.dtype.kind not in "fc" or getrefcount(value) > alone:
         return value
@@ -83,7 +82,7 @@ def _fresh(value: Any, alone: int) -> Any:
     return constant_like(like, value)
 
 
-def constant_like(like: Any, value: Any) -> Any:
+def constant_like(like: Array, value: Array) -> Array:
     """`value` as a constant of the kind that `like` is, and of those inside of that down to the kind of `value`."""
     like = as_numpy(like)
     held = like.held
@@ -97,16 +96,16 @@ def constant_like(like: Any, value: Any) -> Any:
     return made if value.shape else made.keep_array()
 
 
-def _count(value: Any) -> int:
+def _count(value: object) -> int:
     return getrefcount(value)
 
 
-def _counted(value: Any) -> tuple[int, int, int]:
+def _counted(value: Value) -> tuple[int, int, int]:
     base = value.base
     return getrefcount(value), _count(value), getrefcount(base)
 
 
-def _counted_inside(values: Any) -> int:
+def _counted_inside(values: Value) -> int:
     return _count(values[0])
 
 

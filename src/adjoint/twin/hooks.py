@@ -8,13 +8,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import FunctionType, MethodType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from adjoint.arrays.python_number import PythonNumber
 from adjoint.core.box import Box
-from adjoint.core.types import Index
+from adjoint.core.types import Array, Index, Value
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.fresh import fresh
 from adjoint.twin.names import PREFIX
@@ -33,7 +33,7 @@ from adjoint.twin.standins import (
 if TYPE_CHECKING:
     from adjoint.twin.twins import Twins
 
-Hook = Callable[..., Any]
+Hook = Callable[..., Value]
 _OWN = frozenset({list, dict, tuple, set, str, float, int, bool, np.float64})
 
 
@@ -68,7 +68,7 @@ class Hooks:
             **operator_hooks(self._method),
         }
 
-    def attribute(self, o: Any, name: str) -> Any:
+    def attribute(self, o: object, name: str) -> Value:
         """``o.name``, by the twin of what it runs."""
         if isinstance(o, PythonNumber):
             return number_attribute(o, name)
@@ -91,7 +91,7 @@ class Hooks:
         """Look at classes anew."""
         self._plain.clear()
 
-    def _getter(self, o: Any, name: str) -> Callable[[], Any] | None:
+    def _getter(self, o: Value, name: str) -> Callable[[], Value] | None:
         """The twin of the code that an attribute runs; None if it is a value, or its code is not followed."""
         cls = type(o)
         if cls is super:
@@ -107,8 +107,8 @@ class Hooks:
         if isinstance(static, functools.cached_property):
             make = self._resolve(static.func)
 
-            def cached() -> Any:
-                vars(o)[name] = value = make(o)
+            def cached() -> Array:
+                o.__dict__[name] = value = make(o)
                 return value
 
             return cached
@@ -121,12 +121,12 @@ class Hooks:
             return lambda: missing(o, name)
         return None
 
-    def _dispatched(self, dispatcher: Any, o: Any, cls: type, first: Any, *args: Any, **kwargs: Any) -> Any:
+    def _dispatched(self, dispatcher: Value, o: Value, cls: type, first: Array, *args: Value, **kwargs: Value) -> Array:
         """A method that is chosen by the type that its first argument stands for."""
-        kind: Any = find(type) or type
+        kind: Value = find(type) or type
         return self._resolve(dispatcher.dispatch(kind(first)).__get__(o, cls))(first, *args, **kwargs)
 
-    def _of_parent(self, o: Any, name: str) -> Callable[[], Any] | None:
+    def _of_parent(self, o: Value, name: str) -> Callable[[], Value] | None:
         """The same for ``super().name``."""
         me = o.__self__
         order = (me if isinstance(me, type) else type(me)).__mro__
@@ -136,10 +136,10 @@ class Hooks:
             return lambda: twin(me)
         return None
 
-    def method(self, o: Any, name: str) -> Any:
+    def method(self, o: object, name: str) -> Value:
         """``o.name`` that is called next."""
         cls = type(o)
-        stand_in: Any = None
+        stand_in: object = None
         if cls is Tensor or isinstance(o, Box):
             stand_in = box_method(name)
         elif cls is np.ndarray:
@@ -154,7 +154,7 @@ class Hooks:
             return self._resolve(self.attribute(o, name))
         return getattr(o, name) if stand_in is None else MethodType(stand_in, o)
 
-    def set(self, o: Any, name: str, value: Any) -> None:
+    def set(self, o: Value, name: str, value: Array) -> None:
         """``o.name = value``, by the twin of a property's setter."""
         cls = type(o)
         if self._special(cls):
@@ -167,43 +167,43 @@ class Hooks:
                 return
         setattr(o, name, value)
 
-    def update(self, o: Any, name: str, operator: Hook, value: Any) -> None:
+    def update(self, o: object, name: str, operator: Hook, value: object) -> None:
         """``o.name += value``, or another operator that works in place."""
         self.set(o, name, operator(self.attribute(o, name), value))
 
-    def update_item(self, o: Any, index: Index, operator: Hook, value: Any) -> None:
+    def update_item(self, o: Value, index: Index, operator: Hook, value: Array) -> None:
         """``o[index] += value``, or another operator that works in place."""
         o = self.items(o)
         o[index] = operator(o[index], value)
 
-    def items(self, o: Any) -> Any:
+    def items(self, o: object) -> Value:
         """`o`, of which an element is taken or set next."""
         return _Items(o, self._method) if self._special(type(o)) else o
 
-    def iterated(self, o: Any) -> Any:
+    def iterated(self, o: object) -> Value:
         """`o`, which is gone through next."""
         if not self._special(type(o)):
             return o
         begin = self._method(type(o), "__iter__")
-        iterator: Any = o if begin is None else begin(o)
+        iterator: object = o if begin is None else begin(o)
         step = self._method(type(iterator), "__next__")
         if step is not None:
             return _stepped(step, iterator)
         item = self._method(type(o), "__getitem__")
         return _counted(item, o) if item is not None and not hasattr(type(o), "__iter__") else iterator
 
-    def contains(self, o: Any, item: Any) -> bool:
+    def contains(self, o: Value, item: Value) -> bool:
         """``item in o``."""
         twin = self._method(type(o), "__contains__")
         return item in o if twin is None else bool(twin(o, item))
 
-    def entered(self, o: Any) -> Any:
+    def entered(self, o: object) -> Value:
         """`o`, which is entered next by ``with``."""
         begin, end = self._method(type(o), "__enter__"), self._method(type(o), "__exit__")
         return o if begin is None or end is None else _Entered(o, begin, end)
 
 
-def _static(order: Iterable[type], name: str) -> Any:
+def _static(order: Iterable[type], name: str) -> Value:
     """What the first class in `order` that defines `name` says it is; None if none does."""
     return next((vars(cls)[name] for cls in order if name in vars(cls)), None)
 
@@ -211,14 +211,14 @@ def _static(order: Iterable[type], name: str) -> Any:
 class _Items:
     """An object in whose place elements are taken and set by the twins of its methods."""
 
-    def __init__(self, o: Any, method: Callable[[type, str], Hook | None]) -> None:
+    def __init__(self, o: Value, method: Callable[[type, str], Hook | None]) -> None:
         self._o, self._method = o, method
 
-    def __getitem__(self, index: Index) -> Any:
+    def __getitem__(self, index: Index) -> Value:
         twin = self._method(type(self._o), "__getitem__")
         return self._o[index] if twin is None else twin(self._o, index)
 
-    def __setitem__(self, index: Index, value: Any) -> None:
+    def __setitem__(self, index: Index, value: Value) -> None:
         twin = self._method(type(self._o), "__setitem__")
         if twin is None:
             self._o[index] = value
@@ -229,17 +229,17 @@ class _Items:
 class _Entered:
     """A context manager that enters and leaves another one by the twins of its methods."""
 
-    def __init__(self, o: Any, begin: Hook, end: Hook) -> None:
+    def __init__(self, o: Value, begin: Hook, end: Hook) -> None:
         self._o, self._begin, self._end = o, begin, end
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> object:
         return self._begin(self._o)
 
-    def __exit__(self, *error: object) -> Any:
+    def __exit__(self, *error: object) -> object:
         return self._end(self._o, *error)
 
 
-def _stepped(step: Hook, iterator: Any) -> Iterator[Any]:
+def _stepped(step: Hook, iterator: object) -> Iterator[object]:
     while True:
         try:
             value = step(iterator)
@@ -248,7 +248,7 @@ def _stepped(step: Hook, iterator: Any) -> Iterator[Any]:
         yield value
 
 
-def _counted(item: Hook, o: Any) -> Iterator[Any]:
+def _counted(item: Hook, o: object) -> Iterator[object]:
     i = 0
     while True:
         try:
@@ -259,7 +259,7 @@ def _counted(item: Hook, o: Any) -> Iterator[Any]:
         i += 1
 
 
-def _names(found: Any) -> Any:
+def _names(found: Value) -> object:
     """What `locals()`, `vars()` or `dir()` gives, without our hooks."""
     if isinstance(found, dict):
         return {name: value for name, value in found.items() if not name.startswith(PREFIX)}

@@ -5,20 +5,19 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any
 
-from adjoint.core.types import Function
+from adjoint.core.types import Function, Value
 from adjoint.twin.fresh import fresh
 
-Twin = Callable[[FunctionType], Callable[..., Any]]
+Twin = Callable[[FunctionType], Callable[..., Value]]
 
 
 def maker(cls: type, twin: Twin) -> Function | None:
     """What makes instances of `cls` with the twins of its methods; None where `cls` itself does."""
     if type(cls).__call__ is not type.__call__:  # a metaclass that makes instances itself
         return None
-    begin: Any = getattr(cls, "__init__")  # noqa: B009 - of the class, and not called on an instance
-    new: Any = cls.__new__
+    begin: Value = getattr(cls, "__init__")  # noqa: B009 - of the class, and not called on an instance
+    new: Value = cls.__new__
     if isinstance(begin, FunctionType) and begin.__code__.co_filename == "<string>" and dataclasses.is_dataclass(cls):
         return _dataclass(cls, begin, twin) if new is object.__new__ else None
     first = twin(begin) if isinstance(begin, FunctionType) else begin
@@ -26,7 +25,7 @@ def maker(cls: type, twin: Twin) -> Function | None:
     if first is begin and second is new:
         return None
 
-    def make(*args: Any, **kwargs: Any) -> Any:
+    def make(*args: Value, **kwargs: Value) -> Value:
         plain = new is object.__new__
         made = new(cls) if plain else second(cls, *args, **kwargs)
         if isinstance(made, cls):
@@ -38,17 +37,17 @@ def maker(cls: type, twin: Twin) -> Function | None:
 
 def _dataclass(cls: type, begin: FunctionType, twin: Twin) -> Function | None:
     """As `dataclasses` writes it: the fields are set, then ``__post_init__`` is called."""
-    after: Any = getattr(cls, "__post_init__", None)
+    after: Value = getattr(cls, "__post_init__", None)
     fields = [f for f in dataclasses.fields(cls) if f.default_factory is not dataclasses.MISSING]
     if not isinstance(after, FunctionType) and not fields:
         return None
     import inspect  # only where such a class is met
 
     signature = inspect.signature(begin)
-    every: dict[str, Any] = cls.__dataclass_fields__  # type: ignore[attr-defined]  # of every dataclass
+    every: dict[str, Value] = cls.__dataclass_fields__  # type: ignore[attr-defined]  # of every dataclass
 
-    def make(*args: Any, **kwargs: Any) -> Any:
-        made: Any = object.__new__(cls)
+    def make(*args: object, **kwargs: object) -> Value:
+        made: Value = object.__new__(cls)
         given = signature.bind(made, *args, **kwargs).arguments
         late = []
         for name, field in every.items():

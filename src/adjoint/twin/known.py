@@ -6,8 +6,9 @@ import ast
 import builtins
 from collections.abc import Mapping
 from types import FunctionType, ModuleType
-from typing import Any, Protocol
+from typing import Protocol
 
+from adjoint.core.types import Value
 from adjoint.twin.facts import Facts
 from adjoint.twin.names import MISSING, PREFIX, EveryName, Lists, bound, imports, imports_unknown
 from adjoint.twin.source import Found
@@ -21,13 +22,13 @@ _READING = frozenset(
 class Standing(Protocol):
     """What the rewriter asks of the stand-ins, and of the functions that a function calls."""
 
-    def stands(self, original: Any) -> bool:
+    def stands(self, original: object) -> bool:
         """Whether something else is called in place of `original`."""
 
-    def needed(self, original: Any) -> bool:
+    def needed(self, original: object) -> bool:
         """Whether `original` itself would not do with tensors."""
 
-    def matters(self, value: Any, with_lists: bool = False) -> bool:
+    def matters(self, value: object, with_lists: bool = False) -> bool:
         """Whether `value` has to be called through its twin; `with_lists`, if it is given lists of tensors."""
 
     def method_matters(self, name: str) -> bool:
@@ -44,10 +45,10 @@ class Known:
     that decided anything, and what they were.
     """
 
-    def __init__(self, found: Found, scope: Mapping[str, Any], facts: Facts, standing: Standing) -> None:
+    def __init__(self, found: Found, scope: Mapping[str, Value], facts: Facts, standing: Standing) -> None:
         self.scope, self.facts, self.standing = scope, facts, standing
-        self.constants: dict[str, Any] = {}
-        self.depends: dict[str, Any] = {}
+        self.constants: dict[str, Value] = {}
+        self.depends: dict[str, Value] = {}
         node = found.node
         self._imported = imports(node)
         self._local = bound(node) - self._imported.keys() | set(found.code.co_freevars)
@@ -56,7 +57,7 @@ class Known:
         self._methods = EveryName() if blind else facts.methods
         self._attributes = EveryName() if blind else facts.attributes
 
-    def resolve(self, node: ast.expr) -> Any:
+    def resolve(self, node: ast.expr) -> Value:
         """The object that an expression stands for, if it is a global name or an attribute of a module."""
         if isinstance(node, ast.Name):
             if node.id in self._imported:
@@ -87,7 +88,7 @@ class Known:
             return True
         return isinstance(value, ModuleType) and not self.facts.follows[value.__name__]
 
-    def _stand_in(self, node: ast.expr) -> tuple[ast.expr, Any]:
+    def _stand_in(self, node: ast.expr) -> tuple[ast.expr, Value]:
         """`node` with the longest part of it that has a stand-in replaced by that, and what it stands for."""
         if not self._fixed(node):
             return node, MISSING
@@ -123,7 +124,7 @@ class Known:
             return not self.facts.follows[value.__module__]
         return value is not MISSING and not self._is_followed(value)
 
-    def _is_followed(self, value: Any) -> bool:
+    def _is_followed(self, value: object) -> bool:
         """Whether `value` is a function of a followed module, reached by way of one that is not."""
         return isinstance(value, FunctionType) and self.facts.follows[value.__globals__.get("__name__")]
 

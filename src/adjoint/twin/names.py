@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Mapping
-from typing import Any
 
-MISSING: Any = object()
+from adjoint.core.types import Value
+
+MISSING: Value = object()
 #: What the names of hooks begin with.
 PREFIX = "_adj_"
 
@@ -35,9 +36,9 @@ def span(node: ast.expr) -> Span:
 SEQUENCES = (ast.List, ast.Tuple, ast.ListComp, ast.GeneratorExp)
 
 
-def imports(function: ast.AST) -> dict[str, Any]:
+def imports(function: ast.AST) -> dict[str, object]:
     """The names that import statements in a function bind, where the module is loaded: to what."""
-    found: dict[str, Any] = {}
+    found: dict[str, Value] = {}
     for node in ast.walk(function):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -70,7 +71,7 @@ class EveryName(set[str]):
     def __contains__(self, name: object) -> bool:
         return True
 
-    def __and__(self, others: Any) -> Any:
+    def __and__(self, others: Value) -> Value:
         return others
 
 

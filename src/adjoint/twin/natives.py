@@ -6,10 +6,9 @@ import builtins
 from collections.abc import Callable, Iterable
 from functools import cmp_to_key
 from types import BuiltinFunctionType
-from typing import Any
 
 from adjoint.core.box import Box
-from adjoint.core.types import Function
+from adjoint.core.types import Array, Function, Value
 
 #: Builtins that ask one method of their first argument, and the method.
 ASKING = {
@@ -23,7 +22,7 @@ _ORDERING = frozenset({sorted, min, max})
 LOOKING = {getattr, hasattr, setattr}
 
 
-def concerns(f: Any, methods: Iterable[str], attributes: Iterable[str]) -> bool:
+def concerns(f: object, methods: Iterable[str], attributes: Iterable[str]) -> bool:
     """Whether the builtin `f` may run a method of classes that define these names."""
     if type(f) not in (BuiltinFunctionType, type):
         return False
@@ -40,7 +39,7 @@ def concerns(f: Any, methods: Iterable[str], attributes: Iterable[str]) -> bool:
         return False
 
 
-def native(f: Any, otherwise: Function, hooks: Any, method: Callable[[type, str], Function | None]) -> Function:
+def native(f: Value, otherwise: Function, hooks: Value, method: Callable[[type, str], Function | None]) -> Function:
     """What is called in place of the builtin `f`; `otherwise` is that where no class of the user's is met."""
     if f in LOOKING:
         return _looking(f, otherwise, hooks)
@@ -48,15 +47,15 @@ def native(f: Any, otherwise: Function, hooks: Any, method: Callable[[type, str]
         return _going(f, otherwise, hooks, method)
     name = ASKING[f]
 
-    def asking(*args: Any, **kwargs: Any) -> Any:
+    def asking(*args: object, **kwargs: object) -> Value:
         twin = method(type(args[0]), name) if args else None
         return otherwise(*args, **kwargs) if twin is None else twin(*args, **kwargs)
 
     return asking
 
 
-def _going(f: Any, otherwise: Function, hooks: Any, method: Callable[[type, str], Function | None]) -> Function:
-    def going(*args: Any, **kwargs: Any) -> Any:
+def _going(f: Function, otherwise: Function, hooks: Value, method: Callable[[type, str], Function | None]) -> Function:
+    def going(*args: object, **kwargs: object) -> object:
         if f in (map, filter):
             args = (*args[:1], *map(hooks.iterated, args[1:]))
         elif f is zip:
@@ -72,8 +71,8 @@ def _going(f: Any, otherwise: Function, hooks: Any, method: Callable[[type, str]
     return going
 
 
-def _looking(f: Any, otherwise: Function, hooks: Any) -> Function:
-    def get(o: Any, name: str, *default: Any) -> Any:
+def _looking(f: Function, otherwise: Function, hooks: Value) -> Function:
+    def get(o: object, name: str, *default: object) -> Value:
         try:
             return hooks.attribute(o, name)
         except AttributeError:
@@ -81,7 +80,7 @@ def _looking(f: Any, otherwise: Function, hooks: Any) -> Function:
                 return default[0]
             raise
 
-    def has(o: Any, name: str) -> bool:
+    def has(o: Array, name: str) -> bool:
         if isinstance(o, Box):
             return bool(otherwise(o, name))
         try:
@@ -90,5 +89,5 @@ def _looking(f: Any, otherwise: Function, hooks: Any) -> Function:
             return False
         return True
 
-    table: dict[Any, Function] = {builtins.getattr: get, builtins.hasattr: has, builtins.setattr: hooks.set}
+    table: dict[Value, Function] = {builtins.getattr: get, builtins.hasattr: has, builtins.setattr: hooks.set}
     return table[f]

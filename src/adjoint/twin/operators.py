@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.box import Box
+from adjoint.core.types import Array, Value
 from adjoint.tape.number import TensorNumber
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.names import BINARY, COMPARISONS, UNARY
 from adjoint.twin.standins import TextsOfSamples, find, formatted, in_each, live
 
-Method = Callable[..., Any]
+Method = Callable[..., Value]
 #: The twin of a method of a class that is followed; None if the class has none of that name, written in Python.
 MethodOf = Callable[[type, str], Method | None]
 
@@ -26,7 +26,7 @@ _PLAIN = frozenset(
     (float, int, bool, complex, np.ndarray, np.float64, np.int64, np.float32, np.bool_, Tensor, TensorNumber)
 )
 _SWAPPED = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
-Hook = Callable[..., Any]
+Hook = Callable[..., Value]
 
 
 def operator_hooks(method: MethodOf) -> Mapping[str, Hook]:
@@ -45,7 +45,7 @@ def _binary(name: str, plain: Hook, method: MethodOf) -> Hook:
     middle = name.rstrip("_")
     forward, back = f"__{middle}__", f"__{_SWAPPED.get(name, 'r' + middle)}__"
 
-    def hook(x: Any, y: Any) -> Any:
+    def hook(x: object, y: object) -> object:
         a, b = type(x), type(y)
         if a in _PLAIN and b in _PLAIN:
             return plain(x, y)
@@ -68,7 +68,7 @@ def _binary(name: str, plain: Hook, method: MethodOf) -> Hook:
     return hook
 
 
-def _joined(x: Any, y: Any) -> tuple[Any, Any]:
+def _joined(x: object, y: object) -> tuple[object, object]:
     """Both sides; a list beside an array is an array, as NumPy has it."""
     if isinstance(x, list | tuple) and isinstance(y, np.ndarray | Box) and live(x):
         return _array(x), y
@@ -77,7 +77,7 @@ def _joined(x: Any, y: Any) -> tuple[Any, Any]:
     return x, y
 
 
-def _array(x: Any) -> Any:
+def _array(x: object) -> object:
     stand_in = find(np.asarray)
     return x if stand_in is None else stand_in(x)
 
@@ -85,7 +85,7 @@ def _array(x: Any) -> Any:
 def _in_place(name: str, plain: Hook, otherwise: Hook, method: MethodOf) -> Hook:
     own = f"__i{name.rstrip('_')}__"
 
-    def hook(x: Any, y: Any) -> Any:
+    def hook(x: Array, y: Array) -> Array | None:
         if type(x) in _PLAIN and type(y) in _PLAIN:
             return plain(x, y)
         twin = method(type(x), own)
@@ -100,7 +100,7 @@ def _in_place(name: str, plain: Hook, otherwise: Hook, method: MethodOf) -> Hook
 def _unary(name: str, plain: Hook, method: MethodOf) -> Hook:
     own = f"__{name}__"
 
-    def hook(x: Any) -> Any:
+    def hook(x: Array) -> Array:
         twin = None if type(x) in _PLAIN else method(type(x), own)
         return plain(x) if twin is None else twin(x)
 

@@ -19,6 +19,7 @@ from adjoint.core.errors import ArgumentError
 from adjoint.core.messages.frames import is_entered_next
 from adjoint.core.threads.locks import WRITES
 from adjoint.core.threads.switches import Giving
+from adjoint.core.types import Value
 
 # Not followed, whatever is asked for: their functions have stand-ins, or know tensors themselves, or know no numbers.
 _NEVER = frozenset(
@@ -141,11 +142,11 @@ class through(Giving, ContextDecorator):  # noqa: N801 - called like a function
     def value(self) -> Patterns:
         return _one(_here.get() | self._packages)
 
-    def __call__(self, function: Any) -> Any:
+    def __call__(self, function: Value) -> Value:
         self._take_back()
         return super().__call__(function)
 
-    def entering(self) -> Callable[[], Any]:
+    def entering(self) -> Callable[[], Value]:
         self._take_back()
         return super().entering()
 
@@ -169,6 +170,6 @@ def package(module: str | None) -> str:
     return (module or "").split(".")[0]
 
 
-def forgets(table: dict[int, Any], key: int) -> Callable[[Any], None]:
+def forgets(table: dict[int, Value], key: int) -> Callable[[Value], None]:
     """What takes `key` out of `table` when the object dies; at the interpreter's end, too, when names are gone."""
     return partial(table.pop, key)

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import ast
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 
+from adjoint.core.types import Value
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.names import BINARY, COMPARISONS, MISSING, PREFIX, SEQUENCES, UNARY
 from adjoint.twin.storing import Storing
@@ -117,7 +117,7 @@ class Rewriter(Storing):
                 return self.hook("call", node, found) if goes_out else found
         return node
 
-    def _at_home(self, node: ast.expr) -> Any:
+    def _at_home(self, node: ast.expr) -> Value:
         """A part of an argument that the called function does not get itself: what is read of it, or computed."""
         outside, self._outside = self._outside, False
         found = self.visit(node)
@@ -210,7 +210,7 @@ class Rewriter(Storing):
 
     # -- Statements -----------------------------------------------------------------------------------------
 
-    def _iterated(self, node: Any) -> ast.AST:
+    def _iterated(self, node: Value) -> ast.AST:
         self.generic_visit(node)
         if self._methods & {"__iter__", "__next__", "__getitem__"}:
             self.needs = True
@@ -233,7 +233,7 @@ class Rewriter(Storing):
     def visit_arg(self, node: ast.arg) -> ast.arg:
         return node  # annotations are left alone
 
-    def _defined_inside(self, node: Any) -> ast.AST:
+    def _defined_inside(self, node: Value) -> ast.AST:
         returns, node.returns = node.returns, None
         node.decorator_list = [self._decorator(d) for d in node.decorator_list]
         kept, node.decorator_list = node.decorator_list, []
@@ -261,7 +261,7 @@ class Rewriter(Storing):
         self._private = outer
         return node
 
-    def visit_Match(self, node: ast.Match) -> Any:
+    def visit_Match(self, node: ast.Match) -> object:
         """``case float(y):`` asks a class that also knows tensors, which is bound to a name before the statement."""
         before: list[ast.stmt] = []
         for inner in ast.walk(node):

@@ -15,9 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from types import CodeType, FunctionType
-from typing import Any
 
 from adjoint.core.errors import AdjointError
+from adjoint.core.types import Value
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _FUTURE = 0x1FE0000  # CO_FUTURE_*: annotations, division, generator_stop and their like
@@ -89,7 +89,7 @@ def classes_beside(function: FunctionType) -> Sequence[ast.ClassDef]:
         return ()
 
 
-def _file(code: CodeType, scope: Mapping[str, Any], tested: bool = False) -> _File:
+def _file(code: CodeType, scope: Mapping[str, object], tested: bool = False) -> _File:
     name, flags, tested = code.co_filename, code.co_flags & _FUTURE, tested and "@pytest_ar" in scope
     lines = linecache.getlines(name, dict(scope) if "__loader__" in scope else None)
     if not lines:
@@ -196,8 +196,8 @@ def build(found: Found, extra: Sequence[str] = ()) -> CodeType:
 def _remember(made: CodeType, code: CodeType) -> None:
     """Note what the user wrote in the place of each code inside of `made`."""
 
-    def known(whole: CodeType) -> dict[Any, list[CodeType]]:
-        found: dict[Any, list[CodeType]] = {}
+    def known(whole: CodeType) -> dict[Value, list[CodeType]]:
+        found: dict[Value, list[CodeType]] = {}
         for inner in _in_order(whole):
             found.setdefault((inner.co_name, inner.co_firstlineno, _names(inner)), []).append(inner)
         return found
@@ -222,9 +222,9 @@ def as_written(function: FunctionType) -> FunctionType:
     return made
 
 
-def _around(text: str, body: ast.stmt) -> Any:
+def _around(text: str, body: ast.stmt) -> Value:
     """The statement that `text` is, with `body` for its own."""
-    statement: Any = ast.parse(text).body[0]
+    statement: Value = ast.parse(text).body[0]
     statement.body = [body]
     for node in ast.walk(statement.args) if isinstance(statement, ast.FunctionDef) else ():
         ast.copy_location(node, body)
@@ -242,7 +242,7 @@ def _in_order(code: CodeType) -> Iterator[CodeType]:
 def _renamed(code: CodeType, old: str, new: str) -> CodeType:
     """`code`, and what is within, with the qualified names that the original has."""
 
-    def fixed(value: Any) -> Any:
+    def fixed(value: object) -> Value:
         if isinstance(value, CodeType):
             return _renamed(value, old, new)
         if isinstance(value, str) and value.startswith(f"{old}.<locals>."):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from typing import Any
 
+from adjoint.core.types import Value
 from adjoint.twin.births import Births, creates
 from adjoint.twin.facts import Facts
 from adjoint.twin.known import Known, Standing
@@ -21,7 +21,7 @@ class Storing(Known, ast.NodeTransformer):
     where the values stand that go through `fresh`.
     """
 
-    def __init__(self, found: Found, scope: Mapping[str, Any], facts: Facts, standing: Standing) -> None:
+    def __init__(self, found: Found, scope: Mapping[str, Value], facts: Facts, standing: Standing) -> None:
         super().__init__(found, scope, facts, standing)
         self.hooks: set[str] = set()
         self.needs = self.needs_for_lists = False
@@ -126,7 +126,7 @@ class Storing(Known, ast.NodeTransformer):
         node.value = node.value and self._escaping(node.value)
         return node
 
-    def _display(self, node: Any) -> ast.AST:
+    def _display(self, node: Value) -> ast.AST:
         if isinstance(node.ctx, ast.Load):
             node.elts = [self._escaping(element) for element in node.elts]
             return node  # type: ignore[no-any-return]  # the caller passes a display

@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from threading import RLock
 from types import CellType, CodeType, FunctionType, MethodType
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.box import Box
+from adjoint.core.types import Array, Value
 from adjoint.twin import instances, natives, standins
 from adjoint.twin.facts import Facts
 from adjoint.twin.hooks import Hooks
@@ -23,8 +23,8 @@ from adjoint.twin.policy import Follows, Patterns, forgets, package
 from adjoint.twin.rewrite import Rewriter
 from adjoint.twin.source import NoTwinError, build, classes_beside, find
 
-Function = Callable[..., Any]
-Depends = tuple[tuple[Mapping[str, Any], str, Any], ...]
+Function = Callable[..., Value]
+Depends = tuple[tuple[Mapping[str, Value], str, Value], ...]
 
 # How deep in calls of calls it is looked for what needs a twin; beyond, one is made.
 _DEEPEST = 8
@@ -42,7 +42,7 @@ class _Code:
     original: CodeType
     new: CodeType | None = None
     always: bool = True
-    constants: Mapping[str, Any] = field(default_factory=dict)
+    constants: Mapping[str, object] = field(default_factory=dict)
     stored: frozenset[Span] = frozenset()
     depends: Depends = ()
     why: str | None = None
@@ -56,12 +56,12 @@ class Twins:
         self.facts = Facts(self.follows)
         self._lock = RLock()
         self._codes: dict[int, _Code] = {}
-        self._functions: dict[int, tuple[Any, CodeType, Function]] = {}
+        self._functions: dict[int, tuple[Value, CodeType, Function]] = {}
         #: Classes whose objects are called as they are.
         self.inert: set[type] = set()
         self._special: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
         self._cells: dict[str, CellType] = {}
-        self._constants: dict[int, tuple[Any, CellType]] = {}
+        self._constants: dict[int, tuple[Value, CellType]] = {}
         self._open: list[CodeType] = []
         self._hooks = Hooks(self)
         self._cells |= {f"{PREFIX}{name}": CellType(hook) for name, hook in self._hooks.table().items()}
@@ -84,7 +84,7 @@ class Twins:
 
     # -- From a callable to what is called instead ----------------------------------------------------------
 
-    def resolve(self, f: Any) -> Any:
+    def resolve(self, f: Value) -> Value:
         """What is called in place of `f`: its twin, a stand-in, or `f` itself."""
         cls = type(f)
         if cls is FunctionType:
@@ -113,14 +113,14 @@ class Twins:
             self.inert.add(cls)
         return found
 
-    def _stand_in(self, f: Any) -> Any:
+    def _stand_in(self, f: Value) -> Value:
         make = standins.maker(f)
         found = standins.find(f) if make is None else make(self.resolve)
         if natives.concerns(f, self.facts.methods, self.facts.attributes):
             return natives.native(f, f if found is None else found, self._hooks, self.method)
         return found
 
-    def _object(self, f: Any, cls: type) -> Any:
+    def _object(self, f: Value, cls: type) -> Value:
         """A callable that is neither a function nor a class."""
         if cls is functools.partial:
             twin = self.resolve(f.func)
@@ -140,17 +140,17 @@ class Twins:
             return MethodType(method, f)
         return f
 
-    def _uncached(self, f: Any) -> Function:
+    def _uncached(self, f: Value) -> Function:
         """A function with a cache: tensors are no keys, so with them it is computed."""
         twin = self.resolve(f.__wrapped__)
 
         @functools.wraps(f)
-        def call(*args: Any, **kwargs: Any) -> Any:
+        def call(*args: Value, **kwargs: Value) -> Value:
             return twin(*args, **kwargs) if standins.live((args, kwargs)) else f(*args, **kwargs)
 
         return call
 
-    def _class(self, cls: type) -> Any:
+    def _class(self, cls: type) -> Function:
         if self.special(cls):
             made = instances.maker(cls, self.resolve)
             return cls if made is None else made
@@ -233,7 +233,7 @@ class Twins:
         found = find(f)
         work = Rewriter(found, f.__globals__, self.facts, self)
         work.rewritten()
-        depends: list[tuple[Mapping[str, Any], str, Any]] = []
+        depends: list[tuple[Mapping[str, object], str, object]] = []
         depends += [(f.__globals__, name, value) for name, value in work.depends.items()]
         for value in work.depends.values():
             if isinstance(value, FunctionType) and id(value.__code__) in self._codes:
@@ -262,12 +262,12 @@ class Twins:
         twin.__dict__.update(f.__dict__)
         return twin
 
-    def _dispatched(self, f: Any) -> Function:
+    def _dispatched(self, f: Value) -> Function:
         """A generic function, which chooses by the type that a tensor stands for."""
         kind = standins.find(type) or type
 
         @functools.wraps(f)
-        def call(first: Any, *args: Any, **kwargs: Any) -> Any:
+        def call(first: Array, *args: Value, **kwargs: Value) -> Array:
             return self.resolve(f.dispatch(kind(first)))(first, *args, **kwargs)
 
         return call
@@ -277,7 +277,7 @@ class Twins:
         code = self._codes.get(id(f.__code__)) if self.resolve(f) is not f else None
         return None if code is None or code.new is None else code.stored
 
-    def made(self, f: Any) -> bool:
+    def made(self, f: object) -> bool:
         """Whether `f` is a twin already."""
         return isinstance(f, FunctionType) and id(f.__code__) in _ours
 
@@ -291,12 +291,12 @@ class Twins:
 
     # -- What the rewriter asks -----------------------------------------------------------------------------
 
-    def stands(self, original: Any) -> bool:
+    def stands(self, original: object) -> bool:
         """Whether something else is called in place of `original`, which is no code of a followed package."""
         known = standins.find(original) is not None or standins.maker(original) is not None
         return known or natives.concerns(original, self.facts.methods, self.facts.attributes)
 
-    def needed(self, original: Any) -> bool:
+    def needed(self, original: object) -> bool:
         """Whether `original` itself would not do with tensors."""
         return standins.needed(original) or natives.concerns(original, self.facts.methods, self.facts.attributes)
 
@@ -309,7 +309,7 @@ class Twins:
         """Whether an attribute of that name of a tensor has a stand-in."""
         return standins.box_attribute(name) is not None
 
-    def matters(self, value: Any, with_lists: bool = False) -> bool:
+    def matters(self, value: object, with_lists: bool = False) -> bool:
         """Whether `value` has to be called through its twin; `with_lists`, if it is given lists of tensors."""
         if isinstance(value, FunctionType):
             if id(value.__code__) in _ours:
@@ -335,12 +335,12 @@ class Twins:
             return True
         return self.needed(value) or self.method(type(value), "__call__") is not None
 
-    def why(self, f: Any) -> str | None:
+    def why(self, f: object) -> str | None:
         """Why there is no twin of the function `f`; None if there is one, or none is needed."""
         known = self._codes.get(id(getattr(f, "__code__", None)))
         return None if known is None else known.why
 
-    def depends(self, f: Any) -> Depends:
+    def depends(self, f: Function) -> Depends:
         """The global names that decided that `f` needs no twin, and what they were: those of what it calls, too."""
         known = self._codes.get(id(getattr(f, "__code__", None)))
         return () if known is None else known.depends

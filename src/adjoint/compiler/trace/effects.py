@@ -7,7 +7,6 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from operator import setitem
-from typing import Any
 
 import numpy as np
 
@@ -20,12 +19,13 @@ from adjoint.core.box import Box, settled
 from adjoint.core.codegen import defined
 from adjoint.core.memory import with_strides
 from adjoint.core.threads.commit import Write
+from adjoint.core.types import Array, Value
 from adjoint.graph.drawing import Drawing
 from adjoint.graph.node import Node, constant
 from adjoint.graph.symbol import LEVEL, Number, Symbol
 from adjoint.tape.tensor import Tensor
 
-Assemble = Callable[[list[Any], Any, Any, Sequence[Write]], tuple[Any, Sequence[Write]]]
+Assemble = Callable[[list[Value], Value, Value, Sequence[Write]], tuple[Value, Sequence[Write]]]
 
 
 class Assembly:
@@ -40,17 +40,17 @@ class Assembly:
         effects: whether the call writes into things from outside.
     """
 
-    def __init__(self, door: Door, value: Any) -> None:
+    def __init__(self, door: Door, value: Value) -> None:
         self.door = door
-        self.found: list[Any] = []
+        self.found: list[Value] = []
         self._numbers: dict[int, int] = {}
-        self._scope: dict[str, Any] = {}
+        self._scope: dict[str, Value] = {}
         self._names: dict[int, str] = {}
         self._path_of = {k: path for path, k in door.leaf_of.items()}
         self._lines: list[str] = []
         self._made: dict[int, str] = {}
-        self._kept: list[Any] = []
-        self.same: dict[int, Any] = {}
+        self._kept: list[Value] = []
+        self.same: dict[int, Value] = {}
         result = self.text(value)
         writes = [
             line for o in list(door.memo.values()) if isinstance(o, Outside) and o.changed for line in self._write(o)
@@ -63,7 +63,7 @@ class Assembly:
         self.effects = bool(writes)
         self.single = not writes and not looks and result == "r[0]" and len(self.found) == 1
 
-    def name(self, thing: Any) -> str:
+    def name(self, thing: object) -> str:
         """What `thing` is called in the function."""
         known = self._names.get(id(thing))
         if known is None:
@@ -71,7 +71,7 @@ class Assembly:
             self._scope[known] = thing
         return known
 
-    def text(self, x: Any) -> str:
+    def text(self, x: Value) -> str:
         """The expression for a value."""
         kind = type(x)
         if isinstance(x, Box | np.ndarray | np.generic) or kind in (int, float, complex, bool):
@@ -98,7 +98,7 @@ class Assembly:
             return self._made[id(x)]
         return self._fresh(x)
 
-    def _result(self, x: Any) -> str:
+    def _result(self, x: Array) -> str:
         x = settled(x, LEVEL)
         key = id(x) if isinstance(x, Box | np.ndarray) else id(self._kept)
         if key not in self._numbers or not isinstance(x, Box | np.ndarray):
@@ -151,7 +151,7 @@ class Assembly:
             yield from self._laid_out(n, self.found[n], f"r[{n}]", nodes)
         yield from looks
 
-    def _laid_out(self, n: int, x: Any, data: str, nodes: dict[Node, int]) -> Iterator[str]:
+    def _laid_out(self, n: int, x: Array, data: str, nodes: dict[Node, int]) -> Iterator[str]:
         """Lines that make result `n` lie in memory as the plain function's does, in memory of its own."""
         value = value_of(x)
         if isinstance(value, np.ndarray) and not value.flags.c_contiguous:  # native code gives C's order
@@ -164,7 +164,7 @@ class Assembly:
                 yield f"{data} = {self.name(np.array)}({data})"  # equal, and another one
             nodes[node] = n
 
-    def _array(self, x: Any) -> Any:
+    def _array(self, x: Array) -> Array | None:
         """The array that a result is, or that it has as a tensor; None for a number."""
         data = x.data if isinstance(x, Tensor) else x
         return data if isinstance(data.value if isinstance(data, Symbol) else data, np.ndarray) else None
@@ -184,7 +184,7 @@ class Assembly:
                 found[id(root)] = self._live(live[id(root)])
         return found
 
-    def _refuse_shared_constants(self, arrays: Sequence[Any]) -> None:
+    def _refuse_shared_constants(self, arrays: Sequence[Array | None]) -> None:
         """Begin again with arrays that are made inside as part of the program, where one lies in two places."""
         plain = [array for array in arrays if isinstance(array, np.ndarray)]
         plain += [box.data for box in self.door.inputs.tensors() if isinstance(box.data, np.ndarray)]
@@ -192,11 +192,11 @@ class Assembly:
             if np.may_share_memory(a, b):
                 raise self.door.symbolic(a, "it keeps an array that it made in two places")
 
-    def _then(self, tensor: Any, name: str) -> str:
+    def _then(self, tensor: Array, name: str) -> str:
         """The expression for what a tensor from outside has when everything is written."""
         return f"{self.name(then)}({self._live(tensor)}, {name!r}, writes)"
 
-    def _live(self, thing: Any) -> str:
+    def _live(self, thing: Array) -> str:
         """The expression for a thing that is there already."""
         if isinstance(thing, int):
             return self._path_of[thing]
@@ -204,7 +204,7 @@ class Assembly:
             self.door.guards.at(self.door.inputs.place_of(thing), thing)
         return self.name(thing)
 
-    def _fresh(self, x: Any) -> str:
+    def _fresh(self, x: Value) -> str:
         """The expression for a container or an object that was made inside."""
         kind = type(x)
         name = self._made[id(x)] = f"o{len(self._made)}"
@@ -237,7 +237,7 @@ class Assembly:
             raise self.door.refuse(f"it gives back, or keeps, a {what} that it made, which is no array")
         return name
 
-    def _key(self, key: Any) -> str:
+    def _key(self, key: object) -> str:
         return repr(key) if type(key) in (str, int) else self.name(key)
 
     def _write(self, o: Outside) -> list[str]:
@@ -272,7 +272,7 @@ class Assembly:
             lines.append(f"({holder}.extend, {new})")
         return lines
 
-    def _is_there(self, x: Any, key: Any, value: Any) -> bool:
+    def _is_there(self, x: object, key: object, value: Array) -> bool:
         """Whether item `key` of a dictionary is set to the tensor that is there, as by ``self.count += 1``."""
         live = self.door.inputs.live.get(id(value), MISSING) if isinstance(value, Tensor) else MISSING
         return isinstance(live, Tensor) and type(x) is dict and x.get(key) is live
@@ -284,7 +284,7 @@ class Assembly:
         return name
 
 
-def then(tensor: Tensor, name: str, writes: Sequence[Write]) -> Any:
+def then(tensor: Tensor, name: str, writes: Sequence[Write]) -> Value:
     """The ``data`` or ``grad`` of a tensor, once `writes` are made."""
     holder = tensor.node if name == "grad" else tensor
     for write in reversed(writes):
@@ -293,14 +293,14 @@ def then(tensor: Tensor, name: str, writes: Sequence[Write]) -> Any:
     return getattr(tensor, name)
 
 
-def look(array: Any, path: Any) -> Any:
+def look(array: Array, path: Value) -> Array:
     """What a program has a view of, in an array that is there."""
     for op, settings in path:
         array = op.forward(array, **settings)
     return array
 
 
-def _values(settings: Any) -> Iterator[Any]:
+def _values(settings: Value) -> Iterator[object]:
     """All that is in the settings of an operation."""
     if isinstance(settings, dict):
         settings = tuple(settings.values())
@@ -311,11 +311,11 @@ def _values(settings: Any) -> Iterator[Any]:
             yield value
 
 
-def _is_number(x: Any) -> bool:
+def _is_number(x: Array) -> bool:
     return isinstance(x, Symbol) and not isinstance(x.value, np.ndarray)
 
 
-def node_of(x: Any) -> Node:
+def node_of(x: Array) -> Node:
     """The node of a result."""
     x = x.data if isinstance(x, Tensor) else x
     if isinstance(x, Symbol):
@@ -323,13 +323,13 @@ def node_of(x: Any) -> Node:
     return constant(x)
 
 
-def value_of(x: Any) -> Any:
+def value_of(x: Array) -> Array:
     """The array or number that a result was while it was recorded."""
     x = x.data if isinstance(x, Tensor) else x
     return x.value if isinstance(x, Symbol) else x
 
 
-def form_of(x: Any) -> str:
+def form_of(x: Array) -> str:
     """What a result without axes is: Python's number, NumPy's, or an array."""
     if type(x) in (Number, int, float, complex, bool):
         return "python"

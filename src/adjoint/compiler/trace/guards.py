@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import setitem
-from typing import Any
 
 import numpy as np
 
 from adjoint.compiler.trace.outside import MISSING, lookup
 from adjoint.core.codegen import defined
 from adjoint.core.threads.commit import Write
+from adjoint.core.types import Array, Value
 from adjoint.graph.node import bits_of
 
-NameOf = Callable[[Any], str]
+NameOf = Callable[[Value], str]
 
 
 class Binding:
@@ -22,11 +22,11 @@ class Binding:
 
     __slots__ = ("holder", "key")
 
-    def __init__(self, holder: Any, key: Any) -> None:
+    def __init__(self, holder: Value, key: Value) -> None:
         self.holder, self.key = holder, key
 
     @property
-    def identity(self) -> Any:
+    def identity(self) -> object:
         """What tells it apart from other places."""
         return id(self.holder), self.key, type(self)
 
@@ -34,7 +34,7 @@ class Binding:
     def name(self) -> str:
         return str(self.key)
 
-    def read(self) -> Any:
+    def read(self) -> Array:
         if isinstance(self.holder, defaultdict) and self.key not in self.holder:
             raise KeyError(self.key)  # which else would be made
         return self.holder[self.key]
@@ -44,7 +44,7 @@ class Binding:
         key = repr(self.key) if type(self.key) in (str, int) else name_of(self.key)
         return f"{name_of(self.holder)}[{key}]"
 
-    def writing(self, value: Any) -> Write:
+    def writing(self, value: Array) -> Write:
         """What writes `value` there."""
         return setitem, self.holder, self.key, value
 
@@ -54,13 +54,13 @@ class CellBinding(Binding):
 
     __slots__ = ()
 
-    def read(self) -> Any:
+    def read(self) -> Value:
         return self.holder.cell_contents
 
     def text(self, name_of: NameOf) -> str:
         return f"{name_of(self.holder)}.cell_contents"
 
-    def writing(self, value: Any) -> Write:
+    def writing(self, value: object) -> Write:
         return setattr, self.holder, "cell_contents", value
 
 
@@ -69,13 +69,13 @@ class AttributeBinding(Binding):
 
     __slots__ = ()
 
-    def read(self) -> Any:
+    def read(self) -> Value:
         return getattr(self.holder, self.key)
 
     def text(self, name_of: NameOf) -> str:
         return f"{name_of(self.holder)}.{self.key}"
 
-    def writing(self, value: Any) -> Write:
+    def writing(self, value: object) -> Write:
         return setattr, self.holder, self.key, value
 
 
@@ -87,22 +87,22 @@ class Guards:
     """
 
     def __init__(self) -> None:
-        self._lines: dict[Any, Callable[[NameOf], str]] = {}
-        self._kept: list[Any] = []
-        self._compiled: dict[bool, Callable[[Any, Any], bool]] = {}
-        self.scalars: list[tuple[Binding, Any]] = []
+        self._lines: dict[Value, Callable[[NameOf], str]] = {}
+        self._kept: list[Value] = []
+        self._compiled: dict[bool, Callable[[Value, Value], bool]] = {}
+        self.scalars: list[tuple[Binding, Value]] = []
 
-    def add(self, key: Any, line: Callable[[NameOf], str]) -> None:
+    def add(self, key: object, line: Callable[[NameOf], str]) -> None:
         """Add a condition, once; `key` says which it is."""
         self._lines.setdefault(key, line)
 
-    def at(self, place: Binding, value: Any) -> None:
+    def at(self, place: Binding, value: object) -> None:
         """``place`` has this very thing."""
         self._kept.append(value)
         word = "plain" if value is None or type(value) is bool else "is"
         self.add((word, place.identity, id(value)), lambda name_of: f"{place.text(name_of)} is {_said(value, name_of)}")
 
-    def equal(self, place: Binding, value: Any) -> None:
+    def equal(self, place: Binding, value: object) -> None:
         """``place`` has a value that means the same to a program."""
         if type(value) in (int, float, complex) or isinstance(value, np.generic):
             self.scalars.append((place, value))
@@ -122,13 +122,13 @@ class Guards:
         """Two places have the same thing."""
         self.add(("alike", a.identity, b.identity), lambda name_of: f"{a.text(name_of)} is {b.text(name_of)}")
 
-    def has(self, holder: Any, key: Any, there: bool, why: str = "has") -> None:
+    def has(self, holder: object, key: Value, there: bool, why: str = "has") -> None:
         """Whether a dictionary has a key: the program asked for it, or sets it, which says where it comes."""
         word = "in" if there else "not in"
         self.add((why, id(holder), key), lambda name_of: f"{_key(key, name_of)} {word} {name_of(holder)}")
         self._kept.append(holder)
 
-    def attribute(self, kind: type, name: str) -> Any:
+    def attribute(self, kind: type, name: str) -> Value:
         """What a class has under a name, which is to stay so."""
         value = lookup(kind, name)
         self._kept += [kind, value]
@@ -160,11 +160,11 @@ class Guards:
         for path in (paths[k] for k in numbers):
             self.add(("writable", path), lambda _, path=path: f"{path}.flags.writeable")  # type: ignore[misc]  # bound at once
 
-    def text(self, key: Any, text: Callable[[NameOf], str]) -> None:
+    def text(self, key: object, text: Callable[[NameOf], str]) -> None:
         """Any other condition."""
         self.add(("text", key), text)
 
-    def about(self, holder: Any, key: Any) -> set[str]:
+    def about(self, holder: object, key: object) -> set[str]:
         """What the conditions on ``holder[key]``, and on `holder` as a whole, ask."""
         found = set()
         for line in self._lines:
@@ -175,12 +175,12 @@ class Guards:
                 found.add(word)
         return found
 
-    def keys(self, holder: Any) -> Iterator[Any]:
+    def keys(self, holder: object) -> Iterator[object]:
         """The keys of `holder` that conditions are about."""
         for line in self._lines:
             yield from (place[1] for place in line if isinstance(place, tuple) and place[:1] == (id(holder),))
 
-    def name(self, thing: Any) -> str:
+    def name(self, thing: object) -> str:
         """What a thing from outside is called where it was found first; else its class."""
         for line in self._lines:
             if line[0] == "is" and line[2] == id(thing):
@@ -200,15 +200,15 @@ class Guards:
         for line in self._lines.values():
             yield line(name_of)
 
-    def holds(self, args: Any, kwargs: Any) -> bool:
+    def holds(self, args: object, kwargs: object) -> bool:
         """Whether everything is as it was."""
         return self._asked(args, kwargs, False)
 
-    def may_return(self, args: Any, kwargs: Any) -> bool:
+    def may_return(self, args: object, kwargs: object) -> bool:
         """Whether everything is there that was, but for plain values, which may be what they were later."""
         return self._asked(args, kwargs, True) and not self.changed()
 
-    def _asked(self, args: Any, kwargs: Any, identities: bool) -> bool:
+    def _asked(self, args: object, kwargs: object, identities: bool) -> bool:
         if identities not in self._compiled:
             self._compiled[identities] = self._function(identities)
         try:
@@ -216,11 +216,11 @@ class Guards:
         except (KeyError, IndexError, ValueError, AttributeError, TypeError):
             return False
 
-    def _function(self, identities: bool) -> Callable[[Any, Any], bool]:
-        scope: dict[str, Any] = {}
+    def _function(self, identities: bool) -> Callable[[Value, Value], bool]:
+        scope: dict[str, object] = {}
         names: dict[int, str] = {}
 
-        def name_of(thing: Any) -> str:
+        def name_of(thing: object) -> str:
             if id(thing) not in names:
                 names[id(thing)] = f"c{len(names)}"
                 scope[names[id(thing)]] = thing
@@ -229,10 +229,10 @@ class Guards:
         each = [line(name_of) for key, line in self._lines.items() if not identities or key[0] == "is"]
         lines = [f"    if not ({line}): return False" for line in each]
         text = "\n".join(["def holds(args, kwargs):", *lines, "    return True"])
-        found: Callable[[Any, Any], bool] = defined(text, "guards", scope, "holds")
+        found: Callable[[Value, Value], bool] = defined(text, "guards", scope, "holds")
         return found
 
-    def changed(self) -> list[Any]:
+    def changed(self) -> list[Value]:
         """The identities of places where another number of the same type is now."""
         found = []
         for place, value in self.scalars:
@@ -245,18 +245,18 @@ class Guards:
         return found
 
 
-def _said(value: Any, name_of: NameOf) -> str:
+def _said(value: object, name_of: NameOf) -> str:
     return repr(value) if value is None or value is True or value is False else name_of(value)
 
 
-def _key(key: Any, name_of: NameOf) -> str:
+def _key(key: str, name_of: NameOf) -> str:
     return repr(key) if type(key) in (str, int) else name_of(key)
 
 
 PLAIN = (int, str, bytes, bool, type(None), type(Ellipsis), type(NotImplemented), range, float, complex)
 
 
-def same(now: Any, value: Any) -> bool:
+def same(now: Value, value: Value) -> bool:
     """Whether two values mean the same to a program: only plain ones can, all others are known by identity."""
     if now is value:
         return True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from adjoint.compiler.arguments import Arguments
 from adjoint.compiler.trace.guards import Binding, Guards
 from adjoint.compiler.trace.outside import MISSING, Refuse, root_of
 from adjoint.core.threads.commit import Write
+from adjoint.core.types import Array, Value
 from adjoint.graph.drawing import Drawing
 from adjoint.graph.node import Node, placeholder
 from adjoint.graph.signature import is_changed
@@ -33,10 +33,10 @@ class BindingCell(Cell):
         super().__init__(place.name, place.holder, place.key)
         self.place = place
 
-    def get(self) -> Any:
+    def get(self) -> Array:
         return self.place.read()
 
-    def writes(self, value: Any) -> Iterator[Write]:
+    def writes(self, value: object) -> Iterator[Write]:
         yield self.place.writing(value)
 
 
@@ -54,20 +54,20 @@ class Inputs(State):
         super().__init__()
         self.arguments, self.guards = arguments, guards
         self.numbers: list[tuple[Binding, Node]] = []
-        self._number_at: dict[Any, Node] = {}
+        self._number_at: dict[Value, Node] = {}
         self.replaced: set[int] = set()
-        self._now: dict[Cell, Callable[[], Any]] = {}  # what the program has there
-        self._symbols: dict[Cell, Any] = {}
+        self._now: dict[Cell, Callable[[], Value]] = {}  # what the program has there
+        self._symbols: dict[Cell, Value] = {}
         self._shadows: list[tuple[Tensor, Tensor]] = []
         self._shadow: dict[int, Tensor] = {}
         self.optimizers: dict[int, Optimizer] = {}
         self.steppers: list[Optimizer] = []
-        self.settings: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = []
+        self.settings: list[tuple[dict[str, Value], dict[str, Value], dict[str, Value]]] = []
         self._states: dict[int, list[set[str]]] = {}
-        self.live: dict[int, Any] = {}  # of what stands for something: that, or the number of an argument's leaf
-        self._kept: list[Any] = []
+        self.live: dict[int, Value] = {}  # of what stands for something: that, or the number of an argument's leaf
+        self._kept: list[Value] = []
         self._first: dict[int, str | Binding] = {}
-        self._memo: dict[int, Any] = {}
+        self._memo: dict[int, Value] = {}
         for k, (x, box) in enumerate(zip(arguments.leaves, arguments.boxed, strict=True)):
             if isinstance(x, np.ndarray | Tensor | np.random.Generator):
                 self._memo.setdefault(id(x), box)
@@ -79,7 +79,7 @@ class Inputs(State):
             if isinstance(x, np.ndarray | Tensor | np.random.Generator):
                 self._first.setdefault(id(x), text)
 
-    def met(self, thing: Any, place: Binding) -> Any:
+    def met(self, thing: object, place: Binding) -> Value:
         """What stands for an array, tensor or generator already; MISSING, if nothing does."""
         found = self._memo.get(id(thing), MISSING)
         if found is not MISSING:
@@ -92,7 +92,7 @@ class Inputs(State):
                 self.guards.at(place, thing)
         return found
 
-    def _enter(self, cell: Cell, value: Any, now: Callable[[], Any] | None = None) -> Any:
+    def _enter(self, cell: Cell, value: Array, now: Callable[[], Value] | None = None) -> Value:
         node = placeholder(
             cell.name, np.shape(value), np.asarray(value).dtype, number=not isinstance(value, np.ndarray)
         )
@@ -106,7 +106,7 @@ class Inputs(State):
 
     # -- Arrays, numbers and generators ---------------------------------------------------------------
 
-    def array(self, array: np.ndarray, place: Binding) -> Any:
+    def array(self, array: np.ndarray, place: Binding) -> Array | None:
         """What stands for an array."""
         found = self.met(array, place)
         if found is not MISSING:
@@ -122,7 +122,7 @@ class Inputs(State):
         self._keep(array, symbol, place)
         return symbol
 
-    def wrote(self, arrays: Sequence[Any]) -> None:
+    def wrote(self, arrays: Sequence[Array]) -> None:
         """The function tries to write into arrays that are no part of the program.
 
         Raises:
@@ -144,11 +144,11 @@ class Inputs(State):
         leaves = [(SLOT.__get__(box.node), box) for box in reversed(self.tensors()) if isinstance(box.node, Leaf)]
         return {id(gradient): box for gradient, box in leaves if gradient is not None}
 
-    def _keep(self, thing: Any, box: Any, place: Binding) -> None:
+    def _keep(self, thing: object, box: object, place: Binding) -> None:
         self._kept += [thing, box]
         self._memo[id(thing)], self.live[id(box)], self._first[id(thing)] = box, thing, place
 
-    def number(self, value: Any, place: Binding) -> Any:
+    def number(self, value: Array, place: Binding) -> Value:
         """What stands for a number that changes between calls."""
         node = self._number_at.get(place.identity)
         if node is None:
@@ -158,7 +158,7 @@ class Inputs(State):
             self.numbers.append((place, node))
         return symbol_of_input(value, node)
 
-    def generator(self, generator: np.random.Generator, place: Binding) -> Any:
+    def generator(self, generator: np.random.Generator, place: Binding) -> object:
         """What draws in the place of a generator."""
         found = self.met(generator, place)
         if found is MISSING:
@@ -169,7 +169,7 @@ class Inputs(State):
 
     # -- Tensors --------------------------------------------------------------------------------------
 
-    def rename(self, things: Sequence[Any]) -> None:
+    def rename(self, things: Sequence[Value]) -> None:
         """Call the parameters of modules what these call them; the first of `things` are those around the others."""
         names: dict[int, str] = {}
         met: set[int] = set()
@@ -183,7 +183,7 @@ class Inputs(State):
                 cell.name = names[id(cell.holder)] + ".grad" * (cell.key is GRAD)
                 node.value = type(node.value)(cell.name)
 
-    def tensor(self, tensor: Tensor, place: Binding) -> Any:
+    def tensor(self, tensor: Tensor, place: Binding) -> Array:
         """What stands for a tensor: one whose data, and gradient, are the program's."""
         found = self.met(tensor, place)
         if found is not MISSING:
@@ -224,12 +224,12 @@ class Inputs(State):
     def _gradient_cell(self, name: str, tensor: Tensor) -> Cell:
         return Cell(f"{name}.grad", tensor, GRAD)
 
-    def _state_cell(self, name: str, holder: Any, key: str) -> Cell:
+    def _state_cell(self, name: str, holder: dict[str, object], key: str) -> Cell:
         return Cell(name, holder, key)
 
     # -- Optimisers -----------------------------------------------------------------------------------
 
-    def optimizer(self, optimizer: Optimizer, take: Callable[[Any, Binding], Any]) -> Optimizer:
+    def optimizer(self, optimizer: Optimizer, take: Callable[[Value, Binding], Value]) -> Optimizer:
         """An optimiser of the same settings for what stands for its parameters."""
         if id(optimizer) in self.optimizers:
             return self.optimizers[id(optimizer)]
@@ -239,13 +239,13 @@ class Inputs(State):
         groups, held = optimizer.param_groups, []
         self.guards.at(Binding(own, "param_groups"), groups)
         self._same_list(groups)
-        state: dict[int, dict[str, Any]] = {}
+        state: dict[int, dict[str, Value]] = {}
         label, count = optimizer._name.lower(), 0
         for k, group in enumerate(groups):
             params = group["params"]
             self.guards.at(Binding(group, "params"), params)
             self._same_list(params)
-            mine: dict[str, Any] = {"params": [take(p, Binding(params, i)) for i, p in enumerate(params)]}
+            mine: dict[str, Value] = {"params": [take(p, Binding(params, i)) for i, p in enumerate(params)]}
             for name, value in group.items():
                 if name == "params":
                     continue
@@ -258,7 +258,7 @@ class Inputs(State):
                     mine[name] = value
             for p, stand_in in zip(params, mine["params"], strict=True):
                 holder, kept = held_in(p, group)
-                state[id(stand_in)] = there = dict[str, Any]()
+                state[id(stand_in)] = there = dict[str, Value]()
                 for name, value in kept.items():
                     cell = self._state_cell(f"{label}[{count}].{name}", holder, name)
                     there[name] = self._enter(cell, value, _reader(there, name))
@@ -279,19 +279,19 @@ class Inputs(State):
         """Where an optimiser counts its steps."""
         return Cell("steps", vars(optimizer), "steps")
 
-    def states_of(self, optimizer: Optimizer) -> Callable[[Tensor, dict[str, Any]], tuple[Any, dict[str, Any]]]:
+    def states_of(self, optimizer: Optimizer) -> Callable[[Tensor, dict[str, Value]], tuple[Value, dict[str, Value]]]:
         """What finds the state of one parameter: where it is kept, and what is there."""
         optimizer.prepare()  # zeros, as its first step makes them: a program for an empty state would hold for one call
         kept = optimizer._state
         return lambda p, _: (kept[id(p)], kept[id(p)])
 
-    def _same_list(self, things: list[Any]) -> None:
+    def _same_list(self, things: list[Value]) -> None:
         copy = list(things)
         self.guards.text(("list", id(things)), lambda name_of: f"{name_of(things)} == {name_of(copy)}")
 
     # -- At the end -----------------------------------------------------------------------------------
 
-    def new(self) -> dict[int, Any]:
+    def new(self) -> dict[int, Array]:
         """What is in each cell that was written, by the cell's number."""
         for tensor, shadow in self._shadows:
             if (tensor.node is None) is not (shadow.node is None):
@@ -345,18 +345,18 @@ class Inputs(State):
         self.optimizers.clear()
         self.arguments = Arguments((), ())
 
-    def sources(self) -> list[tuple[Node, Any]]:
+    def sources(self) -> list[tuple[Node, object]]:
         """The tensors that require a gradient: each input, with the leaf of what stands for the tensor."""
         pairs = zip(self.cells, self.inputs, strict=True)
         found = [(node, self._shadow[id(cell.holder)].node) for cell, node in pairs if cell.key is DATA]
         return [(node, leaf) for node, leaf in found if leaf is not None]
 
 
-def _reader(space: dict[str, Any], name: str) -> Callable[[], Any]:
+def _reader(space: dict[str, Symbol], name: str) -> Callable[[], Value]:
     return lambda: space[name]
 
 
-def gradient_in(shadow: Tensor) -> Any:
+def gradient_in(shadow: Tensor) -> Symbol | None:
     """The array of a gradient; None, if there is none."""
     held = None if shadow.node is None else SLOT.__get__(shadow.node)
     return None if held is None else held.data

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from adjoint.core.types import Function, Value
 
-MISSING: Any = object()
+MISSING: Value = object()
 
 
 class Refuse(BaseException):
@@ -15,7 +15,7 @@ class Again(BaseException):
     """The trace begins once more, knowing more. Nothing has happened yet."""
 
 
-def _refuse(self: Any, *_: Any, **__: Any) -> Any:
+def _refuse(self: Value, *_: object, **__: object) -> object:
     raise Refuse(f"it hands a {self.what} to code that is not known")
 
 
@@ -51,12 +51,12 @@ class Outside(Closed):
 
     __slots__ = ("added", "content", "o", "over", "path", "read")
 
-    def __init__(self, o: Any, path: str | None = None) -> None:
+    def __init__(self, o: Value, path: str | None = None) -> None:
         self.o, self.path = o, path
-        self.read: dict[Any, Any] = {}
-        self.over: dict[Any, Any] = {}
-        self.added: list[Any] = []
-        self.content: Any = None
+        self.read: dict[Value, Value] = {}
+        self.over: dict[Value, Value] = {}
+        self.added: list[Value] = []
+        self.content: Value = None
 
     @property
     def what(self) -> str:
@@ -73,7 +73,7 @@ class Method(Closed):
 
     __slots__ = ("function", "of")
 
-    def __init__(self, of: Any, function: Any) -> None:
+    def __init__(self, of: Value, function: Value) -> None:
         self.of, self.function = of, function
 
 
@@ -82,7 +82,7 @@ class DictView(Closed):
 
     __slots__ = ("kind", "of")
 
-    def __init__(self, of: Any, kind: str) -> None:
+    def __init__(self, of: Outside, kind: str) -> None:
         self.of, self.kind = of, kind
 
 
@@ -91,7 +91,7 @@ class Super(Closed):
 
     __slots__ = ("kind", "of")
 
-    def __init__(self, kind: type, of: Any) -> None:
+    def __init__(self, kind: type, of: Outside) -> None:
         self.kind, self.of = kind, of
 
 
@@ -100,7 +100,7 @@ class Ours(Closed):
 
     __slots__ = ("function",)
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: Function) -> None:
         self.function = function
 
 
@@ -111,10 +111,10 @@ class Frame:
 
     def __init__(self, function: Outside, space: Outside) -> None:
         self.function, self.space = function, space
-        self.cache: dict[str, Any] = {}
+        self.cache: dict[str, Value] = {}
 
 
-def lookup(kind: type, name: str) -> Any:
+def lookup(kind: type, name: str) -> Value:
     """What a class has under a name, as it stands in its dictionary."""
     for base in kind.__mro__:
         if name in base.__dict__:
@@ -125,7 +125,7 @@ def lookup(kind: type, name: str) -> Any:
 _LIBRARIES = frozenset(("numpy", "scipy", "builtins"))
 
 
-def root_of(thing: Any) -> str:
+def root_of(thing: object) -> str:
     """The package of a function, class or module."""
     name = getattr(thing, "__module__", None) or getattr(thing, "__name__", "")
     return str(name).partition(".")[0]

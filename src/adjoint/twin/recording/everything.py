@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from types import CellType, CodeType, FunctionType
-from typing import Any
 
+from adjoint.core.types import Value
 from adjoint.twin.names import Span
 from adjoint.twin.recording.expressions import BINARY, DOOR, FRAME, door, frame, load, shape
 from adjoint.twin.recording.loops import loop_names
@@ -20,10 +20,12 @@ from adjoint.twin.source import Found, NoTwinError, build, find
 # What begins a loop, what stands at the start of a turn, and after the loop.
 Marks = tuple[Callable[[ast.expr], ast.expr], list[ast.stmt], list[ast.stmt]]
 
-_codes: dict[Any, CodeType | NoTwinError] = {}
+_codes: dict[object, CodeType | NoTwinError] = {}
 
 
-def twin(function: FunctionType, through: Any, known_as: Any, stored: frozenset[Span] = frozenset()) -> FunctionType:
+def twin(
+    function: FunctionType, through: object, known_as: object, stored: frozenset[Span] = frozenset()
+) -> FunctionType:
     """The twin of `function`, which does everything through the door `through`; its defaults are the caller's to set.
 
     Values that stand at the places `stored` go through it once more, as what may have to hold histories.
@@ -51,7 +53,7 @@ def twin(function: FunctionType, through: Any, known_as: Any, stored: frozenset[
 
 
 def _rewritten(found: Found, stored: frozenset[Span]) -> CodeType:
-    node: Any = found.node
+    node: Value = found.node
     if isinstance(node, ast.AsyncFunctionDef):
         raise NoTwinError(f"{found.code.co_qualname} is async")
     writer = _Writer(found, stored)
@@ -104,7 +106,7 @@ class _Writer(Matching, ast.NodeTransformer):
             return self.ordered(value, lambda v: door("setitem", self.visit(target.value), self.visit(target.slice), v))
         after: list[tuple[ast.expr, str]] = []
 
-        def plain(x: Any) -> ast.expr:
+        def plain(x: ast.expr) -> ast.expr:
             if isinstance(x, ast.Tuple | ast.List):
                 return ast.Tuple([plain(e) for e in x.elts], ast.Store())
             if isinstance(x, ast.Starred):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
 
+from adjoint.core.types import Value
 from adjoint.twin.names import Span, span
 from adjoint.twin.source import Found, NoTwinError
 
@@ -38,7 +38,7 @@ def load(name: str) -> ast.expr:
     return ast.Name(name, ast.Load())
 
 
-def _bound(node: Any) -> tuple[set[str], set[str], set[str]]:
+def _bound(node: Value) -> tuple[set[str], set[str], set[str]]:
     """The names that belong to the scope of a function; those that it says are global, and nonlocal."""
     given = node.args
     parameters = (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg)
@@ -74,7 +74,7 @@ def _bound(node: Any) -> tuple[set[str], set[str], set[str]]:
     return names - outer - around, outer, around
 
 
-def shape(target: ast.expr) -> Any:
+def shape(target: ast.expr) -> Value:
     """How a target takes a value apart: None for one name; for several a tuple of these, with ``"*"`` for the rest."""
     if isinstance(target, ast.Tuple | ast.List):
         return tuple("*" if isinstance(e, ast.Starred) else shape(e) for e in target.elts)
@@ -88,14 +88,14 @@ class Expressions(ast.NodeTransformer):
         self.found, self.stored = found, stored
         self.free = set(found.code.co_freevars)
         self.scopes: list[tuple[set[str], set[str]]] = []  # names of functions and comprehensions, and global ones
-        self.functions: list[Any] = []
+        self.functions: list[Value] = []
         self.count = 0
         self.in_iterable = 0
 
     def refuse(self, what: str) -> NoTwinError:
         return NoTwinError(f"{self.found.code.co_qualname} has {what}")
 
-    def visit(self, node: ast.AST) -> Any:
+    def visit(self, node: ast.AST) -> Value:
         kind = type(node).__name__
         if kind in _REFUSED:
             raise self.refuse(_REFUSED[kind])
@@ -109,7 +109,7 @@ class Expressions(ast.NodeTransformer):
                 ast.copy_location(new, node)
         return made
 
-    def function(self, node: Any) -> None:
+    def function(self, node: Value) -> None:
         names, outer, around = _bound(node)
         self.scopes.append((names, outer))
         self.functions.append((node, around))
@@ -247,7 +247,7 @@ class Expressions(ast.NodeTransformer):
                 parts.append(part)
         return door("joined", *parts)
 
-    def comprehension(self, node: Any) -> Any:
+    def comprehension(self, node: Value) -> ast.expr:
         self.scopes.append((set(), set()))
         made = []
         for step in node.generators:
@@ -281,7 +281,7 @@ class Expressions(ast.NodeTransformer):
         self.function(node)
         return door("made", node)
 
-    def defaults(self, node: Any) -> None:
+    def defaults(self, node: Value) -> None:
         node.args.defaults = [self.visit(d) for d in node.args.defaults]
         node.args.kw_defaults = [d and self.visit(d) for d in node.args.kw_defaults]
         for p in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
+
+from adjoint.core.types import Value
 
 Names = tuple[str, ...]
 _INSIDE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
@@ -13,7 +14,7 @@ _OTHERS = (ast.Return, ast.Yield, ast.YieldFrom, ast.Await, ast.With, ast.AsyncW
            ast.Global, ast.Nonlocal, ast.NamedExpr, ast.Import, ast.ImportFrom, ast.Match)  # fmt: skip
 
 
-def loop_names(loop: ast.For | ast.While, function: Any, scope: tuple[set[str], set[str]]) -> Any:
+def loop_names(loop: ast.For | ast.While, function: ast.FunctionDef, scope: tuple[set[str], set[str]]) -> Value:
     """Names that a turn binds, those of the loop's target, those of the first that are read later, names it reads.
 
     None for a loop that may not end early: it has what `_OTHERS` lists, or names of other functions.
@@ -57,7 +58,7 @@ def loop_names(loop: ast.For | ast.While, function: Any, scope: tuple[set[str], 
     return every, tuple(sorted(targets)), live, tuple(name for name in loaded if name not in stored)
 
 
-def _is_around(function: Any, loop: Any) -> bool:
+def _is_around(function: ast.FunctionDef, loop: ast.stmt) -> bool:
     """Whether a loop of `function` is around this one."""
     return any(isinstance(n, ast.For | ast.While) and n is not loop and any(x is loop for x in ast.walk(n))
                for n in ast.walk(function))  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
 
 from adjoint.twin.recording.expressions import Expressions, door, load
 
@@ -58,7 +57,7 @@ class Matching(Expressions, ast.NodeTransformer):
         inside = [ast.MatchAs(None, p.name) if isinstance(p, ast.MatchStar) else p for p in patterns]
         return self._parts(door("matched_sequence", load(subject), ast.Constant(before), after), inside, names)
 
-    def _parts(self, found: ast.expr, patterns: list[Any], names: dict[str, str]) -> list[ast.expr]:
+    def _parts(self, found: ast.expr, patterns: list[ast.pattern], names: dict[str, str]) -> list[ast.expr]:
         """The tests of the parts that `found` gives, or None where the whole does not fit."""
         parts = self.temporary()
         tests: list[ast.expr] = [ast.Compare(_walrus(parts, found), [ast.IsNot()], [ast.Constant(None)])]
@@ -78,7 +77,7 @@ def _all(tests: list[ast.expr]) -> ast.expr:
     return ast.BoolOp(ast.And(), tests) if len(tests) > 1 else tests[0] if tests else ast.Constant(value=True)
 
 
-def _flag(x: Any) -> ast.expr:
+def _flag(x: object) -> ast.expr:
     return ast.Constant(x is not None)
 
 

@@ -6,7 +6,6 @@ import builtins
 import copy
 import types
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from adjoint.arrays.python_number import PythonNumber, as_numpy, as_python, has_
 from adjoint.core.box import TRACKED, Box, varies
 from adjoint.core.leaks.notes import seen_again
 from adjoint.core.protocol import detached
-from adjoint.core.types import DType, Function
+from adjoint.core.types import Array, DType, Function, Value
 from adjoint.twin.standins.joining import copied
 from adjoint.twin.standins.mathematics import whole
 from adjoint.twin.standins.sample_texts import TextsOfSamples
@@ -22,7 +21,7 @@ from adjoint.twin.standins.text import joined, printed, shown
 from adjoint.twin.standins.values import CONTAINERS, is_box, plainly, type_of
 
 
-def _number(x: Any, kind: type, dtype: DType) -> Any:
+def _number(x: Array, kind: type, dtype: DType) -> Array:
     """The box `x` as a number of one of Python's types."""
     if x.shape:
         kind(np.empty(x.shape))  # raises what NumPy says of arrays
@@ -33,7 +32,7 @@ def _number(x: Any, kind: type, dtype: DType) -> Any:
     return as_python(x if x.dtype == dtype else as_numpy(x).astype(dtype))
 
 
-def to_float(x: Any = 0.0, /) -> Any:
+def to_float(x: Value = 0.0, /) -> Value:
     """``float(x)``; of a box, the same box without axes."""
     if is_box(x):
         found = _number(x, float, np.dtype(float))
@@ -43,17 +42,17 @@ def to_float(x: Any = 0.0, /) -> Any:
     return seen_again(float(x)) if isinstance(x, str | bytes) else float(x)
 
 
-def to_int(*args: Any, **kwargs: Any) -> Any:
+def to_int(*args: Array, **kwargs: object) -> object:
     """``int(x)``; of a box, the whole number, through which no derivative flows."""
     if len(args) != 1 or kwargs or not is_box(args[0]):
         return int(*args, **kwargs)
-    x: Any = args[0]
+    x: Value = args[0]
     if x.shape:
         int(np.empty(x.shape))
     return whole(x, np.trunc)
 
 
-def to_complex(*args: Any, **kwargs: Any) -> Any:
+def to_complex(*args: Array, **kwargs: Value) -> Array:
     """``complex(x)`` and ``complex(x, y)``."""
     if not any(is_box(x) for x in (*args, *kwargs.values())):
         return complex(*args, **kwargs)
@@ -64,11 +63,11 @@ def to_complex(*args: Any, **kwargs: Any) -> Any:
     return real + 1j * given["imag"]
 
 
-def rounded(number: Any, ndigits: Any = None) -> Any:
+def rounded(number: Array, ndigits: Value = None) -> object:
     """``round(x)``, a whole number, and ``round(x, digits)``."""
     if not is_box(number):
         return round(number) if ndigits is None else round(number, ndigits)
-    x: Any = number
+    x: Value = number
     if ndigits is None and not x.shape:
         return whole(x, np.rint)
     if isinstance(x, PythonNumber):
@@ -76,15 +75,15 @@ def rounded(number: Any, ndigits: Any = None) -> Any:
     return np.round(x, 0 if ndigits is None else ndigits)
 
 
-def _extreme(original: Function, before: Callable[[Any, Any], Any]) -> Function:
+def _extreme(original: Function, before: Callable[[Value, Value], Value]) -> Function:
     """``min`` and ``max``, where which one it is may differ between samples."""
 
-    def stand_in(*args: Any, **kwargs: Any) -> Any:
+    def stand_in(*args: Array, **kwargs: object) -> Array:
         items = list(args[0]) if len(args) == 1 and not isinstance(args[0], Box | np.ndarray) else args
         if kwargs or not any(map(varies, items)):
             return original(items, **kwargs) if items is not args else original(*args, **kwargs)
         items = list(items[0]) if len(items) == 1 else items
-        best: Any = items[0]
+        best: Value = items[0]
         for x in items[1:]:
             python = is_python(x) and is_python(best)
             best = np.where(before(x, best), as_numpy(x), as_numpy(best))
@@ -94,7 +93,7 @@ def _extreme(original: Function, before: Callable[[Any, Any], Any]) -> Function:
     return stand_in
 
 
-def _classes(kinds: Any) -> Iterable[Any]:
+def _classes(kinds: object) -> Iterable[object]:
     if isinstance(kinds, tuple):
         for kind in kinds:
             yield from _classes(kind)
@@ -104,7 +103,7 @@ def _classes(kinds: Any) -> Iterable[Any]:
         yield kinds
 
 
-def is_instance(x: Any, kinds: Any, /) -> bool:
+def is_instance(x: object, kinds: Value, /) -> bool:
     """``isinstance(x, kinds)``; a box is an instance of what the plain value in its place would be."""
     if not is_box(x):
         return isinstance(x, kinds)
@@ -112,21 +111,21 @@ def is_instance(x: Any, kinds: Any, /) -> bool:
     return any(_is_one(x, kind, c) for c in _classes(kinds))
 
 
-def _is_one(x: Any, kind: type, c: Any) -> bool:
+def _is_one(x: Array, kind: type, c: Value) -> bool:
     try:
         return isinstance(x, c) if issubclass(c, Box) else issubclass(kind, c)
     except TypeError:  # a protocol that asks for attributes
         return isinstance(x, c)
 
 
-def kind_of(*args: Any, **kwargs: Any) -> Any:
+def kind_of(*args: object, **kwargs: object) -> type:
     """``type(x)``; of a box, the type of the plain value in its place."""
     if len(args) == 1 and type(args[0]) is TextsOfSamples:
         return str
     return type_of(args[0]) if len(args) == 1 and is_box(args[0]) else type(*args, **kwargs)
 
 
-def has(x: Any, name: str, /) -> bool:
+def has(x: Array, name: str, /) -> bool:
     """``hasattr(x, name)``; a box has what the plain value in its place would have, and its own names."""
     if not is_box(x):
         return hasattr(x, name)
@@ -137,22 +136,22 @@ def has(x: Any, name: str, /) -> bool:
     return hasattr(x, name) or hasattr(type_of(x), name)
 
 
-def is_scalar(element: Any) -> bool:
+def is_scalar(element: Array) -> bool:
     """`numpy.isscalar`."""
     return type_of(element) is not np.ndarray if is_box(element) else np.isscalar(element)
 
 
-def is_iterable(y: Any) -> bool:
+def is_iterable(y: Value) -> bool:
     """`numpy.iterable`."""
     return bool(y.shape) if is_box(y) else np.iterable(y)
 
 
-def shallow(x: Any) -> Any:
+def shallow(x: Array) -> Array:
     """`copy.copy`; a box's copy has its history."""
     return copied(x) if is_box(x) else copy.copy(x)
 
 
-def deep(x: Any, memo: Any = None) -> Any:
+def deep(x: object, memo: Value = None) -> object:
     """`copy.deepcopy`; boxes in whatever it copies are copied with their histories."""
     if is_box(x):
         return copied(x)
@@ -184,17 +183,17 @@ def _slots(kind: type) -> list[str]:
     return [name for name in found if name not in ("__dict__", "__weakref__")]
 
 
-def truth(x: Any = False, /) -> Any:
+def truth(x: object = False, /) -> Value:
     """``bool(x)``."""
     return bool(detached(x)) if is_box(x) else bool(x)
 
 
-def say(*values: Any, **options: Any) -> None:
+def say(*values: Value, **options: Value) -> None:
     """``print``, of the numbers."""
     print(*map(printed, values), **options)
 
 
-def table() -> Iterable[tuple[Any, Function]]:
+def table() -> Iterable[tuple[Value, Function]]:
     """Python's functions and types that need a stand-in, and these."""
     yield from (
         (float, to_float),

@@ -9,7 +9,6 @@ import math
 from collections.abc import Callable, Iterable
 from inspect import CO_VARARGS, CO_VARKEYWORDS
 from types import FunctionType, ModuleType
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from adjoint.core.messages.refusals import STUMBLED, numpys
 from adjoint.core.op import Op
 from adjoint.core.protocol import store
 from adjoint.core.registry import REDUCTIONS, answer
+from adjoint.core.types import Array, Axis, DType, Function, Value
 from adjoint.tape.fast import eligible
 from adjoint.tape.number import TensorNumber
 from adjoint.tape.tensor import Tensor, fast_path_of
@@ -38,21 +38,21 @@ _NO_LISTS = _TENSORS | frozenset((np.ndarray, float, int, bool, str, type(None),
 _AS_IT_IS = frozenset((np.block,))
 
 
-def _parts(x: Any) -> Any:
+def _parts(x: object) -> Array:
     """The arrays of a sequence, those that are nested lists joined."""
     if not isinstance(x, SEQUENCES):
         return x
     return tuple(map(joined, x)) if isinstance(x, tuple) else list(map(joined, x))
 
 
-def of_function(original: Callable[..., Any], ours: Callable[..., Any] | None) -> Callable[..., Any]:
+def of_function(original: Function, ours: Function | None) -> Function:
     """The stand-in of a NumPy function; `ours` answers for it, if it has a rule."""
     if ours is None:
         return without_rule(original)
     together = _parts if original in _OF_ARRAYS else joined
     direct, needed, known = ours, *_arguments(original)
 
-    def stand_in(*args: Any, **kwargs: Any) -> Any:
+    def stand_in(*args: object, **kwargs: object) -> object:
         if len(args) == 1:
             (x,) = args
             if type(x) is Tensor and not kwargs and needed < 2:
@@ -92,7 +92,7 @@ class _Everything:
         return True
 
 
-def _arguments(original: Any) -> tuple[int, Any]:
+def _arguments(original: Function) -> tuple[int, Value]:
     """How many arguments NumPy's function needs, and the names of all. Ours may need fewer, and know more."""
     function = getattr(original, "__wrapped__", original)
     if not isinstance(function, FunctionType) or function.__code__.co_flags & (CO_VARARGS | CO_VARKEYWORDS):
@@ -102,15 +102,15 @@ def _arguments(original: Any) -> tuple[int, Any]:
     return code.co_argcount - len(function.__defaults__ or ()), frozenset(names)
 
 
-def carried(original: Callable[..., Any]) -> Callable[..., Any]:
+def carried(original: Function) -> Function:
     """The stand-in of a NumPy function, by its rule if it has one."""
     return of_function(original, answer(original))
 
 
-def without_rule(original: Callable[..., Any]) -> Callable[..., Any]:
+def without_rule(original: Function) -> Function:
     """The stand-in of a function without a rule: it takes the numbers of constants, and refuses live boxes itself."""
 
-    def stand_in(*args: Any, **kwargs: Any) -> Any:
+    def stand_in(*args: object, **kwargs: object) -> Array:
         if any_live(args, kwargs):
             return original(*map(joined, args), **{name: joined(value) for name, value in kwargs.items()})
         return called_plainly(original, args, kwargs)
@@ -118,7 +118,7 @@ def without_rule(original: Callable[..., Any]) -> Callable[..., Any]:
     return dressed(stand_in, original)
 
 
-def dressed(stand_in: Callable[..., Any], original: Any) -> Callable[..., Any]:
+def dressed(stand_in: Function, original: Function) -> Function:
     """`stand_in` with the name and text of what it stands for."""
     stand_in.__name__ = stand_in.__qualname__ = getattr(original, "__name__", type(original).__name__)
     stand_in.__doc__ = getattr(original, "__doc__", None)
@@ -126,12 +126,12 @@ def dressed(stand_in: Callable[..., Any], original: Any) -> Callable[..., Any]:
     return stand_in
 
 
-def of_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
+def of_ufunc(ufunc: np.ufunc) -> Function:
     """The stand-in of a ufunc, with the methods and facts of one."""
     ours = answer(ufunc)
     short = fast_path_of(ours) if isinstance(ours, Op) and eligible(ours) and not ours.settings else None
 
-    def stand_in(*args: Any, **kwargs: Any) -> Any:
+    def stand_in(*args: object, **kwargs: object) -> Array | None:
         if kwargs:
             kwargs = {name: value if name == "out" else joined(value) for name, value in kwargs.items()}
         for x in args:
@@ -139,7 +139,7 @@ def of_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
                 return ufunc(*map(joined, args), **kwargs)
         return ufunc(*args, **kwargs)
 
-    def of_one(x: Any, *rest: Any, **kwargs: Any) -> Any:
+    def of_one(x: Array, *rest: object, **kwargs: object) -> Array:
         if not rest and not kwargs:
             if type(x) is Tensor or type(x) is TensorNumber:
                 return short(x)  # type: ignore[misc]  # chosen where there is one
@@ -147,7 +147,7 @@ def of_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
                 return ufunc(x)
         return stand_in(x, *rest, **kwargs)
 
-    chosen: Any = of_one if short is not None and ufunc.nin == 1 else stand_in
+    chosen: Value = of_one if short is not None and ufunc.nin == 1 else stand_in
     if ours is None:
         chosen = without_rule(ufunc)
     for name in ("nin", "nout", "nargs", "ntypes", "types", "identity", "signature", "resolve_dtypes"):
@@ -157,14 +157,14 @@ def of_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
     return dressed(chosen, ufunc)
 
 
-def _reduce(ufunc: np.ufunc) -> Callable[..., Any]:
+def _reduce(ufunc: np.ufunc) -> Function:
     if (ufunc, "reduce") in REDUCTIONS:
         return of_function(ufunc.reduce, None if answer(ufunc) is None else ufunc.reduce)
 
     def stand_in(
-        a: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: Any = False,
-        initial: Any = np._NoValue, where: Any = True,
-    ) -> Any:  # fmt: skip
+        a: Array, axis: Axis = 0, dtype: DType = None, out: object = None, keepdims: object = False,
+        initial: Array = np._NoValue, where: Value = True,
+    ) -> Array:  # fmt: skip
         a = joined(a)
         if not any_live((a, out, initial, where), {}):
             return called_plainly(ufunc.reduce, (a, axis, dtype, out, keepdims, initial, where), {})
@@ -189,28 +189,28 @@ def _reduce(ufunc: np.ufunc) -> Callable[..., Any]:
     return stand_in
 
 
-def _rows(a: Any, axes: Any) -> Any:
+def _rows(a: Array, axes: Axis) -> Array:
     """`a` with `axes` as one axis, the first."""
     moved = np.moveaxis(a, axes, range(len(axes)))
     shape = np.shape(moved)
     return np.reshape(moved, (math.prod(shape[: len(axes)]), *shape[len(axes) :]))
 
 
-def _alone(out: Any) -> Any:
+def _alone(out: object) -> object:
     return out[0] if isinstance(out, tuple) else out
 
 
-def _in_dtype(a: Any, dtype: Any, out: Any) -> Any:
+def _in_dtype(a: Array, dtype: DType, out: object) -> Array:
     """`a` in the dtype in which NumPy reduces it: `dtype`, or that of `out`."""
     dtype = getattr(_alone(out), "dtype", None) if dtype is None else dtype
     return a if dtype is None or dtype == a.dtype else a.astype(dtype)
 
 
-def _accumulate(ufunc: np.ufunc) -> Callable[..., Any]:
+def _accumulate(ufunc: np.ufunc) -> Function:
     if (ufunc, "accumulate") in REDUCTIONS:
         return of_function(ufunc.accumulate, ufunc.accumulate)
 
-    def stand_in(a: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
+    def stand_in(a: Value, axis: Axis = 0, dtype: DType = None, out: object = None) -> object:
         a = joined(a)
         if not any_live((a, out), {}) or not np.size(a):
             return called_plainly(ufunc.accumulate, (a, axis, dtype, out), {})
@@ -223,8 +223,8 @@ def _accumulate(ufunc: np.ufunc) -> Callable[..., Any]:
     return stand_in
 
 
-def _reduceat(ufunc: np.ufunc) -> Callable[..., Any]:
-    def stand_in(array: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
+def _reduceat(ufunc: np.ufunc) -> Function:
+    def stand_in(array: Array, indices: object, axis: Axis = 0, dtype: DType = None, out: object = None) -> Array:
         array = joined(array)
         if not any_live((array, out), {}) or not np.size(array):
             return called_plainly(ufunc.reduceat, (array, indices, axis, dtype, out), {})
@@ -240,13 +240,13 @@ def _reduceat(ufunc: np.ufunc) -> Callable[..., Any]:
     return stand_in
 
 
-def _together(rows: list[Any], axis: int, by_numpy: Callable[[Any], Any], a: Any) -> Any:
+def _together(rows: list[Array], axis: int, by_numpy: Callable[[Value], Value], a: Array) -> Array:
     """`rows` along `axis` of one array, which lies in memory as NumPy's result for `a` does."""
     return lying_as(np.moveaxis(np.stack(rows), 0, axis), by_numpy, a)
 
 
-def _at(ufunc: np.ufunc) -> Callable[..., Any]:
-    def stand_in(a: Any, indices: Any, *b: Any) -> None:
+def _at(ufunc: np.ufunc) -> Function:
+    def stand_in(a: Value, indices: Value, *b: Value) -> None:
         b = tuple(map(joined, b))
         if not (live(a) or any(map(live, b))):
             called_plainly(ufunc.at, (a, indices, *b), {})
@@ -262,11 +262,11 @@ def _at(ufunc: np.ufunc) -> Callable[..., Any]:
     return stand_in
 
 
-def _outer(ufunc: np.ufunc) -> Callable[..., Any]:
+def _outer(ufunc: np.ufunc) -> Function:
     return of_function(ufunc.outer, ufunc.outer)
 
 
-_METHODS: dict[str, Callable[[np.ufunc], Callable[..., Any]]] = {
+_METHODS: dict[str, Callable[[np.ufunc], Function]] = {
     "reduce": _reduce,
     "accumulate": _accumulate,
     "reduceat": _reduceat,
@@ -284,7 +284,7 @@ _NAMES = (
 _UNTOUCHED = frozenset(_NAMES.split())
 
 
-def table() -> Iterable[tuple[Any, Callable[[Any], Callable[..., Any]]]]:
+def table() -> Iterable[tuple[Value, Callable[[Value], Function]]]:
     """NumPy's functions, those of its linear algebra and Fourier transforms, and what makes the stand-in of each."""
     modules: tuple[ModuleType, ...] = (np, np.linalg, np.fft, np.lib.stride_tricks)
     for module in modules:
@@ -302,16 +302,16 @@ def table() -> Iterable[tuple[Any, Callable[[Any], Callable[..., Any]]]]:
     yield np.poly1d, carried
 
 
-def compares(function: Any) -> bool:
+def compares(function: Function) -> bool:
     """Whether a function is one of ``np.testing.assert_…``."""
     named = str(function.__module__).startswith("numpy.testing") and function.__name__.startswith("assert_")
     return type(function) is FunctionType and named
 
 
-def comparing(original: Callable[..., Any]) -> Callable[..., Any]:
+def comparing(original: Function) -> Function:
     """The stand-in of what compares values, through which nothing flows."""
 
-    def stand_in(*args: Any, **kwargs: Any) -> Any:
+    def stand_in(*args: Value, **kwargs: object) -> object:
         if len(args) > 1 and any(map(varies, args[:2])):
             args = (*map(raw, np.broadcast_arrays(*args[:2])), *args[2:])
         return called_plainly(original, args, kwargs)

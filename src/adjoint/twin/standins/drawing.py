@@ -8,62 +8,66 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from adjoint.core.errors import NotDifferentiableError
-from adjoint.core.types import Axis, Function, ShapeLike
+from adjoint.core.types import Array, Axis, Function, ShapeLike, Value
 from adjoint.twin.standins.joining import joined
 from adjoint.twin.standins.values import any_live, called_plainly, is_box, live, plainly
+
+if TYPE_CHECKING:
+    from adjoint.tape.tensor import Tensor
+
 
 GENERATORS = (np.random.Generator, np.random.RandomState)
 
 
-def _shape(size: Any, *parameters: Any) -> Any:
+def _shape(size: object, *parameters: Tensor) -> object:
     return np.broadcast_shapes(*map(np.shape, parameters)) if size is None else plainly(size)
 
 
-def _normal(g: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+def _normal(g: Value, loc: Value = 0.0, scale: Value = 1.0, size: object = None) -> Value:
     return loc + scale * g.standard_normal(_shape(size, loc, scale))
 
 
-def _uniform(g: Any, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
+def _uniform(g: Value, low: Value = 0.0, high: Value = 1.0, size: object = None) -> object:
     return low + (high - low) * g.random(_shape(size, low, high))
 
 
 def _located(name: str) -> Function:
-    def draw(g: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+    def draw(g: object, loc: Value = 0.0, scale: Value = 1.0, size: object = None) -> object:
         return loc + scale * getattr(g, name)(0.0, 1.0, _shape(size, loc, scale))
 
     return draw
 
 
-def _lognormal(g: Any, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None) -> Any:
+def _lognormal(g: Value, mean: Value = 0.0, sigma: Value = 1.0, size: Value = None) -> object:
     return np.exp(_normal(g, mean, sigma, size))
 
 
-def _exponential(g: Any, scale: Any = 1.0, size: Any = None) -> Any:
+def _exponential(g: Value, scale: Array = 1.0, size: object = None) -> Array:
     return scale * g.standard_exponential(_shape(size, scale))
 
 
-def _rayleigh(g: Any, scale: Any = 1.0, size: Any = None) -> Any:
+def _rayleigh(g: Value, scale: Value = 1.0, size: object = None) -> object:
     return scale * g.rayleigh(1.0, _shape(size, scale))
 
 
-def _pareto(g: Any, a: Any, size: Any = None) -> Any:
+def _pareto(g: Value, a: Value, size: object = None) -> object:
     return np.expm1(g.standard_exponential(_shape(size, a)) / a)
 
 
-def _weibull(g: Any, a: Any, size: Any = None) -> Any:
+def _weibull(g: Value, a: Value, size: object = None) -> object:
     return np.power(g.standard_exponential(_shape(size, a)), 1.0 / a)
 
 
-def _power(g: Any, a: Any, size: Any = None) -> Any:
+def _power(g: Value, a: Array, size: object = None) -> Array:
     return np.power(-np.expm1(-g.standard_exponential(_shape(size, a))), 1.0 / a)
 
 
-def _triangular(g: Any, left: Any, mode: Any, right: Any, size: Any = None) -> Any:
+def _triangular(g: Value, left: Value, mode: Value, right: Value, size: object = None) -> object:
     u = g.random(_shape(size, left, mode, right))
     width, below = right - left, mode - left
     rising = u <= plainly(below / width)
@@ -72,7 +76,9 @@ def _triangular(g: Any, left: Any, mode: Any, right: Any, size: Any = None) -> A
     return np.where(rising, up, down)
 
 
-def _multivariate_normal(g: Any, mean: Any, cov: Any, size: Any = None, *args: Any, **kwargs: Any) -> Any:
+def _multivariate_normal(
+    g: Value, mean: Value, cov: object, size: object = None, *args: object, **kwargs: object
+) -> object:
     if live(cov):
         raise _refusal(
             "multivariate_normal", "the covariance", "mean + np.linalg.cholesky(cov) @ rng.standard_normal(n)"
@@ -80,13 +86,15 @@ def _multivariate_normal(g: Any, mean: Any, cov: Any, size: Any = None, *args: A
     return mean + g.multivariate_normal(np.zeros(np.shape(mean)), plainly(cov), size, *args, **kwargs)
 
 
-def _gamma(g: Any, shape: ShapeLike, scale: Any = 1.0, size: Any = None) -> Any:
+def _gamma(g: Value, shape: ShapeLike, scale: Value = 1.0, size: object = None) -> object:
     if live(shape):
         raise _refusal("gamma", "its shape", "adjoint.scipy.stats.gamma, for densities and quantiles")
     return scale * g.standard_gamma(plainly(shape), _shape(size, shape, scale))
 
 
-def _choice(g: Any, a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: int = 0, **kwargs: Any) -> Any:
+def _choice(
+    g: Value, a: Value, size: Value = None, replace: bool = True, p: Value = None, axis: int = 0, **kwargs: Value
+) -> object:
     if live(p):
         raise _refusal("choice", "the probabilities", "weights @ values, for the mean")
     if not is_box(a):
@@ -95,11 +103,11 @@ def _choice(g: Any, a: Any, size: Any = None, replace: bool = True, p: Any = Non
     return np.take(a, drawn, axis=axis)
 
 
-def _permutation(g: Any, x: Any, axis: int = 0) -> Any:
+def _permutation(g: Value, x: Value, axis: int = 0) -> object:
     return np.take(x, g.permutation(np.shape(x)[axis]), axis=axis)
 
 
-def _permuted(g: Any, x: Any, *, axis: Axis = None, out: Any = None) -> Any:
+def _permuted(g: Value, x: Value, *, axis: Axis = None, out: Value = None) -> object:
     flat = np.ravel(x) if axis is None else x
     if axis is not None:
         raise _refusal("permuted", "an array along an axis", "rng.permutation(t, axis=...)")
@@ -107,7 +115,7 @@ def _permuted(g: Any, x: Any, *, axis: Axis = None, out: Any = None) -> Any:
     return made if out is None else out.__setitem__(..., made)
 
 
-def _shuffle(g: Any, x: Any, axis: int = 0) -> None:
+def _shuffle(g: Value, x: Array, axis: int = 0) -> None:
     if isinstance(x, list):
         g.shuffle(x)
         return
@@ -150,7 +158,7 @@ def of_method(name: str) -> Function:
     """The stand-in of a method of NumPy's random generators, which takes the generator first."""
     ours = _DRAWS.get(name)
 
-    def stand_in(generator: Any, /, *args: Any, **kwargs: Any) -> Any:
+    def stand_in(generator: object, /, *args: object, **kwargs: object) -> Array | None:
         args = tuple(a if isinstance(a, list) and name == "shuffle" else joined(a) for a in args)
         kwargs = {k: joined(v) for k, v in kwargs.items()}
         if ours is not None and (any_live(args, kwargs) or (name in _OF_ARRAYS and args and is_box(args[0]))):
@@ -163,12 +171,12 @@ def of_method(name: str) -> Function:
     return stand_in
 
 
-def bound(original: Any) -> Function:
+def bound(original: Value) -> Function:
     """The stand-in of a method of one generator."""
     return partial(of_method(original.__name__), original.__self__)
 
 
-def table() -> Iterable[tuple[Any, Function]]:
+def table() -> Iterable[tuple[Value, Function]]:
     """The methods of NumPy's random generators, and ``numpy.random``'s functions, which are methods of one."""
     for kind in GENERATORS:
         for name in dir(kind):

@@ -7,20 +7,19 @@ import json
 import pickle
 import struct
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.box import varies
 from adjoint.core.errors import BatchedValueError
 from adjoint.core.leaks.notes import seen_again, written
-from adjoint.core.types import Function
+from adjoint.core.types import Array, Function, Value
 from adjoint.tape.modes import recording_floor
 from adjoint.twin.standins.sample_texts import TextsOfSamples, one_of
 from adjoint.twin.standins.values import CONTAINERS, DEPTH, is_box, plainly
 
 
-def wrote(x: Any, call: str, depth: int = DEPTH) -> None:
+def wrote(x: object, call: str, depth: int = DEPTH) -> None:
     """Note that `call` writes the numbers of `x`, or of the boxes in it, as text or bytes."""
     if is_box(x):
         if not varies(x):
@@ -30,13 +29,13 @@ def wrote(x: Any, call: str, depth: int = DEPTH) -> None:
             wrote(part, call, depth - 1)
 
 
-def taken(x: Any, call: str, value: Any) -> Any:
+def taken(x: Array, call: str, value: Value) -> object:
     """What `call` made of the numbers of `x`: if it is text or bytes, reading it gives the numbers back."""
     wrote(x, call)
     return value
 
 
-def ratio(x: Any) -> tuple[Any, Any]:
+def ratio(x: Value) -> tuple[object, object]:
     """``x.as_integer_ratio()``"""
     note = written(x, "t.as_integer_ratio()", recording_floor.get())
     numerator, denominator = plainly(x).as_integer_ratio()
@@ -50,7 +49,7 @@ def ratio(x: Any) -> tuple[Any, Any]:
 def _saving(original: Function) -> Function:
     name = f"np.{original.__name__}"
 
-    def stand_in(*args: Any, **kwargs: Any) -> Any:
+    def stand_in(*args: object, **kwargs: object) -> object:
         given = [*args, *kwargs.values()]
         if any(varies(part) for x in given for part in (x if isinstance(x, CONTAINERS) else (x,))):
             raise BatchedValueError(
@@ -64,7 +63,7 @@ def _saving(original: Function) -> Function:
 
 
 def _showing(original: Function) -> Function:
-    def stand_in(*args: Any, **kwargs: Any) -> Any:
+    def stand_in(*args: object, **kwargs: object) -> object:
         wrote((*args, *kwargs.values()), f"np.{original.__name__}")
         return original(*args, **kwargs)
 
@@ -72,7 +71,7 @@ def _showing(original: Function) -> Function:
 
 
 def _packing(original: Function) -> Function:
-    def stand_in(*args: Any) -> Any:
+    def stand_in(*args: object) -> object:
         wrote(args, f"struct.{original.__name__}")
         return original(*map(plainly, args))
 
@@ -82,7 +81,7 @@ def _packing(original: Function) -> Function:
 def reading(original: Function) -> Function:
     """What stands for a function that makes numbers of text or bytes."""
 
-    def stand_in(*args: Any, **kwargs: Any) -> Any:
+    def stand_in(*args: Value, **kwargs: object) -> object:
         for text in (x for x in args if type(x) is TextsOfSamples):
             one_of(text.each)
         found = original(*args, **kwargs)
@@ -91,18 +90,18 @@ def reading(original: Function) -> Function:
     return stand_in
 
 
-def _archive(found: Any) -> Any:
+def _archive(found: Array) -> object:
     """An open file of several arrays, which are read when they are asked for."""
 
     class NpzFile(type(found)):  # type: ignore[misc]  # a class that is known when it comes
-        def __getitem__(self, key: str) -> Any:
+        def __getitem__(self, key: str) -> object:
             return seen_again(super().__getitem__(key))
 
     found.__class__ = NpzFile
     return found
 
 
-def table() -> Iterable[tuple[Any, Function]]:
+def table() -> Iterable[tuple[Value, Function]]:
     """The functions, and what stands for them."""
     for save in (np.save, np.savez, np.savez_compressed, np.savetxt):
         yield save, _saving(save)

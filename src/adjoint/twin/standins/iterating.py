@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import numpy as np
 
-from adjoint.core.types import Function, ShapeLike
+from adjoint.core.types import Array, Function, ShapeLike, Value
 from adjoint.ops.shape.restrided import restrided
 from adjoint.twin.standins.joining import asarray, joined
 from adjoint.twin.standins.values import boxed, is_box, plainly
@@ -16,11 +15,11 @@ from adjoint.twin.standins.values import boxed, is_box, plainly
 class ElementIterator:
     """`numpy.nditer` over boxes: each element as an array without axes, which may be written into."""
 
-    def __init__(self, operands: Any, flags: Any, op_flags: Any, order: Any) -> None:
+    def __init__(self, operands: Value, flags: Value, op_flags: Value, order: Value) -> None:
         self._several = isinstance(operands, list | tuple)
         given = [asarray(joined(x)) for x in (operands if self._several else [operands])]
         self.shape = np.broadcast_shapes(*[np.shape(x) for x in given])
-        self.operands: tuple[Any, ...] = tuple(
+        self.operands: tuple[Value, ...] = tuple(
             x if np.shape(x) == self.shape else np.broadcast_to(x, self.shape) for x in given
         )
         self.ndim, self.nop, self.itersize = len(self.shape), len(given), int(np.prod(self.shape))
@@ -42,18 +41,18 @@ class ElementIterator:
 
     @property
     def index(self) -> int:
-        order: Any = "F" if "f_index" in self._flags else "C"
+        order: Value = "F" if "f_index" in self._flags else "C"
         return int(np.ravel_multi_index(self.multi_index, self.shape, order=order)) if self.shape else 0
 
     @property
-    def value(self) -> Any:
+    def value(self) -> Value:
         found = tuple(x[(*self.multi_index, ...)] for x in self.operands)
         return found if self._several else found[0]
 
-    def __getitem__(self, number: int) -> Any:
+    def __getitem__(self, number: int) -> object:
         return self.operands[number][(*self.multi_index, ...)]
 
-    def __setitem__(self, number: int, value: Any) -> None:
+    def __setitem__(self, number: int, value: object) -> None:
         self.operands[number][self.multi_index] = value
 
     def iternext(self) -> bool:
@@ -66,7 +65,7 @@ class ElementIterator:
     def close(self) -> None:
         self.iterindex = self.itersize
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[object]:
         while not self.finished:
             yield self.value
             self.iterindex += 1
@@ -81,15 +80,17 @@ class ElementIterator:
         self.close()
 
 
-def _nditer(op: Any, flags: Any = None, op_flags: Any = None, *rest: Any, order: Any = "K", **kwargs: Any) -> Any:
+def _nditer(
+    op: Array, flags: Value = None, op_flags: Value = None, *rest: Value, order: Value = "K", **kwargs: Value
+) -> Array:
     operands = op if isinstance(op, list | tuple) else [op]
     if not any(map(boxed, operands)):
-        plain: Any = np.nditer
+        plain: Value = np.nditer
         return plain(op, flags, op_flags, *rest, order=order, **kwargs)
     return ElementIterator(op, flags, op_flags, order)
 
 
-def _ndenumerate(arr: Any) -> Iterator[Any]:
+def _ndenumerate(arr: Value) -> Iterator[Value]:
     arr = joined(arr)
     if not is_box(arr):
         return np.ndenumerate(arr)
@@ -99,35 +100,35 @@ def _ndenumerate(arr: Any) -> Iterator[Any]:
 class Broadcast:
     """`numpy.broadcast` of boxes."""
 
-    def __init__(self, arrays: tuple[Any, ...]) -> None:
+    def __init__(self, arrays: tuple[Value, ...]) -> None:
         self.iters = tuple(np.broadcast_arrays(*arrays))
         self.shape: tuple[int, ...] = np.shape(self.iters[0])
         self.ndim = self.nd = len(self.shape)
         self.size, self.numiter = int(np.prod(self.shape)), len(arrays)
 
-    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+    def __iter__(self) -> Iterator[tuple[object, ...]]:
         return (tuple(x[index] for x in self.iters) for index in np.ndindex(*self.shape))
 
 
-def _broadcast(*arrays: Any) -> Any:
+def _broadcast(*arrays: Value) -> object:
     arrays = tuple(map(joined, arrays))
     return Broadcast(arrays) if any(map(boxed, arrays)) else np.broadcast(*arrays)
 
 
-def _ix(*args: Any) -> Any:
+def _ix(*args: object) -> object:
     return np.ix_(*map(plainly, args))
 
 
 def _as_strided(
-    x: Any, shape: ShapeLike = None, strides: Any = None, subok: bool = False, writeable: bool = True
-) -> Any:
+    x: Value, shape: ShapeLike = None, strides: Value = None, subok: bool = False, writeable: bool = True
+) -> object:
     """`numpy.lib.stride_tricks.as_strided` of a box: a view of those of its elements that lie where NumPy's would."""
     if not is_box(x):
         return np.lib.stride_tricks.as_strided(x, shape, strides, subok, writeable)
     return restrided(x, shape, strides, writeable)
 
 
-def table() -> Iterable[tuple[Any, Function]]:
+def table() -> Iterable[tuple[Value, Function]]:
     """NumPy's iterators, and what stands for them."""
     yield np.nditer, _nditer
     yield np.ndenumerate, _ndenumerate

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from adjoint.core.errors import BatchedValueError
 from adjoint.core.leaks.notes import seen_again
 from adjoint.core.memory import ordered, required
 from adjoint.core.protocol import detached
-from adjoint.core.types import Device, DType, ShapeLike
+from adjoint.core.types import Array, Device, DType, Function, ShapeLike, Value
 from adjoint.ops.shape.joining import pile
 from adjoint.tape.number import TensorNumber
 from adjoint.tape.tensor import Tensor
@@ -37,12 +36,12 @@ _LISTS = {list}
 _FIRST = {"axis": 0}
 
 
-def joined(x: Any) -> Any:
+def joined(x: Array) -> Value:
     """`x` as one box if it is a sequence that holds some; else `x` itself."""
     return packed(x) if not is_box(x) and boxed(x) else x
 
 
-def packed(x: Any) -> Any:
+def packed(x: Value) -> Array:
     """A nested sequence of numbers and boxes as a box: one operation puts all of its parts side by side.
 
     Raises:
@@ -52,7 +51,7 @@ def packed(x: Any) -> Any:
         x = x.tolist()
         if is_box(x):
             return x
-    parts: list[Any] = []
+    parts: list[Value] = []
     shape = _opened(x, parts)
     if shape is None:
         np.array(_shapes_of(x))  # raises what NumPy says of a ragged list
@@ -61,7 +60,7 @@ def packed(x: Any) -> Any:
     return made if len(shape) == 1 else np.reshape(made, shape + made.shape[1:])
 
 
-def _opened(x: Sequence[Any], parts: list[Any]) -> tuple[int, ...] | None:
+def _opened(x: Sequence[Value], parts: list[Array]) -> tuple[int, ...] | None:
     """The shape of the nest, with its innermost `parts` in order; None if these are not of one shape and depth."""
     kinds = set(map(type, x))
     if not any(issubclass(kind, SEQUENCES) for kind in kinds):
@@ -81,18 +80,18 @@ def _opened(x: Sequence[Any], parts: list[Any]) -> tuple[int, ...] | None:
     return None if shape is None else (len(x), *shape)
 
 
-def _shapes_of(x: Any) -> Any:
+def _shapes_of(x: Value) -> object:
     """`x` with zeros in the place of arrays."""
     if isinstance(x, SEQUENCES):
         return [_shapes_of(q) for q in x]
     return np.zeros(np.shape(x)) if is_box(x) else x
 
 
-def _leaves(x: Any) -> list[Any]:
+def _leaves(x: object) -> list[Value]:
     return [leaf for q in x for leaf in _leaves(q)] if isinstance(x, SEQUENCES) else [x]
 
 
-def _objects(x: Any, ndmin: int = 0) -> np.ndarray:
+def _objects(x: Value, ndmin: int = 0) -> np.ndarray:
     """A nested sequence as an array of Python objects: boxes, None, strings, fractions."""
     shape: list[int] = []
     level = x
@@ -109,15 +108,15 @@ def _objects(x: Any, ndmin: int = 0) -> np.ndarray:
 
 
 def array(
-    object: Any,
+    object: Value,
     dtype: DType = None,
     *,
     copy: bool | None = True,
-    order: Any = "K",
+    order: Value = "K",
     subok: bool = False,
     ndmin: int = 0,
-    like: Any = None,
-) -> Any:
+    like: object = None,
+) -> Array:
     """`numpy.array`, also of boxes and of nested sequences that hold some."""
     kind = type(object)
     as_it_is = dtype is None and copy is True and order == "K" and not ndmin and not subok and like is None
@@ -132,7 +131,7 @@ def array(
     return converted(object, dtype, copy=copy, ndmin=ndmin, order=order)
 
 
-def _quickly(rows: Any) -> Any:
+def _quickly(rows: Value) -> Array | None:
     """The array of a list of numbers, or of a list of such lists; None if it is none of these."""
     kinds = set(map(type, rows))
     if kinds <= PLAIN:
@@ -160,7 +159,7 @@ def _quickly(rows: Any) -> Any:
     return made if shape is None else made.reshape(shape)
 
 
-def _asked(x: Any) -> Any:
+def _asked(x: Value) -> Value:
     """What an object of another library gives for itself as an array, if that is a box."""
     if isinstance(x, (Box, ndarray, *SEQUENCES)) or not hasattr(type(x), "__array__") or isinstance(x, np.generic):
         return x
@@ -171,15 +170,15 @@ def _asked(x: Any) -> Any:
     return given if is_box(given) else x
 
 
-def _numbers(parts: Sequence[Any]) -> bool:
+def _numbers(parts: Sequence[object]) -> bool:
     """Whether all of `parts` are numbers, or arrays of some."""
     return all(is_box(q) or type(q) in _SCALARS or getattr(q, "dtype", np.dtype(object)).kind in "biufc"
                for q in parts)  # fmt: skip
 
 
 def converted(
-    x: Any, dtype: DType = None, *, copy: bool | None = None, ndmin: int = 0, order: str | None = None
-) -> Any:
+    x: Value, dtype: DType = None, *, copy: bool | None = None, ndmin: int = 0, order: str | None = None
+) -> Array:
     """`x`, which is a box or holds some, as an array: itself where nothing has to change and no copy is asked for."""
     dtype = None if dtype is None else np.dtype(dtype)
     if not is_box(x):
@@ -210,8 +209,8 @@ def converted(
 
 
 def asarray(
-    a: Any, dtype: DType = None, order: Any = None, *, device: Device = None, copy: Any = None, like: Any = None
-) -> Any:
+    a: Array, dtype: DType = None, order: Value = None, *, device: Device = None, copy: Value = None, like: Value = None
+) -> Value:
     """`numpy.asarray`: a box is one already."""
     if is_box(a) and dtype is None and not copy and order is None:
         return as_array(a)
@@ -222,25 +221,25 @@ def asarray(
 
 
 def asanyarray(
-    a: Any, dtype: DType = None, order: Any = None, *, device: Device = None, copy: Any = None, like: Any = None
-) -> Any:
+    a: Array, dtype: DType = None, order: Value = None, *, device: Device = None, copy: Value = None, like: Value = None
+) -> Array:
     """`numpy.asanyarray`."""
     if boxed(a):
         return asarray(a, dtype, order, copy=copy)
     return np.asanyarray(a, dtype, order, device=device, copy=copy, like=like)
 
 
-def ascontiguousarray(a: Any, dtype: DType = None, *, like: Any = None) -> Any:
+def ascontiguousarray(a: Array, dtype: DType = None, *, like: Value = None) -> Array:
     """`numpy.ascontiguousarray`: a copy of what is not."""
     return converted(a, dtype, ndmin=1, order="C") if boxed(a) else np.ascontiguousarray(a, dtype, like=like)
 
 
-def asfortranarray(a: Any, dtype: DType = None, *, like: Any = None) -> Any:
+def asfortranarray(a: Value, dtype: DType = None, *, like: Value = None) -> Value:
     """`numpy.asfortranarray`: a copy of what does not lie so."""
     return converted(a, dtype, ndmin=1, order="F") if boxed(a) else np.asfortranarray(a, dtype, like=like)
 
 
-def require(a: Any, dtype: DType = None, requirements: Any = None, *, like: Any = None) -> Any:
+def require(a: Array, dtype: DType = None, requirements: Value = None, *, like: Value = None) -> Array:
     """`numpy.require`."""
     if not boxed(a):
         return np.require(a, dtype, requirements, like=like)
@@ -248,7 +247,7 @@ def require(a: Any, dtype: DType = None, requirements: Any = None, *, like: Any 
     return converted(a, dtype, copy=owned and bool(getattr(a, "path", ())), order=order)
 
 
-def asarray_chkfinite(a: Any, dtype: DType = None, order: Any = None) -> Any:
+def asarray_chkfinite(a: Array, dtype: DType = None, order: Value = None) -> Array:
     """`numpy.asarray_chkfinite`: an array without nan and infinities, or a ValueError."""
     if not boxed(a):
         return np.asarray_chkfinite(a, dtype, order)
@@ -259,8 +258,14 @@ def asarray_chkfinite(a: Any, dtype: DType = None, order: Any = None) -> Any:
 
 
 def full(
-    shape: ShapeLike, fill_value: Any, dtype: DType = None, order: Any = "C", *, device: Device = None, like: Any = None
-) -> Any:
+    shape: ShapeLike,
+    fill_value: Array,
+    dtype: DType = None,
+    order: Value = "C",
+    *,
+    device: Device = None,
+    like: Value = None,
+) -> Array:
     """`numpy.full`, with a box or a list of some as what it is full of."""
     fill_value = joined(fill_value)
     if not live(fill_value):
@@ -268,7 +273,7 @@ def full(
     return np.copy(np.full_like(fill_value, fill_value, dtype=dtype, shape=shape))
 
 
-def arange(*args: Any, **kwargs: Any) -> Any:
+def arange(*args: Array, **kwargs: Value) -> Value:
     """`numpy.arange`, where bounds and the step may be live; how many numbers there are is taken from their values."""
     named = dict(zip(("start", "stop", "step", "dtype"), args, strict=False)) | kwargs
     if not any(live(named.get(name)) for name in ("start", "stop", "step")):
@@ -287,7 +292,7 @@ def arange(*args: Any, **kwargs: Any) -> Any:
     return made if named.get("dtype") is None else made.astype(named["dtype"])
 
 
-def for_all(x: Any) -> Any:
+def for_all(x: Array) -> Array:
     """The whole number that the box `x` is; of samples that differ, a box of whole numbers."""
     if not varies(x):
         return int(raw(x))
@@ -295,7 +300,7 @@ def for_all(x: Any) -> Any:
     return int(values.flat[0]) if values.size and np.all(values == values.flat[0]) else x.astype(int)
 
 
-def fromiter(iter: Any, dtype: DType, count: int = -1, *, like: Any = None) -> Any:
+def fromiter(iter: Value, dtype: DType, count: int = -1, *, like: Value = None) -> Value:
     """`numpy.fromiter`, also of an iterator that gives boxes."""
     items = list(iter) if count < 0 else [q for q, _ in zip(iter, range(count), strict=False)]
     if not boxed(items):
@@ -305,11 +310,11 @@ def fromiter(iter: Any, dtype: DType, count: int = -1, *, like: Any = None) -> A
     return converted(items, dtype)
 
 
-def of_type(kind: type[np.generic]) -> Any:
+def of_type(kind: type[np.generic]) -> Function:
     """What stands for one of NumPy's number types when it is called: ``np.float64(t)``."""
     dtype = np.dtype(kind)
 
-    def convert(*args: Any, **kwargs: Any) -> Any:
+    def convert(*args: Array, **kwargs: object) -> Array:
         if len(args) != 1 or kwargs or not boxed(args[0]):
             found = kind(*args, **kwargs)
             return seen_again(found) if args and isinstance(args[0], str | bytes) else found
@@ -325,23 +330,23 @@ def of_type(kind: type[np.generic]) -> Any:
 class Concatenator:
     """What stands for ``np.r_`` and ``np.c_``."""
 
-    def __init__(self, original: Any) -> None:
+    def __init__(self, original: Array) -> None:
         self.original = original
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self.original, name)
 
     def __len__(self) -> int:
         return 0
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> object:
         items = key if isinstance(key, tuple) else (key,)
         ends = [
             q for item in items for q in ((item.start, item.stop, item.step) if isinstance(item, slice) else (item,))
         ]
         if not any(map(boxed, ends)):
             return self.original[key]
-        places: list[Any] = [self.original.axis, self.original.ndmin, self.original.trans1d]
+        places: list[Value] = [self.original.axis, self.original.ndmin, self.original.trans1d]
         if isinstance(items[0], str):
             given, items = [int(part) for part in items[0].split(",")], items[1:]
             places[: len(given)] = given
@@ -349,7 +354,7 @@ class Concatenator:
         return np.concatenate([self._part(item, ndmin, first) for item in items], axis=axis)
 
     @staticmethod
-    def _part(item: Any, ndmin: int, first: int) -> Any:
+    def _part(item: Value, ndmin: int, first: int) -> Value:
         """One of the arrays that are put together, with `ndmin` axes; its own ones begin at `first`."""
         if isinstance(item, slice):
             start = 0 if item.start is None else item.start
@@ -371,6 +376,6 @@ class Concatenator:
         return np.transpose(item, axes[:first] + axes[added:] + axes[first:added])
 
 
-def copied(x: Any) -> Any:
+def copied(x: Array) -> Array:
     """A copy of the box `x` of its own memory, with its history."""
     return x.copy()

@@ -7,24 +7,23 @@ import itertools
 import operator
 import types
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.box import varies
 from adjoint.core.errors import ShapeError
 from adjoint.core.memory import lying_as
-from adjoint.core.types import Axis, DType, Function, ShapeLike
+from adjoint.core.types import Array, Axis, DType, Function, ShapeLike, Value
 from adjoint.twin.standins import builtin
 from adjoint.twin.standins.calls import dressed
 from adjoint.twin.standins.joining import asarray, joined
 from adjoint.twin.standins.values import boxed, is_box, live, plainly, reaches
 
-Resolve = Callable[[Any], Any]
-Maker = Callable[[Resolve], Callable[..., Any]]
+Resolve = Callable[[Value], Value]
+Maker = Callable[[Resolve], Callable[..., Value]]
 
 
-def _follows(f: Any) -> bool:
+def _follows(f: object) -> bool:
     """Whether `f` may have a twin or a stand-in: classes of users are resolved where instances are made."""
     return callable(f) and not is_box(f)
 
@@ -33,7 +32,7 @@ def resolving(original: Function) -> Maker:
     """The maker of a function whose arguments may be functions: each of these is resolved."""
 
     def make(resolve: Resolve) -> Function:
-        def call(*args: Any, **kwargs: Any) -> Any:
+        def call(*args: object, **kwargs: object) -> Value:
             args = tuple(resolve(a) if _follows(a) else a for a in args)
             return original(*args, **{k: resolve(v) if _follows(v) else v for k, v in kwargs.items()})
 
@@ -46,7 +45,7 @@ def _of_key(original: Function, ours: Function) -> Maker:
     """The maker of ``min``, ``max`` and ``sorted``: what has a key is compared by it."""
 
     def make(resolve: Resolve) -> Function:
-        def call(*args: Any, **kwargs: Any) -> Any:
+        def call(*args: Array, **kwargs: object) -> Array:
             key = kwargs.get("key")
             if key is None:
                 return ours(*args, **kwargs)
@@ -58,13 +57,13 @@ def _of_key(original: Function, ours: Function) -> Maker:
 
 
 def _methodcaller(resolve: Resolve) -> Function:
-    def make(name: str, /, *args: Any, **kwargs: Any) -> Callable[[Any], Any]:
+    def make(name: str, /, *args: object, **kwargs: object) -> Callable[[Value], Value]:
         return lambda x: method_of(x, name, resolve)(*args, **kwargs)
 
     return make
 
 
-def method_of(x: Any, name: str, resolve: Resolve) -> Function:
+def method_of(x: object, name: str, resolve: Resolve) -> Function:
     """What a twin calls for ``x.name``."""
     from adjoint.twin.standins.methods import array_method, box_method  # these use this module
 
@@ -75,13 +74,13 @@ def method_of(x: Any, name: str, resolve: Resolve) -> Function:
 def _attrgetter(resolve: Resolve) -> Function:
     from adjoint.twin.standins.methods import box_attribute  # this uses this module
 
-    def read(x: Any, path: str) -> Any:
+    def read(x: Array, path: str) -> Value:
         for name in path.split("."):
             ours = box_attribute(name) if is_box(x) else None
             x = getattr(x, name) if ours is None else ours(x)
         return x
 
-    def make(*names: str) -> Callable[[Any], Any]:
+    def make(*names: str) -> Callable[[Value], Value]:
         getter = operator.attrgetter(*names)  # checks them
         del getter
         return lambda x: read(x, names[0]) if len(names) == 1 else tuple(read(x, name) for name in names)
@@ -93,7 +92,7 @@ def _dunder(original: Function, name: str, ours: Function | None = None) -> Make
     """The maker of ``abs(x)`` and its like, which call a method of the user's class."""
 
     def make(resolve: Resolve) -> Function:
-        def call(*args: Any, **kwargs: Any) -> Any:
+        def call(*args: object, **kwargs: object) -> Array | None:
             if args and not is_box(args[0]):
                 method = getattr(type(args[0]), name, None)
                 if type(method) is types.FunctionType:
@@ -108,7 +107,7 @@ def _dunder(original: Function, name: str, ours: Function | None = None) -> Make
 def _iter(resolve: Resolve) -> Function:
     of_class = _dunder(iter, "__iter__")(resolve)
 
-    def call(*args: Any) -> Any:
+    def call(*args: object) -> Value:
         return iter(resolve(args[0]), args[1]) if len(args) == 2 else of_class(*args)
 
     return call
@@ -120,24 +119,24 @@ class Vectorized:
     def __init__(
         self,
         pyfunc: Function,
-        otypes: Any = None,
+        otypes: Value = None,
         doc: str | None = None,
-        excluded: Any = None,
+        excluded: Value = None,
         cache: bool = False,
         signature: str | None = None,
     ) -> None:
         self.plain = np.vectorize(pyfunc, otypes, doc, excluded, cache, signature)
         self.pyfunc, self.otypes, self.signature = pyfunc, self.plain.otypes, signature
-        self.excluded: set[Any] = set(excluded or ())
+        self.excluded: set[Value] = set(excluded or ())
         self.cache = cache
         functools.update_wrapper(self, pyfunc, updated=())
         self.__doc__ = self.plain.__doc__
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
+    def __get__(self, instance: object, owner: object = None) -> Value:
         return self
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        named: dict[Any, Any] = {**dict(enumerate(args)), **kwargs}
+    def __call__(self, *args: Array, **kwargs: Value) -> Value:
+        named: dict[Value, Value] = {**dict(enumerate(args)), **kwargs}
         varying = {k: joined(v) for k, v in named.items() if k not in self.excluded}
         ranks, outputs = self._ranks(len(varying))
         arrays = {k: asarray(v) for k, v in varying.items()}
@@ -155,7 +154,9 @@ class Vectorized:
         results = [self._at(index, named, spread) for index in np.ndindex(*loop)]
         if self.signature is not None and not any(map(boxed, results)):  # then NumPy says what becomes of them
             again = iter(results)
-            f: Any = np.vectorize(lambda *_, **__: next(again), self.otypes, None, self.excluded, False, self.signature)
+            f: Value = np.vectorize(
+                lambda *_, **__: next(again), self.otypes, None, self.excluded, False, self.signature
+            )
             return f(*map(plainly, args), **{k: plainly(v) for k, v in kwargs.items()})
         several = isinstance(results[0], tuple) if outputs is None else outputs > 1
         columns = list(zip(*results, strict=True)) if several else [results]
@@ -174,12 +175,12 @@ class Vectorized:
             raise TypeError(f"wrong number of positional arguments: expected {len(ranks)}, got {count}")
         return ranks, outputs.count("(")
 
-    def _at(self, index: tuple[int, ...], named: dict[Any, Any], spread: dict[Any, Any]) -> Any:
+    def _at(self, index: tuple[int, ...], named: dict[object, object], spread: dict[Value, Value]) -> Array:
         given = {k: spread[k][index] if k in spread else v for k, v in named.items()}
         positional = [v for k, v in given.items() if isinstance(k, int)]
         return self.pyfunc(*positional, **{k: v for k, v in given.items() if isinstance(k, str)})
 
-    def _together(self, results: Any, loop: tuple[int, ...], number: int) -> Any:
+    def _together(self, results: Value, loop: tuple[int, ...], number: int) -> Array:
         if not any(map(boxed, results)):
             kind = self.otypes[number] if self.otypes else np.asarray(results[0]).dtype
             return _objects(results, loop).astype(kind)
@@ -192,21 +193,21 @@ class Vectorized:
         return made if dtype in (made.dtype, object) else made.astype(dtype)
 
 
-def _objects(results: Any, shape: tuple[int, ...]) -> Any:
+def _objects(results: Value, shape: tuple[int, ...]) -> Value:
     """`results` one after another, in an array of Python's objects."""
     made = np.empty(len(results), object)
     made[:] = results
     return made.reshape(shape)
 
 
-def _elements(results: Any, shape: tuple[int, ...]) -> Any:
+def _elements(results: Value, shape: tuple[int, ...]) -> Array:
     """`results` one after another, in an array of numbers, or of objects if none of them is a box."""
     if not any(map(boxed, results)):
         return _objects(results, shape)[()]
     return np.reshape(np.stack([asarray(x) for x in results]), shape)
 
 
-def _lying_as_elements(made: Any, arrays: Iterable[Any], objects: bool = False) -> Any:
+def _lying_as_elements(made: Value, arrays: Iterable[object], objects: bool = False) -> Array:
     """`made`, which lies as NumPy's results of functions of single elements of `arrays`, or copies as `objects`, do."""
     given = [asarray(x) for x in arrays]
     of_each = np.frompyfunc(lambda *_: 0, len(given), 1)
@@ -216,7 +217,7 @@ def _lying_as_elements(made: Any, arrays: Iterable[Any], objects: bool = False) 
 
 
 def _vectorize(resolve: Resolve) -> Function:
-    def make(pyfunc: Any = None, *args: Any, **kwargs: Any) -> Any:
+    def make(pyfunc: object = None, *args: Value, **kwargs: Value) -> Value:
         if not callable(pyfunc):  # a decorator: np.vectorize(signature="(n)->()")
             return lambda f: Vectorized(resolve(f), *args, **kwargs)
         return Vectorized(resolve(pyfunc), *args, **kwargs)
@@ -228,17 +229,17 @@ def of_vectorized(original: np.vectorize) -> Maker:
     """The maker of what stands for a function that was made by `numpy.vectorize` before."""
 
     def make(resolve: Resolve) -> Function:
-        f: Any = original
+        f: Value = original
         return Vectorized(resolve(f.pyfunc), f.otypes, None, f.excluded, f.cache, f.signature)
 
     return make
 
 
 def _frompyfunc(resolve: Resolve) -> Function:
-    def make(func: Any, /, nin: int, nout: int, **options: Any) -> Function:
+    def make(func: Function, /, nin: int, nout: int, **options: object) -> Function:
         twin = resolve(func)
 
-        def call(*args: Any, **kwargs: Any) -> Any:
+        def call(*args: Array, **kwargs: object) -> Array:
             args = tuple(map(joined, args))
             arrays = np.broadcast_arrays(*args)
             results = [twin(*(a[i] for a in arrays)) for i in np.ndindex(*arrays[0].shape)]
@@ -256,7 +257,7 @@ def _frompyfunc(resolve: Resolve) -> Function:
 
 
 def _along_axis(resolve: Resolve) -> Function:
-    def call(func1d: Any, axis: Axis, arr: Any, *args: Any, **kwargs: Any) -> Any:
+    def call(func1d: Function, axis: Axis, arr: Array, *args: object, **kwargs: object) -> Array:
         twin, arr = resolve(func1d), joined(arr)
         rows = np.moveaxis(asarray(arr), operator.index(axis), -1)
         results = [joined(twin(rows[i], *args, **kwargs)) for i in np.ndindex(*rows.shape[:-1])]
@@ -277,14 +278,16 @@ def _over_axes(resolve: Resolve) -> Function:
 
 
 def _fromfunction(resolve: Resolve) -> Function:
-    def call(function: Any, shape: ShapeLike, *, dtype: DType = float, like: Any = None, **kwargs: Any) -> Any:
+    def call(
+        function: Value, shape: ShapeLike, *, dtype: DType = float, like: object = None, **kwargs: object
+    ) -> Value:
         return resolve(function)(*np.indices(shape, dtype=dtype), **kwargs)
 
     return call
 
 
 def _piecewise(resolve: Resolve) -> Function:
-    def call(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
+    def call(x: Array, condlist: Value, funclist: Value, *args: Value, **kw: Value) -> Array:
         functions = [resolve(f) if callable(f) and not is_box(f) else f for f in funclist]
         x = joined(x)
         if varies(x):
@@ -296,7 +299,7 @@ def _piecewise(resolve: Resolve) -> Function:
     return dressed(call, np.piecewise)
 
 
-def _chosen(x: Any, condlist: Any, functions: list[Any], args: Any, kw: Any) -> Any:
+def _chosen(x: Value, condlist: Value, functions: list[Value], args: Value, kw: Value) -> Array:
     """`numpy.piecewise` of every function everywhere: for plain places, and for those of many samples."""
     conditions = list(condlist) if np.ndim(condlist[0]) or not x.ndim else [condlist]
     for i, condition in enumerate(conditions):
@@ -319,7 +322,7 @@ def _cmp_to_key(resolve: Resolve) -> Function:
     return lambda mycmp: functools.cmp_to_key(resolve(mycmp))
 
 
-def of_partial(original: functools.partial[Any]) -> Maker:
+def of_partial(original: functools.partial[object]) -> Maker:
     """The maker of what stands for a `functools.partial` that was made before."""
     return lambda resolve: functools.partial(resolve(original.func), *original.args, **original.keywords)
 
@@ -329,7 +332,7 @@ def _reduce_all(resolve: Resolve) -> Function:
 
 
 def _accumulate(resolve: Resolve) -> Function:
-    def call(iterable: Any, func: Any = operator.add, **kwargs: Any) -> Iterator[Any]:
+    def call(iterable: Value, func: Value = operator.add, **kwargs: Value) -> Iterator[Value]:
         return itertools.accumulate(iterable, operator.add if func is None else resolve(func), **kwargs)
 
     return call
@@ -341,9 +344,9 @@ def _sort(resolve: Resolve) -> Function:
     )
 
 
-def table() -> Iterable[tuple[Any, Maker]]:
+def table() -> Iterable[tuple[Value, Maker]]:
     """The functions that take functions, and the makers of what stands for them."""
-    original: Any
+    original: Value
     for original in (map, filter, functools.partial, functools.partialmethod):
         yield original, resolving(original)
     for name in ("starmap", "takewhile", "dropwhile", "filterfalse", "groupby"):

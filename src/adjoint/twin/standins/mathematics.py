@@ -6,7 +6,6 @@ import cmath
 import functools
 import math
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from adjoint.core.box import Box, raw, varies
 from adjoint.core.errors import BatchedValueError
 from adjoint.core.protocol import detached
 from adjoint.core.registry import operation
-from adjoint.core.types import Function
+from adjoint.core.types import Array, Function, Value
 from adjoint.tape.number import TensorNumber
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.standins.joining import for_all, joined
@@ -32,7 +31,7 @@ _TOTAL = frozenset(("atan", "asinh", "tanh", "fabs", "degrees", "radians", "cbrt
 _FLOAT = np.dtype("float64")
 
 
-def _real(x: Any) -> Any:
+def _real(x: Value) -> Array:
     """`x` in double precision, in which ``math`` computes."""
     return as_numpy(x).astype(float) if is_box(x) and x.dtype is not _FLOAT and x.dtype.kind in "fiub" else x
 
@@ -41,7 +40,7 @@ def of_one(original: Function, ufunc: np.ufunc) -> Function:
     """The stand-in of a function of one argument, which `ufunc` computes."""
     total = original.__name__ in _TOTAL
 
-    def stand_in(*args: Any) -> Any:
+    def stand_in(*args: Array) -> Array | None:
         if len(args) != 1:
             return original(*args)
         (x,) = args
@@ -67,7 +66,7 @@ def of_one(original: Function, ufunc: np.ufunc) -> Function:
     return _named(stand_in, original)
 
 
-def _of_samples(original: Function, ours: Function, *args: Any) -> Any:
+def _of_samples(original: Function, ours: Function, *args: Array) -> Array | None:
     """The function of many samples; what raises for all of them raises, and what does for some cannot be told them."""
     with np.errstate(all="ignore"):
         out = ours(*args)
@@ -95,7 +94,7 @@ def _of_samples(original: Function, ours: Function, *args: Any) -> Any:
 def of_several(original: Function, ours: Function, check: bool = True) -> Function:
     """The stand-in of a function of any arguments, which `ours` computes for boxes."""
 
-    def stand_in(*args: Any, **kwargs: Any) -> Any:
+    def stand_in(*args: object, **kwargs: object) -> Array | None:
         args = tuple(
             list(a) if isinstance(a, Iterable) and not isinstance(a, Box | np.ndarray | str) else a for a in args
         )
@@ -111,7 +110,7 @@ def of_several(original: Function, ours: Function, check: bool = True) -> Functi
     return _named(stand_in, original)
 
 
-def _pythons(out: Any) -> Any:
+def _pythons(out: Array) -> Array:
     """What a function of ``math`` gives: numbers of Python's."""
     if isinstance(out, tuple):
         return tuple(map(_pythons, out))
@@ -124,73 +123,73 @@ def _named(stand_in: Function, original: Function) -> Function:
     return stand_in
 
 
-def whole(x: Any, rounding: Callable[[Any], Any]) -> Any:
+def whole(x: Array, rounding: Callable[[Value], Value]) -> Value:
     """The whole number that `rounding` makes of the box `x`; of samples that differ, a box of whole numbers."""
     return _pythons(for_all(rounding(detached(x))))
 
 
-def _logarithm(x: Any, base: Any = None) -> Any:
+def _logarithm(x: Array, base: Array | None = None) -> Array:
     return np.log(x) if base is None else np.log(x) / np.log(base)
 
 
-def _remainder(x: Any, y: Any) -> Any:
+def _remainder(x: Array, y: object) -> Array:
     return x - y * np.rint(detached(x) / detached(y))
 
 
-def _ldexp(x: Any, i: Any) -> Any:
+def _ldexp(x: Array, i: Value) -> Array:
     return x * 2.0 ** plainly(i)
 
 
-def _frexp(x: Any) -> tuple[Any, Any]:
+def _frexp(x: Array) -> tuple[object, object]:
     exponent = for_all(np.frexp(detached(x))[1])
     return x * np.exp2(-1.0 * exponent), exponent
 
 
-def _modf(x: Any) -> tuple[Any, Any]:
+def _modf(x: Array) -> tuple[object, object]:
     part = np.trunc(detached(x))
     return x - part, part
 
 
-def _nextafter(x: Any, y: Any, *, steps: int | None = None) -> Any:
+def _nextafter(x: Value, y: Value, *, steps: int | None = None) -> object:
     given = {} if steps is None else {"steps": steps}
     value = plainly(detached(x))
     return x + (math.nextafter(value, plainly(detached(y)), **given) - value)
 
 
-def _fsum(items: Any) -> Any:
+def _fsum(items: object) -> Array:
     return np.sum(joined(items))
 
 
-def _prod(items: Any, *, start: Any = 1) -> Any:
+def _prod(items: Array, *, start: Array = 1) -> Array:
     return functools.reduce(lambda a, b: a * b, items, start)
 
 
-def _hypot(*coordinates: Any) -> Any:
+def _hypot(*coordinates: Value) -> object:
     if len(coordinates) == 2:
         return np.hypot(*coordinates)
     return np.linalg.norm(joined(list(coordinates)))
 
 
-def _dist(p: Any, q: Any) -> Any:
+def _dist(p: Value, q: Value) -> Array:
     return np.linalg.norm(joined(p) - joined(q) if boxed(q) else joined(p) - np.asarray(q))
 
 
-def _sumprod(p: Any, q: Any) -> Any:
+def _sumprod(p: Value, q: Value) -> object:
     return sum(a * b for a, b in zip(p, q, strict=True))
 
 
-def _isclose(a: Any, b: Any, *, rel_tol: Any = 1e-9, abs_tol: Any = 0.0) -> bool:
+def _isclose(a: Array, b: Value, *, rel_tol: Value = 1e-9, abs_tol: Value = 0.0) -> bool:
     a, b = detached(a), detached(b)
     return bool(np.abs(a - b) <= np.maximum(rel_tol * np.maximum(np.abs(a), np.abs(b)), abs_tol)) or bool(
         np.all(a == b)
     )
 
 
-def _special(name: str) -> Callable[[Any], Any]:
+def _special(name: str) -> Callable[[Value], Value]:
     return lambda x: operation(name)(x)
 
 
-def _copysign(x: Any, y: Any) -> Any:
+def _copysign(x: Array, y: Array) -> Array:
     return np.copysign(x, y)
 
 
@@ -228,11 +227,11 @@ _QUESTIONS: dict[str, Function] = {
 }
 
 
-def _complex(x: Any) -> Any:
+def _complex(x: Value) -> Array:
     return x if not is_box(x) or x.dtype.kind == "c" else x + 0j
 
 
-def _phase(z: Any) -> Any:
+def _phase(z: Array) -> Array:
     return np.arctan2(np.imag(z), np.real(z))
 
 
@@ -245,7 +244,7 @@ _COMPLEX: dict[str, Function] = {
 
 
 def _of_complex(original: Function, ours: Function) -> Function:
-    def stand_in(*args: Any) -> Any:
+    def stand_in(*args: Array) -> Array:
         if not any(map(boxed, args)):
             return original(*args)
         checked(original, *args)
@@ -254,13 +253,13 @@ def _of_complex(original: Function, ours: Function) -> Function:
     return _named(stand_in, original)
 
 
-def _rect(r: Any, phi: Any) -> Any:
+def _rect(r: Array, phi: Array) -> Array:
     if not (boxed(r) or boxed(phi)):
         return cmath.rect(r, phi)
     return _pythons(r * np.cos(phi) + 1j * (r * np.sin(phi)))
 
 
-def table() -> Iterable[tuple[Any, Function]]:
+def table() -> Iterable[tuple[Value, Function]]:
     """The functions of ``math`` and ``cmath`` that need a stand-in, and these."""
     for name in dir(math):
         original = getattr(math, name)
@@ -286,7 +285,7 @@ def table() -> Iterable[tuple[Any, Function]]:
 def _of_numbers(original: Function) -> Function:
     """The stand-in of a function that has no derivative, such as ``math.gcd`` and ``math.ulp``."""
 
-    def stand_in(*args: Any, **kwargs: Any) -> Any:
+    def stand_in(*args: object, **kwargs: object) -> object:
         return original(*map(plainly, args), **{name: plainly(value) for name, value in kwargs.items()})
 
     return _named(stand_in, original)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from adjoint.arrays.python_number import PythonNumber, as_python, has_attribute
 from adjoint.core.box import TRACKED, varies
 from adjoint.core.errors import LeavesGraphError
 from adjoint.core.leaks.notes import seen_again
-from adjoint.core.types import DType, Index, ShapeLike
+from adjoint.core.types import Array, DType, Index, ShapeLike, Value
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.standins import builtin, drawing
 from adjoint.twin.standins.calls import carried
@@ -19,14 +18,14 @@ from adjoint.twin.standins.exits import ratio, taken, wrote
 from adjoint.twin.standins.joining import converted, joined
 from adjoint.twin.standins.values import called_plainly, is_box, live, ndarray, plainly, type_of
 
-Method = Callable[..., Any]
+Method = Callable[..., Value]
 
 
 def _through(function: Method) -> Callable[[str], Method]:
     """A method of a plain array by the `function` of the same name, where an argument is live."""
 
     def make(name: str) -> Method:
-        def method(array: Any, *args: Any, **kwargs: Any) -> Any:
+        def method(array: Array, *args: Array, **kwargs: object) -> Value:
             args = tuple(map(joined, args))
             kwargs = {k: joined(v) for k, v in kwargs.items()}
             if any(is_box(x) for x in (*args, *kwargs.values())):
@@ -41,7 +40,7 @@ def _through(function: Method) -> Callable[[str], Method]:
 def _plain(name: str) -> Method:
     """A method of a plain array whose arguments are numbers: constant boxes become some."""
 
-    def method(array: Any, *args: Any, **kwargs: Any) -> Any:
+    def method(array: Array, *args: object, **kwargs: object) -> Value:
         for x in (*args, *kwargs.values()):
             if live(x):
                 raise LeavesGraphError(
@@ -53,13 +52,13 @@ def _plain(name: str) -> Method:
     return method
 
 
-def _choose(array: Any, choices: Any, *args: Any, **kwargs: Any) -> Any:
+def _choose(array: Value, choices: Value, *args: Value, **kwargs: Value) -> object:
     return np.choose(
         array, [joined(c) for c in choices] if isinstance(choices, list | tuple) else choices, *args, **kwargs
     )
 
 
-def _clip(array: Any, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
+def _clip(array: Value, min: Value = None, max: Value = None, out: Value = None, **kwargs: Value) -> object:
     return np.clip(array, joined(min), joined(max), out=out, **kwargs)
 
 
@@ -85,7 +84,7 @@ def array_method(name: str) -> Method | None:
     return _ARRAY.get(name)
 
 
-def _item(t: Any, *index: Index) -> Any:
+def _item(t: Array, *index: Index) -> Array:
     if index:
         at = index[0] if len(index) == 1 else index
         return as_python(np.ravel(t)[at] if len(index) == 1 and not isinstance(at, tuple) else t[at])
@@ -94,43 +93,43 @@ def _item(t: Any, *index: Index) -> Any:
     return as_python(t)
 
 
-def _tolist(t: Any) -> Any:
+def _tolist(t: Array) -> object:
     return [_tolist(row) for row in t] if t.shape else as_python(t)
 
 
-def _array(t: Any, dtype: DType = None, copy: Any = None) -> Any:
+def _array(t: object, dtype: DType = None, copy: Value = None) -> object:
     return converted(t, dtype, copy=copy)
 
 
-def _put(t: Any, indices: Any, values: Any, mode: Any = "raise") -> None:
+def _put(t: Value, indices: Value, values: object, mode: Value = "raise") -> None:
     np.put(t, plainly(indices), joined(values), mode)
 
 
-def _itemset(t: Any, *args: Any) -> None:
+def _itemset(t: Value, *args: object) -> None:
     *index, value = args
     at = tuple(index) if len(index) != 1 else index[0]
     t[np.unravel_index(at, t.shape) if isinstance(at, int) and t.ndim > 1 else at] = value
 
 
-def _view(t: Any, *args: Any, **kwargs: Any) -> Any:
+def _view(t: Array, *args: object, **kwargs: object) -> Array:
     kind = args[0] if args else kwargs.get("dtype", kwargs.get("type"))
     if kind is None or kind is ndarray or (not isinstance(kind, int | tuple) and _same(kind, t.dtype)):
         return t.view()
     return t.view(*args, **kwargs)
 
 
-def _same(kind: Any, dtype: DType) -> bool:
+def _same(kind: Value, dtype: DType) -> bool:
     try:
         return bool(np.dtype(kind) == dtype)
     except TypeError:
         return False
 
 
-def _clipped(t: Any, min: Any = None, max: Any = None, out: Any = None, **_: Any) -> Any:
+def _clipped(t: Value, min: object = None, max: object = None, out: object = None, **_: object) -> object:
     return t.clip(joined(min), joined(max), out=out)
 
 
-def _resized(t: Any, *shape: ShapeLike, refcheck: bool = True) -> Any:
+def _resized(t: object, *shape: ShapeLike, refcheck: bool = True) -> object:
     del refcheck
     raise LeavesGraphError(
         f"array.resize{shape} changes an array's memory under its views. Make a new one: a = np.resize(a, shape)"
@@ -138,13 +137,13 @@ def _resized(t: Any, *shape: ShapeLike, refcheck: bool = True) -> Any:
 
 
 def _of_lists(name: str) -> Method:
-    def method(t: Any, *args: Any, **kwargs: Any) -> Any:
+    def method(t: Array, *args: Array, **kwargs: object) -> Value:
         return getattr(t, name)(*map(joined, args), **{k: joined(v) for k, v in kwargs.items()})
 
     return method
 
 
-def _astype(t: Any, dtype: DType, *args: Any, **kwargs: Any) -> Any:
+def _astype(t: Array, dtype: DType, *args: object, **kwargs: object) -> object:
     if np.dtype(dtype).kind in "USO":
         wrote(t, "t.astype(str)")
     found = t.astype(dtype, *args, **kwargs)
@@ -152,20 +151,20 @@ def _astype(t: Any, dtype: DType, *args: Any, **kwargs: Any) -> Any:
 
 
 def _written_by(name: str) -> Method:
-    def method(t: Any, *args: Any, **kwargs: Any) -> Any:
+    def method(t: object, *args: object, **kwargs: object) -> Value:
         values = np.asarray(plainly(t))
         return taken(t, f"t.{name}", getattr(values, name)(*args, **kwargs))
 
     return method
 
 
-def _reread(found: Any) -> Any:
+def _reread(found: Array) -> object:
     """Numbers that an array of texts was converted to, if they were written there."""
     read = seen_again(plainly(found)) if not varies(found) else found
     return read if type(read) in TRACKED else found
 
 
-def _read(array: Any, dtype: DType, *args: Any, **kwargs: Any) -> Any:
+def _read(array: Array, dtype: DType, *args: object, **kwargs: object) -> Array:
     found = array.astype(dtype, *args, **kwargs)
     return _reread(found) if array.dtype.kind in "USO" else found
 
@@ -220,25 +219,25 @@ class Flags:
 class Ctypes:
     """Asking a box where its numbers lie is refused: foreign code would read them there."""
 
-    def __init__(self, t: Any) -> None:
+    def __init__(self, t: Value) -> None:
         raise LeavesGraphError(
             "t.ctypes would give foreign code the address of a tensor's values, whose gradient it does not know. If "
             "that is meant, say so: t.detach().numpy().ctypes; or declare the function's derivative with ad.op"
         )
 
 
-def _strides(t: Any) -> tuple[int, ...]:
+def _strides(t: Value) -> tuple[int, ...]:
     return np.empty(t.shape, np.int8).strides if t.dtype.itemsize == 1 else tuple(
         stride * t.dtype.itemsize for stride in np.empty(t.shape, np.int8).strides
     )  # fmt: skip
 
 
-def _data(t: Any) -> Any:
+def _data(t: Array) -> Array:
     """What ``t.data`` is: the box itself, as an array's memory; of a tensor that the user made, its values."""
     return t.data if isinstance(t, Tensor) and t.level == 0 and t.is_leaf else t
 
 
-_ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
+_ATTRIBUTES: dict[str, Callable[[Value], Value]] = {
     "__class__": type_of,
     "base": lambda t: None,
     "data": _data,
@@ -250,7 +249,7 @@ _ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def number_attribute(t: PythonNumber, name: str) -> Any:
+def number_attribute(t: PythonNumber, name: str) -> Array:
     """The attribute ``t.name`` of one of Python's numbers, which has none of an array's."""
     if name == "__class__":
         return t.python_type
@@ -259,7 +258,7 @@ def number_attribute(t: PythonNumber, name: str) -> Any:
     return getattr(t, name)
 
 
-def box_attribute(name: str) -> Callable[[Any], Any] | None:
+def box_attribute(name: str) -> Callable[[Value], Value] | None:
     """What a twin calls for the attribute ``t.name`` of a box."""
     return _ATTRIBUTES.get(name)
 

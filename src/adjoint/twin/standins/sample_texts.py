@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from adjoint.core.errors import BatchedValueError
-from adjoint.core.types import Function
+from adjoint.core.types import Array, Function, Value
 from adjoint.twin.standins.values import CONTAINERS
 
 
@@ -15,10 +14,10 @@ class Samples:
 
     __slots__ = ("values",)
 
-    def __init__(self, values: Any) -> None:
+    def __init__(self, values: Array) -> None:
         self.values = values
 
-    def _one(self, make: Function) -> Any:
+    def _one(self, make: Function) -> Value:
         return one_of([make(value) for value in self.values])
 
     def __str__(self) -> str:
@@ -37,7 +36,7 @@ class Samples:
         return self._one(int)  # type: ignore[no-any-return]  # a number
 
 
-def one_of(found: list[Any]) -> Any:
+def one_of(found: list[Value]) -> Value:
     """What was found of each sample, if that is the same of all.
 
     Raises:
@@ -93,7 +92,7 @@ class TextsOfSamples:
     def __bool__(self) -> bool:
         return in_each(bool, self)  # type: ignore[no-any-return]  # a truth value
 
-    def __radd__(self, other: str) -> Any:
+    def __radd__(self, other: str) -> object:
         return in_each(lambda mine, text: text + mine, self, other)
 
     def __str__(self) -> str:
@@ -109,7 +108,7 @@ class TextsOfSamples:
 def _by_sample(name: str) -> Function:
     method = getattr(str, name)
 
-    def of_each(self: TextsOfSamples, *args: Any, **kwargs: Any) -> Any:
+    def of_each(self: TextsOfSamples, *args: Value, **kwargs: Value) -> object:
         return in_each(lambda text, *given: method(text, *given, **kwargs), self, *args)
 
     of_each.__name__ = name
@@ -123,7 +122,7 @@ for _name in vars(str).keys() - _OWN:
     setattr(TextsOfSamples, _name, _by_sample(_name))
 
 
-def in_each(make: Callable[..., Any], *given: Any) -> Any:
+def in_each(make: Function, *given: object) -> Value:
     """``make(*given)``; if there are samples in what is given, of each of them.
 
     Texts that differ become `TextsOfSamples`.
@@ -140,7 +139,7 @@ def in_each(make: Callable[..., Any], *given: Any) -> Any:
     return one_of(found)
 
 
-def _count(x: Any) -> int | None:
+def _count(x: object) -> int | None:
     """The number of samples in a tree; None if it has none."""
     if isinstance(x, Samples):
         return len(x.values)
@@ -150,7 +149,7 @@ def _count(x: Any) -> int | None:
     return next((n for n in map(_count, parts) if n is not None), None)
 
 
-def _of(x: Any, i: int) -> Any:
+def _of(x: object, i: int) -> object:
     """A tree of sample number `i`."""
     if isinstance(x, Samples):
         return x.values[i]

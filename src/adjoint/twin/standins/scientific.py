@@ -5,13 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from types import FunctionType, MethodType
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.late import service
-from adjoint.core.types import Function
+from adjoint.core.types import Array, Function, Value
 from adjoint.twin.standins.joining import joined
 from adjoint.twin.standins.values import any_live, called_plainly, live, plainly, reaches
 
@@ -22,7 +21,7 @@ _WITH_CALLBACKS = ("integrate", "optimize")
 _BY_NAME = (*_WITH_CALLBACKS, "spatial")
 
 
-def module_of(original: Any) -> str:
+def module_of(original: object) -> str:
     """The public module of SciPy that `original` is of: ``optimize``, say; empty if it is not SciPy's."""
     # Functions of scipy.fft are objects of a package of its own, which bear their modules' names.
     own = isinstance(original, type | FunctionType) or type(original).__module__ == "uarray"
@@ -32,7 +31,7 @@ def module_of(original: Any) -> str:
     return home.split(".")[1]
 
 
-def counterpart(original: Any) -> tuple[str, Any] | None:
+def counterpart(original: object) -> tuple[str, Value] | None:
     """The module of `original`, and our function or object of its name; None if there is none."""
     name = module_of(original)
     theirs = sys.modules.get(f"scipy.{name}")
@@ -57,7 +56,7 @@ def counterpart(original: Any) -> tuple[str, Any] | None:
     return name, ours
 
 
-def stand_in_for(original: Any) -> Any:
+def stand_in_for(original: Value) -> Function | None:
     """What stands for a function, class or distribution of SciPy's; None if a twin calls it as it is."""
     found = counterpart(original)
     if found is None:
@@ -75,7 +74,7 @@ def stand_in_for(original: Any) -> Any:
 def either(original: Function, ours: Function) -> Function:
     """`ours` where an argument is live, and else `original` of numbers."""
 
-    def stand_in(*args: Any, **kwargs: Any) -> Any:
+    def stand_in(*args: object, **kwargs: object) -> object:
         if any_live(args, kwargs):
             given = tuple(joined(a) if isinstance(a, list) else a for a in args)
             return ours(*given, **{k: joined(v) if isinstance(v, list) else v for k, v in kwargs.items()})
@@ -86,13 +85,13 @@ def either(original: Function, ours: Function) -> Function:
     return stand_in
 
 
-def calling(original: Function, ours: Function, resolve: Callable[[Any], Any]) -> Function:
+def calling(original: Function, ours: Function, resolve: Callable[[Value], Value]) -> Function:
     """The stand-in of a solver, whose functions may use live boxes that are not among its arguments."""
 
-    def _resolved(x: Any) -> Any:
+    def _resolved(x: object) -> object:
         return resolve(x) if _is_function(x) else _joined_list(x)
 
-    def stand_in(*args: Any, **kwargs: Any) -> Any:
+    def stand_in(*args: Value, **kwargs: Value) -> object:
         given = (*args, *kwargs.values())
         if any_live(args, kwargs) or any(reaches(f) for f in given if _is_function(f)):
             return ours(*map(_resolved, args), **{k: _resolved(v) for k, v in kwargs.items()})
@@ -108,7 +107,7 @@ def calling(original: Function, ours: Function, resolve: Callable[[Any], Any]) -
     return stand_in
 
 
-def _is_function(x: Any) -> bool:
+def _is_function(x: object) -> bool:
     return callable(x) and not isinstance(x, Box | type)
 
 
@@ -116,7 +115,7 @@ class _LiveError(BaseException):
     """A function that was taken for one of numbers alone gave something else: no solver may catch this."""
 
 
-def _joined_list(x: Any) -> Any:
+def _joined_list(x: object) -> object:
     return joined(x) if isinstance(x, list) else x
 
 
@@ -129,7 +128,7 @@ def _of_numbers(f: Function) -> Function:
     if not isinstance(f, FunctionType | MethodType):
         return f
 
-    def numbers(*args: Any, **kwargs: Any) -> Any:
+    def numbers(*args: Array, **kwargs: object) -> object:
         value = f(*args, **kwargs)
         if live(value):
             raise _LiveError
@@ -138,7 +137,7 @@ def _of_numbers(f: Function) -> Function:
     return numbers
 
 
-def maker_for(original: Any) -> Any:
+def maker_for(original: Function) -> Function | None:
     """The maker of what stands for a solver of SciPy's; None for anything else."""
     if module_of(original) not in _WITH_CALLBACKS or isinstance(original, type):
         return None
@@ -149,17 +148,17 @@ def maker_for(original: Any) -> Any:
 class Distribution:
     """What stands for a distribution of ``scipy.stats``: its methods are ours where something is live."""
 
-    def __init__(self, original: Any, ours: Any) -> None:
+    def __init__(self, original: Value, ours: Value) -> None:
         self._original, self._ours = original, ours
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         theirs = getattr(self._original, name)
         mine = getattr(self._ours, name, None)
         if not callable(theirs) or mine is None:
             return theirs
         return either(theirs, mine)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Value, **kwargs: Value) -> Value:
         if any(map(live, (*args, *kwargs.values()))):
             return self._ours(*args, **kwargs)
         return Distribution(self._original(*map(plainly, args), **{k: plainly(v) for k, v in kwargs.items()}),

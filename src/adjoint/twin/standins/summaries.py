@@ -3,54 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
 
 from adjoint.arrays.python_number import as_python, is_python
-from adjoint.core.types import Function
+from adjoint.core.types import Array, Function, Value
 from adjoint.twin.standins.joining import joined
 from adjoint.twin.standins.values import boxed, is_box, is_open, plainly
 
 
-def _mean(data: Any) -> Any:
+def _mean(data: Value) -> object:
     return np.mean(data)
 
 
-def _fmean(data: Any, weights: Any = None) -> Any:
+def _fmean(data: Value, weights: Value = None) -> object:
     return np.mean(data) if weights is None else np.sum(data * joined(list(weights))) / np.sum(joined(list(weights)))
 
 
-def _variance(data: Any, xbar: Any = None) -> Any:
+def _variance(data: Value, xbar: object = None) -> Array:
     if xbar is None:
         return np.var(data, ddof=1)
     return np.sum((data - xbar) ** 2) / (len(data) - 1)
 
 
-def _pvariance(data: Any, mu: Any = None) -> Any:
+def _pvariance(data: Value, mu: Value = None) -> Array:
     return np.var(data) if mu is None else np.mean((data - mu) ** 2)
 
 
-def _at_rank(shift: float) -> Callable[[Any], Any]:
+def _at_rank(shift: float) -> Callable[[Value], Value]:
     return lambda data: np.sort(data)[int((len(data) - 1) / 2 + shift)]
 
 
-def _harmonic_mean(data: Any, weights: Any = None) -> Any:
+def _harmonic_mean(data: Value, weights: Value = None) -> object:
     weights = np.ones(len(data)) if weights is None else joined(list(weights))
     return np.sum(weights) / np.sum(weights / data)
 
 
-def _covariance(x: Any, y: Any, /) -> Any:
+def _covariance(x: Value, y: Value, /) -> Value:
     y = joined(list(y))
     return np.sum((x - np.mean(x)) * (y - np.mean(y))) / (len(x) - 1)
 
 
-def _correlation(x: Any, y: Any, /, **_: Any) -> Any:
+def _correlation(x: Value, y: Value, /, **_: object) -> object:
     y = joined(list(y))
     return _covariance(x, y) / np.sqrt(_covariance(x, x) * _covariance(y, y))
 
 
-def _linear_regression(x: Any, y: Any, /, *, proportional: bool = False) -> Any:
+def _linear_regression(x: Value, y: Value, /, *, proportional: bool = False) -> object:
     import statistics  # the program that calls this has imported it
 
     y = joined(list(y))
@@ -84,7 +83,7 @@ def stand_in_for(original: Function) -> Function | None:
     if ours is None:
         return None
 
-    def stand_in(*args: Any, **kwargs: Any) -> Any:
+    def stand_in(*args: object, **kwargs: object) -> Array:
         args = tuple(a if not isinstance(a, Iterable) or _is_number(a) else list(a) for a in args)
         if not any(map(boxed, (*args, *kwargs.values()))):
             return original(*args, **kwargs)
@@ -100,5 +99,5 @@ def stand_in_for(original: Function) -> Function | None:
     return stand_in
 
 
-def _is_number(x: Any) -> bool:
+def _is_number(x: Value) -> bool:
     return is_box(x) and not x.shape

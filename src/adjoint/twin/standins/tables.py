@@ -6,11 +6,11 @@ import functools
 from collections.abc import Callable
 from threading import Lock
 from types import BuiltinMethodType, FunctionType, MethodType
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.registry import REDUCTIONS
+from adjoint.core.types import Value
 from adjoint.twin.standins import (
     builtin,
     calls,
@@ -26,9 +26,9 @@ from adjoint.twin.standins import (
 )
 from adjoint.twin.standins.text import serialising
 
-StandIn = Callable[..., Any]
+StandIn = Callable[..., Value]
 
-_CONVERSIONS: tuple[tuple[Any, StandIn], ...] = (
+_CONVERSIONS: tuple[tuple[object, StandIn], ...] = (
     (np.array, joining.array),
     (np.asarray, joining.asarray),
     (np.asanyarray, joining.asanyarray),
@@ -60,10 +60,10 @@ class Tables:
 
     def __init__(self) -> None:
         self.stand_ins: dict[int, StandIn] = {}
-        self.later: dict[int, Callable[[Any], StandIn]] = {}
+        self.later: dict[int, Callable[[Value], StandIn]] = {}
         self.makers: dict[int, mapping.Maker] = {}
         self.needed: set[int] = set()
-        self._kept: list[Any] = []
+        self._kept: list[Value] = []
         for original, make in calls.table():
             self._kept.append(original)
             self.later[id(original)] = make
@@ -81,7 +81,7 @@ class Tables:
             self.makers[id(original)] = maker
         self.needed |= set(map(id, _MAKERS_NEEDED))
 
-    def put(self, original: Any, stand_in: StandIn, needed: bool = False) -> None:
+    def put(self, original: object, stand_in: StandIn, needed: bool = False) -> None:
         """Let `stand_in` stand for `original`."""
         self._kept.append(original)
         self.stand_ins[id(original)] = stand_in
@@ -102,7 +102,7 @@ def tables() -> Tables:
     return _built[0]
 
 
-def find(original: Any) -> StandIn | None:
+def find(original: Value) -> StandIn | None:
     """What a twin calls in place of `original`; None if it calls `original` itself."""
     table = _built[0] if _built else tables()
     found = table.stand_ins.get(id(original))
@@ -136,7 +136,7 @@ def find(original: Any) -> StandIn | None:
     return found
 
 
-def needed(original: Any) -> bool:
+def needed(original: object) -> bool:
     """Whether a plain call of `original` in code that handles tensors would lose the history, or refuse."""
     table = _built[0] if _built else tables()
     if id(original) in table.needed:
@@ -152,7 +152,7 @@ def needed(original: Any) -> bool:
     return find(original) is not None and type(original) is not np.ufunc
 
 
-def maker(original: Any) -> mapping.Maker | None:
+def maker(original: object) -> mapping.Maker | None:
     """For a function that takes functions: what makes its stand-in, given how these are resolved."""
     table = _built[0] if _built else tables()
     found = table.makers.get(id(original))

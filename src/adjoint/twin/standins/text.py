@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.box import raw, varies
-from adjoint.core.types import Function
+from adjoint.core.types import Array, Function, Value
 from adjoint.twin.standins.exits import wrote
 from adjoint.twin.standins.sample_texts import Samples, in_each
 from adjoint.twin.standins.values import CONTAINERS, is_box, plainly
 
 
-def formatted(x: Any) -> Any:
+def formatted(x: object) -> Value:
     """`x` for a text that `in_each` makes: the numbers of a box, or of the boxes in a container."""
     return _shown(x, _of_samples)
 
 
-def printed(x: Any) -> Any:
+def printed(x: object) -> Value:
     """The same for printing, which nothing reads: of samples, all."""
     return _shown(x, lambda box: np.asarray(_values(box)))
 
 
-def _shown(x: Any, of_samples: Callable[[Any], Any]) -> Any:
+def _shown(x: object, of_samples: Callable[[Value], Value]) -> object:
     if of_samples is _of_samples:
         wrote(x, "a text of t")
     if is_box(x):
@@ -39,19 +38,19 @@ def _shown(x: Any, of_samples: Callable[[Any], Any]) -> Any:
     return tuple(items) if isinstance(x, tuple) else items
 
 
-def _of_samples(x: Any) -> Any:
+def _of_samples(x: Array) -> object:
     values = np.asarray(_values(x))
     if x.is_python:
         return Samples(values.ravel().tolist()) if values.size else values
     return Samples(values.reshape(-1, *x.shape)) if values.size else values
 
 
-def _values(x: Any) -> Any:
+def _values(x: Array) -> Array:
     values = raw(x)
     return getattr(values, "value", values)
 
 
-def _differ(x: Any) -> bool:
+def _differ(x: Array) -> bool:
     if isinstance(x, CONTAINERS):
         return any(map(_differ, x.values() if isinstance(x, dict) else x))
     return varies(x)
@@ -60,14 +59,14 @@ def _differ(x: Any) -> bool:
 def shown(original: Function) -> Function:
     """The stand-in of a function that makes text of its arguments."""
 
-    def stand_in(*args: Any, **kwargs: Any) -> Any:
+    def stand_in(*args: object, **kwargs: object) -> object:
         named = {name: formatted(value) for name, value in kwargs.items()}
         return in_each(lambda args, named: original(*args, **named), tuple(map(formatted, args)), named)
 
     return stand_in
 
 
-def shown_in(x: Any, conversion: int, spec: str) -> str:
+def shown_in(x: Array, conversion: int, spec: str) -> str:
     """A part of an f-string, ``{x!r:spec}``; a conversion is the number of its letter, or -1."""
     convert = _CONVERSIONS[conversion]
     return in_each(lambda x, spec: format(convert(x), spec), formatted(x), spec)  # type: ignore[no-any-return]  # a text
@@ -89,7 +88,7 @@ def joined_text(*parts: str) -> str:
 def serialising(original: Function) -> Function:
     """The stand-in of a function that writes Python's numbers: ``json.dumps``."""
 
-    def stand_in(*args: Any, **kwargs: Any) -> Any:
+    def stand_in(*args: object, **kwargs: object) -> object:
         wrote(args, f"json.{original.__name__}")
         if original.__name__ == "dumps":
             return in_each(lambda *args: original(*args, **kwargs), *(_pythons(x, _of_samples) for x in args))
@@ -98,7 +97,7 @@ def serialising(original: Function) -> Function:
     return stand_in
 
 
-def _pythons(x: Any, of_samples: Function = plainly) -> Any:
+def _pythons(x: object, of_samples: Function = plainly) -> object:
     if is_box(x):
         if varies(x):
             return of_samples(x)

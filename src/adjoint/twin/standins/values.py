@@ -5,15 +5,14 @@ from __future__ import annotations
 import functools
 import types
 from collections import deque
-from collections.abc import Mapping
-from typing import Any, TypeGuard, cast
+from typing import TypeGuard, cast
 
 import numpy as np
 
 from adjoint.arrays.python_number import PythonNumber, as_numpy
 from adjoint.core.box import Box, raw, varies
 from adjoint.core.protocol import in_graph
-from adjoint.core.types import Function
+from adjoint.core.types import Array, Function, Settings, Value
 from adjoint.tape.number import TensorNumber
 from adjoint.tape.tensor import Tensor
 
@@ -27,12 +26,12 @@ PLAIN = {float, int, bool, complex, str, bytes, type(None), type(...), slice, ra
 }  # fmt: skip
 
 
-def is_box(x: Any) -> TypeGuard[Any]:
+def is_box(x: object) -> TypeGuard[Value]:
     """Whether `x` is an array that is more than numbers; any of them has NumPy's methods."""
     return isinstance(x, Box)
 
 
-def live(x: Any, depth: int = DEPTH) -> bool:
+def live(x: Value, depth: int = DEPTH) -> bool:
     """Whether `x` is a box whose history matters, or a container that holds one."""
     kind = type(x)
     if kind is Tensor or kind is TensorNumber:
@@ -51,7 +50,7 @@ def live(x: Any, depth: int = DEPTH) -> bool:
     return not PLAIN.issuperset(map(type, x)) and any(live(q, depth - 1) for q in x)
 
 
-def boxed(x: Any, depth: int = DEPTH) -> bool:
+def boxed(x: Value, depth: int = DEPTH) -> bool:
     """Whether `x` is a box, or a sequence that holds one at whatever depth."""
     kind = type(x)
     if kind in PLAIN:
@@ -65,7 +64,7 @@ def boxed(x: Any, depth: int = DEPTH) -> bool:
     return not PLAIN.issuperset(map(type, x)) and any(boxed(q, depth - 1) for q in x)
 
 
-def plainly(x: Any, depth: int = DEPTH) -> Any:
+def plainly(x: Value, depth: int = DEPTH) -> Value:
     """The numbers of `x`: of a box, its values; of a container, one of numbers; anything else as it is.
 
     Raises:
@@ -75,7 +74,7 @@ def plainly(x: Any, depth: int = DEPTH) -> Any:
     if kind in PLAIN:
         return x
     if isinstance(x, Box):
-        values = cast(Any, x).numpy()
+        values = cast(Value, x).numpy()
         if x.is_python:
             return values.item()
         return values if values.ndim else values[()]
@@ -99,17 +98,17 @@ def plainly(x: Any, depth: int = DEPTH) -> Any:
     return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
 
 
-def any_live(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+def any_live(args: tuple[object, ...], kwargs: Settings) -> bool:
     """Whether an argument of a call is live."""
     return any(map(live, args)) or (bool(kwargs) and any(map(live, kwargs.values())))
 
 
-def called_plainly(f: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+def called_plainly(f: Function, args: tuple[Array | None, ...], kwargs: Settings) -> Array:
     """``f(*args, **kwargs)`` with numbers in the place of boxes."""
     return f(*map(plainly, args), **{name: plainly(value) for name, value in kwargs.items()})
 
 
-def reaches(f: Any, depth: int = 3) -> bool:
+def reaches(f: object, depth: int = 3) -> bool:
     """Whether calling `f` may use live boxes that it is not given: its closure, defaults or object hold some."""
     if depth == 0 or isinstance(f, type) or not callable(f):
         return False
@@ -131,22 +130,22 @@ def reaches(f: Any, depth: int = 3) -> bool:
     )
 
 
-def is_open(x: Any) -> bool:
+def is_open(x: Array) -> bool:
     """Whether the value of the box `x` can be looked at: it is one value, and no program is being captured."""
     return not varies(x) and not isinstance(raw(x), Box)
 
 
-def checked(f: Function, *args: Any) -> None:
+def checked(f: Function, *args: Array) -> None:
     """Raise what `f` raises for the numbers of `args`, where these can be looked at."""
     if all(is_open(x) for x in args if isinstance(x, Box)):
         f(*map(plainly, args))
 
 
-def type_of(x: Any) -> type:
+def type_of(x: Array) -> type:
     """What ``type`` gives for the plain value in the place of `x`."""
     if not isinstance(x, Box):
         return type(x)
-    box: Any = x
+    box: Value = x
     if isinstance(box, PythonNumber):
         return box.python_type
     if box.shape:
@@ -159,6 +158,6 @@ def type_of(x: Any) -> type:
     return cast(type, box.dtype.type) if box._is_number() else ndarray
 
 
-def as_array(x: Any) -> Any:
+def as_array(x: Array) -> Array:
     """The box `x` as an array: of a number, a new one without axes, which can be written."""
     return x if x.shape or not x._is_number() else np.copy(as_numpy(x))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import enum
 import functools
 import types
-from typing import Any
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from adjoint.compiler.trace.outside import (
     root_of,
 )
 from adjoint.core.box import Box
+from adjoint.core.types import Array, Value
 from adjoint.graph.drawing import DRAWS, Drawing
 from adjoint.graph.symbol import Number, Symbol, symbol_of
 from adjoint.optim.optimizer import Optimizer
@@ -47,7 +47,7 @@ class Attributes(Reads):
 
     # -- Attributes -----------------------------------------------------------------------------------
 
-    def attr(self, o: Any, name: str) -> Any:
+    def attr(self, o: Value, name: str) -> Value:
         """``o.name``"""
         kind = type(o)
         if kind is Outside:
@@ -72,30 +72,30 @@ class Attributes(Reads):
             return self.instance(o, o, name)
         return self._native(o, name)
 
-    def _missing(self, o: Any, name: str) -> Any:
+    def _missing(self, o: object, name: str) -> object:
         raise self.refuse(f"it uses {name} of a {type(o).__name__.lower()}")
 
-    def _text_of(self, o: Any, name: str) -> Any:
+    def _text_of(self, o: object, name: str) -> object:
         if isinstance(o, Method) and isinstance(o.function, Outside):
             return self.attr(o.function, name)
         return self._missing(o, name)
 
-    def writes_into(self, o: Any) -> None:
+    def writes_into(self, o: Array | None) -> None:
         """Refuse a write that NumPy refuses, and one into a tensor which others that have its memory would not see."""
         if isinstance(o, Tensor) and any(t is getattr(o, "root", o) for t in self.taken):
             raise self.refuse("it writes into a tensor of which it has taken the memory")
         if isinstance(o, Symbol) and isinstance(o.value, np.ndarray) and not o.value.flags.writeable:
             raise self.refuse("it writes into an array that is read-only")
 
-    def is_made(self, o: Any) -> bool:
+    def is_made(self, o: object) -> bool:
         """Whether it is an object of a user's class that was made while recording."""
         raise NotImplementedError
 
-    def native(self, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def native(self, f: Value, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
         """What `f` gives for values of the program."""
         raise NotImplementedError
 
-    def _native(self, o: Any, name: str) -> Any:
+    def _native(self, o: object, name: str) -> object:
         """Of a plain thing that was made inside."""
         if name in _FOREIGN:
             raise self.refuse(f"it uses {name} of a {type(o).__name__}")
@@ -108,12 +108,12 @@ class Attributes(Reads):
         held = isinstance(o, types.FunctionType) or (isinstance(o, tuple) and name in getattr(o, "_fields", ()))
         return Method(o, name) if callable(value) and not held else value
 
-    def _of_box(self, o: Any, name: str) -> Any:
+    def _of_box(self, o: Array, name: str) -> object:
         if self.light is not None:
             if not hasattr(np.ndarray, name):
                 raise self.light.off(f"it uses {name} of an array")
             o = self.now(o)
-        kind: Any = type(o.value) if type(o) in (Symbol, Number) else type(o)
+        kind: Value = type(o.value) if type(o) in (Symbol, Number) else type(o)
         if self.histories and kind is type(o) and not isinstance(o, PythonNumber):
             stand_in = box_attribute(name)
             if stand_in is not None:
@@ -139,7 +139,7 @@ class Attributes(Reads):
             self.taken.append(getattr(o, "root", o))
         return Method(o, name) if callable(value) and not isinstance(value, Box) else value
 
-    def _of_super(self, o: Super, name: str) -> Any:
+    def _of_super(self, o: Super, name: str) -> object:
         live = o.of.o if isinstance(o.of, Outside) else o.of
         kind = type(live)
         kinds = kind.__mro__
@@ -158,7 +158,7 @@ class Attributes(Reads):
                 self.guards.class_grows(base)
         raise self.genuine(AttributeError(f"'super' object has no attribute {name!r}"))
 
-    def _of_outside(self, o: Outside, name: str) -> Any:
+    def _of_outside(self, o: Outside, name: str) -> object:
         x = o.o
         if isinstance(x, types.ModuleType):
             return self._of_module(x, name)
@@ -181,7 +181,7 @@ class Attributes(Reads):
             return self.take(getattr(x, name), AttributeBinding(x, name))
         return self.instance(o, x, name)
 
-    def _library(self, o: Outside, name: str) -> Any:
+    def _library(self, o: Outside, name: str) -> object:
         try:
             value = getattr(o.o, name)
         except AttributeError as error:
@@ -190,7 +190,7 @@ class Attributes(Reads):
             return self.pinned(value)
         return value if type(value) in PLAIN else Method(o, name)
 
-    def _of_module(self, x: types.ModuleType, name: str) -> Any:
+    def _of_module(self, x: types.ModuleType, name: str) -> object:
         root = x.__name__.partition(".")[0]
         if root in _LIBRARIES:
             value = getattr(x, name, MISSING)
@@ -208,7 +208,7 @@ class Attributes(Reads):
         self.guards.has(space, name, False)
         raise self.genuine(AttributeError(f"module {x.__name__!r} has no attribute {name!r}"))
 
-    def _of_function(self, o: Outside, name: str) -> Any:
+    def _of_function(self, o: Outside, name: str) -> Array | None:
         x = o.o
         if name in _NAMES:
             return self.take(getattr(x, name), AttributeBinding(x, name))
@@ -221,7 +221,7 @@ class Attributes(Reads):
             raise self.genuine(AttributeError(f"'function' object has no attribute {name!r}"))
         return found
 
-    def _of_class(self, o: Outside, name: str) -> Any:
+    def _of_class(self, o: Outside, name: str) -> Value:
         x = o.o
         if name in ("__name__", "__qualname__", "__module__"):
             return self.take(getattr(x, name), AttributeBinding(x, name))
@@ -240,7 +240,7 @@ class Attributes(Reads):
             return bound if type(bound) in PLAIN else self.pinned(bound)
         return self.of_class(value, None, x, name)
 
-    def _of_optimizer(self, o: Outside, name: str) -> Any:
+    def _of_optimizer(self, o: Outside, name: str) -> Value:
         shadow = self.inputs.optimizer(o.o, self.take)
         if name.startswith("_") or not hasattr(shadow, name):
             raise self.refuse(f"it uses {name} of an optimiser")
@@ -254,11 +254,11 @@ class Attributes(Reads):
             raise self.refuse(f"it uses {name} of an optimiser")
         return Method(o, name)
 
-    def static(self, kind: type, name: str) -> Any:
+    def static(self, kind: type, name: str) -> Value:
         """What a class has under a name; guarded, if it may change."""
         return lookup(kind, name) if is_fixed(kind) else self.guards.attribute(kind, name)
 
-    def of_class(self, value: Any, of: Any, kind: type, name: str) -> Any:
+    def of_class(self, value: Value, of: Value, kind: type, name: str) -> Value:
         """What an attribute of a class gives: of an object of it, or (None) of the class itself."""
         if isinstance(value, types.FunctionType):
             return self.pinned(value) if of is None else Method(of, self.pinned(value))
@@ -282,7 +282,7 @@ class Attributes(Reads):
                 return self.take(value, Binding(vars(base), name))
         raise self.refuse(f"{name} of a class")
 
-    def special(self, w: Any, x: Any, name: str) -> Any:
+    def special(self, w: Value, x: object, name: str) -> object:
         """A method that Python looks for in the class alone, such as ``__call__``."""
         kind = type(x)
         if not is_users(kind):
@@ -294,7 +294,7 @@ class Attributes(Reads):
             raise self.genuine(TypeError(f"{kind.__name__!r} object has no {name}"))
         return self.of_class(found, w, kind, name)
 
-    def instance(self, w: Any, x: Any, name: str) -> Any:
+    def instance(self, w: Value, x: object, name: str) -> object:
         """An attribute of an object of a class that is written in Python."""
         kind = type(x)
         plain = kind is types.SimpleNamespace
@@ -335,7 +335,7 @@ class Attributes(Reads):
             return self.call(self.pinned(otherwise), (w, name), {})
         raise self.genuine(AttributeError(f"{kind.__name__!r} object has no attribute {name!r}"))
 
-    def _written_class(self, kind: type, name: str) -> Any:
+    def _written_class(self, kind: type, name: str) -> Value:
         """What the function has set as an attribute of a class."""
         for base in kind.__mro__:
             known = self.memo.get(id(base))
@@ -348,7 +348,7 @@ class Attributes(Reads):
                 break
         return MISSING
 
-    def _stays(self, x: Any, kind: type) -> None:
+    def _stays(self, x: object, kind: type) -> None:
         """Its class and its attributes' dictionary stay the same ones."""
         if root_of(kind) == "adjoint":
             return
@@ -357,7 +357,7 @@ class Attributes(Reads):
         if space is not None:
             self.guards.text(("space", id(x)), lambda name_of: f"{name_of(x)}.__dict__ is {name_of(space)}")
 
-    def _own(self, w: Any, x: Any, space: dict[str, Any], name: str) -> Any:
+    def _own(self, w: object, x: object, space: dict[str, Value], name: str) -> object:
         if not isinstance(w, Outside):
             return space.get(name, MISSING)
         if w.path is None:
@@ -372,7 +372,7 @@ class Attributes(Reads):
             w.read[name] = self.given(space[name], f"{w.path}.{name}")
         return w.read[name]
 
-    def _slot(self, w: Any, x: Any, name: str) -> Any:
+    def _slot(self, w: Outside, x: object, name: str) -> object:
         if not isinstance(w, Outside):
             try:
                 return getattr(x, name)

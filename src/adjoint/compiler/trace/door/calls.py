@@ -6,7 +6,6 @@ import functools
 import inspect
 import types
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -31,6 +30,7 @@ from adjoint.compiler.trace.outside import (
 from adjoint.core.box import Box
 from adjoint.core.op import Op
 from adjoint.core.registry import Composite
+from adjoint.core.types import Array, Function, Value
 from adjoint.expressions import Expr
 from adjoint.graph.drawing import Drawing
 from adjoint.graph.graph import Graph
@@ -61,18 +61,18 @@ _STATEFUL = frozenset(
 class Calls(Pythons):
     """Calls."""
 
-    made_codes: set[Any]
+    made_codes: set[Value]
     depth = 0
     dead: str
     sourceless: bool  # whether functions without source may run as they are, with stand-ins
     keywords: Sequence[str]
 
-    def made(self, f: Any) -> Any:
+    def made(self, f: Value) -> Value:
         """A function that was made inside: its calls go through the door by themselves."""
         self.made_codes.add(f.__code__)
         return f
 
-    def call(self, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def call(self, f: Value, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
         """``f(*args, **kwargs)``"""
         if self.dead:
             raise self.refuse(self.dead)
@@ -97,7 +97,7 @@ class Calls(Pythons):
             raise self.genuine(TypeError(f"{kind.__name__!r} object is not callable"))
         return self._call_outside(f, args, kwargs)
 
-    def _call_outside(self, f: Outside, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _call_outside(self, f: Outside, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
         g = f.o
         special = SPECIAL.get(g) if type(g).__hash__ is not None and callable(g) else None
         if special is not None:
@@ -159,10 +159,10 @@ class Calls(Pythons):
             return self.call(self.special(f, g, "__call__"), args, kwargs)
         raise self.refuse(f"it calls a {type(g).__name__} of {root_of(type(g))}")
 
-    def stand_in(self, f: Outside) -> Any:
+    def stand_in(self, f: Outside) -> object:
         """What one of our functions made of the user's, as `grad` does, with functions in it that are followed."""
         if "stand-in" not in f.read:
-            g: Any = f.o
+            g: Value = f.o
             if isinstance(g, types.FunctionType):
                 names = g.__code__.co_freevars
                 held = [
@@ -170,7 +170,7 @@ class Calls(Pythons):
                     for n, c in zip(names, g.__closure__ or (), strict=True)
                 ]
                 cells = tuple(types.CellType(self._inside(x)) for x in held)
-                made: Any = types.FunctionType(g.__code__, g.__globals__, g.__name__, g.__defaults__, cells)
+                made: Value = types.FunctionType(g.__code__, g.__globals__, g.__name__, g.__defaults__, cells)
                 made.__kwdefaults__ = g.__kwdefaults__
             else:
                 made = object.__new__(type(g))
@@ -179,7 +179,7 @@ class Calls(Pythons):
             f.read["stand-in"] = made
         return f.read["stand-in"]
 
-    def _inside(self, x: Any) -> Any:
+    def _inside(self, x: object) -> object:
         if isinstance(x, tuple):
             return tuple(map(self._inside, x))
         if isinstance(x, Outside) and not getattr(type(x.o), "never_changes", False):
@@ -191,7 +191,7 @@ class Calls(Pythons):
                 return x.o
         return self.val(x)
 
-    def _module(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _module(self, args: tuple[object, ...], kwargs: dict[str, Array | None]) -> object:
         """A call of a module, which is one of its `forward`."""
         of, *rest = args
         kind = self.kind_of(of)
@@ -202,7 +202,7 @@ class Calls(Pythons):
             users = False
         return (self.with_twin if users else self.call)(forward, tuple(rest), kwargs)
 
-    def _slot_call(self, g: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _slot_call(self, g: Function, args: tuple[Value, ...], kwargs: dict[str, object]) -> object:
         of, *rest = args
         live = of.o if isinstance(of, Outside) else of
         if g is object.__setattr__:
@@ -212,7 +212,7 @@ class Calls(Pythons):
             return None
         raise self.refuse(f"it calls {g.__qualname__}")
 
-    def follow(self, f: Outside, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def follow(self, f: Outside, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
         """Call a function of the user's, by its twin."""
         function: types.FunctionType = f.o
         stored = None if self.twins is None else self.stored(function)
@@ -259,7 +259,7 @@ class Calls(Pythons):
             self.depth -= 1
             self.ours, self.histories = before
 
-    def _method(self, m: Method, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _method(self, m: Method, args: tuple[object, ...], kwargs: dict[str, Array | None]) -> object:
         of, name = m.of, m.function
         if not isinstance(name, str):
             return self.call(name, (of, *args), kwargs)
@@ -298,13 +298,13 @@ class Calls(Pythons):
         return self.plain_method(of, name, args, kwargs)
 
 
-def _has_users(g: types.FunctionType, args: tuple[Any, ...]) -> bool:
+def _has_users(g: types.FunctionType, args: tuple[object, ...]) -> bool:
     """Whether one of our functions has something of the user's by itself: a closure, or the method of an object."""
     of = args[0] if args else None
     return bool(g.__closure__) or (isinstance(of, Outside) and g is vars(type(of.o)).get(g.__name__))
 
 
-def _called(g: Any) -> str:
+def _called(g: Value) -> str:
     owner = g.__self__
     if isinstance(owner, types.ModuleType):
         name = owner.__name__.lstrip("_")

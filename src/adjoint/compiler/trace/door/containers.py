@@ -7,7 +7,6 @@ import weakref
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterator
 from types import GeneratorType
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from adjoint.compiler.trace.guards import PLAIN, AttributeBinding, Binding
 from adjoint.compiler.trace.loops.carried import rows_in
 from adjoint.compiler.trace.outside import MISSING, Closed, DictView, Method, Outside, is_users, lookup
 from adjoint.core.box import Box
-from adjoint.core.types import ShapeLike
+from adjoint.core.types import Array, Tree, Value
 from adjoint.graph.symbol import Number, Symbol
 
 SEQUENCES, MAPPINGS = (list, deque), (dict, OrderedDict, defaultdict)
@@ -25,19 +24,19 @@ SEQUENCES, MAPPINGS = (list, deque), (dict, OrderedDict, defaultdict)
 class Containers(Attributes):
     """Items and iteration."""
 
-    def place_text(self, o: Outside) -> Any:
+    def place_text(self, o: Outside) -> Value:
         """How a container is found, in a condition."""
         thing, path = o.o, o.path
         return lambda name_of: name_of(thing) if path is None else path
 
-    def _child(self, o: Outside, key: Any) -> Any:
+    def _child(self, o: Outside, key: Value) -> Value:
         value = o.o[key]
         return self.take(value, Binding(o.o, key)) if o.path is None else self.given(value, f"{o.path}[{key!r}]")
 
-    def key(self, key: Any) -> Any:
+    def key(self, key: object) -> Value:
         """A key of a dictionary: a value, which the program is then right for only."""
         if type(key) is Outside:
-            plain: Any = object.__hash__
+            plain: Value = object.__hash__
             if isinstance(key.o, type) or type(key.o).__hash__ is plain:
                 return key.o
             raise self.refuse(f"a {key.what} is a key")
@@ -49,7 +48,7 @@ class Containers(Attributes):
             raise self.refuse("a method is a key")
         return key
 
-    def value(self, x: Any) -> Any:
+    def value(self, x: object) -> Value:
         """The number that a symbol is now; the program holds for this one."""
         if isinstance(x, Symbol):
             if isinstance(x.value, np.ndarray):
@@ -59,7 +58,7 @@ class Containers(Attributes):
 
     # -- Dictionaries -----------------------------------------------------------------------------------
 
-    def get(self, o: Outside, key: Any) -> Any:
+    def get(self, o: Outside, key: Value) -> Value:
         if o.content is not None:
             return o.content.get(key, MISSING)
         if key in o.over:
@@ -73,7 +72,7 @@ class Containers(Attributes):
             o.read[key] = self._child(o, key)
         return o.read[key]
 
-    def keys(self, o: Outside) -> list[Any]:
+    def keys(self, o: Outside) -> list[Value]:
         """The keys of a dictionary, in order."""
         if o.content is not None:
             return list(o.content)
@@ -83,7 +82,7 @@ class Containers(Attributes):
             k for k in o.over if k not in o.o and o.over[k] is not MISSING
         ]
 
-    def changed(self, o: Outside) -> Any:
+    def changed(self, o: Outside) -> Value:
         """All that a container has now, to be changed in any way; it is written as a whole."""
         if o.content is None:
             if isinstance(o.o, MAPPINGS):
@@ -100,11 +99,11 @@ class Containers(Attributes):
         if o.path is None:
             self.guards.text(("len", id(o.o)), lambda name_of: f"len({text(name_of)}) == {count}")
 
-    def items(self, w: Any) -> list[Any]:
+    def items(self, w: object) -> list[Value]:
         """The elements of anything that can be gone through."""
         return list(self.lazy(w))
 
-    def lazy(self, w: Any) -> Iterator[Any]:
+    def lazy(self, w: Value) -> Iterator[Value]:
         """An iterator over anything that can be gone through."""
         kind = type(w)
         if kind is Outside:
@@ -128,7 +127,7 @@ class Containers(Attributes):
             raise self.refuse(f"it goes through a {w.what}")
         raise self.genuine(TypeError(f"{kind.__name__!r} object is not iterable"))
 
-    def _outside(self, w: Outside) -> Iterator[Any]:
+    def _outside(self, w: Outside) -> Iterator[object]:
         x = w.o
         if type(x) in SEQUENCES:
             return self._grows(w)
@@ -152,7 +151,7 @@ class Containers(Attributes):
         count = self.call(self.special(w, x, "__len__"), (), {})
         return (self.item(w, i) for i in range(count))
 
-    def _grows(self, w: Outside) -> Iterator[Any]:
+    def _grows(self, w: Outside) -> Iterator[Value]:
         """A list, which may grow while it is gone through."""
         self._sized(w)
         count, i = len(w.o), 0
@@ -163,7 +162,7 @@ class Containers(Attributes):
                 yield self._at(w, i) if i < count else w.added[i - count]
             i += 1
 
-    def _walked(self, w: Outside) -> Iterator[Any]:
+    def _walked(self, w: Outside) -> Iterator[object]:
         """The keys of a dictionary, which must not grow while it is gone through."""
         keys = self.keys(w)
         for key in keys:
@@ -171,15 +170,15 @@ class Containers(Attributes):
             if w.changed and self.keys(w) != keys:
                 raise self.refuse("it changes a dictionary while it goes through it")
 
-    def _viewed(self, w: DictView) -> Iterator[Any]:
+    def _viewed(self, w: DictView) -> Iterator[object]:
         for key in self._walked(w.of):
             yield key if w.kind == "keys" else self.get(w.of, key) if w.kind == "values" else (key, self.get(w.of, key))
 
-    def it(self, w: Any) -> Any:
+    def it(self, w: object) -> object:
         """What ``*w`` gives."""
         return self.lazy(w)
 
-    def mapping(self, w: Any) -> Any:
+    def mapping(self, w: object) -> Value:
         """What ``**w`` gives."""
         if isinstance(w, Outside) and type(w.o) in MAPPINGS:
             return {k: self.get(w, k) for k in self.keys(w)}
@@ -187,17 +186,17 @@ class Containers(Attributes):
             return w
         raise self.refuse("it takes keywords from something that is no dictionary")
 
-    def iter(self, w: Any, shape: ShapeLike = None) -> Iterator[Any]:
+    def iter(self, w: object, shape: Tree = None) -> Iterator[Value]:
         """What a loop goes through."""
         each = self.lazy(w)
         return each if shape is None else (self.unpack(x, shape) for x in each)
 
-    def generator(self, g: Any) -> Any:
+    def generator(self, g: Iterator[object]) -> Iterator[Value]:
         """A generator that was made inside."""
         self.begun.append(weakref.ref(g))
         return g
 
-    def unpack(self, x: Any, shape: ShapeLike) -> Any:
+    def unpack(self, x: object, shape: Tree) -> object:
         """A value as it is taken apart."""
         if shape is None:
             return x
@@ -206,20 +205,20 @@ class Containers(Attributes):
             return values
         return [self.unpack(v, s) for v, s in zip(values, shape, strict=True)]
 
-    def slice(self, start: Any, stop: Any, step: Any) -> slice:
+    def slice(self, start: Array | None, stop: Array | None, step: int | None) -> slice:
         """``start:stop:step``"""
         return slice(start, stop, step)
 
     # -- Items ------------------------------------------------------------------------------------------
 
-    def _at(self, o: Outside, i: int) -> Any:
+    def _at(self, o: Outside, i: int) -> Value:
         if i in o.over:
             return o.over[i]
         if i not in o.read:
             o.read[i] = self._child(o, i)
         return o.read[i]
 
-    def item(self, o: Any, key: Any) -> Any:
+    def item(self, o: Value, key: object) -> Value:
         """``o[key]``"""
         kind = type(o)
         if kind is Outside:
@@ -234,12 +233,12 @@ class Containers(Attributes):
             return self.native(operator.getitem, (o, self.val(key)), {})
         return self.native(operator.getitem, (o, self._index(key)), {})
 
-    def _index(self, key: Any) -> Any:
+    def _index(self, key: object) -> Value:
         if type(key) is slice:
             return slice(*(self.value(x) for x in (key.start, key.stop, key.step)))
         return self.key(key)
 
-    def _item_outside(self, o: Outside, key: Any) -> Any:
+    def _item_outside(self, o: Outside, key: Value) -> object:
         x = o.o
         if type(x) in SEQUENCES:
             key = self._index(key)
@@ -270,7 +269,7 @@ class Containers(Attributes):
             return self.call(self.special(o, x, "__getitem__"), (key,), {})
         raise self.refuse(f"it takes items of a {o.what}")
 
-    def setitem(self, o: Any, key: Any, value: Any) -> None:
+    def setitem(self, o: object, key: object, value: object) -> None:
         """``o[key] = value``"""
         if isinstance(o, Box):
             self.writes_into(o)
@@ -290,7 +289,7 @@ class Containers(Attributes):
         else:
             self.native(operator.setitem, (o, self._index(key), value), {})
 
-    def _set_outside(self, o: Outside, key: Any, value: Any) -> None:
+    def _set_outside(self, o: Outside, key: Value, value: Value) -> None:
         x = o.o
         if type(x) in MAPPINGS:
             key = self.key(key)
@@ -312,7 +311,7 @@ class Containers(Attributes):
         else:
             raise self.refuse(f"it sets items of a {o.what}")
 
-    def delitem(self, o: Any, key: Any) -> None:
+    def delitem(self, o: Outside, key: object) -> None:
         """``del o[key]``"""
         if type(o) is Outside and type(o.o) in (*MAPPINGS, *SEQUENCES):
             self.native(operator.delitem, (self.changed(o), self._index(key)), {})
@@ -323,7 +322,7 @@ class Containers(Attributes):
 
     # -- Methods of containers from outside -------------------------------------------------------------
 
-    def container_method(self, o: Outside, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def container_method(self, o: Outside, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         """A method of a list, dictionary or set from outside."""
         x = o.o
         if type(x) in MAPPINGS:
@@ -348,7 +347,7 @@ class Containers(Attributes):
             return self.plain_method(set(self.items(o)), name, args, kwargs)
         raise self.refuse(f"it uses {name} of a {o.what}")
 
-    def _dict_method(self, o: Outside, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _dict_method(self, o: Outside, name: str, args: tuple[object, ...], kwargs: dict[str, Value]) -> object:
         if name in ("keys", "values", "items") and not args:
             return DictView(o, name)
         if name == "get":
@@ -370,7 +369,7 @@ class Containers(Attributes):
             return self.plain_method(self.changed(o), name, args, kwargs)
         raise self.refuse(f"it uses {name} of a {o.what}")
 
-    def pairs(self, x: Any) -> dict[Any, Any]:
+    def pairs(self, x: Value) -> dict[Value, Value]:
         """What ``dict(x)`` gives."""
         if isinstance(x, dict) or (isinstance(x, Outside) and type(x.o) in MAPPINGS):
             return dict(self.mapping(x))
@@ -382,17 +381,17 @@ class Containers(Attributes):
 
     # -- Of the other parts of the door -----------------------------------------------------------------
 
-    def native(self, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def native(self, f: Value, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
         """What `f` gives for values of the program."""
         raise NotImplementedError
 
-    def val(self, x: Any) -> Any:
+    def val(self, x: object) -> Value:
         raise NotImplementedError
 
-    def symbolic(self, array: Any, why: str) -> BaseException:
+    def symbolic(self, array: object, why: str) -> BaseException:
         raise NotImplementedError
 
-    def plain_method(self, o: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def plain_method(self, o: object, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         raise NotImplementedError
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
 
 from adjoint.compiler.trace.door.matching import Matching
 from adjoint.compiler.trace.inputs import Inputs
@@ -14,6 +13,7 @@ from adjoint.compiler.trace.loops.light import Light
 from adjoint.compiler.trace.loops.reaches import Reaches
 from adjoint.compiler.trace.loops.turns import NoTurns, Turns
 from adjoint.compiler.trace.outside import Again, Outside, Refuse
+from adjoint.core.types import Array, Function, Value
 from adjoint.graph.record import Record
 
 
@@ -33,12 +33,12 @@ class Door(Matching):
         self.varying = known.varying
         self.made_codes, self.made_objects = set(), {}
         self.tuples, self.taken = {}, []
-        self.begun, self._left = [], list[Any]()
+        self.begun, self._left = [], list[Value]()
         self.depth, self.dead, self.ours = 0, "", False
         self.sourceless = known.sourceless
         self.source = notes.source
         self.keywords: Sequence[str] = ()
-        self.loops: Any = None
+        self.loops: Value = None
         self.reaches = Reaches()
         self.light: Light | None = None
 
@@ -68,7 +68,7 @@ class Door(Matching):
         for held in (self.memo, self.made_objects, self.tuples, self.taken, self.begun, self._left):
             held.clear()
 
-    def symbolic(self, array: Any, why: str) -> BaseException:
+    def symbolic(self, array: Array, why: str) -> BaseException:
         """What to raise where an array that was made inside should have been part of the program."""
         self.inputs.wrote([array])
         if self.learned.fills:
@@ -76,10 +76,10 @@ class Door(Matching):
         self.learned.fills = True
         return Again()
 
-    def genuine(self, error: Any) -> Any:
+    def genuine(self, error: Value) -> Value:
         return self.notes.genuine(error)
 
-    def run(self, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def run(self, f: Function, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         """What the twin of `f` gives."""
         given = tuple(self.given(x, f"args[{i}]") for i, x in enumerate(args))
         named = {name: self.given(x, f"kwargs[{name!r}]") for name, x in kwargs.items()}
@@ -87,7 +87,7 @@ class Door(Matching):
         call = self.with_twin if self.inputs.arguments.inside_transform else self.call
         return self.ended(call(self.known_function(f), given, named))
 
-    def turns(self, w: Any, parts: Any, site: Any, *names: Any) -> Turns | NoTurns:
+    def turns(self, w: Value, parts: object, site: Value, *names: Value) -> Turns | NoTurns:
         """A loop begins; `names` are those that its turns bind, its targets', those read later, those that it reads."""
         each = self.iter(w, parts) if w is not None else None
         if self.loops is None:
@@ -96,7 +96,7 @@ class Door(Matching):
         length = len(w) if type(w) in (range, list, tuple) else rows_in(w)
         return Turns(self, each, length, (code.co_filename, code.co_qualname, *site), *names)
 
-    def ended(self, found: Any) -> Any:
+    def ended(self, found: object) -> Value:
         """What the function gave, since the call is over."""
         if self.dead:
             raise Refuse(self.dead)
@@ -108,7 +108,7 @@ class Door(Matching):
                     self.setitem(self.pinned(group), name, value)
         return found
 
-    def known_function(self, f: Any) -> Any:
+    def known_function(self, f: Value) -> object:
         """The function that is recorded: it stays the same one."""
         import types
 
@@ -123,6 +123,6 @@ class Known:
     """What traces of one function found out for those that come after them."""
 
     def __init__(self) -> None:
-        self.varying: set[Any] = set()
+        self.varying: set[Value] = set()
         self.fills = False
         self.sourceless = False  # whether functions without source may run as they are, with stand-ins

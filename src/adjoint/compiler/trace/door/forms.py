@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from adjoint.compiler.trace.door.values import has_box
-from adjoint.core.types import Function
+from adjoint.core.types import Array, Function, Value
 from adjoint.graph.symbol import LEVEL, Number, Symbol
 
 
-def in_form(g: Function, values: Sequence[Any], named: dict[str, Any], found: Any) -> Any:
+def in_form(g: Function, values: Sequence[object], named: dict[str, object], found: Array) -> Array | None:
     """`found`, which `g` gave for symbols, as what `g` gives for their values."""
     whole = found if isinstance(found, tuple) else (found,)
     if not any(type(x) is Symbol and not np.ndim(x.value) for x in whole) or "out" in named:
@@ -27,7 +26,7 @@ def in_form(g: Function, values: Sequence[Any], named: dict[str, Any], found: An
     return type(found)(*parts) if hasattr(found, "_fields") else tuple(parts)
 
 
-def formed(x: Any, plain: Any) -> Any:
+def formed(x: Symbol, plain: Array) -> Symbol:
     """A symbol without axes as what `plain` is."""
     if type(x) is not Symbol or np.ndim(x.value):
         return x
@@ -39,7 +38,7 @@ def formed(x: Any, plain: Any) -> Any:
     return Symbol.of((value if isinstance(plain, np.ndarray) else value[()], x.node), LEVEL)
 
 
-def _bare(x: Any) -> Any:
+def _bare(x: Value) -> Value:
     """The values that symbols have now, in a tree."""
     if isinstance(x, Symbol):
         return x.value

@@ -9,14 +9,14 @@ from __future__ import annotations
 import types
 from collections.abc import Iterator
 from sys import getrefcount
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from adjoint.compiler.trace.door.values import Values
 from adjoint.compiler.trace.outside import Method, Outside
 from adjoint.core.box import Box, outermost
-from adjoint.core.types import Function, Tree
+from adjoint.core.types import Array, Function, Tree, Value
 from adjoint.graph.drawing import Drawing
 from adjoint.graph.node import constant
 from adjoint.graph.symbol import LEVEL, Symbol
@@ -40,9 +40,9 @@ class Histories(Values):
 
     twins: Twins | None = None
     histories: str = ""
-    models: tuple[Any, ...] = ()
+    models: tuple[object, ...] = ()
 
-    def with_twin(self, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def with_twin(self, f: Value, args: tuple[object, ...], kwargs: dict[str, Array]) -> object:
         """``f(*args, **kwargs)``, as transforms and modules call it."""
         live = f.function if isinstance(f, Method) else f
         live = live.o if isinstance(live, Outside) else live
@@ -56,7 +56,7 @@ class Histories(Values):
         finally:
             self.twins, self.histories, self.models = before
 
-    def stored(self, function: types.FunctionType) -> Any:
+    def stored(self, function: types.FunctionType) -> Value:
         """Where the twin of `function` makes arrays that hold histories; None, if it runs as it is."""
         if self.twins is None or not self.twins.follows[function.__globals__.get("__name__")]:
             return None
@@ -64,7 +64,7 @@ class Histories(Values):
 
     # -- What is called instead -------------------------------------------------------------------------
 
-    def stands_for(self, original: Any, values: Any) -> Function | None:
+    def stands_for(self, original: object, values: Value) -> Function | None:
         """What is called in place of `original`, where there are histories among `values`."""
         if not self.histories or not any(map(has_history, values)):
             return None
@@ -72,7 +72,7 @@ class Histories(Values):
 
         return box_method(original) if isinstance(original, str) else find(original)
 
-    def type_of(self, x: Any) -> type:
+    def type_of(self, x: Array) -> type:
         """What ``type(x)`` is for the plain value in the place of the box `x`."""
         found = types_of(x)
         if len(found) > 1:
@@ -81,7 +81,7 @@ class Histories(Values):
 
     # -- What is made -----------------------------------------------------------------------------------
 
-    def fresh(self, value: Any) -> Any:
+    def fresh(self, value: Value) -> object:
         """`value`; an array of floats that nothing else refers to becomes one that holds histories."""
         kind = type(value)
         if kind in _ARRAYS:
@@ -90,7 +90,7 @@ class Histories(Values):
             return kind(self.holding(x) if type(x) in _ARRAYS and _is_alone(x, _IN_LOOP) else x for x in value)
         return value
 
-    def holding(self, value: Any) -> Any:
+    def holding(self, value: Array) -> Array:
         """An array of floats as a constant of the kind that the transform has."""
         array = value.value if type(value) is Symbol else value
         if not isinstance(array, np.ndarray) or array.dtype.kind not in "fc" or not array.flags.writeable:
@@ -122,7 +122,7 @@ class Histories(Values):
 _ARRAYS = (Symbol, np.ndarray)
 
 
-def has_history(x: Any) -> bool:
+def has_history(x: object) -> bool:
     """Whether there is a box in `x` that a transform, or the tape, made."""
     if isinstance(x, Box):
         return not isinstance(x, Symbol | Drawing)
@@ -131,7 +131,7 @@ def has_history(x: Any) -> bool:
     return isinstance(x, dict) and any(map(has_history, x.values()))
 
 
-def _is_alone(value: Any, count: int) -> bool:
+def _is_alone(value: Array, count: int) -> bool:
     """Whether nobody else holds an array, to which `count` references lead then, nor what it shows."""
     if getrefcount(value) > count:
         return False
@@ -142,14 +142,14 @@ def _is_alone(value: Any, count: int) -> bool:
 class _Counts:
     """What the counts are where nobody else holds an array: in `fresh`, in its loop, and of what it shows."""
 
-    def fresh(self, value: Any) -> tuple[int, int]:
+    def fresh(self, value: Array) -> tuple[int, int]:
         return self._of(value, 0)
 
-    def in_loop(self, values: Any) -> int:
+    def in_loop(self, values: Value) -> int:
         return next(self._of(x, 0)[0] for x in values)
 
     @staticmethod
-    def _of(value: Any, _: int) -> tuple[int, int]:
+    def _of(value: Array, _: int) -> tuple[int, int]:
         count = getrefcount(value)
         base = value.base
         return count, getrefcount(base)

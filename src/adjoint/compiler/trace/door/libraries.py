@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from adjoint.compiler.trace.outside import (
 from adjoint.core.box import Box
 from adjoint.core.memory import ordered
 from adjoint.core.op import Op
+from adjoint.core.types import Array, Function, Value
 from adjoint.graph.node import constant
 from adjoint.graph.symbol import LEVEL, Number, Symbol
 from adjoint.tape.modes import set_grad_enabled
@@ -37,7 +37,7 @@ OURS = ("adjoint.transforms", "adjoint.ops", "adjoint.tape", "adjoint.core.op", 
 _BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
 MAKERS = frozenset(("zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like", "arange",
                      "linspace", "eye", "identity", "array", "copy", "tile", "repeat", "asarray"))  # fmt: skip
-_MATHEMATICS: dict[str, tuple[Any, Any]] = {
+_MATHEMATICS: dict[str, tuple[Value, Value]] = {
     "sqrt": (lambda x: x >= 0.0, np.sqrt), "fabs": (None, np.fabs),
 }  # fmt: skip
 
@@ -45,7 +45,7 @@ _MATHEMATICS: dict[str, tuple[Any, Any]] = {
 class Libraries(Histories):
     """Functions that are known."""
 
-    def known(self, g: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def known(self, g: Function, args: tuple[object, ...], kwargs: dict[str, object]) -> Value:
         """A function of NumPy's, or of Python's mathematics."""
         name = getattr(g, "__name__", "")
         if name in IMPURE and root_of(g) == "numpy":
@@ -88,14 +88,14 @@ class Libraries(Histories):
         found = self.native(g, tuple(values), named)
         return in_form(g, values, named, found) if isinstance(g, type(np.sum)) or g is np.modf else found
 
-    def harmless(self, x: Any) -> bool:
+    def harmless(self, x: object) -> bool:
         if isinstance(x, list | tuple):
             return all(map(self.harmless, x))
         if isinstance(x, dict):
             return all(map(self.harmless, x.values()))
         return self.is_plain(x) or isinstance(x, type | np.ufunc) or inspect.isgenerator(x) or callable(x)
 
-    def _constant(self, g: Any, name: str, values: list[Any], named: dict[str, Any]) -> Any:
+    def _constant(self, g: Function, name: str, values: list[object], named: dict[str, object]) -> Array | None:
         """Of what is made inside alone."""
         found = self.native(g, tuple(values), named)
         if self.fills and name in MAKERS and isinstance(found, np.ndarray) and found.dtype.kind in "fciub":
@@ -104,7 +104,7 @@ class Libraries(Histories):
             return Symbol.of((found, constant(found)), LEVEL)
         return found
 
-    def _array(self, name: str, values: list[Any], named: dict[str, Any]) -> Any:
+    def _array(self, name: str, values: list[object], named: dict[str, Value]) -> Symbol | None:
         """``np.array`` of numbers and lists of these."""
         x, *rest = values
         dtype = named.get("dtype", rest[0] if rest else None)
@@ -120,7 +120,7 @@ class Libraries(Histories):
             found = ordered(found, order, found is x and named.get("copy", name == "array"))
         return formed(found, np.asarray(found.value)) if isinstance(found, Symbol) else found
 
-    def _stacked(self, x: Any) -> Any:
+    def _stacked(self, x: object) -> Array:
         if isinstance(x, Symbol):
             return x.as_array()
         if isinstance(x, Tensor) or (isinstance(x, Box) and not isinstance(x, Symbol)):
@@ -132,7 +132,7 @@ class Libraries(Histories):
             return np.array(x)
         return np.asarray(x)
 
-    def _of_mathematics(self, g: Any, name: str, values: list[Any], named: dict[str, Any]) -> Any:
+    def _of_mathematics(self, g: Function, name: str, values: list[Array], named: dict[str, object]) -> Array | None:
         """A function of `math` of Python's numbers, whose domain errors stay."""
         similar = _MATHEMATICS.get(name)
         if similar is None or len(values) != 1 or root_of(g) != "math":
@@ -150,7 +150,7 @@ class Libraries(Histories):
             return found.item() if type(found) is not Number else found
         return self.native(g, (self.value(x),), {})
 
-    def of_ours(self, g: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def of_ours(self, g: Value, args: tuple[object, ...], kwargs: dict[str, object]) -> Value:
         """One of our functions, which may call the user's."""
         values, named = tuple(self.val(a) for a in args), {k: self.val(v) for k, v in kwargs.items()}
         if isinstance(g, Op) and "random" in g.flags and not any(isinstance(v, Box) for v in values):
@@ -163,20 +163,20 @@ class Libraries(Histories):
         found = self.native(g, values, named)
         return self._result(found)
 
-    def _result(self, found: Any) -> Any:
+    def _result(self, found: object) -> object:
         if isinstance(found, tuple) and type(found) is tuple:
             return tuple(map(self._result, found))
         if isinstance(found, Box | np.ndarray | np.generic | set_grad_enabled) or type(found) in (*PLAIN, list, dict):
             return found
         return Ours(found) if callable(found) else found
 
-    def at_ufunc(self, ufunc: np.ufunc, args: tuple[Any, ...]) -> Any:
+    def at_ufunc(self, ufunc: np.ufunc, args: tuple[object, ...]) -> object:
         values = tuple(self.val(a) for a in args)
         if isinstance(values[0], np.ndarray) and any(map(has_box, values)):
             raise self.symbolic(values[0], "it writes into an array that it made")
         return self.native(ufunc.at, values, {})
 
-    def scalar(self, kind: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def scalar(self, kind: type, args: tuple[object, ...], kwargs: dict[str, object]) -> Array:
         stand_in = self.stands_for(kind, args)
         if stand_in is not None:
             return self.native(stand_in, tuple(map(self.val, args)), kwargs)

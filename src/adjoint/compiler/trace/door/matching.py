@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict, deque
-from typing import Any
 
 from adjoint.compiler.trace.door.calls import Calls
 from adjoint.compiler.trace.door.pythons import SPECIAL
 from adjoint.compiler.trace.outside import MISSING, Closed, DictView, Outside
 from adjoint.core.box import Box
+from adjoint.core.types import Array, Value
 from adjoint.graph.drawing import Drawing
 
 # Flags of classes, as CPython has them: what is matched as a sequence, as a mapping, and by itself as a whole.
@@ -19,11 +19,11 @@ _is_instance, _get = SPECIAL[isinstance], SPECIAL[getattr]
 class Matching(Calls):
     """Patterns."""
 
-    def matched_sequence(self, x: Any, before: int, after: int | None) -> list[Any] | None:
+    def matched_sequence(self, x: object, before: int, after: int | None) -> list[object] | None:
         """The elements, if there are as many as asked for; with `after`, those in between as one list."""
         if not self._is(x, _SEQUENCE):
             return None
-        kind: Any = self.kind_of(x)
+        kind: Value = self.kind_of(x)
         if kind not in (list, tuple, deque, range) and not (isinstance(x, tuple) and hasattr(kind, "_fields")):
             raise self.refuse(f"it matches a {kind.__name__} as a sequence")
         items = self.items(x)
@@ -34,11 +34,11 @@ class Matching(Calls):
         end = len(items) - after
         return [*items[:before], items[before:end], *items[end:]]
 
-    def matched_mapping(self, x: Any, keys: tuple[Any, ...], rest: bool) -> list[Any] | None:
+    def matched_mapping(self, x: Value, keys: tuple[object, ...], rest: bool) -> list[object] | None:
         """The items of these keys, if all are there; with `rest`, a dictionary of the others too."""
         if not self._is(x, _MAPPING):
             return None
-        kind: Any = self.kind_of(x)
+        kind: Value = self.kind_of(x)
         if kind not in (dict, OrderedDict, defaultdict):
             raise self.refuse(f"it matches a {kind.__name__} as a mapping")
         asked = [self.key(key) for key in keys]
@@ -48,7 +48,7 @@ class Matching(Calls):
         others = {k: v for k, v in self.mapping(x).items() if k not in asked} if rest else {}
         return [*found, others] if rest else found
 
-    def matched_class(self, x: Any, cls: Any, count: int, names: tuple[str, ...]) -> list[Any] | None:
+    def matched_class(self, x: Value, cls: object, count: int, names: tuple[str, ...]) -> list[Array] | None:
         """The attributes, of which `count` go by the class's order, if it is an object of the class that has them."""
         if not isinstance(cls, Outside) or not isinstance(cls.o, type):
             raise self.genuine(TypeError("called match pattern must be a class"))
@@ -64,14 +64,14 @@ class Matching(Calls):
             names = (*order[:count], *names)
         return self._attributes(x, names, [])
 
-    def _attributes(self, x: Any, names: tuple[str, ...], found: list[Any]) -> list[Any] | None:
+    def _attributes(self, x: Value, names: tuple[str, ...], found: list[object]) -> list[Array] | None:
         for name in names:
             found.append(_get(self, x, name, MISSING))
             if found[-1] is MISSING:
                 return None
         return found
 
-    def _is(self, x: Any, flag: int) -> bool:
+    def _is(self, x: object, flag: int) -> bool:
         if isinstance(x, Box | Drawing | DictView):
             return False
         if isinstance(x, Closed) and not isinstance(x, Outside):

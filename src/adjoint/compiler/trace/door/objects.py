@@ -7,7 +7,6 @@ import inspect
 import sys
 import types
 from collections import OrderedDict, deque
-from typing import Any
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from adjoint.compiler.trace.outside import (
     lookup,
     root_of,
 )
+from adjoint.core.types import Function, Value
 from adjoint.graph.record import ERRORS, SILENT
 from adjoint.optim.optimizer import Optimizer
 from adjoint.tape.modes import set_grad_enabled
@@ -36,9 +36,9 @@ TEXTS = (repr, str, format, ascii)
 class Objects(Libraries):
     """Objects that are made inside."""
 
-    made_objects: dict[int, Any]
+    made_objects: dict[int, object]
 
-    def construct(self, f: Outside, kind: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def construct(self, f: Outside, kind: type, args: tuple[Value, ...], kwargs: dict[str, Value]) -> object:
         if kind in MADE and (len(args) > 1 or (kwargs and kind not in (dict, OrderedDict))):
             raise self.refuse(f"it calls {kind.__name__} with more than one thing")
         if kind in (list, tuple, set, frozenset, deque):
@@ -75,7 +75,7 @@ class Objects(Libraries):
             raise self.refuse(f"it makes a {kind.__name__}")
         return self._object(kind, args, kwargs)
 
-    def _object(self, kind: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _object(self, kind: type, args: tuple[object, ...], kwargs: dict[str, object]) -> Value:
         bases = kind.__mro__[:-1]
         if (
             type(kind) is not type
@@ -85,7 +85,7 @@ class Objects(Libraries):
             raise self.refuse(f"it makes a {kind.__name__}")
         if self.static(kind, "__new__") is not object.__dict__["__new__"] or lookup(kind, "__del__") is not MISSING:
             raise self.refuse(f"it makes a {kind.__name__}")
-        made: Any = object.__new__(kind)
+        made: Value = object.__new__(kind)
         self.made_objects[id(made)] = made
         begin = self.static(kind, "__init__")
         if isinstance(begin, types.FunctionType):
@@ -97,7 +97,9 @@ class Objects(Libraries):
             raise self.genuine(TypeError(f"{kind.__name__}() takes no arguments"))
         return made
 
-    def _dataclass(self, kind: type, made: Any, begin: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _dataclass(
+        self, kind: type, made: Value, begin: Function, args: tuple[object, ...], kwargs: dict[str, object]
+    ) -> None:
         import dataclasses
 
         fields = getattr(kind, "__dataclass_fields__", None)
@@ -114,10 +116,10 @@ class Objects(Libraries):
         if isinstance(after, types.FunctionType):
             self.call(self.pinned(after), (made,), {})
 
-    def is_made(self, o: Any) -> bool:
+    def is_made(self, o: object) -> bool:
         return id(o) in self.made_objects
 
-    def plain_method(self, o: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def plain_method(self, o: Value, name: str, args: tuple[Value, ...], kwargs: dict[str, Value]) -> object:
         """A method of a plain thing that was made inside."""
         kind = type(o)
         if kind in (list, deque):
@@ -174,7 +176,7 @@ class Objects(Libraries):
             return self.native(getattr(o, name), args, kwargs)
         raise self.refuse(f"it calls {name} of a {kind.__name__}")
 
-    def _search(self, o: Any, name: str, x: Any) -> Any:
+    def _search(self, o: Value, name: str, x: Value) -> object:
         found = [i for i, e in enumerate(o) if e is x or self.truth(self.compare("eq", e, x))]
         if name == "count":
             return len(found)
@@ -187,11 +189,11 @@ class Objects(Libraries):
 
     # -- Of the other parts of the door -----------------------------------------------------------------
 
-    def made(self, f: Any) -> Any:
+    def made(self, f: Value) -> Value:
         raise NotImplementedError
 
-    def pure(self, g: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def pure(self, g: Value, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
         raise NotImplementedError
 
-    def sort(self, xs: Any, key: Any = None, reverse: Any = False) -> list[Any]:
+    def sort(self, xs: Value, key: Value = None, reverse: Value = False) -> list[Value]:
         raise NotImplementedError

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 import types
-from typing import Any
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from adjoint.compiler.trace.outside import (
     root_of,
 )
 from adjoint.core.box import Box, raw
+from adjoint.core.types import Array, Function, Value
 from adjoint.graph.symbol import LEVEL, Number, Symbol
 from adjoint.tape.tensor import Tensor
 
@@ -35,7 +35,7 @@ class Operators(Containers):
 
     # -- Operators --------------------------------------------------------------------------------------
 
-    def op(self, name: str, a: Any, b: Any) -> Any:
+    def op(self, name: str, a: Value, b: Value) -> Value:
         """``a + b`` and the like."""
         if type(a) is Symbol and type(b) in _SIMPLE:  # which needs none of the questions below
             return self.native(_function(name), (self.val(a), self.val(b)), {})
@@ -57,7 +57,7 @@ class Operators(Containers):
         if isinstance(a, Closed) or isinstance(b, Closed):
             plain = [self._as_plain(x) for x in (a, b)]
             if name == "or" and all((isinstance(x, Outside) and isinstance(x.o, type)) or x is None for x in plain):
-                kinds: list[Any] = [x if x is None else x.o for x in plain]
+                kinds: list[Value] = [x if x is None else x.o for x in plain]
                 return self.pinned(kinds[0] | kinds[1])
             if any(isinstance(x, Closed) for x in plain):
                 return self._dunder(name, a, b)
@@ -66,13 +66,13 @@ class Operators(Containers):
             return self._dunder(name, a, b)
         return self.native(_function(name), (a, b), {})
 
-    def is_finite(self, name: str, found: Any) -> None:
+    def is_finite(self, name: str, found: Array) -> None:
         """Refuse where NumPy gives nan, or an infinity: there what is called `name` may raise for Python's numbers."""
         for x in found if isinstance(found, tuple) else (found,):
             if isinstance(x, Box) and not self.truth(np.all(np.isfinite(raw(x)))):
                 raise self.refuse(f"{name} gives no finite number")
 
-    def _as_plain(self, x: Any) -> Any:
+    def _as_plain(self, x: object) -> Value:
         """A list from outside, or a view of a dictionary, as one that was made inside."""
         if isinstance(x, Outside) and type(x.o) is list:
             return self.items(x)
@@ -82,7 +82,7 @@ class Operators(Containers):
             return set(self.items(x))
         return x
 
-    def _of_numbers(self, name: str, a: Any, b: Any) -> Any:
+    def _of_numbers(self, name: str, a: Array, b: Array) -> Array | None:
         """Python's numbers, whose own errors stay."""
         whole = all(_kind(x) in (int, bool) for x in (a, b))
         if whole and (name not in _INSIDE or not self.reaches.stays(name, a, b)):
@@ -104,7 +104,7 @@ class Operators(Containers):
             return found
         return self.native(_function(name), (a, b), {})
 
-    def _dunder(self, name: str, a: Any, b: Any) -> Any:
+    def _dunder(self, name: str, a: object, b: object) -> object:
         """The methods of a user's class for an operator."""
         kinds = [self.kind_of(x) for x in (a, b)]
         if any(getattr(kind, "never_changes", False) and root_of(kind) == "adjoint" for kind in kinds):
@@ -129,7 +129,7 @@ class Operators(Containers):
             raise self.refuse(f"{name} of a {kinds[0].__name__} and a {kinds[1].__name__}")
         raise self.genuine(TypeError(f"unsupported operand types: {kinds[0].__name__!r} and {kinds[1].__name__!r}"))
 
-    def kind_of(self, x: Any) -> type:
+    def kind_of(self, x: Value) -> type:
         """The class that a value has in the plain function."""
         if isinstance(x, Outside):
             return type(x.o)
@@ -137,7 +137,7 @@ class Operators(Containers):
             return type(x.value)
         return type(x)
 
-    def inplace(self, name: str, a: Any, b: Any) -> Any:
+    def inplace(self, name: str, a: object, b: object) -> object:
         """``a += b`` and the like: what `a` is afterwards."""
         if isinstance(a, Box) and type(a) is not Number:
             self.writes_into(a)
@@ -164,7 +164,7 @@ class Operators(Containers):
             return self.native(getattr(operator, f"i{name}"), (a, self._as_plain(b)), {})
         return self.op(name, a, b)
 
-    def _in_place_method(self, name: str, a: Any, b: Any) -> Any:
+    def _in_place_method(self, name: str, a: object, b: object) -> object:
         kind = self.kind_of(a)
         if not is_users(kind):
             raise self.refuse(f"{name}= of a {kind.__name__}")
@@ -173,7 +173,7 @@ class Operators(Containers):
             raise self.refuse(f"{name}= of a {kind.__name__}")
         return self.call(Method(a, self.pinned(found)), (b,), {})
 
-    def unary(self, name: str, a: Any) -> Any:
+    def unary(self, name: str, a: Array) -> Array:
         """``-a`` and the like."""
         if isinstance(a, Closed) or self.is_made(a):
             kind = self.kind_of(a)
@@ -187,7 +187,7 @@ class Operators(Containers):
 
     # -- Tests ------------------------------------------------------------------------------------------
 
-    def truth(self, x: Any) -> bool:
+    def truth(self, x: Array) -> bool:
         """Whether `x` counts as true."""
         if isinstance(x, Box):
             return bool(self.native(bool, (self.now(x),), {}))
@@ -213,7 +213,7 @@ class Operators(Containers):
             raise self.refuse(f"it asks whether a {x.what} is true")
         return True
 
-    def _truth_of(self, x: Any, kind: type) -> bool:
+    def _truth_of(self, x: object, kind: type) -> bool:
         for name in ("__bool__", "__len__"):
             found = self.static(kind, name)
             if found is not MISSING:
@@ -222,7 +222,7 @@ class Operators(Containers):
                 return self.truth(self.call(Method(x, self.pinned(found)), (), {}))
         return True
 
-    def compare(self, name: str, a: Any, b: Any) -> Any:
+    def compare(self, name: str, a: Value, b: Value) -> Array:
         """``a < b``, ``a is b``, ``a in b`` and the like."""
         if name in ("is", "is not"):
             return self._same(a, b) is (name == "is")
@@ -242,7 +242,7 @@ class Operators(Containers):
         found = self.native(getattr(operator, name), (self.val(a), self.val(b)), {})
         return as_number(found) if isinstance(found, Symbol) and _are_numbers(a, b) else found
 
-    def _same(self, a: Any, b: Any) -> bool:
+    def _same(self, a: Value, b: object) -> bool:
         if isinstance(a, Outside) and isinstance(b, Outside | type):
             return a.o is (b.o if isinstance(b, Outside) else b)
         if isinstance(a, type) and isinstance(b, Outside):
@@ -260,7 +260,7 @@ class Operators(Containers):
             raise self.refuse("it asks whether two methods are the same one")
         return a is b
 
-    def _compare_objects(self, name: str, a: Any, b: Any) -> Any:
+    def _compare_objects(self, name: str, a: object, b: Value) -> object:
         plain = [self._as_plain(x) for x in (a, b)]
         if not any(isinstance(x, Closed) or self.is_made(x) for x in plain):
             return self.native(getattr(operator, name), tuple(map(self.val, plain)), {})
@@ -294,7 +294,7 @@ class Operators(Containers):
             raise self.genuine(TypeError(f"{name!r} not supported between these"))
         return self._same(a, b) is (name == "eq")
 
-    def _within(self, a: Any, b: Any) -> Any:
+    def _within(self, a: Value, b: Value) -> object:
         if isinstance(b, Outside):
             if type(b.o) in MAPPINGS:
                 return self.get(b, self.key(a)) is not MISSING
@@ -313,7 +313,7 @@ class Operators(Containers):
 
     # -- Texts ------------------------------------------------------------------------------------------
 
-    def formatted(self, value: Any, conversion: int, spec: Any) -> Any:
+    def formatted(self, value: Value, conversion: int, spec: Value) -> object:
         """``{value!r:spec}``"""
         convert = {114: repr, 115: str, 97: ascii}.get(conversion)
         value = self.shown(value)
@@ -321,7 +321,7 @@ class Operators(Containers):
             value = self.native(convert, (value,), {})
         return self.native(format, (value, spec), {})
 
-    def shown(self, value: Any) -> Any:
+    def shown(self, value: object) -> object:
         """A value of which a text is made: the program holds for this one."""
         value = self._asked(self.val(value))
         if not self.is_plain(value):
@@ -331,10 +331,10 @@ class Operators(Containers):
             self.guards.text("texts", lambda name_of: f"{name_of(np.get_printoptions)}() == {name_of(options)}")
         return value
 
-    def _asked(self, value: Any) -> Any:
+    def _asked(self, value: Value) -> Value:
         if isinstance(value, list | tuple):
-            kind: Any = type(value)
-            return getattr(kind, "_make", kind)(map(self._asked, value))
+            make: Function = getattr(value, "_make", type(value))  # as named tuples are made
+            return make(map(self._asked, value))
         if isinstance(value, dict):
             return {k: self._asked(v) for k, v in value.items()}
         if isinstance(value, Symbol):
@@ -346,11 +346,11 @@ class Operators(Containers):
             raise self.refuse(f"it makes a text of a {type(value).__name__}")
         return value
 
-    def joined(self, *parts: Any) -> Any:
+    def joined(self, *parts: Value) -> Value:
         """The text of an f-string."""
         return "".join(parts)
 
-    def is_plain(self, x: Any) -> bool:
+    def is_plain(self, x: object) -> bool:
         raise NotImplementedError
 
 
@@ -359,11 +359,11 @@ def as_number(x: Symbol) -> Symbol:
     return Number.of((x.value.item(), x.node), LEVEL) if hasattr(x.value, "item") else x
 
 
-def _function(name: str) -> Any:
+def _function(name: str) -> object:
     return getattr(operator, f"{name}_" if name in ("and", "or") else name)
 
 
-def _kind(x: Any) -> type:
+def _kind(x: Array) -> type:
     return type(x.value) if type(x) is Number else type(x)
 
 
@@ -372,18 +372,18 @@ _RAISING = frozenset(("truediv", "floordiv", "mod", "pow"))  # of Python's numbe
 _NO_NUMBERS = (list, tuple, dict, set, frozenset, str, bytes, range, type(None))
 
 
-def _is_truth(x: Any) -> bool:
+def _is_truth(x: object) -> bool:
     """Whether `x` is one of Python's truth values, which the program computes."""
     return type(x) is Number and type(x.value) is bool
 
 
-def _beside(a: Any, b: Any) -> Any:
+def _beside(a: object, b: object) -> Array:
     """What stands beside one of Python's numbers that is a symbol; that number, if there is none."""
     other = b if type(a) is Number else a if type(b) is Number else 0
     return other.o if isinstance(other, Outside) else other
 
 
-def _are_numbers(a: Any, b: Any) -> bool:
+def _are_numbers(a: Array, b: Array) -> bool:
     return all(type(x) is Number or type(x) in _NUMBERS for x in (a, b))
 
 

@@ -6,7 +6,6 @@ import functools
 import operator
 import types
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -27,6 +26,7 @@ from adjoint.compiler.trace.outside import (
 )
 from adjoint.core import trees as core_trees
 from adjoint.core.box import Box
+from adjoint.core.types import Array, Function, Value
 from adjoint.graph.drawing import Drawing
 from adjoint.graph.symbol import Number, Symbol, symbol_of
 from adjoint.tape.tensor import Tensor
@@ -37,7 +37,7 @@ from adjoint.twin.standins.builtin import has, kind_of
 class Pythons(Objects):
     """Functions of Python's that only compute, or look at what they are given."""
 
-    def sort(self, xs: Any, key: Any = None, reverse: Any = False) -> list[Any]:
+    def sort(self, xs: Value, key: Value = None, reverse: object = False) -> list[Value]:
         values = self.items(xs)
         keys = values if key is None else [self.call(key, (x,), {}) for x in values]
         if not all(map(self.is_plain, keys)):
@@ -45,7 +45,7 @@ class Pythons(Objects):
         order = self.native(sorted, (range(len(values)),), {"key": keys.__getitem__, "reverse": self.truth(reverse)})
         return [values[i] for i in order]
 
-    def pure(self, g: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def pure(self, g: Value, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
         """A function of Python's that only computes."""
         if g is bool:
             return self.truth(args[0]) if args else False
@@ -92,7 +92,7 @@ class Pythons(Objects):
             return symbol_of(found.value.item(), found.node)
         return found
 
-    def _pure_of_object(self, g: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _pure_of_object(self, g: Value, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         x = args[0]
         plain = self._as_plain(x)
         if plain is not x and self.is_plain(self.val(plain)):
@@ -107,7 +107,7 @@ class Pythons(Objects):
                 return self.call(Method(x, self.pinned(found)), args[1:], kwargs)
         raise self.refuse(f"it calls {g.__name__} of a {kind.__name__}")
 
-    def _extreme(self, g: Any, args: tuple[Any, ...], key: Any = None, default: Any = MISSING) -> Any:
+    def _extreme(self, g: Function, args: tuple[object, ...], key: object = None, default: object = MISSING) -> object:
         values = self.items(args[0]) if len(args) == 1 else list(args)
         if not values:
             if default is not MISSING:
@@ -120,16 +120,16 @@ class Pythons(Objects):
                 best = i
         return values[best]
 
-    def super_(self, kind: Any, of: Any) -> Super:
+    def super_(self, kind: Value, of: Outside) -> Super:
         """``super()``"""
         return Super(kind.o, of)
 
 
-def _is_real(x: Any) -> bool:
+def _is_real(x: Array) -> bool:
     return type(x.value) is float
 
 
-def _length(door: Pythons, x: Any) -> Any:
+def _length(door: Pythons, x: Value) -> object:
     if isinstance(x, Outside) and (type(x.o) in SEQUENCES or type(x.o) in MAPPINGS or type(x.o) is set):
         if type(x.o) in MAPPINGS and not x.changed:
             door._sized(x)
@@ -148,7 +148,7 @@ def _length(door: Pythons, x: Any) -> Any:
     return door.native(len, (x,), {})
 
 
-def _type(door: Pythons, x: Any, *more: Any) -> Any:
+def _type(door: Pythons, x: object, *more: object) -> Value:
     if door.light is not None and isinstance(x, Box):
         raise door.light.off("it asks what kind of array there is")
     if more:
@@ -160,7 +160,7 @@ def _type(door: Pythons, x: Any, *more: Any) -> Any:
     return door.pinned(door.type_of(x) if door.histories and has_history(x) else door.kind_of(x))
 
 
-def _isinstance(door: Pythons, x: Any, kinds: Any) -> bool:
+def _isinstance(door: Pythons, x: Value, kinds: Value) -> bool:
     if door.light is not None and isinstance(x, Box):
         raise door.light.off("it asks what kind of array there is")
     if isinstance(x, Box) and door.histories and has_history(x):
@@ -171,7 +171,7 @@ def _isinstance(door: Pythons, x: Any, kinds: Any) -> bool:
     return _is_subclass(door, kind, kinds)
 
 
-def _is_boxs(door: Pythons, x: Any, kinds: Any) -> Iterator[bool]:
+def _is_boxs(door: Pythons, x: Array, kinds: object) -> Iterator[bool]:
     """Whether a box is an instance of each class: by what it is, or by the plain value in its place."""
     for kind in kinds if isinstance(kinds, tuple) else (kinds,):
         if isinstance(kind, tuple):
@@ -182,7 +182,7 @@ def _is_boxs(door: Pythons, x: Any, kinds: Any) -> Iterator[bool]:
             yield _is_subclass(door, kind_of(x), kind)
 
 
-def _is_subclass(door: Pythons, kind: Any, kinds: Any) -> bool:
+def _is_subclass(door: Pythons, kind: Value, kinds: object) -> bool:
     if isinstance(kinds, tuple):
         return any(_is_subclass(door, kind, k) for k in kinds)
     if isinstance(kinds, types.UnionType):
@@ -200,7 +200,7 @@ def _is_subclass(door: Pythons, kind: Any, kinds: Any) -> bool:
     return issubclass(kind, other)
 
 
-def _getattr(door: Pythons, o: Any, name: Any, *default: Any) -> Any:
+def _getattr(door: Pythons, o: object, name: str, *default: object) -> object:
     name = door.value(name)
     try:
         return door.attr(o, name)
@@ -211,7 +211,7 @@ def _getattr(door: Pythons, o: Any, name: Any, *default: Any) -> Any:
         raise door.genuine(error) from None
 
 
-def _hasattr(door: Pythons, o: Any, name: Any) -> bool:
+def _hasattr(door: Pythons, o: object, name: str) -> bool:
     if door.light is not None and isinstance(o, Box):
         raise door.light.off("it asks what an array has")
     if door.histories and has_history(o):
@@ -219,15 +219,15 @@ def _hasattr(door: Pythons, o: Any, name: Any) -> bool:
     return _getattr(door, o, name, MISSING) is not MISSING
 
 
-def _setattr(door: Pythons, o: Any, name: Any, value: Any) -> None:
+def _setattr(door: Pythons, o: object, name: Value, value: object) -> None:
     door.setattr(o, door.value(name), value)
 
 
-def _vars(door: Pythons, o: Any) -> Any:
+def _vars(door: Pythons, o: Outside) -> object:
     return door.attr(o, "__dict__")
 
 
-def _id(door: Pythons, o: Any) -> int:
+def _id(door: Pythons, o: object) -> int:
     if isinstance(o, Outside) and o.path is None:
         return id(o.o)
     live = door.inputs.live.get(id(o))
@@ -236,63 +236,63 @@ def _id(door: Pythons, o: Any) -> int:
     raise door.refuse("it asks for the id of a value")
 
 
-def _range(door: Pythons, *args: Any) -> Any:
+def _range(door: Pythons, *args: Array) -> object:
     values = tuple(operator.index(door.value(a)) if not isinstance(a, Closed) else a for a in args)
     return door.native(range, values, {})
 
 
-def _map(door: Pythons, f: Any, *xs: Any) -> Any:
+def _map(door: Pythons, f: Outside, *xs: object) -> Iterator[object]:
     return (door.call(f, each, {}) for each in zip(*map(door.lazy, xs), strict=False))
 
 
-def _filter(door: Pythons, f: Any, xs: Any) -> Any:
+def _filter(door: Pythons, f: object, xs: object) -> object:
     return (x for x in door.lazy(xs) if door.truth(x if f is None else door.call(f, (x,), {})))
 
 
-def _zip(door: Pythons, *xs: Any, strict: Any = False) -> Any:
+def _zip(door: Pythons, *xs: object, strict: bool = False) -> object:
     return zip(*map(door.lazy, xs), strict=door.truth(strict))
 
 
-def _enumerate(door: Pythons, xs: Any, start: Any = 0) -> Any:
+def _enumerate(door: Pythons, xs: Array, start: Value = 0) -> object:
     return enumerate(door.lazy(xs), door.value(start))
 
 
-def _reversed(door: Pythons, xs: Any) -> Any:
+def _reversed(door: Pythons, xs: object) -> object:
     return iter(door.items(xs)[::-1])
 
 
-def _next(door: Pythons, xs: Any, *default: Any) -> Any:
+def _next(door: Pythons, xs: object, *default: object) -> Array | None:
     if isinstance(xs, Closed):
         raise door.refuse(f"it calls next of a {xs.what}, which gives something else at each call")
     return door.native(next, (xs, *default), {})
 
 
-def _callable(door: Pythons, x: Any) -> bool:
+def _callable(door: Pythons, x: object) -> bool:
     return callable(x.o) if isinstance(x, Outside) else isinstance(x, Method | Ours) or callable(x)
 
 
-def _reduce(door: Pythons, f: Any, xs: Any, *first: Any) -> Any:
+def _reduce(door: Pythons, f: Outside, xs: Array, *first: object) -> Array:
     return functools.reduce(lambda a, b: door.call(f, (a, b), {}), door.lazy(xs), *first)
 
 
-def _wraps(door: Pythons, *_: Any, **__: Any) -> Any:
+def _wraps(door: Pythons, *_: object, **__: object) -> object:
     return door.made(lambda f: f)
 
 
-def _follow(door: Pythons, f: Any, *_: Any) -> Any:
+def _follow(door: Pythons, f: object, *_: object) -> object:
     """What a transform, or a module, calls in place of a function of the user's."""
     return door.made(lambda *args, **kwargs: door.with_twin(f, args, kwargs))
 
 
-def _hash(door: Pythons, x: Any) -> int:
+def _hash(door: Pythons, x: object) -> int:
     return hash(door.key(x))
 
 
-def _pure(g: Any) -> Any:
+def _pure(g: Function) -> Function:
     return lambda door, *args, **kwargs: door.pure(g, args, kwargs)
 
 
-SPECIAL: dict[Any, Any] = {
+SPECIAL: dict[Value, Value] = {
     len: _length, type: _type, isinstance: _isinstance, issubclass: _is_subclass, getattr: _getattr, hasattr: _hasattr,
     setattr: _setattr, vars: _vars, id: _id, range: _range, map: _map, filter: _filter, zip: _zip,
     enumerate: _enumerate, reversed: _reversed, next: _next, iter: lambda door, x: iter(door.lazy(x)),

@@ -8,7 +8,7 @@ import types
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Container
 from importlib.util import resolve_name
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from adjoint.compiler.trace.outside import (
 from adjoint.core.box import Box
 from adjoint.core.op import Op
 from adjoint.core.registry import Composite
+from adjoint.core.types import Array, Function, Value
 from adjoint.expressions import Expr
 from adjoint.tape.tensor import Tensor
 
@@ -36,7 +37,7 @@ CALLABLES = (types.FunctionType, types.BuiltinFunctionType, type, types.ModuleTy
              types.MethodDescriptorType, types.WrapperDescriptorType, type(np.where))  # fmt: skip
 
 
-def fields_of(value: Any) -> Any:
+def fields_of(value: object) -> Value:
     """The class of a named tuple."""
     return type(value)
 
@@ -46,11 +47,11 @@ class GivenPlace(Binding):
 
     __slots__ = ()
 
-    def text(self, name_of: Any) -> str:
+    def text(self, name_of: Function) -> str:
         return str(self.key)
 
     @property
-    def identity(self) -> Any:
+    def identity(self) -> object:
         return "given", self.key
 
 
@@ -69,17 +70,17 @@ class Reads:
     guards: Guards
     inputs: Inputs
     reaches: Reaches
-    memo: dict[int, Any]
-    varying: Container[Any]
-    begun: list[Any]
+    memo: dict[int, Value]
+    varying: Container[object]
+    begun: list[Value]
     taken: list[Tensor]
-    tuples: dict[int, tuple[Any, Any, Any]]
+    tuples: dict[int, tuple[Value, Value, Value]]
     leaf_of: dict[str, int]
     ours: bool  # whether one of our functions is followed
-    loops: Any = None  # what is known of the function's loops, where these may be recorded as loops
-    light: Any = None  # the loop whose turns are recorded each for itself, if there is one
+    loops: Value = None  # what is known of the function's loops, where these may be recorded as loops
+    light: Value = None  # the loop whose turns are recorded each for itself, if there is one
 
-    def now(self, x: Any) -> Any:
+    def now(self, x: Array) -> Array:
         """What stands for the box `x` where the program is."""
         if not isinstance(x, Box):
             return x
@@ -95,19 +96,19 @@ class Reads:
         """An exception that the plain function gets too."""
         raise NotImplementedError
 
-    def call(self, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def call(self, f: object, args: tuple[object, ...], kwargs: dict[str, object]) -> Value:
         raise NotImplementedError
 
     # -- Things from outside --------------------------------------------------------------------------
 
-    def pinned(self, thing: Any) -> Any:
+    def pinned(self, thing: object) -> Value:
         """What stands for a thing that is known by its identity, which is guarded already or cannot change."""
         found = self.memo.get(id(thing))
         if found is None:
             found = self.memo[id(thing)] = Outside(thing)
         return found
 
-    def take(self, value: Any, place: Binding) -> Any:
+    def take(self, value: Value, place: Binding) -> Value:
         """What stands for a value from outside; what it is, is guarded."""
         kind = type(value)
         if kind in PLAIN or isinstance(value, np.dtype | np.generic):
@@ -146,7 +147,7 @@ class Reads:
             return Method(of, value.__name__)
         return self.pinned(value)
 
-    def _plain(self, value: Any, place: Binding) -> Any:
+    def _plain(self, value: object, place: Binding) -> Value:
         if value is None or type(value) is bool or value is Ellipsis or value is NotImplemented:
             self.guards.at(place, value)
             return value
@@ -158,17 +159,17 @@ class Reads:
         self.guards.equal(place, value)
         return value
 
-    def _tuple(self, value: Any, place: Binding) -> Any:
+    def _tuple(self, value: Value, place: Binding) -> object:
         if type(value) is not tuple and not hasattr(value, "_fields"):
             raise self.refuse(f"{place.name} is a {type(value).__name__}")
         self.guards.equal(place, value)
-        kind: Any = type(value)
+        kind: Value = type(value)
         parts = [self.take(x, Binding(value, i)) for i, x in enumerate(value)]
         made = tuple(parts) if kind is tuple else kind._make(parts)
         self.tuples[id(made)] = made, place, value
         return made
 
-    def given(self, value: Any, path: str) -> Any:
+    def given(self, value: Value, path: str) -> Value:
         """What stands for a part of the arguments, which the expression `path` reads."""
         k = self.leaf_of.get(path)
         if k is not None:
@@ -198,7 +199,7 @@ class Reads:
 
     # -- Names ----------------------------------------------------------------------------------------
 
-    def glob(self, frame: Frame, name: str) -> Any:
+    def glob(self, frame: Frame, name: str) -> Value:
         """A global name, or a built-in one."""
         if name in frame.space.over:
             return frame.space.over[name]
@@ -217,19 +218,19 @@ class Reads:
                 frame.cache[name] = self.take(found, Binding(space, name))
         return frame.cache[name]
 
-    def globals_(self, frame: Frame) -> Any:
+    def globals_(self, frame: Frame) -> object:
         """``globals()``"""
         found = self.glob(frame, "globals")
         return frame.space if isinstance(found, Outside) and found.o is globals else self.call(found, (), {})
 
-    def _in_ours(self, space: dict[str, Any], name: str) -> Any:
+    def _in_ours(self, space: dict[str, object], name: str) -> object:
         """A name in one of our own modules, which nobody changes."""
         found = space[name] if name in space else getattr(builtins, name)
         if type(found) is tuple:
             return tuple(map(self.pinned, found))
         return found if type(found) in PLAIN else self.pinned(found)
 
-    def free(self, frame: Frame, name: str) -> Any:
+    def free(self, frame: Frame, name: str) -> Value:
         """A variable of the function around."""
         cell = self.cell(frame, name)
         if "" in cell.over:
@@ -248,7 +249,7 @@ class Reads:
         found: Outside = self.pinned(function.__closure__[function.__code__.co_freevars.index(name)])
         return found
 
-    def module(self, name: str, whole: bool) -> Any:
+    def module(self, name: str, whole: bool) -> object:
         """What ``import name`` gives, of a module that was imported already."""
         found = sys.modules.get(name)
         if found is None:
@@ -256,7 +257,7 @@ class Reads:
         key = name if whole else name.partition(".")[0]
         return self.take(sys.modules[key], Binding(sys.modules, key))
 
-    def beside(self, frame: Frame, name: str) -> Any:
+    def beside(self, frame: Frame, name: str) -> object:
         """The module that ``from .name import`` names, seen from the package of a function."""
         package = self.glob(frame, "__package__")
         if not isinstance(package, str) or not package:
@@ -265,16 +266,16 @@ class Reads:
 
     # -- Of the other parts of the door ---------------------------------------------------------------
 
-    def get(self, o: Outside, key: Any) -> Any:
+    def get(self, o: Outside, key: object) -> Value:
         """An item of a dictionary from outside; MISSING, if it has none."""
         raise NotImplementedError
 
-    def setattr(self, o: Any, name: str, value: Any) -> None:
+    def setattr(self, o: object, name: str, value: object) -> None:
         raise NotImplementedError
 
-    def attr(self, o: Any, name: str) -> Any:
+    def attr(self, o: object, name: str) -> Value:
         raise NotImplementedError
 
-    def is_made(self, o: Any) -> bool:
+    def is_made(self, o: object) -> bool:
         """Whether it is an object of a user's class that was made while recording."""
         raise NotImplementedError

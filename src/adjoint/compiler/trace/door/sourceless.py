@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dis
 import types
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from adjoint.compiler.trace.outside import Frame, Outside
 from adjoint.core.box import Box
 from adjoint.core.op import Op
 from adjoint.core.registry import Composite
-from adjoint.core.types import Function
+from adjoint.core.types import Function, Value
 
 if TYPE_CHECKING:
     from adjoint.compiler.trace.door.calls import Calls
@@ -61,7 +61,7 @@ def _globals_of(door: Calls, code: types.CodeType, why: str) -> set[str]:
     return names
 
 
-def _known(door: Calls, name: str, x: Any, why: str) -> Any:
+def _known(door: Calls, name: str, x: Outside, why: str) -> Value:
     """What stands for a value, if code may do with it what it wants."""
     if isinstance(x, Outside):
         builtin = isinstance(x.o, types.BuiltinFunctionType) and (x.o in SPECIAL or x.o in PURE)
@@ -72,7 +72,7 @@ def _known(door: Calls, name: str, x: Any, why: str) -> Any:
     return door.val(x)
 
 
-def _plain(door: Calls, values: tuple[Any, ...], why: str) -> tuple[Any, ...]:
+def _plain(door: Calls, values: tuple[object, ...], why: str) -> tuple[Value, ...]:
     if not all(type(x) in PLAIN for x in values):
         raise door.refuse(f"{why}, and it has defaults that are no numbers")
     return values

@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections import OrderedDict, deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from adjoint.compiler.trace.guards import PLAIN
 from adjoint.compiler.trace.outside import Closed, Method, Outside, is_users
 from adjoint.core import trees
 from adjoint.core.box import Box
-from adjoint.core.types import Tree
+from adjoint.core.types import Tree, Value
 
 if TYPE_CHECKING:
     from adjoint.compiler.trace.door.pythons import Pythons
@@ -23,13 +23,13 @@ _LOOKS = frozenset(
 )  # fmt: skip
 
 
-def is_spec(x: Any) -> bool:
+def is_spec(x: object) -> bool:
     """Whether it is the structure of a tree, which never changes."""
     library = sys.modules.get(OPTREE)
     return library is not None and type(x) is library.PyTreeSpec
 
 
-def flatten(door: Pythons, tree: Tree) -> Any:
+def flatten(door: Pythons, tree: Tree) -> Value:
     """Ours: the leaves, and what puts leaves together."""
     x = plain(door, tree, True)
     leaves, rebuild = door.native(trees.flatten, (x,), {})
@@ -45,7 +45,7 @@ def is_leaf(door: Pythons, tree: Tree) -> bool:
     return not isinstance(tree, Closed) and trees.is_leaf(tree)
 
 
-def of_optree(door: Pythons, g: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def of_optree(door: Pythons, g: Value, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
     """A function of optree's."""
     if g.__name__ not in ("flatten", "flatten_with_path") or kwargs or len(args) != 4 or args[1] is not None:
         raise door.refuse(f"it calls optree's {g.__name__}")
@@ -54,7 +54,7 @@ def of_optree(door: Pythons, g: Any, args: tuple[Any, ...], kwargs: dict[str, An
     return found
 
 
-def of_spec(door: Pythons, spec: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def of_spec(door: Pythons, spec: Value, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
     """A method of a structure."""
     if name == "unflatten":
         _known(door, spec)
@@ -69,7 +69,7 @@ def of_spec(door: Pythons, spec: Any, name: str, args: tuple[Any, ...], kwargs: 
     return door.native(getattr(spec, name), tuple(x.o if isinstance(x, Outside) else x for x in args), kwargs)
 
 
-def _known(door: Pythons, spec: Any) -> None:
+def _known(door: Pythons, spec: Value) -> None:
     """Refuse trees with nodes that a function of the user's flattens."""
     import optree
 
@@ -79,9 +79,9 @@ def _known(door: Pythons, spec: Any) -> None:
         _known(door, child)
 
 
-def plain(door: Pythons, x: Any, ours: bool) -> Any:
+def plain(door: Pythons, x: Value, ours: bool) -> Value:
     """The tree with containers of Python's own in the place of those from outside; `ours`: dataclasses are nodes."""
-    kind: Any = door.kind_of(x) if isinstance(x, Outside) else type(x)
+    kind: Value = door.kind_of(x) if isinstance(x, Outside) else type(x)
     if kind in (dict, OrderedDict):
         return kind((k, plain(door, v, ours)) for k, v in door.pairs(x).items())
     if kind in (list, tuple) or (kind is deque and (x.o if isinstance(x, Outside) else x).maxlen is None):
@@ -91,14 +91,14 @@ def plain(door: Pythons, x: Any, ours: bool) -> Any:
     if isinstance(x, Box) or kind in PLAIN or trees.is_leaf(x) or (isinstance(x, Outside) and callable(x.o)):
         return x
     if ours and hasattr(kind, "__dataclass_fields__") and is_users(kind):
-        new: Any = object.__new__(kind)
+        new: Value = object.__new__(kind)
         for field in dataclasses.fields(kind):
             object.__setattr__(new, field.name, plain(door, door.attr(x, field.name), ours))
         return new
     raise door.refuse(f"a tree holds a {kind.__name__}")
 
 
-def made(door: Pythons, tree: Tree) -> Any:
+def made(door: Pythons, tree: Tree) -> Value:
     """Note the dataclasses in a tree that was put together."""
     if isinstance(tree, list | tuple | deque):
         for x in tree:

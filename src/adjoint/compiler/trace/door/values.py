@@ -6,7 +6,7 @@ import inspect
 import types
 from collections import OrderedDict, deque
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,8 +25,12 @@ from adjoint.core.box import Box
 from adjoint.core.errors import AdjointError
 from adjoint.core.op import Op
 from adjoint.core.registry import Composite
-from adjoint.core.types import Function
+from adjoint.core.types import Function, Value
 from adjoint.graph.drawing import Drawing
+
+if TYPE_CHECKING:
+    from types import FunctionType
+
 
 _KNOWN = ("numpy", "adjoint", "builtins", "numbers", "collections")
 
@@ -39,7 +43,7 @@ class Values(Writes):
         """Whether arrays that are made inside become part of the program, since values are written into them."""
         raise NotImplementedError
 
-    def val(self, x: Any) -> Any:
+    def val(self, x: Value) -> Value:
         """A value as code that is known takes it."""
         kind = type(x)
         if isinstance(x, Box):
@@ -72,7 +76,7 @@ class Values(Writes):
             return x
         raise self.refuse(f"it hands a {kind.__name__.lower()} to code that is not known")
 
-    def _val_outside(self, x: Outside) -> Any:
+    def _val_outside(self, x: Outside) -> object:
         o = x.o
         if type(o) in SEQUENCES:
             return [self.val(e) for e in self.items(x)]
@@ -94,14 +98,14 @@ class Values(Writes):
             return self.stand_in(x) if hasattr(o, "__dict__") else o
         raise self.refuse(f"it hands a {x.what} to code that is not known")
 
-    def stand_in(self, f: Outside) -> Any:
+    def stand_in(self, f: Outside) -> object:
         """A thing of ours, with the user's in it followed."""
         raise NotImplementedError
 
-    def callback(self, f: Any) -> Function:
+    def callback(self, f: Value) -> Function:
         """A function of the user's for code that is known, which calls it."""
 
-        def called(*args: Any, **kwargs: Any) -> Any:
+        def called(*args: object, **kwargs: object) -> object:
             call = self.with_twin if in_transform((args, kwargs)) else self.call
             return self.val_out(call(f, args, kwargs))
 
@@ -112,20 +116,20 @@ class Values(Writes):
             called.__signature__ = inspect.signature(target)  # type: ignore[attr-defined]  # what a function may have
         return called
 
-    def _function_of(self, f: Any) -> Any:
+    def _function_of(self, f: FunctionType) -> FunctionType:
         if isinstance(f, Method) and isinstance(f.function, Outside):
             return types.MethodType(f.function.o, object())
         return f
 
-    def with_twin(self, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def with_twin(self, f: object, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         """``f(*args, **kwargs)``, as transforms call it."""
         raise NotImplementedError
 
-    def val_out(self, x: Any) -> Any:
+    def val_out(self, x: object) -> object:
         """What the user's function gave, for code that is known."""
         return self.val(x)
 
-    def is_plain(self, x: Any) -> bool:
+    def is_plain(self, x: Value) -> bool:
         """Whether methods of `x` are Python's, NumPy's or ours, to any depth."""
         kind = type(x)
         if kind in PLAIN or isinstance(x, Box | np.ndarray | np.generic | np.dtype):
@@ -136,7 +140,7 @@ class Values(Writes):
             return all(self.is_plain(k) and self.is_plain(v) for k, v in x.items())
         return kind is slice or isinstance(x, Exception) or (isinstance(x, type) and root_of(x) == "builtins")
 
-    def native(self, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def native(self, f: Value, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
         """What known code gives for values; what it raises, the plain function gets too, or the call is refused."""
         try:
             return f(*args, **kwargs)
@@ -150,7 +154,7 @@ class Values(Writes):
             raise
 
 
-def in_transform(x: Any) -> bool:
+def in_transform(x: object) -> bool:
     """Whether there is a box of a transform in `x`."""
     if isinstance(x, Box):
         return x.level > 0
@@ -159,7 +163,7 @@ def in_transform(x: Any) -> bool:
     return isinstance(x, dict) and any(map(in_transform, x.values()))
 
 
-def has_box(x: Any) -> bool:
+def has_box(x: object) -> bool:
     if isinstance(x, list | tuple):
         return any(map(has_box, x))
     if isinstance(x, dict):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import types
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from adjoint.compiler.trace.outside import (
     root_of,
 )
 from adjoint.core.box import Box
+from adjoint.core.types import Array, Value
 from adjoint.graph.record import Record
 from adjoint.graph.symbol import Symbol
 from adjoint.optim.optimizer import Optimizer
@@ -36,19 +36,19 @@ class Writes(Operators):
     """Writes, contexts and exceptions."""
 
     notes: Record
-    varying: set[Any]
+    varying: set[object]
 
     # -- Writes -----------------------------------------------------------------------------------------
 
-    def setglob(self, frame: Frame, name: str, value: Any) -> None:
+    def setglob(self, frame: Frame, name: str, value: Array) -> None:
         """``name = value`` of a global."""
         frame.space.over[name] = value
 
-    def setfree(self, frame: Frame, name: str, value: Any) -> None:
+    def setfree(self, frame: Frame, name: str, value: Array) -> None:
         """``name = value`` of a variable of the function around."""
         self.cell(frame, name).over[""] = value
 
-    def setattr(self, o: Any, name: str, value: Any) -> None:
+    def setattr(self, o: object, name: str, value: Array) -> None:
         """``o.name = value``"""
         if isinstance(o, Tensor):
             if name not in ("grad", "data", "requires_grad"):
@@ -93,7 +93,7 @@ class Writes(Operators):
             return
         self._set_instance(o, x, name, value)
 
-    def _owned(self, o: Tensor, value: Any) -> None:
+    def _owned(self, o: Tensor, value: Array) -> None:
         """Refuse data that the tensor would share with something else."""
         if not isinstance(value.value if isinstance(value, Symbol) else value, np.ndarray):
             raise self.refuse("it sets data of a tensor to something else than an array")
@@ -101,10 +101,10 @@ class Writes(Operators):
         if id(root) in self.inputs.live or (root is not o.data and any(root is t.data for t in self.inputs.tensors())):
             raise self.refuse("it gives a tensor the array of something else")
 
-    def _set_instance(self, o: Any, x: Any, name: str, value: Any) -> None:
+    def _set_instance(self, o: object, x: object, name: str, value: object) -> None:
         kind = type(x)
         if kind is types.SimpleNamespace:
-            found: Any = MISSING
+            found: Value = MISSING
         elif not is_users(kind) or not (isinstance(o, Outside) or self.is_made(o)):
             raise self.refuse(f"it sets {name} of a {kind.__name__}")
         else:
@@ -117,7 +117,7 @@ class Writes(Operators):
             found = self.static(kind, name)
         self.set_plainly(o, x, name, value, found)
 
-    def set_plainly(self, o: Any, x: Any, name: str, value: Any, found: Any) -> None:
+    def set_plainly(self, o: object, x: object, name: str, value: object, found: object) -> None:
         """As ``object.__setattr__`` does; `found` is what the class has under the name."""
         if isinstance(found, property):
             if found.fset is None:
@@ -137,7 +137,7 @@ class Writes(Operators):
         else:
             self.setitem(self.pinned(x.__dict__), name, value)
 
-    def delattr(self, o: Any, name: str) -> None:
+    def delattr(self, o: Value, name: str) -> None:
         """``del o.name``"""
         if self.is_made(o):
             self.native(object.__delattr__, (o, name), {})
@@ -152,7 +152,7 @@ class Writes(Operators):
                 return
         raise self.refuse(f"it deletes {name}")
 
-    def counts(self, o: Any, key: Any, is_attribute: bool) -> None:
+    def counts(self, o: object, key: object, is_attribute: bool) -> None:
         """``o.key += …`` begins: a number there is another one at each call."""
         if not isinstance(o, Outside) or o.path is not None or (isinstance(o.o, Optimizer) and is_fixed(type(o.o))):
             return
@@ -192,7 +192,7 @@ class Writes(Operators):
 
     # -- Contexts and exceptions ------------------------------------------------------------------------
 
-    def context(self, x: Any) -> Any:
+    def context(self, x: Outside | set_grad_enabled) -> object:
         """What ``with x`` enters."""
         if isinstance(x, set_grad_enabled | np.errstate):
             if self.light is not None:
@@ -205,7 +205,7 @@ class Writes(Operators):
         raise self.refuse(f"it enters a {self.kind_of(x).__name__}")
 
     @contextmanager
-    def _users_context(self, x: Any) -> Iterator[Any]:
+    def _users_context(self, x: Outside) -> Iterator[object]:
         live = x.o if isinstance(x, Outside) else x
         value = self.call(self.special(x, live, "__enter__"), (), {})
         leave = self.special(x, live, "__exit__")
@@ -218,11 +218,11 @@ class Writes(Operators):
         else:
             self.call(leave, (None, None, None), {})
 
-    def assertion(self, *message: Any) -> BaseException:
+    def assertion(self, *message: object) -> BaseException:
         """What a failed ``assert`` raises."""
         return self.genuine(AssertionError(*message))
 
-    def exception(self, x: Any) -> Any:
+    def exception(self, x: object) -> object:
         """What ``raise x`` raises."""
         if isinstance(x, Outside) and isinstance(x.o, type) and issubclass(x.o, Exception):
             x = self.call(x, (), {})
@@ -232,7 +232,7 @@ class Writes(Operators):
             raise self.refuse(f"it raises a {self.kind_of(x).__name__}")
         return self.genuine(x)
 
-    def caught(self, kinds: Any = None) -> Any:
+    def caught(self, kinds: Value = None) -> type | None:
         """What an ``except`` catches."""
         import sys
 
@@ -248,7 +248,7 @@ class Writes(Operators):
         if not self.notes.is_genuine(error):
             raise self.refuse(f"it catches a {type(error).__name__}: {error}")
 
-    def _kinds(self, kinds: Any) -> Any:
+    def _kinds(self, kinds: Outside) -> type:
         if isinstance(kinds, tuple):
             return tuple(map(self._kinds, kinds))
         if isinstance(kinds, Outside) and isinstance(kinds.o, type):

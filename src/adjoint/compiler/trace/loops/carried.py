@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from adjoint.arrays.python_number import as_python
 from adjoint.core.box import Box
+from adjoint.core.types import Array, Tree, Value
 from adjoint.graph.loops.agree import Row, Table
 from adjoint.graph.node import Node, call, placeholder
 from adjoint.graph.python_numbers import as_python as as_python_op
@@ -16,7 +16,7 @@ from adjoint.graph.symbol import LEVEL, Number, Symbol, symbol_of
 from adjoint.tape.tensor import Tensor
 
 
-def flat(x: Any, leaves: list[Any]) -> Any:
+def flat(x: Array, leaves: list[Array]) -> Value:
     """The structure of lists, tuples and dictionaries; their arrays are put into `leaves`."""
     if isinstance(x, Box):
         leaves.append(x)
@@ -41,7 +41,7 @@ class Same:
 
     __slots__ = ("x",)
 
-    def __init__(self, x: Any) -> None:
+    def __init__(self, x: Value) -> None:
         self.x = x
 
     def __repr__(self) -> str:
@@ -51,7 +51,7 @@ class Same:
 LEAF = _Leaf()
 
 
-def full(shape: Any, leaves: Iterator[Any]) -> Any:
+def full(shape: Tree, leaves: Iterator[object]) -> Array | None:
     """The lists, tuples and dictionaries of a structure, with other arrays."""
     if shape is LEAF:
         return next(leaves)
@@ -63,7 +63,7 @@ def full(shape: Any, leaves: Iterator[Any]) -> Any:
     return kind([full(part, leaves) for part in parts])
 
 
-def leaves_of(shape: Any) -> int:
+def leaves_of(shape: Tree) -> int:
     """How many arrays there are in a structure."""
     if shape is LEAF:
         return 1
@@ -72,7 +72,7 @@ def leaves_of(shape: Any) -> int:
     return sum(map(leaves_of, shape[1].values() if shape[0] is dict else shape[1]))
 
 
-def bottom(x: Any) -> Any:
+def bottom(x: Array) -> Array:
     """The number or array that a box stands for; None if it is of another kind, or does not lie as arrays mostly do."""
     python = x.is_python
     while isinstance(x, Tensor):
@@ -92,14 +92,14 @@ def bottom(x: Any) -> Any:
     return x if isinstance(x, np.generic) else None
 
 
-def bottom_of(x: Any) -> Any:
+def bottom_of(x: Array) -> Array:
     """The array that a tensor or symbol stands for."""
     while isinstance(x, Tensor):
         x = x.data
     return np.asarray(x.value if isinstance(x, Symbol) else x)
 
 
-def symbol(value: Any, name: str) -> Any:
+def symbol(value: Array, name: str) -> Value:
     """A new input of the recording."""
     if type(value) in (int, float):
         node = placeholder(name, (), np.dtype(type(value)))
@@ -107,7 +107,7 @@ def symbol(value: Any, name: str) -> Any:
     return Symbol.of((value, placeholder(name, value.shape, value.dtype)), LEVEL)
 
 
-def base(x: Any) -> Node:
+def base(x: Array) -> Node:
     """The input that a symbol was made of."""
     node: Node = x.layers[1]
     while node.args:
@@ -115,29 +115,29 @@ def base(x: Any) -> Node:
     return node
 
 
-def like(x: Any, own: Any) -> bool:
+def like(x: Array, own: Array) -> bool:
     """Whether `x` may be carried to where `own` was."""
     return (type(x) is type(own) and x.shape == own.shape and x.dtype == own.dtype
             and isinstance(x.value, np.ndarray) == isinstance(own.value, np.ndarray)
             and (not isinstance(x.value, np.ndarray) or x.value.flags.c_contiguous))  # fmt: skip
 
 
-def kind(x: Any) -> Any:
+def kind(x: Symbol) -> Value:
     """What the rows of a stack have in common."""
     return type(x), x.shape, x.dtype
 
 
-def is_empty(x: Any) -> bool:
+def is_empty(x: object) -> bool:
     """Whether there is no array in `x`."""
     return isinstance(flat(x, []), Same)
 
 
-def plain(x: Any) -> Any:
+def plain(x: Array) -> Value:
     """`x`; as NumPy's number, if it is one of Python's."""
     return x.as_array() if isinstance(x, Box) and x.is_python else x
 
 
-def rows_of(row: Row | Table, boxes: dict[Node, Any], turns: int) -> Any:
+def rows_of(row: Row | Table, boxes: dict[Node, Array], turns: int) -> Array:
     """The rows that turns read, one after another."""
     if isinstance(row, Table):
         return row.values
@@ -150,7 +150,7 @@ def rows_of(row: Row | Table, boxes: dict[Node, Any], turns: int) -> Any:
     return whole[row.start : None if stop < 0 else stop : row.step]
 
 
-def joined(stacks: list[Any], more: list[Any]) -> Any:
+def joined(stacks: list[Array], more: list[Symbol]) -> Value:
     """One stack of several, which take turns, and of the rows that follow them."""
     whole = stacks[0]
     if len(stacks) > 1:
@@ -159,12 +159,12 @@ def joined(stacks: list[Any], more: list[Any]) -> Any:
     return np.concatenate([whole, np.stack(more)]) if more else whole
 
 
-def bits(x: Any) -> bytes:
+def bits(x: Array) -> bytes:
     """The bits of what `x` stands for."""
     return bytes(bottom_of(x).tobytes())
 
 
-def in_form(x: Any, like: Any) -> Any:
+def in_form(x: Array, like: Array) -> Array:
     """`x` as one of Python's numbers, if `like` is one."""
     if type(like) is not Number:
         return x
@@ -173,11 +173,11 @@ def in_form(x: Any, like: Any) -> Any:
     return as_python(x)
 
 
-def _row(stack: Any, turn: int, like: Any) -> Any:
+def _row(stack: Value, turn: int, like: object) -> object:
     return in_form(stack[turn], like)
 
 
-def rows_in(w: Any) -> int | None:
+def rows_in(w: object) -> int | None:
     """How many rows an array of the program has; None for what is none, or has no axes."""
-    shape: Any = getattr(w, "shape", ()) if isinstance(w, Symbol | Tensor) else ()
+    shape: Tree = getattr(w, "shape", ()) if isinstance(w, Symbol | Tensor) else ()
     return shape[0] if shape else None

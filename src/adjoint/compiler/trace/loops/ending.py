@@ -9,7 +9,7 @@ another one is dropped, and what the user's code did then comes after the loop.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from adjoint.compiler.trace.loops.light import BREAKS, Light
 from adjoint.compiler.trace.loops.standing import UnknownError, is_same, standing
 from adjoint.compiler.trace.outside import Again, Closed
 from adjoint.core.box import Box
+from adjoint.core.types import Array, Tree, Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.loops import gradient as loop_gradient
 from adjoint.graph.loops.agree import Template, inlined
@@ -70,7 +71,7 @@ class Ending(Light):
 
     # -- One turn -------------------------------------------------------------------------------------
 
-    def open(self, space: dict[str, Any]) -> list[Any]:
+    def open(self, space: dict[str, object]) -> list[object]:
         names = self.turns.names
         if self.template is None:
             self.unset = {name for name in names if name not in space}
@@ -80,12 +81,12 @@ class Ending(Light):
         self._before = self._standing(space)
         return [UNSET if name in self.unset else x for name, x in zip(names, made, strict=True)]
 
-    def _all(self, space: dict[str, Any]) -> dict[str, Any]:
+    def _all(self, space: dict[str, object]) -> dict[str, Value]:
         """All names, also those without a value."""
         return {**space, **dict.fromkeys(self.unset - space.keys(), UNSET)} if self.unset else space
 
-    def _flattened(self, space: dict[str, Any]) -> tuple[list[Any], list[Any]]:
-        leaves, shape = list[Any](), list[Any]()
+    def _flattened(self, space: dict[str, object]) -> tuple[list[Value], list[Value]]:
+        leaves, shape = list[Value](), list[Value]()
         for name in self.turns.names:
             x = space[name]
             if name in self.unset:
@@ -97,14 +98,14 @@ class Ending(Light):
                 shape.append(flat(x, leaves))
         return shape, leaves
 
-    def _input(self, x: Any, name: str = "turn") -> Any:
+    def _input(self, x: Array, name: str = "turn") -> Array:
         if type(x) is Number and type(x.value) is int:
             made = symbol(x.value, name)
             self.own(made)
             return made
         return super()._input(x, name)
 
-    def _standing(self, space: dict[str, Any]) -> Any:
+    def _standing(self, space: dict[str, object]) -> Value:
         """What stands when a turn begins: all names' values, but for arrays that are carried."""
         others = [v for name, v in space.items() if name not in self.turns.names and not _is_ours(name, v)]
         shape, _ = self._flattened(self._all(space))
@@ -113,7 +114,7 @@ class Ending(Light):
         except UnknownError as error:
             raise self.off(str(error)) from None
 
-    def close(self, space: dict[str, Any]) -> None:
+    def close(self, space: dict[str, Value]) -> None:
         notes = self.door.notes
         if self.door.light is not self:
             raise self.off("a loop within it ends in another way")
@@ -159,7 +160,7 @@ class Ending(Light):
             raise self.off(f"it asks for the {others[0]} of a value" if others else "it asks whether an array is true")
         return asked
 
-    def _counts(self, x: Any) -> bool:
+    def _counts(self, x: Array) -> bool:
         """Whether one of Python's whole numbers, which have no largest one, goes on as a counter does."""
         if type(x.value) is not int:
             return True
@@ -173,7 +174,7 @@ class Ending(Light):
             a, b = b, a
         return a in self._bases and b.kind == "constant" and abs(int(b.value)) < 1 << 31
 
-    def _promote(self, shape: Sequence[Any], leaves: Sequence[Any]) -> None:
+    def _promote(self, shape: Sequence[Value], leaves: Sequence[Array]) -> None:
         """Begin again, if Python's numbers that change are to be part of the program."""
         values = iter(leaves)
         found = set()
@@ -190,11 +191,11 @@ class Ending(Light):
 
     # -- The end ----------------------------------------------------------------------------------------
 
-    def finish(self, space: dict[str, Any]) -> list[Any]:
+    def finish(self, space: dict[str, object]) -> list[Array]:
         values, _ = self._finished(space)
         return values
 
-    def ended(self, space: dict[str, Any]) -> list[Any]:
+    def ended(self, space: dict[str, object]) -> list[Array]:
         """What the names are after the loop; the turn that had begun is its last, and did nothing but ask."""
         shape, leaves = self._flattened(self._all(space))
         asked = self._asked()
@@ -227,7 +228,7 @@ class Ending(Light):
             self.door.notes.guards.append(Guard(x.node, "bool", guard.answer, guard.place))
         return values
 
-    def _finished(self, space: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+    def _finished(self, space: dict[str, object]) -> tuple[list[object], list[object]]:
         self.door.light, (leaves, _, shape) = None, self._final
         until = placeholder("loop").number
         self.door.notes.placeless = False
@@ -249,7 +250,7 @@ class Ending(Light):
         values = [UNSET if name in self.unset else x for name, x in zip(self.turns.names, made, strict=True)]
         return values, state
 
-    def _run(self) -> list[Any]:
+    def _run(self) -> list[Array]:
         """The last carried values, and the number of turns."""
         programs = [way.program(self.boxes) for way in self.ways.values()]
         carried = [
@@ -282,7 +283,7 @@ class Ending(Light):
             raise RollingError("its turns, run again, are others")
         return results
 
-    def _hold(self, turns: Any) -> None:
+    def _hold(self, turns: Array) -> None:
         """Guard that there was room for all turns, if something is kept of them."""
         while isinstance(turns, Tensor):
             turns = turns.data
@@ -316,12 +317,12 @@ class Ending(Light):
         return Again()
 
 
-def _is_ours(name: str, x: Any) -> bool:
+def _is_ours(name: str, x: object) -> bool:
     """Whether a variable is none of the user's."""
     return name in ("_R", "_F") or (name.startswith("_t") and name[2:].isdigit())
 
 
-def _without_leaves(shape: Any) -> Any:
+def _without_leaves(shape: Tree) -> object:
     """The structure of a value with what is in it, but for arrays."""
     if shape is LEAF:
         return "leaf"
@@ -333,7 +334,7 @@ def _without_leaves(shape: Any) -> Any:
     return kind([_without_leaves(part) for part in parts])
 
 
-def _like(x: Any, own: Any) -> bool:
+def _like(x: Array, own: Array) -> bool:
     return type(x) in (Symbol, Number) and like(x, own)
 
 
@@ -362,5 +363,5 @@ def _bare(node: Node) -> Node:
     return constant(np.asarray(node.value)[()]) if node.kind == "constant" and is_number(node) else node
 
 
-def _as_argument(x: Any) -> Any:
+def _as_argument(x: Array) -> Array:
     return plain(x) if isinstance(x, Box) else np.asarray(x)[()]

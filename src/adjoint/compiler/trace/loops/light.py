@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from adjoint.compiler.trace.loops.carried import (
 )
 from adjoint.compiler.trace.outside import Again
 from adjoint.core.box import Box, new_level
+from adjoint.core.types import Array, Value
 from adjoint.graph.loops import gradient as loop_gradient
 from adjoint.graph.loops.agree import Template, several
 from adjoint.graph.loops.body import RollingError
@@ -55,18 +56,18 @@ class Light:
         self.first = first
         self.level = new_level()
         self.floor = recording_floor.raw()
-        self.boxes: dict[Node, Any] = {}  # what is the same in each turn, by its node
-        self._entered: dict[int, tuple[Any, Any, Node]] = {}
+        self.boxes: dict[Node, Value] = {}  # what is the same in each turn, by its node
+        self._entered: dict[int, tuple[Value, Value, Node]] = {}
         self.since = placeholder("loop").number
         self.template: Template | None = None
-        self.answers: list[list[Any]] = []
-        self.start: list[Any] = []
+        self.answers: list[list[Value]] = []
+        self.start: list[Value] = []
         self.shared = False  # whether somebody else has what is carried
-        self.grown: dict[str, tuple[Any, int, int]] = {}  # lists, their lengths at first, and by how much they grow
+        self.grown: dict[str, tuple[Value, int, int]] = {}  # lists, their lengths at first, and by how much they grow
 
     # -- One turn -------------------------------------------------------------------------------------
 
-    def open(self, space: dict[str, Any]) -> list[Any]:
+    def open(self, space: dict[str, Value]) -> list[object]:
         """What the names are at the beginning of a turn."""
         door, turns = self.door, self.turns
         held = [space[name] for name in turns.names]
@@ -89,14 +90,14 @@ class Light:
         made = [full(each, fresh) for each in shape]
         return [v if name in turns.targets else new for name, v, new in zip(turns.names, held, made, strict=True)]
 
-    def _flattened(self, space: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+    def _flattened(self, space: dict[str, object]) -> tuple[list[Value], list[Value]]:
         """The structure of the names' values, and the arrays in them."""
-        leaves: list[Any] = []
+        leaves: list[Value] = []
         targets = self.turns.targets
         shape = [flat(space[name], leaves) if name not in targets else Same(None) for name in self.turns.names]
         return shape, leaves
 
-    def _input(self, x: Any, name: str = "turn") -> Any:
+    def _input(self, x: Array, name: str = "turn") -> Array:
         value = bottom(x)
         if value is None:
             raise self.off("it uses an array of another kind")
@@ -104,11 +105,11 @@ class Light:
         self.own(made)
         return made
 
-    def own(self, made: Any) -> None:
+    def own(self, made: Value) -> None:
         """Note that an input means something in these turns alone."""
         self.door.loops.owners[base(made).number] = self.turns.site
 
-    def close(self, space: dict[str, Any]) -> None:
+    def close(self, space: dict[str, Value]) -> None:
         """A turn is over: it is held against the first."""
         notes = self.door.notes
         if self.door.light is not self:
@@ -121,7 +122,7 @@ class Light:
         others = [guard.question for guard in asked if guard.question != "bool"]
         if others:
             raise self.off(f"it asks for the {others[0]} of a value")
-        added: list[Any] = []
+        added: list[Value] = []
         for name, (each, length, by) in self.grown.items():
             if name not in space or space[name] is not each:
                 raise self.off("a list is another one")
@@ -149,7 +150,7 @@ class Light:
         self._final = leaves, added, shape
         notes.placeless = True
 
-    def _untouched(self, leaves: list[Any], added: list[Any]) -> None:
+    def _untouched(self, leaves: list[Array], added: list[Symbol]) -> None:
         """Refuse writes in place that others might see."""
         if any(symbol.layers[1] is not node for _, symbol, node in self._entered.values()):
             raise self.off("it writes into an array that is not its own")
@@ -161,7 +162,7 @@ class Light:
 
     # -- What is the same in each turn ------------------------------------------------------------------
 
-    def entered(self, x: Any) -> Any:
+    def entered(self, x: Array) -> Array:
         """What stands for an array from before the loop, within it."""
         if isinstance(x, Symbol):
             node = x.layers[1]
@@ -200,7 +201,7 @@ class Light:
 
     # -- The end ----------------------------------------------------------------------------------------
 
-    def finish(self, space: dict[str, Any]) -> list[Any]:
+    def finish(self, space: dict[str, object]) -> list[Array]:
         """What the names are after the turns."""
         self.door.light, template, (leaves, added, shape) = None, self.template, self._final
         until = placeholder("loop").number
@@ -234,7 +235,7 @@ class Light:
         return [space[name] if name in self.turns.targets else new
                 for name, new in zip(self.turns.names, made, strict=True)]  # fmt: skip
 
-    def _results(self, template: Template, leaves: list[Any]) -> list[Any]:
+    def _results(self, template: Template, leaves: list[Array]) -> list[Value]:
         """The last carried values, and stacks of what is kept."""
         a = self._count[0]
         turns, names = template.turns, self.turns
@@ -266,7 +267,7 @@ class Light:
         args = [*carried, *loop_rows, *fixed]
         found = loop_gradient.run(loop, args)
         state, stacks = found[: len(keep)], found[len(keep) :]
-        more: list[list[Any]] = [[] for _ in range(kept)]
+        more: list[list[Value]] = [[] for _ in range(kept)]
         for turn in range(count * abreast, turns):
             each = program.graph.schedule.interpreted([*state, *(x[turn] for x in rows), *fixed])
             assert each is not None
@@ -274,7 +275,7 @@ class Light:
             for k in range(kept):
                 more[k].append(each[len(keep) + k])
         whole = [joined([stacks[j * kept + k] for j in range(abreast)], more[k]) for k in range(kept)]
-        results: list[Any] = [None] * a
+        results: list[Value] = [None] * a
         for i, x in zip(keep, state, strict=True):
             if bits(x) != bits(leaves[i]):
                 raise RollingError("its turns, run again, give other values")

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
+from adjoint.core.types import Array
 from adjoint.graph.node import Node
 from adjoint.graph.symbol import Symbol
+
+if TYPE_CHECKING:
+    from adjoint.graph.symbol import Number
+
 
 LARGEST = 1 << 31  # what is given to a program as an input is smaller
 END = 1 << 63
@@ -17,11 +22,11 @@ class Reaches:
     def __init__(self) -> None:
         self._known: dict[Node, int] = {}
 
-    def stays(self, name: str, a: Any, b: Any) -> bool:
+    def stays(self, name: str, a: Number, b: Array) -> bool:
         """Whether the sum or difference of two whole numbers, and the like, is always inside."""
         return name not in ("add", "sub") or self._of(a) + self._of(b) < END
 
-    def _of(self, x: Any) -> int:
+    def _of(self, x: Array) -> int:
         return self._of_node(x.node) if isinstance(x, Symbol) else abs(int(x))
 
     def _of_node(self, node: Node) -> int:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import types
 from collections import deque
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from adjoint.compiler.trace.guards import PLAIN
 from adjoint.compiler.trace.outside import Closed, Frame, Outside
 from adjoint.core.box import Box
+from adjoint.core.types import Array, Value
 from adjoint.graph.node import bits_of
 from adjoint.graph.state import SLOT
 from adjoint.graph.symbol import Symbol
@@ -29,7 +30,7 @@ class UnknownError(Exception):
     """There is something of which nobody knows whether it is the same."""
 
 
-def standing(door: Door, values: Iterable[Any]) -> Any:
+def standing(door: Door, values: Iterable[object]) -> object:
     """What can be reached from `values`, and what was written to things from outside; equal if it is the same.
 
     Things are told apart by what they hold, and by who else holds them: a list that is made anew in each turn is
@@ -51,7 +52,7 @@ def standing(door: Door, values: Iterable[Any]) -> Any:
     return found, written, [*arrays[1], *settings], arrays[0], recording_floor.raw(), len(door.notes.draws)
 
 
-def is_same(before: Any, after: Any) -> bool:
+def is_same(before: Value, after: Value) -> bool:
     """Whether two answers of `standing` say that nothing changed; arrays may have been found meanwhile."""
     *first, arrays, floor, draws = before
     *then, others, floor_then, draws_then = after
@@ -64,9 +65,9 @@ class _Walk:
 
     def __init__(self) -> None:
         self.met: dict[int, int] = {}
-        self.kept: list[Any] = []  # so that no id is used again
+        self.kept: list[Value] = []  # so that no id is used again
 
-    def of(self, x: Any) -> Any:
+    def of(self, x: Value) -> Value:
         """What `x` is."""
         kind = type(x)
         if kind is float or kind is complex:
@@ -83,7 +84,7 @@ class _Walk:
         self.kept.append(x)
         return self._new(x, kind)
 
-    def _new(self, x: Any, kind: Any) -> Any:
+    def _new(self, x: Value, kind: type) -> object:
         if isinstance(x, Box):
             return self._box(x)
         if isinstance(x, Outside):
@@ -114,14 +115,14 @@ class _Walk:
             return kind, self.of(vars(x))  # it holds its attributes, and nothing else
         raise UnknownError(f"it has a {kind.__name__}")
 
-    def _cell(self, cell: Any) -> Any:
+    def _cell(self, cell: Value) -> object:
         try:
             held = cell.cell_contents
         except ValueError:  # it is empty
             return ()
         return "door" if type(held).__name__ == "Door" or type(held) is Frame else self.of(held)
 
-    def _box(self, x: Any) -> Any:
+    def _box(self, x: Array) -> object:
         path = [id(x)]
         while isinstance(x, Tensor):
             path += id(x.node), id(x.data) if isinstance(x.data, Symbol) else 0

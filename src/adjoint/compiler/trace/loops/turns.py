@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from adjoint.compiler.trace.loops.ending import Ending
 from adjoint.compiler.trace.loops.light import FEWEST, Light
 from adjoint.compiler.trace.outside import Again
+from adjoint.core.types import Array, Value
 from adjoint.graph.loops import roll
 from adjoint.graph.loops.gradient import LoopError
 from adjoint.graph.loops.loop import LOOP
@@ -34,15 +35,15 @@ class Known:
     """What is known of the loops of a function: which are recorded turn by turn, and which turns differ."""
 
     def __init__(self) -> None:
-        self.off: dict[Any, str] = {}
-        self.breaks: dict[Any, set[int]] = {}
-        self.asking: set[Any] = set()  # the loops whose turns ask for values, and may end by one
-        self.fixed: dict[Any, str] = {}  # those whose number of turns is part of the program
-        self.promoted: dict[Any, set[str]] = {}  # their names that have Python's numbers, which change
+        self.off: dict[Value, str] = {}
+        self.breaks: dict[Value, set[int]] = {}
+        self.asking: set[Value] = set()  # the loops whose turns ask for values, and may end by one
+        self.fixed: dict[Value, str] = {}  # those whose number of turns is part of the program
+        self.promoted: dict[Value, set[str]] = {}  # their names that have Python's numbers, which change
         self.spent = 0  # recordings that ended for one of these
-        self.visits: dict[Any, int] = {}
-        self.owners: dict[int, Any] = {}  # the loops of inputs that mean something in their turns alone
-        self.spans: list[tuple[int, int, Any]] = []  # the numbers of nodes that turns made, which have ended
+        self.visits: dict[Value, int] = {}
+        self.owners: dict[int, Value] = {}  # the loops of inputs that mean something in their turns alone
+        self.spans: list[tuple[int, int, Value]] = []  # the numbers of nodes that turns made, which have ended
         self.ended = False  # whether no turn is recorded for itself any more
         self.said: list[str] = []
 
@@ -57,7 +58,7 @@ class Known:
         light.off(str(error))  # what stands for an array in a loop may be at fault
         return True
 
-    def hold(self, x: Any) -> None:
+    def hold(self, x: Array) -> None:
         """Begin again if `x` is a value of a turn that has ended: it came out in some other way than by a name."""
         while isinstance(x, Tensor):
             x = x.data
@@ -104,10 +105,10 @@ def _described(node: Node) -> str:
 class NoTurns:
     """A loop of which no turn is recorded for itself."""
 
-    def __init__(self, each: Any) -> None:
+    def __init__(self, each: Value) -> None:
         self.each = each
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Value]:
         return self.each  # type: ignore[no-any-return]  # an iterator
 
     def turn(self) -> bool:
@@ -123,9 +124,9 @@ class Turns:
     def __init__(
         self,
         door: Door,
-        each: Any,
+        each: Value,
         length: int | None,
-        site: Any,
+        site: Value,
         names: Sequence[str],
         targets: Sequence[str],
         live: Sequence[str],
@@ -138,12 +139,12 @@ class Turns:
         if self._may_end:  # each time that it runs it may begin and end in its own way
             self.key = site, door.loops.visits.get(site, 0)
             door.loops.visits[site] = self.key[1] + 1
-        self.at, self.values = -1, list[Any]()
+        self.at, self.values = -1, list[Value]()
         self.light: Light | None = None
         self.breaks = door.loops.breaks.get(self.key, frozenset())
         self.size, self._before, self._begun = 0, 0, -1
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Value]:
         while True:
             self._begin()  # what it goes through is read within the turn
             try:
