@@ -153,6 +153,16 @@ def test_links_lead_somewhere(path):
     assert not missing
 
 
+@pytest.mark.parametrize("path", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda p: str(p.relative_to(ROOT)))
+def test_links_to_headings_lead_to_one(path):
+    prose = FENCE.sub("", path.read_text(encoding="utf-8"))
+    for target, name in re.findall(r"\]\((?!http)([^)#]*)#([^)]+)\)", prose):
+        text = ((path.parent / target) if target else path).read_text(encoding="utf-8")
+        headings = re.findall(r"^#+ (.*)$", FENCE.sub("", text), flags=re.MULTILINE)
+        found = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+        assert name in found, f"{target or path.name} has no heading #{name}"
+
+
 def test_every_page_is_reached_from_the_index():
     index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
     linked = {(ROOT / "docs" / target).resolve() for target in LINK.findall(index)}
