@@ -12,6 +12,9 @@ import pytest
 import adjoint as ad
 from adjoint import nn, optim
 from adjoint.graph.canonical import Canonical
+from adjoint.graph.graph import Graph
+from adjoint.graph.node import constant, placeholder
+from adjoint.graph.rewrite import made_call, op_named
 from adjoint.native import stored
 
 ROOT = Path(__file__).parents[2]
@@ -86,3 +89,35 @@ def test_processes_with_other_hashes_find_the_same_keys(tmp_path):
         found.add(done.stdout)
     assert len(found) == 1
     assert "None" not in found.pop()
+
+
+def made(first):
+    """A graph with two operations on constants, of which one was made first."""
+    x, numbers = placeholder("x", (3,), np.dtype(float)), constant(np.arange(3.0) + 0.125)
+    names = ("sin", "cos") if first == "sin" else ("cos", "sin")
+    calls = {name: made_call(op_named(name), (numbers,)) for name in names}
+    product = made_call(op_named("multiply"), (x, calls["sin"]))
+    return Graph([x], [made_call(op_named("add"), (product, calls["cos"]))])
+
+
+def test_what_was_made_earlier_is_no_part_of_the_data():
+    first = Canonical().of(made("sin"))  # its nodes are gone when the next ones are made
+    second = made("cos")
+    assert Canonical().of(second) == first
+    assert Canonical().of(made("sin")) == first  # with nodes of the second one's
+
+
+def test_draws_in_another_order_are_another_program():
+    def drawn(order):
+        rng = np.random.default_rng(0)
+
+        def f(x):
+            draws = {name: rng.normal(size=3) if name == "a" else rng.random(3) for name in order}
+            return x * draws["a"] + draws["b"]
+
+        compiled = ad.compile(f, backend="numpy", wait=True)
+        compiled(np.ones(3))
+        return Canonical().of(compiled._latest.graph)
+
+    assert drawn("ab") == drawn("ab")
+    assert drawn("ab") != drawn("ba")

@@ -2,6 +2,9 @@
 
 Numbers of nodes, identities and places in the user's code are left out; whatever may decide what becomes of a program
 is there: operations with what they are, settings, shapes, dtypes, constants bit by bit, guards, bodies of loops.
+
+Nodes are counted as a walk from the results meets them. Their own numbers say which was made first, and a node that an
+earlier program of the process left behind (a constant, what was computed of constants) was made before all others.
 """
 
 from __future__ import annotations
@@ -43,11 +46,14 @@ class Canonical:
         known: dict[Node, tuple[Any, ...]] = {node: ("input", i) for i, node in enumerate(graph.inputs)}
         inputs = [(isinstance(n.value, NumberName), str(n.value), *self._kind(n)) for n in graph.inputs]
         calls: list[Any] = []
-        for node in graph.nodes:
+        random: list[tuple[int, int]] = []
+        for node in _as_met((*graph.outputs, *(guard.node for guard in graph.guards))):
             if node in known:
                 continue
             if node.kind == "call":
                 known[node] = ("call", len(calls))
+                if node.op is not None and "random" in node.op.flags:
+                    random.append((node.number, len(calls)))
                 args = tuple([known.get(arg) or self._constant(arg, known) for arg in node.args])
                 calls.append((self._op(node), args, self._settings(node), *self._kind(node)))
             elif node.kind == "part":
@@ -57,7 +63,7 @@ class Canonical:
         outputs = tuple([known.get(node) or self._constant(node, known) for node in graph.outputs])
         guards = [(known.get(g.node) or self._constant(g.node, known), g.question, self.plain.data(g.answer))
                   for g in graph.guards]  # fmt: skip
-        return tuple(inputs), tuple(calls), outputs, tuple(guards)
+        return tuple(inputs), tuple(calls), outputs, tuple(guards), tuple([call for _, call in sorted(random)])
 
     def _constant(self, node: Node, known: dict[Node, tuple[Any, ...]]) -> tuple[Any, ...]:
         self.constants.setdefault(node, len(self.constants))
@@ -83,6 +89,23 @@ class Canonical:
         if {*PARTS_OF_A_LOOP, *NOT_OF_A_LOOP, "body"} != set(Loop.__slots__):
             raise NotPlainError("a loop has further parts")
         return ("loop", self.of(x.body), *(_plainly(getattr(x, part)) for part in PARTS_OF_A_LOOP))
+
+
+def _as_met(roots: Sequence[Node]) -> list[Node]:
+    """All nodes that lead to `roots`, each after what it uses, in the order of a walk that takes arguments in turn."""
+    found: dict[Node, None] = {}
+    pending = list(reversed(roots))
+    while pending:
+        node = pending[-1]
+        if node in found:
+            pending.pop()
+            continue
+        missing = [arg for arg in reversed(node.args) if arg not in found]
+        if missing:
+            pending += missing
+        else:
+            found[pending.pop()] = None
+    return list(found)
 
 
 def _plainly(x: Any) -> Any:
