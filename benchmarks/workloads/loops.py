@@ -15,9 +15,10 @@ from benchmarks.workloads.compile import cache_at
 
 TITLE = "Users' programs: loops"
 ABOUT = (
-    "Gradients through loops over NumPy arrays, written as a plain `for`, in double precision. JAX has `lax.scan`, "
-    "whose body is compiled once. `eager` is adjoint without `ad.compile`. Native code is ready when the first call "
-    "that waits for it returns: processor time, against JAX's tracing, lowering and compiling."
+    "Gradients through loops over NumPy arrays (values, where a row says so), written as a plain `for`, in double "
+    "precision. JAX has `lax.scan`, whose body is compiled once. `eager` is adjoint without `ad.compile`. Native code "
+    "is ready when the first call that waits for it returns: processor time, against JAX's tracing, lowering and "
+    "compiling."
 )
 
 
@@ -115,14 +116,27 @@ def cells(turns: int, width: int = 16) -> Loop:
     return Loop(turn, start, rng.normal(size=(turns, width)), weights, lambda xp, s: xp.sum(s[2] ** 2))
 
 
-def _gradient(loop: Loop, **options: Any) -> Call:
+def states(turns: int, count: int = 16) -> Loop:
+    """So many numbers, each of which follows two others."""
+
+    def turn(xp: Any, state: Any, parameters: Any, h: Any) -> Any:
+        (p,), s = parameters, state
+        return tuple(
+            s[i] + h * (p[i] * xp.sin(s[(i + 1) % count]) - 0.1 * s[i] * s[(i + 5) % count]) for i in range(count)
+        )
+
+    start = tuple(np.float64(x) for x in np.linspace(-1.0, 1.0, count))
+    return Loop(turn, start, np.full(turns, 0.01), (np.linspace(0.5, 1.5, count),), lambda xp, s: sum(x * x for x in s))
+
+
+def _made(loop: Loop, gradient: bool = True, **options: Any) -> Call:
     ad = load("adjoint")
-    gradient = ad.grad(partial(loop.loss, np))
-    run = ad.compile(gradient, **options) if options else gradient
-    return lambda: list(run(loop.parameters))
+    function = ad.grad(partial(loop.loss, np)) if gradient else partial(loop.loss, np)
+    run = ad.compile(function, **options) if options else function
+    return lambda: list(run(loop.parameters)) if gradient else [run(loop.parameters)]
 
 
-def _scan(loop: Loop) -> Any:
+def _scan(loop: Loop, gradient: bool = True) -> Any:
     jax = load("jax")
     jax.config.update("jax_enable_x64", True)
 
@@ -130,19 +144,20 @@ def _scan(loop: Loop) -> Any:
         state, _ = jax.lax.scan(lambda s, row: (loop.turn(jax.numpy, s, parameters, row), None), start, rows)
         return loop.end(jax.numpy, state)
 
-    return jax.jit(jax.grad(loss)), (loop.parameters, loop.start, loop.rows)
+    return jax.jit(jax.grad(loss) if gradient else loss), (loop.parameters, loop.start, loop.rows)
 
 
-def _jax_gradient(loop: Loop) -> Call:
-    step, args = _scan(loop)
-    return lambda: list(load("jax").block_until_ready(step(*args)))
+def _by_jax(loop: Loop, gradient: bool = True) -> Call:
+    step, args = _scan(loop, gradient)
+    wait = load("jax").block_until_ready
+    return lambda: list(wait(step(*args))) if gradient else [wait(step(*args))]
 
 
-EVERYONE = {"adjoint": partial(_gradient, wait=True), "eager": _gradient, "JAX jit": _jax_gradient}
+EVERYONE = {"adjoint": partial(_made, wait=True), "eager": _made, "JAX jit": _by_jax}
 
 
-def _programs(loop: Loop) -> dict[str, Call]:
-    return {peer: make(loop) for peer, make in EVERYONE.items() if peer == "eager" or installed(peer)}
+def _programs(loop: Loop, gradient: bool = True) -> dict[str, Call]:
+    return {peer: make(loop, gradient) for peer, make in EVERYONE.items() if peer == "eager" or installed(peer)}
 
 
 def until_ready(loop: Loop, rounds: int) -> Samples:
@@ -152,7 +167,7 @@ def until_ready(loop: Loop, rounds: int) -> Samples:
         for number in range(min(rounds, 3) + 1):
             for peer, seconds in samples.items():
                 if peer == "adjoint":
-                    make: Callable[[], Any] = _gradient(loop, wait=True)
+                    make: Callable[[], Any] = _made(loop, wait=True)
                 else:
                     step, args = _scan(loop)
                     make = step.lower(*args).compile
@@ -165,10 +180,14 @@ def until_ready(loop: Loop, rounds: int) -> Samples:
 
 def cases(small: bool = False) -> Iterator[Case]:
     """One row a program, for the call and for the time until native code is there."""
-    rows = (("Runge and Kutta", runge_kutta, 1000, 0.5), ("linear scan", linear_scan, 2000, 0.7),
-            ("5 bodies", bodies, 500, 0.7), ("two-layer LSTM, 16 wide", cells, 1000, 0.5))  # fmt: skip
-    for name, make, turns, limit in rows:
+    rows = (("Runge and Kutta", runge_kutta, 1000, 0.5, None), ("linear scan", linear_scan, 2000, 0.7, 0.5),
+            ("5 bodies", bodies, 500, 0.3, 0.7), ("two-layer LSTM, 16 wide", cells, 1000, 0.5, None),
+            ("16 numbers", states, 614, 0.5, None))  # fmt: skip
+    for name, make, turns, limit, of_value in rows:
         count = 20 if small else turns
         loop = make(count)
         yield Case(f"{name}, {count} turns", partial(_programs, loop), budgets=(Budget("JAX jit", limit),))
+        if of_value is not None:
+            value = partial(_programs, loop, gradient=False)
+            yield Case(f"value, {name}, {count} turns", value, budgets=(Budget("JAX jit", of_value),))
         yield Case(f"native code ready, {name}, {count} turns", measure=partial(until_ready, loop))

@@ -10,14 +10,13 @@ from adjoint.graph.node import Node, in_order
 from adjoint.native.call.scalar_entry import Form, builtin, supported
 from adjoint.native.codegen.jit import Function, assembly_of, compiled
 from adjoint.native.codegen.llvm_text import Code, Value, key_of
-from adjoint.native.lower.table import applied, lowered
+from adjoint.native.lower.numbers import WRITTEN_OUT, number
+from adjoint.native.lower.table import lowered
 from adjoint.native.plan.classify import kind_of
 from adjoint.native.plan.decompose import primitive
 
 # More values than this would not lie on the stack of every thread.
 MOST = 10_000
-# Long code, such as that of a sine, is written out so often; beyond that it stands there once, and is called.
-WRITTEN_OUT = 16
 
 
 class Numbers:
@@ -90,17 +89,4 @@ def _value(code: Code, node: Node, args: list[Value], helpers: dict[str, str] | 
         return args[0]
     if kind != "elementwise":
         raise NotSupportedError(f"{node.label} has no native code ({reason or kind})")
-    found, dtype = lowered(node), key_of(node.dtype)
-    write = applied(found, dtype, fastmath)
-    if found.plain or helpers is None:
-        return write(code, *args)
-    name = f"{node.label}.{'.'.join(arg.dtype for arg in args)}.{dtype}"
-    if name not in helpers:
-        inner = Code()
-        given = [Value(inner, f"%x{i}", arg.dtype) for i, arg in enumerate(args)]
-        value = write(inner, *given)
-        head = f"define internal {value.type} @{name}({', '.join(f'{x.type} {x.name}' for x in given)}) nounwind"
-        helpers[name] = "\n".join([f"{head} {{", *inner.lines, f"  ret {value.type} {value.name}", "}"])
-        code.declared |= inner.declared
-    given_text = ", ".join(f"{arg.type} {arg.name}" for arg in args)
-    return code.put(f"call {code.type_of(dtype)} @{name}({given_text})", dtype)
+    return number(code, node, args, helpers, fastmath)

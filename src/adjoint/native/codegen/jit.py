@@ -20,6 +20,8 @@ from adjoint.native.codegen import disk_cache as disk
 # Of LLVM's code generation. Its passes over the code before that are left out: code comes as vectors, and without
 # common subexpressions; measured on programs of 12 operations, they took as long again and gained nothing.
 LEVEL = 1
+# With this as its first line, code goes through them: it comes as numbers, of which they make vectors.
+PASSES = "; passes\n"
 # Addresses in full, for what code calls may lie anywhere.
 RELOC, MODEL = "default", "jitdefault"
 
@@ -91,7 +93,7 @@ class Module:
 def assembly_of(text: str) -> str:
     """The processor's instructions for it, as text."""
     with COMPILING:
-        return str(machine().emit_assembly(llvm.parse_assembly(text)))
+        return str(machine().emit_assembly(_parsed(text)))
 
 
 _OUTSIDE = re.compile(r'@"?(adjoint\.[\w.]+)')
@@ -109,9 +111,18 @@ def _free() -> None:
 
 
 def _object(text: str) -> bytes:
+    return bytes(machine().emit_object(_parsed(text)))
+
+
+def _parsed(text: str) -> Any:
     module = llvm.parse_assembly(text)
     module.verify()
-    return bytes(machine().emit_object(module))
+    if text.startswith(PASSES):
+        options = llvm.create_pipeline_tuning_options(2)
+        options.slp_vectorization = True
+        builder = llvm.create_pass_builder(machine(), options)
+        builder.getModulePassManager().run(module, builder)
+    return module
 
 
 def module(text: str) -> Module:
@@ -178,14 +189,14 @@ def _modules(functions: Sequence[Function]) -> list[tuple[Module, list[Function]
         if all(map(_has_address, called)):
             found[key] = home, called
     codes = kept.load({home for home, _ in found.values()})
-    groups: dict[str, list[Function]] = {}
+    groups: dict[tuple[str, bool], list[Function]] = {}
     calls: dict[str, list[str]] = {}
     for function, key in keys.items():
         home, called = found.get(key, ("", []))
-        groups.setdefault(home if home in codes else "", []).append(function)
+        groups.setdefault((home, False) if home in codes else ("", function.passes), []).append(function)
         calls[home] = called
     made = [(Module(module_text(group), codes.get(home), home, calls.get(home, ())), group)
-            for home, group in groups.items()]  # fmt: skip
+            for (home, _), group in groups.items()]  # fmt: skip
     for module, group in made:
         if module.fresh:
             words = " ".join([module.key, *module.calls]).encode()
@@ -246,15 +257,18 @@ class Function:
         text: its definition.
         declared: functions of LLVM's that it calls: their declarations by name.
         helpers: functions of ours that it calls: their definitions by name.
+        passes: whether LLVM looks for vectors in it.
     """
 
-    __slots__ = ("declared", "helpers", "key", "name", "text")
+    __slots__ = ("declared", "helpers", "key", "name", "passes", "text")
 
     def __init__(
-        self, head: str, lines: Sequence[str], declared: dict[str, str], helpers: dict[str, str] | None = None
-    ) -> None:
+        self, head: str, lines: Sequence[str], declared: dict[str, str], helpers: dict[str, str] | None = None,
+        passes: bool = False,
+    ) -> None:  # fmt: skip
         body = "\n".join(lines)
-        self.key = hashlib.blake2b(f"{head}\n{body}".encode(), digest_size=12).hexdigest()
+        self.passes = passes
+        self.key = hashlib.blake2b(f"{head}\n{body}{PASSES * passes}".encode(), digest_size=12).hexdigest()
         self.name = f"k{self.key}"
         self.text = f"{head.format(name=self.name)} {{\n{body}\n}}\n"
         self.declared, self.helpers = declared, helpers or {}
@@ -267,4 +281,5 @@ def module_text(functions: Sequence[Function]) -> str:
     for function in functions:
         declared |= function.declared
         helpers |= function.helpers
-    return "\n".join([*declared.values(), *helpers.values(), *(f.text for f in functions)])
+    text = "\n".join([*declared.values(), *helpers.values(), *(f.text for f in functions)])
+    return PASSES + text if any(function.passes for function in functions) else text

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from adjoint.graph.node import Node
 from adjoint.native.codegen import turns
+from adjoint.native.plan import registers
 from adjoint.native.plan.loops import planned
 from adjoint.native.plan.steps import PlanStep
 
@@ -19,14 +20,17 @@ AT_ONCE = 1 << 26
 def loop(planner: Planner, node: Node) -> None:
     """Two steps: the table of addresses of a loop is filled, its turns are run."""
     parts = {part.value: part for part in planner.scope.nodes if part.op is None and part.args[0] is node}
-    found = planned(planner, node, parts)
-    loop, inner = node.settings["loop"], found.inner
-    each = sum((step.read + step.written) * (1 + len(step.nodes) // 4) for step in inner.plan.steps)
+    loop = node.settings["loop"]
+    small = registers.planned(planner, node, parts)
+    found = small[0] if small is not None else planned(planner, node, parts)
+    inner, steps = found.inner, found.inner.plan.steps
+    each = sum((step.read + step.written) * (1 + len(step.nodes) // 4) for step in steps) or registers.LONG
     few = max(1, AT_ONCE // max(each, 1))
     few = max(1, few // 8) if loop.ends else few  # which may not end
-    numbers = [few, loop.count, 0, len(inner.plan.steps), *found.numbers]
+    numbers = [few, loop.count, 0, len(steps), *found.numbers]
     begin, turn = found.uses
     planner.steps.append(PlanStep(turns.begin(), found.begin, [-1], (), "begin a loop", 0, 0, 0, begin))
     label = f"turns {loop.ends}" if loop.ends else f"{loop.count} turns"
     nodes, run = (node, *parts.values()), turns.turn_to_end() if loop.ends else turns.turn()
+    run = small[1] if small is not None else run
     planner.steps.append(PlanStep(run, found.begin[:1], numbers, nodes, label, 0, *found.moved, turn, inner))

@@ -121,14 +121,13 @@ class Steps(NamedTuple):
     """The two steps of a loop: the block is filled, turns are run."""
 
     begin: list[tuple[Any, int]]
-    block: Scratch
     numbers: list[int]
     inner: Inner
     uses: tuple[Use, Use]
     moved: tuple[int, int]
 
 
-class _Block:
+class Block:
     """The places of the block of a loop, as they are given one after another.
 
     Attributes:
@@ -160,8 +159,26 @@ class _Block:
 
     def row(self, value: Any, offset: int, window: Window) -> None:
         """Give a place to what turns read of an array, or write into it."""
-        row, from_end = _row_bytes(value), window.start < 0
+        row, from_end = row_bytes(value), window.start < 0
         self.at(value, offset + (0 if from_end else window.start * row), window.step * row, from_end)
+
+    def inputs(self, outer: Planner) -> None:
+        """Give places to what the body takes; `outer` says where the loop's arguments lie."""
+        node, loop = self.node, self.loop
+        a, b = loop.carried, loop.carried + len(loop.slices)
+        for arg in node.args[:a]:
+            self.at(*outer.whole(arg))
+        for arg, window in zip(node.args[a:b], loop.slices, strict=True):
+            value, offset = outer.whole(arg)
+            row, from_end = row_bytes(arg), window.start < 0
+            self.at(value, offset + (0 if from_end else window.start * row), window.step * row, from_end)
+        for k, arg in enumerate(node.args[b : b + loop.buffers]):
+            outer.copy(arg, self.result(a + k))
+        for place in loop.places:
+            self.row(self.result(a + place.buffer), 0, place.window)
+        for arg in node.args[b + loop.buffers :]:
+            self.at(*outer.whole(arg))
+        self.ends.times = len(self.places) - 1 if loop.ends == "when told" else -1
 
     def carried(self) -> list[Any]:
         """Give places to the next carried values; what is exchanged with them."""
@@ -196,9 +213,24 @@ class _Block:
         for k in range(a):
             self.ends.copies += k, self.at(self.result(k), 0), _bytes(self.result(k))
         for k in range(a, a + loop.stacks):
-            self.ends.fills += self.at(self.result(k), 0), _row_bytes(self.result(k)), _bytes(self.result(k))
+            self.ends.fills += self.at(self.result(k), 0), row_bytes(self.result(k)), _bytes(self.result(k))
         if loop.asks:
             self.ends.count = self.at(self.result(a + loop.stacks), 0)
+
+    def steps(self, inner: Inner, numbers: list[int], each: tuple[int, int]) -> Steps:
+        """The two steps, which are told `numbers`; a turn reads and writes `each` so many bytes."""
+        node, places = self.node, self.places
+        table = Scratch(node, "block", (len(places) + 2,), np.dtype(np.int64))
+        own: dict[Any, None] = {}
+        read: dict[Any, None] = {}
+        for value, _ in places:
+            is_own = isinstance(value, Scratch) or any(value is result for result in self.results.values())
+            (own if is_own else read)[value] = None
+        uses = Use((*read,), (table,), {}), Use((*read, table), (*own,), {})
+        turns = FEW if self.loop.asks else self.loop.count
+        unfinished = (table, (len(places) + 1) * WORD) if self.loop.ends else None
+        moved = turns * each[0], turns * each[1]
+        return Steps([(table, 0), *places], numbers, inner._replace(unfinished=unfinished), uses, moved)
 
     def numbers(self) -> list[int]:
         """What the code of turns is told, after the table of its steps."""
@@ -215,28 +247,16 @@ def planned(outer: Planner, node: Node, results: dict[int, Node]) -> Steps:
         node: the loop.
         results: its parts that are used.
     """
-    block = _Block(node, results)
+    block = Block(node, results)
     loop = block.loop
     found = loop.native
     assert isinstance(found, Native), found
     a, b = loop.carried, loop.carried + len(loop.slices)
     shown = found.inputs[b : b + len(loop.places)]
     gives = [*found.outputs[:a], *found.outputs[loop.first_row :]]
-    rows = [(value, shown[k]) for k, value in _written(loop, found)]
+    rows = [(value, shown[k]) for k, value in written(loop, found)]
     plan, slots = outer.inner(found.nodes, found.kinds, found.inputs, gives, rows)
-    for arg in node.args[:a]:
-        block.at(*outer.whole(arg))
-    for arg, window in zip(node.args[a:b], loop.slices, strict=True):
-        value, offset = outer.whole(arg)
-        row, from_end = _row_bytes(arg), window.start < 0
-        block.at(value, offset + (0 if from_end else window.start * row), window.step * row, from_end)
-    for k, arg in enumerate(node.args[b : b + loop.buffers]):
-        outer.copy(arg, block.result(a + k))
-    for place in loop.places:
-        block.row(block.result(a + place.buffer), 0, place.window)
-    for arg in node.args[b + loop.buffers :]:
-        block.at(*outer.whole(arg))
-    block.ends.times = len(block.places) - 1 if loop.ends == "when told" else -1
+    block.inputs(outer)
     spares = block.carried()
     block.stacks(len(found.outputs))
     for constant in plan.constants:
@@ -246,23 +266,11 @@ def planned(outer: Planner, node: Node, results: dict[int, Node]) -> Steps:
         block.swaps[3 * k + 2] = block.at(then, 0)
     if loop.ends:
         block.finish()
-    places = block.places
-    table = Scratch(node, "block", (len(places) + 2,), np.dtype(np.int64))
-    read = tuple(dict.fromkeys(value for value, _ in places if not _is_own(value, node, results)))
-    own = tuple(dict.fromkeys(value for value, _ in places if _is_own(value, node, results)))
-    uses = Use(read, (table,), {}), Use((*read, table), own, {})
-    turns = FEW if loop.asks else loop.count
-    moved = turns * sum(step.read for step in plan.steps), turns * sum(step.written for step in plan.steps)
-    unfinished = (table, (len(places) + 1) * WORD) if loop.ends else None
-    inner = Inner(plan, slots, arena, unfinished)
-    return Steps([(table, 0), *places], table, block.numbers(), inner, uses, moved)
+    each = sum(step.read for step in plan.steps), sum(step.written for step in plan.steps)
+    return block.steps(Inner(plan, slots, arena), block.numbers(), each)
 
 
-def _is_own(value: Any, node: Node, results: dict[int, Node]) -> bool:
-    return isinstance(value, Scratch) or any(value is result for result in results.values())
-
-
-def _written(loop: Loop, found: Native) -> list[tuple[int, Node]]:
+def written(loop: Loop, found: Native) -> list[tuple[int, Node]]:
     """Which windows are written, by their number, and what comes there."""
     numbers = [k for k, place in enumerate(loop.places) if place.written]
     return list(zip(numbers, found.outputs[loop.carried : loop.first_row], strict=True))
@@ -270,11 +278,11 @@ def _written(loop: Loop, found: Native) -> list[tuple[int, Node]]:
 
 def _first_row(stack: Any, backwards: bool) -> tuple[Any, int, int]:
     """Where the first turn writes into a stack, and how far on the next one does."""
-    row = _row_bytes(stack)
+    row = row_bytes(stack)
     return (stack, (stack.shape[0] - 1) * row, -row) if backwards else (stack, 0, row)
 
 
-def _row_bytes(value: Any) -> int:
+def row_bytes(value: Any) -> int:
     return int(np.prod(value.shape[1:], dtype=np.int64)) * int(value.dtype.itemsize)
 
 
