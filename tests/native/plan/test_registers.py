@@ -11,8 +11,8 @@ import pytest
 
 import adjoint as ad
 from adjoint import native
-from adjoint.compiler.trace import light
-from adjoint.graph import roll as rolling
+from adjoint.compiler.trace.loops import light
+from adjoint.graph.loops import roll as rolling
 from adjoint.graph.rules import EXACT
 from adjoint.native.plan import looping, registers
 from tests.compiler.ending import function as ending_function

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from adjoint.graph.loop import Loop
+from adjoint.graph.loops.loop import Loop
 from adjoint.graph.node import Node
 from adjoint.native.codegen.jit import Function
 from adjoint.native.codegen.llvm_text import REGISTER, Code, Value, key_of
