@@ -26,7 +26,9 @@ from adjoint.core.threads.commit import Write, commit
 from adjoint.core.trees import NAMESPACE
 from adjoint.graph.graph import SEEN, Graph, needed
 from adjoint.graph.node import Node, constant, in_order
+from adjoint.graph.node import call as made_call
 from adjoint.graph.record import ERRORS, SILENT, recording
+from adjoint.graph.rewrite import op_named
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import next_order
 from adjoint.tape.observers.lines import line_of_error
@@ -284,7 +286,7 @@ def _recorded(
             assembly = Assembly(door, door.run(f, args, kwargs))
             inputs, found = door.inputs, assembly.found
             gone_on = [None if n in assembly.replaced else x for n, x in enumerate(found)]
-            outputs = [_UNREAD if n in assembly.replaced else node_of(x) for n, x in enumerate(found)]
+            outputs = [_output(x, n, assembly) for n, x in enumerate(found)]
             new = inputs.new()
             written = {i: node_of(x) for i, x in new.items()}
             targets = list(arguments.targets(inputs.replaced))
@@ -326,8 +328,10 @@ def _recorded(
     made.turns = loops.said
     if back is not None or notes.drawn:
         return made, None
-    given_out = (*found, *(x for _, x in changed), *new.values())
-    return made, [_own(node, value_of(x)) for node, x in zip(graph.outputs, given_out, strict=True)]
+    values = map(value_of, (*found, *(x for _, x in changed), *new.values()))
+    return made, [
+        _own(x, v, assembly.turned.get(n)) for n, (x, v) in enumerate(zip(graph.outputs, values, strict=True))
+    ]
 
 
 def _refuse_strangers(used: Sequence[Node], inputs: set[Node]) -> None:
@@ -337,8 +341,19 @@ def _refuse_strangers(used: Sequence[Node], inputs: set[Node]) -> None:
         raise Refuse(f"it uses {strange[0].value} of another trace")
 
 
-def _own(node: Node, value: Any) -> Any:
-    """What is an input or a constant is given as a copy."""
+def _output(x: Any, n: int, assembly: Assembly) -> Node:
+    """The node of result `n`, with its axes as they lie in memory."""
+    if n in assembly.replaced or n not in assembly.turned:
+        return _UNREAD if n in assembly.replaced else node_of(x)
+    node, axes, op = node_of(x), assembly.turned[n], op_named("transpose")
+    shape = tuple(node.shape[axis] for axis in axes)
+    return made_call(op, (node,), {**op.settings, "axes": axes}, shape, node.dtype, lambda: node.place)
+
+
+def _own(node: Node, value: Any, axes: tuple[int, ...] | None) -> Any:
+    """The value of a result, with its axes in this order if one is given; what is an input or a constant, as a copy."""
+    if axes is not None:
+        return value.transpose(axes)
     return np.array(value) if isinstance(value, np.ndarray) and node.kind in ("input", "constant") else value
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from adjoint.core.threads.locks import COMPILING
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import Node, in_order
 from adjoint.native.call import array_entry
@@ -18,6 +20,7 @@ from adjoint.native.lower import table as lowering
 from adjoint.native.plan import systems
 from adjoint.native.plan.classify import kind_of
 from adjoint.native.plan.decompose import primitive
+from adjoint.native.plan.elements.rows import written_out
 from adjoint.native.plan.layout.piecewise import followed
 from adjoint.native.plan.loops import is_loop
 from adjoint.native.plan.partition import partition, used_later
@@ -57,6 +60,7 @@ class Program(Runnable):
             written nothing.
         seen: nodes that are computed although nobody uses them, since their shapes must be what they are.
         exact: refuse arrays of other dtypes than the inputs', which otherwise are converted.
+        by_element: compute arrays of many rows and short axes element by element; see `native.plan.elements`.
 
     Attributes:
         run: the same call with the least overhead: a built-in function, if everything is native.
@@ -91,16 +95,21 @@ class Program(Runnable):
         checks: Sequence[tuple[Node, np.ndarray]] = (),
         seen: Sequence[Node] = (),
         exact: bool = False,
+        by_element: bool = True,
     ) -> None:
         self.fastmath, self.memory, self.exact = fastmath, memory, exact
         self.loops: list[str] = []
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
-        everything = followed(primitive([*self.outputs, *(node for node, _ in checks), *seen]))
+        plain = primitive([*self.outputs, *(node for node, _ in checks), *seen])
+        written = written_out(plain) if by_element else None
+        everything = followed(written.outputs if written else plain)
+        self._by_element = written.nodes if written else frozenset[Node]()
         values = everything[: len(outputs)]
         self._checks = [(n, answer) for n, (_, answer) in zip(everything[len(outputs) :], checks, strict=False)]
         held = systems.checks(in_order(everything))
-        self._checks += [(node, np.asarray(True)) for node in held]
-        everything += held
+        finite = [written.finite] if written and written.finite else []
+        self._checks += [(node, np.asarray(True)) for node in (*held, *finite)]
+        everything += [*held, *finite]
         nodes = [n for n in in_order(everything) if n.kind in ("call", "part")]
         kinds, reasons = {}, dict[Node, str]()
         for node in nodes:
@@ -108,15 +117,18 @@ class Program(Runnable):
         self._parts = partition(nodes, kinds, everything)
         # With one segment alone its results are the program's: arguments and repeated values among them too.
         stored = all(_is_stored(n) for n in (*values, *(node for node, _ in self._checks)))
-        whole = stored and [native for native, _ in self._parts] == [True]
+        whole = stored and [native for native, _ in self._parts] == [True] and not finite
         # The last segment writes all that goes into arguments, if nothing can fail after it.
         self._writing = self._parts[-1][1] if stored and self._parts and self._parts[-1][0] else None
-        into = dict(into or {}) if self._writing is not None and array_entry.supported() else {}
+        direct = self._writing is not None and array_entry.supported() and not finite
+        into = dict(into or {}) if direct else {}
         results = [node for i, node in enumerate(values) if i not in into]
         self._writes = [(values[i], self.inputs[k]) for i, k in into.items()]
         kept = [node for i, node in enumerate(outputs) if i not in into]
-        super().__init__(self._assembled(kinds, reasons, results, kept, whole), into, whole)
-        if held and not exact:
+        self._plainly = partial(Program, inputs, outputs, fastmath=fastmath, memory=memory, checks=checks, seen=seen,
+                                exact=exact, by_element=False)  # fmt: skip
+        super().__init__(self._assembled(kinds, reasons, results, kept, whole), into, whole, bool(finite))
+        if held and not exact and not finite:
             self._every, self.run = self.run, self._by_numpy_if_outside
 
     def _assembled(
@@ -139,7 +151,8 @@ class Program(Runnable):
                 outs = results if whole else [n for n in part if n in later[id(part)]]
                 if here and not whole:
                     outs = [n for n in outs if n in results]
-                planner = Planner(part, {n: kinds[n] for n in part}, outs, self.fastmath, writes, checks, self.memory)
+                planner = Planner(part, {n: kinds[n] for n in part}, outs, self.fastmath, writes, checks, self.memory,
+                                  self._by_element)  # fmt: skip
                 planned[id(part)] = outs, planner, planner.plan()
         self._functions = {f.key: f for _, _, plan in planned.values() for f in functions_of(plan)}
         kernels = dict(zip(self._functions, compiled(list(self._functions.values())), strict=True))
@@ -181,6 +194,12 @@ class Program(Runnable):
         """The results; if an index is outside of its array, the error that NumPy raises."""
         results = self._every(*arrays)
         return Graph(self.inputs, self.outputs).run(arrays) if results is None else results
+
+    @cached_property
+    def otherwise(self) -> Program:
+        """The program that computes place by place what is not finite."""
+        with COMPILING:
+            return self._plainly()
 
     @property
     def made(self) -> Program:

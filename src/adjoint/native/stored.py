@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from adjoint.native.program import Program
     from adjoint.native.report.listing import Listing
 
-FORMAT = 1
+FORMAT = 2
 MOST = 1 << 23  # bytes of a file
 _SECOND = 1.0
 # Variables of the environment that decide nothing of a plan.
@@ -135,8 +135,10 @@ class Stored(Runnable):
         modules: its code.
     """
 
-    def __init__(self, driver: Driver, into: Mapping[int, int], whole: bool, modules: list[Module]) -> None:
-        super().__init__(driver, into, whole)
+    def __init__(
+        self, driver: Driver, into: Mapping[int, int], whole: bool, finite: bool, modules: list[Module]
+    ) -> None:  # fmt: skip
+        super().__init__(driver, into, whole, finite)
         self.modules = modules
         self.make: Callable[[], Program]
 
@@ -144,6 +146,11 @@ class Stored(Runnable):
     def made(self) -> Program:
         with COMPILING:
             return self.make()
+
+    @cached_property
+    def otherwise(self) -> Runnable:
+        """The program for values that are not finite, made when they come."""
+        return self.made.otherwise
 
     @property
     def loops(self) -> list[str]:
@@ -200,7 +207,7 @@ def _written(made: Runnable, canonical: Canonical) -> bytes:
         tuple([(slot, value(x)) for slot, x in driver.constants.items()]),
         tuple([(slot, kinds([kind])[0]) for slot, kind in driver.gives]),
         tuple([(slot, plain.data(x)) for slot, x in driver.asked.items()]), driver.exact,
-        tuple(made.into.items()), made.whole,
+        tuple(made.into.items()), made.whole, made.finite,
     )  # fmt: skip
     return marshal.dumps(data, 2)
 
@@ -224,7 +231,7 @@ def _node(node: Node, plain: Plain) -> tuple[Any, ...]:
 def _read(content: bytes, canonical: Canonical, make: Callable[[], Program]) -> Stored | None:
     """The program of `_written`; None if not all that it needs is there."""
     data = marshal.loads(content)
-    functions, names, inputs, slots, told, constants, gives, asked, exact, into, whole = data
+    functions, names, inputs, slots, told, constants, gives, asked, exact, into, whole, finite = data
     kernels = jit.loaded(dict(functions), dict(names), _provide)
     if kernels is None:
         return None
@@ -253,7 +260,9 @@ def _read(content: bytes, canonical: Canonical, make: Callable[[], Program]) -> 
         kinds(inputs), slots, list(steps()), {slot: value(x) for slot, x in constants},
         [(slot, kinds([kind])[0]) for slot, kind in gives], {slot: plain.value(x) for slot, x in asked}, exact,
     )  # fmt: skip
-    stored = Stored(driver, dict(into), whole, list(dict.fromkeys(kernel.module for kernel in kernels.values())))
+    stored = Stored(
+        driver, dict(into), whole, finite, list(dict.fromkeys(kernel.module for kernel in kernels.values()))
+    )
     stored.make = make
     return stored
 

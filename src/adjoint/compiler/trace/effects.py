@@ -17,7 +17,7 @@ from adjoint.compiler.trace.inputs import gradient_in
 from adjoint.compiler.trace.outside import MISSING, Closed, DictView, Method, Outside, is_users
 from adjoint.core.box import Box, settled
 from adjoint.core.codegen import defined
-from adjoint.core.memory import with_strides
+from adjoint.core.memory import axes_by, with_strides
 from adjoint.core.threads.commit import Write
 from adjoint.core.types import Array, Value
 from adjoint.graph.drawing import Drawing
@@ -37,6 +37,8 @@ class Assembly:
         found: the results of the program: boxes, arrays and numbers.
         same: by the number of a result, the thing of the caller's that it is.
         replaced: the numbers of results whose values nobody reads, since something that is there takes their place.
+        turned: by the number of a result whose axes lie in another order in memory, that order: the program gives the
+            transposed array, which lies as NumPy lays arrays.
         effects: whether the call writes into things from outside.
     """
 
@@ -51,6 +53,7 @@ class Assembly:
         self._made: dict[int, str] = {}
         self._kept: list[Value] = []
         self.same: dict[int, Value] = {}
+        self.turned: dict[int, tuple[int, ...]] = {}
         result = self.text(value)
         writes = [
             line for o in list(door.memo.values()) if isinstance(o, Outside) and o.changed for line in self._write(o)
@@ -155,6 +158,10 @@ class Assembly:
         """Lines that make result `n` lie in memory as the plain function's does, in memory of its own."""
         value = value_of(x)
         if isinstance(value, np.ndarray) and not value.flags.c_contiguous:  # native code gives C's order
+            order = axes_by("K", value)
+            if type(x) is Symbol and node_of(x).kind == "call" and value.transpose(order).flags.c_contiguous:
+                self.turned[n] = order
+                yield f"{data} = {data}.transpose({tuple(map(int, np.argsort(order)))})"
             yield f"{data} = {self.name(with_strides)}({data}, {value.strides})"
         if isinstance(x, Symbol | np.ndarray) and isinstance(value, np.ndarray) and not value.flags.writeable:
             yield f"r[{n}].flags.writeable = False"

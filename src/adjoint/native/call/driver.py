@@ -156,6 +156,7 @@ class Runnable:
         driver: what is run.
         into: outputs that a call writes over an input: by their number, that input's.
         whole: whether everything is native, in one call.
+        finite: whether it gives None where a value is not finite; then `otherwise` is asked, another program.
 
     Attributes:
         run: a call: one array an input, and a list of new arrays; a built-in function, if the program is whole.
@@ -164,14 +165,25 @@ class Runnable:
         given: what the results of a call are.
     """
 
-    def __init__(self, driver: Driver, into: Mapping[int, int], whole: bool) -> None:
-        self.driver, self.into, self.whole = driver, dict(into), whole
+    def __init__(self, driver: Driver, into: Mapping[int, int], whole: bool, finite: bool = False) -> None:
+        self.driver, self.into, self.whole, self.finite = driver, dict(into), whole, finite
         self.given = [kind for _, kind in driver.gives]
         segments = [step.segment for step in driver.steps if isinstance(step, NativeStep)]
         self.long = any(segment.long for segment in segments)
         self.count = sum(len(segment.recipe.tasks) for segment in segments)
         self.held = segments[0].held if whole else None
         self.run: Function = segments[0].run if whole else driver.schedule().function(spread=True)
+        if finite:
+            self._if_finite, self.run = self.run, self._in_any_case
+
+    @cached_property
+    def otherwise(self) -> Runnable:
+        """The program for values that are not finite."""
+        raise NotImplementedError
+
+    def _in_any_case(self, *arrays: Any) -> Any:
+        results = self._if_finite(*arrays)
+        return self.otherwise.run(*arrays) if results is None else results
 
     def __call__(self, *arrays: Any) -> Any:
         return self.run(*arrays)

@@ -11,6 +11,7 @@ import math
 from collections.abc import Hashable
 from typing import Any, NamedTuple
 
+from adjoint.native.codegen import columns
 from adjoint.native.codegen.jit import Function
 from adjoint.native.codegen.llvm_text import REGISTER, Code, Value
 from adjoint.native.codegen.loop_nest import Spec, Split, collapsed
@@ -41,8 +42,7 @@ def write(spec: Spec, known: dict[Hashable, Function]) -> Written:
     """The code of the kernel; that of an equal one, if it is in `known`."""
     writer = _Writer(spec)
     key = writer.key()
-    function = known.get(key)
-    if function is None:
+    if (function := known.get(key)) is None:
         function = known[key] = writer.written()
     return Written(function, writer.operands, list(writer.places), writer.numbers(), len(writer.loops), writer.split())
 
@@ -54,9 +54,8 @@ class _Writer(Access):
         self.spec = spec
         lengths, reduced, self.reads, self.stores = collapsed(spec)
         self.operands = [*spec.reads, *spec.looked_up, *(operand for _, operand, _ in spec.stores)]
-        self.places: dict[tuple[Any, int], int] = {}
-        for operand in self.operands:
-            self.places.setdefault(operand.place, len(self.places))
+        different = dict.fromkeys(operand.place for operand in self.operands)
+        self.places = {place: i for i, place in enumerate(different)}
         self.written_from = len(self.reads)  # the number of the first operand that is written
         self.vector = len(lengths) - 1  # the axis that goes in vectors: the last one
         self.spread = self._spread()
@@ -80,6 +79,8 @@ class _Writer(Access):
         self.code = Code(lanes * _AT_ONCE if self._is_light(lengths[-1] if along else 0, lanes) else lanes)
         self.code.inlines = math.prod(spec.domain) >= INLINED
         self.strides, self.reduced = [*self.reads, *self.stores], reduced
+        parts = (range(len(spec.reads)), range(self.written_from, len(self.operands))) if along else ()
+        self.columns = [t for ks in parts for t in columns.tables(ks, self, self.strides, self.code.width)]
         self.read_so_far = 0
         self.sums: list[Value | None] = []  # of short sums, what there is so far
         self.mask: tuple[str, str] | None = None  # whether all lanes are there, and which
@@ -127,7 +128,7 @@ class _Writer(Access):
             self.code.width,
             tuple(self.reduced),
             tuple(self.written_out.items()),
-            len(spec.reads),
+            (len(spec.reads), *self.columns),
             tuple([(operand.dtype, self.places[operand.place], operand.within) for operand in self.operands]),
             tuple(s if self._is_fixed(s, a) else -1 for strides in self.strides for a, s in enumerate(strides)),
             tuple((expression.key, expression.args) for expression in spec.expressions),
@@ -220,7 +221,7 @@ class _Writer(Access):
         code.label(f"h{n}")
         code.line(f"%i{n} = phi i64 [ 0, %{before} ], [ %j{n}, %t{n} ]")
         with code.inner():
-            self.at = [self._moved(k, axis, f"%i{n}") for k in range(len(saved))]
+            self.at = self._all_moved(axis, f"%i{n}")
             self.open(level + 1)
         self.at = saved
         self._goto(f"t{n}")
@@ -235,7 +236,7 @@ class _Writer(Access):
         axis, saved = self.loops[level], self.at
         for i in range(self.written_out[axis]):
             with self.code.inner():
-                self.at = [self._moved(k, axis, str(i)) for k in range(len(saved))]
+                self.at = self._all_moved(axis, str(i))
                 self.open(level + 1)
             self.at = saved
 
@@ -263,7 +264,7 @@ class _Writer(Access):
         code.declare(f"llvm.get.active.lane.mask.v{width}i1.i64", f"<{width} x i1>", ["i64", "i64"])
         self.mask = (f"%f{n}", lanes)
         with code.inner():
-            self.at = [self._moved(k, axis, f"%i{n}") for k in range(len(saved))]
+            self.at = self._all_moved(axis, f"%i{n}")
             self.running = sums
             self.open(level + 1)
         self.at, self.mask = saved, None

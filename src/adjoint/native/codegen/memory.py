@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from adjoint.native.codegen import columns as tables_of
 from adjoint.native.codegen.llvm_text import REGISTER, Code, Value
 
 
@@ -42,6 +43,7 @@ class Access:
         values: what has been read and computed, by its number.
         vector: the axis that goes in vectors.
         mask: inside of the loop in vectors: whether all lanes are there, and which.
+        columns: operands that lie side by side in each row of a table; see `columns`.
     """
 
     code: Code
@@ -52,6 +54,7 @@ class Access:
     values: list[Any]
     vector: int
     mask: tuple[str, str] | None
+    columns: list[tuple[int, ...]]
 
     def pointers(self) -> list[str]:
         """The addresses of the operands."""
@@ -60,6 +63,14 @@ class Access:
 
     def _inside(self, place: str, within: int) -> str:
         return self.code.name(f"getelementptr i8, ptr {place}, i64 {within}") if within else place
+
+    def _all_moved(self, axis: int, index: str) -> list[str]:
+        """The addresses of all operands at the place `index` along `axis`; of columns, from that of the first one."""
+        first = {k: table[0] for table in self.columns for k in table[1:]}
+        moved = ["" if k in first else self._moved(k, axis, index) for k in range(len(self.at))]
+        for k, head in first.items():
+            moved[k] = self._inside(moved[head], self.operands[k].within - self.operands[head].within)
+        return moved
 
     def _moved(self, k: int, axis: int, index: str) -> str:
         """The address of operand `k` at the place `index` along `axis`."""
@@ -128,14 +139,19 @@ class Access:
             return {}
         assert self.mask is not None
         code, (full, lanes), n = self.code, self.mask, self.code.fresh("n")[1:]
+        tables = [table for table in self.columns if table[0] in ks]
         close = [k for k in ks if self.step[k][self.vector] == 1]
-        apart = [k for k in ks if k not in close]
+        apart = [k for k in ks if k not in close and not any(k in table for table in tables)]
         code.line(f"br i1 {full}, label %lf{n}, label %lm{n}")
         code.label(f"lf{n}")
         fast = {k: self._load(k) for k in close}
+        for table in tables:
+            fast |= zip(table, tables_of.read(code, self._table(table)), strict=True)
         code.line(f"br label %ld{n}")
         code.label(f"lm{n}")
         slow = {k: self._masked_load(k, lanes) for k in close}
+        slow |= {k: self._gathered(k, lanes, self._apart(k)) for table in tables for k in table}
+        close += [k for table in tables for k in table]
         code.line(f"br label %ld{n}")
         code.label(f"ld{n}")
         for k in close:
@@ -217,28 +233,42 @@ class Access:
             return
         full, lanes = self.mask
         close = [r for r in ready if self.step[r[0]][self.vector] == 1]
-        for k, name, kind, align in ready:
-            if self.step[k][self.vector] != 1:
-                scatter = f"llvm.masked.scatter.{_suffix(code, self.operands[k].dtype)}.v{code.width}p0"
-                places, mask = self._apart(k), f"<{code.width} x i1>"
-                code.declare(scatter, "void", [kind, f"<{code.width} x ptr>", "i32", mask])
-                code.line(
-                    f"call void @{scatter}({kind} {name}, <{code.width} x ptr> {places}, i32 {align}, {mask} {lanes})"
-                )
-        if not close:
+        names = {k: name for k, name, _, _ in ready}
+        tables = [table for table in self.columns if table[0] in names]
+        for k, name, kind, _ in ready:
+            if self.step[k][self.vector] != 1 and not any(k in table for table in tables):
+                self._scatter(k, name, kind)
+        if not close and not tables:
             return
         code.line(f"br i1 {full}, label %sf{n}, label %sm{n}")
         code.label(f"sf{n}")
         for k, name, kind, align in close:
             code.line(f"store {kind} {name}, ptr {self.at[k]}, align {align}")
+        for table in tables:
+            tables_of.write(code, self._table(table), [names[k] for k in table])
         code.line(f"br label %sd{n}")
         code.label(f"sm{n}")
+        for k in (k for table in tables for k in table):
+            self._scatter(k, names[k], code.memory_type(self.operands[k].dtype))
         for k, name, kind, align in close:
             masked = f"llvm.masked.store.{_suffix(code, self.operands[k].dtype)}.p0"
             code.declare(masked, "void", [kind, "ptr", "i32", f"<{code.width} x i1>"])
             code.line(f"call void @{masked}({kind} {name}, ptr {self.at[k]}, i32 {align}, <{code.width} x i1> {lanes})")
         code.line(f"br label %sd{n}")
         code.label(f"sd{n}")
+
+    def _table(self, table: tuple[int, ...]) -> tables_of.Table:
+        """Where these columns are now."""
+        k = table[0]
+        return tables_of.Table(self.at[k], self.step[k][self.vector], self.operands[k].dtype, len(table))
+
+    def _scatter(self, k: int, name: str, kind: str) -> None:
+        assert self.mask is not None
+        code, align, lanes = self.code, align_of(self.operands[k].dtype), self.mask[1]
+        scatter = f"llvm.masked.scatter.{_suffix(code, self.operands[k].dtype)}.v{code.width}p0"
+        places, mask = self._apart(k), f"<{code.width} x i1>"
+        code.declare(scatter, "void", [kind, f"<{code.width} x ptr>", "i32", mask])
+        code.line(f"call void @{scatter}({kind} {name}, <{code.width} x ptr> {places}, i32 {align}, {mask} {lanes})")
 
 
 def addresses(code: Code, count: int) -> list[str]:

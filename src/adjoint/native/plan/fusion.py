@@ -10,7 +10,7 @@ sequence. What is too long for a kernel is cut where little goes across, which i
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from heapq import heapify, heappop, heappush
 from itertools import accumulate
 
@@ -32,6 +32,7 @@ BARRIERS = (
 )  # what reads its arguments as wholes, in a step of its own
 PLACEWISE = ("elementwise", "gather")  # what is computed place by place
 LARGEST = 64  # nodes a kernel: more would not fit into the processor's registers
+LARGEST_OF_ROWS = 1024  # of arrays written out: what goes from one kernel to the next is many values
 LARGEST_OF_NUMBERS = 128  # which are stored and read by an instruction each
 
 
@@ -57,8 +58,10 @@ class Scope:
     """What fusion knows of the nodes of a segment: their kinds, what they see, and which nodes need them whole."""
 
     def __init__(
-        self, nodes: Sequence[Node], kinds: dict[Node, str], views: dict[Node, View], outputs: Iterable[Node]
-    ) -> None:
+        self, nodes: Sequence[Node], kinds: dict[Node, str], views: dict[Node, View], outputs: Iterable[Node],
+        by_element: Set[Node] = frozenset(),
+    ) -> None:  # fmt: skip
+        self.by_element = by_element
         self.nodes, self.kinds, self.views, self.outputs = nodes, kinds, views, set(outputs)
         self.inside = set(nodes)
 
@@ -250,7 +253,8 @@ def _split(nodes: list[Node], scope: Scope) -> list[Group]:
     owner: dict[Node, Group] = {}
     domain = scope.domain(nodes[0])
     computed = [node for node in nodes if scope.kinds[node] != "reduce"]
-    for stretch in cut(computed, LARGEST if domain else LARGEST_OF_NUMBERS) if computed else ():
+    largest = LARGEST_OF_NUMBERS if not domain else LARGEST_OF_ROWS if nodes[0] in scope.by_element else LARGEST
+    for stretch in cut(computed, largest) if computed else ():
         made.append(Group(domain))
         made[-1].nodes += stretch
         owner.update(dict.fromkeys(stretch, made[-1]))

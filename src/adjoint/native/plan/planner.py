@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Sequence, Set
 from typing import Any, Literal
 
 import numpy as np
@@ -20,6 +20,7 @@ from adjoint.native.plan import arena as buffers
 from adjoint.native.plan import order as axes
 from adjoint.native.plan.arena import Use
 from adjoint.native.plan.classify import reduction_of
+from adjoint.native.plan.elements import places as parts_of
 from adjoint.native.plan.fusion import Group, Scope, axes_reduced, groups, homes, members
 from adjoint.native.plan.layout import assembly
 from adjoint.native.plan.layout.assembly import is_number, number_as
@@ -42,6 +43,7 @@ class Planner:
         writes: values that are written into arguments, each with the argument.
         checks: values that must be equal to an array, or else nothing is written.
         memory: "auto" or "low"; see `adjoint.compile`.
+        by_element: what is computed for each row of arrays with short axes; see `elements`.
     """
 
     def __init__(
@@ -53,6 +55,7 @@ class Planner:
         writes: Sequence[tuple[Node, Node]] = (),
         checks: Sequence[tuple[Node, np.ndarray]] = (),
         memory: str = "auto",
+        by_element: Set[Node] = frozenset(),
     ) -> None:
         self.fastmath, self.writes, self.checks, self.memory = fastmath, writes, checks, memory
         self.kinds, self.outputs = dict(kinds), outputs
@@ -66,7 +69,7 @@ class Planner:
                 else:
                     self.views[node] = shown
         self.kept = [*outputs, *(value for value, _ in writes), *(value for value, _ in checks)]
-        self.scope = Scope(nodes, self.kinds, self.views, self.kept)
+        self.scope = Scope(nodes, self.kinds, self.views, self.kept, by_element)
         self.leaving = {*outputs, *(value for value, _ in writes)}
         self.movable: set[Node] = set()
         self.again: dict[Node, tuple[Node, ...]] = {}  # values that are computed by who reads them, and how
@@ -74,6 +77,7 @@ class Planner:
         self.results: dict[Any, int] = {}
         self.constants: list[Node] = []
         self.known: dict[Hashable, Function] = {}
+        self.placed: parts_of.Placed = {}  # what kernels write right to its part of an array
         self.steps: list[PlanStep] = []
         self.copied: dict[Hashable, Copy] = {}  # what sides of products have been copied to
 
@@ -85,12 +89,12 @@ class Planner:
         """All steps, and places for what they write."""
         copies: list[tuple[Node, Copy]] = []
         for i, node in enumerate(self.outputs):
-            if node in self.views or node not in self.kinds or node in self.results:
+            copied = node in self.views or node not in self.kinds or node in self.results
+            if copied:
                 copies.append((node, Copy(node, node.shape, i)))
-                self.results[copies[-1][1]] = i
-            else:
-                self.results[node] = i
+            self.results[copies[-1][1] if copied else node] = i
         order = groups(self.scope)
+        self.placed = parts_of.placed(self.scope, order)
         needed = self._needed(order)
         self.again = again.chosen(self.scope, order, needed, self.memory == "low")
         needed -= self.again.keys()
@@ -141,10 +145,9 @@ class Planner:
         home = homes(order)
         needed = {self.scope.base(node) for node in self.kept}
         for i, group in enumerate(order):
-            for node in members(group):
-                for arg in node.args:
-                    if home.get(arg) != i:  # no view is at home in a kernel
-                        needed.add(self.scope.base(arg))
+            for user, arg in ((node, arg) for node in members(group) for arg in node.args):
+                if home.get(arg) != i and user not in self.placed.get(arg, ()):  # no view is at home in a kernel
+                    needed.add(self.scope.base(arg))
         return needed
 
     # -- Steps ----------------------------------------------------------------------------------------
@@ -189,9 +192,13 @@ class Planner:
         for node in group.reductions:
             place = self._number(node.args[0], len(reads), expressions, places)
             stores += [(place, Operand(node, key_of(node.dtype), self._kept(node)), reduction_of(node))]
+        written = (
+            (node, part) for node in group.nodes for parts in self.placed.get(node, {}).values() for part in parts
+        )
+        stores += [(places[node], part, None) for node, part in written]
         if not stores:
             return
-        spec = Spec(group.domain, reads, expressions, stores, group.axes)
+        spec = parts_of.in_tables(Spec(group.domain, reads, expressions, stores, group.axes), self.scope)
         if len(group.domain) > 1:
             spec = self._arranged(spec)
             if (added := axes.added_up(spec)) is not None:
@@ -332,7 +339,7 @@ class Planner:
         sizes = [math.prod(n for n, s in zip(spec.domain, o.strides, strict=True) if s) * int(o.dtype[1])
                  for o in written.operands]  # fmt: skip
         instead = buffers.donors(spec, taken) if in_place else {}
-        together = tuple(operand.buffer for _, operand, _ in spec.stores if operand.block is not None)
+        together = () if spec.domain else tuple(o.buffer for _, o, _ in spec.stores if o.block is not None)
         own = dict.fromkeys(buffers_of[count:])  # a running result reads what it has written
         read = tuple(dict.fromkeys(b for b in buffers_of[:count] if b not in own))
         use = Use(read, tuple(buffers_of[count:]), instead, together)
@@ -357,7 +364,8 @@ class Planner:
             if (moved := axes.moved_views(node, node.shape, strides, self.scope)) is not None:
                 self.moved |= moved
                 parts = assembly.laid_apart(node, strides)
-        specs = [assembly.spec_of(part, node, values) for part in parts]
+        left = (part for part in parts if part.value is None or node not in self.placed.get(part.value, ()))
+        specs = [assembly.spec_of(part, node, values) for part in left]
         for spec in specs + assembly.further(node, self.view):
             for read in spec.reads:
                 self.hold(read.buffer)
