@@ -1,4 +1,4 @@
-"""CuPy's arrays: NumPy's functions on a GPU, asynchronously, on the stream that is current."""
+"""CuPy's arrays: NumPy's functions on a GPU, asynchronously, on the current stream."""
 
 from __future__ import annotations
 

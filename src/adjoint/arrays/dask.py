@@ -1,7 +1,7 @@
-"""Dask's arrays: lazy, in chunks, on threads, processes or a cluster. What is done with them grows a graph.
+"""Dask's arrays: lazy, in chunks, on threads, processes or a cluster. Operations on them build a graph.
 
-Dask answers a function that it does not have by fetching all values, and warns. Called from a rule, that is refused
-by name: the functions that it lacks get an entry in its table of answers, which asks who called.
+If Dask lacks a function, it fetches all values, and warns. In a call from a rule this is refused, with the function's
+name: missing functions get an entry in Dask's table of answers, which checks who called.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Arrays made of layers whose elementwise functions go a fast path: one closure instead of the general `process`.
+"""Arrays made of layers whose elementwise functions take a fast path: one closure instead of the general `process`.
 
-A kind says what its fast path of an operation is. Operators, ufuncs, methods and `process` all come by here.
+Each kind of array provides its fast path for an operation. Operators, ufuncs, methods and `process` all use it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""`Later`: an array whose values are on their way. Operations on it are tasks of a scheduler.
+"""`Later`: an array whose values are not computed yet. Operations on it are tasks of a scheduler.
 
-Its memory is there from the beginning: shape, dtype, strides and views of it are known without waiting. A task fills
-it, when those that fill its inputs have ended. An operation whose result's shape depends on values waits for its inputs
-and is carried out at once.
+Its memory exists from the beginning: shape, dtype, strides and views are known without waiting. A task fills it after
+the tasks that fill its inputs. If the shape of a result depends on values, the operation waits for its inputs and runs
+at once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Boxes that can be written: assignment, the operators that work in place, and arrays made of layers."""
+"""Boxes that can be written: assignment, operators that work in place, and arrays made of layers."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """NumPy's ``like=``: ``np.zeros(3, like=t)`` is a tensor to write into, ``np.asarray(x, like=t)`` keeps the graph.
 
-Without ``like=`` these functions know nothing of tensors, and make plain arrays; a tensor in a graph then says so.
+Without ``like=`` these functions do not see tensors and make plain arrays; a tensor in a graph then raises.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Operators of boxes: each calls its operation, and answers as NumPy does what is no operand."""
+"""Operators of boxes: each calls its operation; for an object that is no operand it answers as NumPy does."""
 
 from __future__ import annotations
 

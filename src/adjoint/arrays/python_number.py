@@ -1,6 +1,6 @@
-"""`PythonNumber`: boxes that stand for one of Python's own numbers, and compute, compare and raise as these do.
+"""`PythonNumber`: boxes that stand for one of Python's own numbers, and compute, compare and raise as it does.
 
-Each kind of box has such a class beside it: `Tensor` has `TensorNumber`. Between two of Python's numbers an operator
+Each kind of box has such a class beside it: `Tensor` has `TensorNumber`. An operator between two of Python's numbers
 gives another one. Beside an array or a number of NumPy's it gives NumPy's.
 """
 

@@ -1,4 +1,4 @@
-"""PyTorch's methods under its names, for every kind of array: NumPy has them as functions, or calls them otherwise.
+"""PyTorch's methods under PyTorch's names, for every kind of array: NumPy has functions for them, or other names.
 
 A trailing underscore writes in place. Methods that both have (``t.sum``) take PyTorch's words too
 (`core/messages/words.py`).

@@ -1,4 +1,4 @@
-"""Python's numbers that differ between samples: whole numbers among them, and what Python would raise for some."""
+"""Python's numbers that differ between samples: whole numbers, and errors that Python would raise for some samples."""
 
 from __future__ import annotations
 

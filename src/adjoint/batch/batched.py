@@ -1,4 +1,4 @@
-"""`Batched`: many arrays of one shape, with which a program for a single one computes at once."""
+"""`Batched`: many arrays of one shape; a program for one of them computes with all at once."""
 
 from __future__ import annotations
 

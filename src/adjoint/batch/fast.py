@@ -1,4 +1,4 @@
-"""The fast path of batching: an elementwise function of stacks of samples that line up as they are."""
+"""The fast path of batching: elementwise functions of stacks whose samples line up already."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""How stacks of samples lie: sample after sample, and each as NumPy's array of that sample alone would.
+"""How stacks of samples lie: sample after sample, and each as NumPy's array of that sample alone.
 
-So the strides of a stack say what of one sample is a view, and what a write reaches.
+So the strides of a stack show what is a view of one sample, and what a write changes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Arrays of other libraries than NumPy: what a rule may ask of them, as one record a library.
+"""Arrays of libraries other than NumPy: one record for each library says what a rule must know about them.
 
-An array that answers NumPy's protocols computes by itself. What NumPy says of its own arrays and others do not (where
-they lie, whether they share memory) is said by a `Backend`. NumPy's own arrays have none, so nothing is asked there.
+An array that answers NumPy's protocols computes by itself. A `Backend` states what NumPy tells about its own arrays and
+other libraries do not: where they lie, and whether they share memory. NumPy's own arrays have no record and need none.
 """
 
 from __future__ import annotations

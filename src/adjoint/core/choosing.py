@@ -1,4 +1,4 @@
-"""Choosing the elements of a cotangent by truth values, which rules of selections do on the backward pass."""
+"""Gradient rules of selections choose elements of a cotangent by truth values, with the functions of this file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Python that is written as text: straight code for one operation, graph or call, with no loop over what is known."""
+"""Generated Python: straight code for one operation, graph or call, without loops over what is known beforehand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cotangents that are cheaper to add than to write out: into a few elements, or to one of several outputs."""
+"""Cotangents that are not written out as arrays: values for a few elements, or for one of several outputs."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Devices: where the numbers of an array are, and the one way from one to another.
+"""Devices: where the numbers of an array lie, and how to move them.
 
-A device has a name, as in PyTorch: "cpu", "cuda", "cuda:1". Each but "cpu" is that of a back end.
+A device has a name, as in PyTorch: "cpu", "cuda", "cuda:1". All except "cpu" belong to a back end.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Arrays of classes that derive from NumPy's: which of them compute as plain arrays do.
+"""Subclasses of NumPy's arrays: which of them compute as plain arrays do.
 
-A class that only shows its memory differently (`numpy.memmap`, `numpy.recarray`, a user's class with a name more) is
-an array like any other. One with arithmetic of its own (masks, matrices, units) means something else by ``a * t``
-than adjoint would compute. It is asked, where it answers NumPy's protocols, and refused elsewhere.
+A class that only shows its memory differently (`numpy.memmap`, `numpy.recarray`, a user's class with one more name) is
+treated as a plain array. A class with its own arithmetic (masks, matrices, units) gives ``a * t`` another meaning than
+adjoint would. If it answers NumPy's protocols, it is asked first; otherwise it is refused.
 """
 
 from __future__ import annotations

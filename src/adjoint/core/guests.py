@@ -1,4 +1,4 @@
-"""Tell other libraries about tensors when they load, and not before."""
+"""Tell other libraries about tensors at the moment when they are imported."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Numbers with a history as keys of containers: a lookup compares their values, as it does for plain numbers.
 
-What a container keeps under a key that was plain, or of another transform, does not depend on the number that is
-looked up there: a memo that was filled before gives a constant. That is reported.
+A value that was stored under a plain key, or under a key of another transform, does not depend on the number that is
+looked up: a memo that was filled earlier gives a constant. Such lookups are reported.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Where results lie: whether arrays share memory, and in which order their elements stand.
+"""Where results lie: whether arrays share memory, and the order of their elements in it.
 
-A later write reaches what shares the memory, and `reshape` gives a view or a copy by the order of the elements. So each
-entry of the registry says both, in a `Memory`.
+A later write changes everything that shares the memory, and `reshape` gives a view or a copy depending on the order.
+So each entry of the registry states both, in a `Memory`.
 """
 
 from __future__ import annotations

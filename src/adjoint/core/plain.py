@@ -1,7 +1,7 @@
 """Values as plain data: numbers, texts, bytes and tuples of these, for digests and for files.
 
-Equal data stand for equal values, bit for bit, in any process. What cannot be said so (an object of the user's, a
-function that is not a library's) raises `NotPlainError`: the caller goes on without a digest.
+Equal data mean equal values, bit for bit, in any process. A value that has no such form (an object of the user's, a
+function that is not a library's) raises `NotPlainError`; the caller then continues without a digest.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From gradient rules to one straight function an operation: `build` writes it, as a few lines of Python.
+"""From gradient rules to one function without loops for each operation: `build` writes it as a few lines of Python.
 
 For ``multiply`` with both inputs on the tape, the functions written here read ::
 

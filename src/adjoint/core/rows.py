@@ -1,4 +1,4 @@
-"""Rows of a larger batch: a process that computes with some of them draws what the whole batch would have drawn."""
+"""Rows of a larger batch: a process that computes some rows draws the same random numbers as for the whole batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names for what annotations mean. A type checker sees through most of them; a reader sees what is expected."""
+"""Names for annotations. A type checker mostly sees through them; a reader sees what is expected."""
 
 from __future__ import annotations
 

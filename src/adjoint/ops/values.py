@@ -1,4 +1,4 @@
-"""Functions of the numbers alone: what has no derivative is asked of plain arrays."""
+"""Functions of the numbers alone: those without a derivative are called on plain arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PyTorch's `torch.autograd`: gradients of results that are there already."""
+"""PyTorch's `torch.autograd`: gradients of results that exist already."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """The backward pass.
 
-Nodes are numbered as they are made, so an operation's number is above those of everything that it used.
-The pass holds the cotangents that are waiting, and always takes the node with the highest number. By then
-every later use of that value, if it leads to the result at all, has added its share. So each rule runs
-once, on the whole cotangent, and what does not lead to the result is never met. Leaves wait to the end.
+Nodes are numbered as they are made, so an operation's number is above the numbers of everything that it used.
+The pass keeps the waiting cotangents, and always takes the node with the highest number. By then
+every later use of that value that leads to the result has added its share. So each rule runs
+once, on the whole cotangent. Values that do not lead to the result are never visited. Leaves wait to the end.
 """
 
 from __future__ import annotations

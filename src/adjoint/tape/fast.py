@@ -1,7 +1,7 @@
 """The fast path of an operation: a generated function, with no loop inside.
 
-What `record` does for any operation, this does for one of up to three inputs and one result: the same steps,
-written out. Tensors of one level, plain arrays and Python numbers take it; any other call takes `record`. The
+It does the same steps as `record`, written out, for an operation of up to three inputs and one result.
+Tensors of one level, plain arrays and Python numbers take it; any other call takes `record`. The
 text for ``x * y`` is about what one would write by hand: ``print(source_of(multiply))``.
 """
 

@@ -1,4 +1,4 @@
-"""Ways out of the graph: the explicit ones, and the refusal of those that would drop a gradient silently."""
+"""Ways out of the graph: explicit ones, and errors for those that would drop a gradient silently."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The end of a reverse-mode transform: whether what left it belongs to its result."""
+"""The end of a reverse-mode transform: whether a value that left it contributes to its result."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What a function can reach: the random generators, changeable objects and parameters that it uses when it runs.
+"""What a function can reach: the random generators, mutable objects and parameters that it uses when it runs.
 
-A function that is run a second time must draw the same random numbers, find its modules as they were, and leave
-both as the first run left them. Nobody says what a function uses; but it can be found from its arguments, from
-what it closes over, and from the global names in its code.
+A function that runs a second time must draw the same random numbers, find its modules as they were, and leave
+both as the first run left them. A function does not declare what it uses. But this can be found from its arguments,
+from what it closes over, and from the global names in its code.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`Tensor`: an array that writes what is done with it onto the tape."""
+"""`Tensor`: an array that records the operations on it on the tape."""
 
 from __future__ import annotations
 

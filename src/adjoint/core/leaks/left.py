@@ -1,6 +1,6 @@
-"""Numbers and arrays that have left a transform. They compute as plain ones do, and remember that they left.
+"""Numbers and arrays that have left a transform. They compute like plain ones, and remember that they left.
 
-Python's and NumPy's arithmetic with them gives such values again. Comparing and printing them is nobody's concern.
+Python's and NumPy's arithmetic with them gives such values again. Comparing and printing them is harmless.
 """
 
 from __future__ import annotations

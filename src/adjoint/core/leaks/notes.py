@@ -1,6 +1,6 @@
-"""Values that leave a transform while it runs: what is noted of them, and the report where they were lost.
+"""Values that leave a transform while it runs: the notes about them, and the report where a derivative was lost.
 
-Nothing is noted where nothing leaves.
+If nothing leaves, nothing is noted.
 """
 
 from __future__ import annotations

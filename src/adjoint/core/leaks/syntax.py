@@ -1,4 +1,4 @@
-"""The syntax of running code: the expression that a frame is at, and the functions around it."""
+"""The syntax of running code: the expression that a frame executes, and the functions around it."""
 
 from __future__ import annotations
 

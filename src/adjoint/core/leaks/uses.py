@@ -1,4 +1,4 @@
-"""What a line of Python does with a value that it takes out of a tensor: read from its source, for reports only."""
+"""What a line of Python does with a value taken out of a tensor. It is read from the source, for reports only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that PyTorch, JAX or NumPy has and adjoint has not: the call that does it here, from one table."""
+"""Names that PyTorch, JAX or NumPy has and adjoint does not: one table says what to call instead."""
 
 from __future__ import annotations
 

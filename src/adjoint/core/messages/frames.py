@@ -1,4 +1,4 @@
-"""Where in the user's code something stands: frames, and lines as text."""
+"""Places in the user's code: frames, and lines as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls that NumPy refuses: they get NumPy's own error, whatever our code stumbled over first."""
+"""Calls that NumPy refuses: they raise NumPy's own error, whatever error came up first in adjoint's code."""
 
 from __future__ import annotations
 

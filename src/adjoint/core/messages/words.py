@@ -1,6 +1,6 @@
-"""PyTorch's words for what NumPy calls otherwise: names of arguments, and of functions.
+"""PyTorch's words for arguments and functions that NumPy calls differently.
 
-An argument that a function has by that name is its own. Other words are looked up here, off every fast path.
+If a function has an argument of that name, it is used directly. Other words are looked up here, off every fast path.
 """
 
 from __future__ import annotations

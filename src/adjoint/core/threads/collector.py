@@ -1,12 +1,12 @@
 """Fewer full collections of garbage while a function is recorded.
 
-Nodes, and the tuples that they hold, are objects that Python's collector looks through. They live until the backward
-pass and form no cycles, so looking through all of them again and again finds nothing. `fewer_full` makes full
-collections rare; young garbage is collected as ever.
+Python's collector examines nodes and the tuples that they hold. They live until the backward pass and form no cycles,
+so examining all of them again and again finds nothing. `fewer_full` makes full collections rare; young garbage is
+collected as usual.
 
-The collector's thresholds belong to the whole process. They are set and taken back by callables of C's, put together
-before anything is set, so no interrupt comes between. A recording that finds thresholds raised leaves them alone, and
-raised ones only are taken back: threads do not end at each other's, and what the user sets meanwhile stays.
+The collector's thresholds belong to the whole process. C functions set and restore them; they are prepared before
+anything is set, so an interrupt cannot come between. If a recording finds the thresholds raised, it does not change
+them, and only raised thresholds are restored. So threads do not undo each other's, and a setting of the user's stays.
 """
 
 from __future__ import annotations

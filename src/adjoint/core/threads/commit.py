@@ -1,8 +1,7 @@
-"""Writes that belong together, of which no interrupt leaves some undone.
+"""Writes that belong together: after an interrupt, either all or none of them are done.
 
-Python looks for signals between instructions of its own. For `commit`, what is to be written is therefore computed
-first; the writes are callables of C's then, which one call of C carries out. Where values are computed in place, as in
-an optimiser's step, Ctrl-C waits: `whole`.
+Python looks for signals between its own instructions. So for `commit`, all values are computed first; then one call of
+a C function carries out the writes. If values are computed in place, as in an optimiser's step, Ctrl-C waits: `whole`.
 """
 
 from __future__ import annotations

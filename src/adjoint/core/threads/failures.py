@@ -1,7 +1,7 @@
-"""Errors of submitted calls that nobody asked for: they are shown when their futures are gone.
+"""Errors of submitted calls that nobody asked for: they are shown when their futures are deleted.
 
-No Python runs when an object goes (`weak.py`). So a future's end puts its failure into a queue, by C, and a thread
-shows what is there. The thread begins with the first failure.
+No Python code runs when an object is deleted (`weak.py`). So a C function puts the failure into a queue, and a thread
+shows it. The thread starts with the first failure.
 """
 
 from __future__ import annotations

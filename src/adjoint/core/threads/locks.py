@@ -1,7 +1,7 @@
 """Locks of the whole process. A fork waits until no other thread holds one, so the child finds them free.
 
-What these guard is then whole in the child, although the threads that were at work on it are not there. A thread that
-takes several takes them in the order of `ALL`.
+Whatever these locks guard is therefore consistent in the child, although the other threads do not exist there. A
+thread that takes several locks takes them in the order of `ALL`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Work beside the program: tasks, and what they read and write, in the order in which they were handed over.
+"""Work beside the program: tasks, and what they read and write, in the order in which they were submitted.
 
-A task waits for the last one that writes what it uses, and, if it writes, for those that read that. Whatever waits for
-nothing runs, on any worker. So the results are those of the tasks one after another, and tasks that share nothing run
-at once.
+A task waits for the last one that writes what it uses. If it writes, it also waits for earlier tasks that read the same
+thing. A task that waits for nothing runs on any worker. So the results are those of running the tasks one after
+another, and tasks that share nothing run at the same time.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """`Switch`: a mode that a block turns on, and that no interrupt leaves on.
 
-Python looks for signals between instructions of its own: after a call, at the start of a function. An ``__enter__``
-in Python can so end after the mode was set, and an ``__exit__`` before it is taken back. Here both are callables of
-C's, put together while nothing is set yet; inside of them, nothing looks for signals.
+Python looks for signals between its own instructions: after a call, at the start of a function. So an ``__enter__``
+written in Python can end after the mode was set, and an ``__exit__`` before it is restored. Here both are C functions,
+prepared before anything is set; inside them, nothing looks for signals.
 
-A function that sets a mode for itself needs less: it reads what is there, sets the mode inside of ``try``, and sets
-what was there in ``finally``. Tokens would not do: an interrupt just after the mode was set finds no token yet.
+A function that sets a mode for itself needs less: it reads the old mode, sets the new one inside ``try``, and restores
+the old one in ``finally``. Tokens would not work: an interrupt just after the mode was set finds no token yet.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Weak references that lose no interrupt: what they do at an object's end is C's.
+"""Weak references that lose no interrupt: their callbacks are C functions.
 
-Python looks for signals between its own instructions. What a signal raises in a callback, or in a ``__del__``, is
-printed and lost. So callbacks here are functions of C, which also get the reference.
+Python looks for signals between its own instructions. If a signal raises in a Python callback, or in a ``__del__``, the
+error is printed and lost. So callbacks here are C functions, which also get the reference.
 """
 
 from __future__ import annotations

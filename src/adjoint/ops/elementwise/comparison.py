@@ -1,4 +1,4 @@
-"""The larger and the smaller, and everything that answers with a truth value or a position."""
+"""The larger and the smaller of two values, and all functions that return truth values or positions."""
 
 from __future__ import annotations
 

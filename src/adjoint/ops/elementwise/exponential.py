@@ -1,4 +1,4 @@
-"""Exponentials and logarithms, and what is made of them."""
+"""Exponentials and logarithms, and functions built from them."""
 
 from __future__ import annotations
 

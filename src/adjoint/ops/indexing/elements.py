@@ -1,4 +1,4 @@
-"""Elements chosen by an array of places along an axis, or by a mask: PyTorch's gather, scatter and their kin."""
+"""Elements chosen by an array of positions along an axis, or by a mask: PyTorch's gather, scatter and relatives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing elements, as an operation: what ``t[index] = value`` makes of the array that ``t`` was."""
+"""Writing elements, as an operation: the array that results from ``t[index] = value``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The array API's spellings, in `numpy.linalg`, of what NumPy has under other rules."""
+"""The array API's versions, in `numpy.linalg`, of functions that NumPy has under other names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How near to singular a matrix is: its rank and its condition number."""
+"""How close to singular a matrix is: its rank and its condition number."""
 
 from __future__ import annotations
 

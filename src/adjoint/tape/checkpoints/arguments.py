@@ -1,4 +1,4 @@
-"""The arguments of a call, kept so that the call can be made once more with the values that they had."""
+"""The arguments of a call, kept so that the call can be repeated with the same values."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Less memory for more time: `checkpoint` keeps what a function is given, and runs it again when its gradient is due.
+"""Less memory for more time: `checkpoint` keeps a function's arguments, and runs it again when its gradient is needed.
 
-The function runs as always, recorded. Then the nodes of its results are replaced by one that stands for that whole
-graph, which is dropped. When the backward pass comes to it, the function runs once more, and the pass goes on
-through the new graph: it is younger than all that waits, so its nodes come next, as those of the first would have.
-Every cotangent is therefore added in the same order as without `checkpoint`, bit for bit; what the function closes over
-gets its share, because the new graph hangs on the same nodes; and a second derivative needs nothing of its own.
+The function first runs as always, recorded. Then the nodes of its results are replaced by one node that stands for
+the whole graph, which is dropped. When the backward pass comes to it, the function runs once more, and the pass goes on
+through the new graph. That graph is younger than all waiting nodes, so its nodes come next, as those of the first graph
+would have. So every cotangent is added in the same order as without `checkpoint`, bit for bit. Values that the function
+closes over get their share, because the new graph uses the same nodes. A second derivative needs no extra code.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Which values a checkpoint keeps all the same: policies, and how the second run is spared what was kept.
+"""Which values a checkpoint keeps: policies, and how the second run uses the kept values.
 
-In the first run, the results of the chosen operations are put aside, by the number of the node that was written.
-In the second run the arguments are tensors that look whether the node to be written next has its result already. If
-so, the operation is recorded around that, and not carried out.
+In the first run, the results of the chosen operations are kept, by the number of the node that was written.
+In the second run the arguments are tensors that check whether the next node has a kept result. If it has, the
+operation is recorded with this result, and not carried out.
 """
 
 from __future__ import annotations

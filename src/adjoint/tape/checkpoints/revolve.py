@@ -1,7 +1,7 @@
-"""Revolve: when to take a snapshot, so that going back through n steps with k snapshots repeats the fewest.
+"""Revolve: when to take a snapshot, so that going back through n steps with k snapshots repeats the fewest steps.
 
 A. Griewank and A. Walther, "Algorithm 799: Revolve", ACM Transactions on Mathematical Software 26 (2000). With k
-snapshots and each step repeated at most r times, β(k, r) = (k + r)! / (k! r!) steps can be gone back.
+snapshots and each step repeated at most r times, one can go back through β(k, r) = (k + r)! / (k! r!) steps.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A loop whose gradient needs the memory of k steps, not of all: `checkpoint_scan`.
+"""A loop whose gradient needs the memory of k steps instead of all: `checkpoint_scan`.
 
-Each step but the last runs recorded, and its graph is dropped: its results hang on a node that stands for the step.
-When the backward pass comes to such a node, the loop goes on from the nearest earlier snapshot to that step, taking new
-snapshots on the way (`revolve` says where), runs the step once more, and the pass goes on through that.
+Each step but the last runs recorded, and its graph is dropped: its results get a node that stands for the step.
+When the backward pass comes to such a node, the loop continues from the nearest earlier snapshot to that step, and
+takes new snapshots on the way (`revolve` says where). Then it runs the step once more, and the pass goes through that.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What looks at a graph or at a backward pass: hooks, saved values, anomalies, tables, lines of source.
+"""Observers of a graph or of a backward pass: hooks, saved values, anomalies, tables, lines of source.
 
-In: nodes, residuals and cotangents as the tape hands them over. Out: the same ones, or what an observer made of them.
+In: nodes, residuals and cotangents of the tape. Out: the same ones, or what an observer replaced them by.
 """

@@ -1,8 +1,8 @@
 """Saved values in another form: packed when a rule saves them, unpacked when it runs.
 
-A node that is written inside `saved_tensors_hooks` keeps, in place of each array, what `pack` made of it. Its
-pullback is the twin that asks to be looked at (as for a watched array), so the pass unpacks before the rule
-runs, each time it runs. Nodes outside know nothing of this.
+A node that is written inside `saved_tensors_hooks` keeps, for each array, the result of `pack` instead. Its
+pullback is a variant that the pass recognises (as for a watched array), so the pass unpacks before the rule
+runs, each time it runs. Nodes outside are not affected.
 """
 
 from __future__ import annotations

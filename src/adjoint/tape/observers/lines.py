@@ -1,4 +1,4 @@
-"""Which line of the user's an operation stands on: kept as a place in compiled code, looked up when asked for."""
+"""The user's line of an operation: kept as a place in compiled code, and looked up when asked for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions that see the cotangent of a tensor as the backward pass reaches it, and may change it."""
+"""Functions that see the cotangent of a tensor when the backward pass reaches it, and may change it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The backward pass as a table: one line a rule."""
+"""The backward pass as a table: one line for each rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operations as tasks beside the program, and values that are on their way.
+"""Operations as tasks beside the program, and values that are not computed yet.
 
-In: operations on large arrays. Out: tensors whose values are waited for when somebody looks at them.
+In: operations on large arrays. Out: tensors; code that reads their values waits for them.
 """

@@ -1,7 +1,7 @@
-"""Things that a submitted call works on: code that uses one waits for the call.
+"""Objects that a submitted call works on: code that uses one waits for the call.
 
-While it is, a tensor, a leaf or an optimiser is of another class, of the same layout, that differs in one thing: to
-look at what the call may read or write waits. So nothing is slower where nothing is submitted.
+During the call, a tensor, a leaf or an optimiser has another class with the same layout. It differs in one thing:
+reading what the call may read or write waits. So nothing is slower where nothing is submitted.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Saved arrays that the user may write. The graph keeps a copy, or detects the write.
 
-A rule saves arrays as they are. Those of tensors are protected (see `writes`); but the ``a`` of ``x * a`` may be any
-array of the user's, which NumPy overwrites without telling anybody. So the node of a product keeps a private copy of
-it. Nodes that save the same values share one copy, so a loop over one constant keeps it once. An array too large to
-be had twice is saved itself, with a fingerprint of all its bytes; the backward pass compares.
+A rule saves arrays without a copy. Those of tensors are protected (see `writes`). But the ``a`` of ``x * a`` may be any
+array of the user's, and NumPy overwrites it without telling anybody. So the node of a product keeps a private copy.
+Nodes that save the same values share one copy, so a loop over one constant copies it once. If an array is too large for
+a second copy, it is saved itself, with a fingerprint of all its bytes, which the backward pass compares.
 """
 
 from __future__ import annotations

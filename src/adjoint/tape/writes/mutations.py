@@ -1,12 +1,12 @@
 """The mutation log: what was written in place, when, and over what. A rule gets the value that it saved.
 
-A rule may have saved an array that is written later. A write on the tape keeps what it covers, with the
-sequence number at which it happened. The backward pass goes back in time, so it can undo these writes one by
-one, on a copy, and hand each rule the values of its moment (`MutationLog`). A write outside the tape, such as an
-optimiser's step, is only noted; a rule that needs what it covered raises.
+A rule may have saved an array that is written later. A write on the tape keeps the values that it covers, with the
+sequence number of the moment. The backward pass runs from the last node to the first, so it can undo these writes one
+by one, on a copy, and give each rule the values of its moment (`MutationLog`). A write outside the tape, such as an
+optimiser's step, is only noted; a rule that needs the old values raises.
 
-The pass looks here only at nodes older than the latest write. A training loop, whose graph is always
-younger than the last step, pays one comparison a node.
+The pass looks here only for nodes older than the latest write. A training loop's graph is always younger than the last
+step, so it pays one comparison for each node.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Writing in place, through views too.
 
-A tensor is a variable: its values and its history. A write changes both: the values where they lie, and the
-history to that of `overwrite`. Views share memory, so a write through one must change the history of the
-whole array, its root, and of every other view. A `View` therefore remembers its root and the path from
-there, and asks the root whenever it is used: if the root has been written since, it takes the path again.
+A tensor is a variable: its values and its history. A write changes both: the values in their memory, and the
+history, which becomes that of `overwrite`. Views share memory, so a write through one must change the history of the
+whole array, its root, and of every other view. So a `View` remembers its root and the path from
+there, and asks the root whenever it is used: if the root has been written since, it follows the path again.
 """
 
 from __future__ import annotations

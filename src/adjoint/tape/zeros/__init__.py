@@ -1,4 +1,4 @@
-"""Structural zeros: what a selection left out stays 0 next to an infinity.
+"""Structural zeros: the gradient of left-out values stays 0 next to an infinity.
 
 In: a backward pass that may meet an infinity. Out: cotangents that know where they were selected.
 """

@@ -1,4 +1,4 @@
-"""Which nodes of a graph may meet an infinity in the backward pass, where a zero that a selection left becomes nan."""
+"""Which nodes of a graph may meet an infinity in the backward pass, where the zero of a selection would become nan."""
 
 from __future__ import annotations
 

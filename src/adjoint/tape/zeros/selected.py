@@ -1,9 +1,9 @@
 """Cotangents and tangents that know where a selection left them out, so that 0 stays 0 next to an infinity.
 
-`numpy.where`, an index, a maximum and a write leave values out. What reaches these is not a number that happens to
-be 0: nothing reaches them, whatever the partial derivatives are there. A zero that arithmetic made is a number,
-and 0 * inf is nan. Rules are linear in the cotangent, and forward rules in the tangent. So an array that stands for
-one needs to see only a few kinds of operations: those that choose, move, scale, and add.
+`numpy.where`, an index, a maximum and a write leave values out. Such a value does not have a cotangent that happens to
+be 0: it has none, whatever its partial derivatives are. A zero that arithmetic made is a number,
+and 0 * inf is nan. Rules are linear in the cotangent, and forward rules in the tangent. So this kind of array
+has to handle only a few kinds of operations: those that choose, move, scale, and add.
 """
 
 from __future__ import annotations
