@@ -1,4 +1,4 @@
-"""What the commands take for data: a data set known by name, or files."""
+"""The data that the commands take: a data set known by name, or files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The arguments of a trace run: symbols in their place, and what the function did to them."""
+"""The arguments of a recorded run: symbols in their place, and what the function wrote into them."""
 
 from __future__ import annotations
 

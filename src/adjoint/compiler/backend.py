@@ -1,4 +1,4 @@
-"""From NumPy calls to native code: made beside the running program, which changes over when it is ready."""
+"""From NumPy calls to native code: made while the program runs, and used as soon as it is ready."""
 
 from __future__ import annotations
 

@@ -27,9 +27,9 @@ For a training step it reads ::
             raise
         return wrap(r0[()], None, 0)
 
-What does not fit gives MISS, and has done nothing: the slow path, `Trace.__call__`, finds out why. Native code writes
-into arrays, and puts its results into `held` before Python looks for signals. So who interrupts what comes then does
-not prevent it: all is written once more, in one call of C.
+A call that does not fit gives MISS, and has done nothing: the slow path, `Trace.__call__`, finds out why. Native code
+writes into arrays, and puts its results into `held` before Python looks for signals. So an interrupt after this point
+does not prevent the writes: all of them are done once more, in one call of a C function.
 """
 
 from __future__ import annotations

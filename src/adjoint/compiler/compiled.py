@@ -1,4 +1,4 @@
-"""`Compiled`: a function with its traces, and which of them a call takes."""
+"""`Compiled`: a function with its traces, and the choice of one for each call."""
 
 from __future__ import annotations
 

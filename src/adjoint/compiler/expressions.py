@@ -1,4 +1,4 @@
-"""`CompiledExpr`: a formula that runs as native code, made beside it: one program for numbers, others for arrays."""
+"""`CompiledExpr`: a formula that runs as native code: one program for numbers, others for arrays."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The backward pass through a trace: a program for the values, which leaves what a second one, for gradients, needs.
+"""The backward pass through a trace: one program for the values, and one for the gradients.
 
-Both come from one run: its results are gone back from, on symbols, to the tensors that it used. Of what that gives,
-the nodes that depend on a cotangent are the second program. What these use of the others, the first one leaves.
+Both come from one recorded run: on symbols, the backward pass goes from its results to the tensors that it used. The
+nodes that depend on a cotangent are the second program. The first program returns the values that the second needs.
 """
 
 from __future__ import annotations

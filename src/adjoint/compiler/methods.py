@@ -1,4 +1,4 @@
-"""Compiled methods of an object, kept with it: they refer to it, and go when it goes."""
+"""Compiled methods of an object, kept with the object: they refer to it, and are freed with it."""
 
 from __future__ import annotations
 

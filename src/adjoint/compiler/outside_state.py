@@ -1,4 +1,4 @@
-"""What a captured program finds outside of its arguments: what is read afresh, frozen, written, or refused."""
+"""What a captured program finds outside of its arguments: values that are read anew, frozen, written, or refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What kind of arguments a call has: the signature that a trace is for, and what tells kinds apart at first sight."""
+"""The kind of a call's arguments: the signature that a trace is for, and a quick key that tells kinds apart."""
 
 from __future__ import annotations
 

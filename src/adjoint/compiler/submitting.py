@@ -1,9 +1,9 @@
 """`submit`: a call of a compiled function that runs beside the program, in the order of the program.
 
-The fast path in two halves. The first runs at once, in the thread of the caller: it asks whether the trace holds,
-copies arrays that are the caller's, and reads everything outside that the program does not write. The second runs when
-its turn comes: it reads what earlier calls write, computes, and writes. Whoever else looks at what such a call uses
-waits for it (`adjoint.tape.tasks.awaited`). A call that cannot be watched so is made before `submit` returns.
+The fast path in two halves. The first runs at once, in the caller's thread: it checks whether the trace holds,
+copies the caller's arrays, and reads everything outside that the program does not write. The second runs later, as a
+task: it reads what earlier calls write, computes, and writes. Other code that reads what such a call uses
+waits for it (`adjoint.tape.tasks.awaited`). A call that cannot be watched in this way is made before `submit` returns.
 """
 
 from __future__ import annotations

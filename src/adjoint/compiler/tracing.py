@@ -1,4 +1,4 @@
-"""One recorded run of a function: the program, what it holds for, and how it is run again."""
+"""One recorded run of a function: the program, the conditions under which it holds, and how it runs again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the columns of a table hold: numbers, categories, a label; and how a row becomes the values of an example."""
+"""The contents of a table's columns: numbers, categories, a label; and how a row becomes the values of an example."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""More pictures from few: each is moved by part of a pixel, or more, whenever it is shown."""
+"""More pictures from few: each is moved by part of a pixel, or more, every time it is used."""
 
 from __future__ import annotations
 

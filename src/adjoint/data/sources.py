@@ -1,4 +1,4 @@
-"""What examples come from: arrays, things with items, streams; and how samples become a batch."""
+"""Sources of examples: arrays, things with items, streams; and how samples become a batch."""
 
 from __future__ import annotations
 

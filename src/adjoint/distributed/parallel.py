@@ -1,12 +1,12 @@
 """`DataParallel`: each rank computes with its own examples, and all have the mean of their gradients.
 
-What flows in: a module, the same on all ranks, and each rank's examples. What flows out: in each `backward`, the mean
-over all ranks of each parameter's gradient. What may never happen: that replicas part without an error.
+In: a module, the same on all ranks, and each rank's examples. Out: in each `backward`, the mean over all ranks of each
+parameter's gradient. What may never happen: replicas that differ without an error.
 
 A parameter's uses in one `forward` lead to a *gate*, a node in front of the leaf. The backward pass comes to the gate
-when it has left the last use behind; the gradient is then put into a bucket, and a bucket that is full is sent while
-the pass goes on. That is a head start and no more: at the end of the pass all ranks say of each parameter whether
-what they sent is its whole gradient. Where it is not (a use outside of `forward`, a checkpoint, a parameter that one
+after the last use. The gradient is then put into a bucket, and a full bucket is sent while
+the pass goes on. This is only a head start: at the end of the pass all ranks tell for each parameter whether
+they sent its whole gradient. If one did not (a use outside of `forward`, a checkpoint, a parameter that one
 rank does not use), the whole gradients are averaged then.
 """
 

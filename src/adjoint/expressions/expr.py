@@ -1,4 +1,4 @@
-"""`Expr`: a formula as a graph of unique nodes, with everything one asks of a formula."""
+"""`Expr`: a formula as a graph of unique nodes, with its values, derivatives and forms."""
 
 from __future__ import annotations
 

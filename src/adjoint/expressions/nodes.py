@@ -1,4 +1,4 @@
-"""Making nodes of expressions: every value is a number or a truth value, and each takes the other's place by a rule."""
+"""Making nodes of expressions: every value is a number or a truth value, with rules to convert between the two."""
 
 from __future__ import annotations
 

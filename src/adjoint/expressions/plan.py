@@ -1,4 +1,4 @@
-"""A `Evaluator`: several nodes, to be evaluated together, in the way that fits what comes."""
+"""An `Evaluator`: several nodes that are evaluated together, in the way that fits the arguments."""
 
 from __future__ import annotations
 

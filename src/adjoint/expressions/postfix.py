@@ -1,6 +1,6 @@
 """Tokens to postfix, by Dijkstra's shunting yard: two stacks, no recursion, each token looked at once.
 
-What comes out is a program for the stack machine of `adjoint.expressions.build`: numbers and names push, functions
+The result is a program for the stack machine of `adjoint.expressions.build`: numbers and names push, functions
 take their arguments from the stack. ``sum(i, 1, 3, x^i)`` is ``1 3 loop(i) x i ^ end``.
 """
 

@@ -1,4 +1,4 @@
-"""`Quantity`: a number without a value. Gradient rules run on it as they are, and what they do becomes nodes."""
+"""`Quantity`: a number without a value. Gradient rules run on it unchanged, and their operations become nodes."""
 
 from __future__ import annotations
 

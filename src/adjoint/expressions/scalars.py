@@ -1,8 +1,8 @@
 """One state of Python floats: straight-line Python, compiled once, with `math` in place of NumPy.
 
-The text that is compiled is made of numbered names and of the templates below; nothing of the user's text is in
-it. The variables' names are put into the finished code object as data, so that calls find them as keywords.
-Where `math` raises (a division by zero, a logarithm of a negative number), the caller asks NumPy.
+The compiled text consists of numbered names and of the templates below; it contains none of the user's text.
+The variables' names are put into the finished code object as data, so that calls find them as keywords.
+If `math` raises (a division by zero, a logarithm of a negative number), the caller asks NumPy.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Text to tokens, each with its place; and the error that shows a place in the text."""
+"""Text to tokens, each with its position; and the error that shows a position in the text."""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""Forward mode: arrays that carry a tangent along."""
+"""Forward mode: arrays that carry a tangent."""
 
 from adjoint.forward.number import DualNumber as DualNumber

@@ -1,4 +1,4 @@
-"""`Dual`: an array that carries its derivative in one direction along, through whatever is done with it."""
+"""`Dual`: an array with its derivative in one direction, through all operations on it."""
 
 from __future__ import annotations
 

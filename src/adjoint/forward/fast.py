@@ -1,7 +1,7 @@
 """The fast path of forward mode: an elementwise function of one or two inputs, for real arrays.
 
-What `Dual.processed` does for any call, this does for duals of one level, with plain arrays and numbers among them,
-and without a loop over arguments. Any other call is handed on to `otherwise`.
+It does the same as `Dual.processed`, for duals of one level together with plain arrays and numbers,
+and without a loop over arguments. Any other call is passed on to `otherwise`.
 """
 
 from __future__ import annotations

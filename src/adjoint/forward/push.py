@@ -1,4 +1,4 @@
-"""Forward rules. What an operation does to tangents follows from what its block says already.
+"""Forward rules. An operation's effect on tangents follows from what its block states already.
 
 For ``multiply`` with both inputs varying, the function written here reads ::
 

@@ -1,8 +1,8 @@
 """Tangents with structure: which element depends on which input, and derivatives that stay diagonal.
 
-A tangent meets linear operations only, whatever the program is. So an array that stands for *all* tangents at
-once needs to know no operation's name: a `Pattern` sees where numbers go, a `Diagonal` stays one as long as
-each element is scaled by itself, and becomes a stack of dense tangents when it cannot.
+A derivative is linear, so a tangent meets linear operations only. So an array that stands for *all* tangents at
+once need not know any operation by name: a `Pattern` sees where numbers go; a `Diagonal` stays one as long as
+each element is only scaled by itself, and becomes a stack of dense tangents otherwise.
 """
 
 from __future__ import annotations

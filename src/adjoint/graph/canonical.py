@@ -1,10 +1,10 @@
 """A graph as plain data that are the same in any process that records the same program.
 
-Numbers of nodes, identities and places in the user's code are left out; whatever may decide what becomes of a program
-is there: operations with what they are, settings, shapes, dtypes, constants bit by bit, guards, bodies of loops.
+Numbers of nodes, identities and places in the user's code are left out. Everything that may decide how a program is
+compiled is included: operations with their definitions, settings, shapes, dtypes, constants bit by bit, guards, loops.
 
-Nodes are counted as a walk from the results meets them. Their own numbers say which was made first, and a node that an
-earlier program of the process left behind (a constant, what was computed of constants) was made before all others.
+Nodes are counted as a walk from the results meets them. Their own numbers say which was made first. A node that an
+earlier program of the process left behind (a constant, or a value computed from constants) was made before all others.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Random draws of NumPy's generators in a program: each is an operation that draws anew when the program runs.
 
-While a function is recorded, a `Drawing` stands in the place of each generator that it uses by itself. It draws, so the
-function goes on with numbers, and writes down what was drawn.
+While a function is recorded, a `Drawing` replaces each generator that it uses. It draws, so the function gets numbers,
+and it notes what was drawn.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The rewrites that make formulas short: exact ones, after which numbers stand first and carry the sign."""
+"""The rewrites that make formulas short: exact ones, and some that put numbers first and let them carry the sign."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """`Node`: one value of a program. Equal values are one node.
 
-A node is known by its operation, its inputs themselves (not by what they are called), its settings, shape and
-dtype. A call that asks for such a node again gets the one that exists. The table of nodes holds none of them: a node
+A node is identified by its operation, its inputs, its settings, shape and dtype. A call that would make an
+equal node gets the existing one. The table of nodes holds weak references: a node
 lives as long as something uses it.
 """
 

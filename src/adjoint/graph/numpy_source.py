@@ -1,7 +1,7 @@
 """How an operation is written as NumPy: one table of templates, and the numbers and indices that go into them.
 
-What a template says computes what the operation's ``forward`` does, bit for bit; a test walks the registry's sample
-calls with both. An operation without a template is written as what it stands for (`Op.answers`), or else as a call of
+A template computes the same as the operation's ``forward``, bit for bit; a test compares both on the registry's sample
+calls. An operation without a template is written as the function it stands for (`Op.answers`), or else as a call of
 its ``forward`` by name.
 """
 

@@ -1,4 +1,4 @@
-"""`on_symbols`: the graph of a function that reads nothing but its arguments."""
+"""`on_symbols`: the graph of a function that reads only its arguments."""
 
 from __future__ import annotations
 

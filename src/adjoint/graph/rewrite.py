@@ -2,8 +2,8 @@
 
     Rewrite.of("minus minus", lambda x: -(-x), lambda x: x)
 
-The two functions are NumPy code on stand-ins: what they do with these is the pattern, and the result. A rule whose
-result depends on settings is a function of the node, which gives the new node or None.
+The two functions are NumPy code on stand-ins: their operations are the pattern, and the result. A rewrite whose
+result depends on settings is a function of the node, which returns the new node or None.
 """
 
 from __future__ import annotations

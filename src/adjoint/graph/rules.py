@@ -1,6 +1,6 @@
-"""The rewrites. Those in `EXACT` leave every bit of what they replace as it is, for nan, infinities and -0.0 too.
+"""The rewrites. Those in `EXACT` keep every bit of the values that they replace, for nan, infinities and -0.0 too.
 
-What lies in memory otherwise than before (a view instead of a copy) a later sum may add up in another order.
+If a rewrite changes how a value lies in memory (a view instead of a copy), a later sum may add in another order.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`Schedule`: how a program runs. Its steps stand in order, and each value has a slot.
 
-`Graph` makes one of NumPy's operations, `adjoint.native` one of native segments and NumPy's operations. A schedule runs
-in two ways that give the same. `interpreted` goes step by step; it needs no preparation, and takes boxes.
+`Graph` makes a schedule of NumPy's operations, `adjoint.native` one of native segments and NumPy's operations. It runs
+in two ways with the same results. `interpreted` goes step by step; it needs no preparation, and takes boxes.
 `function` writes the steps as straight Python, which takes longer to make and less time to run.
 
 For ``sum(sin(x) * y)`` the function reads ::

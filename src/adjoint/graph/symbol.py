@@ -1,4 +1,4 @@
-"""`Symbol`: an array that computes as usual and writes down what it did, as unique nodes of a graph."""
+"""`Symbol`: an array that computes as usual and records its operations as unique nodes of a graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Saving in the words of PyTorch: what, then where."""
+"""`save` with PyTorch's order of arguments: what, then where."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Whole programs kept on disk: a process that records what another one has recorded need not plan it again.
+"""Whole programs kept on disk: a process that records the same program as another one need not plan it again.
 
-The key is a digest of the graph as it was recorded (`adjoint.graph.canonical`) and of all else that decides the plan:
-the library's own source, versions, the processor, settings, the environment. What has no plain form, or may not be
-found again, has no key, and is planned. The file holds recipes, NumPy's steps by the names of their operations, and the
-keys of the object code, which lies beside it; `adjoint.native.codegen.disk_cache` says whom that folder trusts.
+The key is a digest of the graph as it was recorded (`adjoint.graph.canonical`) and of everything else that decides the
+plan: the library's source, versions, the processor, settings, the environment. A graph without a plain form, or one
+that may not be found again, has no key, and is planned. The file holds recipes, NumPy's steps by the names of their
+operations, and keys of object code, which lies beside it; `adjoint.native.codegen.disk_cache` says whom it trusts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Data of double precision that goes into a network of single precision: said, for it makes all of it slower."""
+"""A warning for double-precision data in a single-precision network, because this makes the whole network slower."""
 
 from __future__ import annotations
 

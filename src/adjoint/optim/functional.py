@@ -1,4 +1,4 @@
-"""Optimisers as pure functions: what a step computes can be differentiated, by its settings and its start.
+"""Optimisers as pure functions: a step can be differentiated with respect to its settings and its start.
 
     rule = optim.functional.adam(lr)
     state = rule.init(params)

@@ -1,4 +1,4 @@
-"""What every picture is made from: vertices with what is to be said of them, and where their wires come from."""
+"""What every picture is made from: vertices with their texts, and where their wires come from."""
 
 from __future__ import annotations
 

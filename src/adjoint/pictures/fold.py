@@ -1,4 +1,4 @@
-"""Long diagrams made short: repeated blocks are shown once, modules and chains are one each, the rest is cut.
+"""Long diagrams made short: repeated blocks are shown once, modules and chains are one box each, the rest is cut.
 
 Whatever is left out is said in the diagram's notes.
 """

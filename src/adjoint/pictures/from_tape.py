@@ -1,4 +1,4 @@
-"""The diagram of what the tape remembers behind a tensor; with cotangents of a backward pass that is only watched."""
+"""The diagram of the tape behind a tensor, with cotangents of a backward pass that is only observed."""
 
 from __future__ import annotations
 

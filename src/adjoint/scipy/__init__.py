@@ -1,6 +1,6 @@
-"""What SciPy's own functions cannot do with tensors: the same functions, by the same names, with derivatives.
+"""SciPy's functions that do not work on tensors: the same functions, by the same names, with derivatives.
 
-Each module stands for SciPy's of that name, takes arrays and tensors alike, and loads on first use.
+Each module has the functions of SciPy's module of that name, takes arrays and tensors alike, and loads on first use.
 
     import adjoint.scipy as asp
 

@@ -1,7 +1,7 @@
 """A solution of equations as a function of everything that the equations use.
 
-At the solution z of ``F(z) = 0``, F is evaluated on the tape, where tensors take part by themselves. With the Jacobian
-A of F by z, a constant, ``z ← z - A⁻¹ F(z)`` makes derivatives of one more order right at each step.
+At the solution z of ``F(z) = 0``, F is evaluated on the tape, where all tensors take part. A is the Jacobian
+of F with respect to z, a constant. Each step ``z ← z - A⁻¹ F(z)`` makes derivatives of one more order right.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What a solver found on plain numbers, as a function of everything that its equations use.
+"""A solver's result on plain numbers, as a function of everything that its equations use.
 
-The solver runs on numbers: what a user's function gives is made plain on its way to SciPy. Then the equations that the
-solution fulfils are evaluated on the tape, where tensors take part by themselves, wherever they come from: arguments,
+The solver runs on numbers: the values of the user's functions are made plain on their way to SciPy. Then the equations
+that the solution satisfies are evaluated on the tape. There all tensors take part, wherever they come from: arguments,
 closures, attributes.
 """
 

@@ -1,4 +1,4 @@
-"""`scipy.interpolate` for tensors: lines, cubic splines and grids, with gradients by places, values and queries.
+"""`scipy.interpolate` for tensors: lines, cubic splines and grids, with gradients for positions, values and queries.
 
 Which interval a query falls into is a constant; at a knot the gradient is that of the interval to its right.
 """

@@ -1,7 +1,7 @@
 """Derivatives from values alone: central differences, made sharp by Richardson's extrapolation.
 
-Two steps, h and h/2, give estimates whose error in h² cancels: (4 D(h/2) - D(h)) / 3. How far they are apart says
-how far the result may be trusted; where that is too far (a kink is near), smaller steps are tried
+Two steps, h and h/2, give estimates whose error in h² cancels: (4 D(h/2) - D(h)) / 3. Their distance says
+how far the result may be trusted; if it is too large (a kink is near), smaller steps are tried
 (Press et al., Numerical Recipes, 5.7).
 """
 

@@ -1,4 +1,4 @@
-"""What compiling makes of a function: native code, steps of NumPy's, or nothing. The compiler is asked."""
+"""How a compiled function runs: native code, NumPy's steps, or not compiled. The compiler is asked."""
 
 from __future__ import annotations
 

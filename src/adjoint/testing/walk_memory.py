@@ -1,8 +1,8 @@
 """What a write through a result reaches: checks that `tests/test_registry_memory.py` walks.
 
-Whether a result is a view, and in which order it lies, is not seen in its values. So each sample call is made on arrays
-of every layout, and its results are written: at one element, and through `reshape` by each order of their axes, which
-shows the memory of some layouts and copies others. What all arrays hold afterwards has to be what NumPy's hold.
+The values of a result do not show whether it is a view, and in which order it lies. So each sample call is made on
+arrays of every layout, and its results are written: at one element, and through `reshape` by each order of their axes,
+which shows the memory of some layouts and copies others. Afterwards all arrays must hold what NumPy's hold.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`Checkpoint`: everything that decides how a training goes on, in one file that is whole at every moment."""
+"""`Checkpoint`: everything that decides how a training continues, in one file that is whole at every moment."""
 
 from __future__ import annotations
 

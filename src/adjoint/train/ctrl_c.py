@@ -1,4 +1,4 @@
-"""Ctrl-C as a question: a training that is asked to end does so after its step."""
+"""Ctrl-C as a request: the training ends after its present step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a training tells: the step it has made, the epochs behind it, and the callbacks."""
+"""What a training reports: its last step, its epochs so far, and the callbacks."""
 
 from __future__ import annotations
 

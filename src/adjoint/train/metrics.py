@@ -1,4 +1,4 @@
-"""How good a model is."""
+"""Measures of how good a model is."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """A training on several ranks: each learns from its rows of every batch, and all decide alike.
 
-What flows in: whole batches, the same on all ranks. What flows out: figures of whole batches, and flags that are set
-if one rank has set them. The weights are those of one process, up to the rounding of sums. One rank alone does nothing
-of this.
+In: whole batches, the same on all ranks. Out: figures of whole batches, and flags that are set
+if one rank has set them. The weights are those of one process, up to the rounding of sums. With one rank nothing
+of this happens.
 """
 
 from __future__ import annotations

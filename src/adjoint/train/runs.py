@@ -1,4 +1,4 @@
-"""The folder that a run leaves behind: never one that was there before."""
+"""The folder of a run: always a new one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which arguments a transform differentiates by, and these as arrays."""
+"""The arguments that a transform differentiates with respect to, as arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What functions with a derivative of their own have in common: their arguments, and the checks of what rules give."""
+"""What functions with their own derivative share: their arguments, and the checks of what rules return."""
 
 from __future__ import annotations
 

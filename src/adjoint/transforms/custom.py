@@ -1,6 +1,6 @@
-"""Derivative rules of one's own: `custom_vjp`, `custom_jvp`, `stop_gradient`.
+"""Your own derivative rules: `custom_vjp`, `custom_jvp`, `stop_gradient`.
 
-A function with a rule is carried out on arrays of every kind by `adjoint.transforms.custom_rules`. Each of the two
+`adjoint.transforms.custom_rules` carries a function with a rule out on arrays of every kind. Each of the two
 modes follows from a rule for the other one: the derivative is linear, so it can be transposed.
 """
 

@@ -1,7 +1,7 @@
-"""How a function with a derivative of its own is carried out on arrays of every kind.
+"""How a function with its own derivative is carried out on arrays of every kind.
 
-The outermost kind is taken off, the rest is carried out below, and what that kind does (write a node, push a tangent,
-set the samples' axis aside) is done by the function's own rule. So the rule's values are arrays of the kinds
+The outermost box is removed, and the rest is carried out below. The function's own rule replaces what that kind of box
+does (write a node, push a tangent, set the samples' axis aside). So the rule's values are arrays of the kinds
 below, which is all that second derivatives need.
 """
 

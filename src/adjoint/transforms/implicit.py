@@ -1,4 +1,4 @@
-"""Solutions of equations as functions of what the equations hold: `implicit_root`, `fixed_point`.
+"""Solutions of equations as functions of the equations' parameters: `implicit_root`, `fixed_point`.
 
 Where ``F(z(θ), θ) = 0``, ``F_z dz = -F_θ dθ`` (the implicit function theorem): the tangent of z is one linear solve
 away, and so is the cotangent of θ, ``-F_θᵀ λ`` with ``F_zᵀ λ = g``. How z was found does not matter.

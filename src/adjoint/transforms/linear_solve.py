@@ -1,7 +1,7 @@
-"""`custom_linear_solve`: the solution of a linear system, by whatever solver, as a function of matrix and right side.
+"""`custom_linear_solve`: the solution of a linear system, by any solver, as a function of matrix and right side.
 
-At each level the solution below is taken as it is. What varies at this level makes a right side of its own,
-``db - dA x``, that the same matrix is solved for; backward, its transpose.
+At each level the solution below is used unchanged. The variation at this level gives another right side,
+``db - dA x``, which is solved for with the same matrix; backward, with its transpose.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Reverse-mode transforms: `vjp`, `grad`, `value_and_grad`.
 
-Each call opens a level of its own, wraps the arguments as tensors of that level, runs the function, and
-goes backward. Whatever the arguments were made of (arrays, or tensors of an outer level) is what the
-gradient is made of, so these transforms nest in any order and depth.
+Each call opens its own level, wraps the arguments as tensors of that level, runs the function, and
+goes backward. The gradient consists of the same arrays as the arguments (plain ones, or tensors of an outer
+level), so these transforms nest in any order and depth.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Where a function makes arrays that are written into later, or that leave it: there they must be able to hold tensors.
+"""Where a function makes arrays that are written into later, or that leave it: they must be able to hold tensors.
 
-``a = np.zeros(3)`` followed by ``a[0] = t`` asks for an array that a tensor fits into, so the rewritten line is
-``a = fresh(np.zeros(3))``. What is only read stays what NumPy makes. The analysis is by names alone, over the function
-and those inside of it; where it is not sure it says yes, which costs a little time and changes no value.
+``a = np.zeros(3)`` followed by ``a[0] = t`` needs an array that can hold a tensor, so the rewritten line is
+``a = fresh(np.zeros(3))``. An array that is only read stays as NumPy makes it. The analysis uses names alone, over the
+function and those inside it. If it is not sure it says yes, which costs a little time and changes no value.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What the classes of followed packages define, by name: only such names need a hook where they are used.
 
-Where no followed class has ``__mul__``, a product is a product, and its source is left alone.
+If no followed class has ``__mul__``, products are not rewritten.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The way in: `follow` gives what a transform calls in place of a function, and `differentiable` does so eagerly."""
+"""The entry: `follow` gives the function that a transform calls instead, and `differentiable` does so eagerly."""
 
 from __future__ import annotations
 

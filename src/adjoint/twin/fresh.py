@@ -1,4 +1,4 @@
-"""`fresh`: an array that was just made, as one that tensors can be written into."""
+"""`fresh`: makes a new array able to hold tensors."""
 
 from __future__ import annotations
 

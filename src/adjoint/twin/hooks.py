@@ -1,4 +1,4 @@
-"""What the hooks of a rewritten function do: each resolves what it is given to what should be called instead.
+"""The hooks of a rewritten function: each resolves its argument to what should be called instead.
 
 The hooks of one policy share its twins. They are reached through closure cells of the rewritten functions.
 """

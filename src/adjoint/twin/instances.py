@@ -1,4 +1,4 @@
-"""Making an instance of a followed class: what its metaclass does, with the twins of the methods that take part."""
+"""Making an instance of a followed class: the steps of its metaclass, with the twins of the methods that take part."""
 
 from __future__ import annotations
 

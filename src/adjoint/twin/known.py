@@ -1,4 +1,4 @@
-"""What is known of a function before it runs: what its global names stand for, and which of these have stand-ins."""
+"""What is known about a function before it runs: the meaning of its global names, and which have stand-ins."""
 
 from __future__ import annotations
 

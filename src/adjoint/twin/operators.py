@@ -1,6 +1,6 @@
 """Operators where followed classes define them: ``a * b`` by the twin of ``__mul__``, as Python would choose it.
 
-For numbers, arrays and tensors a hook does what the operator does; lists that hold tensors are joined where NumPy
+For numbers, arrays and tensors a hook does the same as the operator. Lists that hold tensors are joined where NumPy
 would make arrays of them.
 """
 

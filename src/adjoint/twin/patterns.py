@@ -1,4 +1,4 @@
-"""Classes to ask in a pattern, ``case float(y):``, that know what a tensor stands for."""
+"""Classes for patterns such as ``case float(y):``, for which a tensor counts as the value that it holds."""
 
 from __future__ import annotations
 

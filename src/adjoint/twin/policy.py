@@ -1,7 +1,7 @@
 """Whose code is followed: the modules whose functions get twins while a transform runs.
 
-They are those that are not installed (scripts, notebooks, a project's own modules), the package of the function that is
-differentiated, and what `through` names.
+These are modules that are not installed (scripts, notebooks, a project's own modules), the package of the
+differentiated function, and packages that `through` names.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""The rewriting of a function's syntax: what may matter goes through a hook, all else stays as it is.
+"""The rewriting of a function's syntax: what may matter goes through a hook, everything else stays unchanged.
 
 A hook *resolves*, it does not call: ``g(x)`` becomes ``_adj_call(g)(x)``. So the call itself is made in the user's own
-frame, and `super()`, warnings, tracebacks and debuggers are as they were. Functions that a module such as NumPy gives
+frame, and `super()`, warnings, tracebacks and debuggers work as before. Functions of a module such as NumPy
 are resolved here, once: ``np.array([a, b])`` becomes ``_adj_1([a, b])``.
 
-What a hook's name is a free variable of the rewritten function, whose cell the policy fills (`hooks.py`): no global is
-changed, and two policies never meet.
+The names of hooks are free variables of the rewritten function, whose cells the policy fills (`hooks.py`). So no global
+is changed, and two policies never mix.
 """
 
 from __future__ import annotations

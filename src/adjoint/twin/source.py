@@ -1,7 +1,7 @@
 """From a function to the syntax tree that it was compiled from, and from a rewritten tree back to a function.
 
-A tree is trusted only if the file, as it is now, compiles to the very code that runs. So a source that changed on disk,
-or a decorator that replaced the code, is found out; and two lambdas on one line are told apart by their columns.
+A tree is used only if the present file compiles to exactly the code that runs. This detects a source that changed on
+disk, and a decorator that replaced the code; two lambdas on one line are told apart by their columns.
 """
 
 from __future__ import annotations

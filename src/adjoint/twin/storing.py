@@ -1,4 +1,4 @@
-"""The rewriting of what stores: arrays that are written into, or leave the function, are made to hold tensors."""
+"""The rewriting of stores: arrays that are written into, or leave the function, are made able to hold tensors."""
 
 from __future__ import annotations
 

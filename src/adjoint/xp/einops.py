@@ -1,4 +1,4 @@
-"""What einops wants to know of an array library. Loaded after einops (see `core.guests`)."""
+"""What einops needs to know about an array library. Loaded after einops (see `core.guests`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a program reads and writes: arrays, tensors, numbers and optimisers from outside, and what stands for them."""
+"""What a program reads and writes: arrays, tensors, numbers and optimisers from outside, and their symbols."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Turns of a loop that are recorded one by one, held against the first of them, and made one `Loop`.
+"""Turns of a loop that are recorded one by one, compared with the first of them, and made one `Loop`.
 
-Each turn is recorded on inputs of its own: one for each value that is carried. So what a turn gives is a graph of
-these. Two turns agree if their graphs are the same but for three things: the carried inputs, whole numbers in an index,
-and constants. Whole numbers have to be affine in the turn, and name rows of an array that is the same in each turn;
-constants are listed in a table. What is kept of a turn is only this: its nodes are dropped.
+Each turn is recorded on its own inputs: one for each carried value. So the results of a turn are a graph of
+these. Two turns agree if their graphs are the same except for three things: the carried inputs, whole numbers in an
+index, and constants. Whole numbers must be affine in the turn, and name rows of an array that is the same in each turn;
+constants are listed in a table. Only these data are kept of a turn: its nodes are dropped.
 """
 
 from __future__ import annotations

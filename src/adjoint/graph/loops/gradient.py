@@ -1,8 +1,8 @@
 """The gradient of a loop: a loop that goes through its turns from the last one to the first.
 
-The body is differentiated once. What its pullback needs of the values is kept of every turn, in stacks, which the
-other loop reads from their ends. It carries the cotangents of what is carried, adds up those of what is the same in
-each turn, and gives those of rows as stacks.
+The body is differentiated once. The values that its pullback needs are kept for every turn, in stacks, which the
+other loop reads from their ends. It carries cotangents of carried values, sums those of values that are the same in
+each turn, and returns those of rows as stacks.
 """
 
 from __future__ import annotations

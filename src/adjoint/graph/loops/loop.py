@@ -1,12 +1,12 @@
 """`Loop`: a body that runs many times, as one operation of a graph.
 
-A body takes, in this order: what is *carried* from turn to turn, *slices* of arrays that are only read, *windows* of
-arrays that it writes by turn (`buffers`), and what is the same in each turn. It gives the next carried values, the new
-contents of those windows that it writes, a row for each *stack*, and values of which only the last turn's is wanted.
+A body takes, in this order: values that are *carried* from turn to turn, *slices* of arrays that are only read,
+*windows* of arrays that it writes by turn (`buffers`), and values that are the same in each turn. It returns the next
+carried values, the new contents of written windows, a row for each *stack*, and values of which only the last is used.
 
-A loop may end where a condition says. Its body then gives one more value, the last: whether this turn takes place. If
-not, the turn is dropped, and the loop is over; so it may have no turns. The loop gives one more result, how many turns
-there were. What goes back through it is a loop that is told how many turns it has, by its last argument.
+A loop may end by a condition. Its body then returns one more value, the last: whether this turn takes place. If
+not, the turn is dropped and the loop is over; so it may have no turns. The loop then returns one more result, the
+number of turns. The loop of its backward pass gets this number as its last argument.
 """
 
 from __future__ import annotations

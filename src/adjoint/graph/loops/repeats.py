@@ -1,4 +1,4 @@
-"""Where a program does the same again and again."""
+"""Where a program repeats itself."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""`roll`: a recorded program in which turns that repeat are loops.
+"""`roll`: finds repeating turns in a recorded program and makes them loops.
 
-The graph is rolled as it was recorded, backward pass and all: rewrites would scatter the turns. What a forward loop
-keeps of every turn is a stack, which the loop of the backward pass reads from its end.
+The graph is rolled as it was recorded, including the backward pass, because rewrites would mix the turns. What a
+forward loop keeps of every turn is a stack, which the loop of the backward pass reads from its end.
 """
 
 from __future__ import annotations

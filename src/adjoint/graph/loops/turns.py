@@ -1,15 +1,15 @@
-"""Where a recorded program does the same again and again: its turns, and what each argument in them is.
+"""Where a recorded program repeats itself: its turns, and the role of each argument in them.
 
-The calls of a graph stand in a row, in the order of their making. Say that from `start` on, so many turns of `period`
-calls each are alike. The argument k of call j of turn t stands at a position of that row; inputs and constants have
-negative ones. In a loop these positions are affine in t, and the step tells what the argument is:
+The calls of a graph form a sequence, in the order in which they were made. Say that from `start` on there are turns
+of `period` calls each that are alike. Argument k of call j of turn t stands at a position of that sequence; inputs and
+constants have negative ones. In a loop these positions are affine in t, and the step tells what the argument is:
 
     0            the same in each turn
     period       made in the same turn, or carried from an earlier one
     ± a period of an earlier loop       kept by that loop, which reads it forwards or backwards
     none         listed one by one, if all is there before the loop begins
 
-So one comparison of integer arrays checks all turns. Turns at either end that disagree stay what they are.
+So one comparison of integer arrays checks all turns. Turns at either end that differ are not rolled.
 """
 
 from __future__ import annotations

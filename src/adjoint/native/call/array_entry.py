@@ -1,12 +1,12 @@
-"""The way from Python into native code: a real built-in function, whose C part is ours.
+"""From Python into native code: a real built-in function, whose C part is written here.
 
 ``PyCFunction_NewEx`` makes a Python function of any C function. Ours checks its arguments (kind, dtype, shape, layout,
 each one comparison), makes the arrays for the results, and runs a table of steps: addresses of kernels and of what
-they read. So a call costs little more than the results' allocation. Whatever is not as it should be (other layouts,
-lists, wrong shapes) goes to a Python function, which says what to call instead, and with which arrays; so does who
-comes while another is inside: a second thread, or what a signal or the garbage collector calls.
+they read. So a call costs little more than allocating the results. If anything is different (other layouts,
+lists, wrong shapes), it calls a Python function, which says what to call instead, and with which arrays. The same
+happens if it is called while another call is inside: by a second thread, a signal or the garbage collector.
 
-What it reads of arrays is NumPy's public C structure; a check when this is loaded compares it with what NumPy says.
+It reads NumPy's public C structure of arrays; a check at loading compares this structure with what NumPy says.
 """
 
 from __future__ import annotations

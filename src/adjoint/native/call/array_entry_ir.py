@@ -1,4 +1,4 @@
-"""The C part of a program's built-in function, as LLVM text: checks, results, steps. `array_entry` tells how."""
+"""The C part of a program's built-in function, as LLVM text: checks, results, steps. `array_entry` describes it."""
 
 # %(kind.rank)s is the offset of a field, of the layouts in `array_entry` and `cpython`; %(words)s, the lines that read
 # the program's own.

@@ -1,16 +1,16 @@
 """The pool of native workers: steps of a plan in parts, on several cores.
 
 A *job* is one function, called once for each part: ``function(block, numbers of the part)``. The thread that has a job
-computes parts itself, and wakes the workers that sleep. Each takes the next part that is left, until none is. How a
+computes parts itself, and wakes the sleeping workers. Each takes the next part, until none is left. How a
 step is cut does not depend on the number of workers, and no part reads what another one writes. So results are the same
 for any number of workers.
 
-There is one job at a time. A thread that comes while there is one computes its own alone. So does a thread without
+Only one job runs at a time. A thread that comes meanwhile computes its own alone. So does a thread without
 workers: with one thread in all, after a fork, or where there is no futex. A worker looks for work for some
 microseconds, and then sleeps: it announces that, looks once more, and waits for `epoch` to change. Workers are pinned,
-one to a core. The thread that wakes them leaves the worker of its own core asleep: that worker would have to wait for
-the thread. Another program may keep a worker from its core; then the job waits for the part that this worker took.
-After such a wait some jobs are done alone, twice as many each time.
+one to a core. The thread that wakes them leaves the worker of its own core asleep, because that worker would have to
+wait for the thread. Another program may keep a worker from its core; then the job waits for that worker's part.
+After such a wait some jobs run on one thread, twice as many each time.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The way from Python into programs of numbers: a built-in function that takes floats by order or by name.
+"""From Python into programs of numbers: a built-in function that takes floats by order or by name.
 
-It is made as the one in `array_entry` is, but allocates no arrays: numbers lie on the stack, and its results become
-Python's own. The names of arguments are compared as objects first, since Python has one string for each name written in
-a program. Whatever is not a call with one number for each argument goes to a Python function.
+It is made like the one in `array_entry`, but allocates no arrays: numbers lie on the stack, and its results become
+Python's own. The names of arguments are first compared as objects, since Python has one string for each name written in
+a program. A call without exactly one number for each argument goes to a Python function.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Columns of a table, side by side in each row: vectors of them are read and written row by row, turned in registers.
+"""Columns of a table, side by side in each row: vectors of them are read and written by rows, transposed in registers.
 
-A vector that gathers or scatters its lanes takes an access of memory for each. Eight rows of eight columns are eight
-vectors in memory, and 24 shuffles turn them.
+A vector that gathers or scatters its lanes accesses memory once for each lane. Eight rows of eight columns are eight
+vectors in memory, and 24 shuffles transpose them.
 """
 
 from __future__ import annotations

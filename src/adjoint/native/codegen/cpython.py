@@ -1,4 +1,4 @@
-"""Python's C interface: where functions begin, what capsules hold, and built-in functions of C code that is ours."""
+"""Python's C interface: addresses of functions, contents of capsules, and built-in functions with C code from here."""
 
 from __future__ import annotations
 

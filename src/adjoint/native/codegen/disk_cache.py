@@ -1,8 +1,8 @@
-"""Native code kept on disk, for the next process: contents by key, in a folder that is the user's alone.
+"""Native code kept on disk, for the next process: contents by key, in a folder that belongs to the user alone.
 
-A user who can write there decides what runs here. So the folder is opened without following links, and has to be the
-user's and closed to others; each file in it is checked again, and its contents against a digest. Whatever is wrong, the
-code is made anew, and nothing but a warning is seen of it. ``$ADJOINT_CACHE`` names another folder, or is ``off``.
+A user who can write there decides what runs here. So the folder is opened without following links, and must be the
+user's and closed to others; each file in it is checked again, and its contents against a digest. If anything is wrong,
+the code is made anew, with at most a warning. ``$ADJOINT_CACHE`` names another folder, or is ``off``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whether a value is what it was when the program was recorded, bit by bit: if not, a flag is set and the call ends."""
+"""Whether a value is the same as when the program was recorded, bit by bit: if not, a flag is set and the call ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text in, addresses out: LLVM compiles code for this very processor, once for equal code, and forgets it when told."""
+"""Text in, addresses out: LLVM compiles code for this processor, once for equal code, and frees it when told."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""One kernel: a nest of loops over a domain, in whose middle a few expressions are computed and stored or summed up.
+"""One kernel: a nest of loops over a domain, in which a few expressions are computed and stored or summed up.
 
-The innermost stretch goes in vectors as wide as the processor's; what is left at its end is done with a mask, by the
+The innermost loop goes in vectors as wide as the processor's; its remainder is computed under a mask, by the
 same code. Lengths and strides are read when the kernel runs, so equal expressions of other shapes are the same kernel.
-Sums are made in a fixed order: lane by lane in blocks, then the blocks, then the lanes in pairs.
+Sums are taken in a fixed order: lane by lane in blocks, then the blocks, then the lanes in pairs.
 """
 
 from __future__ import annotations

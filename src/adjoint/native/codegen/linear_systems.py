@@ -1,7 +1,7 @@
-"""Small matrices taken into factors, and equations solved with these: elimination row by row, in vectors along rows.
+"""Small matrices factored, and equations solved with the factors: elimination row by row, in vectors along rows.
 
-Rows are exchanged as LAPACK does: the largest element of the column comes up, the first of equal ones. Nothing is
-raised: of a matrix that is singular but for rounding, that is noted. Sizes and strides are read at run time.
+Rows are exchanged as in LAPACK: the largest element of the column comes up, the first of equal ones. Nothing is
+raised: if a matrix is singular except for rounding, a flag says so. Sizes and strides are read at run time.
 """
 
 from __future__ import annotations

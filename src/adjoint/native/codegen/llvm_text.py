@@ -1,6 +1,6 @@
-"""LLVM's language, written by Python expressions: a `Value` adds, multiplies and compares as the code it stands for.
+"""LLVM's language, written by Python expressions: adding or comparing two `Value`s writes the code that does it.
 
-Code is text, because that is the fastest to make, and equal code is equal text. A value holds one number, or as many
+Code is text, because text is made fastest, and equal code is equal text. A value holds one number, or as many
 as the processor takes at once: `Code.width` says which, and the same expressions write either.
 """
 

@@ -1,4 +1,4 @@
-"""What a kernel computes: expressions over the places of a domain, the arrays that they read and those they write."""
+"""What a kernel computes: expressions over the elements of a domain, the arrays that they read and those they write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How wide this processor's vectors are, and how many of them it holds: what tiles of matrices are cut by."""
+"""How wide this processor's vectors are, and how many registers it has: this decides the tiles of matrices."""
 
 from __future__ import annotations
 

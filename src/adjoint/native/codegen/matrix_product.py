@@ -1,11 +1,11 @@
-"""Products of matrices in native code: C = A B, tile by tile, with what is computed of each element of C after it.
+"""Products of matrices in native code: C = A B, tile by tile, with the fused operations on each element of C.
 
-A tile is so many rows and so many vectors of C, which stay in registers while the sum goes along: for each step,
+A tile is some rows and some vectors of C, which stay in registers during the sum: for each step,
 vectors of B are loaded and numbers of A broadcast. Tiles of a column of C, and then the columns, follow one another;
-what is left over at the ends are smaller tiles by the same code, the last vector under a mask. Sizes and strides are
+the remainders at the ends are smaller tiles by the same code, the last vector under a mask. Sizes and strides are
 read at run time, so one kernel serves all shapes that are cut alike.
 
-An element of C is one sum along the inner axis, in its order, whatever the tile and the thread.
+An element of C is one sum along the inner axis, in order, whatever the tile and the thread.
 """
 
 from __future__ import annotations

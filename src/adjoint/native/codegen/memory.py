@@ -1,4 +1,4 @@
-"""How a kernel reads and writes its arrays: whole vectors, what is left of them, single elements, strided ones."""
+"""How a kernel reads and writes its arrays: whole vectors, remainders, single elements, strided ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What code that counts has in common: numbers from its table, loops, addresses, whole vectors and parts of them."""
+"""What all generated loops share: numbers from a table, loops, addresses, whole vectors and parts of them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""B of a product, copied as tiles read it: panels of a tile's columns, in which one step along the inner axis follows
-another without a gap. So a panel stays in the cache, and a matrix that lies by columns is turned on the way.
+"""B of a product, copied in the order in which tiles read it: panels of a tile's columns, in which one step along the
+inner axis follows another without a gap. So a panel stays in the cache; a matrix that lies by columns is transposed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Loops over turns: a table of steps that is run many times, with the addresses that the steps use moving on.
+"""Loops over turns: a table of steps that runs many times, while the addresses that the steps use move on.
 
-The steps of a body find their arrays in a table of their own, a *block* of addresses. `begin` fills it from the outer
-one. `turn` runs the steps; after each turn it moves the addresses of windows by their strides, and what was written as
-the next carried value becomes what is read. It stops after so many turns, to be called again, so it can be interrupted.
+The steps of a body find their arrays in their own table, a *block* of addresses. `begin` fills it from the outer
+one. `turn` runs the steps; after each turn it moves the addresses of windows by their strides, and swaps those of
+carried values. It stops after some turns, to be called again, so it can be interrupted.
 """
 
 from __future__ import annotations

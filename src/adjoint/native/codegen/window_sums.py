@@ -1,9 +1,9 @@
-"""Sums over all places of the products of two arrays, one of them as it is at each element of a window: what a
-convolution asks of its weights.
+"""Sums over all positions of the products of two arrays, one of them taken at each element of a window: the gradient of
+a convolution for its weights.
 
-A tile is some rows of the one and some elements of the window of the other; its sums stay in registers, a vector each,
-while places go by in vectors. A few samples at a time are gone through for all tiles, so that they stay in the cache;
-then the lanes are added up in pairs, and the sums to what is there. The order depends on shapes and vectors alone.
+A tile is some rows of one array and some elements of the window of the other. Its sums stay in registers, one vector
+each, while the positions pass in vectors. A few samples at a time are processed for all tiles, so that they stay in the
+cache. Then the lanes are added up in pairs, and the sums to the result. The order depends on shapes and vectors alone.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Functions that are not written here: the C library's, and those that SciPy has for Cython, one number after another.
+"""Functions that are not written here: the C library's, and those that SciPy exports for Cython, called one by one.
 
 SciPy's own universal functions are loops over these, so results are SciPy's, bit for bit.
 """

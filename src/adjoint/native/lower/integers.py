@@ -1,7 +1,7 @@
 """Divisions with a remainder, shifts and whole powers in code, with NumPy's values where a processor has none.
 
-A whole number divided by 0 gives 0, the smallest one divided by -1 itself, and what is shifted further than it is long
-0 or -1. Of floating-point numbers the C library's `fmod` is exact.
+A whole number divided by 0 gives 0; the smallest one divided by -1 gives itself; a shift by more than the length gives
+0 or -1. For floating-point numbers the C library's `fmod` is exact.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Functions of real numbers in code without branches, which vectors take as well as single numbers.
+"""Functions of real numbers in code without branches, for vectors as well as single numbers.
 
-The usual way: an argument is reduced to a short interval, a polynomial (see scripts/native_coefficients.py) gives the
-function there, and exact steps lead back. Sums whose rounding would show are kept as two numbers, high and low. Errors
-are at most 2 units in the last place; nan, infinities and signed zeros come out as NumPy gives them.
+The usual method: the argument is reduced to a short interval, a polynomial (see scripts/native_coefficients.py) gives
+the function there, and exact steps lead back. Sums whose rounding would show are kept as two numbers, high and low.
+Errors are at most 2 units in the last place; nan, infinities and signed zeros are NumPy's.
 
-Kernels call functions of vectors that are compiled once a process, or found on disk: so they are ready in half the
-time. Where much is to be computed, or one number alone, their code is part of the kernel, which runs faster then.
+Kernels call vector functions that are compiled once a process, or found on disk, so they are ready in half the
+time. For large arrays, or for one number alone, the code is part of the kernel, which runs faster then.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What each elementwise operation is in code: a table from its name to a function of values.
 
-The values come in the dtypes that NumPy's own loop for these arguments has, so no function here converts anything.
-Operations that are not in the table, because they are written in NumPy calls, are taken apart first (`plan.decompose`).
+The values have the dtypes that NumPy's own loop for these arguments has, so no function here converts anything.
+Operations that are not in the table, because they are written in NumPy calls, are decomposed first (`plan.decompose`).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What is computed again where it is read, instead of being kept: a few cheap operations on what is there anyway.
+"""Computing again where a value is read, instead of keeping it: a few cheap operations on available values.
 
 Writing a large array and reading it again takes longer than a difference or a product of numbers that lie in the
-cache, and what is not kept takes no room in the arena. So a value is computed again by each kernel that reads it, place
-by place, if that takes few operations, none of them a function such as `exp`, and moves fewer bytes: what these kernels
-do not read anyway, against the value, which is written and read. Results are the same, bit by bit.
+cache, and a value that is not kept takes no room in the arena. So each kernel that reads a value computes it again,
+element by element, if that takes few operations (no function such as `exp`) and moves fewer bytes: the inputs that
+these kernels do not read anyway, against writing and reading the value. Results are the same, bit by bit.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Where values lie: one arena for all that is neither argument nor result, its places used again after a last use.
+"""Where values lie in memory: one arena for all values that are neither argument nor result; places are used again.
 
-Places are given out step by step, each the smallest free one that is large enough; a result may take the place of an
-array that is read for the last time in the same step, if both are gone through in the same order. Numbers that one
-step writes lie side by side, and go together.
+Places are given out step by step, each the smallest free one that is large enough. A result may take the place of an
+array that is read for the last time in the same step, if both are traversed in the same order. Single numbers that one
+step writes lie side by side, and are freed together.
 """
 
 from __future__ import annotations

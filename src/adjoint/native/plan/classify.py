@@ -1,4 +1,4 @@
-"""What a node is to native code: a view, a kernel's value, a product, something put together, or NumPy's; and why."""
+"""What a node is for native code: a view, a kernel's value, a product, an assembled array, or NumPy's; and why."""
 
 from __future__ import annotations
 

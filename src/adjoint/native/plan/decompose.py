@@ -1,7 +1,7 @@
-"""Taking operations apart until only those are left that native code or NumPy computes.
+"""Decomposing operations until only those are left that native code or NumPy computes.
 
 An operation that is written in NumPy calls is captured on symbols, and its nodes take its place: `relu`, `gelu` and
-most others need no lowering of their own. A few whose functions look at values are written down here once more,
+most others need no lowering of their own. A few functions look at values; they are written here once more,
 without looking.
 """
 

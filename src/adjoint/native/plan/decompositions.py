@@ -1,7 +1,7 @@
 """Operations that look at values, or for which NumPy has code of its own, written once more in calls that are lowered.
 
-They take what the operation takes, as symbols; `primitive` captures them. Values are the operation's: bit for bit, but
-for norms, whose sums are taken in another order. What they raise `NotImplementedError` for is left to NumPy.
+They take the operation's arguments as symbols; `primitive` captures them. Values are the operation's: bit for bit,
+except for norms, whose sums are taken in another order. If they raise `NotImplementedError`, NumPy computes the call.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Which nodes are computed together: a kernel is a set of nodes over one domain, with the reductions of these.
 
-Every node has an stage: how many results must be whole before it can be computed, on the longest way to it. Elementwise
-nodes of one shape and stage that use each other, or read the same array, are one kernel; a reduction is part of the
-kernel of what it reduces. No kernel waits for itself then: within an stage values only go to larger shapes.
-A node that is used in one later stage alone is computed there, so that it is not stored. Numbers of one stage are one
-sequence. What is too long for a kernel is cut where little goes across, which is the same place in each turn of a loop.
+Each node has a stage: the number of results that must be whole before it can be computed, on the longest path to it.
+Elementwise nodes of one shape and stage that use each other, or read the same array, are one kernel; a reduction is
+part of the kernel whose values it reduces. No kernel waits for itself: within a stage values only go to larger shapes.
+A node that is used only in one later stage is computed there, so that it is not stored. Single numbers of one stage are
+one sequence. A sequence too long for a kernel is cut where few values cross: the same place in each turn of a loop.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""In which order a kernel goes through the axes of its domain, and how what it writes lies for the kernels after it.
+"""In which order a kernel goes through the axes of its domain, and how its results lie for later kernels.
 
-Vectors go along the last axis. Where that is short (three coordinates, say), most of a vector stays empty, so another
-axis comes last: the one for which reading, computing and writing take the fewest cycles, by a small table. Values that
-other kernels read then lie in the new order, too; results, and what is read as a whole, lie as NumPy lays them.
+Vectors go along the last axis. If that is short (three coordinates, for example), most of a vector stays empty. So
+another axis comes last: the one for which reading, computing and writing take the fewest cycles, by a small table.
+Values that other kernels read then lie in the new order, too; results, and values that are read whole, lie as in NumPy.
 A sum along the short axis is taken element after element, as NumPy takes short sums.
 """
 

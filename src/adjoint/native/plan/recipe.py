@@ -1,7 +1,7 @@
-"""A plan as plain numbers: what a segment is made of, in this process or, read from disk, in another one.
+"""A plan as plain numbers: the contents of a segment, in this process or, read from disk, in another one.
 
-A plan speaks of nodes, which are one of their process. A recipe has no objects of the graph in it: kernels are named by
-their keys, and values by their places in the block of addresses that the steps get.
+A plan refers to nodes, which exist in one process. A recipe has no objects of the graph in it: kernels are named by
+their keys, and values by their positions in the block of addresses that the steps get.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Sums along a short axis of what is computed place by place, written out: ``sum((x[:, None] - c[None])**2, axis=-1)``.
+"""Sums along a short axis of elementwise values, written out: ``sum((x[:, None] - c[None])**2, axis=-1)``.
 
-The three squares are values of the result's shape then, added in NumPy's order. So nothing with the short axis is
-stored, and what follows is computed with the sum, place by place. It is done where broadcasting makes the large array:
-what is read is much smaller than what is added up.
+The three squares are then values of the result's shape, added in NumPy's order. So nothing with the short axis is
+stored, and later operations are fused with the sum. This is done if broadcasting makes the large array:
+the inputs are much smaller than the terms of the sum.
 """
 
 from __future__ import annotations

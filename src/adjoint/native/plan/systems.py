@@ -1,9 +1,9 @@
 """Systems of linear equations: factors of small matrices, and solutions by these, as steps of native code.
 
 `solve`, `inv`, `det`, `slogdet`, `cholesky` and triangles of up to `LARGEST` rows become `FACTORS`, `ROOT`, `SOLVED`
-and `TRIANGLE`; larger ones are LAPACK's, as NumPy calls it. What uses one matrix uses its factors once, also what
-solves with the transposed matrix. A singular matrix raises no error here: `checks` asks whether more than rounding is
-left of its columns, and where that is not so, NumPy computes the call, and raises or not.
+and `TRIANGLE`; larger ones are computed by LAPACK, as in NumPy. Everything that uses a matrix or its transpose
+shares its factors. A singular matrix raises no error here: `checks` finds out whether more than rounding is
+left of its columns; if not, NumPy computes the call, and decides whether to raise.
 """
 
 from __future__ import annotations

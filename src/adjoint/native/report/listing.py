@@ -1,4 +1,4 @@
-"""A program's steps, and where and how long what they write lies in memory: to be printed, and to be drawn."""
+"""A program's steps, and where and how long their results lie in memory: to be printed, and to be drawn."""
 
 from __future__ import annotations
 

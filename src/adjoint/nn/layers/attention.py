@@ -1,4 +1,4 @@
-"""Attention, several heads of it, and positions (Vaswani et al., Attention Is All You Need, 2017)."""
+"""Attention with one or several heads, and positions (Vaswani et al., Attention Is All You Need, 2017)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes across channels: normalisation by neighbouring ones, shuffling."""
+"""Layers across channels: normalisation by neighbouring channels, shuffling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Losses: functions of what a model said and what it should have said.
+"""Losses: functions of a model's answers and the right answers.
 
 Each takes ``reduction="mean"`` (one number, the mean), ``"sum"`` or ``"none"`` (all of them).
 """

@@ -1,4 +1,4 @@
-"""What is done to parameters from outside: clipping, one vector of all, parametrisations."""
+"""Functions on a model's parameters: clipping, all of them as one vector, parametrisations."""
 
 from __future__ import annotations
 

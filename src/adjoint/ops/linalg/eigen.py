@@ -1,8 +1,8 @@
 """Eigenvalues and eigenvectors. Stacks of matrices throughout.
 
-Where eigenvalues repeat, the vectors have no derivative, and a gradient through them is nan; the values do have one.
-What a decomposition leaves free (a vector's sign or phase) must not matter to the result, or its gradient means
-nothing.
+If eigenvalues repeat, the vectors have no derivative, and a gradient through them is nan; the values do have one.
+A decomposition leaves some things free (a vector's sign or phase). The result must not depend on these, or its gradient
+means nothing.
 """
 
 from __future__ import annotations

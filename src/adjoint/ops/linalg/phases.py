@@ -1,8 +1,8 @@
 """The phases of complex eigenvectors, which LAPACK chooses so that one component of each is real.
 
-An eigenvector may be turned by any phase. What LAPACK returns has a real component: the largest one from `eig`
-(*geev), the first one from `eigh` where the lower triangle is read, the last one for the upper (*hetrd leaves that
-row of its reflections real). So a change of the matrix turns a vector such that this component stays real.
+An eigenvector may be multiplied by any phase. LAPACK's result has a real component: the largest one from `eig`
+(*geev), the first one from `eigh` if the lower triangle is read, the last one for the upper (*hetrd leaves that
+row of its reflections real). So when the matrix changes, this component of the vector stays real.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Singular values and their vectors. Stacks of matrices throughout.
 
-Where singular values repeat, the vectors have no derivative, and a gradient through them is nan; the values do have
+If singular values repeat, the vectors have no derivative, and a gradient through them is nan; the values do have
 one.
 """
 

@@ -1,4 +1,4 @@
-"""What neurons do to a number: rectifiers, sigmoids and their smooth relatives; and softmax.
+"""Activations: rectifiers, sigmoids and their smooth relatives; and softmax.
 
 SciPy is not imported until a function that needs it computes something.
 """

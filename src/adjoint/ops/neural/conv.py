@@ -1,8 +1,8 @@
 """Convolutions of networks: channels, strides, padding, dilation and groups, over any number of axes.
 
-Three operations, each linear in both of its arrays, are one another's gradients: ``y = x * w``, and what that sum of
-products asks of `x` and of `w`. So derivatives of every order are these three. Windows are laid out for a few samples
-at a time, in a buffer that stays in the cache; never for the whole batch.
+Three operations, each linear in both of its arrays, are one another's gradients: ``y = x * w``, its cotangent for
+`x`, and its cotangent for `w`. So derivatives of every order are these three. Windows are copied for a few samples
+at a time, into a buffer that stays in the cache; never for the whole batch.
 
 A padding is a pair for each axis: elements before and after. Dumoulin and Visin, A guide to convolution arithmetic for
 deep learning, 2016, has the shapes.

@@ -1,4 +1,4 @@
-"""Several steps that networks take together, as one operation each: faster, and stable where the steps are not."""
+"""Several steps of networks as one operation each: faster, and stable where the separate steps are not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Extremes, orders and moments as PyTorch gives them: values with the places where they were found."""
+"""Extremes, orders and moments as PyTorch returns them: values with their positions."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Sets of elements: distinct values, unions, intersections, differences.
 
-A value that stands in several places passes its gradient to the first of them.
+If a value occurs several times, its first occurrence gets the gradient.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Many elements made into one: sums, extremes, moments, norms, running sums, statistics, histograms.
+"""Reductions: sums, extremes, moments, norms, running sums, statistics, histograms.
 
 In: an array, and the axes to reduce. Out: an array without these axes (running sums keep them).
 """

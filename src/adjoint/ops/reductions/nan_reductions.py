@@ -1,4 +1,4 @@
-"""Reductions that leave nan out. What is left out gets no gradient."""
+"""Reductions that leave nan out. A left-out element gets no gradient."""
 
 from __future__ import annotations
 

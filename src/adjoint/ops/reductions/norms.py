@@ -1,4 +1,4 @@
-"""Norms of vectors and matrices. At kinks the gradient is the least one: 0 at 0, even shares at ties."""
+"""Norms of vectors and matrices. At kinks the gradient is the smallest subgradient: 0 at 0, even shares at ties."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays taken apart, repeated and multiplied as PyTorch says it."""
+"""Arrays split, repeated and tiled under PyTorch's names."""
 
 from __future__ import annotations
 

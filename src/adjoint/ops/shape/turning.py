@@ -1,4 +1,4 @@
-"""Elements in another order along axes: flipped, rolled, turned."""
+"""Elements in another order along axes: flipped, rolled, rotated."""
 
 from __future__ import annotations
 

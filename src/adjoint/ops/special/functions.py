@@ -1,7 +1,7 @@
 """SciPy's special functions: of errors, gamma and its family, entropies and logarithms, the normal distribution.
 
 Loaded when `scipy.special` is in use, and not before. `bessel` has the Bessel and hypergeometric functions.
-Derivatives: NIST Digital Library of Mathematical Functions, chapters 5-8 and 25, where nothing else is said.
+Derivatives: NIST Digital Library of Mathematical Functions, chapters 5-8 and 25, unless another source is named.
 """
 
 from __future__ import annotations

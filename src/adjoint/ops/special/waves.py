@@ -1,7 +1,7 @@
 """Solutions of wave equations in `scipy.special`: Airy, Kelvin, Hankel, Struve, Lambert, Mathieu, spheroidal.
 
-Many come as a pair, a function and its slope; the slope of the slope is then what the differential equation
-says. Equations: NIST Digital Library of Mathematical Functions, 9.2 (Airy), 10.61 (Kelvin), 11.4 (Struve), 12.2
+Many come as a pair, a function and its slope; the slope of the slope then follows from the differential
+equation. Equations: NIST Digital Library of Mathematical Functions, 9.2 (Airy), 10.61 (Kelvin), 11.4 (Struve), 12.2
 (parabolic cylinder), 13.3 (Tricomi), 28.2 and 28.20 (Mathieu), 30.2 (spheroidal).
 """
 

@@ -1,4 +1,4 @@
-"""Several schedules in one, and one that looks at how training goes."""
+"""Several schedules in one, and one that reacts to the progress of training."""
 
 from __future__ import annotations
 

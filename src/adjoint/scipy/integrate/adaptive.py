@@ -1,8 +1,8 @@
-"""Integrals as sums over places, which are close enough for the integrand and for its derivatives alike.
+"""Integrals as sums over points, accurate for the integrand and for its derivatives.
 
-An integral is linear in the integrand. So a sum over places that is right for the integrand, and for its derivatives by
-whatever it uses, has the right derivatives itself, of every kind. Intervals are halved where Gauss's and Kronrod's sums
-(A. Kronrod, 1965; the 10 and 21 places of QUADPACK) differ, for the values or for the derivatives.
+An integral is linear in the integrand. So if a sum over points is accurate for the integrand, and for its derivatives,
+then the sum itself has the right derivatives, of every kind. Intervals are halved where Gauss's and Kronrod's sums
+(A. Kronrod, 1965; the 10 and 21 points of QUADPACK) differ, for the values or for the derivatives.
 """
 
 from __future__ import annotations

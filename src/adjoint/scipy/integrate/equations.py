@@ -1,8 +1,8 @@
-"""Initial value problems, with derivatives by the initial state, by times, and by all that the equation uses.
+"""Initial value problems, with derivatives with respect to the initial state, times, and all that the equation uses.
 
-Two ways. *direct*: through the steps that the solver took. *adjoint*: by an equation of its own, solved backward in
-time (L. Pontryagin et al., 1962; R. Chen et al., Neural ordinary differential equations, 2018), which starts afresh
-from the stored state at every time of the output; nothing else is stored, and any solver will do.
+There are two ways. *direct*: through the steps that the solver took. *adjoint*: by a second equation, solved backward
+in time (L. Pontryagin et al., 1962; R. Chen et al., Neural ordinary differential equations, 2018). It starts anew
+from the stored state at every time of the output; nothing else is stored, and any solver works.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Integrals of functions, in SciPy's own words, as functions of their ends and of all that the integrand uses."""
+"""Integrals of functions, with SciPy's signatures, as functions of their limits and of all that the integrand uses."""
 
 from __future__ import annotations
 

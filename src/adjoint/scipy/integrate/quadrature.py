@@ -1,4 +1,4 @@
-"""Integrals of functions by a formula with a fixed number of places."""
+"""Integrals of functions by a formula with a fixed number of points."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The steps that a solver took, taken again on tensors: the *direct* gradient.
 
-SciPy's solver chooses the steps; their lengths then are constants. Explicit methods take the very same steps. The steps
+SciPy's solver chooses the steps; their lengths are then constants. Explicit methods take the very same steps. The steps
 of the others (Radau, BDF, LSODA) are taken by the Radau method of order 5 (E. Hairer and G. Wanner, Solving ordinary
 differential equations II, 1996, IV.8), whose stages start from SciPy's solution and keep its values.
 """

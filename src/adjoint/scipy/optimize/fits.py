@@ -1,4 +1,4 @@
-"""Least squares in SciPy's own words, as functions of data and of all that the model uses."""
+"""Least squares with SciPy's signatures, as functions of data and of all that the model uses."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A user's function of a tree as a function of a vector, whose graph at the last point is kept.
 
-SciPy asks for a value and for its derivatives in separate calls. A value records; a derivative asked for at the same
-point, byte for byte, goes back through that record; without one nothing goes back.
+SciPy asks for a value and for its derivatives in separate calls. A value is recorded. A derivative at the same point,
+byte for byte, uses that record; if none is asked for, no backward pass runs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The equations that a minimum fulfils, as functions of the problem's parameters (Karush, Kuhn and Tucker)."""
+"""The equations that a minimum satisfies, as functions of the problem's parameters (Karush, Kuhn and Tucker)."""
 
 from __future__ import annotations
 

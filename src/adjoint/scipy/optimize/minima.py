@@ -1,4 +1,4 @@
-"""Minima of functions of a vector or a number, in SciPy's own words, as functions of all that those functions use."""
+"""Minima of functions of a vector or a number, with SciPy's signatures, as functions of all that these use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Roots of functions of one number: SciPy's functions, whose roots have derivatives by all that the function uses."""
+"""Roots of functions of one number: SciPy's functions, differentiable with respect to all that the function uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`problem`: a function of a tree in the words of a solver, any solver: vectors of float64."""
+"""`problem`: a function of a tree in the form that any solver takes: vectors of float64."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SciPy's older and its global minimisers, in its own words; what they find is followed as by `minimize`."""
+"""SciPy's older and its global minimisers, with SciPy's signatures; results have derivatives as for `minimize`."""
 
 from __future__ import annotations
 

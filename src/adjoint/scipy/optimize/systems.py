@@ -1,4 +1,4 @@
-"""Roots of systems of equations, in SciPy's own words."""
+"""Roots of systems of equations, with SciPy's signatures."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """`scipy.spatial.distance` for tensors: distances of two vectors, of all pairs, and how these are stored.
 
-Where two vectors are the same, a distance that has a corner there has the derivative 0, of all its slopes the smallest.
+Where two vectors are equal and the distance has a kink, the derivative is 0, the smallest subgradient.
 Without tensors these are SciPy's functions.
 """
 

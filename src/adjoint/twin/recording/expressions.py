@@ -1,4 +1,4 @@
-"""Expressions of the twin for recordings: what is read, computed and asked goes through the door."""
+"""Expressions of the twin for recordings: reads, computations and tests go through the door."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What the twin of a function calls in place of NumPy's, ``math``'s and Python's own functions.
+"""What the twin of a function calls in place of functions of NumPy, ``math`` and Python.
 
-A stand-in gives what its original gives, and keeps the histories of boxes where the original would lose them. Of plain
-arguments it is the original.
+A stand-in gives what its original gives, and keeps the histories of boxes where the original would lose them. For plain
+arguments it calls the original.
 """
 
 from adjoint.twin.standins.mapping import Maker as Maker

@@ -1,4 +1,4 @@
-"""What stands for Python's own functions and types: ``float(t)`` keeps the history, ``isinstance`` sees an array."""
+"""Stand-ins for Python's own functions and types: ``float(t)`` keeps the history, ``isinstance`` sees an array."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What stands for NumPy's functions that have a rule: the same for boxes, and for lists that hold some.
+"""Stand-ins for NumPy's functions that have a rule: the same for boxes, and for lists that hold some.
 
-NumPy asks an argument whether it is a box, and not what is in a list: ``np.sum([t, u])`` would make a plain array.
+NumPy checks whether an argument is a box, but not what a list contains: ``np.sum([t, u])`` would make a plain array.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What stands for ``numpy.emath``: outside of a function's real domain, the result is complex."""
+"""Stand-ins for ``numpy.emath``: outside of a function's real domain, the result is complex."""
 
 from __future__ import annotations
 

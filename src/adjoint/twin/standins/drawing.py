@@ -1,6 +1,6 @@
-"""Random draws whose parameters are live: location and scale are applied to a draw of the standard distribution.
+"""Random draws whose parameters have histories: location and scale are applied to a draw of the standard distribution.
 
-From one state of a generator come the numbers that NumPy's own call would give, up to rounding. Distributions that
+From the same state of a generator these are the numbers of NumPy's own call, up to rounding. Distributions that
 have no such form refuse: NumPy's code asks the parameter for its number.
 """
 

@@ -1,4 +1,4 @@
-"""Numbers that are written as bytes or text, or taken apart, and come back: they know that they left the transform."""
+"""Numbers that are written as bytes or text, or taken apart, and read again: they know that they left the transform."""
 
 from __future__ import annotations
 

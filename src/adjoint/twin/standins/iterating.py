@@ -1,4 +1,4 @@
-"""What stands for NumPy's iterators over the elements of arrays."""
+"""Stand-ins for NumPy's iterators over the elements of arrays."""
 
 from __future__ import annotations
 

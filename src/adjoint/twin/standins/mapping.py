@@ -1,4 +1,4 @@
-"""Functions that take functions: what they are given is resolved to its twin first."""
+"""Functions that take functions: their arguments are resolved to twins first."""
 
 from __future__ import annotations
 

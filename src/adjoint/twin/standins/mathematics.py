@@ -1,4 +1,4 @@
-"""What stands for the functions of ``math`` and ``cmath``: NumPy's for boxes, with Python's errors."""
+"""Stand-ins for the functions of ``math`` and ``cmath``: NumPy's for boxes, with Python's errors."""
 
 from __future__ import annotations
 

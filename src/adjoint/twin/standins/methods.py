@@ -1,4 +1,4 @@
-"""Methods and attributes: those of a plain array that is given boxes, and those of a box where an array is expected."""
+"""Methods and attributes: those of a plain array with boxes as arguments, and of a box where an array is expected."""
 
 from __future__ import annotations
 

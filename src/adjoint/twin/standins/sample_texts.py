@@ -1,4 +1,4 @@
-"""`TextsOfSamples`: a text for each of many samples, where the numbers that were written into it differ."""
+"""`TextsOfSamples`: a text for each of many samples, if the numbers written into it differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SciPy's functions: those of `adjoint.scipy`, where something is live; SciPy's own, with numbers, where nothing is."""
+"""SciPy's functions: those of `adjoint.scipy`, if an argument has a history; otherwise SciPy's own, with numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands for the functions of ``statistics``, for samples that hold boxes."""
+"""Stand-ins for the functions of ``statistics``, for samples that hold boxes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of stand-ins, built on first use, and how they are asked."""
+"""The tables of stand-ins, built on first use, and the look-up in them."""
 
 from __future__ import annotations
 

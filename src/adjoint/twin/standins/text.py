@@ -1,4 +1,4 @@
-"""Numbers as text: printing a value and writing it into a message drops no derivative."""
+"""Numbers as text: printing a value, or writing it into a message, loses no derivative."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a stand-in asks of its arguments: whether they have a history, and what their numbers are."""
+"""What a stand-in checks about its arguments: whether they have a history, and what their numbers are."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What the door does in functions that have a twin for derivatives: inside a transform, and in a user's module.
 
-There it calls what that twin calls in place of NumPy's and Python's functions, and arrays that are made hold histories
-where they do in that twin.
+There it calls the same stand-ins as that twin, in place of NumPy's and Python's functions, and new arrays hold
+histories at the same places.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the door does with functions of NumPy, of Python's mathematics, and of ours."""
+"""What the door does with functions of NumPy, of Python's mathematics, and of adjoint."""
 
 from __future__ import annotations
 

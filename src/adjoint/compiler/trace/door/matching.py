@@ -1,4 +1,4 @@
-"""What the door does for ``match``: the parts of a subject, if it is what a pattern asks for."""
+"""What the door does for ``match``: it gives the parts of a subject, if the subject fits a pattern."""
 
 from __future__ import annotations
 

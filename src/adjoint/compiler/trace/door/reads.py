@@ -1,4 +1,4 @@
-"""What the door does where a function reads: names, and things from outside as they are met."""
+"""What the door does where a function reads: names, and outside objects when they are first met."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the door does with a function that has no source: its code runs with stand-ins for all that it reads."""
+"""What the door does with a function without source: its code runs with stand-ins for everything that it reads."""
 
 from __future__ import annotations
 

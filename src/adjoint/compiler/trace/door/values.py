@@ -1,4 +1,4 @@
-"""What the door does with values that go into code that is known, and come out of it."""
+"""What the door does with values that are passed to known code, and with its results."""
 
 from __future__ import annotations
 

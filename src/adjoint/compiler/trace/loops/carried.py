@@ -1,4 +1,4 @@
-"""What is carried from turn to turn: arrays in lists, tuples and dictionaries, and the symbols that stand for them."""
+"""Values carried from turn to turn: arrays in lists, tuples and dictionaries, and the symbols that replace them."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Loops that end where values say, recorded as loops: nobody knows beforehand how many turns there will be.
+"""Loops whose end depends on values, recorded as loops: the number of turns is not known beforehand.
 
-A turn takes one of a few ways, by the answers to its questions. If what stands between two turns is the same but for
-arrays (`compiler/trace/loops/standing.py`), the next turn is one of those seen, as long as its answers are. So the loop
-goes on while a turn takes a way that was seen, and each array becomes what that way gives. The first turn that takes
-another one is dropped, and what the user's code did then comes after the loop.
+A turn follows one of a few paths, which its answers to questions decide. If the state between two turns is the same
+except for arrays (`compiler/trace/loops/standing.py`), the next turn must follow one of the paths that were seen, as
+long as its answers are those of that path. So the loop goes on while a turn follows a path that was seen. The first
+turn that follows another one is dropped, and what the user's code did then comes after the loop.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The turns of a loop that are recorded each for itself, and the one node that comes of them."""
+"""The turns of a loop that are recorded separately, and the one node made from them."""
 
 from __future__ import annotations
 

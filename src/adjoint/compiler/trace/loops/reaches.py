@@ -1,4 +1,4 @@
-"""How large Python's whole numbers may become, which have no end, in a program that has 64 bits for each."""
+"""Bounds of Python's whole numbers, which are unlimited, in a program that has 64 bits for each."""
 
 from __future__ import annotations
 

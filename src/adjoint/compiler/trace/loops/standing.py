@@ -1,4 +1,4 @@
-"""What stands between two turns besides arrays: if it is the same, what follows does the same on the same answers."""
+"""The state between two turns except arrays: if it is the same, the next turn does the same for the same answers."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Loops of the user's that are recorded as loops.
 
-The twin says where a turn begins, and where the loop is over. The first turn is recorded as it is. Then each is
-recorded for itself: what is carried are inputs of its own, and what it gives is held against the first such turn
-(`graph/loops/agree.py`). The user's code runs in each turn, so nothing is taken for granted: where turns differ, the
-recording begins again, and that turn stays what it is. At the end the names of the user's get what one node gives.
+The twin says where a turn begins, and where the loop is over. The first turn is recorded normally. Each later one is
+recorded separately: carried values are its own inputs, and its graph is compared with that of the first such turn
+(`graph/loops/agree.py`). The user's code runs in each turn, so nothing is assumed. If turns differ, the
+recording begins again, and that turn is recorded by itself. At the end the user's names get the results of one node.
 """
 
 from __future__ import annotations

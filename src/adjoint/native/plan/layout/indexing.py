@@ -1,8 +1,8 @@
-"""Indices of arrays: what they name as positions in an array's memory, which kernels read from and write to.
+"""Indices of arrays as positions in an array's memory, which kernels read from and write to.
 
-An index is made of slices, whose elements lie a stride apart, and of arrays of whole numbers, whose elements may lie
-anywhere: these become one array of positions. Positions that are known are constants, and a view where they lie a
-stride apart too. Others are computed, kept inside of the array, and checked: see `checks`.
+An index consists of slices, whose elements lie a stride apart, and of arrays of whole numbers, whose elements may lie
+anywhere: these become one array of positions. Known positions are constants, and a view if they lie a
+stride apart too. Others are computed, clamped to the array, and checked: see `checks`.
 """
 
 from __future__ import annotations

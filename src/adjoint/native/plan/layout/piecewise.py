@@ -1,8 +1,8 @@
-"""Arrays that a program fills and adds up region by region, followed piece by piece.
+"""Arrays that a program fills and adds up region by region, tracked piece by piece.
 
-A loop over rows goes back as a sum with one array of zeros a row, and a loop that fills an array makes a copy of it a
-turn. Here such an array is known by its pieces: what lies below, and for each region the value that is there now. So
-what reads a region gets the value itself, and the array is assembled once, where it is needed whole (`ASSEMBLE`).
+The gradient of a loop over rows is a sum with one array of zeros for each row; a loop that fills an array copies it in
+each turn. Here such an array is known by its pieces: the array below, and for each region its current value. So a node
+that reads a region gets the value itself, and the array is assembled once, where it is needed whole (`ASSEMBLE`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Operations that only say where elements lie: no code is made for them, their readers go through their strides.
+"""Operations that only change where elements lie: no code is made for them; their readers use other strides.
 
-Which elements a view shows, NumPy itself tells: it is given an array of the right shape that has no memory behind it.
+NumPy itself tells which elements a view shows: it gets an array of the right shape that has no memory behind it.
 """
 
 from __future__ import annotations

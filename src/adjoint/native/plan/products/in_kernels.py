@@ -1,6 +1,6 @@
-"""Products of matrices that kernels compute: of tiny matrices, of two vectors, of a column and a row.
+"""Products that kernels compute: of tiny matrices, of two vectors, of a column and a row.
 
-A call takes longer than such a product does, and tiles are not made for it.
+A call takes longer than such a product, and tiles are not made for it.
 """
 
 from __future__ import annotations

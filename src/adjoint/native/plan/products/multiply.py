@@ -1,8 +1,8 @@
-"""How a product of matrices is computed: by tiles of our own, whose shape suits the sizes, or by BLAS.
+"""How a product of matrices is computed: by tiles of native code, whose shape suits the sizes, or by BLAS.
 
-Both sides are brought to one form: a stack of matrices, for each side the distances between rows, columns and matrices.
-A side that has no such form is copied first. B is copied to panels where it lies by columns, or where tiles read it so
-often that it pays. Long sums are cut, so that what they read stays in the cache.
+Both sides get one form: a stack of matrices, described by the distances between rows, columns and matrices.
+A side without such a form is copied first. B is copied to panels if it lies by columns, or if tiles read it so
+often that it pays. Long sums are cut, so that their data stay in the cache.
 """
 
 from __future__ import annotations

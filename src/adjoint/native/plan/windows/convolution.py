@@ -1,9 +1,9 @@
-"""Convolutions of networks, taken apart: what lies around an array is written out, and the rest is a sum of products.
+"""Convolutions of networks, decomposed: the border around an array is written out, and the rest is a sum of products.
 
-`SLIDE` is that sum: a matrix for each group times the windows of an array, which are never laid out. What a convolution
-asks of its array is the same with other weights, of zeros between the numbers that are given where there was a stride.
-`TAPS` is what it asks of its weights: the sum over all places of one array times what the other has at each element of
-the window there.
+`SLIDE` is that sum: a matrix for each group times the windows of an array, which are never copied out. The gradient for
+the array is a convolution with other weights, with zeros between them if there was a stride.
+`TAPS` is the gradient for the weights: for each element of the window, the sum over all positions of one array times
+the other one at that element.
 """
 
 from __future__ import annotations

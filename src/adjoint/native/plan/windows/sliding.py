@@ -1,4 +1,4 @@
-"""The steps of a convolution: the tiles of a product whose rows of B are windows, and sums over all places."""
+"""The steps of a convolution: the tiles of a product whose rows of B are windows, and sums over all positions."""
 
 from __future__ import annotations
 
