@@ -24,6 +24,7 @@ MODULES = (
     "_points",
     "_places",
     "_edges",
+    "_special",
     "_graph",
     "_dtypes",
     "_memory",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextvars import ContextVar
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -12,7 +13,7 @@ from adjoint.core.box import Box, outermost
 from adjoint.core.errors import ArgumentError, DTypeError, LeavesGraphError, NotSupportedError, ShapeError
 from adjoint.core.keys import looked_up
 from adjoint.core.leaks.notes import refused
-from adjoint.core.memory import as_walked, in_order, lies, lying_as
+from adjoint.core.memory import lies, lying_as
 from adjoint.core.messages.refusals import numbers_only
 from adjoint.core.registry import ANSWERS, REDUCTIONS, answer, entries
 from adjoint.core.trees import flatten
@@ -52,11 +53,21 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
             _of_loop(ufunc, inputs, dtype, casting)  # NumPy may refuse it
         return store(_fitting(_cast(ours(*inputs, **kwargs), dtype), out, casting, ufunc), out)
     _only(ufunc, kwargs, casting=("same_kind", "unsafe", "safe"), order=("K", "C", "A"), subok=(True,))
+    given = inputs
     if dtype is not None:
         inputs = _of_loop(ufunc, inputs, dtype, casting)
     if where is not True:
         return _masked(ours, ufunc, inputs, out, where, dtype, casting)
-    return store(_fitting(_cast(ours(*inputs), dtype), out, casting, ufunc), out)
+    result = _cast(ours(*inputs), dtype)
+    if dtype is not None and any(map(_repeats, given)):  # by which NumPy decides before it converts
+        result = lying_as(result, partial(ufunc, dtype=dtype, casting=casting), *given)
+    return store(_fitting(result, out, casting, ufunc), out)
+
+
+def _repeats(x: Any) -> bool:
+    """Whether `x` repeats numbers along an axis."""
+    model = lies(x)
+    return isinstance(model, np.ndarray) and 0 in model.strides
 
 
 def _fitting(result: Any, out: Any, casting: Any, function: Function) -> Any:
@@ -86,16 +97,7 @@ def _of_loop(ufunc: np.ufunc, inputs: tuple[Any, ...], dtype: DType, casting: An
     given = [x.dtype if hasattr(x, "dtype") else type(x) for x in inputs]
     wanted = (*(None,) * ufunc.nin, *(np.dtype(dtype),) * ufunc.nout)
     loop = ufunc.resolve_dtypes((*given, *(None,) * ufunc.nout), signature=wanted, casting=casting)
-    return tuple(
-        _converted(x, d) if hasattr(x, "dtype") and x.dtype != d else x for x, d in zip(inputs, loop, strict=False)
-    )
-
-
-def _converted(x: Array, dtype: DType) -> Any:
-    """`x` in this dtype; what is repeated along an axis in the order in which it is gone through, as by NumPy."""
-    model = lies(x)
-    repeated = isinstance(model, np.ndarray) and 0 in model.strides
-    return in_order(x.astype(dtype), as_walked(model)) if repeated else x.astype(dtype)
+    return tuple(x.astype(d) if hasattr(x, "dtype") and x.dtype != d else x for x, d in zip(inputs, loop, strict=False))
 
 
 def _only(function: Any, kwargs: Mapping[str, Any], **harmless: tuple[Any, ...]) -> None:
@@ -199,6 +201,7 @@ _CASTING: Mapping[Function, str] = {
     **dict.fromkeys((np.percentile, np.quantile, np.fix), "same_kind"),
     np.einsum: "safe",
 }
+_ROWS_ONLY = (np.dot, np.linalg.multi_dot)  # whose ``out=`` lies in C order
 
 
 def _put(result: Any, out: Array, function: Function) -> Any:
@@ -210,6 +213,10 @@ def _put(result: Any, out: Array, function: Function) -> Any:
         raise ShapeError(
             f"np.{function.__name__}: out= has shape {shape}, and the result {np.shape(result)}; pass an array of "
             f"the result's shape"
+        )
+    if function in _ROWS_ONLY and isinstance(model := lies(out), np.ndarray) and not model.flags.c_contiguous:
+        raise ArgumentError(
+            f"np.{function.__name__}: out= must lie in memory row by row; pass np.zeros({shape}) as out="
         )
     return store(result, out)
 
@@ -226,7 +233,12 @@ def array_function(function: Function, args: tuple[Any, ...], kwargs: Mapping[st
         raise unknown(function, args)
     if "out" in kwargs:
         rest = {k: v for k, v in kwargs.items() if k != "out"}
-        result, out = ours(*args, **rest), _single(kwargs["out"])
+        out = _single(kwargs["out"])
+        if function is np.einsum and hasattr(out, "dtype"):  # it counts and adds in the dtype of `out`
+            given = [x.dtype for x in args if hasattr(x, "dtype")]
+            if all(np.can_cast(dtype, out.dtype, "safe") and dtype != out.dtype for dtype in given):
+                rest.setdefault("dtype", out.dtype)
+        result = ours(*args, **rest)
         casting = rest.get("casting") or _CASTING.get(function, "unsafe")
         return _put(_fitting(result, out, casting, function), out, function)
     return ours(*args, **kwargs)

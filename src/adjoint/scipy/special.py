@@ -21,12 +21,13 @@ from adjoint.core.op import Op
 from adjoint.core.registry import ENTRIES
 from adjoint.core.types import Array, Axis
 from adjoint.ops.special import functions as _functions
+from adjoint.ops.special import gamma as _gamma
 from adjoint.scipy.arrays import array
 
 multigammaln = _functions.multigammaln
 polygamma = _functions.polygamma
 # SciPy's psi, by both of its names.
-psi = digamma = _functions.digamma
+psi = digamma = _gamma.digamma
 
 
 def logsumexp(a: Array, axis: Axis = None, b: Array = None, keepdims: bool = False, return_sign: bool = False) -> Array:

@@ -35,7 +35,7 @@ sqrt = elementwise(np.sqrt, partial=lambda out: 0.5 / out, domain=(0.3, 3))
 cbrt = elementwise(np.cbrt, partial=lambda out: 1 / (3 * np.square(out)), domain=(0.3, 3))
 
 
-def _by_base(x: Array, y: Array) -> Array:
+def by_base(x: Array, y: Array) -> Array:
     """y x**(y-1), and exactly 0 where y is 0."""
     if isinstance(y, int | float | np.integer):
         if y == 2:  # by far the most frequent power, and x**1 is one operation more
@@ -44,7 +44,7 @@ def _by_base(x: Array, y: Array) -> Array:
     return np.where(y == 0, 0.0, y * x ** np.where(y == 0, 1.0, y - 1))
 
 
-def _by_exponent(x: Array, y: Array, out: Array) -> Array:
+def by_exponent(x: Array, y: Array, out: Array) -> Array:
     """x**y log(x), with its limit 0 where x is 0 and y is not negative."""
     if isinstance(x, int | float | complex):
         if np.real(x) > 0:
@@ -57,8 +57,8 @@ def _by_exponent(x: Array, y: Array, out: Array) -> Array:
     return np.where(flat, 0.0, out * np.log(base))
 
 
-power = elementwise(np.power, partials=(_by_base, _by_exponent), domain=((0.3, 2), (-2, 2)))
-float_power = elementwise(np.float_power, partials=(_by_base, _by_exponent), domain=((0.3, 2), (-2, 2)))
+power = elementwise(np.power, partials=(by_base, by_exponent), domain=((0.3, 2), (-2, 2)))
+float_power = elementwise(np.float_power, partials=(by_base, by_exponent), domain=((0.3, 2), (-2, 2)))
 
 absolute = elementwise(np.absolute, vjp=lambda g, x: g * np.sign(x), domain=(0.2, 2), flags=("idempotent", "finite"))
 fabs = elementwise(np.fabs, partial=lambda x: np.sign(x), domain=(-2, -0.2), flags=("idempotent",))

@@ -32,10 +32,15 @@ def _cofactors(a: Array) -> Array:
     return np.stack(rows, axis=-2)
 
 
+def _in_rows(inverse: Array) -> Array:
+    """The Hermitian transpose of an inverse, in C order as the factors of LAPACK give it."""
+    return np.copy(hermitian(inverse), order="C")
+
+
 def _det_cotangent(g: Array, a: Array, out: Array) -> Array:
     if surely_any(raw(out) == 0):
         return g[..., None, None] * conj(_cofactors(a)).astype(a.dtype)
-    return (g * conj(out))[..., None, None] * hermitian(np.linalg.inv(a))
+    return (g * conj(out))[..., None, None] * _in_rows(np.linalg.inv(a))
 
 
 def _sum_of_products(a: Array, t: Array) -> Array:
@@ -59,13 +64,13 @@ def stacked_det(a: Array, /) -> Array:
 
 
 def _inverse(a: Array, lu: Array, pivots: Array) -> Array:
-    """The inverse, by the factors that there are; where those vary, by the matrix itself."""
+    """That of the Hermitian transpose, by the factors that there are; where those vary, by the matrix itself."""
     if not isinstance(lu, np.ndarray) or not isinstance(pivots, np.ndarray) or not lu.size:
-        return np.linalg.inv(a)
+        return _in_rows(np.linalg.inv(a))
     inverse, singular = routine("getri", lu.dtype)(lu, pivots.astype(np.int32), lwork=64 * lu.shape[0])
     if singular:
         raise np.linalg.LinAlgError("Singular matrix")
-    return inverse
+    return hermitian(inverse)
 
 
 def _sign_of(lu: Array, pivots: Array) -> Array:
@@ -79,7 +84,7 @@ def _sign_of(lu: Array, pivots: Array) -> Array:
 def _det_keeping(g: Array, a: Array, out: Array) -> Array:
     (g_det, g_lu, _), (det, lu, pivots) = g, out
     singular = np.equal(det, 0)
-    c = g_det * conj(_cofactors(a)) if singular else (g_det * conj(det)) * hermitian(_inverse(a, lu, pivots))
+    c = g_det * conj(_cofactors(a)) if singular else (g_det * conj(det)) * _inverse(a, lu, pivots)
     return c if unused(g_lu) else c + lu_cotangent(g_lu, lu, pivots)
 
 
@@ -132,15 +137,21 @@ def _slogdet_factor(g: Array, a: Array, sign: Any) -> Array:
 
 
 def _slogdet_tangents(t: Array, a: Array, out: Array) -> tuple[Array, Array]:
-    turn = _sum_of_products(np.matrix_transpose(np.linalg.inv(a)), t)
+    turn = _sum_of_products(np.matrix_transpose(inverse_or_nan(a)), t)
     if a.dtype.kind == "c":
         return out[0] * (1j * np.imag(turn)), np.real(turn)
     return np.zeros_like(turn), turn
 
 
+def _slogdet_cotangent(g: Array, a: Array, out: Array) -> Array:
+    if a.dtype.kind != "c" and unused(g[1]):
+        return np.zeros_like(a)  # a sign does not change
+    return _slogdet_factor(g, a, out[0])[..., None, None] * _in_rows(inverse_or_nan(a))
+
+
 @general(
     jvp=_slogdet_tangents,
-    vjp=lambda g, a, out: _slogdet_factor(g, a, out[0])[..., None, None] * hermitian(inverse_or_nan(a)),
+    vjp=_slogdet_cotangent,
     multiple=True,
     batch="leading",
     samples=lambda r: [call(well_posed(r, 2, 3, 3)), call(well_posed(r, 2, 2) + 1j * r(2, 2))],
@@ -151,8 +162,10 @@ def sign_and_logdet(a: Array, /) -> Array:
 
 def _slogdet_keeping(g: Array, a: Array, out: Array) -> Array:
     sign, _, lu, pivots = out
+    if a.dtype.kind != "c" and unused(g[1]) and unused(g[2]):
+        return np.zeros_like(a)
     inverse = _inverse(a, lu, pivots) if np.any(raw(sign)) or not a.shape[-1] else np.full(np.shape(a), np.nan, a.dtype)
-    c = _slogdet_factor(g, a, sign) * hermitian(inverse)
+    c = _slogdet_factor(g, a, sign) * inverse
     return c if unused(g[2]) else c + lu_cotangent(g[2], lu, pivots)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from adjoint.core.backend import beside, is_foreign, maybe_any
 from adjoint.core.box import raw
 from adjoint.core.constructors import composite, general, linear
+from adjoint.core.memory import lies
 from adjoint.core.op import call
 from adjoint.core.protocol import store
 from adjoint.core.registry import REDUCTIONS
@@ -169,7 +170,9 @@ def _cumulative(f: Any, x: Array, axis: Axis, dtype: DType, out: Array, initial:
     result = f(x, axis=axis, dtype=dtype)
     axis = axis % np.ndim(x)
     if initial:
-        start = np.full((*np.shape(x)[:axis], 1, *np.shape(x)[axis:][1:]), first).astype(result.dtype)
+        model, shape = lies(result), (*np.shape(x)[:axis], 1, *np.shape(x)[axis + 1 :])
+        model = model if isinstance(model, np.ndarray) else np.empty(0, result.dtype)
+        start = np.full_like(model, first, shape=shape)
         result = np.concatenate([beside(result, start), result], axis=axis)
     return store(result, out)
 

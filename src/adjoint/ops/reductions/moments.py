@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.backend import backend_of, beside
+from adjoint.core.backend import backend_of, beside, maybe_any
 from adjoint.core.constructors import composite, linear, reduction, spread
 from adjoint.core.errors import DTypeError
 from adjoint.core.op import call
@@ -50,8 +50,12 @@ reduce_var = reduction(
 
 
 def _std_slope(a: Array, out: Array, a_shape: tuple[int, ...], axis: Axis, ddof: float) -> Array:
-    """(a - mean) / (n - ddof) / std, and 0 where all elements are equal."""
+    """(a - mean) / (n - ddof) / std, and 0 where all elements are equal, though their mean may be rounded."""
     flat = np.equal(out, 0)
+    count = count_along(a_shape, axis)
+    least = np.finfo(out.dtype).eps * count * np.abs(np.mean(a, axis=axis, keepdims=True))
+    if count and maybe_any(np.less_equal(out, least)):
+        flat = flat | np.equal(np.max(a, axis=axis, keepdims=True), np.min(a, axis=axis, keepdims=True))
     return np.where(flat, 0, _centred(a, axis) / np.where(flat, 1, out)) / _spread(a_shape, axis, ddof)
 
 

@@ -98,6 +98,8 @@ def cov(
     if ddof is not None and ddof != int(ddof):
         raise ArgumentError(f"np.cov: ddof must be a whole number; got {ddof}")
     x = _variables(m, rowvar)
+    if not np.shape(x)[0]:
+        return np.zeros((0, 0))  # whatever else is given, and of this dtype
     if y is not None:
         x = np.concatenate([x, _variables(y, rowvar if np.ndim(y) == 2 and np.shape(y)[0] != 1 else True)], axis=0)
     x = x.astype(np.result_type(x.dtype, np.float64) if dtype is None else dtype)

@@ -88,7 +88,7 @@ def correlate(a: Array, v: Array, mode: Any = "valid") -> Array:
         raise ArgumentError(f"np.correlate takes two vectors; got shapes {np.shape(a)} and {np.shape(v)}")
     a, v, mode = _vectors("correlate", a, v, mode)
     if v.shape[0] > a.shape[0] and mode != "full":  # the middle of an even number of terms lies to the other side
-        return _conjugate(np.correlate(v, a, mode))[::-1]
+        return np.copy(_conjugate(np.correlate(v, a, mode))[::-1], order="C")
     return np.convolve(a, _conjugate(v)[::-1], mode)
 
 

@@ -16,13 +16,13 @@ from adjoint.core.constructors import elementwise
 from adjoint.core.op import call
 from adjoint.core.pullbacks import NotDifferentiable
 from adjoint.core.types import Array
-from adjoint.ops.special.forms import defined, real
+from adjoint.ops.special.forms import defined, narrowed, real
 
 _BY_ORDER = NotDifferentiable("its derivative by the order has no closed form")
 
 
 def _function(ufunc: Any, partial: Any, low: float, high: float) -> Any:
-    return elementwise(ufunc, partial=defined(partial), domain=(low, high), answers=(ufunc,))
+    return elementwise(ufunc, partial=defined(partial, "x"), domain=(low, high), answers=(ufunc,))
 
 
 def _of_order(ufunc: Any, partial: Any, *orders: float, low: float, high: float, also: tuple[float, ...] = ()) -> Any:
@@ -32,7 +32,7 @@ def _of_order(ufunc: Any, partial: Any, *orders: float, low: float, high: float,
         ufunc,
         name=ufunc.__name__,
         inputs=(*names, "x"),
-        partials=(_BY_ORDER,) * len(orders) + (defined(partial),),
+        partials=(_BY_ORDER,) * len(orders) + (defined(narrowed(partial), "x"),),
         answers=(ufunc,),
         samples=lambda r: [
             call(*orders, r(3, 4, low=low, high=high)),
@@ -90,13 +90,29 @@ def _expn_slope(v: Array, x: Array, out: Array) -> Array:
 
 expn: Any = _of_order(special.expn, _expn_slope, 3, low=0.5, high=3, also=(0, 1, 2))
 
+
+# SciPy's functions are infinite where a lower parameter is 0, also if the series ends before.
+
+
+def _kummer_slope(a: Array, b: Array, x: Array) -> Array:
+    """a/b 1F1(a + 1, b + 1, x), of which a series of one term is 1."""
+    done, none = np.equal(a, -1), np.equal(a, 0)
+    rest = np.where(done, 1.0, hyp1f1(a + 1, np.where(done, 1.0, b + 1), x))
+    return np.where(none, 0.0, np.divide(np.where(none, 0.0, a * rest), np.where(none, 1.0, b)))
+
+
+def _gauss_slope(a: Array, b: Array, c: Array, x: Array) -> Array:
+    """ab/c 2F1(a + 1, b + 1, c + 1, x), of which a series of one term is 1."""
+    done, none = np.equal(a, -1) | np.equal(b, -1), np.equal(a * b, 0)
+    rest = np.where(done, 1.0, hyp2f1(a + 1, b + 1, np.where(done, 1.0, c + 1), x))
+    return np.where(none, 0.0, np.divide(np.where(none, 0.0, a * b * rest), np.where(none, 1.0, c)))
+
+
 hyp0f1: Any = _of_order(special.hyp0f1, lambda v, x: np.divide(hyp0f1(v + 1, x), v), 1.5, low=-1, high=1)
-hyp1f1: Any = _of_order(
-    special.hyp1f1, lambda a, b, x: np.divide(hyp1f1(a + 1, b + 1, x) * a, b), 1.5, 2.5, low=-1, high=1
-)
+hyp1f1: Any = _of_order(special.hyp1f1, _kummer_slope, 1.5, 2.5, low=-1, high=1)
 hyp2f1: Any = _of_order(
     special.hyp2f1,
-    lambda a, b, c, x: np.divide(hyp2f1(a + 1, b + 1, c + 1, x) * (a * b), c),
+    _gauss_slope,
     0.5,
     1.5,
     2.0,

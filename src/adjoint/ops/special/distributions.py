@@ -15,9 +15,10 @@ from scipy import special
 
 from adjoint.core.constants import not_differentiable, not_supported
 from adjoint.core.types import Array
-from adjoint.ops.special.bessel import exprel_slope, ive
+from adjoint.ops.special.bessel import exprel_slope, hyp0f1, ive
 from adjoint.ops.special.forms import BY_COUNT, BY_SHAPE, function_of
-from adjoint.ops.special.functions import beta_density, gamma_density, gammaln, ndtri
+from adjoint.ops.special.functions import beta_density, gamma_density, ndtri
+from adjoint.ops.special.gamma import gammaln
 
 _SQRT_2PI, _SQRT_PI = math.sqrt(2 * math.pi), math.sqrt(math.pi)
 
@@ -34,20 +35,28 @@ chdtri = function_of("v p", special.chdtri, BY_SHAPE, lambda v, out: -1 / _chi_s
 gammainccinv = function_of(
     "shape y", special.gammainccinv, BY_SHAPE, lambda shape, out: -1 / gamma_density(shape, out), at=(1.5, (0.2, 0.8))
 )
+
+
+def _gamma_by_rate(a: Array, b: Array, x: Array) -> Array:
+    """The derivative by a of the share below a x; nothing for an x of 0, where the density may be infinite."""
+    zero = np.equal(x, 0)
+    return np.where(zero, 0.0, x * gamma_density(b, np.where(zero, 1.0, a * x)))
+
+
 gdtr = function_of(
     "a b x",
     special.gdtr,
-    lambda a, b, x: x * gamma_density(b, a * x),
+    lambda a, b, x: _gamma_by_rate(a, b, x),
     BY_SHAPE,
-    lambda a, b, x: a * gamma_density(b, a * x),
+    lambda a, b, x: _gamma_by_rate(x, b, a),
     at=((0.5, 2.0), 1.5, (0.5, 2.0)),
 )
 gdtrc = function_of(
     "a b x",
     special.gdtrc,
-    lambda a, b, x: -(x * gamma_density(b, a * x)),
+    lambda a, b, x: -_gamma_by_rate(a, b, x),
     BY_SHAPE,
-    lambda a, b, x: -(a * gamma_density(b, a * x)),
+    lambda a, b, x: -_gamma_by_rate(x, b, a),
     at=((0.5, 2.0), 1.5, (0.5, 2.0)),
 )
 gdtria = function_of(
@@ -74,7 +83,7 @@ def _poisson(k: Any, m: Array) -> Array:
 
 pdtr = function_of("k m", special.pdtr, BY_COUNT, lambda k, m: -_poisson(k, m), at=(2.0, (0.5, 4.0)))
 pdtrc = function_of("k m", special.pdtrc, BY_COUNT, lambda k, m: _poisson(k, m), at=(2.0, (0.5, 4.0)))
-pdtri = function_of("k y", special.pdtri, BY_COUNT, lambda k, out: -1 / _poisson(k, out), at=(2, (0.2, 0.8)))
+pdtri = function_of("k y", special.pdtri, BY_COUNT, lambda k, out: -1 / _poisson(np.trunc(k), out), at=(2, (0.2, 0.8)))
 
 # -- Binomial, F, t: incomplete beta functions ----------------------------------------------------------
 
@@ -98,7 +107,8 @@ betainccinv = function_of(
 
 def _binomial(k: Any, n: Any, p: Array) -> Array:
     k, n = np.floor(k), np.trunc(n)  # counts, as SciPy takes them
-    return beta_density(k + 1, n - k, p)
+    certain = np.greater_equal(k, n)  # that there are no more successes
+    return np.where(certain, 0.0, beta_density(k + 1, np.where(certain, 1.0, n - k), p))
 
 
 def _negative_binomial(k: Any, n: Any, p: Array) -> Array:
@@ -108,12 +118,16 @@ def _negative_binomial(k: Any, n: Any, p: Array) -> Array:
 def _f(m: Array, n: Any, x: Array) -> Array:
     """The density of F with m and n degrees of freedom."""
     share = m * x / (m * x + n)
-    return beta_density(m / 2, n / 2, share) * share * (1 - share) / x
+    return beta_density(m / 2, n / 2, share) * (m / (m * x + n)) * (n / (m * x + n))
 
 
 def _t(df: Any, t: Array) -> Array:
-    scale = gammaln((df + 1) / 2) - gammaln(df / 2) - 0.5 * np.log(df * math.pi)
-    return np.exp((scale - (df + 1) / 2 * np.log1p(t * t / df)).astype(t.dtype))
+    """The density of Student's t, and its limit for many degrees of freedom, which is the normal one."""
+    many = np.isinf(df)
+    few = np.where(many, 1.0, df)
+    scale = gammaln((few + 1) / 2) - gammaln(few / 2) - 0.5 * np.log(few * math.pi)
+    density = np.exp((scale - (few + 1) / 2 * np.log1p(t * t / few)).astype(t.dtype))
+    return np.where(many, np.exp(-0.5 * t * t) / _SQRT_2PI, density).astype(t.dtype)
 
 
 _trials = (BY_COUNT, BY_COUNT)
@@ -152,8 +166,13 @@ stdtrit = function_of("df p", special.stdtrit, BY_SHAPE, lambda df, out: 1 / _t(
 
 
 def _noncentral_chi_square(x: Array, df: Any, nc: Any) -> Array:
-    root = np.sqrt(nc * x)
-    return 0.5 * np.exp(root - (x + nc) / 2) * (x / nc) ** (df / 4 - 0.5) * ive(df / 2 - 1, root)
+    """In the second form for a small product, since the first one divides by `nc` and the second one overflows."""
+    small = np.less(nc * x, 1)
+    y, c = np.where(small, 1.0, x), np.where(small, 1.0, nc)
+    root = np.sqrt(c * y)
+    large = np.exp(root - (y + c) / 2) * (y / c) ** (df / 4 - 0.5) * ive(df / 2 - 1, root)
+    product = np.where(small, nc * x, 0.0)
+    return 0.5 * np.where(small, gamma_density(df / 2, x / 2) * np.exp(-nc / 2) * hyp0f1(df / 2, product / 4), large)
 
 
 def _chndtr_by_nc(x: Array, df: Any, nc: Any, out: Array) -> Array:
@@ -179,12 +198,19 @@ chndtrix = function_of(
 
 
 def _noncentral_t(df: Any, nc: Any, t: Array, below: Any) -> Array:
-    """The density, from the probability `below` t and that with two degrees of freedom more."""
-    zero = np.equal(t, 0)
-    apart = np.where(zero, 1.0, t)
-    above = nctdtr(df + 2, nc, apart * np.sqrt(1 + 2 / df))
-    at_zero = np.exp(-nc * nc / 2) * _t(df, np.zeros_like(apart))
-    return np.where(zero, at_zero, df / apart * (above - np.where(zero, 0.0, below)))
+    """The density, from the probability `below` t and that with two degrees of freedom more. Near 0, where those are
+    one, by the series in nc t; for infinitely many degrees of freedom, the normal one.
+    """
+    many, small = np.isinf(df), np.less(np.maximum(np.abs(t), np.abs(nc * t)), 0.5)
+    few = np.where(many, 1.0, df)
+    apart = np.where(small, 1.0, t)
+    above = nctdtr(few + 2, nc, apart * np.sqrt(1 + 2 / few))
+    quotient = few / apart * (above - np.where(small, 0.0, below))
+    near = np.where(small, t, 0.0)
+    u, start = nc * near * np.sqrt(2 / (few + near * near)), gammaln((few + 1) / 2)
+    terms = (np.exp(gammaln((few + k + 1) / 2) - start) * u**k / math.factorial(k) for k in range(16))
+    series = np.exp(-nc * nc / 2) * _t(few, near) * sum(terms)
+    return np.where(many, np.exp(-0.5 * (t - nc) ** 2) / _SQRT_2PI, np.where(small, series, quotient))
 
 
 nctdtr = function_of(
@@ -251,8 +277,10 @@ kolmogi = function_of("p", special.kolmogi, lambda out: 1 / _kolmogorov_density(
 
 
 def _by_lambda(log: Any, lmbda: Any) -> Any:
-    """The derivative of (exp(lmbda log) - 1) / lmbda by lmbda, with its limit at 0."""
-    return (log * log * exprel_slope(lmbda * log)).astype(lmbda.dtype)
+    """The derivative of (exp(lmbda log) - 1) / lmbda by lmbda, with its limits at 0 and where the power vanishes."""
+    ended = np.logical_and(np.isinf(log), np.less(lmbda * np.sign(log), 0))
+    finite, power = np.where(ended, 0.0, log), np.where(ended, lmbda, 1.0)
+    return np.where(ended, 1 / (power * power), finite * finite * exprel_slope(lmbda * finite)).astype(lmbda.dtype)
 
 
 boxcox = function_of(
@@ -320,23 +348,43 @@ tklmbda = function_of(
 wofz = function_of("z", special.wofz, lambda z, out: 2j / _SQRT_PI - 2 * z * out, at=((-2.0, 2.0),))
 
 
-def _voigt_point(x: Array, sigma: Array, gamma: Array) -> tuple[Array, Array]:
-    """Where Voigt's profile reads the Faddeeva function, and that function's slope there, in the profile's scale."""
-    z = (x + 1j * gamma) / (sigma * math.sqrt(2))
-    return z, (2j / _SQRT_PI - 2 * z * wofz(z)) / (sigma * _SQRT_2PI)
+_FAR = 12.0  # where terms of the asymptotic series of the Faddeeva function fall below rounding
+_TERMS = tuple(math.prod(range(1, 2 * k, 2)) / 2 ** (k - 1) for k in range(1, 13))  # of its slope, in powers of 1/z^2
+
+
+def _voigt_slopes(x: Array, sigma: Array, gamma: Array) -> tuple[Array, Array]:
+    """The first two derivatives of w(q / (sigma sqrt 2)) / (sigma sqrt(2 pi)) by q = x + i gamma, the profile being
+    its real part. Far from the centre by the series, in which nothing cancels and sigma may be 0.
+    """
+    q = x + 1j * gamma
+    size = np.abs(q)
+    far = np.greater_equal(size, _FAR * math.sqrt(2) * np.abs(sigma))
+    far = far & (np.greater_equal(gamma, 0) | np.greater(np.real(q * q), 80 * np.square(sigma)))
+    far = np.logical_or(far, np.equal(sigma, 0))
+    width = np.where(far, 1.0, sigma) * math.sqrt(2)
+    z = np.where(far, 0.0, q) / width
+    w = wofz(z)
+    first = 2j / _SQRT_PI - 2 * z * w
+    second = -2 * w - 2 * z * first
+    scale = 1 / (width * width * _SQRT_PI)
+    away, narrow = np.where(far, q, 1.0), np.where(far, sigma, 0.0)
+    u = 2 * np.square(narrow / away)
+    slope = sum(term * u**k for k, term in enumerate(_TERMS)) * (-1j / math.pi) / (away * away)
+    bend = sum((k + 1) * term * u**k for k, term in enumerate(_TERMS)) * (2j / math.pi) / (away * away * away)
+    return np.where(far, slope, first * scale), np.where(far, bend, second * scale / width)
 
 
 def _voigt_by_x(x: Array, sigma: Array, gamma: Array) -> Array:
-    return np.real(_voigt_point(x, sigma, gamma)[1]) / (sigma * math.sqrt(2))
+    return np.real(_voigt_slopes(x, sigma, gamma)[0])
 
 
-def _voigt_by_sigma(x: Array, sigma: Array, gamma: Array, out: Array) -> Array:
-    z, slope = _voigt_point(x, sigma, gamma)
-    return -(out + np.real(slope * z)) / sigma
+def _voigt_by_sigma(x: Array, sigma: Array, gamma: Array) -> Array:
+    """By the equation of heat, which a Gaussian of variance sigma^2 obeys."""
+    return sigma * np.real(_voigt_slopes(x, sigma, gamma)[1])
 
 
 def _voigt_by_gamma(x: Array, sigma: Array, gamma: Array) -> Array:
-    return -np.imag(_voigt_point(x, sigma, gamma)[1]) / (sigma * math.sqrt(2))
+    return -np.imag(_voigt_slopes(x, sigma, gamma)[0])
 
 
 voigt_profile = function_of(

@@ -84,16 +84,25 @@ ellipj = function_of(
 
 
 def _agm_by_b(a: Array, b: Array, out: Array) -> Array:
-    """Gauss: the mean is pi a / (2 K(1 - b^2 / a^2))."""
-    ratio = b / a
+    """Gauss: the mean is pi a / (2 K(1 - b^2 / a^2)); with 0 it is always 0."""
+    none = np.equal(a, 0)
+    whole = np.where(none, 1.0, a)
+    ratio = np.where(none, 1.0, b) / whole
     one = np.ones_like(ratio)
-    return out * out * b * (2 / (3 * math.pi)) / a**3 * elliprd(0.0 * one, one, ratio * ratio)
+    slope = out * out * b * (2 / (3 * math.pi)) / whole**3 * elliprd(0.0 * one, one, ratio * ratio)
+    return np.where(none, 0.0, slope)
+
+
+def _agm_by_a(a: Array, b: Array, out: Array) -> Array:
+    none = np.equal(b, 0)
+    whole, other = np.where(none, 1.0, a), np.where(none, 1.0, b)
+    return np.where(none, 0.0, (out - other * _agm_by_b(whole, other, out)) / whole)
 
 
 agm = function_of(
     "a b",
     special.agm,
-    lambda a, b, out: (out - b * _agm_by_b(a, b, out)) / a,
+    _agm_by_a,
     _agm_by_b,
     at=((0.5, 1.0), (1.2, 2.0)),
 )

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from adjoint.core.backend import maybe_any
 from adjoint.core.constructors import elementwise
 from adjoint.core.errors import DTypeError
 from adjoint.core.op import Op, Rule, Samples, call, rule_of
@@ -40,9 +41,13 @@ def function_of(
     name, inputs, answers = name or ufunc.__name__, tuple(names.split()), (ufunc, dressed)
     forward = _in_double(ufunc) if double else ufunc
     if ufunc.nout == 1:
-        partials = [defined(_narrowed(rule) if len(inputs) > 1 else rule) for rule in rules]
+        pairs = zip(rules, inputs, strict=True)
+        partials = [defined(narrowed(rule) if len(inputs) > 1 else rule, own) for rule, own in pairs]
         return elementwise(forward, name=name, inputs=inputs, partials=partials, answers=answers, samples=_drawn(at))
-    read = tuple(Rule(rule) if isinstance(rule, NotDifferentiable) else _through(rule) for rule in rules)
+    read = tuple(
+        Rule(rule) if isinstance(rule, NotDifferentiable) else _through(rule, own)
+        for rule, own in zip(rules, inputs, strict=True)
+    )
     op = Op(
         name,
         forward,
@@ -60,38 +65,46 @@ def function_of(
 _NUMPYS: dict[type, Function] = {int: np.int64, float: np.float64}
 
 
-def _narrowed(rule: Any) -> Any:
+def narrowed(rule: Any) -> Any:
     """A rule whose result has the dtype of the arrays it names, whatever Python numbers stand beside them."""
     if not callable(rule) or isinstance(rule, NotDifferentiable):
         return rule
     function, names = rule_of(rule)
     assert callable(function)
 
-    def narrowed(*values: Array) -> Array:
+    def of_numpys(*values: Array) -> Array:
         numpys = [_NUMPYS[type(value)](value) if type(value) in _NUMPYS else value for value in values]
         slope = function(*numpys)  # Python's own would raise, or give complex roots
         dtypes = [value.dtype for value in values if hasattr(value, "dtype")]
         dtype = np.result_type(*dtypes) if dtypes else slope.dtype
         return slope.astype(dtype) if slope.dtype != dtype and slope.dtype.kind == dtype.kind else slope
 
-    return Rule(narrowed, names)
+    return Rule(of_numpys, names)
 
 
-def defined(rule: Any) -> Any:
-    """A partial derivative that is nan where the function's value is: formulas go on outside of where it is defined."""
+def defined(rule: Any, own: str) -> Any:
+    """A partial derivative by the argument `own`: nan where the value is, and 0 at infinity where the value is finite.
+
+    Formulas go on outside of where the function is defined, and at infinity they multiply 0 and infinity.
+    """
     if isinstance(rule, NotDifferentiable) or (not callable(rule) and rule == 0):
         return rule
     function, names = rule_of(rule)
-    named = "out" in names
+    named = tuple(dict.fromkeys((*names, own, "out")))
+    places = [named.index(name) for name in names]
 
     def slope(*values: Array) -> Array:
-        out: Array = values[names.index("out") if named else -1]
-        given: Any = function
-        if callable(function):
-            given = function(*(values if named else values[:-1]))
-        return np.where(np.isnan(out), detached(out), given)
+        x, out = values[named.index(own)], values[named.index("out")]
+        given: Any = function(*(values[k] for k in places)) if callable(function) else function
+        return np.where(np.isnan(out), detached(out), flat_at_infinity(given, x, out))
 
-    return Rule(slope, names if named else (*names, "out"))
+    return Rule(slope, named)
+
+
+def flat_at_infinity(slope: Any, x: Array, out: Array) -> Any:
+    """The `slope`; 0 where x is infinite and the value is not."""
+    flat = np.logical_and(np.isinf(x), np.isfinite(out))
+    return np.where(flat, 0.0, slope) if maybe_any(flat) else slope
 
 
 def _in_double(ufunc: Any) -> Function:
@@ -106,19 +119,22 @@ def _in_double(ufunc: Any) -> Function:
     return forward
 
 
-def _through(rule: Any) -> Rule:
-    """The rule for an argument of a function of several results, from the slope of each of them."""
+def _through(rule: Any, own: str) -> Rule:
+    """The rule for the argument `own` of a function of several results, from the slope of each of them."""
     slopes, names = rule_of(rule)
     assert callable(slopes)
+    named = tuple(dict.fromkeys((*names, own, "out")))
+    places = [named.index(name) for name in names]
 
     def cotangent(g: Array, *values: Array) -> Array:
+        x, out = values[named.index(own)], values[named.index("out")]
         total = np.zeros_like(g[0])
-        for g_k, slope in zip(g, slopes(*values), strict=True):
+        for g_k, slope, y in zip(g, slopes(*(values[k] for k in places)), out, strict=True):
             unused = isinstance(g_k, np.ndarray | np.generic) and not np.any(g_k)
-            total = total if unused else total + g_k * np.conj(slope)
+            total = total if unused else total + g_k * np.conj(flat_at_infinity(slope, x, y))
         return total
 
-    return Rule(cotangent, ("g", *names))
+    return Rule(cotangent, ("g", *named))
 
 
 def _drawn(at: tuple[SamplePlace, ...]) -> Samples:

@@ -1,4 +1,4 @@
-"""SciPy's special functions: of errors, gamma and its family, entropies and logarithms, the normal distribution.
+"""SciPy's special functions: of errors, incomplete gamma functions, entropies and logarithms, the normal distribution.
 
 Loaded when `scipy.special` is in use, and not before. `bessel` has the Bessel and hypergeometric functions.
 Derivatives: NIST Digital Library of Mathematical Functions, chapters 5-8 and 25, unless another source is named.
@@ -7,25 +7,26 @@ Derivatives: NIST Digital Library of Mathematical Functions, chapters 5-8 and 25
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from scipy import special
 
-from adjoint.core.backend import as_array, surely_any
+from adjoint.core.backend import surely_any
 from adjoint.core.constants import constant
 from adjoint.core.constructors import composite, elementwise
 from adjoint.core.errors import ArgumentError, DTypeError
 from adjoint.core.memory import NEW_C
 from adjoint.core.op import Op, call
-from adjoint.core.pullbacks import NotDifferentiable
 from adjoint.core.registry import ANSWERS, operation
-from adjoint.core.types import Array, DType, ShapeLike
+from adjoint.core.types import Array, ShapeLike
+from adjoint.ops.elementwise.arithmetic import by_base, by_exponent
 from adjoint.ops.special import bessel  # noqa: F401 - imported for what it registers
-from adjoint.ops.special.forms import defined
+from adjoint.ops.special.forms import BY_SHAPE, defined
+from adjoint.ops.special.gamma import betaln, digamma, gammaln, zeta
 
 _SQRT_PI, _SQRT_2PI = math.sqrt(math.pi), math.sqrt(2 * math.pi)
-_BY_SHAPE = NotDifferentiable("its derivative by a shape parameter has no closed form")
 
 
 def _ufunc(ufunc: Any, **rules: Any) -> Any:
@@ -33,18 +34,19 @@ def _ufunc(ufunc: Any, **rules: Any) -> Any:
     return elementwise(ufunc, answers=(ufunc,), **rules)
 
 
-def _bounded(ufunc: Any, partials: Any, **rules: Any) -> Any:
-    """The same for one that is nan for some arguments."""
-    return _ufunc(ufunc, partials=tuple(map(defined, partials)), **rules)
+def _bounded(ufunc: Any, partials: Any, inputs: Sequence[str] = ("x", "y"), **rules: Any) -> Any:
+    """The same for one that is nan for some arguments, or finite at infinity."""
+    rules |= {"inputs": inputs[: len(partials)]}
+    return _ufunc(ufunc, partials=tuple(map(defined, partials, inputs)), **rules)
 
 
 # -- Of errors, and of the normal distribution ----------------------------------------------------------
 
 erf = _ufunc(special.erf, partial=lambda x: 2 / _SQRT_PI * np.exp(-x * x))
 erfc = _ufunc(special.erfc, partial=lambda x: -2 / _SQRT_PI * np.exp(-x * x))
-erfcx = _ufunc(special.erfcx, partial=lambda x, out: 2 * x * out - 2 / _SQRT_PI)
+erfcx = _bounded(special.erfcx, (lambda x, out: 2 * x * out - 2 / _SQRT_PI,))
 erfi = _ufunc(special.erfi, partial=lambda x: 2 / _SQRT_PI * np.exp(x * x), domain=(-1, 1))
-dawsn = _ufunc(special.dawsn, partial=lambda x, out: 1 - 2 * x * out)
+dawsn = _bounded(special.dawsn, (lambda x, out: 1 - 2 * x * out,))
 erfinv = _ufunc(special.erfinv, partial=lambda out: _SQRT_PI / 2 * np.exp(out * out), domain=(-0.8, 0.8))
 erfcinv = _ufunc(special.erfcinv, partial=lambda out: -_SQRT_PI / 2 * np.exp(out * out), domain=(0.2, 1.8))
 ndtr = _ufunc(special.ndtr, partial=lambda x: np.exp(-0.5 * x * x) / _SQRT_2PI)
@@ -52,7 +54,7 @@ ndtri = _ufunc(special.ndtri, partial=lambda out: _SQRT_2PI * np.exp(0.5 * out *
 # The density over the probability, in logarithms: both vanish far to the left, their ratio does not.
 log_ndtr = _ufunc(special.log_ndtr, partial=lambda x, out: np.exp(-0.5 * x * x - out) / _SQRT_2PI)
 ndtri_exp = _ufunc(special.ndtri_exp, partial=lambda x, out: _SQRT_2PI * np.exp(x + 0.5 * out * out), domain=(-3, -0.2))
-owens_t = _ufunc(
+owens_t = _bounded(
     special.owens_t,
     partials=(
         lambda x, y: np.exp(-0.5 * x * x) * erf(x * y / math.sqrt(2)) / (-2 * _SQRT_2PI),
@@ -66,70 +68,26 @@ expit = _ufunc(special.expit, partial=lambda out: out * (1 - out))
 logit = _bounded(special.logit, (lambda x: 1 / (x * (1 - x)),), domain=(0.1, 0.9))
 log_expit = _ufunc(special.log_expit, partial=lambda x: expit(-x))
 
-# -- Gamma and its family ------------------------------------------------------------------------------
-
-
-def _zeta(x: Array, q: Array) -> Array:
-    """Hurwitz's zeta, in the dtype of its arguments: SciPy's is written in Python, and gives float64."""
-    return as_array(special.zeta(x, q)).astype(_floating(np.result_type(x, q)), copy=False)[()]
-
-
-def _floating(dtype: DType) -> Any:
-    return np.result_type(dtype, np.float32) if dtype.kind in "fc" else np.dtype(float)
-
-
-zeta: Op = elementwise(
-    _zeta,
-    name="zeta",
-    inputs=("x", "q"),
-    answers=(special.zeta,),
-    partials=(_BY_SHAPE, lambda x, q: -x * zeta(x + 1, q)),
-    samples=lambda r: [call(2.0, r(3, 4, low=0.5, high=3)), call(3.5, r(low=0.5, high=3))],
-)
-digamma = _bounded(special.digamma, (lambda x: zeta(2.0, x),), name="digamma", domain=(0.5, 3), flags=("real",))
-gammaln = _ufunc(special.gammaln, partial=lambda x: digamma(x), domain=(0.5, 3))
-loggamma = _bounded(special.loggamma, (lambda x: digamma(x),), domain=(0.5, 3))
-gamma = _ufunc(special.gamma, partial=lambda x, out: out * digamma(x), domain=(0.5, 3))
-rgamma = _ufunc(special.rgamma, partial=lambda x, out: -out * digamma(x), domain=(0.5, 3))
-betaln = _ufunc(
-    special.betaln,
-    partials=(lambda x, y: digamma(x) - digamma(x + y), lambda x, y: digamma(y) - digamma(x + y)),
-    domain=(0.5, 3),
-    flags=("commutative",),
-)
-beta = _ufunc(
-    special.beta,
-    partials=(
-        lambda x, y, out: out * (digamma(x) - digamma(x + y)),
-        lambda x, y, out: out * (digamma(y) - digamma(x + y)),
-    ),
-    domain=(0.5, 3),
-    flags=("commutative",),
-)
-poch = _ufunc(
-    special.poch,
-    partials=(
-        lambda x, y, out: out * (digamma(x + y) - digamma(x)),
-        lambda x, y, out: out * digamma(x + y),
-    ),
-    domain=(0.5, 3),
-)
-binom = _ufunc(
-    special.binom,
-    partials=(
-        lambda x, y, out: out * (digamma(x + 1) - digamma(x - y + 1)),
-        lambda x, y, out: out * (digamma(x - y + 1) - digamma(y + 1)),
-    ),
-    domain=((2.2, 4), (0.3, 2)),
-)
+# -- Incomplete gamma and beta functions -----------------------------------------------------------------
 
 
 def gamma_density(shape: ShapeLike, x: Array) -> Array:
-    return np.exp((xlogy(shape - 1, x) - x - gammaln(shape)).astype(x.dtype))
+    end, inside = _ends(x, x)
+    density = np.exp((xlogy(shape - 1, inside) - inside - gammaln(shape)).astype(x.dtype))
+    return np.where(end, np.power(x, shape - 1) * np.exp(-x - gammaln(shape)), density).astype(x.dtype)
 
 
 def beta_density(a: Array, b: Array, x: Array) -> Array:
-    return np.exp((xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b)).astype(x.dtype))
+    end, inside = _ends(x * (1 - x), x)
+    density = np.exp((xlogy(a - 1, inside) + xlog1py(b - 1, -inside) - betaln(a, b)).astype(x.dtype))
+    scale = np.exp(np.minimum(-betaln(a, b), 700.0))  # more only where the power is 0
+    return np.where(end, scale * np.power(x, a - 1) * np.power(1 - x, b - 1), density).astype(x.dtype)
+
+
+def _ends(zero: Array, x: Array) -> tuple[Any, Any]:
+    """Where a density ends, and x within it. At an end the power of a number is 0 and its logarithm has no slope."""
+    end = np.equal(zero, 0)
+    return end, np.where(end, 0.5, x)
 
 
 def _shaped(*shapes: float, low: float, high: float) -> Any:
@@ -138,29 +96,29 @@ def _shaped(*shapes: float, low: float, high: float) -> Any:
 
 
 gammainc = _bounded(
-    special.gammainc, partials=(_BY_SHAPE, gamma_density), inputs=("shape", "x"), samples=_shaped(1.5, low=0.3, high=3)
+    special.gammainc, partials=(BY_SHAPE, gamma_density), inputs=("shape", "x"), samples=_shaped(1.5, low=0.3, high=3)
 )
 gammaincc = _bounded(
     special.gammaincc,
-    partials=(_BY_SHAPE, lambda shape, x: -gamma_density(shape, x)),
+    partials=(BY_SHAPE, lambda shape, x: -gamma_density(shape, x)),
     inputs=("shape", "x"),
     samples=_shaped(1.5, low=0.3, high=3),
 )
 gammaincinv = _bounded(
     special.gammaincinv,
-    partials=(_BY_SHAPE, lambda shape, out: 1 / gamma_density(shape, out)),
+    partials=(BY_SHAPE, lambda shape, out: 1 / gamma_density(shape, out)),
     inputs=("shape", "x"),
     samples=_shaped(1.5, low=0.2, high=0.8),
 )
 betainc = _bounded(
     special.betainc,
-    partials=(_BY_SHAPE, _BY_SHAPE, beta_density),
+    partials=(BY_SHAPE, BY_SHAPE, beta_density),
     inputs=("a", "b", "x"),
     samples=_shaped(1.5, 2.5, low=0.2, high=0.8),
 )
 betaincinv = _bounded(
     special.betaincinv,
-    partials=(_BY_SHAPE, _BY_SHAPE, lambda a, b, out: 1 / beta_density(a, b, out)),
+    partials=(BY_SHAPE, BY_SHAPE, lambda a, b, out: 1 / beta_density(a, b, out)),
     inputs=("a", "b", "x"),
     samples=_shaped(1.5, 2.5, low=0.2, high=0.8),
 )
@@ -220,24 +178,27 @@ xlog1py = _bounded(
     domain=((-2, 2), (-0.5, 3)),
 )
 entr = _ufunc(special.entr, partial=lambda x: -np.log(x) - 1, domain=(0.3, 3))
-rel_entr = _ufunc(special.rel_entr, partials=(lambda x, y: np.log(x / y) + 1, lambda x, y: -(x / y)), domain=(0.3, 3))
-kl_div = _ufunc(special.kl_div, partials=(lambda x, y: np.log(x / y), lambda x, y: 1 - x / y), domain=(0.3, 3))
-powm1 = _ufunc(
+rel_entr = _ufunc(
+    special.rel_entr, partials=(lambda x, y: np.log(x / y) + 1, lambda x, y: -_ratio(x, y)), domain=(0.3, 3)
+)
+kl_div = _ufunc(special.kl_div, partials=(lambda x, y: np.log(x / y), lambda x, y: 1 - _ratio(x, y)), domain=(0.3, 3))
+powm1 = _bounded(
     special.powm1,
-    partials=(lambda x, y: y * x ** (y - 1), lambda x, out: (out + 1) * np.log(x).astype(out.dtype)),
+    partials=(by_base, lambda x, y, out: by_exponent(x, y, out + 1)),
     domain=((0.3, 2), (-2, 2)),
 )
 
 
 def _spence_slope(x: Array) -> Array:
-    """log(x) / (1 - x), and its limit -1 at 1."""
-    at_one = np.equal(x, 1)
-    away = np.where(at_one, 2.0, x)
-    return np.where(at_one, -1.0, np.log(away) / (1 - away)).astype(x.dtype)
+    """log(x) / (1 - x); near 1 by its series."""
+    near = np.less(np.abs(x - 1), 0.01)
+    away, d = np.where(near, 2.0, x), np.where(near, x - 1, 0.0)
+    series = sum((-d) ** k / -(k + 1) for k in range(10))
+    return np.where(near, series, np.log(away) / (1 - away)).astype(x.dtype)
 
 
 spence = _ufunc(special.spence, partial=_spence_slope, domain=(0.3, 3))
-wrightomega = _ufunc(special.wrightomega, partial=lambda out: out / (1 + out))
+wrightomega = _bounded(special.wrightomega, (lambda out: out / (1 + out),))
 huber = _ufunc(
     special.huber,
     inputs=("delta", "x"),
@@ -246,17 +207,23 @@ huber = _ufunc(
 )
 
 
-def _slant(delta: Any, x: Array) -> Array:
-    return np.sqrt(1 + np.square(x / delta))
+def _slant(delta: Array, x: Array) -> Array:
+    """The longest side of a right triangle, to divide by: 1 if all are 0."""
+    side = np.hypot(delta, x)
+    return np.where(np.equal(side, 0), 1.0, side)
 
 
-pseudo_huber = _ufunc(
+def _pseudo_huber_by_delta(delta: Array, x: Array) -> Array:
+    """(side - delta)^2 / side, without the difference, which loses digits where x is small."""
+    side = _slant(delta, x)
+    rest = x * (x / (side + delta))
+    return rest * (rest / side)
+
+
+pseudo_huber = _bounded(
     special.pseudo_huber,
     inputs=("delta", "x"),
-    partials=(
-        lambda delta, x, out: 2 * out / delta - x * x / (delta * _slant(delta, x)),
-        lambda delta, x: x / _slant(delta, x),
-    ),
+    partials=(_pseudo_huber_by_delta, lambda delta, x: x * (delta / _slant(delta, x))),
     domain=((0.5, 1), (-2, 2)),
 )
 
@@ -267,8 +234,8 @@ exp10 = _ufunc(special.exp10, partial=lambda out: out * math.log(10))
 cosm1 = _ufunc(special.cosm1, partial=lambda x: -np.sin(x))
 sindg = _ufunc(special.sindg, partial=lambda x: cosdg(x) * _DEGREE, domain=(-90, 90))
 cosdg: Op = _ufunc(special.cosdg, partial=lambda x: sindg(x) * -_DEGREE, domain=(-90, 90))
-tandg = _ufunc(special.tandg, partial=lambda out: (1 + out * out) * _DEGREE, domain=(-60, 60))
-cotdg = _ufunc(special.cotdg, partial=lambda out: (1 + out * out) * -_DEGREE, domain=(30, 150))
+tandg = _bounded(special.tandg, (lambda out: (1 + out * out) * _DEGREE,), domain=(-60, 60))
+cotdg = _bounded(special.cotdg, (lambda out: (1 + out * out) * -_DEGREE,), domain=(30, 150))
 
 ANSWERS[special._ufuncs._zeta] = zeta  # to which SciPy's function hands tensors on
 constant(special.gammasgn)

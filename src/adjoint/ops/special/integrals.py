@@ -24,9 +24,18 @@ def _over(upper: Array, x: Array, at_zero: float) -> Array:
     return np.where(zero, at_zero, upper / np.where(zero, 1.0, x))
 
 
-sici = function_of(
-    "x", special.sici, lambda x: (_over(np.sin(x), x, 1.0), _over(np.cos(x), x, np.inf)), at=((0.3, 4.0),)
-)
+def _from_series(near: Any, far: Any, x: Array) -> Any:
+    """``far(x)``, a quotient by x, which loses its digits where x is small; there the even series `near`."""
+    small = np.less(np.abs(x), 1)
+    terms = sum(term * np.square(np.where(small, x, 0.0)) ** k for k, term in enumerate(near))
+    return np.where(small, terms, far(np.where(small, 1.0, x)))
+
+
+_FACTORIALS = [4.0**-k / math.factorial(k) ** 2 for k in range(1, 11)]  # of i0(x) - 1, by x^2
+_ALTERNATING = [term * (-1) ** k for k, term in enumerate(_FACTORIALS)]
+_STRUVE = [2 / math.pi * (-1) ** k / math.prod(range(1, 2 * k + 2, 2)) ** 2 for k in range(12)]
+
+sici = function_of("x", special.sici, lambda x: (np.sinc(x / math.pi), _over(np.cos(x), x, np.inf)), at=((0.3, 4.0),))
 shichi = function_of(
     "x", special.shichi, lambda x: (_over(np.sinh(x), x, 1.0), _over(np.cosh(x), x, np.inf)), at=((0.3, 2.0),)
 )
@@ -49,10 +58,22 @@ modfresnelm = function_of(
 
 itj0y0 = function_of("x", special.itj0y0, lambda x: (j0(x), y0(x)), at=((0.5, 4.0),))
 iti0k0 = function_of("x", special.iti0k0, lambda x: (i0(x), k0(x)), at=((0.5, 4.0),))
-it2j0y0 = function_of("x", special.it2j0y0, lambda x: (_over(1 - j0(x), x, 0.0), -y0(x) / x), at=((0.5, 4.0),))
-it2i0k0 = function_of("x", special.it2i0k0, lambda x: (_over(i0(x) - 1, x, 0.0), -k0(x) / x), at=((0.5, 4.0),))
+it2j0y0 = function_of(
+    "x",
+    special.it2j0y0,
+    lambda x: (x * _from_series(_ALTERNATING, lambda x: (1 - j0(x)) / x**2, x), -y0(x) / x),
+    at=((0.5, 4.0),),
+)
+it2i0k0 = function_of(
+    "x",
+    special.it2i0k0,
+    lambda x: (x * _from_series(_FACTORIALS, lambda x: (i0(x) - 1) / x**2, x), -k0(x) / x),
+    at=((0.5, 4.0),),
+)
 itstruve0 = function_of("x", special.itstruve0, lambda x: struve(0.0, x), at=((0.5, 4.0),))
-it2struve0 = function_of("x", special.it2struve0, lambda x: -struve(0.0, x) / x, at=((0.5, 4.0),))
+it2struve0 = function_of(
+    "x", special.it2struve0, lambda x: -_from_series(_STRUVE, lambda x: struve(0.0, x) / x, x), at=((0.5, 4.0),)
+)
 itmodstruve0 = function_of("x", special.itmodstruve0, lambda x: modstruve(0.0, x), at=((0.5, 4.0),))
 
 

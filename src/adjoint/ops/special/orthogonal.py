@@ -12,6 +12,7 @@ from scipy import special
 
 from adjoint.core.pullbacks import NotDifferentiable
 from adjoint.ops.special.forms import BY_SHAPE, SamplePlace, function_of
+from adjoint.ops.special.gamma import is_pole
 
 _DEGREE = NotDifferentiable("its derivative by the degree has no closed form")
 _INTERVAL = (-0.9, 0.9)
@@ -25,19 +26,44 @@ def _polynomial(ufunc: Any, slope: Any, *fixed: float, names: str = "n", x: Samp
 
 def _lower(polynomial: Any, n: Any, *arguments: Any) -> Any:
     """`polynomial` of degree n - 1; 0 for the degree -1, for which SciPy's functions give what they please."""
-    return np.where(np.equal(n, 0), 0.0, polynomial(np.where(np.equal(n, 0), 1, n) - 1, *arguments))
+    none = np.equal(n - 1, -1)
+    return np.where(none, 0.0, polynomial(np.where(none, 1, n) - 1, *arguments))
+
+
+def _legendre_slope(n: Any, x: Any) -> Any:
+    """Polynomials of the degrees n and -n - 1 are one."""
+    return _lower(eval_gegenbauer, np.where(np.less(n, -0.5), -n - 1, n), 1.5, x)
+
+
+def _second_kind_slope(n: Any, x: Any) -> Any:
+    """Chebyshev's polynomials of the second kind of the degrees n and -n - 2 have opposite signs."""
+    mirrored = np.less(n, -1)
+    degree = np.where(mirrored, -n - 2, np.where(np.equal(n, -1), 0, n))  # that of the degree -1 is 0
+    return np.where(mirrored, -2.0, 2.0) * _lower(eval_gegenbauer, degree, 2.0, x)
+
+
+def _gegenbauer_slope(n: Any, alpha: Any, x: Any) -> Any:
+    """Nothing where the polynomial is 0: of a negative degree n, unless n + 2 alpha is such a number, too."""
+    none = (is_pole(n + 1) & ~is_pole(n + 2 * alpha)) | np.equal(alpha, 0)
+    return 2 * alpha * _lower(eval_gegenbauer, np.where(none, 0, n), np.where(none, 1.0, alpha + 1), x)
+
+
+def _jacobi_slope(n: Any, alpha: Any, beta: Any, x: Any) -> Any:
+    factor = n + alpha + beta + 1
+    none = np.equal(factor, 0)
+    return np.where(none, 0.0, factor / 2 * _lower(eval_jacobi, np.where(none, 0, n), alpha + 1, beta + 1, x))
 
 
 eval_gegenbauer: Any = _polynomial(
     special.eval_gegenbauer,
-    lambda n, alpha, x: 2 * alpha * _lower(eval_gegenbauer, n, alpha + 1, x),
+    _gegenbauer_slope,
     3,
     0.5,
     names="n alpha",
 )
 eval_jacobi: Any = _polynomial(
     special.eval_jacobi,
-    lambda n, alpha, beta, x: (n + alpha + beta + 1) / 2 * _lower(eval_jacobi, n, alpha + 1, beta + 1, x),
+    _jacobi_slope,
     3,
     0.5,
     1.5,
@@ -47,20 +73,16 @@ eval_genlaguerre: Any = _polynomial(
     special.eval_genlaguerre, lambda n, alpha, x: -_lower(eval_genlaguerre, n, alpha + 1, x), 3, 0.5, names="n alpha"
 )
 eval_laguerre = _polynomial(special.eval_laguerre, lambda n, x: -_lower(eval_genlaguerre, n, 1.0, x), 3)
-eval_legendre = _polynomial(special.eval_legendre, lambda n, x: _lower(eval_gegenbauer, n, 1.5, x), 3)
-eval_chebyu = _polynomial(special.eval_chebyu, lambda n, x: 2 * _lower(eval_gegenbauer, n, 2.0, x), 3)
+eval_legendre = _polynomial(special.eval_legendre, _legendre_slope, 3)
+eval_chebyu = _polynomial(special.eval_chebyu, _second_kind_slope, 3)
 eval_chebyt = _polynomial(special.eval_chebyt, lambda n, x: n * _lower(eval_chebyu, n, x), 3)
-eval_chebys = _polynomial(special.eval_chebys, lambda n, x: _lower(eval_gegenbauer, n, 2.0, x / 2), 3)
+eval_chebys = _polynomial(special.eval_chebys, lambda n, x: _second_kind_slope(n, x / 2) / 2, 3)
 eval_chebyc = _polynomial(special.eval_chebyc, lambda n, x: n * _lower(eval_chebys, n, x), 3)
 eval_hermite: Any = _polynomial(special.eval_hermite, lambda n, x: 2 * n * _lower(eval_hermite, n, x), 3)
 eval_hermitenorm: Any = _polynomial(special.eval_hermitenorm, lambda n, x: n * _lower(eval_hermitenorm, n, x), 3)
 
-eval_sh_legendre = _polynomial(
-    special.eval_sh_legendre, lambda n, x: 2 * _lower(eval_gegenbauer, n, 1.5, 2 * x - 1), 3, x=_SHIFTED
-)
-eval_sh_chebyu = _polynomial(
-    special.eval_sh_chebyu, lambda n, x: 4 * _lower(eval_gegenbauer, n, 2.0, 2 * x - 1), 3, x=_SHIFTED
-)
+eval_sh_legendre = _polynomial(special.eval_sh_legendre, lambda n, x: 2 * _legendre_slope(n, 2 * x - 1), 3, x=_SHIFTED)
+eval_sh_chebyu = _polynomial(special.eval_sh_chebyu, lambda n, x: 2 * _second_kind_slope(n, 2 * x - 1), 3, x=_SHIFTED)
 eval_sh_chebyt = _polynomial(
     special.eval_sh_chebyt, lambda n, x: 2 * n * _lower(eval_chebyu, n, 2 * x - 1), 3, x=_SHIFTED
 )
@@ -75,13 +97,24 @@ eval_sh_jacobi: Any = _polynomial(
     x=_SHIFTED,
 )
 
+
+def _legendre_function_slope(m: Any, v: Any, x: Any, out: Any) -> Any:
+    """Inside of -1 and 1 by a quotient; at these the slope of the polynomial times that of a power of 1 - x^2."""
+    end = np.equal(np.abs(x), 1)
+    inside = np.where(end, 0.5, x)
+    lowest = np.equal(v + m, 0)  # where there is no function of a lower degree
+    lower = np.where(lowest, 0.0, (v + m) * lpmv(m, np.where(lowest, v, v - 1), inside))
+    quotient = (v * inside * out - lower) / (inside * inside - 1)
+    at_end = np.where(np.equal(m, 0), _legendre_slope(v, x), np.where(np.greater(m, 2), 0.0, np.nan))
+    # Beyond 1, SciPy's values are no function's that is known.
+    return np.where(np.greater(np.abs(x), 1), np.nan, np.where(end, at_end, quotient))
+
+
 lpmv: Any = function_of(
     "m v x",
     special.lpmv,
     NotDifferentiable("its derivative by the order has no closed form"),
     _DEGREE,
-    lambda m, v, x, out: np.where(  # beyond 1, SciPy's values are no function's that is known
-        np.abs(x) > 1, np.nan, (v * x * out - (v + m) * lpmv(m, v - 1, x)) / (x * x - 1)
-    ),
+    _legendre_function_slope,
     at=(1, 3, _INTERVAL),
 )

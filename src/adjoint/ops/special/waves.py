@@ -18,7 +18,7 @@ from adjoint.core.op import Rule
 from adjoint.core.pullbacks import NotDifferentiable
 from adjoint.core.types import Array, Function
 from adjoint.ops.special.forms import BY_ORDER, BY_SHAPE, SamplePlace, function_of, real
-from adjoint.ops.special.functions import gamma
+from adjoint.ops.special.gamma import rgamma
 
 # -- Airy ------------------------------------------------------------------------------------------------
 
@@ -37,7 +37,7 @@ airye = function_of("x", special.airye, _scaled_airy, at=((0.3, 2.0),))
 # -- Kelvin ----------------------------------------------------------------------------------------------
 
 
-def _share(slope: Any, x: Array, at_zero: float) -> Array:
+def _share(slope: Any, x: Array, at_zero: complex) -> Array:
     """slope / x, and its limit where x is 0."""
     zero = np.equal(x, 0)
     return np.where(zero, at_zero, slope / np.where(zero, 1.0, x))
@@ -54,7 +54,7 @@ keip: Any = function_of("x", special.keip, lambda x, out: ker(x) - out / x, at=(
 kelvin = function_of(
     "x",
     special.kelvin,
-    lambda x, out: (out[2], out[3], 1j * out[0] - out[2] / x, 1j * out[1] - out[3] / x),
+    lambda x, out: (out[2], out[3], 1j * out[0] - _share(out[2], x, 0.5j), 1j * out[1] - out[3] / x),
     at=((0.5, 3.0),),
 )
 
@@ -80,16 +80,27 @@ yve: Any = _of_order(special.yve, lambda v, x: 0.5 * (yve(v - 1, real(x, "yve"))
 
 
 def _struve_source(v: Array, x: Array) -> Array:
-    return (x / 2) ** v / (2 * math.sqrt(math.pi) * gamma(v + 1.5))
+    return (x / 2) ** v * rgamma(v + 1.5) / (2 * math.sqrt(math.pi))
 
 
-struve: Any = _of_order(special.struve, lambda v, x: 0.5 * (struve(v - 1, x) - struve(v + 1, x)) + _struve_source(v, x))
-modstruve: Any = _of_order(
-    special.modstruve, lambda v, x: 0.5 * (modstruve(v - 1, x) + modstruve(v + 1, x)) + _struve_source(v, x)
-)
-hyperu: Any = function_of(
-    "a b x", special.hyperu, BY_SHAPE, BY_SHAPE, lambda a, b, x: -a * hyperu(a + 1, b + 1, x), at=(0.5, 1.5, (0.5, 3.0))
-)
+def _struve_slope(function: Any, sign: int, v: Array, x: Array) -> Array:
+    """Of the function with this `sign` in the recurrence. The order -1 is a number and the order 1: 11.2(ii)."""
+    mirrored = np.equal(v, -1)
+    order = np.where(mirrored, 1.0, v)
+    slope = 0.5 * (function(order - 1, x) + sign * function(order + 1, x)) + _struve_source(order, x)
+    return np.where(mirrored, sign, 1) * slope
+
+
+struve: Any = _of_order(special.struve, lambda v, x: _struve_slope(struve, -1, v, x))
+modstruve: Any = _of_order(special.modstruve, lambda v, x: _struve_slope(modstruve, 1, v, x))
+
+
+def _tricomi_slope(a: Array, b: Array, x: Array) -> Array:
+    none = np.equal(a, 0)
+    return np.where(none, 0.0, -a * hyperu(np.where(none, 1.0, a + 1), b + 1, x))
+
+
+hyperu: Any = function_of("a b x", special.hyperu, BY_SHAPE, BY_SHAPE, _tricomi_slope, at=(0.5, 1.5, (0.5, 3.0)))
 wright_bessel: Any = function_of(
     "a b x",
     special.wright_bessel,

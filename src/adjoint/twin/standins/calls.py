@@ -170,8 +170,8 @@ def _reduce(ufunc: np.ufunc) -> Function:
             return called_plainly(ufunc.reduce, (a, axis, dtype, out, keepdims, initial, where), {})
         a, shape = _in_dtype(a, dtype, out), np.shape(a)
         # NumPy says what fits, and the result's shape.
-        asked = (np.ones(shape), axis, None, None, keepdims, initial, where)
-        like = np.shape(called_plainly(ufunc.reduce, asked, {}))
+        asked = (np.ones(shape, a.dtype), axis, None, None, keepdims, initial, where)
+        like = called_plainly(ufunc.reduce, asked, {})
         flat = axis is None or not shape  # NumPy takes a number for a row of one
         axes = tuple(range(len(shape))) if flat else np.atleast_1d(axis).tolist()
         rows, masks = _rows(a, axes), None if where is True else _rows(np.broadcast_to(where, shape), axes)
@@ -184,7 +184,8 @@ def _reduce(ufunc: np.ufunc) -> Function:
         for i in range(start, len(rows)):
             step = ufunc(result, rows[i])
             result = step if masks is None else np.where(masks[i], step, result)
-        return store(np.copy(np.reshape(result, like)), _alone(out))
+        result = np.reshape(result, np.shape(like))
+        return store(np.copy(result) if len(rows) else np.full_like(like, result), _alone(out))
 
     return stand_in
 
