@@ -289,7 +289,7 @@ class ArrayBox(PyTorchNames, Box):
         if len(pair) == 2 and isinstance(pair[0], int) and isinstance(pair[1], int):
             return exchanged(self, *pair, by_name=dim0 is not None)
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
-        return operation("transpose")(self, tuple(order) if order else None)
+        return operation("transpose")(self, None if order is None else tuple(order) or None)
 
     def astype(self, dtype: DType, order: Any = "K", *_: Any, copy: bool = True, **__: Any) -> Any:
         dtype = np.dtype(dtype)

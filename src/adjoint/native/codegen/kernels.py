@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from adjoint.native.codegen import columns
 from adjoint.native.codegen.jit import Function
 from adjoint.native.codegen.llvm_text import REGISTER, Code, Value
-from adjoint.native.codegen.loop_nest import Spec, Split, collapsed
+from adjoint.native.codegen.loop_nest import Spec, Split, collapsed, within_vectors
 from adjoint.native.codegen.memory import Access, Operand, align_of
 
 INLINED = 1 << 14  # with so many places, functions become part of the kernel instead of being called
@@ -54,25 +54,24 @@ class _Writer(Access):
         self.spec = spec
         lengths, reduced, self.reads, self.stores = collapsed(spec)
         self.operands = [*spec.reads, *spec.looked_up, *(operand for _, operand, _ in spec.stores)]
-        different = dict.fromkeys(operand.place for operand in self.operands)
-        self.places = {place: i for i, place in enumerate(different)}
+        self.places = {place: i for i, place in enumerate(dict.fromkeys(o.place for o in self.operands))}
         self.written_from = len(self.reads)  # the number of the first operand that is written
-        self.vector = len(lengths) - 1  # the axis that goes in vectors: the last one
         self.spread = self._spread()
-        if self._is_serial():
-            self.vector = len(lengths)  # none
+        self.vector = len(lengths) - (not self._is_serial())  # the axis that goes in vectors: the last one, or none
         before = range(max(self.vector, 0))
         outer = [a for a in before if not reduced[a]]
         inner = [a for a in before if reduced[a]]
         along = [self.vector] if self.vector < len(lengths) and lengths else []
         self.reducing = any(reduction for _, _, reduction in spec.stores)
         last_reduced = bool(along) and reduced[-1]
-        self.loops = outer + inner + along if last_reduced else outer + along + inner
+        within = within_vectors(spec, outer, lengths, self.reads, _SHORT) if along and not self.reducing else []
+        outer = [a for a in outer if a not in within]
+        self.loops = outer + inner + along if last_reduced else outer + along + within + inner
         # Reductions begin anew inside so many loops.
         self.kept = len(outer) if last_reduced else len(outer) + len(along)
         # Short sums inside of vectors are written out, element after element.
         short = bool(along) and not last_reduced and math.prod(lengths[a] for a in inner) <= _SHORT
-        self.written_out = {a: lengths[a] for a in inner} if short else {}
+        self.written_out = {a: lengths[a] for a in within or inner} if short or within else {}
         self.lengths, self.last_reduced = lengths, last_reduced
         widest = max(4, *(int(operand.dtype[1]) for operand in self.operands if operand.dtype[0] == "f"), 0)
         lanes = 64 // widest if along else 1

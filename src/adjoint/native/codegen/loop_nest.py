@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 from adjoint.native.codegen.llvm_text import Value
 from adjoint.native.codegen.memory import Operand
 
+SAVED = 4  # operations that are computed once for a short axis
+
 
 class Expression(NamedTuple):
     """A value at each place of the domain: `function` of other values. Functions of one `key` write the same code.
@@ -110,3 +112,24 @@ def broadcast_strides(strides: Sequence[int], shape: Sequence[int], domain: Sequ
 def contiguous(shape: Sequence[int]) -> tuple[int, ...]:
     """Strides of an array in C order."""
     return tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))
+
+
+def within_vectors(spec: Spec, outer: list[int], lengths: list[int], reads: list[list[int]], longest: int) -> list[int]:
+    """Short axes that are gone through within each vector, since much is the same along them and computed once then.
+
+    Args:
+        outer: collapsed axes outside of the loop in vectors, which goes along the last one.
+        lengths, reads: of the collapsed domain.
+        longest: so many places are short.
+    """
+    first = [axis in spec.in_turn for axis, n in enumerate(spec.domain) if n > 1]
+    turns = sum(first)  # these axes are not collapsed
+    along = [{a for a, step in enumerate(strides) if step} for strides in reads]
+    values, arrays = along[: len(spec.reads)], iter(along[len(spec.reads) :])
+    for expression in spec.expressions:
+        own = next(arrays) if expression.array else set()
+        values.append(own.union(*(values[a] for a in expression.args)))
+    computed = [axes for axes in values[len(spec.reads) :] if len(lengths) - 1 in axes]
+    short = [a for a in outer if a >= turns and lengths[a] <= longest and all(first[:turns])]
+    found = [a for a in short if sum(a not in axes for axes in computed) >= SAVED]
+    return found if math.prod(lengths[a] for a in found) <= longest else []

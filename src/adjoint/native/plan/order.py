@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 
 from adjoint.graph.node import Node
-from adjoint.native.codegen.loop_nest import Reduction, Spec, collapsed
+from adjoint.native.codegen.loop_nest import Spec, collapsed
 from adjoint.native.codegen.memory import Operand
 from adjoint.native.plan.fusion import Group, Scope
 from adjoint.native.plan.layout.views import View, plain, reshaped, through
@@ -26,7 +26,6 @@ FREELY = 1.5  # or so much, where nothing that is written has to lie as NumPy la
 _SAME, _BESIDE, _ELSEWHERE, _COMPUTED, _ACROSS = 0.3, 1.0, 1.2, 0.7, 8.0
 _FAR = 5.0  # of an element in a line of its own, which is not in the cache
 CACHE, LINE = 1 << 18, 64  # bytes
-LINES, LONG, FAR = 2048, 32, 1 << 15  # sums that stay in the cache; of how many rows; in how many places
 OFTEN = 8  # times that elements are read, from which on they are put in the kernel's order first
 
 
@@ -87,7 +86,7 @@ def chosen(spec: Spec, free: Mapping[int, tuple[bool, ...]]) -> tuple[int, ...]:
     if prod(spec.domain) < SMALL or len(own) < 2 or spec.in_turn or any(o.positions is not None or o.adds
                                                                       for _, o, _ in spec.stores):  # fmt: skip
         return own
-    width = _width(spec)
+    width = width_of(spec)
     lengths, _, reads, stores = collapsed(spec)
     if not lengths or (lengths[-1] >= 2 * width and all(s[-1] in (0, 1) for s in (*reads, *stores))):
         return own
@@ -131,36 +130,13 @@ def laid(domain: Sequence[int], order: Iterable[int], has: Sequence[bool]) -> tu
     return tuple(strides)
 
 
-def added_up(spec: Spec) -> Spec | None:
-    """The kernel with its sums added up in memory, row after row; None where vectors go along what is summed up.
-
-    So the arrays are read in the order in which they lie, and the sums stay in the cache. Each is taken in the same
-    order as before.
-    """
-    sums = [(operand, reduction) for _, operand, reduction in spec.stores if reduction]
-    last = len(spec.domain) - 1
-    few = all(prod(n for n, s in zip(spec.domain, o.strides, strict=True) if s) <= LINES for o, _ in sums)
-    plain = all(r.key == "reduce_sum" and r.dtype == o.dtype and o.dtype[0] == "f" for o, r in sums)
-    places = prod(n for axis, n in enumerate(spec.domain) if axis in spec.reduced)
-    if not sums or not few or not plain or last in spec.reduced or places < LONG or prod(spec.domain) < FAR:
-        return None
-    if spec.domain[-1] < _width(spec) or spec.in_turn:
-        return None
-    order = (*sorted(spec.reduced), *(axis for axis in range(last + 1) if axis not in spec.reduced))
-    turned = reordered(spec, order, {})
-    stores: list[tuple[int, Operand, Reduction | None]] = []
-    for value, operand, reduction in turned.stores:
-        stores.append((value, operand._replace(adds=reduction is not None), None))
-    return turned._replace(stores=stores, reduced=frozenset(), in_turn=turned.reduced)
-
-
 def rare(operand: Operand, domain: Sequence[int]) -> bool:
     """Whether an operand lies badly for the last axis, and is read so often that it pays to copy it."""
     size = prod(n for n, s in zip(domain, operand.strides, strict=True) if s)
     return operand.strides[-1] not in (0, 1) and size * OFTEN <= prod(domain)
 
 
-def _width(spec: Spec) -> int:
+def width_of(spec: Spec) -> int:
     sizes = [int(o.dtype[1]) for o in (*spec.reads, *(o for _, o, _ in spec.stores)) if o.dtype[0] == "f"]
     return VECTOR // max(4, *sizes, 0)
 

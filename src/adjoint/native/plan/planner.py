@@ -15,7 +15,7 @@ from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.codegen.loop_nest import Expression, Reduction, Spec, Split, contiguous
 from adjoint.native.codegen.memory import Operand
 from adjoint.native.lower import table as lowering
-from adjoint.native.plan import again, arguments, looping, systems
+from adjoint.native.plan import adding, again, arguments, looping, systems
 from adjoint.native.plan import arena as buffers
 from adjoint.native.plan import order as axes
 from adjoint.native.plan.arena import Use
@@ -201,13 +201,9 @@ class Planner:
         spec = parts_of.in_tables(Spec(group.domain, reads, expressions, stores, group.axes), self.scope)
         if len(group.domain) > 1:
             spec = self._arranged(spec)
-            if (added := axes.added_up(spec)) is not None:
-                for _, operand, reduction in spec.stores:
-                    if reduction:
-                        self._fill(operand.buffer, reduction.identity)
-                self._write(added, tuple(group.members))
+            if adding.add_up(self, spec, tuple(group.members)):
                 return
-        self._write(spec, tuple(group.members))
+        self.write(spec, tuple(group.members))
 
     def _read_through(self, arg: Node, base: Node, domain: tuple[int, ...], reads: list[Operand]) -> dict[Any, int]:
         """Read what `base` is computed of, where `arg` is, a view of it with further axes; numbers of what is read."""
@@ -218,11 +214,6 @@ class Planner:
             reads.append(view.read(leaf.dtype, domain))
             self.hold(view.base)
         return own
-
-    def _fill(self, node: Node, number: Any) -> None:
-        """Write one number to all places of a value."""
-        there = Operand(node, key_of(node.dtype), contiguous(node.shape))
-        self._write(Spec(node.shape, [], [number_as(number, there.dtype)], [(0, there, None)]), ())
 
     def _arranged(self, spec: Spec) -> Spec:
         """The kernel with its axes in the order that suits it, and what it reads often copied into that order."""
@@ -261,7 +252,7 @@ class Planner:
             node = read.buffer.of if isinstance(read.buffer, Copy) else read.buffer
             self.copied[key] = copy = Copy(node, shape, -len(self.steps) - 1)
             there = Operand(copy, read.dtype, contiguous(shape))
-            self._write(Spec(shape, [read], [], [(0, there, None)]), ())
+            self.write(Spec(shape, [read], [], [(0, there, None)]), ())
         own = contiguous(shape)
         strides = tuple(own[axis] if s else 0 for axis, s in enumerate(read.strides))
         return Operand(self.copied[key], read.dtype, strides)
@@ -331,7 +322,7 @@ class Planner:
         own = contiguous([1 if i in axes else n for i, n in enumerate(shape)])
         return tuple(0 if i in axes else s for i, s in enumerate(own))
 
-    def _write(self, spec: Spec, nodes: tuple[Node, ...], in_place: bool = True) -> None:
+    def write(self, spec: Spec, nodes: tuple[Node, ...], in_place: bool = True) -> None:
         written = write(spec, self.known)
         count = len(spec.reads) + len(spec.looked_up)
         taken = {operand.buffer for operand in spec.looked_up}
@@ -353,7 +344,7 @@ class Planner:
         """Put the elements of a view in order."""
         self.hold(view.base)
         there = Operand(target, key_of(view.base.dtype), contiguous(view.shape))
-        self._write(Spec(view.shape, [view.read(view.base.dtype, view.shape)], [], [(0, there, None)]), ())
+        self.write(Spec(view.shape, [view.read(view.base.dtype, view.shape)], [], [(0, there, None)]), ())
 
     def _assemble(self, node: Node) -> None:
         """Put arrays to their places in a larger one, one after another."""
@@ -369,7 +360,7 @@ class Planner:
         for spec in specs + assembly.further(node, self.view):
             for read in spec.reads:
                 self.hold(read.buffer)
-            self._write(spec, (node,), False)
+            self.write(spec, (node,), False)
 
     def inner(
         self, nodes: Sequence[Node], kinds: dict[Node, str], inputs: Sequence[Node], outputs: Sequence[Node],
