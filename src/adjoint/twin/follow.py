@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 _twins: dict[Patterns, Twins] = {}
 _by_home: dict[tuple[str, Patterns], Twins] = {}
 _rooted: dict[int, tuple[Any, CodeType, Patterns, int, Depends, Function, Function]] = {}
-_by_code: dict[int, _Way] = {}
+_by_code: dict[int, _Choice] = {}
 _lock = Lock()
 
 
-class _Way(NamedTuple):
+class _Choice(NamedTuple):
     """How functions of one code are called: a `lambda` is made anew each time that its line runs."""
 
     code: CodeType
@@ -56,11 +56,11 @@ def follow(f: Any, args: Sequence[Any] = ()) -> Any:
             and (not before or _holds(before))
         ):
             return twin if with_lists is twin or not _listed(args) else with_lists
-    elif type(f) is FunctionType and (way := _by_code.get(id(f.__code__))) is not None:
-        before = way.depends
-        if way.code is f.__code__ and way.scope is f.__globals__ and way.named is patterns():
-            if way.known == len(MODULES) + len(NAMES) and (not before or _holds(before)):
-                return f if way.made is None else _by_way(f, way, way.made, args)
+    elif type(f) is FunctionType and (choice := _by_code.get(id(f.__code__))) is not None:
+        before = choice.depends
+        if choice.code is f.__code__ and choice.scope is f.__globals__ and choice.named is patterns():
+            if choice.known == len(MODULES) + len(NAMES) and (not before or _holds(before)):
+                return f if choice.made is None else _by_choice(f, choice, choice.made, args)
     if not callable(f):
         raise ArgumentError(f"a transform takes a function; got {f!r}")
     home = _home(f)
@@ -80,17 +80,21 @@ def follow(f: Any, args: Sequence[Any] = ()) -> Any:
         _keep(f, known, depends, twin, with_lists)
         if not is_twin and twins.is_known(f):
             made = None if with_lists is f else twins.twin_of
-            _by_code[id(f.__code__)] = _Way(f.__code__, f.__globals__, patterns(), known, depends, made, twin is not f)
+            _by_code[id(f.__code__)] = _Choice(
+                f.__code__, f.__globals__, patterns(), known, depends, made, twin is not f
+            )
     return with_lists if _listed(args) else twin
 
 
-def _by_way(f: FunctionType, way: _Way, made: Callable[[FunctionType], Function], args: Sequence[Any]) -> Function:
+def _by_choice(
+    f: FunctionType, choice: _Choice, made: Callable[[FunctionType], Function], args: Sequence[Any]
+) -> Function:
     """What is called in place of a function of which another one of the same code was met, and has a twin."""
-    if not (way.always or _listed(args)):
+    if not (choice.always or _listed(args)):
         return f
     twin = _root(made(f))
-    if way.always:
-        _keep(f, way.known, way.depends, twin, twin)
+    if choice.always:
+        _keep(f, choice.known, choice.depends, twin, twin)
     return twin
 
 

@@ -20,7 +20,7 @@ from adjoint.native.plan import arena as buffers
 from adjoint.native.plan import order as axes
 from adjoint.native.plan.arena import Use
 from adjoint.native.plan.classify import reduction_of
-from adjoint.native.plan.elements import places as parts_of
+from adjoint.native.plan.elements import stores as parts_of
 from adjoint.native.plan.fusion import Group, Scope, axes_reduced, groups, homes, members
 from adjoint.native.plan.layout import assembly
 from adjoint.native.plan.layout.assembly import is_number, number_as

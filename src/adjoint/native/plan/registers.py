@@ -72,7 +72,7 @@ class Place(NamedTuple):
     again: bool = True  # whether it is read in each turn
 
 
-class Places(NamedTuple):
+class Slots(NamedTuple):
     """Where the arrays of a turn lie: its inputs in order; where carried values go; what else is written in a turn.
 
     Attributes:
@@ -121,7 +121,7 @@ def planned(outer: Planner, node: Node, results: dict[int, Node]) -> tuple[Steps
         fills.append((block.at(stack, 0), row_bytes(stack), bytes_of(stack)))
     said = block.at(block.result(a + loop.stacks), 0) if loop.asks else -1
     flag = len(found.outputs) - 1 if loop.asks else -1
-    places = Places(inputs, final, written, block.ends.times, flag, said, fills, len(block.places))
+    places = Slots(inputs, final, written, block.ends.times, flag, said, fills, len(block.places))
     function = _Writer(loop, found, places, outer.fastmath).function()
     size = sum(map(bytes_of, found.inputs)), sum(map(bytes_of, found.outputs[a:last]))
     nothing = Plan([], [], Arena(0, {}), [], {}, 0)
@@ -129,7 +129,7 @@ def planned(outer: Planner, node: Node, results: dict[int, Node]) -> tuple[Steps
 
 
 class _Writer:
-    def __init__(self, loop: Loop, found: Native, places: Places, fastmath: bool) -> None:
+    def __init__(self, loop: Loop, found: Native, places: Slots, fastmath: bool) -> None:
         self.loop, self.found, self.places, self.fastmath = loop, found, places, fastmath
         self.code = Code()
         self.values: list[Value] = []

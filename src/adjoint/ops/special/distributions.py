@@ -1,8 +1,7 @@
 """Distribution functions of `scipy.special`, their inverses, and Box and Cox's transform.
 
 The derivative of a distribution function by its variable is the density; that of an inverse is one over it.
-Densities: NIST Digital Library of Mathematical Functions, 7.19 (Voigt), 8.17 and 8.22; N. Johnson, S. Kotz and
-N. Balakrishnan, Continuous Univariate Distributions, volume 2, 1995, chapters 29 and 31 (noncentral).
+Densities: NIST Digital Library of Mathematical Functions, 7.19 (Voigt), 8.17 and 8.22.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from scipy import special
 
 from adjoint.core.constants import not_differentiable, not_supported
 from adjoint.core.types import Array
-from adjoint.ops.special.bessel import exprel_slope, hyp0f1, ive
+from adjoint.ops.special.bessel import exprel_slope
 from adjoint.ops.special.forms import BY_COUNT, BY_SHAPE, function_of
 from adjoint.ops.special.functions import beta_density, gamma_density, ndtri
 from adjoint.ops.special.gamma import gammaln
@@ -121,7 +120,7 @@ def _f(m: Array, n: Any, x: Array) -> Array:
     return beta_density(m / 2, n / 2, share) * (m / (m * x + n)) * (n / (m * x + n))
 
 
-def _t(df: Any, t: Array) -> Array:
+def t_density(df: Any, t: Array) -> Array:
     """The density of Student's t, and its limit for many degrees of freedom, which is the normal one."""
     many = np.isinf(df)
     few = np.where(many, 1.0, df)
@@ -159,76 +158,8 @@ nbdtri = function_of(
 fdtr = function_of("m n x", special.fdtr, *_freedoms, lambda m, n, x: _f(m, n, x), at=(3.0, 5.0, (0.5, 2.0)))
 fdtrc = function_of("m n x", special.fdtrc, *_freedoms, lambda m, n, x: -_f(m, n, x), at=(3.0, 5.0, (0.5, 2.0)))
 fdtri = function_of("m n p", special.fdtri, *_freedoms, lambda m, n, out: 1 / _f(m, n, out), at=(3.0, 5.0, (0.2, 0.8)))
-stdtr = function_of("df t", special.stdtr, BY_SHAPE, lambda df, t: _t(df, t), at=(3.5, (-2.0, 2.0)))
-stdtrit = function_of("df p", special.stdtrit, BY_SHAPE, lambda df, out: 1 / _t(df, out), at=(3.5, (0.2, 0.8)))
-
-# -- Noncentral -----------------------------------------------------------------------------------------
-
-
-def _noncentral_chi_square(x: Array, df: Any, nc: Any) -> Array:
-    """In the second form for a small product, since the first one divides by `nc` and the second one overflows."""
-    small = np.less(nc * x, 1)
-    y, c = np.where(small, 1.0, x), np.where(small, 1.0, nc)
-    root = np.sqrt(c * y)
-    large = np.exp(root - (y + c) / 2) * (y / c) ** (df / 4 - 0.5) * ive(df / 2 - 1, root)
-    product = np.where(small, nc * x, 0.0)
-    return 0.5 * np.where(small, gamma_density(df / 2, x / 2) * np.exp(-nc / 2) * hyp0f1(df / 2, product / 4), large)
-
-
-def _chndtr_by_nc(x: Array, df: Any, nc: Any, out: Array) -> Array:
-    return (chndtr(x, df + 2, nc) - out) / 2
-
-
-chndtr = function_of(
-    "x df nc",
-    special.chndtr,
-    lambda x, df, nc: _noncentral_chi_square(x, df, nc),
-    BY_SHAPE,
-    _chndtr_by_nc,
-    at=((0.5, 4.0), 3.0, (0.5, 2.0)),
-)
-chndtrix = function_of(
-    "p df nc",
-    special.chndtrix,
-    lambda df, nc, out: 1 / _noncentral_chi_square(out, df, nc),
-    BY_SHAPE,
-    lambda p, df, nc, out: -_chndtr_by_nc(out, df, nc, p) / _noncentral_chi_square(out, df, nc),
-    at=((0.2, 0.8), 3.0, (0.5, 2.0)),
-)
-
-
-def _noncentral_t(df: Any, nc: Any, t: Array, below: Any) -> Array:
-    """The density, from the probability `below` t and that with two degrees of freedom more. Near 0, where those are
-    one, by the series in nc t; for infinitely many degrees of freedom, the normal one.
-    """
-    many, small = np.isinf(df), np.less(np.maximum(np.abs(t), np.abs(nc * t)), 0.5)
-    few = np.where(many, 1.0, df)
-    apart = np.where(small, 1.0, t)
-    above = nctdtr(few + 2, nc, apart * np.sqrt(1 + 2 / few))
-    quotient = few / apart * (above - np.where(small, 0.0, below))
-    near = np.where(small, t, 0.0)
-    u, start = nc * near * np.sqrt(2 / (few + near * near)), gammaln((few + 1) / 2)
-    terms = (np.exp(gammaln((few + k + 1) / 2) - start) * u**k / math.factorial(k) for k in range(16))
-    series = np.exp(-nc * nc / 2) * _t(few, near) * sum(terms)
-    return np.where(many, np.exp(-0.5 * (t - nc) ** 2) / _SQRT_2PI, np.where(small, series, quotient))
-
-
-nctdtr = function_of(
-    "df nc t",
-    special.nctdtr,
-    BY_SHAPE,
-    BY_SHAPE,
-    lambda df, nc, t, out: _noncentral_t(df, nc, t, out),
-    at=(3.5, 0.7, (0.3, 2.0)),
-)
-nctdtrit = function_of(
-    "df nc p",
-    special.nctdtrit,
-    BY_SHAPE,
-    BY_SHAPE,
-    lambda df, nc, p, out: 1 / _noncentral_t(df, nc, out, p),
-    at=(3.5, 0.7, (0.3, 0.8)),
-)
+stdtr = function_of("df t", special.stdtr, BY_SHAPE, lambda df, t: t_density(df, t), at=(3.5, (-2.0, 2.0)))
+stdtrit = function_of("df p", special.stdtrit, BY_SHAPE, lambda df, out: 1 / t_density(df, out), at=(3.5, (0.2, 0.8)))
 
 # -- Normal: parameters from a probability ---------------------------------------------------------------
 
